@@ -1,0 +1,152 @@
+//===- CallUtils.cpp - unification of signatures at calls ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relax/CallUtils.h"
+
+#include "Relax/RelaxOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+SymExprAttr relax::getIntegerExpr(Value value) {
+  MLIRContext *context = value.getContext();
+  if (auto sym = value.getDefiningOp<SymOp>())
+    return sym.getExpr();
+  APInt constant;
+  if (value.getDefiningOp() && matchPattern(value, m_ConstantInt(&constant)) &&
+      constant.isSignedIntN(64) && constant.getSExtValue() != INT64_MIN)
+    return SymExprAttr::getConstant(context, constant.getSExtValue());
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    if (auto function = dyn_cast_or_null<FunctionOpInterface>(
+            argument.getOwner()->getParentOp()))
+      if (argument.getOwner()->isEntryBlock())
+        if (auto symbol = function.getArgAttrOfType<StringAttr>(
+                argument.getArgNumber(), RelaxDialect::kSymbolAttr))
+          return SymExprAttr::getSymbol(context, symbol.getValue());
+  return {};
+}
+
+/// The type of a kernel's value together with its `relax.shape`.
+static Type annotate(Type type, Attribute shape) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto dims = dyn_cast_or_null<ShapeAttr>(shape);
+  if (!tensor || !dims)
+    return type;
+  return getTensorType(dims.getDims(), tensor.getElementType());
+}
+
+Signature Signature::of(FunctionOpInterface function) {
+  Signature signature;
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
+    signature.parameters.push_back(
+        annotate(type, function.getArgAttr(index, RelaxDialect::kShapeAttr)));
+    signature.parameterSymbols.push_back(function.getArgAttrOfType<StringAttr>(
+        index, RelaxDialect::kSymbolAttr));
+  }
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+    signature.results.push_back(annotate(
+        type, function.getResultAttr(index, RelaxDialect::kShapeAttr)));
+  signature.ranges =
+      function->getAttrOfType<DictionaryAttr>(RelaxDialect::kSymbolsAttr);
+  return signature;
+}
+
+Signature Signature::of(FunctionType type) {
+  Signature signature;
+  signature.parameters.assign(type.getInputs().begin(), type.getInputs().end());
+  signature.results.assign(type.getResults().begin(), type.getResults().end());
+  signature.parameterSymbols.resize(signature.parameters.size());
+  return signature;
+}
+
+FailureOr<SmallVector<Type>> relax::deduceCall(Operation *call,
+                                               const Signature &signature,
+                                               ValueRange operands) {
+  MLIRContext *context = call->getContext();
+  auto emitError = [&] { return call->emitOpError(); };
+  if (signature.parameters.size() != operands.size())
+    return call->emitOpError() << "passes " << operands.size()
+                               << " arguments, the callee has "
+                               << signature.parameters.size() << " parameters";
+  Prover prover(context, SymbolFacts::at(call));
+  SymbolFacts calleeFacts(signature.ranges);
+  Unifier unifier(prover, context, &calleeFacts);
+  for (auto [index, parameter, symbol, operand] :
+       llvm::enumerate(signature.parameters, signature.parameterSymbols,
+                       operands)) {
+    std::string where = ("argument " + Twine(index)).str();
+    if (failed(addEquations(unifier, parameter, operand.getType(), where,
+                            emitError)))
+      return failure();
+    if (symbol)
+      unifier.add(SymExprAttr::getSymbol(context, symbol.getValue()),
+                  getIntegerExpr(operand), where);
+  }
+  if (failed(unifier.solve(emitError)))
+    return failure();
+  SmallVector<Type> results;
+  for (Type result : signature.results)
+    results.push_back(instantiate(result, unifier));
+  return results;
+}
+
+LogicalResult relax::verifyCall(Operation *call, const Signature &signature,
+                                ValueRange operands, TypeRange results) {
+  FailureOr<SmallVector<Type>> deduced = deduceCall(call, signature, operands);
+  if (failed(deduced))
+    return failure();
+  if (deduced->size() != results.size())
+    return call->emitOpError() << "has " << results.size()
+                               << " results, the callee returns "
+                               << deduced->size();
+  Deduction deduction(call->getContext(), call->getLoc(),
+                      call->getName().getStringRef(), operands);
+  return detail::verifyDeducedTypes(deduction, *deduced, results);
+}
+
+LogicalResult relax::verifyKernelCall(Operation *call,
+                                      const Signature &signature,
+                                      TypeRange operands,
+                                      TypeRange destinations, ArrayAttr syms) {
+  MLIRContext *context = call->getContext();
+  auto emitError = [&] { return call->emitOpError(); };
+  size_t expected = operands.size() + destinations.size() + syms.size();
+  if (signature.parameters.size() != expected)
+    return call->emitOpError()
+           << "needs a kernel of " << expected << " parameters ("
+           << operands.size() << " inputs, " << destinations.size()
+           << " destinations, " << syms.size() << " symbolic arguments), got "
+           << signature.parameters.size();
+  Prover prover(context, SymbolFacts::at(call));
+  SymbolFacts calleeFacts(signature.ranges);
+  Unifier unifier(prover, context, &calleeFacts);
+  size_t position = 0;
+  auto addTypes = [&](TypeRange types, StringRef what) {
+    for (auto [index, type] : llvm::enumerate(types))
+      if (failed(addEquations(unifier, signature.parameters[position++], type,
+                              Twine(what) + " " + Twine(index), emitError)))
+        return failure();
+    return success();
+  };
+  if (failed(addTypes(operands, "input")) ||
+      failed(addTypes(destinations, "result")))
+    return failure();
+  for (auto [index, sym] : llvm::enumerate(syms.getAsRange<SymExprAttr>())) {
+    std::string where = ("symbolic argument " + Twine(index)).str();
+    Type type = signature.parameters[position];
+    if (!type.isIntOrIndex())
+      return call->emitOpError() << where << ": the kernel's parameter "
+                                 << position << " must be an integer, got "
+                                 << type;
+    if (StringAttr symbol = signature.parameterSymbols[position])
+      unifier.add(SymExprAttr::getSymbol(context, symbol.getValue()), sym,
+                  where);
+    ++position;
+  }
+  return unifier.solve(emitError);
+}

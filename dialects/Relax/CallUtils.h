@@ -1,0 +1,52 @@
+//===- CallUtils.h - unification of signatures at calls ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_CALLUTILS_H
+#define RELAX_CALLUTILS_H
+
+#include "Relax/ShapeUtils.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::relax {
+
+/// The expression whose value an integer is known to carry: that of a
+/// `relax.sym`, a constant, or a parameter marked `relax.symbol`; else null.
+SymExprAttr getIntegerExpr(Value value);
+
+/// A callee as its callers see it.
+struct Signature {
+  SmallVector<Type> parameters;
+  SmallVector<Type> results;
+  /// The symbol that an integer parameter carries; null for others.
+  SmallVector<StringAttr> parameterSymbols;
+  /// Declared ranges of the callee's symbols; may be null.
+  DictionaryAttr ranges;
+
+  /// Parameter and result types carry the `relax.shape` of kernels.
+  static Signature of(FunctionOpInterface function);
+  static Signature of(FunctionType type);
+};
+
+/// Unifies a signature with the operands of a call and deduces the result
+/// types. Reports an error on `call` where they contradict each other.
+FailureOr<SmallVector<Type>> deduceCall(Operation *call,
+                                        const Signature &signature,
+                                        ValueRange operands);
+
+/// Verifies a call: its result types must be those that are deduced, or coarser.
+LogicalResult verifyCall(Operation *call, const Signature &signature,
+                         ValueRange operands, TypeRange results);
+
+/// Verifies a call in destination-passing style: `signature` takes the
+/// operands, a destination for each of `destinations`, and the integers `syms`.
+LogicalResult verifyKernelCall(Operation *call, const Signature &signature,
+                               TypeRange operands, TypeRange destinations,
+                               ArrayAttr syms);
+
+} // namespace mlir::relax
+
+#endif // RELAX_CALLUTILS_H

@@ -1,0 +1,21 @@
+//===- Attention.cpp - attention and rotary embedding ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relax/RelaxOps.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+#define GET_OP_CLASSES
+#include "Relax/Ops/Attention.cpp.inc"
+
+void RelaxDialect::registerAttentionOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "Relax/Ops/Attention.cpp.inc"
+      >();
+}

@@ -1,0 +1,136 @@
+//===- Call.cpp - calls across levels: tensor programs and libraries ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relax/CallUtils.h"
+#include "Relax/RelaxOps.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// `[n, 2*m]` for an array of expressions.
+static ParseResult parseSymArgs(OpAsmParser &parser, ArrayAttr &args) {
+  SmallVector<SymExprAttr> dims;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parseSymDims(parser, dims))
+    return failure();
+  if (llvm::is_contained(dims, SymExprAttr()))
+    return parser.emitError(loc) << "a symbolic argument must be known";
+  args = ArrayAttr::get(parser.getContext(),
+                        SmallVector<Attribute>(dims.begin(), dims.end()));
+  return success();
+}
+
+static void printSymArgs(OpAsmPrinter &printer, Operation *, ArrayAttr args) {
+  printSymDims(printer.getStream(),
+               llvm::map_to_vector(args, [](Attribute attribute) {
+                 return cast<SymExprAttr>(attribute);
+               }));
+}
+
+#define GET_OP_CLASSES
+#include "Relax/Ops/Call.cpp.inc"
+
+void RelaxDialect::registerCallOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "Relax/Ops/Call.cpp.inc"
+      >();
+}
+
+/// Finds the kernel of a call and checks that it takes its destinations.
+static FailureOr<Signature> lookupKernel(Operation *op,
+                                         FlatSymbolRefAttr callee,
+                                         SymbolTableCollection &symbolTable) {
+  auto kernel = symbolTable.lookupNearestSymbolFrom<func::FuncOp>(op, callee);
+  if (!kernel)
+    return op->emitOpError()
+           << "'" << callee.getValue() << "' is no kernel (func.func)";
+  Signature signature = Signature::of(kernel);
+  if (signature.results.size() != op->getNumResults())
+    return op->emitOpError() << "has " << op->getNumResults()
+                             << " results, kernel @" << callee.getValue()
+                             << " returns " << signature.results.size();
+  return signature;
+}
+
+/// A result that the caller allocates needs a known size.
+static LogicalResult verifyDestination(Operation *op, unsigned index) {
+  auto type = dyn_cast<RankedTensorType>(op->getResult(index).getType());
+  if (type && !llvm::is_contained(getSymDims(type), SymExprAttr()))
+    return success();
+  return op->emitOpError() << "result #" << index
+                           << " is allocated by the caller, so each of its "
+                              "dimensions must be known, got "
+                           << op->getResult(index).getType();
+}
+
+static LogicalResult verifyDestinations(Operation *op) {
+  for (unsigned index = 0; index < op->getNumResults(); ++index)
+    if (failed(verifyDestination(op, index)))
+      return failure();
+  return success();
+}
+
+LogicalResult CallTIROp::verify() { return verifyDestinations(*this); }
+
+LogicalResult CallTIROp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  FailureOr<Signature> signature =
+      lookupKernel(*this, getCalleeAttr(), symbolTable);
+  if (failed(signature))
+    return failure();
+  return verifyKernelCall(*this, *signature, getOperandTypes(),
+                          getResultTypes(), getSymArgs());
+}
+
+LogicalResult CallTIRInplaceOp::verify() {
+  ArrayRef<int64_t> indices = getInplaceIndices();
+  if (indices.size() != getNumResults())
+    return emitOpError() << "has " << getNumResults() << " results and "
+                         << indices.size() << " inplace indices";
+  llvm::SmallDenseSet<int64_t> seen;
+  Prover prover(getContext(), SymbolFacts::at(*this));
+  for (auto [result, index] : llvm::enumerate(indices)) {
+    if (index == -1) {
+      if (failed(verifyDestination(*this, result)))
+        return failure();
+      continue;
+    }
+    if (index < -1 || index >= static_cast<int64_t>(getNumOperands()))
+      return emitOpError() << "inplace index " << index
+                           << " is out of range for " << getNumOperands()
+                           << " operands";
+    if (!seen.insert(index).second)
+      return emitOpError() << "operand " << index
+                           << " cannot be the storage of two results";
+    Type operand = getOperand(index).getType(), type = getResult(result).getType();
+    if (implies(operand, type, prover) == Truth::No)
+      return emitOpError() << "result #" << result << " is " << type
+                           << ", but takes the storage of operand " << index
+                           << ", a " << operand;
+  }
+  return success();
+}
+
+LogicalResult
+CallTIRInplaceOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  FailureOr<Signature> signature =
+      lookupKernel(*this, getCalleeAttr(), symbolTable);
+  if (failed(signature))
+    return failure();
+  SmallVector<Type> destinations;
+  for (auto [type, index] : llvm::zip(getResultTypes(), getInplaceIndices()))
+    if (index == -1)
+      destinations.push_back(type);
+  return verifyKernelCall(*this, *signature, getOperandTypes(), destinations,
+                          getSymArgs());
+}
+
+LogicalResult CallLibraryOp::verify() {
+  if (getLibraryFunction().empty())
+    return emitOpError() << "the name of a library function must not be empty";
+  return verifyDestinations(*this);
+}

@@ -1,0 +1,341 @@
+//===- Core.cpp - shapes, casts, constants, tuples ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relax/CallUtils.h"
+#include "Relax/RelaxOps.h"
+#include "Relax/SymDirectives.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+#define GET_OP_CLASSES
+#include "Relax/Ops/Core.cpp.inc"
+
+void RelaxDialect::registerCoreOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "Relax/Ops/Core.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// MatchCastOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult MatchCastOp::verify() {
+  Prover prover(getContext(), SymbolFacts::at(*this));
+  // The dimensions are compared as far as both are known: either type may know
+  // more of another dimension.
+  Type input = getInput().getType();
+  if (implies(input, getType(), prover) == Truth::No &&
+      implies(getType(), input, prover) == Truth::No)
+    return emitOpError() << "can never hold: " << input << " is no "
+                         << getType();
+  return success();
+}
+
+OpFoldResult MatchCastOp::fold(FoldAdaptor) {
+  // An equal type asserts nothing. Its symbols were defined before the operand.
+  if (getInput().getType() == getType())
+    return getInput();
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes as values
+//===----------------------------------------------------------------------===//
+
+LogicalResult ShapeOfOp::deduce(Deduction &deduction, Adaptor op,
+                                SmallVectorImpl<Type> &results) {
+  FailureOr<Deduction::Tensor> input = deduction.tensor(op.getInput(), "input");
+  if (failed(input))
+    return failure();
+  MLIRContext *context = deduction.getContext();
+  results.push_back(input->ranked ? ShapeType::get(context, input->dims)
+                                  : ShapeType::getUnranked(context));
+  return success();
+}
+
+LogicalResult ShapeOp::deduce(Deduction &deduction, Adaptor op,
+                              SmallVectorImpl<Type> &results) {
+  ArrayRef<SymExprAttr> dims = op.getDims().getDims();
+  if (llvm::is_contained(dims, SymExprAttr()))
+    return deduction.emitError() << "a dimension of a shape value must be known";
+  results.push_back(ShapeType::get(deduction.getContext(), dims));
+  return success();
+}
+
+LogicalResult MakeShapeOp::deduce(Deduction &deduction, Adaptor op,
+                                  SmallVectorImpl<Type> &results) {
+  SymDims dims;
+  for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
+    dims.push_back(getIntegerExpr(operand));
+    if (dims.back() && dims.back().isConstant() && dims.back().getValue() < 0)
+      return deduction.emitError() << "dimension " << index << " is negative: "
+                                   << dims.back().getValue();
+  }
+  results.push_back(ShapeType::get(deduction.getContext(), dims));
+  return success();
+}
+
+LogicalResult DimOp::deduce(Deduction &deduction, Adaptor op,
+                            SmallVectorImpl<Type> &results) {
+  results.push_back(IndexType::get(deduction.getContext()));
+  Type type = op.getInput().getType();
+  std::optional<int64_t> rank;
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    rank = tensor.getRank();
+  else if (auto shape = dyn_cast<ShapeType>(type); shape && shape.getRanked())
+    rank = shape.getRank();
+  if (!rank)
+    return success();
+  return deduction.axis(op.getIndex(), *rank, "index");
+}
+
+LogicalResult SymOp::deduce(Deduction &deduction, Adaptor,
+                            SmallVectorImpl<Type> &results) {
+  results.push_back(IndexType::get(deduction.getContext()));
+  return success();
+}
+
+OpFoldResult SymOp::fold(FoldAdaptor) { return getExpr(); }
+
+LogicalResult ShapeToTensorOp::deduce(Deduction &deduction, Adaptor op,
+                                      SmallVectorImpl<Type> &results) {
+  FailureOr<ShapeType> input = deduction.shape(op.getInput(), "input");
+  if (failed(input))
+    return failure();
+  SymExprAttr rank =
+      input->getRanked() ? deduction.constant(input->getRank()) : SymExprAttr();
+  results.push_back(
+      getTensorType(rank, IntegerType::get(deduction.getContext(), 64)));
+  return success();
+}
+
+LogicalResult TensorToShapeOp::deduce(Deduction &deduction, Adaptor op,
+                                      SmallVectorImpl<Type> &results) {
+  MLIRContext *context = deduction.getContext();
+  FailureOr<Deduction::Tensor> input = deduction.tensor(op.getInput(), "input");
+  if (failed(input))
+    return failure();
+  if (!isa<IntegerType>(input->elementType))
+    return deduction.emitError()
+           << "input must be a tensor of integers, got " << input->elementType;
+  if (input->ranked && input->rank() != 1)
+    return deduction.emitError()
+           << "input must have rank 1, got rank " << input->rank();
+  if (auto shape = op.getInput().getDefiningOp<ShapeToTensorOp>()) {
+    results.push_back(shape.getInput().getType());
+    return success();
+  }
+  DenseIntElementsAttr values;
+  if (op.getInput().getDefiningOp() &&
+      matchPattern(op.getInput(), m_Constant(&values))) {
+    SymDims dims;
+    for (const APInt &value : values.getValues<APInt>()) {
+      if (value.isNegative())
+        return deduction.emitError() << "dimension " << dims.size()
+                                     << " is negative: " << value.getSExtValue();
+      dims.push_back(deduction.constant(value.getSExtValue()));
+    }
+    results.push_back(ShapeType::get(context, dims));
+    return success();
+  }
+  if (input->ranked && input->dims[0] && input->dims[0].isConstant()) {
+    int64_t rank = input->dims[0].getValue();
+    if (rank > 1024)
+      return deduction.emitError() << "a shape of rank " << rank
+                                   << " is too large; at most 1024";
+    results.push_back(ShapeType::getRanked(context, rank));
+    return success();
+  }
+  results.push_back(ShapeType::getUnranked(context));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Canonicalisation of shape computations
+//===----------------------------------------------------------------------===//
+
+/// `!relax.shape` types whose dimensions are all known.
+static std::optional<ArrayRef<SymExprAttr>> getKnownDims(Type type) {
+  auto shape = dyn_cast<ShapeType>(type);
+  if (!shape || !shape.getRanked() ||
+      llvm::is_contained(shape.getDims(), SymExprAttr()))
+    return std::nullopt;
+  return shape.getDims();
+}
+
+namespace {
+
+/// A shape whose type says everything needs no tensor to come from.
+template <typename Op>
+struct ShapeFromType : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    auto dims = getKnownDims(op.getType());
+    if (!dims)
+      return rewriter.notifyMatchFailure(op, "a dimension is unknown");
+    rewriter.replaceOpWithNewOp<ShapeOp>(
+        op, op.getType(), ShapeAttr::get(op.getContext(), *dims));
+    return success();
+  }
+};
+
+/// One dimension that the type knows is a `relax.sym`.
+struct DimFromType : OpRewritePattern<DimOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DimOp op,
+                                PatternRewriter &rewriter) const override {
+    SymDims dims;
+    Type type = op.getInput().getType();
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      dims = getSymDims(tensor);
+    else if (auto shape = dyn_cast<ShapeType>(type))
+      dims.assign(shape.getDims().begin(), shape.getDims().end());
+    int64_t index = op.getIndex();
+    if (index < 0)
+      index += dims.size();
+    if (index < 0 || index >= static_cast<int64_t>(dims.size()) || !dims[index])
+      return rewriter.notifyMatchFailure(op, "the dimension is unknown");
+    rewriter.replaceOpWithNewOp<SymOp>(op, op.getType(), dims[index]);
+    return success();
+  }
+};
+
+/// A static shape as a tensor is a constant.
+struct ShapeToConstant : OpRewritePattern<ShapeToTensorOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ShapeToTensorOp op,
+                                PatternRewriter &rewriter) const override {
+    auto dims = getKnownDims(op.getInput().getType());
+    if (!dims || llvm::any_of(*dims, [](SymExprAttr d) { return !d.isConstant(); }))
+      return rewriter.notifyMatchFailure(op, "the shape is not static");
+    auto values = llvm::map_to_vector(
+        *dims, [](SymExprAttr dim) { return dim.getValue(); });
+    auto type = RankedTensorType::get(values.size(), rewriter.getI64Type());
+    if (op.getType() != type)
+      return rewriter.notifyMatchFailure(op, "the result type is coarser");
+    rewriter.replaceOpWithNewOp<ConstantOp>(
+        op, type, DenseIntElementsAttr::get(type, ArrayRef<int64_t>(values)));
+    return success();
+  }
+};
+
+/// shape -> tensor -> shape is the identity.
+struct ShapeRoundTrip : OpRewritePattern<TensorToShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TensorToShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto source = op.getInput().getDefiningOp<ShapeToTensorOp>();
+    if (!source || source.getInput().getType() != op.getType())
+      return rewriter.notifyMatchFailure(op, "not the tensor of a shape");
+    rewriter.replaceOp(op, source.getInput());
+    return success();
+  }
+};
+
+} // namespace
+
+void ShapeOfOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *context) {
+  patterns.add<ShapeFromType<ShapeOfOp>>(context);
+}
+void MakeShapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                              MLIRContext *context) {
+  patterns.add<ShapeFromType<MakeShapeOp>>(context);
+}
+void DimOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                        MLIRContext *context) {
+  patterns.add<DimFromType>(context);
+}
+void ShapeToTensorOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                  MLIRContext *context) {
+  patterns.add<ShapeToConstant>(context);
+}
+void TensorToShapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                  MLIRContext *context) {
+  patterns.add<ShapeRoundTrip, ShapeFromType<TensorToShapeOp>>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// ConstantOp
+//===----------------------------------------------------------------------===//
+
+ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
+  Attribute value;
+  if (parser.parseOptionalAttrDict(result.attributes) ||
+      parser.parseAttribute(value))
+    return failure();
+  Type type;
+  if (auto typed = dyn_cast<TypedAttr>(value))
+    type = typed.getType();
+  else if (parser.parseColonType(type))
+    return failure();
+  result.addAttribute(getValueAttrName(result.name), value);
+  result.addTypes(type);
+  return success();
+}
+
+void ConstantOp::print(OpAsmPrinter &printer) {
+  printer.printOptionalAttrDict((*this)->getAttrs(), {getValueAttrName()});
+  printer << ' ' << getValue();
+  if (isWeight())
+    printer << " : " << getType();
+}
+
+LogicalResult ConstantOp::verify() {
+  auto elements = dyn_cast<ElementsAttr>(getValue());
+  if (elements && elements.getType() != getType())
+    return emitOpError() << "value has type " << elements.getType()
+                         << ", the result " << getType();
+  return success();
+}
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+void ConstantOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  auto weight = dyn_cast<WeightAttr>(getValue());
+  setName(getResult(), weight ? weight.getName().getValue() : "cst");
+}
+
+//===----------------------------------------------------------------------===//
+// Tuples
+//===----------------------------------------------------------------------===//
+
+LogicalResult TupleOp::deduce(Deduction &deduction, Adaptor op,
+                              SmallVectorImpl<Type> &results) {
+  results.push_back(TupleType::get(deduction.getContext(),
+                                   ValueRange(op.getOperands()).getTypes()));
+  return success();
+}
+
+LogicalResult GetOp::deduce(Deduction &deduction, Adaptor op,
+                            SmallVectorImpl<Type> &results) {
+  auto tuple = dyn_cast<TupleType>(op.getInput().getType());
+  if (!tuple)
+    return deduction.emitError()
+           << "input must be a tuple, got " << op.getInput().getType();
+  uint64_t index = op.getIndex();
+  if (index >= tuple.size())
+    return deduction.emitError()
+           << "index " << static_cast<int64_t>(index)
+           << " is out of range for a tuple of " << tuple.size() << " members";
+  results.push_back(tuple.getType(index));
+  return success();
+}
+
+OpFoldResult GetOp::fold(FoldAdaptor) {
+  auto tuple = getInput().getDefiningOp<TupleOp>();
+  if (!tuple)
+    return {};
+  Value member = tuple.getOperand(getIndex());
+  return member.getType() == getType() ? member : Value();
+}

@@ -1,0 +1,200 @@
+//===- Function.cpp - functions and calls ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relax/CallUtils.h"
+#include "Relax/RelaxOps.h"
+#include "Relax/SymbolScope.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+#define GET_OP_CLASSES
+#include "Relax/Ops/Function.cpp.inc"
+
+void RelaxDialect::registerFunctionOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "Relax/Ops/Function.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// FuncOp
+//===----------------------------------------------------------------------===//
+
+void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                   FunctionType type, ArrayRef<NamedAttribute> attrs) {
+  state.addAttribute(SymbolTable::getSymbolAttrName(),
+                     builder.getStringAttr(name));
+  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
+  state.attributes.append(attrs.begin(), attrs.end());
+  state.addRegion();
+}
+
+ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs,
+                      ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag, std::string &) {
+    return builder.getFunctionType(inputs, results);
+  };
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false,
+      getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+
+void FuncOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(
+      printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+      getArgAttrsAttrName(), getResAttrsAttrName());
+}
+
+LogicalResult FuncOp::verifyRegions() {
+  if (!isExternal() && !getBody().hasOneBlock())
+    return emitOpError() << "body must be one block, got "
+                         << getBody().getBlocks().size()
+                         << "; control flow is relax.if and relax.while";
+  return verifySymbolScope(*this);
+}
+
+void FuncOp::walkParameterSymbols(function_ref<void(StringAttr)> fn) {
+  relax::walkParameterSymbols(*this, fn);
+}
+
+DictionaryAttr FuncOp::getSymbolRanges() {
+  return (*this)->getAttrOfType<DictionaryAttr>(RelaxDialect::kSymbolsAttr);
+}
+
+LogicalResult ReturnOp::verify() {
+  auto function = cast<FuncOp>((*this)->getParentOp());
+  ArrayRef<Type> results = function.getResultTypes();
+  if (results.size() != getNumOperands())
+    return emitOpError() << "has " << getNumOperands() << " operands, @"
+                         << function.getName() << " returns "
+                         << results.size();
+  Prover prover(getContext(), SymbolFacts::at(function));
+  for (auto [index, type, result] :
+       llvm::enumerate(getOperandTypes(), results))
+    if (implies(type, result, prover) != Truth::Yes)
+      return emitOpError() << "operand " << index << " is " << type << ", @"
+                           << function.getName() << " returns " << result;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+static FuncOp lookupCallee(Operation *op, FlatSymbolRefAttr callee,
+                           SymbolTableCollection &symbolTable) {
+  auto function = symbolTable.lookupNearestSymbolFrom<FuncOp>(op, callee);
+  if (!function)
+    op->emitOpError() << "'" << callee.getValue() << "' is no relax.func";
+  return function;
+}
+
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  FuncOp function = lookupCallee(*this, getCalleeAttr(), symbolTable);
+  if (!function)
+    return failure();
+  return verifyCall(*this, Signature::of(function), getOperands(),
+                    getResultTypes());
+}
+
+CallInterfaceCallable CallOp::getCallableForCallee() { return getCalleeAttr(); }
+
+void CallOp::setCalleeFromCallable(CallInterfaceCallable callee) {
+  setCalleeAttr(cast<FlatSymbolRefAttr>(cast<SymbolRefAttr>(callee)));
+}
+
+Operation::operand_range CallOp::getArgOperands() { return getOperands(); }
+
+MutableOperandRange CallOp::getArgOperandsMutable() {
+  return getOperandsMutable();
+}
+
+LogicalResult CallClosureOp::verify() {
+  return verifyCall(*this,
+                    Signature::of(cast<FunctionType>(getCallee().getType())),
+                    getArgs(), getResultTypes());
+}
+
+//===----------------------------------------------------------------------===//
+// MakeClosureOp
+//===----------------------------------------------------------------------===//
+
+ParseResult MakeClosureOp::parse(OpAsmParser &parser, OperationState &result) {
+  FlatSymbolRefAttr callee;
+  SmallVector<OpAsmParser::UnresolvedOperand> captures;
+  FunctionType type;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseAttribute(callee, getCalleeAttrName(result.name),
+                            result.attributes) ||
+      parser.parseOperandList(captures, OpAsmParser::Delimiter::Paren) ||
+      parser.parseOptionalAttrDict(result.attributes) ||
+      parser.parseColonType(type))
+    return failure();
+  if (type.getNumResults() != 1 || !isa<FunctionType>(type.getResult(0)))
+    return parser.emitError(loc)
+           << "expected one result of function type, got " << type;
+  result.addTypes(type.getResults());
+  return parser.resolveOperands(captures, type.getInputs(), loc,
+                                result.operands);
+}
+
+void MakeClosureOp::print(OpAsmPrinter &printer) {
+  printer << " @" << getCallee() << "(" << getCaptures() << ")";
+  printer.printOptionalAttrDict((*this)->getAttrs(), {getCalleeAttrName()});
+  printer << " : (";
+  llvm::interleaveComma(getCaptures().getTypes(), printer);
+  printer << ") -> (" << getType() << ")";
+}
+
+LogicalResult
+MakeClosureOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  FuncOp function = lookupCallee(*this, getCalleeAttr(), symbolTable);
+  if (!function)
+    return failure();
+  Signature signature = Signature::of(function);
+  size_t bound = getCaptures().size();
+  if (bound > signature.parameters.size())
+    return emitOpError() << "binds " << bound << " arguments, @" << getCallee()
+                         << " has " << signature.parameters.size()
+                         << " parameters";
+  Prover prover(getContext(), SymbolFacts::at(*this));
+  SymbolFacts calleeFacts(signature.ranges);
+  Unifier unifier(prover, getContext(), &calleeFacts);
+  auto emitError = [&] { return emitOpError(); };
+  for (auto [index, parameter, type] :
+       llvm::enumerate(ArrayRef(signature.parameters).take_front(bound),
+                       getCaptures().getTypes()))
+    if (failed(addEquations(unifier, parameter, type,
+                            "argument " + Twine(index), emitError)))
+      return failure();
+  if (failed(unifier.solve(emitError)))
+    return failure();
+  auto rest = FunctionType::get(
+      getContext(), ArrayRef(signature.parameters).drop_front(bound),
+      signature.results);
+  if (bound == 0 && getType() != rest)
+    return emitOpError() << "makes a " << rest << ", declared as " << getType();
+  auto declared = cast<FunctionType>(getType());
+  if (declared.getNumInputs() != rest.getNumInputs() ||
+      declared.getNumResults() != rest.getNumResults())
+    return emitOpError() << "makes a " << rest << ", declared as " << declared;
+  // A symbol that a capture binds is known in the closure's own type no more.
+  for (auto [have, want] :
+       llvm::zip(llvm::concat<const Type>(declared.getInputs(),
+                                          declared.getResults()),
+                 llvm::concat<const Type>(rest.getInputs(), rest.getResults())))
+    if (have != want && have != instantiate(want, unifier) &&
+        have != dropSymbols(want))
+      return emitOpError() << "makes a " << rest << ", declared as "
+                           << declared;
+  return success();
+}

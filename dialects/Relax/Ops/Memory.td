@@ -1,0 +1,66 @@
+//===- Memory.td - storage, after memory planning -*- tablegen -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_OPS_MEMORY_TD
+#define RELAX_OPS_MEMORY_TD
+
+include "Relax/RelaxBase.td"
+
+def Relax_AllocStorageOp : Relax_Op<"alloc_storage", [
+    MemoryEffects<[MemAlloc]>]> {
+  let summary = "allocates bytes";
+  let description = [{
+    Created by memory planning. `bytes` is symbolic unless all symbols are
+    bounded; `alignment` is a power of two.
+
+    Example:
+
+    ```mlir
+    %s = relax.alloc_storage 512*n align 64 : !relax.storage
+    ```
+  }];
+  let arguments = (ins Relax_SymExprAttr:$bytes, DefaultValuedAttr<I64Attr, "64">:$alignment);
+  let results = (outs Relax_StorageType:$storage);
+  let assemblyFormat = "custom<SymExpr>($bytes) `align` $alignment attr-dict `:` type($storage)";
+  let hasVerifier = 1;
+}
+
+def Relax_TensorFromStorageOp : Relax_Op<"tensor_from_storage", [Pure]> {
+  let summary = "a tensor at an offset of a storage";
+  let description = [{
+    Created by memory planning. `offset` is in bytes.
+
+    Example:
+
+    ```mlir
+    %x = relax.tensor_from_storage %s at 0 : !relax.storage -> tensor<?x128xf32, #relax.shape<[n, 128]>>
+    ```
+  }];
+  let arguments = (ins Relax_StorageType:$storage, Relax_SymExprAttr:$offset);
+  let results = (outs Relax_Tensor:$result);
+  let assemblyFormat = [{
+    $storage `at` custom<SymExpr>($offset) attr-dict `:` type($storage) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Relax_KillOp : Relax_Op<"kill", [MemoryEffects<[MemFree]>]> {
+  let summary = "ends the life of a storage or a tensor";
+  let description = [{
+    Created by memory planning, after the last use.
+
+    Example:
+
+    ```mlir
+    relax.kill %s : !relax.storage
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[Relax_StorageType, Relax_Tensor]>:$input);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+
+#endif // RELAX_OPS_MEMORY_TD

@@ -1,0 +1,13 @@
+//===- Reduction.td - reductions and scans -*- tablegen -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_OPS_REDUCTION_TD
+#define RELAX_OPS_REDUCTION_TD
+
+include "Relax/RelaxBase.td"
+
+#endif // RELAX_OPS_REDUCTION_TD

@@ -1,0 +1,86 @@
+//===- RelaxBase.td - classes from which the ops are made --*- tablegen -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An op that deduces its result types names the rule in `deduce`, a C++
+// expression that returns a LogicalResult. It sees `deduction` (operand shapes,
+// prover, diagnostics), `op` (the adaptor: operands, attributes, regions) and
+// fills `results`. From it come inference while building (C++ and Python), the
+// verifier and the pass `relax-deduce-shapes`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_BASE_TD
+#define RELAX_BASE_TD
+
+include "Relax/RelaxTypes.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Relax_BoolElement : TypeConstraint<I1.predicate, "bool">;
+
+/// Any builtin tensor, ranked or not, with or without a symbolic shape.
+def Relax_Tensor : TensorOf<[AnyFloat, AnyInteger]>;
+def Relax_FloatTensor : TensorOf<[AnyFloat]>;
+def Relax_IntTensor : TensorOf<[AnyInteger]>;
+def Relax_BoolTensor : TensorOf<[I1]>;
+/// Indices of take, gather, scatter: signed 32 or 64 bits.
+def Relax_IndexTensor : TensorOf<[I32, I64]>;
+/// An `index` result that a deduction rule infers (a plain `Index` would make
+/// ODS write a rule of its own).
+def Relax_IndexResult : AnyTypeOf<[Index]>;
+/// Everything that a relax program may hold.
+def Relax_AnyValue : AnyTypeOf<[
+    Relax_Tensor, Relax_ShapeType, Relax_ObjectType, Relax_StorageType, AnyTuple, Index,
+    AnyInteger, AnyFloat, FunctionType]>;
+
+class Relax_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Relax_Dialect, mnemonic, traits>;
+
+/// An op whose result types follow from its operands and attributes.
+class Relax_DeducedOp<string mnemonic, list<Trait> traits = []>
+    : Relax_Op<mnemonic, traits # [
+        DeclareOpInterfaceMethods<InferTypeOpInterface, ["refineReturnTypes"]>]> {
+  /// The deduction rule; `$cppClass::deduce` is declared for the op by default.
+  code deduce = "$cppClass::deduce(deduction, op, results)";
+  code moreDeclarations = "";
+  let extraClassDeclaration = [{
+    static ::llvm::LogicalResult deduce(::mlir::relax::Deduction &deduction,
+        Adaptor op, ::llvm::SmallVectorImpl<::mlir::Type> &results);
+  }] # moreDeclarations;
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *context, ::std::optional<::mlir::Location> location,
+        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
+        ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
+        ::llvm::SmallVectorImpl<::mlir::Type> &results) {
+      ::mlir::relax::Deduction deduction(context, location, getOperationName(), operands);
+      Adaptor op(operands, attributes, properties, regions);
+      if (::mlir::failed(::mlir::relax::verifyAdaptor<$cppClass>(
+              deduction, op, location, operands)) ||
+          ::mlir::failed(}] # deduce # [{))
+        return ::mlir::failure();
+      return ::mlir::success(!deduction.math().failed());
+    }
+    ::llvm::LogicalResult $cppClass::refineReturnTypes(
+        ::mlir::MLIRContext *context, ::std::optional<::mlir::Location> location,
+        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
+        ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
+        ::llvm::SmallVectorImpl<::mlir::Type> &results) {
+      return ::mlir::relax::verifyDeducedTypes<$cppClass>(
+          context, location, operands, attributes, properties, regions, results);
+    }
+  }];
+}
+
+/// A deduced op without side effects that one shared rule serves, named in
+/// `rule`: `LogicalResult rule(Deduction &, ValueRange, SmallVectorImpl<Type> &)`.
+class Relax_RuleOp<string mnemonic, string rule, list<Trait> traits = []>
+    : Relax_DeducedOp<mnemonic, [Pure] # traits> {
+  let deduce = "::mlir::relax::" # rule # "(deduction, operands, results)";
+  let extraClassDeclaration = moreDeclarations;
+}
+
+#endif // RELAX_BASE_TD

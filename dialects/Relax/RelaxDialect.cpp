@@ -1,0 +1,152 @@
+//===- RelaxDialect.cpp - the relax dialect ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relax/RelaxDialect.h"
+
+#include "Relax/RelaxOps.h"
+#include "Relax/SymbolScope.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+#include "Relax/RelaxDialect.cpp.inc"
+
+void RelaxDialect::initialize() {
+  registerAttributes();
+  registerTypes();
+  registerFunctionOps();
+  registerCallOps();
+  registerCoreOps();
+  registerControlOps();
+  registerMemoryOps();
+  registerElementwiseOps();
+  registerCreateOps();
+  registerLinearOps();
+  registerReductionOps();
+  registerNormalizationOps();
+  registerAttentionOps();
+  registerConvolutionOps();
+  registerManipulateOps();
+  registerSliceOps();
+  registerIndexOps();
+  registerSortOps();
+}
+
+Operation *RelaxDialect::materializeConstant(OpBuilder &builder,
+                                             Attribute value, Type type,
+                                             Location loc) {
+  if (auto expr = dyn_cast<SymExprAttr>(value); expr && type.isIndex())
+    return SymOp::create(builder, loc, type, expr);
+  if (auto integer = dyn_cast<IntegerAttr>(value); integer && type.isIndex())
+    return SymOp::create(builder, loc, type,
+                         SymExprAttr::getConstant(value.getContext(),
+                                                  integer.getInt()));
+  if (isa<ElementsAttr, WeightAttr>(value) && isa<TensorType>(type))
+    return ConstantOp::create(builder, loc, type, value);
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Discardable attributes
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifySymbols(Operation *op, NamedAttribute attribute) {
+  if (!isa<FunctionOpInterface>(op))
+    return op->emitOpError()
+           << "'" << attribute.getName().getValue()
+           << "' belongs on a function";
+  auto ranges = dyn_cast<DictionaryAttr>(attribute.getValue());
+  if (!ranges)
+    return op->emitOpError() << "'" << attribute.getName().getValue()
+                             << "' must be a dictionary from symbol to "
+                                "#relax.range, got "
+                             << attribute.getValue();
+  for (NamedAttribute range : ranges) {
+    if (!isValidSymbolName(range.getName().getValue()))
+      return op->emitOpError()
+             << "'" << range.getName().getValue() << "' in '"
+             << attribute.getName().getValue() << "' is no symbol name";
+    if (!isa<RangeAttr>(range.getValue()))
+      return op->emitOpError()
+             << "the range of symbol '" << range.getName().getValue()
+             << "' must be a #relax.range, got " << range.getValue();
+  }
+  return success();
+}
+
+LogicalResult RelaxDialect::verifyOperationAttribute(Operation *op,
+                                                     NamedAttribute attribute) {
+  if (attribute.getName() == kSymbolsAttr) {
+    if (failed(verifySymbols(op, attribute)))
+      return failure();
+    // A graph function verifies its whole scope itself.
+    return isa<FuncOp>(op) ? success()
+                           : verifySymbolScope(cast<FunctionOpInterface>(op));
+  }
+  if (attribute.getName() == kShapeAttr || attribute.getName() == kSymbolAttr)
+    return op->emitOpError() << "'" << attribute.getName().getValue()
+                             << "' belongs on a parameter";
+  return op->emitOpError() << "unknown attribute '"
+                           << attribute.getName().getValue() << "'";
+}
+
+/// Verifies the attributes of one parameter or result of type `type`.
+static LogicalResult verifyValueAttr(Operation *op, Type type,
+                                     NamedAttribute attribute, bool parameter) {
+  StringRef name = attribute.getName().getValue();
+  if (name == RelaxDialect::kShapeAttr) {
+    auto shape = dyn_cast<ShapeAttr>(attribute.getValue());
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!shape || !tensor || tensor.getEncoding())
+      return op->emitOpError()
+             << "'" << name << "' must be a #relax.shape on a plain ranked "
+             << "tensor, got " << attribute.getValue() << " on " << type;
+    RankedTensorType annotated =
+        getTensorType(shape.getDims(), tensor.getElementType());
+    if (annotated.getShape() != tensor.getShape())
+      return op->emitOpError() << "'" << name << "' " << shape
+                               << " does not fit " << type;
+    return success();
+  }
+  if (name == RelaxDialect::kSymbolAttr && parameter) {
+    auto symbol = dyn_cast<StringAttr>(attribute.getValue());
+    if (!symbol || !isValidSymbolName(symbol.getValue()))
+      return op->emitOpError() << "'" << name
+                               << "' must name a symbol, got "
+                               << attribute.getValue();
+    if (!type.isIntOrIndex())
+      return op->emitOpError() << "'" << name
+                               << "' belongs on an integer, got " << type;
+    return success();
+  }
+  return op->emitOpError() << "unknown attribute '" << name << "' on a "
+                           << (parameter ? "parameter" : "result");
+}
+
+LogicalResult RelaxDialect::verifyRegionArgAttribute(Operation *op,
+                                                     unsigned regionIndex,
+                                                     unsigned argIndex,
+                                                     NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return op->emitOpError() << "'" << attribute.getName().getValue()
+                             << "' belongs on a parameter of a function";
+  return verifyValueAttr(op, function.getArgumentTypes()[argIndex], attribute,
+                         /*parameter=*/true);
+}
+
+LogicalResult RelaxDialect::verifyRegionResultAttribute(
+    Operation *op, unsigned regionIndex, unsigned resultIndex,
+    NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return op->emitOpError() << "'" << attribute.getName().getValue()
+                             << "' belongs on a result of a function";
+  return verifyValueAttr(op, function.getResultTypes()[resultIndex], attribute,
+                         /*parameter=*/false);
+}

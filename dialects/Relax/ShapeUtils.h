@@ -1,0 +1,58 @@
+//===- ShapeUtils.h - reading, making and comparing symbolic types ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_SHAPEUTILS_H
+#define RELAX_SHAPEUTILS_H
+
+#include "Analysis/Symbolic/Prover.h"
+#include "Analysis/Symbolic/Unifier.h"
+#include "Relax/RelaxTypes.h"
+
+namespace mlir::relax {
+
+/// One dimension each; null where nothing is known of it.
+using SymDims = SmallVector<SymExprAttr, 4>;
+
+/// The symbolic dimensions of a ranked tensor type.
+SymDims getSymDims(RankedTensorType type);
+/// A ranked tensor type of these dimensions: constants become static, and the
+/// encoding is left out where no dimension is symbolic.
+RankedTensorType getTensorType(ArrayRef<SymExprAttr> dims, Type elementType);
+/// `type` with every symbolic fact removed.
+Type dropSymbols(Type type);
+
+/// Calls `fn` on every symbol that occurs free in a type or an attribute.
+/// Symbols inside function types are bound there and do not count.
+void walkSymbols(Type type, function_ref<void(StringAttr)> fn);
+void walkSymbols(Attribute attribute, function_ref<void(StringAttr)> fn);
+/// Symbols that a value of this type defines: its plain dimensions.
+void walkDefinedSymbols(Type type, function_ref<void(StringAttr)> fn);
+
+/// Replaces the symbols of a type; null after a reported error. Symbols of a
+/// function type are bound there and stay.
+Type substitute(Type type, const SymSubstitution &with, SymBuilder &math);
+
+/// Whether every value of type `fine` is a value of type `coarse`. `No` means
+/// that no value is.
+Truth implies(Type fine, Type coarse, const Prover &prover);
+
+/// Adds the equations under which `actual` is a value of the parameter type
+/// `pattern`; fails where kind, rank or element type differ. `where` names the
+/// value in diagnostics.
+LogicalResult addEquations(Unifier &unifier, Type pattern, Type actual,
+                           const Twine &where, EmitErrorFn emitError);
+
+/// `pattern` with the unifier's bindings; unbound dimensions become unknown.
+Type instantiate(Type pattern, const Unifier &unifier);
+
+/// Of two types of one value, the dimensions known from either. `first` wins
+/// where both say something.
+Type meet(Type first, Type second);
+
+} // namespace mlir::relax
+
+#endif // RELAX_SHAPEUTILS_H

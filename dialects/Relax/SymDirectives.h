@@ -1,0 +1,40 @@
+//===- SymDirectives.h - custom assembly of symbolic attributes ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Shared by the op families: `relax.sym n + 1`, `relax.shape [n, 4]`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_SYMDIRECTIVES_H
+#define RELAX_SYMDIRECTIVES_H
+
+#include "Relax/RelaxAttrs.h"
+
+namespace mlir::relax {
+
+inline ParseResult parseSymExpr(OpAsmParser &parser, SymExprAttr &expr) {
+  FailureOr<SymExprAttr> parsed = parseSymExpr(static_cast<AsmParser &>(parser));
+  if (failed(parsed))
+    return failure();
+  expr = *parsed;
+  return success();
+}
+
+inline void printSymExpr(OpAsmPrinter &printer, Operation *, SymExprAttr expr) {
+  expr.printExpr(printer.getStream());
+}
+
+ParseResult parseShapeDims(OpAsmParser &parser, ShapeAttr &shape);
+
+inline void printShapeDims(OpAsmPrinter &printer, Operation *,
+                           ShapeAttr shape) {
+  printSymDims(printer.getStream(), shape.getDims());
+}
+
+} // namespace mlir::relax
+
+#endif // RELAX_SYMDIRECTIVES_H

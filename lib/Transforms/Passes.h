@@ -1,0 +1,28 @@
+//===- Passes.h - passes of relax-mlir ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_TRANSFORMS_PASSES_H
+#define RELAX_TRANSFORMS_PASSES_H
+
+#include "Relax/RelaxDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::relax {
+
+#define GEN_PASS_DECL
+#include "Transforms/Shapes/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "Transforms/Shapes/Passes.h.inc"
+
+/// Registers every pass and pipeline of the project, by name.
+void registerRelaxPasses();
+
+} // namespace mlir::relax
+
+#endif // RELAX_TRANSFORMS_PASSES_H

@@ -1,0 +1,29 @@
+"""lit configuration: runs relax-opt and the LLVM test tools that come with the wheels."""
+
+import importlib.util
+import os
+import shutil
+
+import lit.formats
+
+
+def package_bin(name):
+    """The bin folder of an installed toolchain wheel, or None."""
+    spec = importlib.util.find_spec(name)
+    return os.path.join(list(spec.submodule_search_locations)[0], "bin") if spec else None
+
+
+config.name = "relax"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.environ.get(
+    "RELAX_TEST_OUTPUT", os.path.join(config.test_source_root, "..", "build", "test")
+)
+
+# RELAX_TOOLS_DIR overrides the tools that are installed in the environment.
+tools = os.environ.get("RELAX_TOOLS_DIR") or os.path.dirname(shutil.which("relax-opt") or "")
+if not tools:
+    lit_config.fatal("relax-opt is not on PATH; install the package or set RELAX_TOOLS_DIR")
+path = [tools, package_bin("llvm"), package_bin("mlir"), os.environ.get("PATH", "")]
+config.environment["PATH"] = os.pathsep.join(entry for entry in path if entry)
