@@ -26,8 +26,8 @@ LogicalResult relax::checkAtLeast(Deduction &deduction, StringRef attribute,
                                   int64_t value, int64_t minimum) {
   if (value >= minimum)
     return success();
-  return deduction.emitError() << attribute << " must be at least " << minimum
-                               << ", got " << value;
+  return deduction.emitError()
+         << attribute << " must be at least " << minimum << ", got " << value;
 }
 
 FailureOr<SmallVector<int64_t>>

@@ -15,7 +15,7 @@ StringRef relax::getSpatialLetters(int64_t count) {
 }
 
 FailureOr<Layout> relax::readLayout(Deduction &deduction, StringRef attribute,
-                                   StringRef text, StringRef canonical) {
+                                    StringRef text, StringRef canonical) {
   Layout layout;
   for (char letter : canonical) {
     size_t position = text.find(letter);
@@ -58,8 +58,7 @@ LogicalResult relax::readPadding(Deduction &deduction,
       return failure();
   for (auto [index, window] : llvm::enumerate(windows)) {
     window.before = given == 1 ? padding[0] : padding[index];
-    window.after =
-        given == 2 * count ? padding[count + index] : window.before;
+    window.after = given == 2 * count ? padding[count + index] : window.before;
   }
   return success();
 }
@@ -69,13 +68,14 @@ static FailureOr<SymExprAttr> getSpan(Deduction &deduction, char axis,
                                       const Window &window) {
   SymBuilder &math = deduction.math();
   SymExprAttr one = math.constant(1);
-  if (window.kernel && deduction.prover().less(window.kernel, one) == Truth::Yes)
-    return deduction.emitError() << "the kernel is empty along '"
-                                 << StringRef(&axis, 1)
-                                 << "': " << describe(window.kernel);
-  return math.add(math.mul(math.constant(window.dilation),
-                           math.sub(window.kernel, one)),
-                  one);
+  if (window.kernel &&
+      deduction.prover().less(window.kernel, one) == Truth::Yes)
+    return deduction.emitError()
+           << "the kernel is empty along '" << StringRef(&axis, 1)
+           << "': " << describe(window.kernel);
+  return math.add(
+      math.mul(math.constant(window.dilation), math.sub(window.kernel, one)),
+      one);
 }
 
 FailureOr<SymExprAttr> relax::getWindowCount(Deduction &deduction, char axis,
@@ -95,9 +95,8 @@ FailureOr<SymExprAttr> relax::getWindowCount(Deduction &deduction, char axis,
     // The last position may hang over, but must start before `front`:
     //   min((padded - span) ceildiv stride + 1, front ceildiv stride)
     // as one division, so that a constant kernel leaves no min.
-    counted = math.sub(math.min({math.add(counted, stride),
-                                 math.add(front, stride)}),
-                       one);
+    counted = math.sub(
+        math.min({math.add(counted, stride), math.add(front, stride)}), one);
   if (math.failed())
     return failure();
   if (!counted)
@@ -113,24 +112,24 @@ FailureOr<SymExprAttr> relax::getWindowCount(Deduction &deduction, char axis,
   return math.failed() ? FailureOr<SymExprAttr>(failure()) : count;
 }
 
-FailureOr<SymExprAttr>
-relax::getTransposedExtent(Deduction &deduction, char axis, SymExprAttr extent,
-                           const Window &window, int64_t extra) {
+FailureOr<SymExprAttr> relax::getTransposedExtent(Deduction &deduction,
+                                                  char axis, SymExprAttr extent,
+                                                  const Window &window,
+                                                  int64_t extra) {
   FailureOr<SymExprAttr> span = getSpan(deduction, axis, window);
   if (failed(span))
     return failure();
   SymBuilder &math = deduction.math();
-  SymExprAttr cropped = math.add(math.constant(window.before),
-                                 math.constant(window.after));
-  SymExprAttr result = math.sub(
-      math.sum({math.mul(math.sub(extent, math.constant(1)),
-                         math.constant(window.stride)),
-                *span, math.constant(extra)}),
-      cropped);
+  SymExprAttr cropped =
+      math.add(math.constant(window.before), math.constant(window.after));
+  SymExprAttr result =
+      math.sub(math.sum({math.mul(math.sub(extent, math.constant(1)),
+                                  math.constant(window.stride)),
+                         *span, math.constant(extra)}),
+               cropped);
   if (math.failed())
     return failure();
-  if (result &&
-      deduction.prover().less(result, math.constant(0)) == Truth::Yes)
+  if (result && deduction.prover().less(result, math.constant(0)) == Truth::Yes)
     return deduction.emitError()
            << "padding removes more than there is along '"
            << StringRef(&axis, 1) << "': the result would have size "

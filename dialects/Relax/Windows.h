@@ -27,7 +27,7 @@ StringRef getSpatialLetters(int64_t count);
 /// against `NCHW`.
 using Layout = SmallVector<int64_t, 5>;
 FailureOr<Layout> readLayout(Deduction &deduction, StringRef attribute,
-                            StringRef text, StringRef canonical);
+                             StringRef text, StringRef canonical);
 /// From the order of a layout to the canonical one, and back.
 SymDims toCanonical(ArrayRef<SymExprAttr> dims, const Layout &layout);
 SymDims fromCanonical(ArrayRef<SymExprAttr> dims, const Layout &layout);

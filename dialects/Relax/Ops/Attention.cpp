@@ -38,9 +38,9 @@ static LogicalResult checkBias(Deduction &deduction, Value value,
   if (!bias->ranked)
     return success();
   if (bias->dims.size() > target.size())
-    return deduction.emitError() << "bias must have at most rank "
-                                 << target.size() << ", got rank "
-                                 << bias->rank();
+    return deduction.emitError()
+           << "bias must have at most rank " << target.size() << ", got rank "
+           << bias->rank();
   const Prover &prover = deduction.prover();
   SymExprAttr one = deduction.constant(1);
   size_t skipped = target.size() - bias->dims.size();
@@ -65,10 +65,10 @@ static LogicalResult checkHeads(Deduction &deduction, SymExprAttr query,
   SymExprAttr zero = deduction.constant(0);
   Truth keyEmpty = prover.equal(key, zero);
   // Zero has one multiple only; a divisor that may be zero proves nothing.
-  bool wrong = keyEmpty == Truth::Yes
-                   ? prover.equal(query, zero) == Truth::No
-                   : keyEmpty == Truth::No &&
-                         prover.divisible(query, key) == Truth::No;
+  bool wrong =
+      keyEmpty == Truth::Yes
+          ? prover.equal(query, zero) == Truth::No
+          : keyEmpty == Truth::No && prover.divisible(query, key) == Truth::No;
   if (!wrong)
     return success();
   return deduction.emitError()
@@ -93,18 +93,18 @@ LogicalResult AttentionOp::deduce(Deduction &deduction, Adaptor op,
   if (failed(q) || failed(k) || failed(v))
     return failure();
 
-  FailureOr<SymExprAttr> batch = deduction.equalDim(
-      (*q)[0], "the batch of query", (*k)[0], "that of key");
+  FailureOr<SymExprAttr> batch =
+      deduction.equalDim((*q)[0], "the batch of query", (*k)[0], "that of key");
   if (failed(batch))
     return failure();
   batch = deduction.equalDim(*batch, "the batch of query and key", (*v)[0],
                              "that of value");
   if (failed(batch))
     return failure();
-  FailureOr<SymExprAttr> keys = deduction.equalDim(
-      (*k)[1], "the length of key", (*v)[1], "that of value");
-  FailureOr<SymExprAttr> heads = deduction.equalDim(
-      (*k)[2], "the heads of key", (*v)[2], "those of value");
+  FailureOr<SymExprAttr> keys = deduction.equalDim((*k)[1], "the length of key",
+                                                   (*v)[1], "that of value");
+  FailureOr<SymExprAttr> heads = deduction.equalDim((*k)[2], "the heads of key",
+                                                    (*v)[2], "those of value");
   if (failed(keys) || failed(heads) ||
       failed(deduction.equalDim((*q)[3], "the head size of query", (*k)[3],
                                 "that of key")) ||
@@ -112,8 +112,8 @@ LogicalResult AttentionOp::deduce(Deduction &deduction, Adaptor op,
     return failure();
 
   SymExprAttr scores[] = {*batch, (*q)[2], (*q)[1], *keys};
-  if (op.getBias() && failed(checkBias(deduction, op.getBias(),
-                                       query->elementType, scores)))
+  if (op.getBias() &&
+      failed(checkBias(deduction, op.getBias(), query->elementType, scores)))
     return failure();
   if (op.getCausalMask() &&
       failed(checkOneOf(deduction, "causal_mask", *op.getCausalMask(),
@@ -126,8 +126,8 @@ LogicalResult AttentionOp::deduce(Deduction &deduction, Adaptor op,
       return deduction.emitError()
              << "window_size needs a causal_mask, 'TopLeft' or 'BottomRight'";
   }
-  results.push_back(getTensorType({*batch, (*q)[1], (*q)[2], (*v)[3]},
-                                  query->elementType));
+  results.push_back(
+      getTensorType({*batch, (*q)[1], (*q)[2], (*v)[3]}, query->elementType));
   return success();
 }
 
@@ -137,8 +137,8 @@ LogicalResult AttentionOp::deduce(Deduction &deduction, Adaptor op,
 
 /// How many elements are turned; null if unknown.
 static FailureOr<SymExprAttr> deduceRotaryDim(Deduction &deduction,
-                                           IntegerAttr attribute,
-                                           SymExprAttr headSize) {
+                                              IntegerAttr attribute,
+                                              SymExprAttr headSize) {
   const Prover &prover = deduction.prover();
   SymExprAttr two = deduction.constant(2);
   if (!attribute) {
@@ -165,15 +165,15 @@ static FailureOr<SymExprAttr> deduceRotaryDim(Deduction &deduction,
 /// it may be broadcast.
 static LogicalResult checkPositions(Deduction &deduction, Value value,
                                     SymDims &x) {
-  FailureOr<Deduction::Tensor> positions =
-      deduction.tensor(value, "positions");
+  FailureOr<Deduction::Tensor> positions = deduction.tensor(value, "positions");
   if (failed(positions))
     return failure();
   if (!positions->ranked || positions->rank() == 0)
     return success();
   if (positions->rank() > 2)
-    return deduction.emitError() << "positions must have rank 0, 1 or 2, got rank "
-                                 << positions->rank();
+    return deduction.emitError()
+           << "positions must have rank 0, 1 or 2, got rank "
+           << positions->rank();
   FailureOr<SymExprAttr> tokens = deduction.equalDim(
       x[1], "the length of x", positions->dims.back(), "that of positions");
   if (failed(tokens))
@@ -199,8 +199,8 @@ static LogicalResult checkTable(Deduction &deduction, Value value,
   FailureOr<SymDims> dims = getDimsOfRank(deduction, name, *table, rank);
   if (failed(dims))
     return failure();
-  return deduction.equalDim(dims->back(), "the last dimension of " + name, pairs,
-                            "half of the turned elements");
+  return deduction.equalDim(dims->back(), "the last dimension of " + name,
+                            pairs, "half of the turned elements");
 }
 
 LogicalResult RotaryEmbeddingOp::deduce(Deduction &deduction, Adaptor op,
@@ -223,14 +223,14 @@ LogicalResult RotaryEmbeddingOp::deduce(Deduction &deduction, Adaptor op,
 
   if (op.getPositions()) {
     if (op.getOffset())
-      return deduction.emitError()
-             << "positions and offset exclude each other";
+      return deduction.emitError() << "positions and offset exclude each other";
     if (failed(checkPositions(deduction, op.getPositions(), *dims)))
       return failure();
   }
   if (!op.getCos() != !op.getSin())
-    return deduction.emitError() << "cos and sin must be given together, got only "
-                                 << (op.getCos() ? "cos" : "sin");
+    return deduction.emitError()
+           << "cos and sin must be given together, got only "
+           << (op.getCos() ? "cos" : "sin");
   if (op.getCos() && op.getFreqFactors())
     return deduction.emitError()
            << "freq_factors and the tables cos and sin exclude each other";

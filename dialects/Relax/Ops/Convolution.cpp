@@ -61,9 +61,10 @@ static LogicalResult read(Deduction &deduction, Adaptor op, int64_t spatial,
       deduction, "data_layout", op.getDataLayout(), "NC" + conv.axes);
   FailureOr<Layout> kernelLayout = readLayout(
       deduction, "kernel_layout", op.getKernelLayout(), "OI" + conv.axes);
-  FailureOr<Layout> outLayout = readLayout(
-      deduction, "out_layout", op.getOutLayout().value_or(op.getDataLayout()),
-      "NC" + conv.axes);
+  FailureOr<Layout> outLayout = dataLayout;
+  if (op.getOutLayout())
+    outLayout = readLayout(deduction, "out_layout", *op.getOutLayout(),
+                           "NC" + conv.axes);
   if (failed(dataLayout) || failed(kernelLayout) || failed(outLayout))
     return failure();
   conv.data = toCanonical(*dataDims, *dataLayout);
@@ -90,11 +91,12 @@ static LogicalResult read(Deduction &deduction, Adaptor op, int64_t spatial,
 /// Requires `groups` to divide a number of channels.
 static LogicalResult checkGroups(Deduction &deduction, const Convolution &conv,
                                  SymExprAttr channels, StringRef name) {
-  if (!channels || deduction.prover().divisible(channels, conv.groups) != Truth::No)
+  if (!channels ||
+      deduction.prover().divisible(channels, conv.groups) != Truth::No)
     return success();
-  return deduction.emitError() << "groups must divide " << name << ": "
-                               << describe(channels) << " is no multiple of "
-                               << describe(conv.groups);
+  return deduction.emitError()
+         << "groups must divide " << name << ": " << describe(channels)
+         << " is no multiple of " << describe(conv.groups);
 }
 
 template <typename Adaptor>
@@ -113,8 +115,8 @@ static LogicalResult deduceConv(Deduction &deduction, Adaptor op,
     return failure();
   SymDims dims = {conv.data[0], conv.weight[0]};
   for (auto [index, window] : llvm::enumerate(conv.windows)) {
-    FailureOr<SymExprAttr> count = getWindowCount(
-        deduction, conv.axes[index], conv.data[2 + index], window);
+    FailureOr<SymExprAttr> count = getWindowCount(deduction, conv.axes[index],
+                                                  conv.data[2 + index], window);
     if (failed(count))
       return failure();
     dims.push_back(*count);

@@ -89,8 +89,10 @@ LogicalResult PadOp::deduce(Deduction &deduction, Adaptor op,
   if (Attribute value = op.getPadValueAttr();
       value && isa<FloatAttr>(value) != isa<FloatType>(data->elementType))
     return deduction.emitError()
-           << "pad_value must be " << (isa<FloatAttr>(value) ? "an integer" : "a float")
-           << " for elements of type " << data->elementType << ", got " << value;
+           << "pad_value must be "
+           << (isa<FloatAttr>(value) ? "an integer" : "a float")
+           << " for elements of type " << data->elementType << ", got "
+           << value;
   ArrayAttr widths = op.getPadWidthAttr();
   if (!widths || widths.size() % 2 != 0 ||
       (data->ranked && int64_t(widths.size()) != 2 * data->rank())) {
@@ -101,8 +103,7 @@ LogicalResult PadOp::deduce(Deduction &deduction, Adaptor op,
     return diagnostic << ", got " << (widths ? widths.size() : 0);
   }
   SymBuilder &math = deduction.math();
-  SymDims dims =
-      data->ranked ? data->dims : SymDims(widths.size() / 2);
+  SymDims dims = data->ranked ? data->dims : SymDims(widths.size() / 2);
   for (auto [axis, dim] : llvm::enumerate(dims)) {
     auto before = cast<SymExprAttr>(widths[2 * axis]);
     auto after = cast<SymExprAttr>(widths[2 * axis + 1]);
@@ -112,7 +113,8 @@ LogicalResult PadOp::deduce(Deduction &deduction, Adaptor op,
     SymExprAttr padded = math.sum({dim, before, after});
     if (math.failed())
       return failure();
-    if (padded && deduction.prover().less(padded, math.constant(0)) == Truth::Yes)
+    if (padded &&
+        deduction.prover().less(padded, math.constant(0)) == Truth::Yes)
       return deduction.emitError()
              << "pad_width crops dimension " << axis << " of size "
              << describe(dim) << " to " << describe(padded);
@@ -123,8 +125,9 @@ LogicalResult PadOp::deduce(Deduction &deduction, Adaptor op,
 }
 
 OpFoldResult PadOp::fold(FoldAdaptor) {
-  bool nothing = llvm::all_of(getPadWidth().getAsRange<SymExprAttr>(),
-                              [](SymExprAttr width) { return width.isConstant(0); });
+  bool nothing =
+      llvm::all_of(getPadWidth().getAsRange<SymExprAttr>(),
+                   [](SymExprAttr width) { return width.isConstant(0); });
   if (nothing && getData().getType() == getType())
     return getData();
   return {};
@@ -166,7 +169,8 @@ LogicalResult Resize2DOp::deduce(Deduction &deduction, Adaptor op,
   SymDims result = toCanonical(*dims, *layout);
   SymExprAttr zero = deduction.constant(0);
   for (int64_t axis : {0, 1}) {
-    SymExprAttr wanted = size->getRanked() ? size->getDims()[axis] : SymExprAttr();
+    SymExprAttr wanted =
+        size->getRanked() ? size->getDims()[axis] : SymExprAttr();
     SymExprAttr &extent = result[2 + axis];
     if (deduction.prover().equal(extent, zero) == Truth::Yes &&
         deduction.prover().equal(wanted, zero) == Truth::No)
@@ -175,7 +179,8 @@ LogicalResult Resize2DOp::deduce(Deduction &deduction, Adaptor op,
              << "', it cannot be resized to " << describe(wanted);
     extent = wanted;
   }
-  results.push_back(getTensorType(fromCanonical(result, *layout), *elementType));
+  results.push_back(
+      getTensorType(fromCanonical(result, *layout), *elementType));
   return success();
 }
 

@@ -42,12 +42,14 @@ static LogicalResult read(Deduction &deduction, Adaptor op, int64_t spatial,
   if (failed(data))
     return failure();
   pool.elementType = data->elementType;
-  FailureOr<SymDims> dims = getDimsOfRank(deduction, "data", *data, spatial + 2);
+  FailureOr<SymDims> dims =
+      getDimsOfRank(deduction, "data", *data, spatial + 2);
   FailureOr<Layout> layout =
       readLayout(deduction, "layout", op.getLayout(), "NC" + pool.axes);
-  FailureOr<Layout> outLayout =
-      readLayout(deduction, "out_layout",
-                op.getOutLayout().value_or(op.getLayout()), "NC" + pool.axes);
+  FailureOr<Layout> outLayout = layout;
+  if (op.getOutLayout())
+    outLayout = readLayout(deduction, "out_layout", *op.getOutLayout(),
+                           "NC" + pool.axes);
   if (failed(dims) || failed(layout) || failed(outLayout))
     return failure();
   pool.data = toCanonical(*dims, *layout);
@@ -99,7 +101,8 @@ static OpFoldResult foldPool(Op op) {
   auto all = [](ArrayRef<int64_t> values, int64_t value) {
     return llvm::all_of(values, [=](int64_t v) { return v == value; });
   };
-  bool sameLayout = op.getOutLayout().value_or(op.getLayout()) == op.getLayout();
+  bool sameLayout =
+      op.getOutLayout().value_or(op.getLayout()) == op.getLayout();
   if (sameLayout && all(op.getPoolSize(), 1) && all(op.getStrides(), 1) &&
       all(op.getPadding(), 0) && op.getData().getType() == op.getType())
     return op.getData();
@@ -134,9 +137,8 @@ static LogicalResult deduceAdaptivePool(Deduction &deduction, Adaptor op,
   if (ShapeAttr size = op.getOutputSizeAttr()) {
     ArrayRef<SymExprAttr> sizes = size.getDims();
     if (sizes.size() != 1 && sizes.size() != size_t(spatial))
-      return deduction.emitError()
-             << "output_size must have 1 or " << spatial << " values, got "
-             << sizes.size();
+      return deduction.emitError() << "output_size must have 1 or " << spatial
+                                   << " values, got " << sizes.size();
     SymExprAttr zero = deduction.constant(0);
     for (int64_t index = 0; index < spatial; ++index) {
       SymExprAttr &extent = pool.data[2 + index];

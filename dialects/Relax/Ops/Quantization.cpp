@@ -44,8 +44,8 @@ static LogicalResult checkParameter(Deduction &deduction, Value value,
   if (!parameter->ranked || parameter->rank() == 0)
     return success();
   if (parameter->rank() != 1)
-    return deduction.emitError() << name << " must have rank 0 or 1, got rank "
-                                 << parameter->rank();
+    return deduction.emitError()
+           << name << " must have rank 0 or 1, got rank " << parameter->rank();
   if (!extent)
     return success();
   FailureOr<SymExprAttr> known =

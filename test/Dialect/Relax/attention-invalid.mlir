@@ -3,7 +3,8 @@
 // RUN: relax-opt --split-input-file --verify-diagnostics %s
 
 relax.func @rank(%q: tensor<2x8x64xf32>, %k: tensor<2x8x4x64xf32>) {
-  // expected-error @+1 {{'relax.attention' op query must have rank 4, got rank 3}}
+  // expected-error @+2 {{'relax.attention' op query must have rank 4, got rank 3}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %k, %k : (tensor<2x8x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>) -> tensor<2x8x4x64xf32>
   relax.return
 }
@@ -11,7 +12,8 @@ relax.func @rank(%q: tensor<2x8x64xf32>, %k: tensor<2x8x4x64xf32>) {
 // -----
 
 relax.func @element_types(%q: tensor<2x8x4x64xf32>, %k: tensor<2x8x4x64xf16>) {
-  // expected-error @+1 {{element types differ: query has 'f32', key has 'f16'}}
+  // expected-error @+2 {{element types differ: query has 'f32', key has 'f16'}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %k, %k : (tensor<2x8x4x64xf32>, tensor<2x8x4x64xf16>, tensor<2x8x4x64xf16>) -> tensor<2x8x4x64xf32>
   relax.return
 }
@@ -19,7 +21,8 @@ relax.func @element_types(%q: tensor<2x8x4x64xf32>, %k: tensor<2x8x4x64xf16>) {
 // -----
 
 relax.func @batch(%q: tensor<2x8x4x64xf32>, %k: tensor<3x8x4x64xf32>) {
-  // expected-error @+1 {{the batch of query and that of key differ: 2 and 3}}
+  // expected-error @+2 {{the batch of query and that of key differ: 2 and 3}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %k, %k : (tensor<2x8x4x64xf32>, tensor<3x8x4x64xf32>, tensor<3x8x4x64xf32>) -> tensor<2x8x4x64xf32>
   relax.return
 }
@@ -27,7 +30,8 @@ relax.func @batch(%q: tensor<2x8x4x64xf32>, %k: tensor<3x8x4x64xf32>) {
 // -----
 
 relax.func @length(%q: tensor<2x8x4x64xf32>, %k: tensor<2x?x4x64xf32, #relax.shape<[2, m, 4, 64]>>, %v: tensor<2x?x4x64xf32, #relax.shape<[2, m + 1, 4, 64]>>) {
-  // expected-error @+1 {{the length of key and that of value differ: m and m + 1}}
+  // expected-error @+2 {{the length of key and that of value differ: m and m + 1}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %k, %v : (tensor<2x8x4x64xf32>, tensor<2x?x4x64xf32, #relax.shape<[2, m, 4, 64]>>, tensor<2x?x4x64xf32, #relax.shape<[2, m + 1, 4, 64]>>) -> tensor<2x8x4x64xf32>
   relax.return
 }
@@ -35,7 +39,8 @@ relax.func @length(%q: tensor<2x8x4x64xf32>, %k: tensor<2x?x4x64xf32, #relax.sha
 // -----
 
 relax.func @head_size(%q: tensor<2x8x4x64xf32>, %k: tensor<2x8x4x32xf32>) {
-  // expected-error @+1 {{the head size of query and that of key differ: 64 and 32}}
+  // expected-error @+2 {{the head size of query and that of key differ: 64 and 32}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %k, %k : (tensor<2x8x4x64xf32>, tensor<2x8x4x32xf32>, tensor<2x8x4x32xf32>) -> tensor<2x8x4x32xf32>
   relax.return
 }
@@ -43,7 +48,8 @@ relax.func @head_size(%q: tensor<2x8x4x64xf32>, %k: tensor<2x8x4x32xf32>) {
 // -----
 
 relax.func @heads(%q: tensor<2x8x6x64xf32>, %k: tensor<2x8x4x64xf32>) {
-  // expected-error @+1 {{the heads of query must be a multiple of those of key, 4, got 6}}
+  // expected-error @+2 {{the heads of query must be a multiple of those of key, 4, got 6}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %k, %k : (tensor<2x8x6x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>) -> tensor<2x8x6x64xf32>
   relax.return
 }
@@ -51,7 +57,8 @@ relax.func @heads(%q: tensor<2x8x6x64xf32>, %k: tensor<2x8x4x64xf32>) {
 // -----
 
 relax.func @no_heads(%q: tensor<2x8x6x64xf32>, %k: tensor<2x8x0x64xf32>) {
-  // expected-error @+1 {{the heads of query must be a multiple of those of key, 0, got 6}}
+  // expected-error @+2 {{the heads of query must be a multiple of those of key, 0, got 6}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %k, %k : (tensor<2x8x6x64xf32>, tensor<2x8x0x64xf32>, tensor<2x8x0x64xf32>) -> tensor<2x8x6x64xf32>
   relax.return
 }
@@ -59,7 +66,8 @@ relax.func @no_heads(%q: tensor<2x8x6x64xf32>, %k: tensor<2x8x0x64xf32>) {
 // -----
 
 relax.func @bias(%q: tensor<2x8x4x64xf32>, %k: tensor<2x9x4x64xf32>, %b: tensor<8x8xf32>) {
-  // expected-error @+1 {{bias [8, 8] cannot be broadcast to [2, 4, 8, 9]: dimension 1 is 8, neither 1 nor 9}}
+  // expected-error @+2 {{bias [8, 8] cannot be broadcast to [2, 4, 8, 9]: dimension 1 is 8, neither 1 nor 9}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %k, %k, %b : (tensor<2x8x4x64xf32>, tensor<2x9x4x64xf32>, tensor<2x9x4x64xf32>, tensor<8x8xf32>) -> tensor<2x8x4x64xf32>
   relax.return
 }
@@ -68,7 +76,8 @@ relax.func @bias(%q: tensor<2x8x4x64xf32>, %k: tensor<2x9x4x64xf32>, %b: tensor<
 
 // A bias may not widen the result.
 relax.func @wide_bias(%q: tensor<1x8x4x64xf32>, %b: tensor<2x1x1x1xf32>) {
-  // expected-error @+1 {{bias [2, 1, 1, 1] cannot be broadcast to [1, 4, 8, 8]: dimension 0 is 2, neither 1 nor 1}}
+  // expected-error @+2 {{bias [2, 1, 1, 1] cannot be broadcast to [1, 4, 8, 8]: dimension 0 is 2, neither 1 nor 1}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %q, %q, %b : (tensor<1x8x4x64xf32>, tensor<1x8x4x64xf32>, tensor<1x8x4x64xf32>, tensor<2x1x1x1xf32>) -> tensor<1x8x4x64xf32>
   relax.return
 }
@@ -76,7 +85,8 @@ relax.func @wide_bias(%q: tensor<1x8x4x64xf32>, %b: tensor<2x1x1x1xf32>) {
 // -----
 
 relax.func @bias_type(%q: tensor<1x8x4x64xf32>, %b: tensor<8x8xf16>) {
-  // expected-error @+1 {{element types differ: query has 'f32', bias has 'f16'}}
+  // expected-error @+2 {{element types differ: query has 'f32', bias has 'f16'}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %q, %q, %b : (tensor<1x8x4x64xf32>, tensor<1x8x4x64xf32>, tensor<1x8x4x64xf32>, tensor<8x8xf16>) -> tensor<1x8x4x64xf32>
   relax.return
 }
@@ -84,7 +94,8 @@ relax.func @bias_type(%q: tensor<1x8x4x64xf32>, %b: tensor<8x8xf16>) {
 // -----
 
 relax.func @causal_mask(%q: tensor<1x8x4x64xf32>) {
-  // expected-error @+1 {{causal_mask must be one of 'TopLeft', 'BottomRight', got 'TopRight'}}
+  // expected-error @+2 {{causal_mask must be one of 'TopLeft', 'BottomRight', got 'TopRight'}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %q, %q {causal_mask = "TopRight"} : (tensor<1x8x4x64xf32>, tensor<1x8x4x64xf32>, tensor<1x8x4x64xf32>) -> tensor<1x8x4x64xf32>
   relax.return
 }
@@ -92,7 +103,8 @@ relax.func @causal_mask(%q: tensor<1x8x4x64xf32>) {
 // -----
 
 relax.func @window(%q: tensor<1x8x4x64xf32>) {
-  // expected-error @+1 {{window_size must be at least 1, got 0}}
+  // expected-error @+2 {{window_size must be at least 1, got 0}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %q, %q {causal_mask = "TopLeft", window_size = 0 : i64} : (tensor<1x8x4x64xf32>, tensor<1x8x4x64xf32>, tensor<1x8x4x64xf32>) -> tensor<1x8x4x64xf32>
   relax.return
 }
@@ -100,7 +112,8 @@ relax.func @window(%q: tensor<1x8x4x64xf32>) {
 // -----
 
 relax.func @window_without_mask(%q: tensor<1x8x4x64xf32>) {
-  // expected-error @+1 {{window_size needs a causal_mask, 'TopLeft' or 'BottomRight'}}
+  // expected-error @+2 {{window_size needs a causal_mask, 'TopLeft' or 'BottomRight'}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %q, %q {window_size = 4 : i64} : (tensor<1x8x4x64xf32>, tensor<1x8x4x64xf32>, tensor<1x8x4x64xf32>) -> tensor<1x8x4x64xf32>
   relax.return
 }
@@ -108,7 +121,8 @@ relax.func @window_without_mask(%q: tensor<1x8x4x64xf32>) {
 // -----
 
 relax.func @odd(%x: tensor<1x8x4x65xf32>) {
-  // expected-error @+1 {{the last dimension of x must be even, got 65; give rotary_dim to turn a part of it}}
+  // expected-error @+2 {{the last dimension of x must be even, got 65; give rotary_dim to turn a part of it}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.rotary_embedding %x : (tensor<1x8x4x65xf32>) -> tensor<1x8x4x65xf32>
   relax.return
 }
@@ -116,7 +130,8 @@ relax.func @odd(%x: tensor<1x8x4x65xf32>) {
 // -----
 
 relax.func @rotary_dim(%x: tensor<1x8x4x64xf32>) {
-  // expected-error @+1 {{rotary_dim must be at most the last dimension of x, 64, got 66}}
+  // expected-error @+2 {{rotary_dim must be at most the last dimension of x, 64, got 66}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.rotary_embedding %x {rotary_dim = 66 : i64} : (tensor<1x8x4x64xf32>) -> tensor<1x8x4x64xf32>
   relax.return
 }
@@ -124,7 +139,8 @@ relax.func @rotary_dim(%x: tensor<1x8x4x64xf32>) {
 // -----
 
 relax.func @odd_rotary_dim(%x: tensor<1x8x4x64xf32>) {
-  // expected-error @+1 {{rotary_dim must be even, got 33}}
+  // expected-error @+2 {{rotary_dim must be even, got 33}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.rotary_embedding %x {rotary_dim = 33 : i64} : (tensor<1x8x4x64xf32>) -> tensor<1x8x4x64xf32>
   relax.return
 }
@@ -132,7 +148,8 @@ relax.func @odd_rotary_dim(%x: tensor<1x8x4x64xf32>) {
 // -----
 
 relax.func @layout(%x: tensor<1x8x4x64xf32>) {
-  // expected-error @+1 {{layout must be one of 'half_split', 'interleaved', got 'neox'}}
+  // expected-error @+2 {{layout must be one of 'half_split', 'interleaved', got 'neox'}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.rotary_embedding %x {layout = "neox"} : (tensor<1x8x4x64xf32>) -> tensor<1x8x4x64xf32>
   relax.return
 }
@@ -140,7 +157,8 @@ relax.func @layout(%x: tensor<1x8x4x64xf32>) {
 // -----
 
 relax.func @positions(%x: tensor<1x8x4x64xf32>, %p: tensor<9xi32>) {
-  // expected-error @+1 {{the length of x and that of positions differ: 8 and 9}}
+  // expected-error @+2 {{the length of x and that of positions differ: 8 and 9}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.rotary_embedding %x positions %p : (tensor<1x8x4x64xf32>, tensor<9xi32>) -> tensor<1x8x4x64xf32>
   relax.return
 }
@@ -148,7 +166,8 @@ relax.func @positions(%x: tensor<1x8x4x64xf32>, %p: tensor<9xi32>) {
 // -----
 
 relax.func @position_rank(%x: tensor<1x8x4x64xf32>, %p: tensor<1x1x8xi32>) {
-  // expected-error @+1 {{positions must have rank 0, 1 or 2, got rank 3}}
+  // expected-error @+2 {{positions must have rank 0, 1 or 2, got rank 3}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.rotary_embedding %x positions %p : (tensor<1x8x4x64xf32>, tensor<1x1x8xi32>) -> tensor<1x8x4x64xf32>
   relax.return
 }
@@ -156,7 +175,8 @@ relax.func @position_rank(%x: tensor<1x8x4x64xf32>, %p: tensor<1x1x8xi32>) {
 // -----
 
 relax.func @positions_and_offset(%x: tensor<1x8x4x64xf32>, %p: tensor<8xi32>) {
-  // expected-error @+1 {{positions and offset exclude each other}}
+  // expected-error @+2 {{positions and offset exclude each other}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.rotary_embedding %x positions %p {offset = #relax.expr<1>} : (tensor<1x8x4x64xf32>, tensor<8xi32>) -> tensor<1x8x4x64xf32>
   relax.return
 }
@@ -164,7 +184,8 @@ relax.func @positions_and_offset(%x: tensor<1x8x4x64xf32>, %p: tensor<8xi32>) {
 // -----
 
 relax.func @table(%x: tensor<1x8x4x64xf32>, %t: tensor<100x64xf32>) {
-  // expected-error @+1 {{the last dimension of cos and half of the turned elements differ: 64 and 32}}
+  // expected-error @+2 {{the last dimension of cos and half of the turned elements differ: 64 and 32}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.rotary_embedding %x cos %t sin %t : (tensor<1x8x4x64xf32>, tensor<100x64xf32>, tensor<100x64xf32>) -> tensor<1x8x4x64xf32>
   relax.return
 }
@@ -172,7 +193,8 @@ relax.func @table(%x: tensor<1x8x4x64xf32>, %t: tensor<100x64xf32>) {
 // -----
 
 relax.func @one_table(%x: tensor<1x8x4x64xf32>, %t: tensor<100x32xf32>) {
-  // expected-error @+1 {{cos and sin must be given together, got only cos}}
+  // expected-error @+2 {{cos and sin must be given together, got only cos}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.rotary_embedding %x cos %t : (tensor<1x8x4x64xf32>, tensor<100x32xf32>) -> tensor<1x8x4x64xf32>
   relax.return
 }

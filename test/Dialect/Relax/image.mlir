@@ -7,7 +7,7 @@
 // Symbolic widths: padding to a multiple, cropping, and every mode.
 // CHECK-LABEL: relax.func @pad
 relax.func @pad(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<3x?xi64, #relax.shape<[3, n]>>, %z: tensor<*xf32>) {
-  // CHECK: relax.pad %{{.*}} by [0, -n mod 16, 1, 1] : {{.*}} -> tensor<?x6xf32, #relax.shape<[n + -n mod 16, 6]>>
+  // CHECK: relax.pad %{{.*}} by [0, (15*n) mod 16, 1, 1] : {{.*}} -> tensor<?x6xf32, #relax.shape<[n + (15*n) mod 16, 6]>>
   %0 = relax.pad %x by [0, -n mod 16, 1, 1] : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x6xf32, #relax.shape<[n + -n mod 16, 6]>>
   // CHECK: relax.pad %{{.*}} by [0, 2*n, -1, -3] {pad_value = 1.000000e+00 : f64} : {{.*}} -> tensor<?x0xf32, #relax.shape<[3*n, 0]>>
   %1 = relax.pad %x by [0, 2*n, -1, -3] {pad_value = 1.0 : f64} : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x0xf32, #relax.shape<[3*n, 0]>>
@@ -46,7 +46,7 @@ relax.func @resize2d(%x: tensor<1x3x?x?xf32, #relax.shape<[1, 3, h, w]>>, %y: te
 }
 
 // CHECK-LABEL: relax.func @pixel_shuffle
-relax.func @pixel_shuffle(%x: tensor<1x12x?x?xf32, #relax.shape<[1, 12, h, w]>>, %y: tensor<?x?x5xf32, #relax.shape<[9*c, h, 5]>>, %z: tensor<*xf32>) {
+relax.func @pixel_shuffle(%x: tensor<1x12x?x?xf32, #relax.shape<[1, 12, h, w]>>, %y: tensor<?x?x5xf32, #relax.shape<[9*c, h, 5]>>, %z: tensor<*xf32>, %s: !relax.shape<[c]>) {
   // CHECK: relax.pixel_shuffle %{{.*}} by 2 : {{.*}} -> tensor<1x3x?x?xf32, #relax.shape<[1, 3, 2*h, 2*w]>>
   %0 = relax.pixel_shuffle %x by 2 : (tensor<1x12x?x?xf32, #relax.shape<[1, 12, h, w]>>) -> tensor<1x3x?x?xf32, #relax.shape<[1, 3, 2*h, 2*w]>>
   // CHECK: -> tensor<?x?x15xf32, #relax.shape<[c, 3*h, 15]>>
