@@ -13,7 +13,8 @@
 
 #include "Relax/SymbolScope.h"
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Control.h"
+#include "Relax/Ops/Core.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;

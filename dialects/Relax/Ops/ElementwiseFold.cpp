@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Elementwise.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;

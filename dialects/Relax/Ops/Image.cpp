@@ -5,33 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Image.h"
+#include "Relax/SymDirectives.h"
 #include "Relax/Windows.h"
 
 using namespace mlir;
 using namespace mlir::relax;
-
-/// `[0, -n mod 16]`
-static ParseResult parseSymExprs(OpAsmParser &parser, ArrayAttr &exprs) {
-  SmallVector<Attribute> parsed;
-  auto parseOne = [&] {
-    FailureOr<SymExprAttr> expr = parseSymExpr(parser);
-    if (failed(expr))
-      return failure();
-    parsed.push_back(*expr);
-    return success();
-  };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne))
-    return failure();
-  exprs = ArrayAttr::get(parser.getContext(), parsed);
-  return success();
-}
-
-static void printSymExprs(OpAsmPrinter &printer, Operation *, ArrayAttr exprs) {
-  printSymDims(printer.getStream(),
-               llvm::map_to_vector(exprs.getAsRange<SymExprAttr>(),
-                                   [](SymExprAttr expr) { return expr; }));
-}
 
 #define GET_OP_CLASSES
 #include "Relax/Ops/Image.cpp.inc"

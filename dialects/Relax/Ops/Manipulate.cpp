@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Manipulate.h"
 #include "Relax/Rules.h"
 #include "Relax/SymDirectives.h"
 #include "llvm/ADT/BitVector.h"

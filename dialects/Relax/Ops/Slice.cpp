@@ -20,7 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Slice.h"
 #include "Relax/Rules.h"
 #include "Relax/SymDirectives.h"
 #include "mlir/IR/Matchers.h"
