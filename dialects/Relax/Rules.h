@@ -10,6 +10,8 @@
 
 #include "Relax/Deduction.h"
 
+#include <limits>
+
 namespace mlir::relax {
 
 /// What elements an op takes. `i1` is Boolean, and no number.
@@ -64,6 +66,26 @@ struct ReduceOptions {
 LogicalResult deduceReduce(Deduction &deduction, const Deduction::Tensor &x,
                            const ReduceOptions &options, Type elementType,
                            SmallVectorImpl<Type> &results);
+
+/// The number of elements; null if it is not known.
+SymExprAttr countElements(SymBuilder &math, ArrayRef<SymExprAttr> dims);
+
+/// Requires that `from` can be broadcast to `to`: fails where a dimension is
+/// provably neither 1 nor that of the target.
+LogicalResult checkBroadcastTo(Deduction &deduction, ArrayRef<SymExprAttr> from,
+                               StringRef fromName, ArrayRef<SymExprAttr> to,
+                               StringRef toName);
+
+/// The size of `dim[begin:end:stride]` as Python slices: negative positions
+/// count from the end, positions beyond an end are moved to it. Null where it
+/// cannot be told (of `dim` too). A stride of zero is an error.
+FailureOr<SymExprAttr> deduceSliceSize(Deduction &deduction, SymExprAttr dim,
+                                       SymExprAttr begin, SymExprAttr end,
+                                       SymExprAttr stride);
+/// A slice position that means the end, however large the dimension is.
+inline bool isSliceEnd(SymExprAttr position) {
+  return position && position.isConstant(std::numeric_limits<int64_t>::max());
+}
 
 } // namespace mlir::relax
 
