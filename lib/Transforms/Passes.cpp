@@ -7,4 +7,7 @@
 
 #include "Transforms/Passes.h"
 
-void mlir::relax::registerRelaxPasses() { registerRelaxShapesPasses(); }
+void mlir::relax::registerRelaxPasses() {
+  registerRelaxShapesPasses();
+  registerRelaxSimplifyPasses();
+}

@@ -9,16 +9,19 @@
 #define RELAX_TRANSFORMS_PASSES_H
 
 #include "Relax/RelaxDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mlir::relax {
 
+// The generated files undefine what selects their parts.
 #define GEN_PASS_DECL
-#include "Transforms/Shapes/Passes.h.inc"
-
 #define GEN_PASS_REGISTRATION
 #include "Transforms/Shapes/Passes.h.inc"
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "Transforms/Simplify/Passes.h.inc"
 
 /// Registers every pass and pipeline of the project, by name.
 void registerRelaxPasses();

@@ -66,7 +66,7 @@ def Relax_ShapeOp : Relax_DeducedOp<"shape", [Pure]> {
   }];
   let arguments = (ins Relax_ShapeAttr:$dims);
   let results = (outs Relax_ShapeType:$result);
-  let assemblyFormat = "custom<ShapeDims>($dims) attr-dict `:` type($result)";
+  let assemblyFormat = "custom<ShapeDims>($dims) attr-dict `:` qualified(type($result))";
 }
 
 def Relax_MakeShapeOp : Relax_DeducedOp<"make_shape", [Pure]> {
