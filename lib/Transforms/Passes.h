@@ -23,6 +23,10 @@ namespace mlir::relax {
 #define GEN_PASS_REGISTRATION
 #include "Transforms/Simplify/Passes.h.inc"
 
+/// The pipeline `relax-simplify`: everything that makes a program smaller or its
+/// types finer, and nothing that decides how it is run.
+void buildSimplifyPipeline(OpPassManager &manager);
+
 /// Registers every pass and pipeline of the project, by name.
 void registerRelaxPasses();
 

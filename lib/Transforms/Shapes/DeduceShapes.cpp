@@ -19,6 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Analysis/CallOrder.h"
 #include "Relax/CallUtils.h"
 #include "Relax/SymbolScope.h"
 #include "Transforms/Passes.h"
@@ -39,11 +40,9 @@ namespace {
 /// The functions of a module as their callers see them.
 class Signatures {
 public:
-  explicit Signatures(ModuleOp module) : table(module) {}
+  explicit Signatures(const SymbolTable &table) : table(table) {}
 
-  FuncOp lookup(StringAttr name) {
-    return dyn_cast_or_null<FuncOp>(table.lookup(name));
-  }
+  FuncOp lookup(StringAttr name) const { return table.lookup<FuncOp>(name); }
   const Signature &of(FuncOp function) {
     auto [it, inserted] = known.try_emplace(function);
     if (inserted)
@@ -53,7 +52,7 @@ public:
   void invalidate(FuncOp function) { known.erase(function); }
 
 private:
-  SymbolTable table;
+  const SymbolTable &table;
   DenseMap<Operation *, Signature> known;
 };
 
@@ -367,44 +366,12 @@ LogicalResult FunctionDeducer::visitReturn(ReturnOp op) {
   return success();
 }
 
-/// The functions with a body, callees before their callers. Of functions that
-/// call each other, the first in the module comes last.
-SmallVector<FuncOp> getCalleesFirst(ModuleOp module, Signatures &signatures) {
-  SmallVector<FuncOp> order;
-  DenseSet<Operation *> seen;
-  struct Frame {
-    FuncOp function;
-    SmallVector<FuncOp> callees;
-  };
-  SmallVector<Frame> stack;
-  auto push = [&](FuncOp function) {
-    if (function.isExternal() || !seen.insert(function).second)
-      return;
-    Frame frame{function, {}};
-    function.walk([&](CallOp call) {
-      if (FuncOp callee = signatures.lookup(call.getCalleeAttr().getAttr()))
-        frame.callees.push_back(callee);
-    });
-    stack.push_back(std::move(frame));
-  };
-  for (FuncOp function : module.getOps<FuncOp>()) {
-    push(function);
-    while (!stack.empty()) {
-      if (stack.back().callees.empty()) {
-        order.push_back(stack.pop_back_val().function);
-        continue;
-      }
-      push(stack.back().callees.pop_back_val());
-    }
-  }
-  return order;
-}
-
 struct DeduceShapes : relax::impl::DeduceShapesPassBase<DeduceShapes> {
   void runOnOperation() override {
-    Signatures signatures(getOperation());
+    SymbolTable table(getOperation());
+    Signatures signatures(table);
     bool changed = false;
-    for (FuncOp function : getCalleesFirst(getOperation(), signatures)) {
+    for (FuncOp function : getCalleesFirst(getOperation(), table)) {
       FunctionDeducer deducer(function, signatures);
       if (failed(deducer.run()))
         return signalPassFailure();
