@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Manipulate.h"
 #include "Relax/Rules.h"
 #include "Relax/SymDirectives.h"
 

@@ -25,7 +25,7 @@ using namespace mlir::relax;
 
 static constexpr Wide infinity = WideInterval::infinity;
 /// Terms of polynomials looked at for one bound.
-static constexpr size_t kSearchBudget = 128;
+static constexpr size_t kSearchBudget = 64;
 /// Larger polynomials are bounded by their interval alone.
 static constexpr size_t kMaxSearchedTerms = 48;
 static constexpr size_t kMaxSearchedDegree = 4;
