@@ -1,12 +1,115 @@
-// Placeholder until the real prover lands (in progress): proves nothing.
+//===- Prover.cpp - what can be proved of symbolic expressions ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
 #include "Analysis/Symbolic/Prover.h"
+#include "Analysis/Symbolic/Reasoner.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
 using namespace mlir;
 using namespace mlir::relax;
-SymbolFacts SymbolFacts::at(Operation *) { return {}; }
-SymbolFacts::Range SymbolFacts::get(StringAttr) const { return {}; }
-Truth Prover::equal(SymExprAttr lhs, SymExprAttr rhs) const { return lhs && lhs == rhs ? Truth::Yes : Truth::Unknown; }
-Truth Prover::less(SymExprAttr, SymExprAttr) const { return Truth::Unknown; }
-Truth Prover::lessEqual(SymExprAttr, SymExprAttr) const { return Truth::Unknown; }
-Truth Prover::divisible(SymExprAttr, SymExprAttr) const { return Truth::Unknown; }
-SymInterval Prover::interval(SymExprAttr) const { return {}; }
-SymExprAttr Prover::simplify(SymExprAttr value) const { return value; }
+
+SymbolFacts SymbolFacts::at(Operation *op) {
+  while (op && !isa<FunctionOpInterface>(op))
+    op = op->getParentOp();
+  if (!op)
+    return {};
+  return SymbolFacts(op->getAttrOfType<DictionaryAttr>("relax.symbols"));
+}
+
+SymbolFacts::Range SymbolFacts::get(StringAttr symbol) const {
+  auto range = symbols ? symbols.getAs<RangeAttr>(symbol) : RangeAttr();
+  if (!range)
+    return {};
+  return {range.getLower(), range.getUpper(), range.getMultipleOf()};
+}
+
+/// Asks of the expressions as they are, and of their simplified forms.
+template <typename Ask>
+static Truth askTwice(Reasoner &reasoner, SymExprAttr lhs, SymExprAttr rhs,
+                      Ask ask) {
+  if (Truth answer = ask(lhs, rhs); answer != Truth::Unknown)
+    return answer;
+  SymExprAttr left = reasoner.simplify(lhs), right = reasoner.simplify(rhs);
+  if (left == lhs && right == rhs)
+    return Truth::Unknown;
+  return ask(left, right);
+}
+
+Truth Prover::equal(SymExprAttr lhs, SymExprAttr rhs) const {
+  if (!lhs || !rhs)
+    return Truth::Unknown;
+  if (lhs == rhs)
+    return Truth::Yes;
+  Reasoner reasoner(context, facts);
+  return askTwice(reasoner, lhs, rhs, [&](SymExprAttr a, SymExprAttr b) {
+    if (reasoner.different(a, b))
+      return Truth::No;
+    return reasoner.equal(a, b) ? Truth::Yes : Truth::Unknown;
+  });
+}
+
+Truth Prover::less(SymExprAttr lhs, SymExprAttr rhs) const {
+  switch (lessEqual(rhs, lhs)) {
+  case Truth::Yes:
+    return Truth::No;
+  case Truth::No:
+    return Truth::Yes;
+  case Truth::Unknown:
+    return Truth::Unknown;
+  }
+  llvm_unreachable("unknown truth");
+}
+
+Truth Prover::lessEqual(SymExprAttr lhs, SymExprAttr rhs) const {
+  if (!lhs || !rhs)
+    return Truth::Unknown;
+  if (lhs == rhs)
+    return Truth::Yes;
+  Reasoner reasoner(context, facts);
+  return askTwice(reasoner, lhs, rhs, [&](SymExprAttr a, SymExprAttr b) {
+    if (reasoner.atMost(a, b))
+      return Truth::Yes;
+    return reasoner.atMost(b, a, 1) ? Truth::No : Truth::Unknown;
+  });
+}
+
+Truth Prover::divisible(SymExprAttr value, SymExprAttr divisor) const {
+  if (!value || !divisor)
+    return Truth::Unknown;
+  Reasoner reasoner(context, facts);
+  return askTwice(reasoner, value, divisor, [&](SymExprAttr a, SymExprAttr b) {
+    if (!reasoner.nonZero(b))
+      return Truth::Unknown;
+    if (b.isConstant())
+      return reasoner.divisible(a, b.getValue());
+    SymExprAttr zero = SymExprAttr::getConstant(context, 0);
+    if (SymBuilder(context).exactDiv(a, b) || reasoner.equal(a, zero))
+      return Truth::Yes;
+    // 0 < a < b
+    bool isBetween = reasoner.atMost(zero, a, 1) && reasoner.atMost(a, b, 1);
+    return isBetween ? Truth::No : Truth::Unknown;
+  });
+}
+
+SymInterval Prover::interval(SymExprAttr value) const {
+  SymInterval result;
+  if (!value)
+    return result;
+  Reasoner reasoner(context, facts);
+  WideInterval range = reasoner.interval(value);
+  if (range.isEmpty())
+    return result;
+  if (range.lower >= -kMaxSymValue)
+    result.lower = std::min(range.lower, kMaxSymValue);
+  if (range.upper <= kMaxSymValue)
+    result.upper = std::max(range.upper, -kMaxSymValue);
+  return result;
+}
+
+SymExprAttr Prover::simplify(SymExprAttr value) const {
+  return value ? Reasoner(context, facts).simplify(value) : value;
+}

@@ -7,15 +7,17 @@
 //
 // Solves a list of equations `pattern == actual` for the symbols of the
 // patterns: first the plain symbols in any order, then every equation that is
-// linear in one symbol still unbound (`2*n == 14`, `n + 1 == m`). What is left
-// is compared by the prover:
+// linear in one symbol still unbound (`2*n == 14`, `n + 1 == m`), as long as that
+// binds another one. What is left is compared by the prover:
 //
 //   proved equal       nothing to do
 //   proved different   a contradiction, reported with both sides
 //   undecided          returned, to be checked at run time
 //
+// A value that a symbol cannot have, by what is declared of it, contradicts too.
+//
 // The symbols of patterns and actuals live in different scopes, even where
-// their names agree.
+// their names agree: no expression ever mixes the two.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,12 +57,22 @@ public:
   SymExprAttr instantiate(SymExprAttr pattern) const;
 
 private:
+  enum class Outcome { Solved, Open, Contradiction };
+
+  Outcome bindPlainSymbol(const Equation &equation);
+  Outcome solveLinear(const Equation &equation);
+  Outcome compare(const Equation &equation);
+  Outcome bind(StringAttr symbol, SymExprAttr value, const Equation &equation);
+  Outcome contradict(const Equation &equation);
+  Outcome report(const Equation &equation, const Twine &message);
+
   const Prover &prover;
   MLIRContext *context;
   const SymbolFacts *patternFacts;
   SmallVector<Equation> equations;
   SmallVector<Equation> undecided;
   SymSubstitution bindings;
+  EmitErrorFn emitError;
 };
 
 } // namespace mlir::relax
