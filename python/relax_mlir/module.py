@@ -56,9 +56,12 @@ class Module:
 
     def clone(self) -> Module:
         """A copy that shares nothing with this module."""
-        with self.context:
-            copy = ir.Module.create(self.ir.operation.location)
-        ...
+        copy = ir.Module.create(self.ir.operation.location)
+        for attribute in self.ir.operation.attributes:
+            copy.operation.attributes[attribute.name] = attribute.attr
+        for operation in self.ir.body.operations:
+            copy.body.append(operation.operation.clone(ip=False))
+        return Module(copy)
 
     def to_text(self, *, locations: bool = False, large_elements_limit: int | None = None) -> str:
         """The module as text, with source locations if asked for.
