@@ -162,13 +162,9 @@ def _function(records: Records, op: dict[str, Any]) -> str:
     if not deduced:
         kind = "Sequence[TypeLike]" if many else "TypeLike"
         parameters.append(Parameter("*, results" if many or len(results) > 1 else "*, result", kind))
-    operands = [
-        f'("{a.name}", {identifier(a.name)}, "{a.kind}")' for a in arguments if not a.is_attribute
-    ]
+    operands = [f'("{a.name}", {identifier(a.name)}, "{a.kind}")' for a in arguments if not a.is_attribute]
     attributes = [
-        f'"{a.name}": ({identifier(a.name)}, support.{a.converter})'
-        for a in arguments
-        if a.is_attribute
+        f'"{a.name}": ({identifier(a.name)}, support.{a.converter})' for a in arguments if a.is_attribute
     ]
     call = [f'"relax.{op["opName"]}"', f"[{', '.join(operands)}]", f"{{{', '.join(attributes)}}}"]
     if not deduced:
@@ -177,8 +173,12 @@ def _function(records: Records, op: dict[str, Any]) -> str:
         call.append("[]")
     if any(trait.get("def") == "AttrSizedOperandSegments" for trait in op["traits"]):
         call.append("segmented=True")
-    returns = "Any" if many else ("None", "Value")[len(results)] if len(results) < 2 else (
-        f"tuple[{', '.join(['Value'] * len(results))}]"
+    returns = (
+        "Any"
+        if many
+        else ("None", "Value")[len(results)]
+        if len(results) < 2
+        else (f"tuple[{', '.join(['Value'] * len(results))}]")
     )
     body = ",\n        ".join(call)
     signature = ",\n    ".join(map(str, parameters))
@@ -195,9 +195,7 @@ def _function(records: Records, op: dict[str, Any]) -> str:
 
 def _has_function(records: Records, op: dict[str, Any]) -> bool:
     traits = {trait.get("def", "") for trait in op["traits"]}
-    return (
-        not op["regions"]["args"] and "Terminator" not in traits and op["opName"] not in _BY_HAND
-    )
+    return not op["regions"]["args"] and "Terminator" not in traits and op["opName"] not in _BY_HAND
 
 
 def main(source: str, target: str) -> None:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes `relax_mlir/pipelines/_generated.py`: one dataclass with typed options for each pass.
 
-    pass_classes.py _generated.py phase.json...
+pass_classes.py _generated.py phase.json...
 """
 
 from __future__ import annotations

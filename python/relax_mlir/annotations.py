@@ -62,9 +62,7 @@ def parse_dims(dims: Any) -> tuple[int | Sym | None, ...]:
     return tuple(parse_dim(dim, index) for index, dim in enumerate(entries))
 
 
-def dims_to_mlir(
-    dims: Sequence[int | Sym | None], context: ir.Context
-) -> list[ir.Attribute | None]:
+def dims_to_mlir(dims: Sequence[int | Sym | None], context: ir.Context) -> list[ir.Attribute | None]:
     return [None if dim is None else as_expr(dim, context) for dim in dims]
 
 
@@ -219,9 +217,7 @@ class Tuple(Annotation):
         self.name = name
 
     def to_mlir(self, context: ir.Context) -> ir.Type:
-        return ir.TupleType.get_tuple(
-            [member.to_mlir(context) for member in self.members], context=context
-        )
+        return ir.TupleType.get_tuple([member.to_mlir(context) for member in self.members], context=context)
 
     def _describe(self) -> str:
         return ", ".join(map(repr, self.members))
@@ -308,8 +304,7 @@ def keep_symbols(annotation: Annotation, visible: set[str]) -> Annotation:
 
     def keep(dims: tuple[int | Sym | None, ...]) -> tuple[int | Sym | None, ...]:
         return tuple(
-            dim if not isinstance(dim, Sym) or visible.issuperset(dim.symbols) else None
-            for dim in dims
+            dim if not isinstance(dim, Sym) or visible.issuperset(dim.symbols) else None for dim in dims
         )
 
     if isinstance(annotation, Tensor) and annotation.shape is not None:

@@ -168,17 +168,12 @@ class BlockBuilder:
                 fail(f"parameter {index} is the expression '{param}'; expected a plain symbol")
         index_type = ir.IndexType.get(context)
         with _wrong_type():
-            types = [
-                index_type if isinstance(param, Sym) else param.to_mlir(context)
-                for param in params
-            ]
+            types = [index_type if isinstance(param, Sym) else param.to_mlir(context) for param in params]
             result_types = [as_type(result, context) for result in results or ()]
             ranges = ranges_to_mlir(symbols or {}, context)
         attributes = {
             "sym_name": ir.StringAttr.get(name, context),
-            "function_type": ir.TypeAttr.get(
-                ir.FunctionType.get(types, result_types, context), context
-            ),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, result_types, context), context),
             **(attrs or {}),
         }
         if private:
@@ -312,9 +307,7 @@ class BlockBuilder:
         branches._results = tuple(scope.wrap(result) for result in final.results)
 
     @contextmanager
-    def while_(
-        self, inits: Sequence[Any], types: Sequence[TypeLike] | None = None
-    ) -> Iterator[Loop]:
+    def while_(self, inits: Sequence[Any], types: Sequence[TypeLike] | None = None) -> Iterator[Loop]:
         """Opens a loop over carried values.
 
         The carried values have the same types in every iteration: those of `inits`, or the coarser
@@ -476,9 +469,7 @@ class Branches:
             if not frame.terminated:
                 scope.terminate("relax.yield", [])
         values = list(block.operations)[-1].operands
-        self._yielded[index] = [
-            keep_symbols(Annotation.from_mlir(value.type), visible) for value in values
-        ]
+        self._yielded[index] = [keep_symbols(Annotation.from_mlir(value.type), visible) for value in values]
 
     def _result_types(self) -> list[ir.Type]:
         for index, name in enumerate(("then", "else_")):

@@ -97,7 +97,5 @@ def to_numpy(dtype: DTypeLike) -> np.dtype:
     try:
         import ml_dtypes
     except ModuleNotFoundError:
-        raise ValueError(
-            f"NumPy has no {name}; `pip install ml_dtypes` adds it, or use f32"
-        ) from None
+        raise ValueError(f"NumPy has no {name}; `pip install ml_dtypes` adds it, or use f32") from None
     return np.dtype(getattr(ml_dtypes, name))

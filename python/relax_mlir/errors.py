@@ -48,6 +48,8 @@ def format_diagnostic(diagnostic: Any) -> str:
     if location is not None:
         text += f"\n  {_indent(location.show())}"
     for note in diagnostic.notes:
+        if note.message.startswith("see current operation"):
+            continue  # the source line says it better
         text += f"\n  note: {_indent(format_diagnostic(note))}"
     return text
 

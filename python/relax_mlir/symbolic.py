@@ -54,9 +54,7 @@ class Sym(ir.Attribute):
       ValueError: not a symbol's name; a broadcast of two different constants.
     """
 
-    def __init__(
-        self, value: str | int | ir.Attribute, *, context: ir.Context | None = None
-    ) -> None:
+    def __init__(self, value: str | int | ir.Attribute, *, context: ir.Context | None = None) -> None:
         if isinstance(value, ir.Attribute):
             if not _relax.is_expr(value):
                 raise ValueError(f"{value} is no symbolic expression")
@@ -208,9 +206,10 @@ class Sym(ir.Attribute):
 
     @staticmethod
     def _checked(kind: int, *operands: ExprLike) -> Sym:
-        context = next(
-            (operand.context for operand in operands if isinstance(operand, Sym)), None
-        ) or resolve_context()
+        context = (
+            next((operand.context for operand in operands if isinstance(operand, Sym)), None)
+            or resolve_context()
+        )
         return _relax.expr_combine(kind, [as_expr(operand, context) for operand in operands])
 
     # --- values
@@ -218,9 +217,7 @@ class Sym(ir.Attribute):
     def substitute(self, values: Mapping[Sym | str, ExprLike]) -> Sym:
         """Replaces symbols, all at once."""
         names, exprs = _split(values)
-        return _relax.expr_substitute(
-            self, names, [as_expr(expr, self.context) for expr in exprs]
-        )
+        return _relax.expr_substitute(self, names, [as_expr(expr, self.context) for expr in exprs])
 
     def evaluate(self, values: Mapping[Sym | str, int] | None = None) -> int:
         """The value under an assignment of all symbols.

@@ -30,10 +30,7 @@ class Value(Operators):
     @property
     def ir(self) -> ir.Value:
         if self._scope.failed:
-            fail(
-                f"the value belongs to function '{self._scope.name}', which was given up "
-                "after an error"
-            )
+            fail(f"the value belongs to function '{self._scope.name}', which was given up after an error")
         return self._ir
 
     @property

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from mlir import ir
 
-from .. import _relax, context  # noqa: F401 - registers the dialect
+from .. import _relax
 from ..symbolic import ExprLike, Sym, as_expr
 from ._relax_ops_gen import *  # noqa: F403
 from ._relax_ops_gen import _Dialect  # noqa: F401
@@ -146,9 +146,7 @@ class StorageType(ir.Type):
         return _relax.is_storage_type(type)
 
 
-def tensor_type(
-    dims: Sequence[ExprLike | None], element_type: ir.Type
-) -> ir.RankedTensorType:
+def tensor_type(dims: Sequence[ExprLike | None], element_type: ir.Type) -> ir.RankedTensorType:
     """The builtin tensor type with these dimensions; symbolic ones are in its encoding."""
     return _relax.tensor_type(element_type, _dims(dims, element_type.context))
 

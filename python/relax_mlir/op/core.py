@@ -65,9 +65,7 @@ def match_cast(value: Operand, annotation: TypeLike) -> Value:
     return scope.wrap(result)
 
 
-def call_tir(
-    kernel: str, args: Sequence[Operand], out: Results, sym: Sequence[ExprLike] = ()
-) -> Any:
+def call_tir(kernel: str, args: Sequence[Operand], out: Results, sym: Sequence[ExprLike] = ()) -> Any:
     """Calls a tensor program: a `func.func` that takes the inputs, then one destination for each result.
 
     Args:
@@ -110,9 +108,7 @@ def call_tir_inplace(
     )
 
 
-def call_library(
-    function: str, args: Sequence[Operand], out: Results, sym: Sequence[ExprLike] = ()
-) -> Any:
+def call_library(function: str, args: Sequence[Operand], out: Results, sym: Sequence[ExprLike] = ()) -> Any:
     """Calls a function that a library registers under a name, in destination-passing style."""
     return support.emit(
         "relax.call_library",
@@ -135,9 +131,7 @@ def make_closure(function: Any, captures: Sequence[Operand] = ()) -> Value:
     signature = ir.TypeAttr(callee.attributes["function_type"]).value
     if len(captures) > len(signature.inputs):
         fail(f"{len(captures)} arguments are bound, '{name}' has {len(signature.inputs)} parameters")
-    rest = ir.FunctionType.get(
-        signature.inputs[len(captures) :], signature.results, context=scope.context
-    )
+    rest = ir.FunctionType.get(signature.inputs[len(captures) :], signature.results, context=scope.context)
     return support.emit(
         "relax.make_closure",
         [("captures", captures, "any*")],

@@ -162,9 +162,7 @@ def i32(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
 def i64_array(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
     if hasattr(value, "__index__"):
         value = (value,)
-    return ir.DenseI64ArrayAttr.get(
-        [_integer(entry, name) for entry in _entries(value, name)], scope.context
-    )
+    return ir.DenseI64ArrayAttr.get([_integer(entry, name) for entry in _entries(value, name)], scope.context)
 
 
 def boolean(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
@@ -174,9 +172,7 @@ def boolean(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
 
 
 def _number(value: Any, name: str) -> float:
-    if isinstance(value, (bool, str)) or not (
-        hasattr(value, "__float__") or hasattr(value, "__index__")
-    ):
+    if isinstance(value, (bool, str)) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
         fail(f"{name} is {value!r}; expected a number")
     return float(value)
 
@@ -194,9 +190,7 @@ def f32(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
 def f64_array(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
     if hasattr(value, "__float__"):
         value = (value,)
-    return ir.DenseF64ArrayAttr.get(
-        [_number(entry, name) for entry in _entries(value, name)], scope.context
-    )
+    return ir.DenseF64ArrayAttr.get([_number(entry, name) for entry in _entries(value, name)], scope.context)
 
 
 def bool_array(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Passes, as values with typed options.
 
-Each pass of the project is a dataclass, generated from its definition (`DeduceShapes()`); any other pass that is
-registered in the process is `Pass("name", **options)`.
+Each pass of the project is a dataclass, generated from its definition (`DeduceShapes()`); any other pass that
+is registered in the process is `Pass("name", **options)`.
 """
 
 from __future__ import annotations
