@@ -53,6 +53,18 @@ ParseResult relax::parseShapeDims(OpAsmParser &parser, ShapeAttr &shape) {
   return success(static_cast<bool>(shape));
 }
 
+ParseResult relax::parseSymExprs(OpAsmParser &parser, ArrayAttr &exprs) {
+  SmallVector<SymExprAttr> dims;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parseSymDims(parser, dims))
+    return failure();
+  if (llvm::is_contained(dims, SymExprAttr()))
+    return parser.emitError(loc) << "an expression must be known, got '?'";
+  exprs = ArrayAttr::get(parser.getContext(),
+                         SmallVector<Attribute>(dims.begin(), dims.end()));
+  return success();
+}
+
 /// A dimension that is constant must be a size.
 static LogicalResult
 verifyDims(function_ref<InFlightDiagnostic()> emitError,

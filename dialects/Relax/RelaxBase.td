@@ -36,6 +36,15 @@ def Relax_AnyValue : AnyTypeOf<[
     Relax_Tensor, Relax_ShapeType, Relax_ObjectType, Relax_StorageType, AnyTuple, Index,
     AnyInteger, AnyFloat, FunctionType]>;
 
+/// Expressions without `?`; read and printed by `custom<SymExprs>`.
+def Relax_SymExprArrayAttr
+    : TypedArrayAttrBase<Relax_SymExprAttr, "array of #relax.expr">;
+/// A string that is one of `choices`.
+class Relax_ChoiceAttr<list<string> choices> : ConfinedAttr<StrAttr, [AttrConstraint<
+    Or<!foreach(choice, choices,
+        CPred<"::llvm::cast<::mlir::StringAttr>($_self).getValue() == \"" # choice # "\"">)>,
+    "that is one of " # !interleave(choices, ", ")>]>;
+
 class Relax_Op<string mnemonic, list<Trait> traits = []>
     : Op<Relax_Dialect, mnemonic, traits>;
 

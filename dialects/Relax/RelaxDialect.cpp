@@ -31,6 +31,9 @@ void RelaxDialect::initialize() {
   registerNormalizationOps();
   registerAttentionOps();
   registerConvolutionOps();
+  registerPoolingOps();
+  registerImageOps();
+  registerQuantizationOps();
   registerManipulateOps();
   registerSliceOps();
   registerIndexOps();

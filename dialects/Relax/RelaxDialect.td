@@ -73,6 +73,9 @@ def Relax_Dialect : Dialect {
     void registerNormalizationOps();
     void registerAttentionOps();
     void registerConvolutionOps();
+    void registerPoolingOps();
+    void registerImageOps();
+    void registerQuantizationOps();
     void registerManipulateOps();
     void registerSliceOps();
     void registerIndexOps();

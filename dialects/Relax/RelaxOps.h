@@ -55,6 +55,12 @@ struct SymbolResource : public SideEffects::Resource::Base<SymbolResource> {
 #define GET_OP_CLASSES
 #include "Relax/Ops/Convolution.h.inc"
 #define GET_OP_CLASSES
+#include "Relax/Ops/Pooling.h.inc"
+#define GET_OP_CLASSES
+#include "Relax/Ops/Image.h.inc"
+#define GET_OP_CLASSES
+#include "Relax/Ops/Quantization.h.inc"
+#define GET_OP_CLASSES
 #include "Relax/Ops/Manipulate.h.inc"
 #define GET_OP_CLASSES
 #include "Relax/Ops/Slice.h.inc"

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Shared by the op families: `relax.sym n + 1`, `relax.shape [n, 4]`.
+// Shared by the op families: `relax.sym n + 1`, `relax.shape [n, 4]`,
+// `relax.reshape %x to [n, -1]`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,11 +29,25 @@ inline void printSymExpr(OpAsmPrinter &printer, Operation *, SymExprAttr expr) {
   expr.printExpr(printer.getStream());
 }
 
+/// The elements of an array of expressions; null for any other attribute.
+inline SmallVector<SymExprAttr> getSymExprs(ArrayAttr exprs) {
+  return llvm::map_to_vector(exprs, [](Attribute attribute) {
+    return llvm::dyn_cast<SymExprAttr>(attribute);
+  });
+}
+
 ParseResult parseShapeDims(OpAsmParser &parser, ShapeAttr &shape);
 
 inline void printShapeDims(OpAsmPrinter &printer, Operation *,
                            ShapeAttr shape) {
   printSymDims(printer.getStream(), shape.getDims());
+}
+
+/// `[n, 2*m, -1]`, an array of expressions.
+ParseResult parseSymExprs(OpAsmParser &parser, ArrayAttr &exprs);
+
+inline void printSymExprs(OpAsmPrinter &printer, Operation *, ArrayAttr exprs) {
+  printSymDims(printer.getStream(), getSymExprs(exprs));
 }
 
 } // namespace mlir::relax

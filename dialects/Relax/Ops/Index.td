@@ -1,7 +1,10 @@
-//===- Index.td - gather and scatter -*- tablegen -*-===//
+//===- Index.td - gathering and scattering by indices -*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Indices are i32 or i64. In every op an index in [-d, -1] counts from the end
+// of a dimension d; any other index outside [0, d) is invalid.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,5 +12,189 @@
 #define RELAX_OPS_INDEX_TD
 
 include "Relax/RelaxBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+
+/// How a scattered element meets the one that is there.
+def Relax_ReductionAttr : Relax_ChoiceAttr<["update", "add", "mul", "max", "min"]>;
+
+def Relax_TakeOp : Relax_DeducedOp<"take", [Pure]> {
+  let summary = "picks slices along a dimension";
+  let description = [{
+    As NumPy's `take`: dimension `axis` of `x` is replaced by the shape of
+    `indices`. Without `axis`, `x` is flattened first. An index in [-d, -1]
+    counts from the end; `mode` says what happens to other indices outside
+    [0, d): `raise` leaves them invalid, `clip` moves them to the nearest end,
+    with negative ones to 0, and `wrap` takes them modulo d.
+
+    Example:
+
+    ```mlir
+    %0 = relax.take %x, %i axis 0 : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?x2xi64, #relax.shape<[m, 2]>>) -> tensor<?x2x4xf32, #relax.shape<[m, 2, 4]>>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x, Relax_IndexTensor:$indices, OptionalAttr<I64Attr>:$axis,
+                       DefaultValuedAttr<Relax_ChoiceAttr<["raise", "clip", "wrap"]>, "\"raise\"">:$mode);
+  let results = (outs Relax_Tensor:$result);
+  let assemblyFormat = [{
+    $x `,` $indices (`axis` $axis^)? attr-dict `:` functional-type(operands, $result)
+  }];
+}
+
+def Relax_GatherElementsOp : Relax_DeducedOp<"gather_elements", [Pure]> {
+  let summary = "picks one element for each index";
+  let description = [{
+    The result has the shape of `indices`; its element at (i, j, k) is that of
+    `data` at the same position, with the index there in place of the position
+    along `axis`. Both operands have one rank, and in the other dimensions
+    `indices` is at most as large as `data`.
+
+    Example:
+
+    ```mlir
+    %0 = relax.gather_elements %x, %i axis 1 : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?x2xi64, #relax.shape<[n, 2]>>) -> tensor<?x2xf32, #relax.shape<[n, 2]>>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, Relax_IndexTensor:$indices,
+                       DefaultValuedAttr<I64Attr, "0">:$axis);
+  let results = (outs Relax_Tensor:$result);
+  let assemblyFormat = [{
+    $data `,` $indices (`axis` $axis^)? attr-dict `:` functional-type(operands, $result)
+  }];
+}
+
+def Relax_GatherNDOp : Relax_DeducedOp<"gather_nd", [Pure]> {
+  let summary = "picks slices by tuples of indices";
+  let description = [{
+    The last dimension of `indices`, k, holds tuples that index k dimensions of
+    `data` behind the first `batch_dims`, in which both operands agree. The
+    result has the shape of `indices` without its last dimension, then the
+    dimensions of `data` that are left. Its rank is known where k is.
+
+    Example:
+
+    ```mlir
+    %0 = relax.gather_nd %x, %i : (tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>, tensor<?x2xi64, #relax.shape<[m, 2]>>) -> tensor<?x8xf32, #relax.shape<[m, 8]>>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, Relax_IndexTensor:$indices,
+                       DefaultValuedAttr<I64Attr, "0">:$batch_dims);
+  let results = (outs Relax_Tensor:$result);
+  let assemblyFormat = [{
+    $data `,` $indices (`batch_dims` $batch_dims^)? attr-dict `:`
+    functional-type(operands, $result)
+  }];
+}
+
+def Relax_ScatterElementsOp : Relax_DeducedOp<"scatter_elements", [Pure]> {
+  let summary = "writes one element for each index";
+  let description = [{
+    A copy of `data` into which each element of `updates` is written, at its own
+    position with the index there in place of the position along `axis`.
+    `updates` has the shape of `indices`, and in the other dimensions that is at
+    most as large as `data`. `reduction` combines an update with what is there;
+    with `update` the order of writes to one place is unspecified.
+
+    Example:
+
+    ```mlir
+    %0 = relax.scatter_elements %x, %i, %u axis 1 {reduction = "add"} : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?x2xi64, #relax.shape<[n, 2]>>, tensor<?x2xf32, #relax.shape<[n, 2]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, Relax_IndexTensor:$indices, Relax_Tensor:$updates,
+                       DefaultValuedAttr<I64Attr, "0">:$axis,
+                       DefaultValuedAttr<Relax_ReductionAttr, "\"update\"">:$reduction);
+  let results = (outs Relax_Tensor:$result);
+  let assemblyFormat = [{
+    $data `,` $indices `,` $updates (`axis` $axis^)? attr-dict `:`
+    functional-type(operands, $result)
+  }];
+}
+
+def Relax_ScatterNDOp : Relax_DeducedOp<"scatter_nd", [Pure]> {
+  let summary = "writes slices by tuples of indices";
+  let description = [{
+    A copy of `data` into which slices of `updates` are written. The last
+    dimension of `indices`, k, holds tuples that index the first k dimensions of
+    `data`. `updates` has the shape of `indices` without its last dimension,
+    then the dimensions of `data` that are left. `reduction` is that of
+    `relax.scatter_elements`.
+
+    Example:
+
+    ```mlir
+    %0 = relax.scatter_nd %x, %i, %u : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?x1xi64, #relax.shape<[m, 1]>>, tensor<?x4xf32, #relax.shape<[m, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, Relax_IndexTensor:$indices, Relax_Tensor:$updates,
+                       DefaultValuedAttr<Relax_ReductionAttr, "\"update\"">:$reduction);
+  let results = (outs Relax_Tensor:$result);
+  let assemblyFormat = [{
+    $data `,` $indices `,` $updates attr-dict `:` functional-type(operands, $result)
+  }];
+}
+
+def Relax_IndexTensorOp : Relax_DeducedOp<"index_tensor", [Pure]> {
+  let summary = "indexes the first dimensions by tensors";
+  let description = [{
+    NumPy's `data[i, j, ...]`: the index tensors are broadcast against each
+    other, and their shape replaces the first dimensions of `data`, one for each
+    index tensor.
+
+    Example:
+
+    ```mlir
+    %0 = relax.index_tensor %x, %i, %j : (tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>, tensor<?x1xi64, #relax.shape<[m, 1]>>, tensor<2xi64>) -> tensor<?x2x8xf32, #relax.shape<[m, 2, 8]>>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, Variadic<Relax_IndexTensor>:$indices);
+  let results = (outs Relax_Tensor:$result);
+  let assemblyFormat = "$data `,` $indices attr-dict `:` functional-type(operands, $result)";
+}
+
+def Relax_IndexPutOp : Relax_DeducedOp<"index_put", [Pure]> {
+  let summary = "writes at places given by tensors";
+  let description = [{
+    A copy of `data` after NumPy's `data[i, j, ...] = values`, or `+=` with
+    `accumulate`. `values` broadcasts to what `relax.index_tensor` would read.
+    Without `accumulate` the order of writes to one place is unspecified.
+
+    Example:
+
+    ```mlir
+    %0 = relax.index_put %x at %i values %v accumulate : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?xi64, #relax.shape<[m]>>, tensor<?x4xf32, #relax.shape<[m, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, Variadic<Relax_IndexTensor>:$indices,
+                       Relax_Tensor:$values, UnitAttr:$accumulate);
+  let results = (outs Relax_Tensor:$result);
+  let assemblyFormat = [{
+    $data `at` $indices `values` $values (`accumulate` $accumulate^)? attr-dict `:`
+    functional-type(operands, $result)
+  }];
+}
+
+def Relax_OneHotOp : Relax_DeducedOp<"one_hot", [Pure]> {
+  let summary = "indices as vectors with one element set";
+  let description = [{
+    Inserts a dimension of size `depth` at position `axis` of the result, in
+    which the element at the index is `on_value` and every other `off_value`.
+    An index outside [-depth, depth) sets none. Both values have one scalar
+    type, that of the result.
+
+    Example:
+
+    ```mlir
+    %0 = relax.one_hot %i depth k on 1.0 : f32 off 0.0 : f32 : (tensor<?xi64, #relax.shape<[k]>>) -> tensor<?x?xf32, #relax.shape<[k, k]>>
+    ```
+  }];
+  let arguments = (ins Relax_IndexTensor:$indices, Relax_SymExprAttr:$depth,
+                       TypedAttrInterface:$on_value, TypedAttrInterface:$off_value,
+                       DefaultValuedAttr<I64Attr, "-1">:$axis);
+  let results = (outs Relax_Tensor:$result);
+  let assemblyFormat = [{
+    $indices `depth` custom<SymExpr>($depth) `on` $on_value `off` $off_value (`axis` $axis^)?
+    attr-dict `:` functional-type(operands, $result)
+  }];
+}
 
 #endif // RELAX_OPS_INDEX_TD

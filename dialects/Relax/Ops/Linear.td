@@ -13,10 +13,12 @@ include "Relax/RelaxBase.td"
 def Relax_MatmulOp : Relax_DeducedOp<"matmul", [Pure]> {
   let summary = "matrix product";
   let description = [{
-    As NumPy's `matmul`: leading dimensions are batches and broadcast; an operand
-    of rank one is a row (left) or a column (right), whose dimension is dropped
-    from the result. `out_dtype` asks for another element type than that of the
-    operands.
+    As NumPy's `matmul`: the last dimension of `lhs` is contracted with the last
+    but one of `rhs`, leading dimensions are batches and broadcast; an operand of
+    rank 1 is a row (left) or a column (right), whose dimension is dropped from the
+    result. Operands have rank 1 or more and one element type, a float or an integer
+    of two or more bits; the result has `out_dtype`, or that type without it. Over
+    no elements the sum is 0.
 
     Example:
 
@@ -27,6 +29,77 @@ def Relax_MatmulOp : Relax_DeducedOp<"matmul", [Pure]> {
   let arguments = (ins Relax_Tensor:$lhs, Relax_Tensor:$rhs, OptionalAttr<TypeAttr>:$out_dtype);
   let results = (outs Relax_Tensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, $result)";
+}
+
+def Relax_LinearOp : Relax_DeducedOp<"linear", [Pure]> {
+  let summary = "affine map of the last dimension";
+  let description = [{
+    `x @ transpose(weight) + bias`, as PyTorch's `linear`: `x` has rank 1 or more
+    and `in` features in its last dimension, `weight` is a matrix of `out` rows and
+    `in` columns, `bias`, which may be left out, a vector of `out`. All have one
+    element type, a float or an integer of two or more bits; the result has
+    `out_dtype`, or that type without it.
+
+    Example:
+
+    ```mlir
+    %y = relax.linear %x, %weight, %bias : (tensor<?x128xf32, #relax.shape<[n, 128]>>, tensor<256x128xf32>, tensor<256xf32>) -> tensor<?x256xf32, #relax.shape<[n, 256]>>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x, Relax_Tensor:$weight, Optional<Relax_Tensor>:$bias,
+                       OptionalAttr<TypeAttr>:$out_dtype);
+  let results = (outs Relax_Tensor:$result);
+  let assemblyFormat = [{
+    $x `,` $weight (`,` $bias^)? attr-dict `:` functional-type(operands, $result)
+  }];
+}
+
+def Relax_OuterOp : Relax_DeducedOp<"outer", [Pure]> {
+  let summary = "outer product of two vectors";
+  let description = [{
+    Element `[i, j]` is `x1[i] * x2[j]`. Both operands have rank 1 and one element
+    type, a float or an integer of two or more bits.
+
+    Example:
+
+    ```mlir
+    %y = relax.outer %x1, %x2 : (tensor<?xf32, #relax.shape<[n]>>, tensor<4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x1, Relax_Tensor:$x2);
+  let results = (outs Relax_Tensor:$result);
+  let assemblyFormat = "$x1 `,` $x2 attr-dict `:` functional-type(operands, $result)";
+}
+
+def Relax_EinsumOp : Relax_DeducedOp<"einsum", [Pure]> {
+  let summary = "sum of products by index letters";
+  let description = [{
+    Einstein's convention, as NumPy's and PyTorch's `einsum`. `subscripts` gives a
+    letter to each dimension of each operand, operands separated by commas, then
+    after `->` the letters of the result; spaces do not count. The result is the sum
+    of the products of all elements over the letters that it does not name.
+
+    - A letter that operands share has one size, or 1, which broadcasts; repeated in
+      one operand it takes the diagonal, and the sizes are equal.
+    - An ellipsis `...` stands for any number of dimensions, which broadcast from
+      the last on; those that the result does not name are summed over.
+    - Without `->` the result has the ellipsis, then the letters that occur once, in
+      alphabetical order with capitals first.
+
+    At least one operand; all have one element type, a float or an integer of two or
+    more bits.
+
+    Example:
+
+    ```mlir
+    %y = relax.einsum "bij,bjk->bik"(%lhs, %rhs) : (tensor<?x2x3xf32, #relax.shape<[n, 2, 3]>>, tensor<?x3x4xf32, #relax.shape<[n, 3, 4]>>) -> tensor<?x2x4xf32, #relax.shape<[n, 2, 4]>>
+    ```
+  }];
+  let arguments = (ins StrAttr:$subscripts, Variadic<Relax_Tensor>:$operands);
+  let results = (outs Relax_Tensor:$result);
+  let assemblyFormat = [{
+    $subscripts `(` $operands `)` attr-dict `:` functional-type($operands, $result)
+  }];
 }
 
 #endif // RELAX_OPS_LINEAR_TD

@@ -1,0 +1,365 @@
+//===- ManipulateFold.cpp - folds of reshaping and rearranging ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A value is only ever replaced by one of the same type, and a check at run
+// time only dropped where it is proved to hold or where another one implies it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relax/RelaxOps.h"
+#include "Relax/Rules.h"
+#include "Relax/SymDirectives.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// The dimensions of a type that tells all of them.
+static std::optional<SymDims> getKnownDims(Type type) {
+  SymDims dims;
+  if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+    dims = getSymDims(tensor);
+  } else if (auto shape = dyn_cast<ShapeType>(type);
+             shape && shape.getRanked()) {
+    dims.assign(shape.getDims().begin(), shape.getDims().end());
+  } else {
+    return std::nullopt;
+  }
+  if (llvm::is_contained(dims, SymExprAttr()))
+    return std::nullopt;
+  return dims;
+}
+
+/// Axes mapped to [0, rank); they have been verified where `rank` is known.
+static SmallVector<int64_t> normalize(ArrayRef<int64_t> axes, int64_t rank) {
+  return llvm::map_to_vector(
+      axes, [&](int64_t axis) { return axis < 0 ? axis + rank : axis; });
+}
+
+static std::optional<int64_t> getRank(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? std::optional(type.getRank()) : std::nullopt;
+}
+
+static ArrayAttr getExprArray(MLIRContext *context,
+                              ArrayRef<SymExprAttr> dims) {
+  return ArrayAttr::get(context,
+                        SmallVector<Attribute>(dims.begin(), dims.end()));
+}
+
+//===----------------------------------------------------------------------===//
+// Towards a target shape
+//===----------------------------------------------------------------------===//
+
+/// The operand, where it has the target shape already.
+template <typename Op>
+static Value foldSameShape(Op op, Value operand) {
+  bool known = getKnownDims(operand.getType()) &&
+               (!op.getShape() || getKnownDims(op.getShape().getType()));
+  return known && operand.getType() == op.getType() ? operand : Value();
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  return foldSameShape(*this, getX());
+}
+OpFoldResult BroadcastToOp::fold(FoldAdaptor) {
+  return foldSameShape(*this, getX());
+}
+OpFoldResult CollapseSumToOp::fold(FoldAdaptor) {
+  return foldSameShape(*this, getData());
+}
+
+OpFoldResult FlattenOp::fold(FoldAdaptor) {
+  return getRank(getX()) == 1 && getX().getType() == getType() ? getX()
+                                                               : Value();
+}
+
+namespace {
+
+/// A shape value whose type says everything becomes expressions.
+template <typename Op>
+struct ShapeToDims : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getShape())
+      return rewriter.notifyMatchFailure(op, "has expressions already");
+    auto dims = getKnownDims(op.getShape().getType());
+    if (!dims)
+      return rewriter.notifyMatchFailure(op, "a dimension is unknown");
+    rewriter.replaceOpWithNewOp<Op>(op, op.getType(), op->getOperand(0),
+                                    Value(),
+                                    getExprArray(op.getContext(), *dims));
+    return success();
+  }
+};
+
+/// The dimension that -1 stands for, where the result type tells it.
+struct ReplaceInferredDim : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto resultType = dyn_cast<RankedTensorType>(op.getType());
+    if (!op.getDims() || !resultType)
+      return rewriter.notifyMatchFailure(op, "no -1, or of unknown size");
+    SmallVector<SymExprAttr> dims = getSymExprs(*op.getDims());
+    auto it = llvm::find_if(
+        dims, [](SymExprAttr dim) { return dim.isConstant(-1); });
+    if (it == dims.end())
+      return rewriter.notifyMatchFailure(op, "no -1");
+    SymExprAttr known = getSymDims(resultType)[it - dims.begin()];
+    if (!known)
+      return rewriter.notifyMatchFailure(op, "-1 is of unknown size");
+    *it = known;
+    rewriter.modifyOpInPlace(
+        op, [&] { op.setDimsAttr(getExprArray(op.getContext(), dims)); });
+    return success();
+  }
+};
+
+/// Only the last of several reshapes counts. Two in sequence check twice that
+/// the number of elements stays; the one check that is left implies both where
+/// one of them is proved.
+struct ReshapeOfReshape : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op,
+                                PatternRewriter &rewriter) const override {
+    Operation *inner = op.getX().getDefiningOp();
+    if (!isa_and_nonnull<ReshapeOp, FlattenOp, ExpandDimsOp>(inner))
+      return rewriter.notifyMatchFailure(op, "x is not reshaped");
+    if (!op.getDims() || llvm::any_of(getSymExprs(*op.getDims()), [](auto dim) {
+          return dim.isConstant(-1);
+        }))
+      return rewriter.notifyMatchFailure(op, "the target is not known");
+    Value source = inner->getOperand(0);
+    SymBuilder math(op.getContext());
+    auto count = [&](Value value) {
+      auto type = dyn_cast<RankedTensorType>(value.getType());
+      return type ? countElements(math, getSymDims(type)) : SymExprAttr();
+    };
+    Prover prover(op.getContext(), SymbolFacts::at(op));
+    SymExprAttr before = count(source), between = count(op.getX()),
+                after = countElements(math, getSymExprs(*op.getDims()));
+    bool proved = !isa<ReshapeOp>(inner) || prover.provedEqual(before, between) ||
+                  prover.provedEqual(between, after);
+    if (!proved || prover.equal(before, after) == Truth::No)
+      return rewriter.notifyMatchFailure(op, "both reshapes check something");
+    rewriter.modifyOpInPlace(op, [&] { op.getXMutable().assign(source); });
+    return success();
+  }
+};
+
+} // namespace
+
+void ReshapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *context) {
+  patterns.add<ShapeToDims<ReshapeOp>, ReplaceInferredDim, ReshapeOfReshape>(
+      context);
+}
+void BroadcastToOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                MLIRContext *context) {
+  patterns.add<ShapeToDims<BroadcastToOp>>(context);
+}
+void CollapseSumToOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                  MLIRContext *context) {
+  patterns.add<ShapeToDims<CollapseSumToOp>>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// Reordering, adding and dropping dimensions
+//===----------------------------------------------------------------------===//
+
+/// The axes in [0, rank), also where they are left out; nullopt if the rank is
+/// unknown.
+static std::optional<SmallVector<int64_t>> getPermutation(PermuteDimsOp op) {
+  if (auto axes = op.getAxes())
+    return normalize(*axes, axes->size());
+  std::optional<int64_t> rank = getRank(op.getX());
+  if (!rank)
+    return std::nullopt;
+  return llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, *rank)));
+}
+
+OpFoldResult PermuteDimsOp::fold(FoldAdaptor) {
+  if (getX().getType() != getType())
+    return {};
+  auto axes = getPermutation(*this);
+  if (axes && llvm::equal(*axes, llvm::seq<int64_t>(0, axes->size())))
+    return getX();
+  return {};
+}
+
+namespace {
+struct PermuteOfPermute : OpRewritePattern<PermuteDimsOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(PermuteDimsOp op,
+                                PatternRewriter &rewriter) const override {
+    auto inner = op.getX().getDefiningOp<PermuteDimsOp>();
+    if (!inner)
+      return rewriter.notifyMatchFailure(op, "x is not permuted");
+    auto first = getPermutation(inner), second = getPermutation(op);
+    if (!first || !second || first->size() != second->size())
+      return rewriter.notifyMatchFailure(op, "the rank is unknown");
+    auto axes = llvm::map_to_vector(
+        *second, [&](int64_t axis) { return (*first)[axis]; });
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getXMutable().assign(inner.getX());
+      op.setAxes(axes);
+    });
+    return success();
+  }
+};
+} // namespace
+
+void PermuteDimsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                MLIRContext *context) {
+  patterns.add<PermuteOfPermute>(context);
+}
+
+/// Whether the axes that one op inserts are those that the other drops; `rank`
+/// is that of the tensor with them.
+static bool haveSameAxes(ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs,
+                         Value with) {
+  std::optional<int64_t> rank = getRank(with);
+  if (!rank)
+    return lhs == rhs;
+  SmallVector<int64_t> l = normalize(lhs, *rank), r = normalize(rhs, *rank);
+  llvm::sort(l);
+  llvm::sort(r);
+  return l == r;
+}
+
+OpFoldResult ExpandDimsOp::fold(FoldAdaptor) {
+  if (getAxis().empty() && getX().getType() == getType())
+    return getX();
+  auto squeeze = getX().getDefiningOp<SqueezeOp>();
+  if (!squeeze || !squeeze.getAxis() || !getRank(squeeze.getX()) ||
+      squeeze.getX().getType() != getType() ||
+      !haveSameAxes(getAxis(), *squeeze.getAxis(), getResult()))
+    return {};
+  return squeeze.getX();
+}
+
+OpFoldResult SqueezeOp::fold(FoldAdaptor) {
+  // With an equal rank there is nothing to drop.
+  if (getRank(getX()) && getX().getType() == getType())
+    return getX();
+  auto expand = getX().getDefiningOp<ExpandDimsOp>();
+  if (!expand || !getAxis() || !getRank(getX()) ||
+      expand.getX().getType() != getType() ||
+      !haveSameAxes(*getAxis(), expand.getAxis(), getX()))
+    return {};
+  return expand.getX();
+}
+
+//===----------------------------------------------------------------------===//
+// Joining and splitting
+//===----------------------------------------------------------------------===//
+
+OpFoldResult ConcatOp::fold(FoldAdaptor) {
+  return getTensors().size() == 1 && getTensors()[0].getType() == getType()
+             ? getTensors()[0]
+             : Value();
+}
+
+namespace {
+
+/// concat(concat(a, b), c) is concat(a, b, c).
+struct FlattenConcat : OpRewritePattern<ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConcatOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Value> tensors;
+    for (Value tensor : op.getTensors()) {
+      auto inner = tensor.getDefiningOp<ConcatOp>();
+      if (inner && inner->hasOneUse() && sameAxis(op, inner))
+        llvm::append_range(tensors, inner.getTensors());
+      else
+        tensors.push_back(tensor);
+    }
+    if (tensors.size() == op.getTensors().size() &&
+        llvm::equal(tensors, op.getTensors()))
+      return rewriter.notifyMatchFailure(op, "no concat along the same axis");
+    rewriter.modifyOpInPlace(op, [&] { op.getTensorsMutable().assign(tensors); });
+    return success();
+  }
+
+private:
+  static bool sameAxis(ConcatOp lhs, ConcatOp rhs) {
+    int64_t l = lhs.getAxis(), r = rhs.getAxis();
+    std::optional<int64_t> rank = getRank(rhs.getResult());
+    if (l == r)
+      return true;
+    return rank && normalize(l, *rank) == normalize(r, *rank);
+  }
+};
+
+/// A stack of one tensor only adds a dimension.
+struct StackOfOne : OpRewritePattern<StackOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(StackOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getTensors().size() != 1)
+      return rewriter.notifyMatchFailure(op, "more than one tensor");
+    rewriter.replaceOpWithNewOp<ExpandDimsOp>(
+        op, op.getType(), op.getTensors()[0],
+        rewriter.getDenseI64ArrayAttr(static_cast<int64_t>(op.getAxis())));
+    return success();
+  }
+};
+
+} // namespace
+
+void ConcatOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                           MLIRContext *context) {
+  patterns.add<FlattenConcat>(context);
+}
+void StackOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                          MLIRContext *context) {
+  patterns.add<StackOfOne>(context);
+}
+
+LogicalResult SplitOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &results) {
+  if (getNumResults() != 1 || getResult(0).getType() != getX().getType())
+    return failure();
+  results.push_back(getX());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Repeating and reversing
+//===----------------------------------------------------------------------===//
+
+OpFoldResult RepeatOp::fold(FoldAdaptor) {
+  // Without an axis, a tensor of rank one is flat already.
+  bool keepsShape = getAxis() || getRank(getData()) == 1;
+  return getRepeats() == 1 && keepsShape && getData().getType() == getType()
+             ? getData()
+             : Value();
+}
+
+OpFoldResult TileOp::fold(FoldAdaptor) {
+  std::optional<int64_t> rank = getRank(getData());
+  bool keepsShape = rank && static_cast<int64_t>(getRepeats().size()) <= *rank;
+  return keepsShape && llvm::all_equal(getRepeats()) &&
+                 (getRepeats().empty() || getRepeats()[0] == 1) &&
+                 getData().getType() == getType()
+             ? getData()
+             : Value();
+}
+
+OpFoldResult FlipOp::fold(FoldAdaptor) {
+  auto inner = getData().getDefiningOp<FlipOp>();
+  if (!inner || inner.getData().getType() != getType())
+    return {};
+  int64_t axis = getAxis(), innerAxis = inner.getAxis();
+  std::optional<int64_t> rank = getRank(inner.getData());
+  if (axis == innerAxis ||
+      (rank && normalize(axis, *rank) == normalize(innerAxis, *rank)))
+    return inner.getData();
+  return {};
+}
