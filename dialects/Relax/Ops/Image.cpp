@@ -6,38 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Relax/RelaxOps.h"
+#include "Relax/Rules.h"
+#include "Relax/SymDirectives.h"
 #include "Relax/Windows.h"
 
 using namespace mlir;
 using namespace mlir::relax;
-
-/// `[0, -n mod 16]`
-static ParseResult parseSymExprs(OpAsmParser &parser, ArrayAttr &exprs) {
-  SmallVector<Attribute> parsed;
-  auto parseOne = [&] {
-    FailureOr<SymExprAttr> expr = parseSymExpr(parser);
-    if (failed(expr))
-      return failure();
-    parsed.push_back(*expr);
-    return success();
-  };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne))
-    return failure();
-  exprs = ArrayAttr::get(parser.getContext(), parsed);
-  return success();
-}
-
-/// The expressions of an array; null for any other attribute.
-static SymDims getSymExprs(ArrayAttr exprs) {
-  SymDims result;
-  for (Attribute expr : exprs)
-    result.push_back(dyn_cast<SymExprAttr>(expr));
-  return result;
-}
-
-static void printSymExprs(OpAsmPrinter &printer, Operation *, ArrayAttr exprs) {
-  printSymDims(printer.getStream(), getSymExprs(exprs));
-}
 
 #define GET_OP_CLASSES
 #include "Relax/Ops/Image.cpp.inc"
@@ -99,7 +73,7 @@ LogicalResult PadOp::deduce(Deduction &deduction, Adaptor op,
            << (isa<FloatAttr>(value) ? "an integer" : "a float")
            << " for elements of type " << data->elementType << ", got "
            << value;
-  SymDims widths;
+  SmallVector<SymExprAttr> widths;
   if (ArrayAttr given = op.getPadWidthAttr())
     widths = getSymExprs(given);
   if (llvm::is_contained(widths, SymExprAttr()))
@@ -156,8 +130,8 @@ LogicalResult Resize2DOp::deduce(Deduction &deduction, Adaptor op,
   FailureOr<SymDims> dims = getDimsOfRank(deduction, "data", *data, 4);
   FailureOr<Layout> layout =
       readLayout(deduction, "layout", op.getLayout(), "NCHW");
-  FailureOr<Type> elementType = getElementType(
-      deduction, "out_dtype", op.getOutDtype(), data->elementType);
+  FailureOr<Type> elementType = elementTypeAttr(
+      deduction, op.getOutDtype().value_or(data->elementType), "out_dtype");
   if (failed(dims) || failed(layout) || failed(elementType) ||
       failed(checkOneOf(deduction, "method", op.getMethod(),
                         {"nearest_neighbor", "linear", "cubic"})) ||

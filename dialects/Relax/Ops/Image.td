@@ -10,8 +10,6 @@
 
 include "Relax/RelaxBase.td"
 
-def Relax_PadWidthAttr : TypedArrayAttrBase<Relax_SymExprAttr, "symbolic expressions">;
-
 def Relax_PadOp : Relax_DeducedOp<"pad", [Pure]> {
   let summary = "adds to a tensor at the ends of its axes";
   let description = [{
@@ -38,7 +36,7 @@ def Relax_PadOp : Relax_DeducedOp<"pad", [Pure]> {
   }];
   let arguments = (ins
     Relax_Tensor:$data,
-    Relax_PadWidthAttr:$pad_width,
+    Relax_SymExprArrayAttr:$pad_width,
     DefaultValuedStrAttr<StrAttr, "constant">:$pad_mode,
     OptionalAttr<AnyAttrOf<[F64Attr, I64Attr]>>:$pad_value);
   let results = (outs Relax_Tensor:$result);
