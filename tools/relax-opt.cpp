@@ -5,20 +5,22 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxDialect.h"
-#include "Transforms/Passes.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
-#include "mlir/InitAllPasses.h"
+#include "Registration.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/thread.h"
 
 int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
-  registry.insert<mlir::relax::RelaxDialect>();
-  mlir::registerAllPasses();
-  mlir::relax::registerRelaxPasses();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "relax-mlir optimizer driver\n", registry));
+  // MLIR's parser recurses over nested regions and attributes without a limit;
+  // this stack takes some 100,000 levels (only what is touched costs memory).
+  constexpr unsigned kStackSize = 512u << 20;
+  mlir::LogicalResult result = mlir::failure();
+  llvm::thread worker(kStackSize, [&] {
+    mlir::DialectRegistry registry;
+    mlir::relax::registerDialects(registry);
+    mlir::relax::registerPasses();
+    result = mlir::MlirOptMain(argc, argv, "relax-mlir optimizer driver\n",
+                               registry);
+  });
+  worker.join();
+  return mlir::asMainReturnCode(result);
 }

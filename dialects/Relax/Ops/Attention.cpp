@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Ops/Attention.h"
 #include "Relax/AttrChecks.h"
-#include "Relax/RelaxOps.h"
 #include "Relax/Rules.h"
 
 using namespace mlir;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Quantization.h"
 #include "Relax/Rules.h"
 
 using namespace mlir;
