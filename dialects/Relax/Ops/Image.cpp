@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Relax/Ops/Image.h"
+#include "Relax/Rules.h"
 #include "Relax/SymDirectives.h"
 #include "Relax/Windows.h"
 
@@ -72,7 +73,7 @@ LogicalResult PadOp::deduce(Deduction &deduction, Adaptor op,
            << (isa<FloatAttr>(value) ? "an integer" : "a float")
            << " for elements of type " << data->elementType << ", got "
            << value;
-  SymDims widths;
+  SmallVector<SymExprAttr> widths;
   if (ArrayAttr given = op.getPadWidthAttr())
     widths = getSymExprs(given);
   if (llvm::is_contained(widths, SymExprAttr()))
@@ -129,8 +130,8 @@ LogicalResult Resize2DOp::deduce(Deduction &deduction, Adaptor op,
   FailureOr<SymDims> dims = getDimsOfRank(deduction, "data", *data, 4);
   FailureOr<Layout> layout =
       readLayout(deduction, "layout", op.getLayout(), "NCHW");
-  FailureOr<Type> elementType = getElementType(
-      deduction, "out_dtype", op.getOutDtype(), data->elementType);
+  FailureOr<Type> elementType = elementTypeAttr(
+      deduction, op.getOutDtype().value_or(data->elementType), "out_dtype");
   if (failed(dims) || failed(layout) || failed(elementType) ||
       failed(checkOneOf(deduction, "method", op.getMethod(),
                         {"nearest_neighbor", "linear", "cubic"})) ||
