@@ -10,8 +10,6 @@
 
 include "Relax/RelaxBase.td"
 
-def Relax_SymExprArrayAttr : TypedArrayAttrBase<Relax_SymExprAttr, "symbolic expressions">;
-
 def Relax_PadOp : Relax_DeducedOp<"pad", [Pure]> {
   let summary = "adds to a tensor at the ends of its axes";
   let description = [{
