@@ -5,20 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxDialect.h"
-#include "Transforms/Passes.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
-#include "mlir/InitAllPasses.h"
+#include "Registration.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
-  registry.insert<mlir::relax::RelaxDialect>();
-  mlir::registerAllPasses();
-  mlir::relax::registerRelaxPasses();
+  mlir::relax::registerDialects(registry);
+  mlir::relax::registerPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "relax-mlir optimizer driver\n", registry));
 }

@@ -7,16 +7,40 @@
 
 #include "Relax/CallUtils.h"
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Core.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::relax;
 
+/// A dimension that the operand's type knows.
+static SymExprAttr getKnownDim(DimOp op) {
+  SymDims dims;
+  if (auto tensor = dyn_cast<RankedTensorType>(op.getInput().getType()))
+    dims = getSymDims(tensor);
+  else if (auto shape = dyn_cast<ShapeType>(op.getInput().getType()))
+    dims.assign(shape.getDims().begin(), shape.getDims().end());
+  int64_t index = op.getIndex(), rank = dims.size();
+  if (index < -rank || index >= rank)
+    return {};
+  return dims[index < 0 ? index + rank : index];
+}
+
 SymExprAttr relax::getIntegerExpr(Value value) {
   MLIRContext *context = value.getContext();
+  // A dataflow block gives out what its output is.
+  while (auto dataflow = value.getDefiningOp<DataflowOp>()) {
+    Block &block = dataflow.getBody().front();
+    unsigned index = cast<OpResult>(value).getResultNumber();
+    if (!block.mightHaveTerminator() ||
+        index >= block.getTerminator()->getNumOperands())
+      return {};
+    value = block.getTerminator()->getOperand(index);
+  }
   if (auto sym = value.getDefiningOp<SymOp>())
     return sym.getExpr();
+  if (auto dim = value.getDefiningOp<DimOp>())
+    return getKnownDim(dim);
   APInt constant;
   if (value.getDefiningOp() && matchPattern(value, m_ConstantInt(&constant)) &&
       constant.isSignedIntN(64) && constant.getSExtValue() != INT64_MIN)
@@ -64,18 +88,13 @@ Signature Signature::of(FunctionType type) {
   return signature;
 }
 
-FailureOr<SmallVector<Type>> relax::deduceCall(Operation *call,
-                                               const Signature &signature,
-                                               ValueRange operands) {
-  MLIRContext *context = call->getContext();
+LogicalResult relax::unifyCall(Operation *call, const Signature &signature,
+                               ValueRange operands, Unifier &unifier) {
   auto emitError = [&] { return call->emitOpError(); };
   if (signature.parameters.size() != operands.size())
     return call->emitOpError() << "passes " << operands.size()
                                << " arguments, the callee has "
                                << signature.parameters.size() << " parameters";
-  Prover prover(context, SymbolFacts::at(call));
-  SymbolFacts calleeFacts(signature.ranges);
-  Unifier unifier(prover, context, &calleeFacts);
   for (auto [index, parameter, symbol, operand] :
        llvm::enumerate(signature.parameters, signature.parameterSymbols,
                        operands)) {
@@ -84,10 +103,19 @@ FailureOr<SmallVector<Type>> relax::deduceCall(Operation *call,
                             emitError)))
       return failure();
     if (symbol)
-      unifier.add(SymExprAttr::getSymbol(context, symbol.getValue()),
+      unifier.add(SymExprAttr::getSymbol(call->getContext(), symbol.getValue()),
                   getIntegerExpr(operand), where);
   }
-  if (failed(unifier.solve(emitError)))
+  return unifier.solve(emitError);
+}
+
+FailureOr<SmallVector<Type>> relax::deduceCall(Operation *call,
+                                               const Signature &signature,
+                                               ValueRange operands) {
+  Prover prover(call->getContext(), SymbolFacts::at(call));
+  SymbolFacts calleeFacts(signature.ranges);
+  Unifier unifier(prover, call->getContext(), &calleeFacts);
+  if (failed(unifyCall(call, signature, operands, unifier)))
     return failure();
   SmallVector<Type> results;
   for (Type result : signature.results)

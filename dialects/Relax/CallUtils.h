@@ -14,7 +14,8 @@
 namespace mlir::relax {
 
 /// The expression whose value an integer is known to carry: that of a
-/// `relax.sym`, a constant, or a parameter marked `relax.symbol`; else null.
+/// `relax.sym`, a known dimension, a constant, or a parameter marked
+/// `relax.symbol`; else null.
 SymExprAttr getIntegerExpr(Value value);
 
 /// A callee as its callers see it.
@@ -30,6 +31,11 @@ struct Signature {
   static Signature of(FunctionOpInterface function);
   static Signature of(FunctionType type);
 };
+
+/// Unifies a signature with the operands of a call. Reports an error on `call`
+/// where they contradict each other.
+LogicalResult unifyCall(Operation *call, const Signature &signature,
+                        ValueRange operands, Unifier &unifier);
 
 /// Unifies a signature with the operands of a call and deduces the result
 /// types. Reports an error on `call` where they contradict each other.

@@ -7,7 +7,8 @@
 
 #include "Relax/RelaxDialect.h"
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Core.h"
+#include "Relax/Ops/Function.h"
 #include "Relax/SymbolScope.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -43,14 +44,18 @@ void RelaxDialect::initialize() {
 Operation *RelaxDialect::materializeConstant(OpBuilder &builder,
                                              Attribute value, Type type,
                                              Location loc) {
-  if (auto expr = dyn_cast<SymExprAttr>(value); expr && type.isIndex())
-    return SymOp::create(builder, loc, type, expr);
-  if (auto integer = dyn_cast<IntegerAttr>(value); integer && type.isIndex())
-    return SymOp::create(builder, loc, type,
-                         SymExprAttr::getConstant(value.getContext(),
-                                                  integer.getInt()));
-  if (isa<ElementsAttr, WeightAttr>(value) && isa<TensorType>(type))
+  // A `relax.sym` is no constant: it holds where its symbols do, and must not be
+  // moved to the top of a function as constants are.
+  if (auto integer = dyn_cast<IntegerAttr>(value);
+      integer && integer.getType() == type)
+    return arith::ConstantOp::create(builder, loc, integer);
+  if (auto elements = dyn_cast<ElementsAttr>(value);
+      elements && elements.getType() == type)
     return ConstantOp::create(builder, loc, type, value);
+  if (auto weight = dyn_cast<ArrayAttr>(value); // see ConstantOp::fold
+      weight && weight.size() == 2 && isa<WeightAttr>(weight[0]) &&
+      weight[1] == TypeAttr::get(type))
+    return ConstantOp::create(builder, loc, type, weight[0]);
   return nullptr;
 }
 

@@ -8,6 +8,7 @@
 #ifndef RELAX_RELAXDIALECT_H
 #define RELAX_RELAXDIALECT_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Dialect.h"
 
 #include "Relax/RelaxDialect.h.inc"

@@ -94,9 +94,7 @@ void relax::walkDefinedSymbols(Type type, function_ref<void(StringAttr)> fn) {
       walkDefinedSymbols(member, fn);
 }
 
-/// Rebuilds a type with `fn` applied to each known dimension; null where `fn`
-/// says so by setting `failed`.
-static Type mapDims(Type type, function_ref<SymExprAttr(SymExprAttr)> fn) {
+Type relax::mapDims(Type type, function_ref<SymExprAttr(SymExprAttr)> fn) {
   auto mapAll = [&](ArrayRef<SymExprAttr> dims) {
     SymDims mapped;
     for (SymExprAttr dim : dims)
@@ -118,6 +116,14 @@ static Type mapDims(Type type, function_ref<SymExprAttr(SymExprAttr)> fn) {
         llvm::map_to_vector(tuple.getTypes(),
                             [&](Type t) { return mapDims(t, fn); }));
   return type;
+}
+
+Type relax::keepSymbols(Type type, function_ref<bool(StringAttr)> visible) {
+  return mapDims(type, [&](SymExprAttr dim) {
+    bool known = true;
+    dim.walkSymbols([&](StringAttr name) { known = known && visible(name); });
+    return known ? dim : SymExprAttr();
+  });
 }
 
 Type relax::substitute(Type type, const SymSubstitution &with,
@@ -303,4 +309,49 @@ Type relax::meet(Type first, Type second) {
     return TupleType::get(first.getContext(), members);
   }
   return first;
+}
+
+Type relax::join(Type first, Type second, const Prover &prover) {
+  if (first == second || isa<ObjectType>(first))
+    return first;
+  if (isa<ObjectType>(second))
+    return second;
+  auto joinDims = [&](ArrayRef<SymExprAttr> a, ArrayRef<SymExprAttr> b) {
+    SymDims dims;
+    for (auto [x, y] : llvm::zip(a, b))
+      dims.push_back(prover.provedEqual(x, y) ? x : SymExprAttr());
+    return dims;
+  };
+  if (auto a = dyn_cast<TensorType>(first)) {
+    auto b = dyn_cast<TensorType>(second);
+    if (!b || a.getElementType() != b.getElementType())
+      return {};
+    if (!a.hasRank() || !b.hasRank() || a.getRank() != b.getRank())
+      return UnrankedTensorType::get(a.getElementType());
+    return getTensorType(joinDims(getSymDims(cast<RankedTensorType>(a)),
+                                  getSymDims(cast<RankedTensorType>(b))),
+                         a.getElementType());
+  }
+  if (auto a = dyn_cast<ShapeType>(first)) {
+    auto b = dyn_cast<ShapeType>(second);
+    if (!b)
+      return {};
+    if (!a.getRanked() || !b.getRanked() || a.getRank() != b.getRank())
+      return ShapeType::getUnranked(first.getContext());
+    return ShapeType::get(first.getContext(),
+                          joinDims(a.getDims(), b.getDims()));
+  }
+  if (auto a = dyn_cast<TupleType>(first)) {
+    auto b = dyn_cast<TupleType>(second);
+    if (!b || a.size() != b.size())
+      return {};
+    SmallVector<Type> members;
+    for (auto [x, y] : llvm::zip(a.getTypes(), b.getTypes())) {
+      members.push_back(join(x, y, prover));
+      if (!members.back())
+        return {};
+    }
+    return TupleType::get(first.getContext(), members);
+  }
+  return {};
 }

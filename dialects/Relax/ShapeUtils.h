@@ -32,6 +32,11 @@ void walkSymbols(Attribute attribute, function_ref<void(StringAttr)> fn);
 /// Symbols that a value of this type defines: its plain dimensions.
 void walkDefinedSymbols(Type type, function_ref<void(StringAttr)> fn);
 
+/// `type` with `fn` applied to each known dimension; null makes it unknown.
+Type mapDims(Type type, function_ref<SymExprAttr(SymExprAttr)> fn);
+/// `type` without the dimensions that name a symbol which is not `visible`.
+Type keepSymbols(Type type, function_ref<bool(StringAttr)> visible);
+
 /// Replaces the symbols of a type; null after a reported error. Symbols of a
 /// function type are bound there and stay.
 Type substitute(Type type, const SymSubstitution &with, SymBuilder &math);
@@ -52,6 +57,9 @@ Type instantiate(Type pattern, const Unifier &unifier);
 /// Of two types of one value, the dimensions known from either. `first` wins
 /// where both say something.
 Type meet(Type first, Type second);
+/// Of the types of two values, what holds of both; null where they have nothing
+/// in common. Where two dimensions are equal, the text of `first` is taken.
+Type join(Type first, Type second, const Prover &prover);
 
 } // namespace mlir::relax
 

@@ -5,16 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One pass over a function in program order. A set holds the symbols defined so
-// far; what a branch or a loop body defines is taken out again at its end, what
-// a dataflow block defines stays, since it always runs.
+// One pass over a function in program order, which keeps the set of symbols that
+// are visible.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Relax/SymbolScope.h"
 
-#include "Relax/RelaxOps.h"
-#include "llvm/ADT/DenseSet.h"
+#include "Relax/Ops/Control.h"
+#include "Relax/Ops/Core.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -58,8 +57,7 @@ public:
 
 private:
   void define(StringAttr name) {
-    if (defined.insert(name).second)
-      order.push_back(name);
+    visible.define(name);
     everDefined.insert(name);
   }
 
@@ -73,7 +71,7 @@ private:
 
   LogicalResult check(StringAttr name,
                       function_ref<InFlightDiagnostic()> emitError) {
-    if (defined.contains(name))
+    if (visible.contains(name))
       return success();
     return emitError()
            << "uses symbol '" << name.getValue()
@@ -108,7 +106,7 @@ private:
     }
     for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
       for (StringAttr name : symbolsOf(type))
-        if (!defined.contains(name))
+        if (!visible.contains(name))
           return function.emitOpError()
                  << "result " << index << " uses symbol '" << name.getValue()
                  << "', which no parameter defines; callers cannot know it: "
@@ -131,13 +129,12 @@ private:
 
   LogicalResult verifyOp(Operation &op) {
     for (Region &region : op.getRegions()) {
-      size_t outer = order.size();
+      size_t outer = visible.enter();
       for (Block &block : region)
         if (failed(verifyBlock(block)))
           return failure();
       if (!isa<DataflowOp>(op))
-        while (order.size() > outer)
-          defined.erase(order.pop_back_val());
+        visible.leave(outer);
     }
     if (auto cast = dyn_cast<MatchCastOp>(op))
       walkDefinedSymbols(cast.getType(),
@@ -168,8 +165,8 @@ private:
   }
 
   FunctionOpInterface function;
-  llvm::DenseSet<StringAttr> defined, everDefined;
-  SmallVector<StringAttr> order;
+  VisibleSymbols visible;
+  llvm::DenseSet<StringAttr> everDefined;
   llvm::DenseMap<Type, SmallVector<StringAttr, 2>> typeSymbols;
 };
 

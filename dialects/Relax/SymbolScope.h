@@ -10,8 +10,33 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mlir::relax {
+
+/// The symbols in scope during a walk in program order: what a branch or a loop
+/// body defines is forgotten at its end (`leave`), what a dataflow block defines
+/// stays, since it always runs.
+class VisibleSymbols {
+public:
+  /// Whether `name` is new here.
+  bool define(StringAttr name) {
+    if (!defined.insert(name).second)
+      return false;
+    order.push_back(name);
+    return true;
+  }
+  bool contains(StringAttr name) const { return defined.contains(name); }
+  size_t enter() const { return order.size(); }
+  void leave(size_t mark) {
+    while (order.size() > mark)
+      defined.erase(order.pop_back_val());
+  }
+
+private:
+  llvm::DenseSet<StringAttr> defined;
+  SmallVector<StringAttr> order;
+};
 
 /// Calls `fn` on each symbol that the parameters of a graph function or of a
 /// kernel define.

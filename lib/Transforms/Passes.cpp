@@ -7,4 +7,33 @@
 
 #include "Transforms/Passes.h"
 
-void mlir::relax::registerRelaxPasses() { registerRelaxShapesPasses(); }
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+void relax::buildSimplifyPipeline(OpPassManager &manager) {
+  // Bodies of private functions see the types of their callers.
+  manager.addPass(createInlinePass());
+  // As fine as they can be: what follows decides by types.
+  manager.addPass(createDeduceShapesPass());
+  // Shape computations become expressions, casts that are proved go.
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createSimplifyShapesPass());
+  // Simpler expressions prove more, and fold more.
+  manager.addPass(createDeduceShapesPass());
+  manager.addPass(createCanonicalizerPass());
+  // Equal types make equal ops.
+  manager.addPass(createCSEPass());
+  manager.addPass(createDCEPass());
+}
+
+void relax::registerRelaxPasses() {
+  registerRelaxShapesPasses();
+  registerRelaxSimplifyPasses();
+  PassPipelineRegistration<>(
+      "relax-simplify",
+      "inline, deduce, canonicalise, simplify shapes, merge and remove code",
+      buildSimplifyPipeline);
+}

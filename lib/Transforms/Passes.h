@@ -9,16 +9,23 @@
 #define RELAX_TRANSFORMS_PASSES_H
 
 #include "Relax/RelaxDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mlir::relax {
 
+// The generated files undefine what selects their parts.
 #define GEN_PASS_DECL
-#include "Transforms/Shapes/Passes.h.inc"
-
 #define GEN_PASS_REGISTRATION
 #include "Transforms/Shapes/Passes.h.inc"
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "Transforms/Simplify/Passes.h.inc"
+
+/// The pipeline `relax-simplify`: everything that makes a program smaller or its
+/// types finer, and nothing that decides how it is run.
+void buildSimplifyPipeline(OpPassManager &manager);
 
 /// Registers every pass and pipeline of the project, by name.
 void registerRelaxPasses();

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Relax/AttrChecks.h"
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Attention.h"
 
 using namespace mlir;
 using namespace mlir::relax;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Convolution.h"
 #include "Relax/Windows.h"
 
 using namespace mlir;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Relax/CallUtils.h"
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Core.h"
 #include "Relax/SymDirectives.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -104,8 +104,6 @@ LogicalResult SymOp::deduce(Deduction &deduction, Adaptor,
   return success();
 }
 
-OpFoldResult SymOp::fold(FoldAdaptor) { return getExpr(); }
-
 LogicalResult ShapeToTensorOp::deduce(Deduction &deduction, Adaptor op,
                                       SmallVectorImpl<Type> &results) {
   FailureOr<ShapeType> input = deduction.shape(op.getInput(), "input");
@@ -194,18 +192,10 @@ struct DimFromType : OpRewritePattern<DimOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DimOp op,
                                 PatternRewriter &rewriter) const override {
-    SymDims dims;
-    Type type = op.getInput().getType();
-    if (auto tensor = dyn_cast<RankedTensorType>(type))
-      dims = getSymDims(tensor);
-    else if (auto shape = dyn_cast<ShapeType>(type))
-      dims.assign(shape.getDims().begin(), shape.getDims().end());
-    int64_t index = op.getIndex();
-    if (index < 0)
-      index += dims.size();
-    if (index < 0 || index >= static_cast<int64_t>(dims.size()) || !dims[index])
+    SymExprAttr dim = getIntegerExpr(op);
+    if (!dim)
       return rewriter.notifyMatchFailure(op, "the dimension is unknown");
-    rewriter.replaceOpWithNewOp<SymOp>(op, op.getType(), dims[index]);
+    rewriter.replaceOpWithNewOp<SymOp>(op, op.getType(), dim);
     return success();
   }
 };
@@ -269,16 +259,26 @@ void TensorToShapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 // ConstantOp
 //===----------------------------------------------------------------------===//
 
+/// `dense<...> : tensor<...>` or `weight "name" : tensor<...>`.
 ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
   Attribute value;
-  if (parser.parseOptionalAttrDict(result.attributes) ||
-      parser.parseAttribute(value))
-    return failure();
   Type type;
-  if (auto typed = dyn_cast<TypedAttr>(value))
-    type = typed.getType();
-  else if (parser.parseColonType(type))
+  if (parser.parseOptionalAttrDict(result.attributes))
     return failure();
+  if (succeeded(parser.parseOptionalKeyword("weight"))) {
+    StringAttr name;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseAttribute(name, NoneType::get(parser.getContext())) ||
+        !(value = parser.getChecked<WeightAttr>(loc, parser.getContext(), name)) ||
+        parser.parseColonType(type))
+      return failure();
+  } else {
+    TypedAttr elements;
+    if (parser.parseAttribute(elements))
+      return failure();
+    value = elements;
+    type = elements.getType();
+  }
   result.addAttribute(getValueAttrName(result.name), value);
   result.addTypes(type);
   return success();
@@ -286,9 +286,10 @@ ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void ConstantOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDict((*this)->getAttrs(), {getValueAttrName()});
-  printer << ' ' << getValue();
-  if (isWeight())
-    printer << " : " << getType();
+  if (auto weight = dyn_cast<WeightAttr>(getValue()))
+    printer << " weight " << weight.getName() << " : " << getType();
+  else
+    printer << ' ' << getValue();
 }
 
 LogicalResult ConstantOp::verify() {
@@ -296,10 +297,20 @@ LogicalResult ConstantOp::verify() {
   if (elements && elements.getType() != getType())
     return emitOpError() << "value has type " << elements.getType()
                          << ", the result " << getType();
+  bool symbolic = false;
+  walkSymbols(getType(), [&](StringAttr) { symbolic = true; });
+  if (symbolic)
+    return emitOpError() << "the type of a constant must not name symbols, got "
+                         << getType() << "; assert them with relax.match_cast";
   return success();
 }
 
-OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+OpFoldResult ConstantOp::fold(FoldAdaptor) {
+  if (!isWeight())
+    return getValue();
+  // A weight has no type of its own: it must not come back with another one.
+  return ArrayAttr::get(getContext(), {getValue(), TypeAttr::get(getType())});
+}
 
 void ConstantOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   auto weight = dyn_cast<WeightAttr>(getValue());

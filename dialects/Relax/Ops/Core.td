@@ -66,7 +66,7 @@ def Relax_ShapeOp : Relax_DeducedOp<"shape", [Pure]> {
   }];
   let arguments = (ins Relax_ShapeAttr:$dims);
   let results = (outs Relax_ShapeType:$result);
-  let assemblyFormat = "custom<ShapeDims>($dims) attr-dict `:` type($result)";
+  let assemblyFormat = "custom<ShapeDims>($dims) attr-dict `:` qualified(type($result))";
 }
 
 def Relax_MakeShapeOp : Relax_DeducedOp<"make_shape", [Pure]> {
@@ -116,7 +116,6 @@ def Relax_SymOp : Relax_DeducedOp<"sym", [Pure]> {
   let arguments = (ins Relax_SymExprAttr:$expr);
   let results = (outs Relax_IndexResult:$result);
   let assemblyFormat = "custom<SymExpr>($expr) attr-dict `:` type($result)";
-  let hasFolder = 1;
 }
 
 def Relax_ShapeToTensorOp : Relax_DeducedOp<"shape_to_tensor", [Pure]> {
@@ -160,6 +159,7 @@ def Relax_ConstantOp : Relax_Op<"constant", [
 
     ```mlir
     %0 = relax.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %1 = relax.constant weight "model.embed_tokens.weight" : tensor<32000x4096xf16>
     ```
   }];
   let arguments = (ins AnyAttrOf<[ElementsAttr, Relax_WeightAttr]>:$value);

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Elementwise.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -129,7 +129,7 @@ static Attribute getConstantSplat(Attribute attribute) {
 
 /// The type of a constant that may stand for the result; null where the shape is
 /// not static.
-static ShapedType getConstantType(Type result) {
+static RankedTensorType getConstantType(Type result) {
   auto type = dyn_cast<RankedTensorType>(result);
   return type && type.hasStaticShape() ? type : RankedTensorType();
 }
@@ -139,7 +139,7 @@ static ShapedType getConstantType(Type result) {
 template <typename IntFn, typename FloatFn>
 static Attribute foldConstants(Attribute lhs, Attribute rhs, Type result,
                                IntFn onInts, FloatFn onFloats) {
-  ShapedType type = getConstantType(result);
+  RankedTensorType type = getConstantType(result);
   Attribute l = getConstantSplat(lhs), r = getConstantSplat(rhs);
   if (!type || !l || !r)
     return {};
@@ -191,7 +191,7 @@ static Attribute foldComparison(Attribute lhs, Attribute rhs, Type result,
 
 /// A constant of zeros, where the shape is static.
 static Attribute getZeros(Type result) {
-  ShapedType type = getConstantType(result);
+  RankedTensorType type = getConstantType(result);
   return type ? DenseElementsAttr::get(
                     type, ArrayRef<Attribute>(getNumber(type.getElementType(), 0)))
               : Attribute();

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Linear.h"
 #include "Relax/Rules.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -28,9 +28,7 @@ static FailureOr<Type> productType(Deduction &deduction,
                                    std::optional<Type> asked, Type element) {
   if (!asked)
     return element;
-  if (failed(requireElements(deduction, *asked, "out_dtype", Elements::Number)))
-    return failure();
-  return *asked;
+  return elementTypeAttr(deduction, *asked, "out_dtype", Elements::Number);
 }
 
 /// Reads two factors, of one element type.
@@ -323,7 +321,7 @@ LogicalResult EinsumRule::addOperand(size_t index,
     return success();
   }
   FailureOr<SymDims> both = deduction.broadcast(
-      ellipsis, "the ellipsis of the operands before", 
+      ellipsis, "the ellipsis of the operands before",
       dims.slice(term.before.size(), broadcastRank),
       "the ellipsis of operand " + std::to_string(index));
   if (failed(both))

@@ -25,7 +25,7 @@ def Relax_AllocStorageOp : Relax_Op<"alloc_storage", [
   }];
   let arguments = (ins Relax_SymExprAttr:$bytes, DefaultValuedAttr<I64Attr, "64">:$alignment);
   let results = (outs Relax_StorageType:$storage);
-  let assemblyFormat = "custom<SymExpr>($bytes) `align` $alignment attr-dict `:` type($storage)";
+  let assemblyFormat = "custom<SymExpr>($bytes) `align` $alignment attr-dict `:` qualified(type($storage))";
   let hasVerifier = 1;
 }
 
@@ -43,7 +43,7 @@ def Relax_TensorFromStorageOp : Relax_Op<"tensor_from_storage", [Pure]> {
   let arguments = (ins Relax_StorageType:$storage, Relax_SymExprAttr:$offset);
   let results = (outs Relax_Tensor:$result);
   let assemblyFormat = [{
-    $storage `at` custom<SymExpr>($offset) attr-dict `:` type($storage) `->` type($result)
+    $storage `at` custom<SymExpr>($offset) attr-dict `:` qualified(type($storage)) `->` type($result)
   }];
   let hasVerifier = 1;
 }

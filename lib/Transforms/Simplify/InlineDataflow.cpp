@@ -1,0 +1,45 @@
+//===- InlineDataflow.cpp - dissolve dataflow blocks --------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Passes.h"
+#include "Transforms/Shapes/RewriteSymbols.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_INLINEDATAFLOWPASS
+#include "Transforms/Simplify/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+static void dissolve(DataflowOp dataflow) {
+  Block &body = dataflow.getBody().front();
+  auto output = cast<OutputOp>(body.getTerminator());
+  OpBuilder builder(output);
+  for (auto [result, value] :
+       llvm::zip(dataflow.getResults(), output.getOperands())) {
+    // The block's result may be declared coarser than the value is; ops on
+    // symbolic types accept the finer one, others are given what they had.
+    if (value.getType() == result.getType() || !isTypePinned(result))
+      result.replaceAllUsesWith(value);
+    else
+      result.replaceAllUsesWith(MatchCastOp::create(
+          builder, dataflow.getLoc(), result.getType(), value));
+  }
+  output.erase();
+  dataflow->getBlock()->getOperations().splice(dataflow->getIterator(),
+                                               body.getOperations());
+  dataflow.erase();
+}
+
+namespace {
+struct InlineDataflow : relax::impl::InlineDataflowPassBase<InlineDataflow> {
+  void runOnOperation() override {
+    getOperation().walk([](DataflowOp dataflow) { dissolve(dataflow); });
+  }
+};
+} // namespace

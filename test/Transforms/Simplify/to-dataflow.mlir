@@ -1,0 +1,75 @@
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: relax-opt %s -split-input-file -relax-to-dataflow | FileCheck %s
+// Dissolved again, the program is what it was.
+// RUN: relax-opt %s -split-input-file -relax-cse > %t.before
+// RUN: relax-opt %s -split-input-file -relax-to-dataflow -relax-inline-dataflow -relax-cse | diff %t.before -
+
+// One block between effects; what is used later leaves it.
+// CHECK-LABEL: relax.func @runs(
+// CHECK-NEXT:    %[[D:.*]] = relax.dataflow -> tensor<4xf32> {
+// CHECK-NEXT:      relax.exp
+// CHECK-NEXT:      %[[E:.*]] = relax.exp
+// CHECK-NEXT:      relax.output %[[E]] : tensor<4xf32>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    relax.assert
+// CHECK-NEXT:    relax.dataflow
+// CHECK-NEXT:      relax.exp %[[D]]
+relax.func @runs(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relax.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relax.exp %0 : (tensor<4xf32>) -> tensor<4xf32>
+  relax.assert %c, "between" : i1
+  %2 = relax.exp %1 : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = relax.exp %2 : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %3 : tensor<4xf32>
+}
+
+// Symbols stay visible after the block; what names them without operands is
+// repeated there, so that types still follow from it.
+// CHECK-LABEL: relax.func @symbols(
+// CHECK-NEXT:    relax.dataflow {
+// CHECK-NEXT:      relax.match_cast
+// CHECK-NEXT:      relax.sym n
+// CHECK-NEXT:      relax.output
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %[[S:.*]] = relax.sym n
+// CHECK-NEXT:    relax.assert
+// CHECK-NEXT:    relax.make_shape %[[S]] : (index) -> !relax.shape<[n]>
+relax.func @symbols(%c: i1, %x: tensor<?xf32>) -> !relax.shape<1> {
+  %0 = relax.match_cast %x : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[n]>>
+  %1 = relax.sym n : index
+  relax.assert %c, "between" : i1
+  %2 = relax.make_shape %1 : (index) -> !relax.shape<[n]>
+  relax.return %2 : !relax.shape<[n]>
+}
+
+// Branches and loops hold blocks, and are in none. A single op is left alone.
+// CHECK-LABEL: relax.func @branches(
+// CHECK-NEXT:    relax.exp
+// CHECK-NEXT:    relax.if
+// CHECK-NEXT:      relax.dataflow
+// CHECK:         } else {
+// CHECK-NEXT:      relax.yield
+relax.func @branches(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relax.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relax.if %c : i1 -> tensor<4xf32> {
+    %2 = relax.exp %0 : (tensor<4xf32>) -> tensor<4xf32>
+    %3 = relax.exp %2 : (tensor<4xf32>) -> tensor<4xf32>
+    relax.yield %3 : tensor<4xf32>
+  } else {
+    relax.yield %x : tensor<4xf32>
+  }
+  relax.return %1 : tensor<4xf32>
+}
+
+// A call may have effects.
+// CHECK-LABEL: relax.func @call(
+// CHECK-NOT:     relax.dataflow
+relax.func @call(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relax.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relax.call @callee(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = relax.exp %1 : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %2 : tensor<4xf32>
+}
+relax.func private @callee(%x: tensor<4xf32>) -> tensor<4xf32>

@@ -1,0 +1,25 @@
+//===- Registration.cpp - what the tools know -----------------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Registration.h"
+
+#include "Relax/RelaxDialect.h"
+#include "Transforms/Passes.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+
+void mlir::relax::registerDialects(DialectRegistry &registry) {
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registry.insert<RelaxDialect>();
+}
+
+void mlir::relax::registerPasses() {
+  registerAllPasses();
+  registerRelaxPasses();
+}
