@@ -16,6 +16,13 @@ function(relax_python_package name result)
   set(${result} "${path}" PARENT_SCOPE)
 endfunction()
 
+# A build environment that is gone leaves its folders in the cache.
+foreach(package MLIR LLVM)
+  if(${package}_DIR AND NOT EXISTS "${${package}_DIR}")
+    unset(${package}_DIR CACHE)
+    unset(${package}_DIR)
+  endif()
+endforeach()
 relax_python_package(mlir RELAX_MLIR_PACKAGE)
 relax_python_package(llvm RELAX_LLVM_PACKAGE)
 if(NOT MLIR_DIR AND RELAX_MLIR_PACKAGE)

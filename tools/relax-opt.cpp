@@ -7,11 +7,20 @@
 
 #include "Registration.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/thread.h"
 
 int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
-  mlir::relax::registerDialects(registry);
-  mlir::relax::registerPasses();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "relax-mlir optimizer driver\n", registry));
+  // MLIR's parser recurses over nested regions and attributes without a limit;
+  // this stack takes some 100,000 levels (only what is touched costs memory).
+  constexpr unsigned kStackSize = 512u << 20;
+  mlir::LogicalResult result = mlir::failure();
+  llvm::thread worker(kStackSize, [&] {
+    mlir::DialectRegistry registry;
+    mlir::relax::registerDialects(registry);
+    mlir::relax::registerPasses();
+    result = mlir::MlirOptMain(argc, argv, "relax-mlir optimizer driver\n",
+                               registry);
+  });
+  worker.join();
+  return mlir::asMainReturnCode(result);
 }

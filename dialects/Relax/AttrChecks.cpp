@@ -49,17 +49,6 @@ relax::getPerAxis(Deduction &deduction, StringRef attribute,
   return SmallVector<int64_t>(count, values.front());
 }
 
-FailureOr<Type> relax::getElementType(Deduction &deduction, StringRef attribute,
-                                      std::optional<Type> asked,
-                                      Type otherwise) {
-  Type type = asked.value_or(otherwise);
-  if (isa<FloatType, IntegerType>(type))
-    return type;
-  return deduction.emitError()
-         << attribute << " must be a floating-point or integer type, got "
-         << type;
-}
-
 FailureOr<SymDims> relax::getDimsOfRank(Deduction &deduction, StringRef operand,
                                         const Deduction::Tensor &tensor,
                                         int64_t rank) {

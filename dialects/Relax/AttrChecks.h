@@ -31,10 +31,6 @@ FailureOr<SmallVector<int64_t>> getPerAxis(Deduction &deduction,
                                            ArrayRef<int64_t> values,
                                            int64_t count, int64_t minimum);
 
-/// The element type that an attribute asks for, or `otherwise`.
-FailureOr<Type> getElementType(Deduction &deduction, StringRef attribute,
-                               std::optional<Type> asked, Type otherwise);
-
 /// The dimensions of an operand that must have this rank; all unknown where
 /// its rank is.
 FailureOr<SymDims> getDimsOfRank(Deduction &deduction, StringRef operand,

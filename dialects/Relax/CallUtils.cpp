@@ -7,7 +7,8 @@
 
 #include "Relax/CallUtils.h"
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Control.h"
+#include "Relax/Ops/Core.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;

@@ -7,7 +7,8 @@
 
 #include "Relax/RelaxDialect.h"
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Core.h"
+#include "Relax/Ops/Function.h"
 #include "Relax/SymbolScope.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

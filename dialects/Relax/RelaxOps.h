@@ -8,65 +8,26 @@
 #ifndef RELAX_RELAXOPS_H
 #define RELAX_RELAXOPS_H
 
-#include "Relax/Deduction.h"
-#include "Relax/RelaxDialect.h"
-#include "mlir/Bytecode/BytecodeOpInterface.h"
-#include "mlir/IR/BuiltinTypes.h"
-#include "mlir/IR/Dialect.h"
-#include "mlir/IR/OpDefinition.h"
-#include "mlir/IR/SymbolTable.h"
-#include "mlir/Interfaces/CallInterfaces.h"
-#include "mlir/Interfaces/ControlFlowInterfaces.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Interfaces/InferTypeOpInterface.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "Relax/RelaxOpBase.h"
 
-namespace mlir::relax {
-
-/// Symbols of the enclosing function, as something that ops read and write.
-struct SymbolResource : public SideEffects::Resource::Base<SymbolResource> {
-  StringRef getName() final { return "<RelaxSymbol>"; }
-};
-
-} // namespace mlir::relax
-
-#define GET_OP_CLASSES
-#include "Relax/Ops/Function.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Call.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Core.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Control.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Memory.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Elementwise.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Create.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Linear.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Reduction.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Normalization.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Attention.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Convolution.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Pooling.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Image.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Quantization.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Manipulate.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Slice.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Index.h.inc"
-#define GET_OP_CLASSES
-#include "Relax/Ops/Sort.h.inc"
+#include "Relax/Ops/Function.h"
+#include "Relax/Ops/Call.h"
+#include "Relax/Ops/Core.h"
+#include "Relax/Ops/Control.h"
+#include "Relax/Ops/Memory.h"
+#include "Relax/Ops/Elementwise.h"
+#include "Relax/Ops/Create.h"
+#include "Relax/Ops/Linear.h"
+#include "Relax/Ops/Reduction.h"
+#include "Relax/Ops/Normalization.h"
+#include "Relax/Ops/Attention.h"
+#include "Relax/Ops/Convolution.h"
+#include "Relax/Ops/Pooling.h"
+#include "Relax/Ops/Image.h"
+#include "Relax/Ops/Quantization.h"
+#include "Relax/Ops/Manipulate.h"
+#include "Relax/Ops/Slice.h"
+#include "Relax/Ops/Index.h"
+#include "Relax/Ops/Sort.h"
 
 #endif // RELAX_RELAXOPS_H

@@ -76,11 +76,11 @@ FailureOr<Deduction::Tensor> relax::tensorOf(Deduction &deduction, Value value,
 }
 
 FailureOr<Type> relax::elementTypeAttr(Deduction &deduction, Type dtype,
-                                       StringRef name) {
-  if (isOfKind(dtype, Elements::Any))
+                                       StringRef name, Elements kind) {
+  if (isOfKind(dtype, kind))
     return dtype;
   return deduction.emitError()
-         << name << " must be a float or integer type, got " << dtype;
+         << name << " must be a type of " << wordsFor(kind) << ", got " << dtype;
 }
 
 LogicalResult relax::requireRank(Deduction &deduction,

@@ -25,7 +25,8 @@ FailureOr<Deduction::Tensor> tensorOf(Deduction &deduction, Value value,
                                       StringRef name, Elements kind);
 /// Requires an attribute that names an element type to name one.
 FailureOr<Type> elementTypeAttr(Deduction &deduction, Type dtype,
-                                StringRef name = "dtype");
+                                StringRef name = "dtype",
+                                Elements kind = Elements::Any);
 /// Requires a rank, where it is known.
 LogicalResult requireRank(Deduction &deduction, const Deduction::Tensor &tensor,
                           StringRef name, int64_t rank);

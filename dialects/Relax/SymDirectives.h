@@ -29,7 +29,7 @@ inline void printSymExpr(OpAsmPrinter &printer, Operation *, SymExprAttr expr) {
   expr.printExpr(printer.getStream());
 }
 
-/// The elements of an array of expressions; null for any other attribute.
+/// The elements of an array of expressions; null for what is none.
 inline SmallVector<SymExprAttr> getSymExprs(ArrayAttr exprs) {
   return llvm::map_to_vector(exprs, [](Attribute attribute) {
     return llvm::dyn_cast<SymExprAttr>(attribute);

@@ -12,7 +12,8 @@
 
 #include "Relax/SymbolScope.h"
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Control.h"
+#include "Relax/Ops/Core.h"
 
 using namespace mlir;
 using namespace mlir::relax;

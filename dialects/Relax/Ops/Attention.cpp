@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Ops/Attention.h"
 #include "Relax/AttrChecks.h"
-#include "Relax/RelaxOps.h"
+#include "Relax/Rules.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -37,23 +38,8 @@ static LogicalResult checkBias(Deduction &deduction, Value value,
     return failure();
   if (!bias->ranked)
     return success();
-  if (bias->dims.size() > target.size())
-    return deduction.emitError()
-           << "bias must have at most rank " << target.size() << ", got rank "
-           << bias->rank();
-  const Prover &prover = deduction.prover();
-  SymExprAttr one = deduction.constant(1);
-  size_t skipped = target.size() - bias->dims.size();
-  for (auto [index, dim] : llvm::enumerate(bias->dims)) {
-    SymExprAttr wanted = target[skipped + index];
-    if (prover.equal(dim, wanted) == Truth::No &&
-        prover.equal(dim, one) == Truth::No)
-      return deduction.emitError()
-             << "bias " << describe(bias->dims) << " cannot be broadcast to "
-             << describe(target) << ": dimension " << index << " is "
-             << describe(dim) << ", neither 1 nor " << describe(wanted);
-  }
-  return success();
+  return checkBroadcastTo(deduction, bias->dims, "bias", target,
+                          "the scores [batch, heads, queries, keys]");
 }
 
 /// Requires the query heads to be a multiple of the key heads.

@@ -78,7 +78,7 @@ def Relax_RotaryEmbeddingOp : Relax_DeducedOp<"rotary_embedding", [
     Example:
 
     ```mlir
-    %y = relax.rotary_embedding %x {offset = #relax.expr<m>, theta = 500000.0 : f64} : (tensor<1x?x32x128xf16, #relax.shape<[1, n, 32, 128]>>) -> tensor<1x?x32x128xf16, #relax.shape<[1, n, 32, 128]>>
+    %y = relax.rotary_embedding %x {offset = #relax.expr<m>, theta = 500000.0} : (tensor<1x?x32x128xf16, #relax.shape<[1, n, 32, 128]>>) -> tensor<1x?x32x128xf16, #relax.shape<[1, n, 32, 128]>>
     %z = relax.rotary_embedding %x2 positions %p cos %cos sin %sin {layout = "interleaved"} : (tensor<1x?x32x128xf16, #relax.shape<[1, n, 32, 128]>>, tensor<?xi32, #relax.shape<[n]>>, tensor<4096x64xf32>, tensor<4096x64xf32>) -> tensor<1x?x32x128xf16, #relax.shape<[1, n, 32, 128]>>
     ```
   }];

@@ -6,30 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Relax/CallUtils.h"
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Call.h"
+#include "Relax/SymDirectives.h"
 
 using namespace mlir;
 using namespace mlir::relax;
-
-/// `[n, 2*m]` for an array of expressions.
-static ParseResult parseSymArgs(OpAsmParser &parser, ArrayAttr &args) {
-  SmallVector<SymExprAttr> dims;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parseSymDims(parser, dims))
-    return failure();
-  if (llvm::is_contained(dims, SymExprAttr()))
-    return parser.emitError(loc) << "a symbolic argument must be known";
-  args = ArrayAttr::get(parser.getContext(),
-                        SmallVector<Attribute>(dims.begin(), dims.end()));
-  return success();
-}
-
-static void printSymArgs(OpAsmPrinter &printer, Operation *, ArrayAttr args) {
-  printSymDims(printer.getStream(),
-               llvm::map_to_vector(args, [](Attribute attribute) {
-                 return cast<SymExprAttr>(attribute);
-               }));
-}
 
 #define GET_OP_CLASSES
 #include "Relax/Ops/Call.cpp.inc"

@@ -42,10 +42,10 @@ def Relax_CallTIROp : Relax_KernelCallOp<"call_tir", [Pure]> {
   let arguments = (ins
     FlatSymbolRefAttr:$callee,
     Variadic<Relax_Tensor>:$operands,
-    DefaultValuedAttr<TypedArrayAttrBase<Relax_SymExprAttr, "expressions">, "{}">:$sym_args);
+    DefaultValuedAttr<Relax_SymExprArrayAttr, "{}">:$sym_args);
   let results = (outs Variadic<Relax_Tensor>:$results);
   let assemblyFormat = [{
-    $callee `(` $operands `)` (`sym` custom<SymArgs>($sym_args)^)? attr-dict `:`
+    $callee `(` $operands `)` (`sym` custom<SymExprs>($sym_args)^)? attr-dict `:`
     functional-type($operands, $results)
   }];
   let hasVerifier = 1;
@@ -73,11 +73,11 @@ def Relax_CallTIRInplaceOp : Relax_KernelCallOp<"call_tir_inplace"> {
     FlatSymbolRefAttr:$callee,
     Arg<Variadic<Relax_Tensor>, "", [MemRead, MemWrite]>:$operands,
     DenseI64ArrayAttr:$inplace_indices,
-    DefaultValuedAttr<TypedArrayAttrBase<Relax_SymExprAttr, "expressions">, "{}">:$sym_args);
+    DefaultValuedAttr<Relax_SymExprArrayAttr, "{}">:$sym_args);
   let results = (outs Variadic<Relax_Tensor>:$results);
   let assemblyFormat = [{
     $callee `(` $operands `)` `inplace` $inplace_indices
-    (`sym` custom<SymArgs>($sym_args)^)? attr-dict `:`
+    (`sym` custom<SymExprs>($sym_args)^)? attr-dict `:`
     functional-type($operands, $results)
   }];
   let hasVerifier = 1;
@@ -102,10 +102,10 @@ def Relax_CallLibraryOp : Relax_Op<"call_library", [Pure]> {
   let arguments = (ins
     StrAttr:$library_function,
     Variadic<Relax_Tensor>:$operands,
-    DefaultValuedAttr<TypedArrayAttrBase<Relax_SymExprAttr, "expressions">, "{}">:$sym_args);
+    DefaultValuedAttr<Relax_SymExprArrayAttr, "{}">:$sym_args);
   let results = (outs Variadic<Relax_Tensor>:$results);
   let assemblyFormat = [{
-    $library_function `(` $operands `)` (`sym` custom<SymArgs>($sym_args)^)? attr-dict `:`
+    $library_function `(` $operands `)` (`sym` custom<SymExprs>($sym_args)^)? attr-dict `:`
     functional-type($operands, $results)
   }];
   let hasVerifier = 1;

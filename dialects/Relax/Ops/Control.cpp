@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Control.h"
+#include "Relax/Ops/Core.h"
 
 using namespace mlir;
 using namespace mlir::relax;

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Convolution.h"
+#include "Relax/Rules.h"
 #include "Relax/Windows.h"
 
 using namespace mlir;
@@ -47,8 +48,8 @@ static LogicalResult read(Deduction &deduction, Adaptor op, int64_t spatial,
       failed(deduction.sameElementType(data->elementType, "data",
                                        weight->elementType, "weight")))
     return failure();
-  FailureOr<Type> elementType = getElementType(
-      deduction, "out_dtype", op.getOutDtype(), data->elementType);
+  FailureOr<Type> elementType = elementTypeAttr(
+      deduction, op.getOutDtype().value_or(data->elementType), "out_dtype");
   FailureOr<SymDims> dataDims =
       getDimsOfRank(deduction, "data", *data, spatial + 2);
   FailureOr<SymDims> weightDims =

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Relax/CallUtils.h"
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Core.h"
 #include "Relax/SymDirectives.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"

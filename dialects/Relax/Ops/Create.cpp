@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Create.h"
 #include "Relax/Rules.h"
 #include "Relax/SymDirectives.h"
 
@@ -140,26 +140,27 @@ LogicalResult ArangeOp::deduce(Deduction &deduction, Adaptor op,
 }
 
 LogicalResult ArangeOp::verify() {
-  // The rule sees no function around an op without operands, so it takes symbols
-  // to be non-negative. Compare again under the ranges that are declared.
-  SymExprAttr size;
-  if (auto type = dyn_cast<RankedTensorType>(getType()))
-    size = getSymDims(type).front();
-  if (!size)
-    return success();
+  // The rule sees no function around an op without operands, so it takes
+  // symbols to be non-negative. Compare again under the ranges that are
+  // declared.
   Prover prover(getContext(), SymbolFacts::at(*this));
   SymBuilder math(getContext());
   SymExprAttr zero = math.constant(0);
   SymExprAttr count =
       countSteps(math, prover, getStart(), getStop(), getStep());
-  SymExprAttr expected = math.max({count, zero});
-  if (expected && (prover.equal(size, expected) == Truth::Yes ||
-                   (prover.lessEqual(zero, count) == Truth::Yes &&
-                    prover.equal(size, count) == Truth::Yes)))
+  if (math.failed() || prover.equal(getStep(), zero) == Truth::Yes)
+    return success(); // the rule reports it
+  if (prover.lessEqual(zero, count) != Truth::Yes)
+    count = math.max({count, zero});
+  Type deduced =
+      getTensorType(count, cast<TensorType>(getType()).getElementType());
+  Truth truth = implies(deduced, getType(), prover);
+  if (truth == Truth::Yes)
     return success();
-  return emitOpError() << "the result is declared with size " << size.str()
-                       << ", but under the declared ranges of the symbols only "
-                       << describe(expected) << " can be deduced";
+  return emitOpError() << "result #0 is declared as " << getType() << ", but "
+                       << (truth == Truth::Unknown ? "only " : "") << deduced
+                       << (truth == Truth::Unknown ? " can be" : " is")
+                       << " deduced";
 }
 
 //===----------------------------------------------------------------------===//
@@ -208,8 +209,8 @@ LogicalResult MeshgridOp::deduce(Deduction &deduction, Adaptor op,
     if (failed(tensor))
       return failure();
     if (tensor->ranked && tensor->rank() > 1)
-      return deduction.emitError() << name << " must have rank 0 or 1, got rank "
-                                   << tensor->rank();
+      return deduction.emitError()
+             << name << " must have rank 0 or 1, got rank " << tensor->rank();
     elements.push_back(tensor->elementType);
     if (!tensor->ranked)
       dims.push_back({});

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Elementwise.h"
 #include "Relax/Rules.h"
 
 using namespace mlir;

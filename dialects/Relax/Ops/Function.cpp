@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Relax/CallUtils.h"
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Function.h"
 #include "Relax/SymbolScope.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 

@@ -5,33 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Image.h"
+#include "Relax/Rules.h"
+#include "Relax/SymDirectives.h"
 #include "Relax/Windows.h"
 
 using namespace mlir;
 using namespace mlir::relax;
-
-/// `[0, -n mod 16]`
-static ParseResult parseSymExprs(OpAsmParser &parser, ArrayAttr &exprs) {
-  SmallVector<Attribute> parsed;
-  auto parseOne = [&] {
-    FailureOr<SymExprAttr> expr = parseSymExpr(parser);
-    if (failed(expr))
-      return failure();
-    parsed.push_back(*expr);
-    return success();
-  };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne))
-    return failure();
-  exprs = ArrayAttr::get(parser.getContext(), parsed);
-  return success();
-}
-
-static void printSymExprs(OpAsmPrinter &printer, Operation *, ArrayAttr exprs) {
-  printSymDims(printer.getStream(),
-               llvm::map_to_vector(exprs.getAsRange<SymExprAttr>(),
-                                   [](SymExprAttr expr) { return expr; }));
-}
 
 #define GET_OP_CLASSES
 #include "Relax/Ops/Image.cpp.inc"
@@ -93,20 +73,23 @@ LogicalResult PadOp::deduce(Deduction &deduction, Adaptor op,
            << (isa<FloatAttr>(value) ? "an integer" : "a float")
            << " for elements of type " << data->elementType << ", got "
            << value;
-  ArrayAttr widths = op.getPadWidthAttr();
-  if (!widths || widths.size() % 2 != 0 ||
+  SmallVector<SymExprAttr> widths;
+  if (ArrayAttr given = op.getPadWidthAttr())
+    widths = getSymExprs(given);
+  if (llvm::is_contained(widths, SymExprAttr()))
+    return deduction.emitError() << "pad_width must be known";
+  if (widths.size() % 2 != 0 ||
       (data->ranked && int64_t(widths.size()) != 2 * data->rank())) {
     InFlightDiagnostic diagnostic = deduction.emitError();
     diagnostic << "pad_width must have 2 values for each axis";
     if (data->ranked)
       diagnostic << ", " << 2 * data->rank();
-    return diagnostic << ", got " << (widths ? widths.size() : 0);
+    return diagnostic << ", got " << widths.size();
   }
   SymBuilder &math = deduction.math();
   SymDims dims = data->ranked ? data->dims : SymDims(widths.size() / 2);
   for (auto [axis, dim] : llvm::enumerate(dims)) {
-    auto before = cast<SymExprAttr>(widths[2 * axis]);
-    auto after = cast<SymExprAttr>(widths[2 * axis + 1]);
+    SymExprAttr before = widths[2 * axis], after = widths[2 * axis + 1];
     for (SymExprAttr width : {before, after})
       if (failed(checkPadWidth(deduction, op.getPadMode(), axis, dim, width)))
         return failure();
@@ -126,8 +109,9 @@ LogicalResult PadOp::deduce(Deduction &deduction, Adaptor op,
 
 OpFoldResult PadOp::fold(FoldAdaptor) {
   bool nothing =
-      llvm::all_of(getPadWidth().getAsRange<SymExprAttr>(),
-                   [](SymExprAttr width) { return width.isConstant(0); });
+      llvm::all_of(getSymExprs(getPadWidth()), [](SymExprAttr width) {
+        return width && width.isConstant(0);
+      });
   if (nothing && getData().getType() == getType())
     return getData();
   return {};
@@ -146,8 +130,8 @@ LogicalResult Resize2DOp::deduce(Deduction &deduction, Adaptor op,
   FailureOr<SymDims> dims = getDimsOfRank(deduction, "data", *data, 4);
   FailureOr<Layout> layout =
       readLayout(deduction, "layout", op.getLayout(), "NCHW");
-  FailureOr<Type> elementType = getElementType(
-      deduction, "out_dtype", op.getOutDtype(), data->elementType);
+  FailureOr<Type> elementType = elementTypeAttr(
+      deduction, op.getOutDtype().value_or(data->elementType), "out_dtype");
   if (failed(dims) || failed(layout) || failed(elementType) ||
       failed(checkOneOf(deduction, "method", op.getMethod(),
                         {"nearest_neighbor", "linear", "cubic"})) ||

@@ -10,8 +10,6 @@
 
 include "Relax/RelaxBase.td"
 
-def Relax_SymExprArrayAttr : TypedArrayAttrBase<Relax_SymExprAttr, "symbolic expressions">;
-
 def Relax_PadOp : Relax_DeducedOp<"pad", [Pure]> {
   let summary = "adds to a tensor at the ends of its axes";
   let description = [{
@@ -33,7 +31,7 @@ def Relax_PadOp : Relax_DeducedOp<"pad", [Pure]> {
     Example:
 
     ```mlir
-    %y = relax.pad %x by [0, -n mod 16, 1, 1] {pad_value = 1.0 : f64} : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x6xf32, #relax.shape<[n + -n mod 16, 6]>>
+    %y = relax.pad %x by [0, -n mod 16, 1, 1] {pad_value = 1.0} : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x6xf32, #relax.shape<[n + -n mod 16, 6]>>
     ```
   }];
   let arguments = (ins

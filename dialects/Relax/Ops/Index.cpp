@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Index.h"
 #include "Relax/Rules.h"
 #include "Relax/SymDirectives.h"
 
@@ -30,8 +30,9 @@ static FailureOr<Tensor> readIndices(Deduction &deduction, Value value,
   FailureOr<Tensor> tensor = deduction.tensor(value, name);
   if (succeeded(tensor) && !tensor->elementType.isSignlessInteger(32) &&
       !tensor->elementType.isSignlessInteger(64))
-    return deduction.emitError() << name << " must be a tensor of i32 or i64, got "
-                                 << tensor->elementType;
+    return deduction.emitError()
+           << name << " must be a tensor of i32 or i64, got "
+           << tensor->elementType;
   return tensor;
 }
 
@@ -39,8 +40,8 @@ static LogicalResult checkRank(Deduction &deduction, const Tensor &tensor,
                                StringRef name, size_t rank, StringRef why) {
   if (!tensor.ranked || tensor.rank() == static_cast<int64_t>(rank))
     return success();
-  return deduction.emitError() << name << " must have rank " << rank << " " << why
-                               << ", got rank " << tensor.rank();
+  return deduction.emitError() << name << " must have rank " << rank << " "
+                               << why << ", got rank " << tensor.rank();
 }
 
 //===----------------------------------------------------------------------===//
@@ -50,7 +51,8 @@ static LogicalResult checkRank(Deduction &deduction, const Tensor &tensor,
 LogicalResult TakeOp::deduce(Deduction &deduction, Adaptor op,
                              SmallVectorImpl<Type> &results) {
   FailureOr<Tensor> x = deduction.tensor(op.getX(), "x");
-  FailureOr<Tensor> indices = readIndices(deduction, op.getIndices(), "indices");
+  FailureOr<Tensor> indices =
+      readIndices(deduction, op.getIndices(), "indices");
   if (failed(x) || failed(indices))
     return failure();
   std::optional<SymDims> dims;
@@ -85,8 +87,8 @@ static LogicalResult checkElementIndices(Deduction &deduction,
     return failure();
   if (!data.ranked || !indices.ranked)
     return success();
-  if (failed(checkRank(deduction, indices, "indices", data.rank(),
-                       "as data has")))
+  if (failed(
+          checkRank(deduction, indices, "indices", data.rank(), "as data has")))
     return failure();
   for (int64_t i = 0; i < data.rank(); ++i) {
     SymExprAttr d = data.dims[i], index = indices.dims[i];
@@ -101,7 +103,8 @@ static LogicalResult checkElementIndices(Deduction &deduction,
 LogicalResult GatherElementsOp::deduce(Deduction &deduction, Adaptor op,
                                        SmallVectorImpl<Type> &results) {
   FailureOr<Tensor> data = deduction.tensor(op.getData(), "data");
-  FailureOr<Tensor> indices = readIndices(deduction, op.getIndices(), "indices");
+  FailureOr<Tensor> indices =
+      readIndices(deduction, op.getIndices(), "indices");
   if (failed(data) || failed(indices) ||
       failed(checkElementIndices(deduction, *data, *indices, op.getAxis())))
     return failure();
@@ -114,19 +117,19 @@ LogicalResult GatherElementsOp::deduce(Deduction &deduction, Adaptor op,
   return success();
 }
 
-/// The shape that tuples of indices read or write: that of `indices` without its
-/// last dimension k, then what is left of `data` behind its first
+/// The shape that tuples of indices read or write: that of `indices` without
+/// its last dimension k, then what is left of `data` behind its first
 /// `batchDims + k` dimensions. Nullopt if its rank is unknown.
-static FailureOr<std::optional<SymDims>>
-deduceTupleShape(Deduction &deduction, const Tensor &data,
-                 const Tensor &indices, int64_t batchDims) {
+static FailureOr<std::optional<SymDims>> deduceTupleShape(Deduction &deduction,
+                                                          const Tensor &data,
+                                                          const Tensor &indices,
+                                                          int64_t batchDims) {
   if (batchDims < 0)
-    return deduction.emitError() << "batch_dims must not be negative, got "
-                                 << batchDims;
-  if (indices.ranked && indices.rank() <= batchDims)
     return deduction.emitError()
-           << "indices must have rank " << batchDims + 1
-           << " or more, got rank " << indices.rank();
+           << "batch_dims must not be negative, got " << batchDims;
+  if (indices.ranked && indices.rank() <= batchDims)
+    return deduction.emitError() << "indices must have rank " << batchDims + 1
+                                 << " or more, got rank " << indices.rank();
   if (data.ranked && data.rank() < batchDims)
     return deduction.emitError() << "data must have rank " << batchDims
                                  << " or more, got rank " << data.rank();
@@ -134,9 +137,9 @@ deduceTupleShape(Deduction &deduction, const Tensor &data,
     return std::optional<SymDims>();
   SymDims dims(ArrayRef<SymExprAttr>(indices.dims).drop_back());
   for (int64_t i = 0; i < batchDims; ++i) {
-    FailureOr<SymExprAttr> dim = deduction.equalDim(
-        dims[i], "dimension " + Twine(i) + " of indices", data.dims[i],
-        "dimension " + Twine(i) + " of data");
+    FailureOr<SymExprAttr> dim =
+        deduction.equalDim(dims[i], "dimension " + Twine(i) + " of indices",
+                           data.dims[i], "dimension " + Twine(i) + " of data");
     if (failed(dim))
       return failure();
     dims[i] = *dim;
@@ -144,9 +147,9 @@ deduceTupleShape(Deduction &deduction, const Tensor &data,
   SymExprAttr depth = indices.dims.back();
   SymExprAttr most = deduction.constant(data.rank() - batchDims);
   if (deduction.prover().less(most, depth) == Truth::Yes)
-    return deduction.emitError()
-           << "the last dimension of indices is " << describe(depth)
-           << ", but data has only " << describe(most) << " dimensions to index";
+    return deduction.emitError() << "the last dimension of indices is "
+                                 << describe(depth) << ", but data has only "
+                                 << describe(most) << " dimensions to index";
   if (!depth || !depth.isConstant() || depth.getValue() > most.getValue())
     return std::optional<SymDims>();
   ArrayRef<SymExprAttr> rest = data.dims;
@@ -157,7 +160,8 @@ deduceTupleShape(Deduction &deduction, const Tensor &data,
 LogicalResult GatherNDOp::deduce(Deduction &deduction, Adaptor op,
                                  SmallVectorImpl<Type> &results) {
   FailureOr<Tensor> data = deduction.tensor(op.getData(), "data");
-  FailureOr<Tensor> indices = readIndices(deduction, op.getIndices(), "indices");
+  FailureOr<Tensor> indices =
+      readIndices(deduction, op.getIndices(), "indices");
   if (failed(data) || failed(indices))
     return failure();
   FailureOr<std::optional<SymDims>> dims =
@@ -175,9 +179,9 @@ deduceIndexedShape(Deduction &deduction, const Tensor &data,
   if (indices.empty())
     return deduction.emitError() << "needs at least one index tensor";
   if (data.ranked && data.rank() < static_cast<int64_t>(indices.size()))
-    return deduction.emitError() << "has " << indices.size()
-                                 << " index tensors for data of rank "
-                                 << data.rank();
+    return deduction.emitError()
+           << "has " << indices.size() << " index tensors for data of rank "
+           << data.rank();
   std::optional<SymDims> dims = SymDims();
   for (auto [position, value] : llvm::enumerate(indices)) {
     std::string name = ("indices[" + Twine(position) + "]").str();
@@ -222,22 +226,23 @@ LogicalResult IndexTensorOp::deduce(Deduction &deduction, Adaptor op,
 LogicalResult ScatterElementsOp::deduce(Deduction &deduction, Adaptor op,
                                         SmallVectorImpl<Type> &results) {
   FailureOr<Tensor> data = deduction.tensor(op.getData(), "data");
-  FailureOr<Tensor> indices = readIndices(deduction, op.getIndices(), "indices");
+  FailureOr<Tensor> indices =
+      readIndices(deduction, op.getIndices(), "indices");
   FailureOr<Tensor> updates = deduction.tensor(op.getUpdates(), "updates");
   if (failed(data) || failed(indices) || failed(updates) ||
       failed(deduction.sameElementType(data->elementType, "data",
                                        updates->elementType, "updates")) ||
       failed(checkElementIndices(deduction, *data, *indices, op.getAxis())))
     return failure();
-  if (data->ranked &&
-      failed(checkRank(deduction, *updates, "updates", data->rank(),
-                       "as data has")))
+  if (data->ranked && failed(checkRank(deduction, *updates, "updates",
+                                       data->rank(), "as data has")))
     return failure();
   if (indices->ranked && updates->ranked) {
     if (failed(checkRank(deduction, *updates, "updates", indices->rank(),
                          "as indices has")))
       return failure();
-    for (auto [i, index, update] : llvm::enumerate(indices->dims, updates->dims))
+    for (auto [i, index, update] :
+         llvm::enumerate(indices->dims, updates->dims))
       if (failed(deduction.equalDim(
               index, "dimension " + Twine(i) + " of indices", update,
               "dimension " + Twine(i) + " of updates")))
@@ -250,7 +255,8 @@ LogicalResult ScatterElementsOp::deduce(Deduction &deduction, Adaptor op,
 LogicalResult ScatterNDOp::deduce(Deduction &deduction, Adaptor op,
                                   SmallVectorImpl<Type> &results) {
   FailureOr<Tensor> data = deduction.tensor(op.getData(), "data");
-  FailureOr<Tensor> indices = readIndices(deduction, op.getIndices(), "indices");
+  FailureOr<Tensor> indices =
+      readIndices(deduction, op.getIndices(), "indices");
   FailureOr<Tensor> updates = deduction.tensor(op.getUpdates(), "updates");
   if (failed(data) || failed(indices) || failed(updates) ||
       failed(deduction.sameElementType(data->elementType, "data",
@@ -299,7 +305,8 @@ LogicalResult IndexPutOp::deduce(Deduction &deduction, Adaptor op,
 
 LogicalResult OneHotOp::deduce(Deduction &deduction, Adaptor op,
                                SmallVectorImpl<Type> &results) {
-  FailureOr<Tensor> indices = readIndices(deduction, op.getIndices(), "indices");
+  FailureOr<Tensor> indices =
+      readIndices(deduction, op.getIndices(), "indices");
   if (failed(indices))
     return failure();
   Type element = op.getOnValue().getType();
@@ -314,14 +321,13 @@ LogicalResult OneHotOp::deduce(Deduction &deduction, Adaptor op,
   SymExprAttr depth = op.getDepth();
   if ((depth.isConstant() && depth.getValue() < 0) ||
       deduction.prover().less(depth, deduction.constant(0)) == Truth::Yes)
-    return deduction.emitError() << "depth must not be negative, got "
-                                 << describe(depth);
+    return deduction.emitError()
+           << "depth must not be negative, got " << describe(depth);
   if (!indices->ranked) {
     results.push_back(UnrankedTensorType::get(element));
     return success();
   }
-  FailureOr<int64_t> axis =
-      deduction.axis(op.getAxis(), indices->rank() + 1);
+  FailureOr<int64_t> axis = deduction.axis(op.getAxis(), indices->rank() + 1);
   if (failed(axis))
     return failure();
   SymDims dims = indices->dims;

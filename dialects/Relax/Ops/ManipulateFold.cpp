@@ -1,4 +1,4 @@
-//===- ManipulateFold.cpp - folds of reshaping and rearranging ---*- C++ -*-===//
+//===- ManipulateFold.cpp - folds of rearranging ops ---*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Manipulate.h"
 #include "Relax/Rules.h"
 #include "Relax/SymDirectives.h"
 #include "mlir/IR/PatternMatch.h"
@@ -107,8 +107,8 @@ struct ReplaceInferredDim : OpRewritePattern<ReshapeOp> {
     if (!op.getDims() || !resultType)
       return rewriter.notifyMatchFailure(op, "no -1, or of unknown size");
     SmallVector<SymExprAttr> dims = getSymExprs(*op.getDims());
-    auto it = llvm::find_if(
-        dims, [](SymExprAttr dim) { return dim.isConstant(-1); });
+    auto it =
+        llvm::find_if(dims, [](SymExprAttr dim) { return dim.isConstant(-1); });
     if (it == dims.end())
       return rewriter.notifyMatchFailure(op, "no -1");
     SymExprAttr known = getSymDims(resultType)[it - dims.begin()];
@@ -144,7 +144,8 @@ struct ReshapeOfReshape : OpRewritePattern<ReshapeOp> {
     Prover prover(op.getContext(), SymbolFacts::at(op));
     SymExprAttr before = count(source), between = count(op.getX()),
                 after = countElements(math, getSymExprs(*op.getDims()));
-    bool proved = !isa<ReshapeOp>(inner) || prover.provedEqual(before, between) ||
+    bool proved = !isa<ReshapeOp>(inner) ||
+                  prover.provedEqual(before, between) ||
                   prover.provedEqual(between, after);
     if (!proved || prover.equal(before, after) == Truth::No)
       return rewriter.notifyMatchFailure(op, "both reshapes check something");
@@ -284,7 +285,8 @@ struct FlattenConcat : OpRewritePattern<ConcatOp> {
     if (tensors.size() == op.getTensors().size() &&
         llvm::equal(tensors, op.getTensors()))
       return rewriter.notifyMatchFailure(op, "no concat along the same axis");
-    rewriter.modifyOpInPlace(op, [&] { op.getTensorsMutable().assign(tensors); });
+    rewriter.modifyOpInPlace(op,
+                             [&] { op.getTensorsMutable().assign(tensors); });
     return success();
   }
 
@@ -323,7 +325,8 @@ void StackOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
   patterns.add<StackOfOne>(context);
 }
 
-LogicalResult SplitOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &results) {
+LogicalResult SplitOp::fold(FoldAdaptor,
+                            SmallVectorImpl<OpFoldResult> &results) {
   if (getNumResults() != 1 || getResult(0).getType() != getX().getType())
     return failure();
   results.push_back(getX());

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Memory.h"
 #include "Relax/SymDirectives.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Pooling.h"
 #include "Relax/SymDirectives.h"
 #include "Relax/Windows.h"
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/AttrChecks.h"
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Quantization.h"
+#include "Relax/Rules.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -86,7 +86,7 @@ static LogicalResult deduceDims(Deduction &deduction, Adaptor op,
   return success();
 }
 
-static Type tensorOf(const Deduction::Tensor &data, Type elementType) {
+static Type withElementType(const Deduction::Tensor &data, Type elementType) {
   return data.ranked ? Type(getTensorType(data.dims, elementType))
                      : UnrankedTensorType::get(elementType);
 }
@@ -94,23 +94,25 @@ static Type tensorOf(const Deduction::Tensor &data, Type elementType) {
 LogicalResult QuantizeOp::deduce(Deduction &deduction, Adaptor op,
                                  SmallVectorImpl<Type> &results) {
   FailureOr<Deduction::Tensor> data = deduction.tensor(op.getData(), "data");
-  FailureOr<Type> elementType =
-      getElementType(deduction, "out_dtype", op.getOutDtype(),
-                     IntegerType::get(deduction.getContext(), 8));
+  FailureOr<Type> elementType = elementTypeAttr(
+      deduction,
+      op.getOutDtype().value_or(IntegerType::get(deduction.getContext(), 8)),
+      "out_dtype");
   if (failed(data) || failed(elementType) ||
       failed(checkQuantized(deduction, "the result", *elementType)) ||
       failed(deduceDims(deduction, op, *data)))
     return failure();
-  results.push_back(tensorOf(*data, *elementType));
+  results.push_back(withElementType(*data, *elementType));
   return success();
 }
 
 LogicalResult DequantizeOp::deduce(Deduction &deduction, Adaptor op,
                                    SmallVectorImpl<Type> &results) {
   FailureOr<Deduction::Tensor> data = deduction.tensor(op.getData(), "data");
-  FailureOr<Type> elementType =
-      getElementType(deduction, "out_dtype", op.getOutDtype(),
-                     Float32Type::get(deduction.getContext()));
+  FailureOr<Type> elementType = elementTypeAttr(
+      deduction,
+      op.getOutDtype().value_or(Float32Type::get(deduction.getContext())),
+      "out_dtype");
   if (failed(data) || failed(elementType) ||
       failed(checkQuantized(deduction, "data", data->elementType)))
     return failure();
@@ -119,6 +121,6 @@ LogicalResult DequantizeOp::deduce(Deduction &deduction, Adaptor op,
            << "out_dtype must be a floating-point type, got " << *elementType;
   if (failed(deduceDims(deduction, op, *data)))
     return failure();
-  results.push_back(tensorOf(*data, *elementType));
+  results.push_back(withElementType(*data, *elementType));
   return success();
 }

@@ -47,7 +47,7 @@ def Relax_DequantizeOp : Relax_DeducedOp<"dequantize", [Pure]> {
     Example:
 
     ```mlir
-    %x = relax.dequantize %q, %scale {axis = 0 : i64, out_dtype = f16} : (tensor<?x8xi8, #relax.shape<[n, 8]>>, tensor<?xf16, #relax.shape<[n]>>) -> tensor<?x8xf16, #relax.shape<[n, 8]>>
+    %x = relax.dequantize %q, %scale {axis = 0, out_dtype = f16} : (tensor<?x8xi8, #relax.shape<[n, 8]>>, tensor<?xf16, #relax.shape<[n]>>) -> tensor<?x8xf16, #relax.shape<[n, 8]>>
     ```
   }];
   let arguments = (ins

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Reduction.h"
 #include "Relax/Rules.h"
 
 using namespace mlir;
@@ -56,18 +56,19 @@ static LogicalResult deduceScan(Deduction &deduction, Value value,
       deduction, value, "data", dtype ? Elements::Any : Elements::Number);
   if (failed(data))
     return failure();
-  Type element = dtype.value_or(data->elementType);
-  if (failed(requireElements(deduction, element, "dtype", Elements::Number)))
+  FailureOr<Type> element = elementTypeAttr(
+      deduction, dtype.value_or(data->elementType), "dtype", Elements::Number);
+  if (failed(element))
     return failure();
   if (!axis) {
     SymExprAttr size =
         data->ranked ? deduction.math().product(data->dims) : SymExprAttr();
-    results.push_back(getTensorType(size, element));
+    results.push_back(getTensorType(size, *element));
     return success();
   }
   if (data->ranked && failed(deduction.axis(*axis, data->rank())))
     return failure();
-  results.push_back(cast<TensorType>(value.getType()).clone(element));
+  results.push_back(cast<TensorType>(value.getType()).clone(*element));
   return success();
 }
 

@@ -20,7 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Slice.h"
 #include "Relax/Rules.h"
 #include "Relax/SymDirectives.h"
 #include "mlir/IR/Matchers.h"
@@ -57,7 +57,8 @@ static int64_t getSliceSize(int64_t dim, int64_t begin, int64_t end,
       position += dim;
     return std::clamp<Wide>(position, first, first + dim);
   };
-  Wide distance = stride > 0 ? move(end) - move(begin) : move(begin) - move(end);
+  Wide distance =
+      stride > 0 ? move(end) - move(begin) : move(begin) - move(end);
   Wide step = stride > 0 ? Wide(stride) : -Wide(stride);
   return distance <= 0 ? 0 : static_cast<int64_t>((distance + step - 1) / step);
 }
@@ -138,7 +139,8 @@ private:
                           bool endFromEnd) {
     SymExprAttr one = math.constant(1), minusOne = math.constant(-1);
     SymExprAttr top = math.sub(dim, one);
-    SymExprAttr first = beginFromEnd ? math.add(dim, begin) : getMin(top, begin);
+    SymExprAttr first =
+        beginFromEnd ? math.add(dim, begin) : getMin(top, begin);
     SymExprAttr last = end;
     if (endFromEnd && end.isConstant(-kEnd))
       last = minusOne;
@@ -173,18 +175,16 @@ relax::deduceSliceSize(Deduction &deduction, SymExprAttr dim, SymExprAttr begin,
 //===----------------------------------------------------------------------===//
 
 /// The size of a slice whose positions are promised to lie in the dimension.
-static FailureOr<SymExprAttr> deduceInboundSize(Deduction &deduction,
-                                                int64_t axis, SymExprAttr dim,
-                                                SymExprAttr begin,
-                                                SymExprAttr end,
-                                                SymExprAttr stride) {
+static FailureOr<SymExprAttr>
+deduceInboundSize(Deduction &deduction, int64_t axis, SymExprAttr dim,
+                  SymExprAttr begin, SymExprAttr end, SymExprAttr stride) {
   const Prover &prover = deduction.prover();
   SymExprAttr zero = deduction.constant(0);
   if (prover.less(zero, stride) != Truth::Yes &&
       !(stride.isConstant() && stride.getValue() > 0))
-    return deduction.emitError() << "assume_inbound needs positive strides, got "
-                                 << describe(stride) << " for dimension "
-                                 << axis;
+    return deduction.emitError()
+           << "assume_inbound needs positive strides, got " << describe(stride)
+           << " for dimension " << axis;
   SymBuilder &math = deduction.math();
   auto resolve = [&](SymExprAttr position) {
     if (isSliceEnd(position))
@@ -313,12 +313,11 @@ LogicalResult DynamicStridedSliceOp::deduce(Deduction &deduction, Adaptor op,
     SymExprAttr size = positions->dims[0];
     if (x->ranked && deduction.prover().equal(
                          size, deduction.constant(x->rank())) == Truth::No)
-      return deduction.emitError() << name << " has " << describe(size)
-                                   << " entries for a tensor of rank "
-                                   << x->rank();
-    FailureOr<SymExprAttr> merged =
-        deduction.equalDim(length, "the lengths of begin", size,
-                           Twine("of ") + name);
+      return deduction.emitError()
+             << name << " has " << describe(size)
+             << " entries for a tensor of rank " << x->rank();
+    FailureOr<SymExprAttr> merged = deduction.equalDim(
+        length, "the lengths of begin", size, Twine("of ") + name);
     if (failed(merged))
       return failure();
     length = *merged;
@@ -399,17 +398,17 @@ LogicalResult SliceScatterOp::deduce(Deduction &deduction, Adaptor op,
   FailureOr<int64_t> axis = deduction.axis(op.getAxis(), input->rank());
   if (failed(axis))
     return failure();
-  FailureOr<SymExprAttr> size = deduceSliceSize(
-      deduction, dims[*axis], op.getStart(), op.getEnd(), step);
+  FailureOr<SymExprAttr> size =
+      deduceSliceSize(deduction, dims[*axis], op.getStart(), op.getEnd(), step);
   if (failed(size))
     return failure();
   dims[*axis] = *size;
   if (!src->ranked)
     return success();
   if (src->rank() != input->rank())
-    return deduction.emitError() << "ranks differ: input has rank "
-                                 << input->rank() << ", src has rank "
-                                 << src->rank();
+    return deduction.emitError()
+           << "ranks differ: input has rank " << input->rank()
+           << ", src has rank " << src->rank();
   for (auto [index, dim] : llvm::enumerate(dims))
     if (failed(deduction.equalDim(
             dim, "dimension " + Twine(index) + " of the slice",

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Sort.h"
 #include "Relax/Rules.h"
 #include "Relax/SymDirectives.h"
 
@@ -62,8 +62,8 @@ LogicalResult TopkOp::deduce(Deduction &deduction, Adaptor op,
   SymExprAttr k = op.getK();
   if ((k.isConstant() && k.getValue() < 0) ||
       deduction.prover().less(k, deduction.constant(0)) == Truth::Yes)
-    return deduction.emitError() << "k must not be negative, got "
-                                 << describe(k);
+    return deduction.emitError()
+           << "k must not be negative, got " << describe(k);
   Deduction::Tensor kept = *data;
   if (data->ranked) {
     FailureOr<int64_t> axis = deduction.axis(op.getAxis(), data->rank());
@@ -71,9 +71,9 @@ LogicalResult TopkOp::deduce(Deduction &deduction, Adaptor op,
       return failure();
     SymExprAttr &dim = kept.dims[*axis];
     if (deduction.prover().less(dim, k) == Truth::Yes)
-      return deduction.emitError() << "k is " << describe(k) << ", dimension "
-                                   << *axis << " of data only "
-                                   << describe(dim);
+      return deduction.emitError()
+             << "k is " << describe(k) << ", dimension " << *axis
+             << " of data only " << describe(dim);
     dim = k;
   }
   if (op.getRetType() != "indices")
@@ -143,9 +143,10 @@ LogicalResult BucketizeOp::deduce(Deduction &deduction, Adaptor op,
                                        boundaries->elementType, "boundaries")))
     return failure();
   if (boundaries->ranked && boundaries->rank() != 1)
-    return deduction.emitError() << "boundaries must have rank 1, got rank "
-                                 << boundaries->rank();
-  results.push_back(withElements(
-      *input, IntegerType::get(deduction.getContext(), op.getOutInt32() ? 32 : 64)));
+    return deduction.emitError()
+           << "boundaries must have rank 1, got rank " << boundaries->rank();
+  results.push_back(
+      withElements(*input, IntegerType::get(deduction.getContext(),
+                                            op.getOutInt32() ? 32 : 64)));
   return success();
 }

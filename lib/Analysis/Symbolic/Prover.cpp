@@ -45,6 +45,8 @@ Truth Prover::equal(SymExprAttr lhs, SymExprAttr rhs) const {
   if (lhs == rhs)
     return Truth::Yes;
   Reasoner reasoner(context, facts);
+  reasoner.assumeDefined(lhs);
+  reasoner.assumeDefined(rhs);
   return askTwice(reasoner, lhs, rhs, [&](SymExprAttr a, SymExprAttr b) {
     if (reasoner.different(a, b))
       return Truth::No;
@@ -70,6 +72,8 @@ Truth Prover::lessEqual(SymExprAttr lhs, SymExprAttr rhs) const {
   if (lhs == rhs)
     return Truth::Yes;
   Reasoner reasoner(context, facts);
+  reasoner.assumeDefined(lhs);
+  reasoner.assumeDefined(rhs);
   return askTwice(reasoner, lhs, rhs, [&](SymExprAttr a, SymExprAttr b) {
     if (reasoner.atMost(a, b))
       return Truth::Yes;
@@ -81,6 +85,8 @@ Truth Prover::divisible(SymExprAttr value, SymExprAttr divisor) const {
   if (!value || !divisor)
     return Truth::Unknown;
   Reasoner reasoner(context, facts);
+  reasoner.assumeDefined(value);
+  reasoner.assumeDefined(divisor);
   return askTwice(reasoner, value, divisor, [&](SymExprAttr a, SymExprAttr b) {
     if (!reasoner.nonZero(b))
       return Truth::Unknown;
@@ -100,7 +106,10 @@ SymInterval Prover::interval(SymExprAttr value) const {
   if (!value)
     return result;
   Reasoner reasoner(context, facts);
+  reasoner.assumeDefined(value);
   WideInterval range = reasoner.interval(value);
+  if (SymExprAttr simple = reasoner.simplify(value); simple != value)
+    range = range.meet(reasoner.interval(simple));
   if (range.isEmpty())
     return result;
   if (range.lower >= -kMaxSymValue)

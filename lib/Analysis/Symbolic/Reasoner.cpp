@@ -24,10 +24,11 @@ using namespace mlir;
 using namespace mlir::relax;
 
 static constexpr Wide infinity = WideInterval::infinity;
-/// Eliminations tried for one bound.
-static constexpr unsigned kSearchBudget = 256;
-/// Longer polynomials are bounded by their interval alone.
-static constexpr size_t kMaxSearchedTerms = 64;
+/// Terms of polynomials looked at for one bound.
+static constexpr size_t kSearchBudget = 64;
+/// Larger polynomials are bounded by their interval alone.
+static constexpr size_t kMaxSearchedTerms = 48;
+static constexpr size_t kMaxSearchedDegree = 4;
 
 static SymPoly scaled(const SymPoly &poly, Wide scale) {
   SymPoly result;
@@ -42,7 +43,7 @@ static SymPoly scaled(const SymPoly &poly, Wide scale) {
 /// One search for an upper bound, which ends as soon as `target` is reached.
 class Reasoner::Bounds {
 public:
-  Bounds(Reasoner &reasoner, Wide target, unsigned &budget)
+  Bounds(Reasoner &reasoner, Wide target, size_t &budget)
       : reasoner(reasoner), ranges(reasoner.ranges), target(target),
         budget(budget) {}
 
@@ -63,6 +64,18 @@ private:
   };
 
   Wide search(const SymPoly &poly, SmallVectorImpl<SymExprAttr> &kept);
+  /// Whether one operand is enough to bound a minimum or maximum.
+  static bool isFreeChoice(const Split &part) {
+    return part.positive == (part.atom.getKind() == SymKind::Min);
+  }
+  static int getUrgency(const Split &part) {
+    SymKind kind = part.atom.getKind();
+    if (kind == SymKind::Broadcast)
+      return 2;
+    if (kind != SymKind::Min && kind != SymKind::Max)
+      return 1;
+    return isFreeChoice(part) ? 0 : 2;
+  }
   std::optional<Split> split(const SymPoly &poly, ArrayRef<SymExprAttr> kept);
   Wide eliminate(const SymPoly &poly, const Split &part,
                  SmallVectorImpl<SymExprAttr> &kept);
@@ -87,23 +100,38 @@ private:
   Reasoner &reasoner;
   SymRanges &ranges;
   Wide target;
-  unsigned &budget;
+  size_t &budget;
 };
+
+static bool isTooLarge(const SymPoly &poly) {
+  return poly.terms.size() > kMaxSearchedTerms ||
+         llvm::any_of(poly.terms, [](const SymPoly::Term &term) {
+           return getSymFactors(term.monomial).size() > kMaxSearchedDegree;
+         });
+}
+
+/// To the nearest value of the residue class.
+static Wide roundDown(Wide bound, const Congruence &residues) {
+  if (bound == infinity || bound == -infinity || residues.modulus == 0)
+    return bound;
+  return bound - floorMod(bound - residues.residue, residues.modulus);
+}
 
 Wide Reasoner::Bounds::search(const SymPoly &poly,
                               SmallVectorImpl<SymExprAttr> &kept) {
-  if (!poly.problem.empty())
+  if (!poly.problem.empty() || budget == 0)
     return infinity;
+  budget -= std::min(budget, poly.terms.size() + 1);
   Wide best = ranges.interval(poly).upper;
-  if (best <= target || budget == 0 || poly.terms.size() > kMaxSearchedTerms)
+  if (best <= target || isTooLarge(poly))
     return best;
+  Congruence residues = ranges.congruence(poly);
   size_t numKept = kept.size();
   while (budget != 0) {
     std::optional<Split> part = split(poly, kept);
     if (!part)
       break;
-    --budget;
-    best = std::min(best, eliminate(poly, *part, kept));
+    best = std::min(best, roundDown(eliminate(poly, *part, kept), residues));
     if (best <= target)
       break;
     kept.push_back(part->monomial);
@@ -112,10 +140,12 @@ Wide Reasoner::Bounds::search(const SymPoly &poly,
   return best;
 }
 
-/// The first term with an opaque factor that has not been dealt with, and whose
-/// other factors have a known sign.
+/// A term with an opaque factor that has not been dealt with, and whose other
+/// factors have a known sign. Case distinctions come first, so that the choices
+/// after them may differ from case to case.
 std::optional<Reasoner::Bounds::Split>
 Reasoner::Bounds::split(const SymPoly &poly, ArrayRef<SymExprAttr> kept) {
+  std::optional<Split> best;
   for (auto [index, term] : llvm::enumerate(poly.terms)) {
     if (llvm::is_contained(kept, term.monomial))
       continue;
@@ -141,9 +171,10 @@ Reasoner::Bounds::split(const SymPoly &poly, ArrayRef<SymExprAttr> kept) {
     result.positive = sign.lower >= 0;
     result.rest = poly;
     result.rest.terms.erase(result.rest.terms.begin() + index);
-    return result;
+    if (!best || getUrgency(result) > getUrgency(*best))
+      best = std::move(result);
   }
-  return std::nullopt;
+  return best;
 }
 
 Wide Reasoner::Bounds::eliminate(const SymPoly &poly, const Split &part,
@@ -173,7 +204,8 @@ Wide Reasoner::Bounds::eliminateDivision(const Split &part,
                                          SmallVectorImpl<SymExprAttr> &kept) {
   SymPoly dividend(part.atom.getOperands()[0]);
   SymPoly divisor(part.atom.getOperands()[1]);
-  if (ranges.interval(divisor).lower < 1)
+  if (ranges.interval(divisor).lower < 1 ||
+      part.rest.terms.size() * (divisor.terms.size() + 1) > kMaxSearchedTerms)
     return infinity;
   bool isFloor = part.atom.getKind() == SymKind::FloorDiv;
   if (isFloor != part.positive) {
@@ -236,9 +268,8 @@ Wide Reasoner::Bounds::compareDivisions(const Split &part,
   for (const SymPoly::Term &term : part.rest.terms) {
     SymExprAttr other = term.monomial;
     if (term.coefficient >= 0 || other.getKind() != SymKind::FloorDiv ||
-        other.getOperands()[1] != divisor || budget == 0)
+        other.getOperands()[1] != divisor)
       continue;
-    --budget;
     SymPoly gap(part.atom.getOperands()[0]);
     gap.add(other.getOperands()[0], -1);
     gap.normalize();
@@ -289,9 +320,7 @@ Wide Reasoner::Bounds::eliminateChoice(const SymPoly &poly, const Split &part,
                                        SmallVectorImpl<SymExprAttr> &kept) {
   SymKind kind = part.atom.getKind();
   ArrayRef<SymExprAttr> operands = part.atom.getOperands();
-  if (kind == SymKind::Broadcast
-          ? !part.positive
-          : part.positive == (kind == SymKind::Min)) {
+  if (kind == SymKind::Broadcast ? !part.positive : isFreeChoice(part)) {
     Wide best = infinity;
     for (SymExprAttr operand : operands) {
       bool othersArePositive = llvm::all_of(operands, [&](SymExprAttr other) {
@@ -316,7 +345,7 @@ Wide Reasoner::Bounds::eliminateChoice(const SymPoly &poly, const Split &part,
 }
 
 Wide Reasoner::upperBound(const SymPoly &poly, Wide target) {
-  unsigned budget = kSearchBudget;
+  size_t budget = kSearchBudget;
   return Bounds(*this, target, budget).search(poly);
 }
 

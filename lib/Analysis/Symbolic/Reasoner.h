@@ -24,11 +24,16 @@ public:
   Reasoner(MLIRContext *context, const SymbolFacts &facts)
       : context(context), ranges(facts), normalForm(context) {}
 
+  /// Restricts all later answers to assignments for which `expr` is defined.
+  void assumeDefined(SymExprAttr expr) { ranges.assumeDefined(expr); }
+
   /// Whether `lhs + offset <= rhs`, always.
   bool atMost(SymExprAttr lhs, SymExprAttr rhs, Wide offset = 0);
   bool equal(SymExprAttr lhs, SymExprAttr rhs);
   bool different(SymExprAttr lhs, SymExprAttr rhs);
-  bool nonZero(SymExprAttr expr) { return different(expr, zero()); }
+  bool nonZero(SymExprAttr expr) {
+    return ranges.isAssumedNonZero(expr) || different(expr, zero());
+  }
   /// Whether the positive or negative constant divides `expr` always, never.
   Truth divisible(SymExprAttr expr, Wide divisor);
 

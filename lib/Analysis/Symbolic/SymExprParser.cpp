@@ -135,7 +135,8 @@ public:
       return isHex ? llvm::isHexDigit(c) : llvm::isDigit(c);
     });
     take(digits.size() + (isHex ? 2 : 0));
-    digits.getAsInteger(isHex ? 16 : 10, value);
+    // 40 digits tell that it is too large, in less time than all of them.
+    digits.ltrim('0').take_front(40).getAsInteger(isHex ? 16 : 10, value);
     return true;
   }
   bool reportsErrors() const override { return bool(emit); }
@@ -250,8 +251,11 @@ private:
     if (tokens.consumeInteger(integer)) {
       if (integer.getActiveBits() < 64)
         return at(start).constant(integer.getZExtValue());
-      return fail(start, "integer " + llvm::toString(integer, 10, false) +
-                             " does not fit in 64 bits");
+      return fail(start, "integer " +
+                             (integer.getActiveBits() < 128
+                                  ? llvm::toString(integer, 10, false) + " "
+                                  : "") +
+                             "does not fit in 64 bits");
     }
     if (tokens.consume('(')) {
       SmallVector<SymExprAttr> operands;

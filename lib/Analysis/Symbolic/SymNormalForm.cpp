@@ -72,7 +72,12 @@ SymPoly SymNormalForm::node(SymKind kind, MutableArrayRef<SymPoly> operands) {
 
 SymPoly SymNormalForm::floordiv(const SymPoly &dividend,
                                 const SymPoly &divisor) {
-  if (divisor.isConstant() && divisor.constant != 0) {
+  if (divisor.isZero()) {
+    SymPoly undefined;
+    undefined.problem = "division by zero";
+    return undefined;
+  }
+  if (divisor.isConstant()) {
     Wide sign = divisor.constant < 0 ? -1 : 1;
     SymPoly scaled;
     scaled.add(dividend, sign);
@@ -103,6 +108,27 @@ static SymPoly reduce(SymPoly &poly, Wide divisor) {
   return quotient;
 }
 
+/// ((a floordiv d) + e) floordiv c = (a + d*e) floordiv (c*d)
+static bool flatten(SymPoly &dividend, Wide &divisor) {
+  auto fits = [&](const SymPoly::Term &term) {
+    SymExprAttr inner = term.monomial;
+    return term.coefficient == 1 && inner.getKind() == SymKind::FloorDiv &&
+           inner.getOperands()[1].isConstant() &&
+           fitsSymValue(divisor * inner.getOperands()[1].getValue());
+  };
+  auto term = llvm::find_if(dividend.terms, fits);
+  if (term == dividend.terms.end())
+    return false;
+  SymExprAttr inner = term->monomial;
+  Wide innerDivisor = inner.getOperands()[1].getValue();
+  dividend.terms.erase(term);
+  SymPoly merged(inner.getOperands()[0]);
+  merged.add(dividend, innerDivisor);
+  dividend = std::move(merged);
+  divisor *= innerDivisor;
+  return true;
+}
+
 /// As in the readable form, but with residues in [0, divisor), and of the two
 /// dividends that are left by
 ///
@@ -130,20 +156,8 @@ SymPoly SymNormalForm::floordivByConstant(SymPoly dividend, Wide divisor) {
       result.add(quotient, sign);
       dividend = std::move(mirrored);
     }
-    // ((a floordiv d) + k) floordiv c = (a + k*d) floordiv (c*d)
-    const SymPoly::Term &term = dividend.terms.front();
-    SymExprAttr inner = term.monomial;
-    if (dividend.terms.size() == 1 && term.coefficient == 1 &&
-        inner.getKind() == SymKind::FloorDiv &&
-        inner.getOperands()[1].isConstant() &&
-        fitsSymValue(divisor * inner.getOperands()[1].getValue())) {
-      Wide innerDivisor = inner.getOperands()[1].getValue();
-      SymPoly merged(inner.getOperands()[0]);
-      merged.addConstant(dividend.constant, innerDivisor);
-      dividend = std::move(merged);
-      divisor *= innerDivisor;
+    if (flatten(dividend, divisor))
       continue;
-    }
     SymPoly operands[] = {dividend, SymPoly(divisor)};
     result.add(node(SymKind::FloorDiv, operands), sign);
     break;

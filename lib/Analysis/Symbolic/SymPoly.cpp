@@ -80,7 +80,11 @@ void SymPoly::normalize() {
   auto before = [](const Term &lhs, const Term &rhs) {
     return isBefore(lhs.monomial, rhs.monomial);
   };
-  if (!llvm::is_sorted(terms, before))
+  // Mostly, two sorted polynomials were added.
+  auto second = std::is_sorted_until(terms.begin(), terms.end(), before);
+  if (std::is_sorted(second, terms.end(), before))
+    std::inplace_merge(terms.begin(), second, terms.end(), before);
+  else
     llvm::sort(terms, before);
   size_t size = 0;
   for (size_t i = 0, e = terms.size(); i != e;) {

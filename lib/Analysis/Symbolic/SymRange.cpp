@@ -245,6 +245,35 @@ WideInterval SymRanges::broadcastInterval(ArrayRef<SymExprAttr> operands) {
   return range;
 }
 
+void SymRanges::assumeDefined(SymExprAttr expr) {
+  if (!defined.insert(expr).second)
+    return;
+  for (SymExprAttr operand : expr.getOperands())
+    assumeDefined(operand);
+  switch (expr.getKind()) {
+  case SymKind::FloorDiv:
+  case SymKind::CeilDiv:
+  case SymKind::Mod:
+    return assumeNonZero(expr.getOperands()[1]);
+  default:
+    return;
+  }
+}
+
+void SymRanges::assumeNonZero(SymExprAttr expr) {
+  if (!nonZero.insert(expr).second)
+    return;
+  if (expr.getKind() == SymKind::Product)
+    for (SymExprAttr factor : expr.getOperands())
+      assumeNonZero(factor);
+  WideInterval range = interval(expr);
+  if (range.lower == 0)
+    ++range.lower;
+  if (range.upper == 0)
+    --range.upper;
+  intervals[expr] = tighten(range, congruence(expr));
+}
+
 Congruence SymRanges::congruence(SymExprAttr expr) {
   if (auto it = congruences.find(expr); it != congruences.end())
     return it->second;
@@ -348,7 +377,7 @@ Wide SymRanges::getShift(SymExprAttr factor) {
 ///
 /// The rest of a factor is denoted by the factor itself.
 std::optional<SymPoly> SymRanges::shift(const SymPoly &poly) {
-  constexpr size_t maxTerms = 64, maxDegree = 6;
+  constexpr size_t maxTerms = 32, maxDegree = 4;
   if (poly.terms.size() > maxTerms)
     return std::nullopt;
   bool useful = false;
@@ -363,15 +392,28 @@ std::optional<SymPoly> SymRanges::shift(const SymPoly &poly) {
   if (!useful)
     return std::nullopt;
 
+  // Every subset of a term's factors is once replaced by its bounds.
   SymPoly result(poly.constant);
   for (const SymPoly::Term &term : poly.terms) {
-    SymPoly product(term.coefficient);
-    for (SymExprAttr factor : getSymFactors(term.monomial)) {
-      SymPoly sum(factor);
-      sum.addConstant(getShift(factor));
-      product = SymPoly::multiply(product, sum);
+    ArrayRef<SymExprAttr> factors = getSymFactors(term.monomial);
+    for (unsigned bounds = 0; bounds >> factors.size() == 0; ++bounds) {
+      Wide coefficient = term.coefficient;
+      SmallVector<SymExprAttr, maxDegree> rest;
+      bool overflow = false;
+      for (auto [index, factor] : llvm::enumerate(factors)) {
+        if (bounds >> index & 1)
+          overflow |= __builtin_mul_overflow(coefficient, getShift(factor),
+                                             &coefficient);
+        else
+          rest.push_back(factor);
+      }
+      if (overflow)
+        return std::nullopt;
+      if (rest.empty())
+        result.addConstant(coefficient);
+      else if (coefficient != 0)
+        result.terms.push_back({getSymMonomial(rest), coefficient});
     }
-    result.add(product);
   }
   result.normalize();
   return result.problem.empty() ? std::optional(result) : std::nullopt;

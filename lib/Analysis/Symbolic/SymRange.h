@@ -18,6 +18,7 @@
 
 #include "Analysis/Symbolic/Prover.h"
 #include "Analysis/Symbolic/SymPoly.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mlir::relax {
 
@@ -72,7 +73,14 @@ public:
   Congruence congruence(SymExprAttr expr);
   Congruence congruence(const SymPoly &poly);
 
+  /// From here on no divisor in `expr` is zero. Before any other question.
+  void assumeDefined(SymExprAttr expr);
+  bool isAssumedNonZero(SymExprAttr expr) const {
+    return nonZero.contains(expr);
+  }
+
 private:
+  void assumeNonZero(SymExprAttr expr);
   WideInterval computeInterval(SymExprAttr expr);
   Congruence computeCongruence(SymExprAttr expr);
   WideInterval broadcastInterval(ArrayRef<SymExprAttr> operands);
@@ -82,6 +90,7 @@ private:
   std::optional<SymPoly> shift(const SymPoly &poly);
 
   const SymbolFacts &facts;
+  DenseSet<SymExprAttr> defined, nonZero;
   DenseMap<SymExprAttr, WideInterval> intervals;
   DenseMap<SymExprAttr, Congruence> congruences;
 };

@@ -18,7 +18,7 @@ using namespace mlir::relax;
 /// Pairs of operands of min and max that are compared.
 static constexpr size_t kMaxComparedOperands = 16;
 
-/// Of the text, about: leaves, operators and coefficients count one each.
+/// Of the text, about: leaves, operators and signs count one each.
 size_t Reasoner::getSize(SymExprAttr expr) {
   if (expr.isConstant() || expr.isSymbol())
     return 1;
@@ -29,7 +29,7 @@ size_t Reasoner::getSize(SymExprAttr expr) {
   for (SymExprAttr operand : expr.getOperands())
     size = std::min(largest, size + getSize(operand));
   for (int64_t coefficient : expr.getCoefficients())
-    size += coefficient != 1;
+    size += coefficient == 1 ? 0 : coefficient == -1 ? 1 : 2;
   sizes.try_emplace(expr, size);
   return size;
 }
@@ -79,18 +79,26 @@ SymExprAttr Reasoner::simplifyNode(SymBuilder &builder, SymExprAttr expr) {
 }
 
 /// k*(a mod b) + k*b*(a floordiv b) = k*a
+///               k*b*(a floordiv b) = k*a   where b divides a
 SymExprAttr Reasoner::simplifySum(SymBuilder &builder, SymExprAttr expr) {
   for (auto [node, coefficient] :
        llvm::zip(expr.getOperands(), expr.getCoefficients())) {
-    if (node.getKind() != SymKind::Mod)
+    if (node.getKind() != SymKind::Mod && node.getKind() != SymKind::FloorDiv)
       continue;
     SymExprAttr dividend = node.getOperands()[0];
     SymExprAttr divisor = node.getOperands()[1];
-    SymExprAttr multiple =
-        builder.mul(divisor, builder.floordiv(dividend, divisor));
-    SymExprAttr merged =
-        builder.linear({expr, node, multiple, dividend},
-                       {1, -coefficient, -coefficient, coefficient}, 0);
+    SymExprAttr merged;
+    if (node.getKind() == SymKind::Mod) {
+      SymExprAttr multiple =
+          builder.mul(divisor, builder.floordiv(dividend, divisor));
+      merged = builder.linear({expr, node, multiple, dividend},
+                              {1, -coefficient, -coefficient, coefficient}, 0);
+    } else if (divisor.isConstant() && coefficient % divisor.getValue() == 0 &&
+               divisible(dividend, divisor.getValue()) == Truth::Yes) {
+      merged = builder.linear({expr, node, dividend},
+                              {1, -coefficient, coefficient / divisor.getValue()},
+                              0);
+    }
     if (merged && getSize(merged) < getSize(expr))
       return merged;
   }

@@ -66,7 +66,7 @@ relax.func @no_heads(%q: tensor<2x8x6x64xf32>, %k: tensor<2x8x0x64xf32>) {
 // -----
 
 relax.func @bias(%q: tensor<2x8x4x64xf32>, %k: tensor<2x9x4x64xf32>, %b: tensor<8x8xf32>) {
-  // expected-error @+2 {{bias [8, 8] cannot be broadcast to [2, 4, 8, 9]: dimension 1 is 8, neither 1 nor 9}}
+  // expected-error @+2 {{dimension 1 of bias is 8 and cannot be broadcast to dimension 3 of the scores [batch, heads, queries, keys], 9}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %k, %k, %b : (tensor<2x8x4x64xf32>, tensor<2x9x4x64xf32>, tensor<2x9x4x64xf32>, tensor<8x8xf32>) -> tensor<2x8x4x64xf32>
   relax.return
@@ -76,7 +76,7 @@ relax.func @bias(%q: tensor<2x8x4x64xf32>, %k: tensor<2x9x4x64xf32>, %b: tensor<
 
 // A bias may not widen the result.
 relax.func @wide_bias(%q: tensor<1x8x4x64xf32>, %b: tensor<2x1x1x1xf32>) {
-  // expected-error @+2 {{bias [2, 1, 1, 1] cannot be broadcast to [1, 4, 8, 8]: dimension 0 is 2, neither 1 nor 1}}
+  // expected-error @+2 {{dimension 0 of bias is 2 and cannot be broadcast to dimension 0 of the scores [batch, heads, queries, keys], 1}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %q, %q, %b : (tensor<1x8x4x64xf32>, tensor<1x8x4x64xf32>, tensor<1x8x4x64xf32>, tensor<2x1x1x1xf32>) -> tensor<1x8x4x64xf32>
   relax.return

@@ -1,7 +1,8 @@
+// What gathering and scattering refuse, each diagnostic once.
 // RUN: relax-opt %s -split-input-file -verify-diagnostics=only-expected
 
 // Gathering.
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>) {
+relax.func @take(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>) {
   // expected-error @+1 {{axis 2 is out of range for a tensor of rank 2}}
   %0 = relax.take %x, %i axis 2 : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2xi64>) -> tensor<?x4xf32>
   relax.return
@@ -9,7 +10,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi8>) {
+relax.func @take(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi8>) {
   // expected-error @+1 {{operand #1 must be tensor of 32-bit signless integer or 64-bit signless integer values, but got 'tensor<2xi8>'}}
   %0 = relax.take %x, %i axis 0 : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2xi8>) -> tensor<?x4xf32>
   relax.return
@@ -17,7 +18,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi8>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>) {
+relax.func @take(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>) {
   // expected-error @+1 {{attribute 'mode' failed to satisfy constraint: string attribute that is one of raise, clip, wrap}}
   %0 = relax.take %x, %i axis 0 {mode = "fast"} : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2xi64>) -> tensor<2x4xf32>
   relax.return
@@ -25,7 +26,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>) {
+relax.func @gather_elements(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>) {
   // expected-error @+1 {{indices must have rank 2 as data has, got rank 1}}
   %0 = relax.gather_elements %x, %i : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2xi64>) -> tensor<2xf32>
   relax.return
@@ -33,7 +34,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x5xi64>) {
+relax.func @gather_elements(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x5xi64>) {
   // expected-error @+1 {{dimension 1 of indices is 5, more than that of data, 4}}
   %0 = relax.gather_elements %x, %i : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2x5xi64>) -> tensor<2x5xf32>
   relax.return
@@ -41,7 +42,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x5xi64>) {
 
 // -----
 
-relax.func @f(%x: tensor<f32>, %i: tensor<i64>) {
+relax.func @gather_elements(%x: tensor<f32>, %i: tensor<i64>) {
   // expected-error @+1 {{axis 0 is out of range for a tensor of rank 0}}
   %0 = relax.gather_elements %x, %i : (tensor<f32>, tensor<i64>) -> tensor<f32>
   relax.return
@@ -49,7 +50,7 @@ relax.func @f(%x: tensor<f32>, %i: tensor<i64>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>) {
+relax.func @gather_nd(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>) {
   // expected-error @+1 {{the last dimension of indices is 3, but data has only 2 dimensions to index}}
   %0 = relax.gather_nd %x, %i : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2x3xi64>) -> tensor<*xf32>
   relax.return
@@ -57,7 +58,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<i64>) {
+relax.func @gather_nd(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<i64>) {
   // expected-error @+1 {{indices must have rank 1 or more, got rank 0}}
   %0 = relax.gather_nd %x, %i : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<i64>) -> tensor<*xf32>
   relax.return
@@ -65,7 +66,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<i64>) {
 
 // -----
 
-relax.func @f(%x: tensor<2x4xf32>, %i: tensor<3x1xi64>) {
+relax.func @gather_nd(%x: tensor<2x4xf32>, %i: tensor<3x1xi64>) {
   // expected-error @+1 {{dimension 0 of indices and dimension 0 of data differ: 3 and 2}}
   %0 = relax.gather_nd %x, %i batch_dims 1 : (tensor<2x4xf32>, tensor<3x1xi64>) -> tensor<*xf32>
   relax.return
@@ -73,7 +74,7 @@ relax.func @f(%x: tensor<2x4xf32>, %i: tensor<3x1xi64>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>) {
+relax.func @gather_nd(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>) {
   // expected-error @+1 {{batch_dims must not be negative, got -1}}
   %0 = relax.gather_nd %x, %i batch_dims -1 : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2x3xi64>) -> tensor<*xf32>
   relax.return
@@ -81,7 +82,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>) {
 
 // -----
 
-relax.func @f(%x: tensor<4xf32>, %i: tensor<*xi64>) {
+relax.func @gather_nd(%x: tensor<4xf32>, %i: tensor<*xi64>) {
   // expected-error @+1 {{data must have rank 2 or more, got rank 1}}
   %0 = relax.gather_nd %x, %i batch_dims 2 : (tensor<4xf32>, tensor<*xi64>) -> tensor<*xf32>
   relax.return
@@ -89,7 +90,7 @@ relax.func @f(%x: tensor<4xf32>, %i: tensor<*xi64>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>) {
+relax.func @index_tensor(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>) {
   // expected-error @+1 {{has 3 index tensors for data of rank 2}}
   %0 = relax.index_tensor %x, %i, %i, %i : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<*xf32>
   relax.return
@@ -97,7 +98,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
+relax.func @index_tensor(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // expected-error @+1 {{needs at least one index tensor}}
   %0 = "relax.index_tensor"(%x) : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<*xf32>
   relax.return
@@ -105,7 +106,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>, %j: tensor<3xi64>) {
+relax.func @index_tensor(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>, %j: tensor<3xi64>) {
   // expected-error @+1 {{operands cannot be broadcast: dimension 0 of the indices before is 2, dimension 0 of indices[1] is 3}}
   %0 = relax.index_tensor %x, %i, %j : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2xi64>, tensor<3xi64>) -> tensor<*xf32>
   relax.return
@@ -114,7 +115,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>, %j: 
 // -----
 
 // Scattering.
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>, %v: tensor<2x2xf32>) {
+relax.func @scatter_elements(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>, %v: tensor<2x2xf32>) {
   // expected-error @+1 {{dimension 1 of indices and dimension 1 of updates differ: 3 and 2}}
   %0 = relax.scatter_elements %x, %i, %v : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2x3xi64>, tensor<2x2xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   relax.return
@@ -122,7 +123,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>, %v
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>, %v: tensor<2x3xi32>) {
+relax.func @scatter_elements(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>, %v: tensor<2x3xi32>) {
   // expected-error @+1 {{element types differ: data has 'f32', updates has 'i32'; convert one with relax.astype}}
   %0 = relax.scatter_elements %x, %i, %v : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2x3xi64>, tensor<2x3xi32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   relax.return
@@ -130,7 +131,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>, %v
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>, %v: tensor<2xf32>) {
+relax.func @scatter_elements(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>, %v: tensor<2xf32>) {
   // expected-error @+1 {{updates must have rank 2 as data has, got rank 1}}
   %0 = relax.scatter_elements %x, %i, %v : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2x3xi64>, tensor<2xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   relax.return
@@ -138,7 +139,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>, %v
 
 // -----
 
-relax.func @f(%x: tensor<*xf32>, %i: tensor<2x3xi64>, %v: tensor<2xf32>) {
+relax.func @scatter_elements(%x: tensor<*xf32>, %i: tensor<2x3xi64>, %v: tensor<2xf32>) {
   // expected-error @+1 {{updates must have rank 2 as indices has, got rank 1}}
   %0 = relax.scatter_elements %x, %i, %v : (tensor<*xf32>, tensor<2x3xi64>, tensor<2xf32>) -> tensor<*xf32>
   relax.return
@@ -146,7 +147,7 @@ relax.func @f(%x: tensor<*xf32>, %i: tensor<2x3xi64>, %v: tensor<2xf32>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>, %v: tensor<2x3xf32>) {
+relax.func @scatter_elements(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>, %v: tensor<2x3xf32>) {
   // expected-error @+1 {{attribute 'reduction' failed to satisfy constraint: string attribute that is one of update, add, mul, max, min}}
   %0 = relax.scatter_elements %x, %i, %v {reduction = "mean"} : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2x3xi64>, tensor<2x3xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   relax.return
@@ -154,7 +155,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x3xi64>, %v
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x1xi64>, %v: tensor<2x5xf32>) {
+relax.func @scatter_nd(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x1xi64>, %v: tensor<2x5xf32>) {
   // expected-error @+1 {{dimension 1 of what is indexed and dimension 1 of updates differ: 4 and 5}}
   %0 = relax.scatter_nd %x, %i, %v : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2x1xi64>, tensor<2x5xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   relax.return
@@ -162,7 +163,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x1xi64>, %v
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x1xi64>, %v: tensor<2xf32>) {
+relax.func @scatter_nd(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x1xi64>, %v: tensor<2xf32>) {
   // expected-error @+1 {{updates must have rank 2 as follows from data and indices, got rank 1}}
   %0 = relax.scatter_nd %x, %i, %v : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2x1xi64>, tensor<2xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   relax.return
@@ -170,7 +171,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x1xi64>, %v
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>, %v: tensor<3x4xf32>) {
+relax.func @index_put(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>, %v: tensor<3x4xf32>) {
   // expected-error @+1 {{dimension 0 of values is 3 and cannot be broadcast to dimension 0 of what is indexed, 2}}
   %0 = relax.index_put %x at %i values %v : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2xi64>, tensor<3x4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   relax.return
@@ -178,7 +179,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>, %v: 
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>, %v: tensor<2x4xf64>) {
+relax.func @index_put(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>, %v: tensor<2x4xf64>) {
   // expected-error @+1 {{element types differ: data has 'f32', values has 'f64'; convert one with relax.astype}}
   %0 = relax.index_put %x at %i values %v : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2xi64>, tensor<2x4xf64>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   relax.return
@@ -187,7 +188,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>, %v: 
 // -----
 
 // One-hot vectors.
-relax.func @f(%i: tensor<2xi64>) {
+relax.func @one_hot(%i: tensor<2xi64>) {
   // expected-error @+1 {{on_value and off_value differ in type: 1.000000e+00 : f32 and 0 : i32}}
   %0 = relax.one_hot %i depth 3 on 1.0 : f32 off 0 : i32 : (tensor<2xi64>) -> tensor<2x3xf32>
   relax.return
@@ -195,7 +196,7 @@ relax.func @f(%i: tensor<2xi64>) {
 
 // -----
 
-relax.func @f(%i: tensor<2xi64>) {
+relax.func @one_hot(%i: tensor<2xi64>) {
   // expected-error @+1 {{on_value must be a number, got dense<1> : tensor<2xi32>}}
   %0 = relax.one_hot %i depth 3 on dense<1> : tensor<2xi32> off 0 : i32 : (tensor<2xi64>) -> tensor<2x3xi32>
   relax.return
@@ -203,7 +204,7 @@ relax.func @f(%i: tensor<2xi64>) {
 
 // -----
 
-relax.func @f(%i: tensor<2xi64>) {
+relax.func @one_hot(%i: tensor<2xi64>) {
   // expected-error @+1 {{depth must not be negative, got -3}}
   %0 = relax.one_hot %i depth -3 on 1.0 : f32 off 0.0 : f32 : (tensor<2xi64>) -> tensor<2x?xf32>
   relax.return
@@ -211,7 +212,7 @@ relax.func @f(%i: tensor<2xi64>) {
 
 // -----
 
-relax.func @f(%i: tensor<2xi64>) {
+relax.func @one_hot(%i: tensor<2xi64>) {
   // expected-error @+1 {{axis 2 is out of range for a tensor of rank 2}}
   %0 = relax.one_hot %i depth 3 on 1.0 : f32 off 0.0 : f32 axis 2 : (tensor<2xi64>) -> tensor<2x3xf32>
   relax.return
@@ -219,7 +220,7 @@ relax.func @f(%i: tensor<2xi64>) {
 
 // -----
 
-relax.func @f(%i: tensor<?xi64, #relax.shape<[n]>>) {
+relax.func @one_hot(%i: tensor<?xi64, #relax.shape<[n]>>) {
   // expected-error @+1 {{depth must not be negative, got -1}}
   %0 = relax.one_hot %i depth n - n - 1 on 1.0 : f32 off 0.0 : f32 axis 2 : (tensor<?xi64, #relax.shape<[n]>>) -> tensor<*xf32>
   relax.return

@@ -1,7 +1,8 @@
+// What slices refuse, each diagnostic once.
 // RUN: relax-opt %s -split-input-file -verify-diagnostics=only-expected
 
 // A stride of zero.
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
+relax.func @strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // expected-error @+1 {{a stride must not be 0}}
   %0 = relax.strided_slice %x axes [0] begin [0] end [1] strides [0] : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32>
   relax.return
@@ -9,7 +10,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
 
 // -----
 
-relax.func @f(%u: tensor<*xf32>) {
+relax.func @strided_slice(%u: tensor<*xf32>) {
   // expected-error @+1 {{a stride must not be 0}}
   %0 = relax.strided_slice %u axes [0] begin [0] end [1] strides [0] : (tensor<*xf32>) -> tensor<*xf32>
   relax.return
@@ -18,7 +19,7 @@ relax.func @f(%u: tensor<*xf32>) {
 // -----
 
 // Lists of different lengths, and axes.
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
+relax.func @strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // expected-error @+1 {{begin has 2 entries, axes has 1}}
   %0 = relax.strided_slice %x axes [0] begin [0, 0] end [1] : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32>
   relax.return
@@ -26,7 +27,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
+relax.func @strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // expected-error @+1 {{end has 0 entries, axes has 1}}
   %0 = relax.strided_slice %x axes [0] begin [0] end [] : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32>
   relax.return
@@ -34,7 +35,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
+relax.func @strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // expected-error @+1 {{strides has 2 entries, axes has 1}}
   %0 = relax.strided_slice %x axes [0] begin [0] end [1] strides [1, 1] : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32>
   relax.return
@@ -42,7 +43,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
+relax.func @strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // expected-error @+1 {{axes repeat -2}}
   %0 = relax.strided_slice %x axes [0, -2] begin [0, 0] end [1, 1] : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32>
   relax.return
@@ -50,7 +51,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
+relax.func @strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // expected-error @+1 {{axes 2 is out of range for a tensor of rank 2}}
   %0 = relax.strided_slice %x axes [2] begin [0] end [1] : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32>
   relax.return
@@ -59,7 +60,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
 // -----
 
 // A size that is not certain: n may be less than 5, m - 2 may be negative.
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
+relax.func @strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // expected-error @+1 {{result #0 is declared as 'tensor<5x4xf32>', but only 'tensor<?x4xf32, #relax.shape<[min(n, 5), 4]>>' can be deduced; assert more with relax.match_cast}}
   %0 = relax.strided_slice %x axes [0] begin [0] end [5] : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<5x4xf32>
   relax.return
@@ -67,7 +68,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
 
 // -----
 
-relax.func @f(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32, #relax.shape<[m]>>) {
+relax.func @strided_slice(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32, #relax.shape<[m]>>) {
   // expected-error @+1 {{result #0 is declared as 'tensor<?xf32, #relax.shape<[min(m - 2, n)]>>', but only 'tensor<?xf32>' can be deduced; assert more with relax.match_cast}}
   %0 = relax.strided_slice %x axes [0] begin [0] end [m - 2] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[min(n, m - 2)]>>
   relax.return
@@ -76,7 +77,7 @@ relax.func @f(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32, #relax.sha
 // -----
 
 // Promises that are broken.
-relax.func @f(%x: tensor<4xf32>) {
+relax.func @strided_slice(%x: tensor<4xf32>) {
   // expected-error @+1 {{assume_inbound does not hold: begin 1 and end 5 of dimension 0, which is 4}}
   %0 = relax.strided_slice %x axes [0] begin [1] end [5] assume_inbound : (tensor<4xf32>) -> tensor<4xf32>
   relax.return
@@ -84,7 +85,7 @@ relax.func @f(%x: tensor<4xf32>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
+relax.func @strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // expected-error @+1 {{assume_inbound needs positive strides, got -1 for dimension 0}}
   %0 = relax.strided_slice %x axes [0] begin [n] end [1] strides [-1] assume_inbound : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32>
   relax.return
@@ -92,7 +93,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
+relax.func @strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // expected-error @+1 {{assume_inbound does not hold: begin n + 1 and end n of dimension 0, which is n}}
   %0 = relax.strided_slice %x axes [0] begin [n + 1] end [n] assume_inbound : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32>
   relax.return
@@ -101,7 +102,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
 // -----
 
 // Positions as tensors.
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>, %j: tensor<3xi64>) {
+relax.func @dynamic_strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>, %j: tensor<3xi64>) {
   // expected-error @+1 {{end has 3 entries for a tensor of rank 2}}
   %0 = relax.dynamic_strided_slice %x, %i, %j, %i : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2xi64>, tensor<3xi64>, tensor<2xi64>) -> tensor<?x?xf32>
   relax.return
@@ -109,7 +110,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>, %j: 
 
 // -----
 
-relax.func @f(%x: tensor<*xf32>, %i: tensor<2xi64>, %j: tensor<3xi64>) {
+relax.func @dynamic_strided_slice(%x: tensor<*xf32>, %i: tensor<2xi64>, %j: tensor<3xi64>) {
   // expected-error @+1 {{the lengths of begin and of strides differ: 2 and 3}}
   %0 = relax.dynamic_strided_slice %x, %i, %i, %j : (tensor<*xf32>, tensor<2xi64>, tensor<2xi64>, tensor<3xi64>) -> tensor<*xf32>
   relax.return
@@ -117,7 +118,7 @@ relax.func @f(%x: tensor<*xf32>, %i: tensor<2xi64>, %j: tensor<3xi64>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>, %j: tensor<2x1xi64>) {
+relax.func @dynamic_strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>, %j: tensor<2x1xi64>) {
   // expected-error @+1 {{begin must have rank 1, got rank 2}}
   %0 = relax.dynamic_strided_slice %x, %j, %i, %i : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2x1xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x?xf32>
   relax.return
@@ -125,7 +126,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>, %j: 
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>) {
+relax.func @dynamic_strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>) {
   %s = relax.constant dense<[1, 0]> : tensor<2xi64>
   // expected-error @+1 {{a stride must not be 0}}
   %0 = relax.dynamic_strided_slice %x, %i, %i, %s : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x?xf32>
@@ -134,7 +135,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>) {
 
 // -----
 
-relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xf32>) {
+relax.func @dynamic_strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xf32>) {
   // expected-error @+1 {{operand #1 must be tensor of 32-bit signless integer or 64-bit signless integer values, but got 'tensor<2xf32>'}}
   %0 = relax.dynamic_strided_slice %x, %i, %i, %i : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<?x?xf32>
   relax.return
@@ -143,7 +144,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xf32>) {
 // -----
 
 // Parts that do not fit.
-relax.func @f(%x: tensor<8x4xf32>, %y: tensor<2x4xf32>) {
+relax.func @slice_scatter(%x: tensor<8x4xf32>, %y: tensor<2x4xf32>) {
   // expected-error @+1 {{dimension 0 of the slice and dimension 0 of src differ: 4 and 2}}
   %0 = relax.slice_scatter %x, %y axis 0 start 1 end 5 : (tensor<8x4xf32>, tensor<2x4xf32>) -> tensor<8x4xf32>
   relax.return
@@ -151,7 +152,7 @@ relax.func @f(%x: tensor<8x4xf32>, %y: tensor<2x4xf32>) {
 
 // -----
 
-relax.func @f(%x: tensor<8x4xf32>, %y: tensor<4xf32>) {
+relax.func @slice_scatter(%x: tensor<8x4xf32>, %y: tensor<4xf32>) {
   // expected-error @+1 {{ranks differ: input has rank 2, src has rank 1}}
   %0 = relax.slice_scatter %x, %y axis 0 start 1 end 2 : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
   relax.return
@@ -159,7 +160,7 @@ relax.func @f(%x: tensor<8x4xf32>, %y: tensor<4xf32>) {
 
 // -----
 
-relax.func @f(%x: tensor<8x4xf32>, %y: tensor<1x4xf64>) {
+relax.func @slice_scatter(%x: tensor<8x4xf32>, %y: tensor<1x4xf64>) {
   // expected-error @+1 {{element types differ: input has 'f32', src has 'f64'; convert one with relax.astype}}
   %0 = relax.slice_scatter %x, %y axis 0 start 1 end 2 : (tensor<8x4xf32>, tensor<1x4xf64>) -> tensor<8x4xf32>
   relax.return
@@ -167,7 +168,7 @@ relax.func @f(%x: tensor<8x4xf32>, %y: tensor<1x4xf64>) {
 
 // -----
 
-relax.func @f(%x: tensor<8x4xf32>, %y: tensor<1x4xf32>) {
+relax.func @slice_scatter(%x: tensor<8x4xf32>, %y: tensor<1x4xf32>) {
   // expected-error @+1 {{axis 2 is out of range for a tensor of rank 2}}
   %0 = relax.slice_scatter %x, %y axis 2 start 1 end 2 : (tensor<8x4xf32>, tensor<1x4xf32>) -> tensor<8x4xf32>
   relax.return
@@ -175,7 +176,7 @@ relax.func @f(%x: tensor<8x4xf32>, %y: tensor<1x4xf32>) {
 
 // -----
 
-relax.func @f(%x: tensor<*xf32>, %y: tensor<1x4xf32>) {
+relax.func @slice_scatter(%x: tensor<*xf32>, %y: tensor<1x4xf32>) {
   // expected-error @+1 {{a stride must not be 0}}
   %0 = relax.slice_scatter %x, %y axis 2 start 1 end 2 step 0 : (tensor<*xf32>, tensor<1x4xf32>) -> tensor<*xf32>
   relax.return

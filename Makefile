@@ -1,0 +1,40 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Each target does its own set-up, in .venv; all of it is incremental.
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test docs lint format fuzz wheel setup clean
+
+setup: ## the environment, with the package built and installed editable
+	@tools/setup-environment $(VENV)
+
+demo: setup ## the paper's running example, through the Python API
+	@$(BIN)/python examples/paper_example.py
+
+test: setup ## all tests; the last line is the sum
+	@$(BIN)/python tools/run-tests $(PYTEST_OPTIONS)
+
+docs: setup ## docs/generated, from ODS
+	@$(BIN)/python tools/generate-docs
+
+fuzz: setup ## random programs and mutations, a minute or RELAX_FUZZ_SECONDS for each test
+	@RELAX_FUZZ_SECONDS=$${RELAX_FUZZ_SECONDS:-60} $(BIN)/python -m pytest -q test/python/test_fuzz.py
+
+lint: setup ## formatting and style, without changing anything
+	@$(BIN)/python -m pip install -q ruff clang-format
+	@git ls-files '*.cpp' '*.h' | xargs $(BIN)/clang-format --dry-run -Werror
+	@$(BIN)/ruff check && $(BIN)/ruff format --check
+
+format: setup ## what lint asks for
+	@$(BIN)/python -m pip install -q ruff clang-format
+	@git ls-files '*.cpp' '*.h' | xargs $(BIN)/clang-format -i
+	@$(BIN)/ruff check --fix && $(BIN)/ruff format
+
+wheel: setup ## a wheel in dist/
+	@$(BIN)/python -m pip wheel --no-build-isolation --no-deps -w dist .
+
+clean:
+	rm -rf build dist

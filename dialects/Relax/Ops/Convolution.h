@@ -1,0 +1,16 @@
+//===- Convolution.h - convolutions ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_OPS_CONVOLUTION_H
+#define RELAX_OPS_CONVOLUTION_H
+
+#include "Relax/RelaxOpBase.h"
+
+#define GET_OP_CLASSES
+#include "Relax/Ops/Convolution.h.inc"
+
+#endif // RELAX_OPS_CONVOLUTION_H

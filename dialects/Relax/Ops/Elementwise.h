@@ -1,0 +1,16 @@
+//===- Elementwise.h - element-wise ops ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_OPS_ELEMENTWISE_H
+#define RELAX_OPS_ELEMENTWISE_H
+
+#include "Relax/RelaxOpBase.h"
+
+#define GET_OP_CLASSES
+#include "Relax/Ops/Elementwise.h.inc"
+
+#endif // RELAX_OPS_ELEMENTWISE_H

@@ -1,0 +1,16 @@
+//===- Function.h - functions and calls ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_OPS_FUNCTION_H
+#define RELAX_OPS_FUNCTION_H
+
+#include "Relax/RelaxOpBase.h"
+
+#define GET_OP_CLASSES
+#include "Relax/Ops/Function.h.inc"
+
+#endif // RELAX_OPS_FUNCTION_H

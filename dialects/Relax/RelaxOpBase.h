@@ -1,0 +1,38 @@
+//===- RelaxOpBase.h - what every op family needs ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An op family's .cpp includes this and the family's own classes rather than
+// RelaxOps.h: all classes together take a compiler longer than any family.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_RELAXOPBASE_H
+#define RELAX_RELAXOPBASE_H
+
+#include "Relax/Deduction.h"
+#include "Relax/RelaxDialect.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::relax {
+
+/// Symbols of the enclosing function, as something that ops read and write.
+struct SymbolResource : public SideEffects::Resource::Base<SymbolResource> {
+  StringRef getName() final { return "<RelaxSymbol>"; }
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_RELAXOPBASE_H

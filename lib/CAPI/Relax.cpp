@@ -1,0 +1,467 @@
+//===- Relax.cpp - C interface of the relax dialect ---*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CAPI/Relax.h"
+
+#include "Relax/CallUtils.h"
+#include "Relax/RelaxDialect.h"
+#include "Relax/RelaxOps.h"
+#include "Transforms/Passes.h"
+#include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Registration.h"
+#include "mlir/CAPI/Support.h"
+#include "mlir/CAPI/Utils.h"
+#include "mlir/CAPI/Wrap.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <mutex>
+
+using namespace mlir;
+using namespace mlir::relax;
+
+MLIR_DEFINE_CAPI_DIALECT_REGISTRATION(Relax, relax, relax::RelaxDialect)
+
+static_assert(MlirRelaxSymSum == static_cast<unsigned>(SymKind::Sum) &&
+                  MlirRelaxSymMod == static_cast<unsigned>(SymKind::Mod),
+              "the C enumeration mirrors SymKind");
+static_assert(MlirRelaxTruthUnknown == static_cast<unsigned>(Truth::Unknown) &&
+                  MlirRelaxTruthYes == static_cast<unsigned>(Truth::Yes),
+              "the C enumeration mirrors Truth");
+
+void mlirRelaxRegisterPasses() {
+  static std::once_flag once;
+  std::call_once(once, registerRelaxPasses);
+}
+
+bool mlirRelaxIsPassRegistered(MlirStringRef argument) {
+  return PassInfo::lookup(unwrap(argument)) ||
+         PassPipelineInfo::lookup(unwrap(argument));
+}
+
+//===----------------------------------------------------------------------===//
+// Symbolic expressions
+//===----------------------------------------------------------------------===//
+
+static SymExprAttr unwrapExpr(MlirAttribute attr) {
+  return llvm::cast_if_present<SymExprAttr>(unwrap(attr));
+}
+
+static SmallVector<SymExprAttr> unwrapExprs(intptr_t count,
+                                            MlirAttribute const *attrs) {
+  return llvm::map_to_vector(ArrayRef(attrs, count), unwrapExpr);
+}
+
+/// Emits at an unknown location; callers of the C interface have none.
+static auto errorsOf(MLIRContext *context) {
+  return [context] { return emitError(UnknownLoc::get(context)); };
+}
+
+
+bool mlirAttributeIsARelaxSymExpr(MlirAttribute attr) {
+  return isa<SymExprAttr>(unwrap(attr));
+}
+MlirTypeID mlirRelaxSymExprGetTypeID() {
+  return wrap(SymExprAttr::getTypeID());
+}
+
+MlirAttribute mlirRelaxSymExprConstant(MlirContext context, int64_t value) {
+  auto emitError = errorsOf(unwrap(context));
+  return wrap(SymBuilder(unwrap(context), emitError).constant(value));
+}
+
+MlirAttribute mlirRelaxSymExprSymbol(MlirContext context, MlirStringRef name) {
+  auto emitError = errorsOf(unwrap(context));
+  return wrap(SymBuilder(unwrap(context), emitError).symbol(unwrap(name)));
+}
+
+MlirAttribute mlirRelaxSymExprParse(MlirContext context, MlirStringRef text) {
+  return wrap(
+      parseSymExpr(unwrap(text), unwrap(context), errorsOf(unwrap(context))));
+}
+
+MlirAttribute mlirRelaxSymExprCombine(MlirRelaxSymKind kind,
+                                      intptr_t numOperands,
+                                      MlirAttribute const *attrs) {
+  SmallVector<SymExprAttr> operands = unwrapExprs(numOperands, attrs);
+  if (operands.empty())
+    return {};
+  MLIRContext *context = operands.front().getContext();
+  auto emitError = errorsOf(context);
+  SymBuilder math(context, emitError);
+  bool isBinary = kind == MlirRelaxSymFloorDiv || kind == MlirRelaxSymCeilDiv ||
+                  kind == MlirRelaxSymMod;
+  if (isBinary && operands.size() != 2) {
+    emitError() << "a division has two operands, got " << operands.size();
+    return {};
+  }
+  switch (kind) {
+  case MlirRelaxSymSum:
+    return wrap(math.sum(operands));
+  case MlirRelaxSymProduct:
+    return wrap(math.product(operands));
+  case MlirRelaxSymFloorDiv:
+    return wrap(math.floordiv(operands[0], operands[1]));
+  case MlirRelaxSymCeilDiv:
+    return wrap(math.ceildiv(operands[0], operands[1]));
+  case MlirRelaxSymMod:
+    return wrap(math.mod(operands[0], operands[1]));
+  case MlirRelaxSymMin:
+    return wrap(math.min(operands));
+  case MlirRelaxSymMax:
+    return wrap(math.max(operands));
+  case MlirRelaxSymBroadcast:
+    return wrap(math.broadcast(operands));
+  case MlirRelaxSymConstant:
+  case MlirRelaxSymSymbol:
+    break;
+  }
+  emitError() << "constants and symbols have no operands";
+  return {};
+}
+
+MlirAttribute mlirRelaxSymExprSub(MlirAttribute lhs, MlirAttribute rhs) {
+  MLIRContext *context = unwrap(lhs).getContext();
+  auto emitError = errorsOf(context);
+  return wrap(
+      SymBuilder(context, emitError).sub(unwrapExpr(lhs), unwrapExpr(rhs)));
+}
+
+MlirAttribute mlirRelaxSymExprSubstitute(MlirAttribute expr,
+                                         intptr_t numSymbols,
+                                         MlirStringRef const *symbols,
+                                         MlirAttribute const *values) {
+  MLIRContext *context = unwrap(expr).getContext();
+  SymSubstitution with;
+  for (intptr_t i = 0; i < numSymbols; ++i)
+    with[StringAttr::get(context, unwrap(symbols[i]))] = unwrapExpr(values[i]);
+  auto emitError = errorsOf(context);
+  return wrap(
+      SymBuilder(context, emitError).substitute(unwrapExpr(expr), with));
+}
+
+bool mlirRelaxSymExprEvaluate(MlirAttribute expr, intptr_t numSymbols,
+                              MlirStringRef const *symbols,
+                              int64_t const *values, int64_t *result) {
+  MLIRContext *context = unwrap(expr).getContext();
+  SymAssignment assignment;
+  for (intptr_t i = 0; i < numSymbols; ++i)
+    assignment[StringAttr::get(context, unwrap(symbols[i]))] = values[i];
+  std::optional<int64_t> value = evaluate(unwrapExpr(expr), assignment);
+  if (value)
+    *result = *value;
+  return value.has_value();
+}
+
+MlirRelaxSymKind mlirRelaxSymExprGetKind(MlirAttribute expr) {
+  return static_cast<MlirRelaxSymKind>(unwrapExpr(expr).getKind());
+}
+int64_t mlirRelaxSymExprGetValue(MlirAttribute expr) {
+  return unwrapExpr(expr).getValue();
+}
+MlirStringRef mlirRelaxSymExprGetName(MlirAttribute expr) {
+  StringAttr name = unwrapExpr(expr).getName();
+  return wrap(name ? name.getValue() : StringRef());
+}
+intptr_t mlirRelaxSymExprGetNumOperands(MlirAttribute expr) {
+  return unwrapExpr(expr).getOperands().size();
+}
+MlirAttribute mlirRelaxSymExprGetOperand(MlirAttribute expr, intptr_t index) {
+  return wrap(unwrapExpr(expr).getOperands()[index]);
+}
+int64_t mlirRelaxSymExprGetCoefficient(MlirAttribute expr, intptr_t index) {
+  ArrayRef<int64_t> coefficients = unwrapExpr(expr).getCoefficients();
+  return coefficients.empty() ? 1 : coefficients[index];
+}
+
+void mlirRelaxSymExprPrint(MlirAttribute expr, MlirStringCallback callback,
+                           void *userData) {
+  mlir::detail::CallbackOstream os(callback, userData);
+  unwrapExpr(expr).printExpr(os);
+}
+
+void mlirRelaxSymExprWalkSymbols(MlirAttribute expr,
+                                 MlirStringCallback callback, void *userData) {
+  unwrapExpr(expr).walkSymbols(
+      [&](StringAttr name) { callback(wrap(name.getValue()), userData); });
+}
+
+//===----------------------------------------------------------------------===//
+// Prover and unifier
+//===----------------------------------------------------------------------===//
+
+static SymbolFacts unwrapFacts(MlirAttribute ranges) {
+  return SymbolFacts(llvm::cast_if_present<DictionaryAttr>(unwrap(ranges)));
+}
+
+static Prover proverOf(MlirAttribute ranges, MlirAttribute expr) {
+  return Prover(unwrap(expr).getContext(), unwrapFacts(ranges));
+}
+
+static MlirRelaxTruth wrapTruth(Truth truth) {
+  return static_cast<MlirRelaxTruth>(truth);
+}
+
+MlirRelaxTruth mlirRelaxProveEqual(MlirAttribute ranges, MlirAttribute lhs,
+                                   MlirAttribute rhs) {
+  return wrapTruth(
+      proverOf(ranges, lhs).equal(unwrapExpr(lhs), unwrapExpr(rhs)));
+}
+MlirRelaxTruth mlirRelaxProveLess(MlirAttribute ranges, MlirAttribute lhs,
+                                  MlirAttribute rhs) {
+  return wrapTruth(
+      proverOf(ranges, lhs).less(unwrapExpr(lhs), unwrapExpr(rhs)));
+}
+MlirRelaxTruth mlirRelaxProveLessEqual(MlirAttribute ranges, MlirAttribute lhs,
+                                       MlirAttribute rhs) {
+  return wrapTruth(
+      proverOf(ranges, lhs).lessEqual(unwrapExpr(lhs), unwrapExpr(rhs)));
+}
+MlirRelaxTruth mlirRelaxProveDivisible(MlirAttribute ranges,
+                                       MlirAttribute value,
+                                       MlirAttribute divisor) {
+  return wrapTruth(
+      proverOf(ranges, value).divisible(unwrapExpr(value), unwrapExpr(divisor)));
+}
+
+void mlirRelaxSymExprInterval(MlirAttribute ranges, MlirAttribute value,
+                              bool *hasLower, int64_t *lower, bool *hasUpper,
+                              int64_t *upper) {
+  SymInterval interval = proverOf(ranges, value).interval(unwrapExpr(value));
+  *hasLower = interval.lower.has_value();
+  *lower = interval.lower.value_or(0);
+  *hasUpper = interval.upper.has_value();
+  *upper = interval.upper.value_or(0);
+}
+
+MlirAttribute mlirRelaxSymExprSimplify(MlirAttribute ranges,
+                                       MlirAttribute value) {
+  return wrap(proverOf(ranges, value).simplify(unwrapExpr(value)));
+}
+
+MlirLogicalResult
+mlirRelaxUnify(MlirContext context, MlirAttribute ranges,
+               MlirAttribute patternRanges, intptr_t numEquations,
+               MlirAttribute const *patterns, MlirAttribute const *actuals,
+               MlirRelaxBindingCallback onBinding,
+               MlirRelaxEquationCallback onUndecided, void *userData) {
+  Prover prover(unwrap(context), unwrapFacts(ranges));
+  SymbolFacts patternFacts = unwrapFacts(patternRanges);
+  Unifier unifier(prover, unwrap(context), &patternFacts);
+  for (intptr_t i = 0; i < numEquations; ++i)
+    unifier.add(unwrapExpr(patterns[i]), unwrapExpr(actuals[i]),
+                "equation " + Twine(i));
+  if (failed(unifier.solve(errorsOf(unwrap(context)))))
+    return mlirLogicalResultFailure();
+  for (auto [symbol, value] : unifier.getBindings())
+    onBinding(wrap(symbol.getValue()), wrap(value), userData);
+  for (const Unifier::Equation &equation : unifier.getUndecided())
+    onUndecided(wrap(equation.pattern), wrap(equation.actual), userData);
+  return mlirLogicalResultSuccess();
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+bool mlirAttributeIsARelaxShape(MlirAttribute attr) {
+  return isa<ShapeAttr>(unwrap(attr));
+}
+MlirTypeID mlirRelaxShapeAttrGetTypeID() {
+  return wrap(ShapeAttr::getTypeID());
+}
+MlirAttribute mlirRelaxShapeAttrGet(MlirContext context, intptr_t rank,
+                                    MlirAttribute const *dims) {
+  auto emitError = errorsOf(unwrap(context));
+  return wrap(ShapeAttr::getChecked(EmitErrorFn(emitError), unwrap(context),
+                                    ArrayRef(unwrapExprs(rank, dims))));
+}
+intptr_t mlirRelaxShapeAttrGetRank(MlirAttribute attr) {
+  return cast<ShapeAttr>(unwrap(attr)).getRank();
+}
+MlirAttribute mlirRelaxShapeAttrGetDim(MlirAttribute attr, intptr_t index) {
+  return wrap(cast<ShapeAttr>(unwrap(attr)).getDims()[index]);
+}
+
+bool mlirAttributeIsARelaxRange(MlirAttribute attr) {
+  return isa<RangeAttr>(unwrap(attr));
+}
+MlirTypeID mlirRelaxRangeAttrGetTypeID() {
+  return wrap(RangeAttr::getTypeID());
+}
+MlirAttribute mlirRelaxRangeAttrGet(MlirContext context, int64_t lower,
+                                    int64_t const *upper, int64_t multipleOf) {
+  auto emitError = errorsOf(unwrap(context));
+  return wrap(RangeAttr::getChecked(
+      EmitErrorFn(emitError), unwrap(context), lower,
+      upper ? std::optional<int64_t>(*upper) : std::nullopt, multipleOf));
+}
+int64_t mlirRelaxRangeAttrGetLower(MlirAttribute attr) {
+  return cast<RangeAttr>(unwrap(attr)).getLower();
+}
+bool mlirRelaxRangeAttrGetUpper(MlirAttribute attr, int64_t *upper) {
+  std::optional<int64_t> bound = cast<RangeAttr>(unwrap(attr)).getUpper();
+  *upper = bound.value_or(0);
+  return bound.has_value();
+}
+int64_t mlirRelaxRangeAttrGetMultipleOf(MlirAttribute attr) {
+  return cast<RangeAttr>(unwrap(attr)).getMultipleOf();
+}
+
+bool mlirAttributeIsARelaxWeight(MlirAttribute attr) {
+  return isa<WeightAttr>(unwrap(attr));
+}
+MlirTypeID mlirRelaxWeightAttrGetTypeID() {
+  return wrap(WeightAttr::getTypeID());
+}
+MlirAttribute mlirRelaxWeightAttrGet(MlirContext context, MlirStringRef name) {
+  auto emitError = errorsOf(unwrap(context));
+  return wrap(
+      WeightAttr::getChecked(EmitErrorFn(emitError), unwrap(context),
+                             StringAttr::get(unwrap(context), unwrap(name))));
+}
+MlirStringRef mlirRelaxWeightAttrGetName(MlirAttribute attr) {
+  return wrap(cast<WeightAttr>(unwrap(attr)).getName().getValue());
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+bool mlirTypeIsARelaxShape(MlirType type) {
+  return isa<relax::ShapeType>(unwrap(type));
+}
+MlirTypeID mlirRelaxShapeTypeGetTypeID() {
+  return wrap(relax::ShapeType::getTypeID());
+}
+MlirType mlirRelaxShapeTypeGet(MlirContext context, intptr_t rank,
+                               MlirAttribute const *dims) {
+  auto emitError = errorsOf(unwrap(context));
+  return wrap(Type(relax::ShapeType::getChecked(
+      EmitErrorFn(emitError), unwrap(context),
+      ArrayRef(unwrapExprs(rank, dims)))));
+}
+MlirType mlirRelaxShapeTypeGetUnranked(MlirContext context) {
+  return wrap(Type(relax::ShapeType::getUnranked(unwrap(context))));
+}
+bool mlirRelaxShapeTypeIsRanked(MlirType type) {
+  return cast<relax::ShapeType>(unwrap(type)).getRanked();
+}
+intptr_t mlirRelaxShapeTypeGetRank(MlirType type) {
+  return cast<relax::ShapeType>(unwrap(type)).getRank();
+}
+MlirAttribute mlirRelaxShapeTypeGetDim(MlirType type, intptr_t index) {
+  return wrap(cast<relax::ShapeType>(unwrap(type)).getDims()[index]);
+}
+
+bool mlirTypeIsARelaxObject(MlirType type) {
+  return isa<ObjectType>(unwrap(type));
+}
+MlirTypeID mlirRelaxObjectTypeGetTypeID() {
+  return wrap(ObjectType::getTypeID());
+}
+MlirType mlirRelaxObjectTypeGet(MlirContext context) {
+  return wrap(Type(ObjectType::get(unwrap(context))));
+}
+
+bool mlirTypeIsARelaxStorage(MlirType type) {
+  return isa<StorageType>(unwrap(type));
+}
+MlirTypeID mlirRelaxStorageTypeGetTypeID() {
+  return wrap(StorageType::getTypeID());
+}
+MlirType mlirRelaxStorageTypeGet(MlirContext context) {
+  return wrap(Type(StorageType::get(unwrap(context))));
+}
+
+MlirType mlirRelaxTensorTypeGet(MlirType elementType, intptr_t rank,
+                                MlirAttribute const *attrs) {
+  Type element = unwrap(elementType);
+  auto emitError = errorsOf(element.getContext());
+  if (!TensorType::isValidElementType(element)) {
+    emitError() << "a tensor cannot hold elements of type " << element;
+    return {};
+  }
+  SmallVector<SymExprAttr> dims = unwrapExprs(rank, attrs);
+  for (auto [index, dim] : llvm::enumerate(dims))
+    if (dim && dim.isConstant() && dim.getValue() < 0) {
+      emitError() << "dimension " << index << " is negative: "
+                  << dim.getValue();
+      return {};
+    }
+  return wrap(Type(getTensorType(dims, element)));
+}
+
+MlirAttribute mlirRelaxTensorTypeGetDim(MlirType type, intptr_t index) {
+  auto tensor = cast<RankedTensorType>(unwrap(type));
+  if (auto shape = dyn_cast_or_null<ShapeAttr>(tensor.getEncoding()))
+    return wrap(shape.getDims()[index]);
+  if (tensor.isDynamicDim(index))
+    return {};
+  return wrap(SymExprAttr::getConstant(tensor.getContext(),
+                                       tensor.getDimSize(index)));
+}
+
+MlirRelaxTruth mlirRelaxTypeImplies(MlirAttribute ranges, MlirType fine,
+                                    MlirType coarse) {
+  Prover prover(unwrap(fine).getContext(), unwrapFacts(ranges));
+  return wrapTruth(implies(unwrap(fine), unwrap(coarse), prover));
+}
+
+void mlirRelaxTypeWalkDefinedSymbols(MlirType type, MlirStringCallback callback,
+                                     void *userData) {
+  walkDefinedSymbols(unwrap(type), [&](StringAttr name) {
+    callback(wrap(name.getValue()), userData);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Modules and operations
+//===----------------------------------------------------------------------===//
+
+MlirModule mlirRelaxParseModule(MlirContext context, MlirStringRef data,
+                                MlirStringRef name) {
+  // Bytecode with resources must be aligned as they are, and text must end in a
+  // zero, which the buffer adds.
+  auto buffer = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(
+      data.length, unwrap(name), llvm::Align(4096));
+  if (!buffer)
+    return {nullptr};
+  llvm::copy(unwrap(data), buffer->getBufferStart());
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  ParserConfig config(unwrap(context));
+  return wrap(parseSourceFile<ModuleOp>(sources, config).release());
+}
+
+MlirLogicalResult mlirRelaxDeduceCall(MlirOperation call, MlirOperation callee,
+                                      void (*onType)(MlirType, void *),
+                                      void *userData) {
+  Operation *op = unwrap(call);
+  ValueRange operands = op->getOperands();
+  std::optional<Signature> signature;
+  if (Operation *function = unwrap(callee)) {
+    if (auto interface = dyn_cast<FunctionOpInterface>(function))
+      signature = Signature::of(interface);
+  } else if (!operands.empty()) {
+    if (auto type = dyn_cast<FunctionType>(operands.front().getType()))
+      signature = Signature::of(type);
+    operands = operands.drop_front();
+  }
+  if (!signature) {
+    op->emitOpError() << "callee is no function";
+    return mlirLogicalResultFailure();
+  }
+  FailureOr<SmallVector<Type>> types = deduceCall(op, *signature, operands);
+  if (failed(types))
+    return mlirLogicalResultFailure();
+  for (Type type : *types)
+    onType(wrap(type), userData);
+  return mlirLogicalResultSuccess();
+}

@@ -1,0 +1,58 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""relax-mlir: a compiler for machine-learning programs whose shapes are known at run time.
+
+>>> from relax_mlir import BlockBuilder, Range, Sym, Tensor, op
+>>> bb, n = BlockBuilder(), Sym("n")
+>>> x = Tensor((n, 128), "f32")
+>>> with bb.function("main", [x], symbols={n: Range(1, 2048)}):
+...     bb.return_(op.exp(x))
+>>> print(bb.module())
+
+Importing this package makes the relax dialect known to every context of the `mlir` package that is
+made afterwards; `register(context)` does it for one that was made before.
+"""
+
+# The libraries of the `mlir` package must be in memory before the extension that links them.
+import mlir.ir as _ir  # noqa: F401, I001
+
+from .context import default_context, register
+from .dialects import relax as _dialect  # noqa: F401 - registers the op classes
+from .errors import RelaxError
+from .location import SourceLocation
+from .symbolic import Facts, Range, Sym, Unification, ceildiv, unify
+from .annotations import Annotation, Callable, Object, Scalar, Shape, Tensor, Tuple
+from .values import Value
+from .module import Module, load, parse
+from .builder import BlockBuilder, Function
+from . import op, pipelines
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Annotation",
+    "BlockBuilder",
+    "Callable",
+    "Facts",
+    "Function",
+    "Module",
+    "Object",
+    "Range",
+    "RelaxError",
+    "Scalar",
+    "Shape",
+    "SourceLocation",
+    "Sym",
+    "Tensor",
+    "Tuple",
+    "Unification",
+    "Value",
+    "ceildiv",
+    "default_context",
+    "load",
+    "op",
+    "parse",
+    "pipelines",
+    "register",
+    "unify",
+]

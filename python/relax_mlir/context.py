@@ -1,0 +1,56 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The MLIR contexts in which programs live.
+
+Importing `relax_mlir` adds the dialect to the registry of the `mlir` package, so every context made
+afterwards knows it, and registers the passes in the process. `register` brings the dialect to a
+context that was made before.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from mlir import ir
+from mlir._mlir_libs import get_dialect_registry
+
+from . import _relax
+
+_lock = threading.Lock()
+_default: ir.Context | None = None
+
+_relax.register_dialect(get_dialect_registry())
+
+
+def register(context: ir.Context) -> None:
+    """Loads the relax dialect into a context, however and whenever it was made."""
+    _relax.load_dialect(context)
+
+
+def default_context() -> ir.Context:
+    """The context that is used where none is given.
+
+    It is made on first use and lives as long as the process. It is never entered: whoever enters a
+    context with `with` gets that one instead, in that thread.
+    """
+    global _default
+    with _lock:
+        if _default is None:
+            _default = ir.Context()
+            register(_default)
+    return _default
+
+
+def resolve_context(context: ir.Context | None = None) -> ir.Context:
+    """The given context, else the one that this thread has entered, else the default one."""
+    if context is not None:
+        register(context)
+        return context
+    try:
+        entered = ir.Context.current
+    except ValueError:  # none is entered
+        entered = None
+    if entered is None:
+        return default_context()
+    register(entered)
+    return entered

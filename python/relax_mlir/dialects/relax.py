@@ -1,0 +1,11 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The relax dialect for those who work with MLIR's own Python classes.
+
+Op classes (`MatmulOp`) and functions (`matmul`) are generated from ODS. Attributes and types have one class
+each; what MLIR hands out as an attribute or type of this dialect is of that class.
+"""
+
+from ._relax_ops_gen import *  # noqa: F403
+
+__all__ = [name for name in dir() if not name.startswith("_")]

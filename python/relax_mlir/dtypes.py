@@ -1,0 +1,103 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Element types: one short name for each, and what NumPy, PyTorch and MLIR call it.
+
+The short names are MLIR's (`f32`, `bf16`, `i64`), except for `bool` and the unsigned `u8`…`u64`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from mlir import ir
+
+DTypeLike = Any
+"""A short name, a NumPy name, dtype or scalar type, an ml_dtypes type, a torch.dtype, an MLIR type."""
+
+# short name: (MLIR's name, NumPy's name, bits)
+_TABLE = {
+    "bool": ("i1", "bool", 1),
+    "i4": ("i4", "int4", 4),
+    "i8": ("i8", "int8", 8),
+    "i16": ("i16", "int16", 16),
+    "i32": ("i32", "int32", 32),
+    "i64": ("i64", "int64", 64),
+    "u4": ("ui4", "uint4", 4),
+    "u8": ("ui8", "uint8", 8),
+    "u16": ("ui16", "uint16", 16),
+    "u32": ("ui32", "uint32", 32),
+    "u64": ("ui64", "uint64", 64),
+    "f16": ("f16", "float16", 16),
+    "bf16": ("bf16", "bfloat16", 16),
+    "f32": ("f32", "float32", 32),
+    "f64": ("f64", "float64", 64),
+    "f8e4m3fn": ("f8E4M3FN", "float8_e4m3fn", 8),
+    "f8e5m2": ("f8E5M2", "float8_e5m2", 8),
+}
+_BY_NAME = {
+    alias: name
+    for name, (mlir_name, numpy_name, _) in _TABLE.items()
+    for alias in (name, mlir_name, numpy_name)
+}
+_BY_PYTHON_TYPE = {bool: "bool", int: "i64", float: "f32"}
+
+
+def normalize(dtype: DTypeLike) -> str:
+    """The short name of an element type.
+
+    Python's own `bool`, `int` and `float` are `bool`, `i64` and `f32`. Raises ValueError for a name
+    that is unknown.
+    """
+    if isinstance(dtype, str):
+        name = dtype
+    elif isinstance(dtype, ir.Type):
+        return from_mlir(dtype)
+    elif isinstance(dtype, type) and dtype in _BY_PYTHON_TYPE:
+        return _BY_PYTHON_TYPE[dtype]
+    elif type(dtype).__module__.partition(".")[0] == "torch":
+        name = str(dtype).rpartition(".")[2]
+    elif dtype is None:  # which is float64 to NumPy
+        name = "None"
+    else:
+        try:
+            name = np.dtype(dtype).name
+        except TypeError:
+            name = str(dtype)
+    found = _BY_NAME.get(name)
+    if found is None:
+        raise ValueError(f"unknown dtype '{name}'; the known ones are {', '.join(_TABLE)}")
+    return found
+
+
+def to_mlir(dtype: DTypeLike, context: ir.Context) -> ir.Type:
+    """The MLIR type of an element."""
+    return ir.Type.parse(_TABLE[normalize(dtype)][0], context)
+
+
+def from_mlir(element: ir.Type) -> str:
+    """The short name of an MLIR type; its text where there is no short name (`i3`, `index`)."""
+    text = str(element)
+    return _BY_NAME.get(text, text)
+
+
+def is_float(dtype: str) -> bool:
+    return dtype.startswith(("f", "bf"))
+
+
+def is_int(dtype: str) -> bool:
+    return dtype.startswith(("i", "u")) and dtype != "index"
+
+
+def to_numpy(dtype: DTypeLike) -> np.dtype:
+    """The NumPy dtype. The types that NumPy lacks (bf16, f8) need the package ml_dtypes."""
+    name = _TABLE[normalize(dtype)][1]
+    try:
+        return np.dtype(name)
+    except TypeError:
+        pass
+    try:
+        import ml_dtypes
+    except ModuleNotFoundError:
+        raise ValueError(f"NumPy has no {name}; `pip install ml_dtypes` adds it, or use f32") from None
+    return np.dtype(getattr(ml_dtypes, name))

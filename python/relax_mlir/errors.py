@@ -1,0 +1,96 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The one exception of the package, and how MLIR's diagnostics become it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from mlir import ir
+
+from . import _relax
+from .location import SourceLocation, caller_location
+
+
+class RelaxError(ValueError):
+    """A program that is wrong, or a wrong use of this package.
+
+    The message ends with the line of the user's program to which it refers, where that is known.
+    `location` is that line, `diagnostics` are the messages of the compiler, if it reported any.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        location: SourceLocation | None = None,
+        diagnostics: Sequence[str] = (),
+    ) -> None:
+        super().__init__(message)
+        self.location = location
+        self.diagnostics = tuple(diagnostics)
+
+
+def fail(message: str) -> NoReturn:
+    """Raises an error at the line of the user's code that is running."""
+    location = caller_location()
+    raise RelaxError(f"{message}\n  {_indent(location.show())}", location)
+
+
+def _indent(text: str) -> str:
+    return text.replace("\n", "\n  ")
+
+
+def format_diagnostic(diagnostic: Any) -> str:
+    """The message, its position and source line, then the notes likewise."""
+    location = SourceLocation.from_mlir(diagnostic.location)
+    text = diagnostic.message
+    if location is not None:
+        text += f"\n  {_indent(location.show())}"
+    for note in diagnostic.notes:
+        if note.message.startswith("see current operation"):
+            continue  # the source line says it better
+        text += f"\n  note: {_indent(format_diagnostic(note))}"
+    return text
+
+
+def error_from(diagnostics: Sequence[Any], otherwise: str) -> RelaxError:
+    """The error that reports these diagnostics; says `otherwise` where there is none."""
+    if not diagnostics:
+        return RelaxError(otherwise)
+    locations = [SourceLocation.from_mlir(diagnostic.location) for diagnostic in diagnostics]
+    return RelaxError(
+        "\n".join(format_diagnostic(diagnostic) for diagnostic in diagnostics),
+        next(filter(None, locations), None),
+        [diagnostic.message for diagnostic in diagnostics],
+    )
+
+
+@contextmanager
+def collected_errors(context: ir.Context) -> Iterator[list[Any]]:
+    """Collects the errors that this thread causes in a context meanwhile."""
+    errors: list[Any] = []
+    scope = _relax.DiagnosticScope(context)
+    try:
+        yield errors
+    finally:
+        scope.close()
+        errors += scope.diagnostics
+
+
+def verify(operation: ir.Operation) -> None:
+    """Raises an error unless the op, with all inside it, is valid."""
+    with collected_errors(operation.context) as errors:
+        valid = _relax.verify(operation)
+    if not valid:
+        raise error_from(errors, "the program is not valid")
+
+
+@contextmanager
+def relax_errors(otherwise: str = "the program is not valid") -> Iterator[None]:
+    """Turns the exception of MLIR's bindings into a `RelaxError`."""
+    try:
+        yield
+    except ir.MLIRError as error:
+        raise error_from(error.error_diagnostics, error.message or otherwise) from None

@@ -1,0 +1,43 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The ops, as functions that build where the innermost open function is.
+
+Most are generated from ODS, with the summary and constraints of the op as their docstring. Arguments
+may be values, the annotations of parameters, numbers and arrays (which become constants), and for
+shapes tuples of numbers and symbols. What contradicts itself raises `RelaxError` at the user's line.
+"""
+
+from ._generated import *  # noqa: F403 - the list of names is generated, too
+from ._generated import __all__ as _generated
+from .core import (
+    broadcast_to,
+    call_closure,
+    call_library,
+    call_tir,
+    call_tir_inplace,
+    collapse_sum_to,
+    constant,
+    make_closure,
+    make_tuple,
+    match_cast,
+    reshape,
+    split,
+    weight,
+)
+
+__all__ = [  # noqa: PLE0604
+    *_generated,
+    "broadcast_to",
+    "call_closure",
+    "call_library",
+    "call_tir",
+    "call_tir_inplace",
+    "collapse_sum_to",
+    "constant",
+    "make_closure",
+    "make_tuple",
+    "match_cast",
+    "reshape",
+    "split",
+    "weight",
+]

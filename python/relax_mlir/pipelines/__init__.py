@@ -1,0 +1,21 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Passes and pipelines."""
+
+from ._generated import *  # noqa: F403 - the list of names is generated, too
+from ._generated import __all__ as _generated
+from .passes import CSE, BasePass, Canonicalize, Pass, SymbolDCE
+from .pipeline import Pipeline, PythonPass, Report, Timing
+
+__all__ = [  # noqa: PLE0604
+    *_generated,
+    "CSE",
+    "BasePass",
+    "Canonicalize",
+    "Pass",
+    "Pipeline",
+    "PythonPass",
+    "Report",
+    "SymbolDCE",
+    "Timing",
+]

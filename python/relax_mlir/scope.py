@@ -1,0 +1,196 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The function that is being built, and where in it the next op goes.
+
+One thread builds one function at a time in each builder; functions of different builders, in one thread
+or in several, do not see each other. The innermost open function of the thread is where `op.*` creates.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from mlir import ir
+
+from . import _relax
+from .annotations import Annotation, Callable
+from .errors import RelaxError, fail, relax_errors, verify
+from .location import caller_location
+from .symbolic import Sym
+from .values import Value
+
+_thread = threading.local()
+
+
+def open_functions() -> list[FunctionScope]:
+    """The functions that this thread is building, innermost last."""
+    if not hasattr(_thread, "functions"):
+        _thread.functions = []
+    return _thread.functions
+
+
+def current_function() -> FunctionScope:
+    """The innermost function that this thread is building."""
+    functions = open_functions()
+    if not functions:
+        fail("no function is being built; open one with `with bb.function(name, params):`")
+    return functions[-1]
+
+
+class Frame:
+    """A block under construction, and the symbols that are visible in it."""
+
+    def __init__(self, kind: str, block: ir.Block, symbols: set[str]) -> None:
+        self.kind = kind
+        self.block = block
+        self.symbols = symbols
+        self.outputs: list[Value] | None = None  # of a dataflow block
+        self.terminated = False
+
+
+class FunctionScope:
+    """A `relax.func` under construction."""
+
+    def __init__(self, name: str, func: ir.Operation, block: ir.Block, symbols: set[str]) -> None:
+        self.name = name
+        self.func = func
+        self.context: ir.Context = func.context
+        self.frames = [Frame("function", block, symbols)]
+        self.parameter_symbols = frozenset(symbols)
+        self.params: tuple[Value, ...] = ()
+        self.bound: dict[int, tuple[Annotation, Value]] = {}
+        self.builder: Any = None
+        self.declared_results = False
+        self.failed = False
+        self.closed = False
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    @property
+    def ranges(self) -> ir.Attribute | None:
+        """The declared bounds of the function's symbols."""
+        attributes = self.func.attributes
+        return attributes["relax.symbols"] if "relax.symbols" in attributes else None
+
+    @contextmanager
+    def block(self, kind: str, block: ir.Block, *, shares_symbols: bool) -> Iterator[Frame]:
+        """Builds in another block meanwhile."""
+        outer = self.frame.symbols
+        frame = Frame(kind, block, outer if shares_symbols else set(outer))
+        self.frames.append(frame)
+        try:
+            yield frame
+        finally:
+            self.frames.pop()
+
+    def wrap(self, value: ir.Value) -> Value:
+        return Value(value, self)
+
+    # --- operands
+
+    def resolve(self, value: Any) -> ir.Value:
+        """The MLIR value of a `Value` or of a parameter's annotation, checked to be usable here."""
+        if isinstance(value, Annotation):
+            _, bound = self.bound.get(id(value), (None, None))
+            if bound is None:
+                hint = f" named '{value.name}'" if value.name else ""
+                fail(
+                    f"{value!r}{hint} is no parameter of function '{self.name}'; "
+                    "list it in bb.function(name, params)"
+                )
+            return bound.ir
+        if isinstance(value, Value):
+            if value._scope is not self:
+                fail(
+                    f"the value belongs to function '{value._scope.name}', but '{self.name}' is "
+                    "being built; pass it as a parameter"
+                )
+            value = value.ir
+        self._check_visible(value)
+        return value
+
+    def _check_visible(self, value: ir.Value) -> None:
+        owner = value.owner
+        block = owner if isinstance(owner, ir.Block) else owner.operation.block
+        if any(frame.block == block for frame in reversed(self.frames)):
+            return
+        fail(
+            "the value was made inside a block that is closed; pass it out with bb.emit_output "
+            "(dataflow) or bb.yield_ (branches and loops)"
+        )
+
+    def require_symbols(self, names: set[str]) -> None:
+        """Checks that symbols are defined where the next op goes."""
+        missing = sorted(names - self.frame.symbols)
+        if missing:
+            fail(
+                f"symbol '{missing[0]}' is not defined in function '{self.name}'; give a parameter "
+                f"it as a dimension, or define it with op.match_cast"
+            )
+
+    def define_symbols(self, types: Sequence[ir.Type]) -> None:
+        for type in types:
+            self.frame.symbols.update(_relax.type_defined_symbols(type))
+
+    # --- ops
+
+    def create(
+        self,
+        name: str,
+        operands: Sequence[ir.Value] = (),
+        attributes: dict[str, ir.Attribute] | None = None,
+        results: Sequence[ir.Type] | None = None,
+        regions: int = 0,
+        check: bool = True,
+    ) -> ir.Operation:
+        """Creates an op where the next one goes; its result types are deduced where not given."""
+        frame = self.frame
+        if frame.terminated:
+            fail(f"the {frame.kind} has ended: nothing can follow its last statement")
+        with relax_errors():
+            operation = ir.Operation.create(
+                name,
+                results=results,
+                operands=list(operands),
+                attributes=attributes or {},
+                regions=regions,
+                loc=caller_location().to_mlir(self.context),
+                ip=ir.InsertionPoint(frame.block),
+                infer_type=results is None,
+            )
+        if check:
+            verify_or_discard(operation)
+        return operation
+
+    def terminate(self, name: str, operands: Sequence[ir.Value]) -> None:
+        self.create(name, operands, results=[], check=False)
+        self.frame.terminated = True
+
+
+def discard(operation: ir.Operation) -> None:
+    """Takes an op out of the program; it stays alive as long as Python refers to what is in it."""
+    if not sys.is_finalizing():  # then nothing of it is seen anyway
+        operation.detach_from_parent()
+
+
+def verify_or_discard(operation: ir.Operation) -> None:
+    try:
+        verify(operation)
+    except RelaxError:
+        discard(operation)
+        raise
+
+
+def parameter_symbols(params: Sequence[Annotation | Sym], types: Sequence[ir.Type]) -> set[str]:
+    """The symbols that parameters define."""
+    names = {param.name for param in params if isinstance(param, Sym)}
+    for param, type in zip(params, types):
+        if not isinstance(param, (Sym, Callable)):
+            names.update(_relax.type_defined_symbols(type))
+    return names

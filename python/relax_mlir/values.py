@@ -1,0 +1,95 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Values of a program, as the builder hands them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from mlir import ir
+
+from .annotations import Annotation, Shape, Tensor, Tuple
+from .errors import fail
+from .operators import Operators
+from .symbolic import Sym
+
+if TYPE_CHECKING:
+    from .scope import FunctionScope
+
+
+class Value(Operators):
+    """The result of an op or a parameter of a function. `ir` is the value of the `mlir` package."""
+
+    __slots__ = ("_ir", "_scope")
+
+    def __init__(self, value: ir.Value, scope: FunctionScope) -> None:
+        self._ir = value
+        self._scope = scope
+
+    @property
+    def ir(self) -> ir.Value:
+        if self._scope.failed:
+            fail(f"the value belongs to function '{self._scope.name}', which was given up after an error")
+        return self._ir
+
+    @property
+    def type(self) -> ir.Type:
+        return self.ir.type
+
+    @property
+    def annotation(self) -> Annotation:
+        """What is known of the value, e.g. `Tensor((n, 128), "f32")`."""
+        return Annotation.from_mlir(self.type)
+
+    @property
+    def shape(self) -> tuple[int | Sym | None, ...] | None:
+        """The dimensions of a tensor or of a shape; None where the rank is unknown."""
+        annotation = self.annotation
+        if isinstance(annotation, Tensor):
+            return annotation.shape
+        if isinstance(annotation, Shape):
+            return annotation.dims
+        fail(f"a value of type {self.type} has no shape")
+
+    @property
+    def dtype(self) -> str:
+        """The short name of a tensor's element type, e.g. "f32"."""
+        annotation = self.annotation
+        if not isinstance(annotation, Tensor):
+            fail(f"a value of type {self.type} has no dtype")
+        return annotation.dtype
+
+    @property
+    def ndim(self) -> int | None:
+        """The rank; None if it is unknown."""
+        shape = self.shape
+        return None if shape is None else len(shape)
+
+    def __len__(self) -> int:
+        annotation = self.annotation
+        if isinstance(annotation, Tuple):
+            return len(annotation.members)
+        fail(f"a value of type {self.type} has no length; its size is a dimension of .shape")
+
+    def __iter__(self) -> Iterator[Value]:
+        annotation = self.annotation
+        if not isinstance(annotation, Tuple):
+            fail("only a tuple can be taken apart; use op.split, or index a dimension of the tensor")
+        return (self[index] for index in range(len(annotation.members)))
+
+    def __getitem__(self, key: Any) -> Value:
+        annotation = self.annotation
+        if not isinstance(annotation, Tuple):
+            return super().__getitem__(key)
+        from . import op
+
+        count = len(annotation.members)
+        if not hasattr(key, "__index__") or not -count <= key.__index__() < count:
+            fail(f"a tuple of {count} members has no member {key!r}")
+        return op.get(self, key.__index__() % count)
+
+    def __repr__(self) -> str:
+        if self._scope.failed:
+            return f"Value(of function '{self._scope.name}', which was given up)"
+        return f"Value({self.annotation!r})"

@@ -1,0 +1,43 @@
+// Folds of reductions.
+// RUN: relax-opt %s -canonicalize -split-input-file | FileCheck %s
+
+// Over no axes, each element is its own sum, product, mean, maximum and minimum.
+// CHECK-LABEL: relax.func @no_axes
+// CHECK-NEXT: relax.return %arg0, %arg0, %arg0, %arg0, %arg0
+relax.func @no_axes(%x: tensor<?xf32, #relax.shape<[n]>>) -> (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) {
+  %0 = relax.sum %x axis [] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %1 = relax.prod %x axis [] keepdims : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %2 = relax.mean %x axis [] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %3 = relax.max %x axis [] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %4 = relax.min %x axis [] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  relax.return %0, %1, %2, %3, %4 : tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>
+}
+
+// -----
+
+// All axes of a scalar are none.
+// CHECK-LABEL: relax.func @scalar
+// CHECK-NEXT: relax.return %arg0, %arg1
+relax.func @scalar(%x: tensor<f32>, %b: tensor<i1>) -> (tensor<f32>, tensor<i1>) {
+  %0 = relax.max %x : (tensor<f32>) -> tensor<f32>
+  %1 = relax.all %b : (tensor<i1>) -> tensor<i1>
+  relax.return %0, %1 : tensor<f32>, tensor<i1>
+}
+
+// -----
+
+// The variance over no axes is 0 (or NaN), a sum with axes is no identity, even
+// if the types agree, and neither is a result of a coarser type.
+// CHECK-LABEL: relax.func @no_identities
+// CHECK: %[[VAR:.*]] = relax.variance
+// CHECK: %[[SUM:.*]] = relax.sum
+// CHECK: %[[ALL:.*]] = relax.sum
+// CHECK: %[[COARSE:.*]] = relax.sum
+// CHECK: relax.return %[[VAR]], %[[SUM]], %[[ALL]], %[[COARSE]]
+relax.func @no_identities(%x: tensor<?xf32>, %u: tensor<*xf32>, %y: tensor<4xf32>) -> (tensor<?xf32>, tensor<?xf32>, tensor<*xf32>, tensor<?xf32>) {
+  %0 = relax.variance %x axis [] : (tensor<?xf32>) -> tensor<?xf32>
+  %1 = relax.sum %x axis [0] keepdims : (tensor<?xf32>) -> tensor<?xf32>
+  %2 = relax.sum %u keepdims : (tensor<*xf32>) -> tensor<*xf32>
+  %3 = relax.sum %y axis [] : (tensor<4xf32>) -> tensor<?xf32>
+  relax.return %0, %1, %2, %3 : tensor<?xf32>, tensor<?xf32>, tensor<*xf32>, tensor<?xf32>
+}
