@@ -93,7 +93,7 @@ func.func private @kernel(tensor<?xf32> {relax.shape = #relax.shape<[m]>}, tenso
 // -----
 
 relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
-  // expected-error @+1 {{a symbolic argument must be known}}
+  // expected-error @+1 {{an expression must be known, got '?'}}
   %0 = relax.call_tir @kernel(%x) sym [?] : (tensor<4xf32>) -> tensor<4xf32>
   relax.return
 }
