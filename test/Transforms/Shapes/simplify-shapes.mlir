@@ -97,6 +97,42 @@ relax.func @proved_range(%x: tensor<?xf32, #relax.shape<[n]>>) -> index
 
 // -----
 
+// Two casts of one value name one dimension.
+// CHECK-LABEL: relax.func @again(
+// CHECK:         %[[C:.*]] = relax.match_cast {{.*}} #relax.shape<[m]>
+// CHECK-NOT:     relax.match_cast
+// CHECK:         relax.sym 2*m
+// CHECK:         relax.return %[[C]], %[[C]],
+relax.func @again(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>, index) {
+  %0 = relax.match_cast %x : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[m]>>
+  %1 = relax.match_cast %x : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[k]>>
+  %2 = relax.sym m + k : index
+  relax.return %0, %1, %2 : tensor<?xf32, #relax.shape<[m]>>, tensor<?xf32, #relax.shape<[k]>>, index
+}
+
+// A cast in a branch says nothing outside; one in a dataflow block is no value there.
+// CHECK-LABEL: relax.func @again_elsewhere(
+// CHECK:         relax.match_cast {{.*}} #relax.shape<[m]>
+// CHECK:         relax.match_cast {{.*}} #relax.shape<[k]>
+// CHECK:         relax.match_cast {{.*}} #relax.shape<[j]>
+relax.func @again_elsewhere(%c: i1, %x: tensor<?xf32>) -> index {
+  relax.if %c : i1 {
+    %0 = relax.match_cast %x : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[m]>>
+    relax.yield
+  } else {
+    relax.yield
+  }
+  relax.dataflow {
+    %1 = relax.match_cast %x : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[k]>>
+    relax.output
+  }
+  %2 = relax.match_cast %x : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[j]>>
+  %3 = relax.sym k + j : index
+  relax.return %3 : index
+}
+
+// -----
+
 // Casts that check nothing go; those that do stay.
 // CHECK-LABEL: relax.func @redundant(
 // CHECK-NEXT:    %{{.*}} = relax.match_cast %arg0 {{.*}} #relax.shape<[k, 4]>
