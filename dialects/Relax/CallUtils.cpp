@@ -7,6 +7,7 @@
 
 #include "Relax/CallUtils.h"
 
+#include "Relax/Ops/Control.h"
 #include "Relax/Ops/Core.h"
 #include "mlir/IR/Matchers.h"
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Relax/Ops/Control.h"
+#include "Relax/Ops/Core.h"
 
 using namespace mlir;
 using namespace mlir::relax;
