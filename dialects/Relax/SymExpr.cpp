@@ -200,9 +200,8 @@ static void printTerm(raw_ostream &os, SymExprAttr monomial,
 /// Terms in order, except that the first positive one leads: `n - m`.
 static void printSum(raw_ostream &os, SymExprAttr sum) {
   ArrayRef<int64_t> coefficients = sum.getCoefficients();
-  size_t lead =
-      llvm::find_if(coefficients, [](int64_t c) { return c > 0; }) -
-      coefficients.begin();
+  size_t lead = llvm::find_if(coefficients, [](int64_t c) { return c > 0; }) -
+                coefficients.begin();
   if (lead == coefficients.size())
     lead = 0;
 

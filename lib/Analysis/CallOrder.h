@@ -8,7 +8,9 @@
 #ifndef RELAX_ANALYSIS_CALLORDER_H
 #define RELAX_ANALYSIS_CALLORDER_H
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Control.h"
+#include "Relax/Ops/Core.h"
+#include "Relax/Ops/Function.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::relax {

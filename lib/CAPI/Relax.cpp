@@ -17,7 +17,9 @@
 #include "mlir/CAPI/Utils.h"
 #include "mlir/CAPI/Wrap.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/SourceMgr.h"
 
 #include <mutex>
 
@@ -420,8 +422,23 @@ void mlirRelaxTypeWalkDefinedSymbols(MlirType type, MlirStringCallback callback,
 }
 
 //===----------------------------------------------------------------------===//
-// Operations
+// Modules and operations
 //===----------------------------------------------------------------------===//
+
+MlirModule mlirRelaxParseModule(MlirContext context, MlirStringRef data,
+                                MlirStringRef name) {
+  // Bytecode with resources must be aligned as they are, and text must end in a
+  // zero, which the buffer adds.
+  auto buffer = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(
+      data.length, unwrap(name), llvm::Align(4096));
+  if (!buffer)
+    return {nullptr};
+  llvm::copy(unwrap(data), buffer->getBufferStart());
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  ParserConfig config(unwrap(context));
+  return wrap(parseSourceFile<ModuleOp>(sources, config).release());
+}
 
 MlirLogicalResult mlirRelaxDeduceCall(MlirOperation call, MlirOperation callee,
                                       void (*onType)(MlirType, void *),

@@ -213,8 +213,14 @@ MLIR_CAPI_EXPORTED void mlirRelaxTypeWalkDefinedSymbols(
     MlirType type, MlirStringCallback callback, void *userData);
 
 //===----------------------------------------------------------------------===//
-// Operations
+// Modules and operations
 //===----------------------------------------------------------------------===//
+
+/// Parses a module from text or bytecode, of any bytes whatever; `name` is that
+/// of the file in locations. Null after a diagnostic.
+MLIR_CAPI_EXPORTED MlirModule mlirRelaxParseModule(MlirContext context,
+                                                   MlirStringRef data,
+                                                   MlirStringRef name);
 
 /// Deduces the result types of a `relax.call` of the function `callee`, or of a
 /// `relax.call_closure` where `callee` is null, from the operands of `call`.

@@ -17,6 +17,7 @@
 
 #include "CAPI/Relax.h"
 #include "mlir-c/Diagnostics.h"
+#include "mlir-c/Pass.h"
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
 
 #include <map>
@@ -37,14 +38,12 @@ static void appendTo(MlirStringRef text, void *string) {
 
 namespace {
 struct Diagnostic {
-  MlirDiagnosticSeverity severity;
   std::string message;
   MlirLocation location;
   std::vector<Diagnostic> notes;
 
   static Diagnostic of(MlirDiagnostic diagnostic) {
     Diagnostic result;
-    result.severity = mlirDiagnosticGetSeverity(diagnostic);
     mlirDiagnosticPrint(diagnostic, appendTo, &result.message);
     result.location = mlirDiagnosticGetLocation(diagnostic);
     for (intptr_t i = 0; i < mlirDiagnosticGetNumNotes(diagnostic); ++i)
@@ -53,7 +52,17 @@ struct Diagnostic {
   }
 };
 
-/// Takes what is emitted on a context by this thread, until it is closed.
+/// Text that may come from damaged files, hence be no UTF-8.
+static nb::str toPython(const std::string &text) {
+  PyObject *result =
+      PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "replace");
+  if (!result)
+    throw nb::python_error();
+  return nb::steal<nb::str>(result);
+}
+
+/// Takes the errors emitted on a context by this thread, until it is closed;
+/// leaves warnings and remarks to others.
 class DiagnosticScope {
 public:
   explicit DiagnosticScope(MlirContext context)
@@ -76,8 +85,6 @@ public:
   std::string getMessage() const {
     std::string result;
     for (const Diagnostic &diagnostic : diagnostics) {
-      if (diagnostic.severity != MlirDiagnosticError)
-        continue;
       if (!result.empty())
         result += '\n';
       result += diagnostic.message;
@@ -90,6 +97,8 @@ private:
     auto *self = static_cast<DiagnosticScope *>(userData);
     if (std::this_thread::get_id() != self->thread)
       return mlirLogicalResultFailure(); // another one's
+    if (mlirDiagnosticGetSeverity(diagnostic) != MlirDiagnosticError)
+      return mlirLogicalResultFailure();
     self->diagnostics.push_back(Diagnostic::of(diagnostic));
     return mlirLogicalResultSuccess();
   }
@@ -117,7 +126,7 @@ static bool mentions(const std::string &message, const char *word) {
     kind = PyExc_ZeroDivisionError;
   else if (mentions(message, "overflow") || mentions(message, "64 bits"))
     kind = PyExc_OverflowError;
-  PyErr_SetString(kind, message.c_str());
+  PyErr_SetObject(kind, toPython(message).ptr());
   throw nb::python_error();
 }
 
@@ -168,21 +177,8 @@ static std::optional<bool> toTruth(MlirRelaxTruth truth) {
 
 static void populateDiagnostics(nb::module_ &m) {
   nb::class_<Diagnostic>(m, "Diagnostic")
-      .def_prop_ro("severity",
-                   [](const Diagnostic &self) {
-                     switch (self.severity) {
-                     case MlirDiagnosticError:
-                       return "error";
-                     case MlirDiagnosticWarning:
-                       return "warning";
-                     case MlirDiagnosticNote:
-                       return "note";
-                     case MlirDiagnosticRemark:
-                       return "remark";
-                     }
-                     return "error";
-                   })
-      .def_prop_ro("message", [](const Diagnostic &self) { return self.message; })
+      .def_prop_ro("message",
+                   [](const Diagnostic &self) { return toPython(self.message); })
       .def_prop_ro("location",
                    [](const Diagnostic &self) { return self.location; })
       .def_prop_ro("notes", [](const Diagnostic &self) { return self.notes; });
@@ -469,6 +465,22 @@ NB_MODULE(_relax, m) {
       return std::nullopt;
     return types;
   }, "call"_a, nb::arg("callee").none());
+
+  // MLIR's own bindings decode messages in a way that ends the process where
+  // they are no UTF-8; these leave messages to `DiagnosticScope`.
+  m.def("parse_module", [](MlirContext context, nb::bytes data,
+                           const std::string &name) -> std::optional<MlirModule> {
+    MlirModule module = mlirRelaxParseModule(
+        context, mlirStringRefCreate(data.c_str(), data.size()), toRef(name));
+    if (mlirModuleIsNull(module))
+      return std::nullopt;
+    return module;
+  }, "context"_a, "data"_a, "name"_a);
+  m.def("verify", mlirOperationVerify, "operation"_a);
+  m.def("run_passes", [](MlirPassManager manager, MlirOperation operation) {
+    return mlirLogicalResultIsSuccess(
+        mlirPassManagerRunOnOp(manager, operation));
+  }, "manager"_a, "operation"_a);
 
   populateDiagnostics(m);
   populateExpressions(m);

@@ -33,18 +33,25 @@ _ATTRIBUTES = {
     "FlatSymbolRefAttr": ("function_name", "str"),
     "UnitAttr": ("unit", "bool"),
     "Relax_SymExprAttr": ("expression", "ExprLike"),
+    "Relax_SymExprArrayAttr": ("expressions", "Sequence[ExprLike]"),
     "Relax_ShapeAttr": ("shape", "Sequence[DimLike]"),
+    "Relax_BoundAttr": ("number", "float | int"),
+    "TypedAttrInterface": ("scalar", "float | int | bool | np.generic"),
 }
 # Written by hand, in op/core.py.
 _BY_HAND = {
+    "broadcast_to",
     "call",
     "call_closure",
     "call_library",
     "call_tir",
     "call_tir_inplace",
+    "collapse_sum_to",
     "constant",
     "make_closure",
     "match_cast",
+    "reshape",
+    "split",
     "tuple",
 }
 _NUMBERS = ("i64", "i32", "f64", "f32")
@@ -208,6 +215,7 @@ def main(source: str, target: str) -> None:
         "from __future__ import annotations\n\n"
         "from collections.abc import Sequence\n"
         "from typing import Any\n\n"
+        "import numpy as np\n"
         "from mlir import ir\n\n"
         "from ..annotations import DimLike, TypeLike\n"
         "from ..dtypes import DTypeLike\n"

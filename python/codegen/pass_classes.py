@@ -52,7 +52,7 @@ def _pass(records: Records, record: dict[str, Any]) -> str:
         field = identifier(argument.replace("-", "_"))
         type = _python_type(option["type"])
         if "ListOption" in option["!superclasses"]:
-            type, default = f"tuple[{type}, ...]", "()"
+            type, default = ("Entries" if type == "str" else f"Sequence[{type}]"), "()"
         else:
             default = _default(option, type)
             if default == "None":
@@ -85,8 +85,9 @@ def main(target: str, *sources: str) -> None:
         "\n# ruff: noqa: E501\n"
         "from __future__ import annotations\n\n"
         "import dataclasses\n"
+        "from collections.abc import Sequence\n"
         "from typing import ClassVar\n\n"
-        "from .passes import OptionsPass\n\n"
+        "from .passes import Entries, OptionsPass\n\n"
     )
     text += "__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]\n\n\n"
     text += "\n\n".join(body for _, body in passes)

@@ -23,10 +23,17 @@ from mlir import ir
 
 from .annotations import Annotation, TypeLike, as_type, join, keep_symbols
 from .context import resolve_context
-from .errors import RelaxError, fail, relax_errors
+from .errors import RelaxError, fail, verify
 from .location import caller_frame, caller_location
 from .module import Module, parse
-from .scope import FunctionScope, current_function, open_functions, parameter_symbols
+from .scope import (
+    FunctionScope,
+    current_function,
+    discard,
+    open_functions,
+    parameter_symbols,
+    verify_or_discard,
+)
 from .symbolic import Sym, SymbolRanges, ranges_to_mlir
 from .values import Value
 
@@ -62,8 +69,7 @@ class BlockBuilder:
 
     def __init__(self, context: ir.Context | None = None) -> None:
         self.context = resolve_context(context)
-        with relax_errors():
-            self._module = ir.Module.create(caller_location().to_mlir(self.context))
+        self._module = ir.Module.create(caller_location().to_mlir(self.context))
 
     # --- functions
 
@@ -109,11 +115,10 @@ class BlockBuilder:
             yield Function(scope)
             if not scope.frame.terminated:
                 fail(f"function '{name}' returns nothing; end it with bb.return_(value)")
-            with relax_errors():
-                func.verify()
+            verify(func)
         except BaseException:
             scope.failed = True
-            func.detach_from_parent()
+            discard(func)
             raise
         finally:
             scope.closed = True
@@ -132,12 +137,7 @@ class BlockBuilder:
         if isinstance(results, (Annotation, ir.Type)):
             results = [results]
         func, _ = self._create_function(name, params, symbols, results, True, None)
-        with relax_errors():
-            try:
-                func.verify()
-            except ir.MLIRError:
-                func.detach_from_parent()
-                raise
+        verify_or_discard(func)
 
     def _create_function(
         self,
@@ -249,7 +249,7 @@ class BlockBuilder:
         """Opens a block without side effects and control flow. `emit_output` passes values out."""
         scope = self._scope()
         outputs: list[Value] = []
-        operation = scope.create("relax.dataflow", results=[], regions=1, verify=False)
+        operation = scope.create("relax.dataflow", results=[], regions=1, check=False)
         block = ir.Block.create_at_start(operation.regions[0])
         try:
             with scope.block("dataflow block", block, shares_symbols=True) as frame:
@@ -257,7 +257,7 @@ class BlockBuilder:
                 yield
                 scope.terminate("relax.output", [output.ir for output in outputs])
         except BaseException:
-            operation.detach_from_parent()
+            discard(operation)
             raise
         final = self._with_results(scope, operation, [output.type for output in outputs])
         for output, result in zip(outputs, final.results):
@@ -295,13 +295,13 @@ class BlockBuilder:
         """
         scope = self._scope()
         operand = _operand(scope, condition)
-        operation = scope.create("relax.if", [operand], results=[], regions=2, verify=False)
+        operation = scope.create("relax.if", [operand], results=[], regions=2, check=False)
         branches = Branches(scope, operation)
         try:
             yield branches
             types = branches._result_types()
         except BaseException:
-            operation.detach_from_parent()
+            discard(operation)
             raise
         final = self._with_results(scope, operation, types)
         branches._results = tuple(scope.wrap(result) for result in final.results)
@@ -328,15 +328,14 @@ class BlockBuilder:
                 if types is None
                 else [as_type(type, self.context) for type in types]
             )
-        operation = scope.create("relax.while", operands, results=carried, regions=2, verify=False)
+        operation = scope.create("relax.while", operands, results=carried, regions=2, check=False)
         loop = Loop(scope, operation, carried)
         try:
             yield loop
             loop._require_complete()
-            with relax_errors():
-                operation.verify()
+            verify(operation)
         except BaseException:
-            operation.detach_from_parent()
+            discard(operation)
             raise
 
     def yield_(self, *values: Any) -> None:
@@ -360,8 +359,7 @@ class BlockBuilder:
     ) -> ir.Operation:
         """The op with results; its number of results is known only once its body is built."""
         if not types:
-            with relax_errors():
-                operation.verify()
+            verify(operation)
             return operation
         with operation.context:
             final = ir.Operation.create(
@@ -376,12 +374,7 @@ class BlockBuilder:
             for block in list(source.blocks):
                 block.append_to(target)
         operation.erase()
-        try:
-            with relax_errors():
-                final.verify()
-        except RelaxError:
-            final.detach_from_parent()
-            raise
+        verify_or_discard(final)
         return final
 
     # --- the module

@@ -57,6 +57,8 @@ def normalize(dtype: DTypeLike) -> str:
         return _BY_PYTHON_TYPE[dtype]
     elif type(dtype).__module__.partition(".")[0] == "torch":
         name = str(dtype).rpartition(".")[2]
+    elif dtype is None:  # which is float64 to NumPy
+        name = "None"
     else:
         try:
             name = np.dtype(dtype).name

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from mlir import ir
 
+from . import _relax
 from .location import SourceLocation, caller_location
 
 
@@ -64,6 +65,26 @@ def error_from(diagnostics: Sequence[Any], otherwise: str) -> RelaxError:
         next(filter(None, locations), None),
         [diagnostic.message for diagnostic in diagnostics],
     )
+
+
+@contextmanager
+def collected_errors(context: ir.Context) -> Iterator[list[Any]]:
+    """Collects the errors that this thread causes in a context meanwhile."""
+    errors: list[Any] = []
+    scope = _relax.DiagnosticScope(context)
+    try:
+        yield errors
+    finally:
+        scope.close()
+        errors += scope.diagnostics
+
+
+def verify(operation: ir.Operation) -> None:
+    """Raises an error unless the op, with all inside it, is valid."""
+    with collected_errors(operation.context) as errors:
+        valid = _relax.verify(operation)
+    if not valid:
+        raise error_from(errors, "the program is not valid")
 
 
 @contextmanager

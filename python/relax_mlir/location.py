@@ -59,17 +59,24 @@ class SourceLocation:
     @staticmethod
     def from_mlir(location: ir.Location) -> SourceLocation | None:
         """The first file position in an MLIR location; None where it has none."""
+        try:
+            return SourceLocation._read(location)
+        except (RuntimeError, UnicodeError):  # a damaged name
+            return None
+
+    @staticmethod
+    def _read(location: ir.Location) -> SourceLocation | None:
         if location.is_a_file():
             return SourceLocation(location.filename, location.start_line, location.start_col)
         if location.is_a_name():
-            found = SourceLocation.from_mlir(location.child_loc)
+            found = SourceLocation._read(location.child_loc)
             if found and not found.function:
                 found = dataclasses.replace(found, function=location.name_str)
             return found
         if location.is_a_callsite():
-            return SourceLocation.from_mlir(location.callee)
+            return SourceLocation._read(location.callee)
         if location.is_a_fused():
-            return next(filter(None, map(SourceLocation.from_mlir, location.locations)), None)
+            return next(filter(None, map(SourceLocation._read, location.locations)), None)
         return None
 
 

@@ -12,8 +12,9 @@ from typing import Union
 
 from mlir import ir
 
+from . import _relax
 from .context import resolve_context
-from .errors import RelaxError, relax_errors
+from .errors import RelaxError, collected_errors, error_from, verify
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -51,8 +52,7 @@ class Module:
 
     def verify(self) -> None:
         """Raises `RelaxError` unless the module is valid."""
-        with relax_errors("the module is not valid"):
-            self.ir.operation.verify()
+        verify(self.ir.operation)
 
     def clone(self) -> Module:
         """A copy that shares nothing with this module."""
@@ -103,18 +103,26 @@ class Module:
             raise RelaxError(f"cannot write '{path}': {error.strerror}") from None
 
 
+def _parse(data: bytes, name: str, context: ir.Context) -> Module:
+    with collected_errors(context) as errors:
+        module = _relax.parse_module(context, data, name)
+    if module is None:
+        raise error_from(errors, "it holds no valid module")
+    return Module(module)
+
+
 def parse(source: str | bytes, *, context: ir.Context | None = None) -> Module:
     """The module that text or bytecode holds. Raises `RelaxError` where it is not valid."""
-    context = resolve_context(context)
-    if isinstance(source, str) and "\0" in source:
-        raise RelaxError("the text of a module holds a zero byte; pass bytecode as bytes")
-    with relax_errors("the module cannot be parsed"):
-        return Module(ir.Module.parse(source, context))
+    if isinstance(source, str):
+        try:
+            source = source.encode()
+        except UnicodeEncodeError as error:
+            raise RelaxError(f"the text of the module is no Unicode: {error}") from None
+    return _parse(source, "-", resolve_context(context))
 
 
 def load(path: PathLike, *, context: ir.Context | None = None) -> Module:
     """Reads a module from a file of text or bytecode."""
-    context = resolve_context(context)
     path = Path(path)
     try:
         data = path.read_bytes()
@@ -123,8 +131,7 @@ def load(path: PathLike, *, context: ir.Context | None = None) -> Module:
     if not data.strip():
         raise RelaxError(f"'{path}' is empty; expected a module as text or bytecode")
     try:
-        with relax_errors("it holds no valid module"):
-            return Module(ir.Module.parseFile(os.fspath(path), context))
+        return _parse(data, os.fspath(path), resolve_context(context))
     except RelaxError as error:
         kind = "bytecode" if data.startswith(_BYTECODE_MAGIC) else "text"
         raise RelaxError(

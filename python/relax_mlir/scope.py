@@ -8,6 +8,7 @@ or in several, do not see each other. The innermost open function of the thread 
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from mlir import ir
 
 from . import _relax
 from .annotations import Annotation, Callable
-from .errors import fail, relax_errors
+from .errors import RelaxError, fail, relax_errors, verify
 from .location import caller_location
 from .symbolic import Sym
 from .values import Value
@@ -146,7 +147,7 @@ class FunctionScope:
         attributes: dict[str, ir.Attribute] | None = None,
         results: Sequence[ir.Type] | None = None,
         regions: int = 0,
-        verify: bool = True,
+        check: bool = True,
     ) -> ir.Operation:
         """Creates an op where the next one goes; its result types are deduced where not given."""
         frame = self.frame
@@ -163,17 +164,27 @@ class FunctionScope:
                 ip=ir.InsertionPoint(frame.block),
                 infer_type=results is None,
             )
-            if verify:
-                try:
-                    operation.verify()
-                except ir.MLIRError:
-                    operation.detach_from_parent()
-                    raise
+        if check:
+            verify_or_discard(operation)
         return operation
 
     def terminate(self, name: str, operands: Sequence[ir.Value]) -> None:
-        self.create(name, operands, results=[], verify=False)
+        self.create(name, operands, results=[], check=False)
         self.frame.terminated = True
+
+
+def discard(operation: ir.Operation) -> None:
+    """Takes an op out of the program; it stays alive as long as Python refers to what is in it."""
+    if not sys.is_finalizing():  # then nothing of it is seen anyway
+        operation.detach_from_parent()
+
+
+def verify_or_discard(operation: ir.Operation) -> None:
+    try:
+        verify(operation)
+    except RelaxError:
+        discard(operation)
+        raise
 
 
 def parameter_symbols(params: Sequence[Annotation | Sym], types: Sequence[ir.Type]) -> set[str]:

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mlir import ir
+
 from relax_mlir import Facts, Range, Sym, ceildiv, unify
 
 NAMES = ("a", "b", "c")

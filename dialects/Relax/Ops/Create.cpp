@@ -140,8 +140,9 @@ LogicalResult ArangeOp::deduce(Deduction &deduction, Adaptor op,
 }
 
 LogicalResult ArangeOp::verify() {
-  // The rule sees no function around an op without operands, so it takes symbols
-  // to be non-negative. Compare again under the ranges that are declared.
+  // The rule sees no function around an op without operands, so it takes
+  // symbols to be non-negative. Compare again under the ranges that are
+  // declared.
   Prover prover(getContext(), SymbolFacts::at(*this));
   SymBuilder math(getContext());
   SymExprAttr zero = math.constant(0);
@@ -208,8 +209,8 @@ LogicalResult MeshgridOp::deduce(Deduction &deduction, Adaptor op,
     if (failed(tensor))
       return failure();
     if (tensor->ranked && tensor->rank() > 1)
-      return deduction.emitError() << name << " must have rank 0 or 1, got rank "
-                                   << tensor->rank();
+      return deduction.emitError()
+             << name << " must have rank 0 or 1, got rank " << tensor->rank();
     elements.push_back(tensor->elementType);
     if (!tensor->ranked)
       dims.push_back({});

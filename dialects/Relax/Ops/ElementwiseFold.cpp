@@ -7,195 +7,15 @@
 //
 // A fold never changes a bit of a result: `x + 0.0` is no identity, as it turns
 // -0.0 into 0.0, but `x + -0.0`, `x - 0.0` and `x * 1.0` are. And it never
-// changes a shape: an operand may stand for the result only if it has its type
-// and the other operands cannot make it larger by broadcasting.
+// changes a shape, which is what `isWholeResult` is for.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Relax/Ops/Elementwise.h"
-#include "mlir/IR/Matchers.h"
+#include "Relax/Ops/SplatFold.h"
 
 using namespace mlir;
 using namespace mlir::relax;
-
-//===----------------------------------------------------------------------===//
-// What operands are
-//===----------------------------------------------------------------------===//
-
-/// Whether `x` has the shape and the type of what an op makes of it and `others`
-/// by broadcasting.
-static bool isWholeResult(Value x, ArrayRef<Value> others, Type result) {
-  if (x.getType() != result)
-    return false;
-  auto type = dyn_cast<RankedTensorType>(result);
-  for (Value other : others) {
-    auto otherType = dyn_cast<RankedTensorType>(other.getType());
-    if (!otherType)
-      return false;
-    SymDims dims = getSymDims(otherType);
-    if (!type) {
-      if (!dims.empty())
-        return false; // an unranked x may have any rank
-      continue;
-    }
-    SymDims xDims = getSymDims(type);
-    if (dims.size() > xDims.size())
-      return false;
-    // A known dimension is that of the result, which the verifier compared.
-    for (auto [d, xd] : llvm::zip(llvm::reverse(dims), llvm::reverse(xDims)))
-      if (!xd && !(d && d.isConstant(1)))
-        return false;
-  }
-  return true;
-}
-
-/// `number` as an element; null if the type has no such value.
-static TypedAttr getNumber(Type type, double number) {
-  if (isa<IntegerType>(type))
-    return IntegerAttr::get(
-        type, APInt(type.getIntOrFloatBitWidth(),
-                    static_cast<uint64_t>(static_cast<int64_t>(number)),
-                    /*isSigned=*/true, /*implicitTrunc=*/true));
-  auto attribute = FloatAttr::get(type, number);
-  return attribute.getValueAsDouble() == number ? attribute : FloatAttr();
-}
-
-/// The element that all of a tensor are; null if they differ or are unknown.
-static Attribute getSplat(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return {};
-  DenseElementsAttr elements;
-  if (matchPattern(op, m_Constant(&elements)))
-    return !elements.empty() && elements.isSplat()
-               ? elements.getSplatValue<Attribute>()
-               : Attribute();
-  Type type = cast<TensorType>(value.getType()).getElementType();
-  if (isa<ZerosOp, ZerosLikeOp>(op))
-    return getNumber(type, 0.0);
-  if (isa<OnesOp, OnesLikeOp>(op))
-    return getNumber(type, 1.0);
-  Value fill;
-  if (auto full = dyn_cast<FullOp>(op))
-    fill = full.getFillValue();
-  else if (auto full = dyn_cast<FullLikeOp>(op))
-    fill = full.getFillValue();
-  if (!fill || cast<TensorType>(fill.getType()).getElementType() != type)
-    return {};
-  return matchPattern(fill, m_Constant(&elements)) && !elements.empty() &&
-                 elements.isSplat()
-             ? elements.getSplatValue<Attribute>()
-             : Attribute();
-}
-
-/// Whether every element of `value` is exactly `number` (0.0 is not -0.0).
-static bool isAll(Value value, double number) {
-  Attribute splat = getSplat(value);
-  if (!splat)
-    return false;
-  Type type = cast<TensorType>(value.getType()).getElementType();
-  return splat == getNumber(type, number);
-}
-
-static bool isFloat(Value value) {
-  return isa<FloatType>(cast<TensorType>(value.getType()).getElementType());
-}
-
-/// What x must be added to to stay exactly what it is.
-static double additiveIdentity(Value value) {
-  return isFloat(value) ? -0.0 : 0.0;
-}
-
-//===----------------------------------------------------------------------===//
-// Constants
-//===----------------------------------------------------------------------===//
-
-static Attribute makeSplat(ShapedType type, std::optional<APInt> value) {
-  return value ? DenseElementsAttr::get(type, ArrayRef<APInt>(*value))
-               : Attribute();
-}
-static Attribute makeSplat(ShapedType type, std::optional<APFloat> value) {
-  return value ? DenseElementsAttr::get(type, ArrayRef<APFloat>(*value))
-               : Attribute();
-}
-
-/// The constant splat `attribute`, unless it has no elements.
-static Attribute getConstantSplat(Attribute attribute) {
-  auto elements = dyn_cast_or_null<DenseElementsAttr>(attribute);
-  return elements && elements.isSplat() && !elements.empty()
-             ? elements.getSplatValue<Attribute>()
-             : Attribute();
-}
-
-/// The type of a constant that may stand for the result; null where the shape is
-/// not static.
-static RankedTensorType getConstantType(Type result) {
-  auto type = dyn_cast<RankedTensorType>(result);
-  return type && type.hasStaticShape() ? type : RankedTensorType();
-}
-
-/// Computes with the splats of two constants. The functions give an APInt or an
-/// APFloat, optional where the operation may be undefined.
-template <typename IntFn, typename FloatFn>
-static Attribute foldConstants(Attribute lhs, Attribute rhs, Type result,
-                               IntFn onInts, FloatFn onFloats) {
-  RankedTensorType type = getConstantType(result);
-  Attribute l = getConstantSplat(lhs), r = getConstantSplat(rhs);
-  if (!type || !l || !r)
-    return {};
-  if (auto li = dyn_cast<IntegerAttr>(l)) {
-    bool isUnsigned =
-        li.getType().isUnsignedInteger() || li.getType().isInteger(1);
-    return makeSplat(type, onInts(li.getValue(),
-                                  cast<IntegerAttr>(r).getValue(), isUnsigned));
-  }
-  return makeSplat(type, onFloats(cast<FloatAttr>(l).getValue(),
-                                  cast<FloatAttr>(r).getValue()));
-}
-
-template <typename IntFn>
-static Attribute foldConstants(Attribute lhs, Attribute rhs, Type result,
-                               IntFn onInts) {
-  return foldConstants(
-      lhs, rhs, result, onInts,
-      [](const APFloat &, const APFloat &) { return std::optional<APFloat>(); });
-}
-
-/// The same for one operand.
-template <typename IntFn, typename FloatFn>
-static Attribute foldConstant(Attribute x, Type result, IntFn onInt,
-                              FloatFn onFloat) {
-  return foldConstants(
-      x, x, result,
-      [&](const APInt &value, const APInt &, bool isUnsigned) {
-        return std::optional<APInt>(onInt(value, isUnsigned));
-      },
-      [&](const APFloat &value, const APFloat &) {
-        return std::optional<APFloat>(onFloat(value));
-      });
-}
-
-/// Compares the splats of two constants.
-template <typename IntFn, typename FloatFn>
-static Attribute foldComparison(Attribute lhs, Attribute rhs, Type result,
-                                IntFn onInts, FloatFn onFloats) {
-  return foldConstants(
-      lhs, rhs, result,
-      [&](const APInt &l, const APInt &r, bool isUnsigned) {
-        return std::optional<APInt>(APInt(1, onInts(l, r, isUnsigned)));
-      },
-      [&](const APFloat &l, const APFloat &r) {
-        return std::optional<APInt>(APInt(1, onFloats(l.compare(r))));
-      });
-}
-
-/// A constant of zeros, where the shape is static.
-static Attribute getZeros(Type result) {
-  RankedTensorType type = getConstantType(result);
-  return type ? DenseElementsAttr::get(
-                    type, ArrayRef<Attribute>(getNumber(type.getElementType(), 0)))
-              : Attribute();
-}
 
 //===----------------------------------------------------------------------===//
 // One operand
@@ -235,32 +55,33 @@ OpFoldResult SignOp::fold(FoldAdaptor) { return foldIdempotent(*this); }
 OpFoldResult ReluOp::fold(FoldAdaptor) { return foldIdempotent(*this); }
 
 OpFoldResult AbsOp::fold(FoldAdaptor adaptor) {
-  if (Attribute constant = foldConstant(
-          adaptor.getX(), getType(),
-          [](const APInt &value, bool isUnsigned) {
+  Attribute x = adaptor.getX();
+  if (Attribute constant = foldConstants(
+          x, x, getType(),
+          [](const APInt &value, const APInt &, bool isUnsigned) {
             return isUnsigned ? value : value.abs();
           },
-          [](const APFloat &value) { return llvm::abs(value); }))
+          [](const APFloat &value, const APFloat &, bool) {
+            return llvm::abs(value);
+          }))
     return constant;
   return foldIdempotent(*this);
 }
 
 OpFoldResult NegativeOp::fold(FoldAdaptor adaptor) {
-  if (Attribute constant = foldConstant(
-          adaptor.getX(), getType(),
-          [](const APInt &value, bool) { return -value; },
-          [](const APFloat &value) { return llvm::neg(value); }))
+  Attribute x = adaptor.getX();
+  if (Attribute constant = foldConstants(
+          x, x, getType(),
+          [](const auto &value, const auto &, bool) { return -value; }))
     return constant;
   return foldInvolution(*this);
 }
 
 template <typename Op>
 static OpFoldResult foldNot(Op op, Attribute x) {
-  if (Attribute constant =
-          foldConstants(x, x, op.getType(),
-                        [](const APInt &value, const APInt &, bool) {
-                          return std::optional<APInt>(~value);
-                        }))
+  if (Attribute constant = foldIntegers(
+          x, x, op.getType(),
+          [](const APInt &value, const APInt &, bool) { return ~value; }))
     return constant;
   return foldInvolution(op);
 }
@@ -327,11 +148,11 @@ OpFoldResult ClipOp::fold(FoldAdaptor) {
   auto inner = getX().getDefiningOp<ClipOp>();
   if (!inner)
     return {};
-  if (inner.getMinAttr() == getMinAttr() && inner.getMaxAttr() == getMaxAttr() &&
-      inner.getType() == getType())
+  if (inner.getMinAttr() == getMinAttr() &&
+      inner.getMaxAttr() == getMaxAttr() && inner.getType() == getType())
     return getX();
-  // Two intervals, each not empty, are one: that of the inner bounds, limited by
-  // the outer ones.
+  // Two intervals, each not empty, are one: that of the inner bounds, limited
+  // by the outer ones.
   for (ClipOp clip : {inner, *this})
     if (!clip.getMinAttr() || !clip.getMaxAttr() ||
         clampBound(clip.getMinAttr(), clip) != clip.getMinAttr())
@@ -352,8 +173,7 @@ static OpFoldResult foldIdentity(Op op, double identity, bool commutes) {
   Value lhs = op.getLhs(), rhs = op.getRhs();
   if (isAll(rhs, identity) && isWholeResult(lhs, rhs, op.getType()))
     return lhs;
-  if (commutes && isAll(lhs, identity) &&
-      isWholeResult(rhs, lhs, op.getType()))
+  if (commutes && isAll(lhs, identity) && isWholeResult(rhs, lhs, op.getType()))
     return rhs;
   return {};
 }
@@ -369,12 +189,7 @@ static OpFoldResult foldSame(Op op) {
 OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
   if (Attribute constant = foldConstants(
           adaptor.getLhs(), adaptor.getRhs(), getType(),
-          [](const APInt &l, const APInt &r, bool) {
-            return std::optional<APInt>(l + r);
-          },
-          [](const APFloat &l, const APFloat &r) {
-            return std::optional<APFloat>(l + r);
-          }))
+          [](const auto &l, const auto &r, bool) { return l + r; }))
     return constant;
   return foldIdentity(*this, additiveIdentity(getLhs()), /*commutes=*/true);
 }
@@ -382,12 +197,7 @@ OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
 OpFoldResult SubtractOp::fold(FoldAdaptor adaptor) {
   if (Attribute constant = foldConstants(
           adaptor.getLhs(), adaptor.getRhs(), getType(),
-          [](const APInt &l, const APInt &r, bool) {
-            return std::optional<APInt>(l - r);
-          },
-          [](const APFloat &l, const APFloat &r) {
-            return std::optional<APFloat>(l - r);
-          }))
+          [](const auto &l, const auto &r, bool) { return l - r; }))
     return constant;
   // Not for floats: infinity and NaN have no difference.
   if (getLhs() == getRhs() && !isFloat(getLhs()))
@@ -399,12 +209,7 @@ OpFoldResult SubtractOp::fold(FoldAdaptor adaptor) {
 OpFoldResult MultiplyOp::fold(FoldAdaptor adaptor) {
   if (Attribute constant = foldConstants(
           adaptor.getLhs(), adaptor.getRhs(), getType(),
-          [](const APInt &l, const APInt &r, bool) {
-            return std::optional<APInt>(l * r);
-          },
-          [](const APFloat &l, const APFloat &r) {
-            return std::optional<APFloat>(l * r);
-          }))
+          [](const auto &l, const auto &r, bool) { return l * r; }))
     return constant;
   return foldIdentity(*this, 1.0, /*commutes=*/true);
 }
@@ -422,15 +227,13 @@ OpFoldResult DivideOp::fold(FoldAdaptor adaptor) {
               return std::optional<APInt>();
             return std::optional<APInt>(isUnsigned ? l.udiv(r) : l.sdiv(r));
           },
-          [](const APFloat &l, const APFloat &r) {
-            return std::optional<APFloat>(l / r);
-          }))
+          [](const APFloat &l, const APFloat &r, bool) { return l / r; }))
     return constant;
   return foldIdentity(*this, 1.0, /*commutes=*/false);
 }
 
 OpFoldResult FloorDivideOp::fold(FoldAdaptor adaptor) {
-  if (Attribute constant = foldConstants(
+  if (Attribute constant = foldIntegers(
           adaptor.getLhs(), adaptor.getRhs(), getType(),
           [](const APInt &l, const APInt &r, bool isUnsigned) {
             if (isBadDivision(l, r, isUnsigned))
@@ -454,12 +257,11 @@ OpFoldResult MaximumOp::fold(FoldAdaptor adaptor) {
   if (Attribute constant = foldConstants(
           adaptor.getLhs(), adaptor.getRhs(), getType(),
           [](const APInt &l, const APInt &r, bool isUnsigned) {
-            return std::optional<APInt>(isUnsigned
-                                            ? llvm::APIntOps::umax(l, r)
-                                            : llvm::APIntOps::smax(l, r));
+            return isUnsigned ? llvm::APIntOps::umax(l, r)
+                              : llvm::APIntOps::smax(l, r);
           },
-          [](const APFloat &l, const APFloat &r) {
-            return std::optional<APFloat>(llvm::maximum(l, r));
+          [](const APFloat &l, const APFloat &r, bool) {
+            return llvm::maximum(l, r);
           }))
     return constant;
   return foldSame(*this);
@@ -469,12 +271,11 @@ OpFoldResult MinimumOp::fold(FoldAdaptor adaptor) {
   if (Attribute constant = foldConstants(
           adaptor.getLhs(), adaptor.getRhs(), getType(),
           [](const APInt &l, const APInt &r, bool isUnsigned) {
-            return std::optional<APInt>(isUnsigned
-                                            ? llvm::APIntOps::umin(l, r)
-                                            : llvm::APIntOps::smin(l, r));
+            return isUnsigned ? llvm::APIntOps::umin(l, r)
+                              : llvm::APIntOps::smin(l, r);
           },
-          [](const APFloat &l, const APFloat &r) {
-            return std::optional<APFloat>(llvm::minimum(l, r));
+          [](const APFloat &l, const APFloat &r, bool) {
+            return llvm::minimum(l, r);
           }))
     return constant;
   return foldSame(*this);
@@ -488,11 +289,9 @@ OpFoldResult MinimumOp::fold(FoldAdaptor adaptor) {
 template <typename Op, typename Fn>
 static OpFoldResult foldBits(Op op, typename Op::FoldAdaptor adaptor,
                              double identity, bool idempotent, Fn fn) {
-  if (Attribute constant = foldConstants(
+  if (Attribute constant = foldIntegers(
           adaptor.getLhs(), adaptor.getRhs(), op.getType(),
-          [&](const APInt &l, const APInt &r, bool) {
-            return std::optional<APInt>(fn(l, r));
-          }))
+          [&](const APInt &l, const APInt &r, bool) { return fn(l, r); }))
     return constant;
   if (idempotent)
     if (OpFoldResult same = foldSame(op))
@@ -536,54 +335,34 @@ OpFoldResult RightShiftOp::fold(FoldAdaptor) {
 //===----------------------------------------------------------------------===//
 
 OpFoldResult EqualOp::fold(FoldAdaptor adaptor) {
-  return foldComparison(
-      adaptor.getLhs(), adaptor.getRhs(), getType(),
-      [](const APInt &l, const APInt &r, bool) { return l == r; },
-      [](APFloat::cmpResult order) { return order == APFloat::cmpEqual; });
+  return foldComparison(*this, adaptor, [](APFloat::cmpResult order) {
+    return order == APFloat::cmpEqual;
+  });
 }
 OpFoldResult NotEqualOp::fold(FoldAdaptor adaptor) {
-  return foldComparison(
-      adaptor.getLhs(), adaptor.getRhs(), getType(),
-      [](const APInt &l, const APInt &r, bool) { return l != r; },
-      [](APFloat::cmpResult order) { return order != APFloat::cmpEqual; });
+  return foldComparison(*this, adaptor, [](APFloat::cmpResult order) {
+    return order != APFloat::cmpEqual;
+  });
 }
 OpFoldResult LessOp::fold(FoldAdaptor adaptor) {
-  return foldComparison(
-      adaptor.getLhs(), adaptor.getRhs(), getType(),
-      [](const APInt &l, const APInt &r, bool isUnsigned) {
-        return isUnsigned ? l.ult(r) : l.slt(r);
-      },
-      [](APFloat::cmpResult order) { return order == APFloat::cmpLessThan; });
+  return foldComparison(*this, adaptor, [](APFloat::cmpResult order) {
+    return order == APFloat::cmpLessThan;
+  });
 }
 OpFoldResult LessEqualOp::fold(FoldAdaptor adaptor) {
-  return foldComparison(
-      adaptor.getLhs(), adaptor.getRhs(), getType(),
-      [](const APInt &l, const APInt &r, bool isUnsigned) {
-        return isUnsigned ? l.ule(r) : l.sle(r);
-      },
-      [](APFloat::cmpResult order) {
-        return order == APFloat::cmpLessThan || order == APFloat::cmpEqual;
-      });
+  return foldComparison(*this, adaptor, [](APFloat::cmpResult order) {
+    return order == APFloat::cmpLessThan || order == APFloat::cmpEqual;
+  });
 }
 OpFoldResult GreaterOp::fold(FoldAdaptor adaptor) {
-  return foldComparison(
-      adaptor.getLhs(), adaptor.getRhs(), getType(),
-      [](const APInt &l, const APInt &r, bool isUnsigned) {
-        return isUnsigned ? l.ugt(r) : l.sgt(r);
-      },
-      [](APFloat::cmpResult order) {
-        return order == APFloat::cmpGreaterThan;
-      });
+  return foldComparison(*this, adaptor, [](APFloat::cmpResult order) {
+    return order == APFloat::cmpGreaterThan;
+  });
 }
 OpFoldResult GreaterEqualOp::fold(FoldAdaptor adaptor) {
-  return foldComparison(
-      adaptor.getLhs(), adaptor.getRhs(), getType(),
-      [](const APInt &l, const APInt &r, bool isUnsigned) {
-        return isUnsigned ? l.uge(r) : l.sge(r);
-      },
-      [](APFloat::cmpResult order) {
-        return order == APFloat::cmpGreaterThan || order == APFloat::cmpEqual;
-      });
+  return foldComparison(*this, adaptor, [](APFloat::cmpResult order) {
+    return order == APFloat::cmpGreaterThan || order == APFloat::cmpEqual;
+  });
 }
 
 OpFoldResult WhereOp::fold(FoldAdaptor) {

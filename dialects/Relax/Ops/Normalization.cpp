@@ -39,21 +39,22 @@ void RelaxDialect::registerNormalizationOps() {
 
 using Parameter = std::pair<Value, StringRef>;
 
-static LogicalResult checkEpsilon(Deduction &deduction, const APFloat &epsilon) {
+static LogicalResult checkEpsilon(Deduction &deduction,
+                                  const APFloat &epsilon) {
   if (!epsilon.isNaN() && !epsilon.isInfinity() &&
       (epsilon.isZero() || !epsilon.isNegative()))
     return success();
-  return deduction.emitError() << "epsilon must be finite and not negative, got "
-                               << FloatAttr::get(
-                                      Float64Type::get(deduction.getContext()),
-                                      epsilon);
+  return deduction.emitError()
+         << "epsilon must be finite and not negative, got "
+         << FloatAttr::get(Float64Type::get(deduction.getContext()), epsilon);
 }
 
 /// A parameter, of the element type of `data` and with dimensions like those of
 /// `data` at `axes`; all axes are in range if `data` is ranked.
-static FailureOr<Deduction::Tensor>
-readParameter(Deduction &deduction, const Deduction::Tensor &data,
-              Parameter parameter, ArrayRef<int64_t> axes) {
+static FailureOr<Deduction::Tensor> readParameter(Deduction &deduction,
+                                                  const Deduction::Tensor &data,
+                                                  Parameter parameter,
+                                                  ArrayRef<int64_t> axes) {
   auto [value, name] = parameter;
   FailureOr<Deduction::Tensor> tensor =
       tensorOf(deduction, value, name, Elements::Float);
@@ -119,13 +120,11 @@ static LogicalResult deduceOverAxes(Deduction &deduction, Value value,
 
 /// An op whose parameters have one element for each channel. `channels` becomes
 /// their number, null if it is unknown.
-static LogicalResult deduceByChannel(Deduction &deduction, Value value,
-                                     ArrayRef<Parameter> parameters,
-                                     int64_t channelAxis,
-                                     ArrayRef<int64_t> axes,
-                                     const APFloat &epsilon,
-                                     SymExprAttr &channels,
-                                     SmallVectorImpl<Type> &results) {
+static LogicalResult
+deduceByChannel(Deduction &deduction, Value value,
+                ArrayRef<Parameter> parameters, int64_t channelAxis,
+                ArrayRef<int64_t> axes, const APFloat &epsilon,
+                SymExprAttr &channels, SmallVectorImpl<Type> &results) {
   FailureOr<Deduction::Tensor> data =
       tensorOf(deduction, value, "data", Elements::Float);
   if (failed(data) || failed(checkEpsilon(deduction, epsilon)))
@@ -167,11 +166,10 @@ LogicalResult GroupNormOp::deduce(Deduction &deduction, Adaptor op,
     return deduction.emitError()
            << "num_groups must be positive, got " << groups;
   SymExprAttr channels;
-  if (failed(deduceByChannel(
-          deduction, op.getData(),
-          {{op.getGamma(), "gamma"}, {op.getBeta(), "beta"}},
-          op.getChannelAxis(), op.getAxes(), op.getEpsilon(), channels,
-          results)))
+  if (failed(deduceByChannel(deduction, op.getData(),
+                             {{op.getGamma(), "gamma"}, {op.getBeta(), "beta"}},
+                             op.getChannelAxis(), op.getAxes(), op.getEpsilon(),
+                             channels, results)))
     return failure();
   if (channels && deduction.prover().divisible(
                       channels, deduction.constant(groups)) == Truth::No)

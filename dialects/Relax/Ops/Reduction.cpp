@@ -56,9 +56,8 @@ static LogicalResult deduceScan(Deduction &deduction, Value value,
       deduction, value, "data", dtype ? Elements::Any : Elements::Number);
   if (failed(data))
     return failure();
-  FailureOr<Type> element =
-      elementTypeAttr(deduction, dtype.value_or(data->elementType), "dtype",
-                      Elements::Number);
+  FailureOr<Type> element = elementTypeAttr(
+      deduction, dtype.value_or(data->elementType), "dtype", Elements::Number);
   if (failed(element))
     return failure();
   if (!axis) {

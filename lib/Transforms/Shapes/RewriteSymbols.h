@@ -14,7 +14,9 @@
 #ifndef RELAX_TRANSFORMS_SHAPES_REWRITESYMBOLS_H
 #define RELAX_TRANSFORMS_SHAPES_REWRITESYMBOLS_H
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Control.h"
+#include "Relax/Ops/Core.h"
+#include "Relax/Ops/Function.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 
 namespace mlir::relax {

@@ -10,26 +10,34 @@ shapes tuples of numbers and symbols. What contradicts itself raises `RelaxError
 from ._generated import *  # noqa: F403 - the list of names is generated, too
 from ._generated import __all__ as _generated
 from .core import (
+    broadcast_to,
     call_closure,
     call_library,
     call_tir,
     call_tir_inplace,
+    collapse_sum_to,
     constant,
     make_closure,
     make_tuple,
     match_cast,
+    reshape,
+    split,
     weight,
 )
 
 __all__ = [  # noqa: PLE0604
     *_generated,
+    "broadcast_to",
     "call_closure",
     "call_library",
     "call_tir",
     "call_tir_inplace",
+    "collapse_sum_to",
     "constant",
     "make_closure",
     "make_tuple",
     "match_cast",
+    "reshape",
+    "split",
     "weight",
 ]

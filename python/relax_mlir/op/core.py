@@ -1,6 +1,10 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ops whose results no rule deduces: calls across levels, casts, constants, tuples."""
+"""Ops whose functions are not generated.
+
+The results of calls across levels, casts, constants and tuples follow from more than operands and
+attributes; reshape, broadcast_to and split take one argument for what are two in the op.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from ..annotations import Annotation, Tensor, TypeLike
 from ..dtypes import DTypeLike
 from ..errors import fail
 from ..scope import current_function
-from ..symbolic import ExprLike
+from ..symbolic import ExprLike, Sym
 from ..values import Value
 from . import support
 from .support import Operand
@@ -151,3 +155,45 @@ def make_tuple(*members: Operand) -> Value:
     if len(members) == 1 and isinstance(members[0], (list, tuple)):
         members = tuple(members[0])
     return support.emit("relax.tuple", [("members", members, "any*")], {})
+
+
+def _to_shape(name: str, operand: str, x: Operand, shape: Any) -> Value:
+    """An op whose target shape is a value or, better known, a list of expressions."""
+    if isinstance(shape, (Value, Annotation, ir.Value)):
+        return support.emit(f"relax.{name}", [(operand, x, "tensor"), ("shape", shape, "shape")], {})
+    dims = [shape] if hasattr(shape, "__index__") or isinstance(shape, Sym) else shape
+    return support.emit(f"relax.{name}", [(operand, x, "tensor")], {"dims": (dims, support.expressions)})
+
+
+def reshape(x: Operand, shape: Operand | Sequence[ExprLike]) -> Value:
+    """The same elements, in row-major order, in another shape.
+
+    The shape is a value or a list of numbers and expressions, one of which may be -1: it stands for
+    what remains. It is an error where the numbers of elements provably differ; where that is
+    undecided it is checked at run time.
+    """
+    return _to_shape("reshape", "x", x, shape)
+
+
+def broadcast_to(x: Operand, shape: Operand | Sequence[ExprLike]) -> Value:
+    """The tensor, broadcast to a shape as in NumPy."""
+    return _to_shape("broadcast_to", "x", x, shape)
+
+
+def collapse_sum_to(data: Operand, shape: Operand | Sequence[ExprLike]) -> Value:
+    """The inverse of broadcasting: sums over the dimensions that a broadcast to `data` would add."""
+    return _to_shape("collapse_sum_to", "data", data, shape)
+
+
+def split(x: Operand, indices_or_sections: int | Sequence[ExprLike], axis: int = 0) -> tuple[Value, ...]:
+    """Cuts a tensor into parts along a dimension.
+
+    A number asks for so many parts, of which the last are smaller where the dimension does not divide;
+    a list gives the positions at which to cut.
+    """
+    if hasattr(indices_or_sections, "__index__"):
+        attribute = {"sections": (indices_or_sections, support.i64)}
+    else:
+        attribute = {"indices": (indices_or_sections, support.expressions)}
+    parts = support.emit("relax.split", [("x", x, "tensor")], {**attribute, "axis": (axis, support.i64)})
+    return parts if isinstance(parts, tuple) else (parts,)

@@ -15,7 +15,7 @@ from mlir import ir
 
 from .. import _relax, dtypes
 from ..annotations import Annotation, Tensor, as_type, dims_to_mlir, parse_dims
-from ..errors import RelaxError, error_from, fail
+from ..errors import RelaxError, collected_errors, error_from, fail
 from ..scope import FunctionScope, current_function
 from ..symbolic import Sym, as_expr, symbols_of
 from ..values import Value
@@ -185,6 +185,22 @@ def f64(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
 def f32(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
     location = ir.Location.unknown(scope.context)
     return ir.FloatAttr.get(ir.F32Type.get(scope.context), _number(value, name), loc=location)
+
+
+def number(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
+    """A 64-bit integer or float, as it is written."""
+    return i64(scope, value, name) if hasattr(value, "__index__") else f64(scope, value, name)
+
+
+def scalar(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
+    """A number with its type: NumPy's scalars keep theirs, Python's are f32, i64 and bool."""
+    type_name = dtypes.normalize(value.dtype if isinstance(value, np.generic) else type(value))
+    element = dtypes.to_mlir(type_name, scope.context)
+    if dtypes.is_float(type_name):
+        return ir.FloatAttr.get(element, float(value), loc=ir.Location.unknown(scope.context))
+    if type_name == "bool":
+        return ir.BoolAttr.get(bool(value), scope.context)
+    return ir.IntegerAttr.get(element, _integer(value, name))
 
 
 def f64_array(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
@@ -358,13 +374,10 @@ def call_like(
     """Creates a call whose result types follow from the callee's signature."""
     operands = [as_operand(scope, argument, name=f"argument {i}") for i, argument in enumerate(arguments)]
     # Made without results first: deduction reads its operands and the facts at its place.
-    draft = scope.create(name, operands, attributes, results=[], verify=False)
-    diagnostics = _relax.DiagnosticScope(scope.context)
-    try:
+    draft = scope.create(name, operands, attributes, results=[], check=False)
+    with collected_errors(scope.context) as errors:
         types = _relax.deduce_call(draft, callee)
-    finally:
-        diagnostics.close()
-        draft.erase()
+    draft.erase()
     if types is None:
-        raise error_from(diagnostics.diagnostics, f"'{name}' cannot be called like this")
+        raise error_from(errors, f"'{name}' cannot be called like this")
     return wrap_results(scope, scope.create(name, operands, attributes, types))

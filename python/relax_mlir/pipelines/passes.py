@@ -9,7 +9,11 @@ is registered in the process is `Pass("name", **options)`.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Union
+
+Entries = Union[Sequence[str], Mapping[Any, Any]]
+"""A list of strings, or a mapping that is one: `{n: 128}` for `["n=128"]`."""
 
 
 def format_option(name: str, value: Any) -> str:
@@ -18,6 +22,8 @@ def format_option(name: str, value: Any) -> str:
 
 
 def _format_value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        value = [f"{key}={_format_value(entry)}" for key, entry in value.items()]
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):

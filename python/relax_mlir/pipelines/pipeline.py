@@ -25,7 +25,7 @@ from mlir import ir
 from mlir.passmanager import PassManager
 
 from .. import _relax
-from ..errors import RelaxError, error_from
+from ..errors import RelaxError, collected_errors, error_from
 from ..module import Module
 from .passes import BasePass
 
@@ -154,7 +154,6 @@ class Pipeline:
 
 def _pass_manager(step: BasePass, context: ir.Context, verify: bool) -> PassManager:
     """A pass manager for one pass; made before anything runs, so that a wrong name changes nothing."""
-    diagnostics = _relax.DiagnosticScope(context)
     try:
         manager = PassManager.parse(_pipeline_text(step), context)
     except (ValueError, ir.MLIRError) as error:
@@ -163,8 +162,6 @@ def _pass_manager(step: BasePass, context: ir.Context, verify: bool) -> PassMana
                 f"there is no pass '{step.argument}'; relax-opt --help lists the passes"
             ) from None
         raise RelaxError(f"pass '{step.to_text()}': {error}") from None
-    finally:
-        diagnostics.close()
     manager.enable_verifier(verify)
     return manager
 
@@ -181,15 +178,15 @@ def _run_native(
     reproducer: str | os.PathLike[str] | bool,
 ) -> None:
     before = module.ir.operation.clone(ip=False) if reproducer is not False else None
-    try:
-        manager.run(module.ir.operation)
-    except ir.MLIRError as failure:
-        error = error_from(failure.error_diagnostics, "the pass reported no reason")
+    with collected_errors(module.context) as errors:
+        succeeded = _relax.run_passes(manager, module.ir.operation)
+    if not succeeded:
+        error = error_from(errors, "the pass reported no reason")
         message = f"pass '{step.to_text()}' failed\n{error}"
         if before is not None:
             path = _write_reproducer(before, step, verify, reproducer)
             message += f"\nreplay it with:\n  relax-opt --run-reproducer {shlex.quote(str(path))}"
-        raise RelaxError(message, error.location, error.diagnostics) from None
+        raise RelaxError(message, error.location, error.diagnostics)
 
 
 def _write_reproducer(

@@ -272,3 +272,41 @@ relax.func @difference_of_same(%x: tensor<4xi32>, %y: tensor<?xi32, #relax.shape
   %1 = relax.subtract %y, %y : (tensor<?xi32, #relax.shape<[n]>>, tensor<?xi32, #relax.shape<[n]>>) -> tensor<?xi32, #relax.shape<[n]>>
   relax.return %0, %1 : tensor<4xi32>, tensor<?xi32, #relax.shape<[n]>>
 }
+
+// -----
+
+// Small floats differ between machines, and some have no sign or no zero.
+// CHECK-LABEL: relax.func @small_floats
+// CHECK: %[[ZEROS:.*]] = relax.zeros_like
+// CHECK: %[[ADD:.*]] = relax.add %arg0, %[[ZEROS]]
+// CHECK: %[[NEG:.*]] = relax.negative
+// CHECK: relax.return %[[ADD]], %[[NEG]]
+relax.func @small_floats(%x: tensor<4xf8E8M0FNU>) -> (tensor<4xf8E8M0FNU>, tensor<4xf8E8M0FNU>) {
+  %zeros = relax.zeros_like %x : (tensor<4xf8E8M0FNU>) -> tensor<4xf8E8M0FNU>
+  %two = relax.constant dense<2.0> : tensor<4xf8E8M0FNU>
+  %0 = relax.add %x, %zeros : (tensor<4xf8E8M0FNU>, tensor<4xf8E8M0FNU>) -> tensor<4xf8E8M0FNU>
+  %1 = relax.negative %two : (tensor<4xf8E8M0FNU>) -> tensor<4xf8E8M0FNU>
+  relax.return %0, %1 : tensor<4xf8E8M0FNU>, tensor<4xf8E8M0FNU>
+}
+
+// -----
+
+// Comparisons know about signs and NaN.
+// CHECK-LABEL: relax.func @comparisons
+// CHECK-DAG: %[[TRUE:.*]] = relax.constant dense<true> : tensor<2xi1>
+// CHECK-DAG: %[[FALSE:.*]] = relax.constant dense<false> : tensor<2xi1>
+// CHECK: relax.return %[[TRUE]], %[[FALSE]], %[[TRUE]], %[[FALSE]], %[[TRUE]], %[[FALSE]]
+relax.func @comparisons() -> (tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>) {
+  %minus = relax.constant dense<-1> : tensor<2xi8>
+  %one = relax.constant dense<1> : tensor<2xi8>
+  %big = relax.constant dense<255> : tensor<2xui8>
+  %small = relax.constant dense<1> : tensor<2xui8>
+  %nan = relax.constant dense<0x7FC00000> : tensor<2xf32>
+  %0 = relax.less %minus, %one : (tensor<2xi8>, tensor<2xi8>) -> tensor<2xi1>
+  %1 = relax.less_equal %big, %small : (tensor<2xui8>, tensor<2xui8>) -> tensor<2xi1>
+  %2 = relax.greater %big, %small : (tensor<2xui8>, tensor<2xui8>) -> tensor<2xi1>
+  %3 = relax.greater_equal %nan, %nan : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+  %4 = relax.not_equal %nan, %nan : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+  %5 = relax.equal %nan, %nan : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+  relax.return %0, %1, %2, %3, %4, %5 : tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>
+}

@@ -1,0 +1,529 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The builder: what it makes, where it says things are, and what it refuses."""
+
+import threading
+
+import pytest
+from mlir import ir
+
+from relax_mlir import (
+    BlockBuilder,
+    Callable,
+    Object,
+    Range,
+    RelaxError,
+    Shape,
+    SourceLocation,
+    Sym,
+    Tensor,
+    Tuple,
+    Value,
+    op,
+    parse,
+)
+
+n, m = Sym("n"), Sym("m")
+
+
+def body(module):
+    """The text of a module without the line around it, stripped."""
+    return [line.strip() for line in str(module).splitlines()]
+
+
+@pytest.fixture
+def bb():
+    return BlockBuilder()
+
+
+# --- what it makes
+
+
+def test_matmul(bb):
+    x, w = Tensor((n, 128), "f32"), Tensor((128, 256), "f32")
+    with bb.function("main", [x, w], symbols={n: Range(1, 2048)}) as main:
+        with bb.dataflow():
+            y = bb.emit(op.matmul(x, w))
+            out = bb.emit_output(y)
+        bb.return_(out)
+    assert main.name == "main"
+    assert y.shape == (n, 256) and y.dtype == "f32" and y.ndim == 2
+    assert str(bb.module()) == str(
+        parse(
+            """
+      relax.func @main(%x: tensor<?x128xf32, #relax.shape<[n, 128]>>, %w: tensor<128x256xf32>)
+          -> tensor<?x256xf32, #relax.shape<[n, 256]>>
+          attributes {relax.symbols = {n = #relax.range<1, 2048>}} {
+        %0 = relax.dataflow -> tensor<?x256xf32, #relax.shape<[n, 256]>> {
+          %1 = relax.matmul %x, %w : (tensor<?x128xf32, #relax.shape<[n, 128]>>, tensor<128x256xf32>)
+            -> tensor<?x256xf32, #relax.shape<[n, 256]>>
+          relax.output %1 : tensor<?x256xf32, #relax.shape<[n, 256]>>
+        }
+        relax.return %0 : tensor<?x256xf32, #relax.shape<[n, 256]>>
+      }"""
+        )
+    )
+
+
+def test_parameters_of_every_kind(bb):
+    x = Tensor((n,), "f32")
+    params = [x, Sym("k"), Shape((n, 4)), Object(), Tuple(Tensor((m,)), Shape(ndim=2)), Callable([x], x)]
+    with bb.function("f", params) as f:
+        tensor, integer, shape, thing, pair, callable = f.params
+        first, second = pair
+        assert first.shape == (m,) and second.shape == (None, None)
+        assert shape.shape == (n, 4) and len(pair) == 2 and pair[-1].annotation == Shape(ndim=2)
+        called = op.call_closure(callable, tensor)
+        assert called.shape == (n,)
+        bb.return_(tensor, op.make_tuple(thing, shape), integer, called)
+    assert '{relax.symbol = "k"}' in str(bb.module())
+
+
+def test_symbols_of_integers_are_usable(bb):
+    with bb.function("f", [Sym("k")]):
+        bb.return_(op.shape((Sym("k"), 4)))
+    assert "-> !relax.shape<[k, 4]>" in str(bb.module())
+
+
+def test_match_cast_defines_symbols(bb):
+    x = Tensor((None,), "f32")
+    k = Sym("k")
+    with bb.function("f", [x]):
+        with bb.dataflow():
+            y = op.match_cast(x, Tensor((k,), "f32"))
+            out = bb.emit_output(op.exp(y))
+        assert out.shape == (k,)
+        size = op.shape((2 * k,))  # visible after the dataflow block
+        bb.return_(out, size)
+    # The caller does not know k, so the result type does not name it.
+    assert "-> (tensor<?xf32>, !relax.shape<1>)" in str(bb.module())
+
+
+def test_declared_results_are_kept(bb):
+    x = Tensor((n,), "f32")
+    with bb.function("f", [x], results=[Tensor((None,), "f32")]):
+        bb.return_(x)
+    assert "-> tensor<?xf32> {" in str(bb.module())
+
+
+def test_functions_call_each_other(bb):
+    k = Sym("k")
+    with bb.function("half", [Tensor((2 * k,)), Shape((k,))], private=True) as half:
+        bb.return_(op.match_cast(half.params[0], Tensor((2 * k,))))
+    x = Tensor((14,))
+    with bb.function("main", [x]):
+        y = bb.call(half, x, (7,))
+        assert y.shape == (14,)
+        bb.return_(y)
+    with bb.function("again", [x], results=[Tensor((14,))]) as again:
+        bb.return_(bb.call(again, x))  # recursion, with a declared result
+    bb.declare("elsewhere", [Tensor((k,))], Tensor((k + 1,)))
+    with bb.function("user", [Tensor((n,), name="x")]) as user:
+        assert bb.call("elsewhere", user.params[0]).shape == (n + 1,)
+        bb.return_(bb.call("elsewhere", user.params[0]))
+    assert "relax.call @half" in str(bb.module())
+
+
+def test_contradicting_call_is_an_error_at_its_line(bb):
+    bb.declare("f", [Tensor((4, n))], Tensor((n,)))
+    x = Tensor((5, 2))
+    with pytest.raises(RelaxError, match="expected 4, got 5") as caught:
+        with bb.function("main", [x]):
+            bb.call("f", x)
+    assert "bb.call(" in caught.value.location.text
+
+
+def test_kernels(bb):
+    bb.add_kernels("""
+      func.func private @exp(%x: tensor<?xf32> {relax.shape = #relax.shape<[m]>},
+                             %out: tensor<?xf32> {relax.shape = #relax.shape<[m]>},
+                             %m: index {relax.symbol = "m"}) -> tensor<?xf32>
+    """)
+    x = Tensor((n,), "f32")
+    with bb.function("main", [x]):
+        y = op.call_tir("exp", [x], Tensor((n,), "f32"), sym=[n])
+        z = op.call_library("lib.exp", [y], Tensor((n,), "f32"))
+        bb.return_(z)
+    text = str(bb.module())
+    assert "relax.call_tir @exp(%arg0) sym [n]" in text
+    assert 'relax.call_library "lib.exp"' in text
+    with pytest.raises(RelaxError, match="already"):
+        bb.add_kernels("func.func private @exp()")
+
+
+def test_closures(bb):
+    w, x = Tensor((4,)), Tensor((4,))
+    bb.declare("scale", [w, x], Tensor((4,)))
+    with bb.function("main", [w, x]):
+        scale = op.make_closure("scale", [w])
+        assert scale.annotation == Callable([Tensor((4,))], Tensor((4,)))
+        bb.return_(op.call_closure(scale, x))
+    bb.module()
+
+
+def test_branches(bb):
+    x, y = Tensor((n,)), Tensor((m,))
+    with bb.function("f", [x, y]):
+        with bb.if_(op.constant(True)) as branch:
+            with branch.then:
+                bb.yield_(op.exp(x), x)
+            with branch.else_:
+                bb.yield_(y, x)
+        joined, same = branch.results
+        assert joined.shape == (None,) and same.shape == (n,)
+        bb.return_(joined)
+    bb.module()
+
+
+def test_symbols_of_a_branch_stay_there(bb):
+    x, k = Tensor((None,)), Sym("k")
+    with bb.function("f", [x]):
+        with bb.if_(op.constant(True)) as branch:
+            with branch.then:
+                bb.yield_(op.match_cast(x, Tensor((k,))))
+            with branch.else_:
+                bb.yield_(x)
+        assert branch.result.shape == (None,)
+        with pytest.raises(RelaxError, match="symbol 'k' is not defined"):
+            op.shape((k,))
+        bb.return_(branch.result)
+    bb.module()
+
+
+def test_loops(bb):
+    x = Tensor((n,))
+    with bb.function("f", [x]):
+        with bb.while_([x], types=[Tensor((None,))]) as loop:
+            with loop.condition as (value,):
+                bb.yield_(op.constant(False))
+            with loop.body as (value,):
+                assert value.shape == (None,)
+                bb.yield_(op.exp(value))
+        bb.return_(loop.result)
+    assert "relax.while" in str(bb.module())
+
+
+def test_several_outputs_and_none(bb):
+    x = Tensor((n,))
+    with bb.function("f", [x]):
+        with bb.dataflow():
+            first, second = bb.emit_output((op.exp(x), op.exp(x)))
+            inside = op.add(first, second)  # an output is usable inside, too
+            bb.emit_output(inside)
+        with bb.dataflow():
+            op.exp(first)
+        bb.return_(first, second)
+    bb.module()
+
+
+# --- locations
+
+
+def test_ops_know_the_line_that_made_them(bb):
+    x = Tensor((n,), "f32")
+
+    def layer():
+        return op.exp(x)
+
+    with bb.function("f", [x]):
+        y = layer()
+        bb.return_(y)
+    location = SourceLocation.from_mlir(y.ir.owner.location)
+    assert location.file == __file__
+    assert location.text.strip() == "return op.exp(x)"
+    assert location.function == "layer"
+    assert location.text[location.column - 1 :].startswith("op.exp(x)")
+
+
+def test_parameters_are_named_as_their_variables(bb):
+    activations = Tensor((n,), "f32")
+    with bb.function("f", [activations, Tensor((4,), name="given")]) as f:
+        bb.return_(activations)
+    text = f.params[0].ir.owner.owner.operation.get_asm(enable_debug_info=True)
+    assert 'loc("activations"' in text and 'loc("given"' in text
+
+
+# --- errors
+
+
+def error_of(build):
+    with pytest.raises(RelaxError) as caught:
+        build()
+    return caught.value
+
+
+def test_contradiction_shows_both_sides_and_the_line(bb):
+    x, w = Tensor((n, 128)), Tensor((64, 256))
+
+    def build():
+        with bb.function("main", [x, w]):
+            bb.return_(op.matmul(x, w))
+
+    error = error_of(build)
+    assert "128" in str(error) and "64" in str(error) and "'relax.matmul'" in str(error)
+    assert "bb.return_(op.matmul(x, w))" in str(error)
+    assert f"{__file__}:{error.location.line}" in str(error)
+    assert error.location.text.strip() == "bb.return_(op.matmul(x, w))"
+    # The function that failed is gone; its name is free, and the builder goes on.
+    with bb.function("main", [x]):
+        bb.return_(x)
+    assert bb.module().functions == ["main"]
+
+
+def test_errors_leave_the_builder_usable_inside_a_function(bb):
+    x, y = Tensor((2,)), Tensor((3,))
+    with bb.function("main", [x, y]):
+        with pytest.raises(RelaxError, match="broadcast"):
+            op.add(x, y)
+        bb.return_(op.add(x, x))
+    assert str(bb.module()).count("relax.add") == 1
+
+
+def test_no_function():
+    assert "no function is being built" in str(error_of(lambda: op.exp(Tensor((4,)))))
+    bb = BlockBuilder()
+    for use in (lambda: bb.emit(1), lambda: bb.return_(), lambda: bb.dataflow().__enter__()):
+        assert "no function is being built" in str(error_of(use))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda bb, x: bb.emit_output(op.exp(x)), "bb.emit_output outside a dataflow block"),
+        (lambda bb, x: bb.yield_(x), "bb.yield_ inside a function"),
+        (lambda bb, x: op.exp(Tensor((n,))), "is no parameter of function 'f'"),
+        (lambda bb, x: op.exp("x"), "exp: x is 'x'"),
+        (lambda bb, x: op.exp(None), "exp: x is None"),
+        (lambda bb, x: op.shape((Sym("q"),)), "symbol 'q' is not defined in function 'f'"),
+        (lambda bb, x: op.match_cast(x, Tensor((2 * Sym("q"),))), "symbol 'q' is not defined"),
+        (lambda bb, x: op.match_cast(x, Tensor((n, 2))), "match_cast"),
+        (lambda bb, x: bb.call("missing", x), "no function 'missing'"),
+        (lambda bb, x: bb.call("f", x), "calls itself"),
+        (lambda bb, x: bb.module(), "inside a function"),
+        (lambda bb, x: bb.function("g").__enter__(), "still open"),
+        (lambda bb, x: bb.add_kernels(""), "still open"),
+        (lambda bb, x: BlockBuilder().return_(x), "of another builder is open"),
+        (lambda bb, x: bool(op.constant(True)), "bb.if_"),
+        (lambda bb, x: list(op.exp(x)), "only a tuple"),
+        (lambda bb, x: len(op.exp(x)), "has no length"),
+        (lambda bb, x: op.make_tuple(x)[1], "has no member 1"),
+        (lambda bb, x: op.shape((n,)).dtype, "has no dtype"),
+        (lambda bb, x: op.make_closure("f", [x, x]), "2 arguments are bound"),
+        (lambda bb, x: op.call_tir("nothing", [x], 3), "expected the annotations"),
+        (lambda bb, x: op.weight("", Tensor((4,))), "weight"),
+        (lambda bb, x: op.constant(object()), "constant"),
+        (lambda bb, x: op.constant([[1], [2, 3]]), "constant"),
+        (lambda bb, x: op.constant(300, "i8"), "does not fit in i8"),
+        (lambda bb, x: op.constant(1.5, "i8"), "is no i8"),
+        (lambda bb, x: op.constant(2**64), "constant"),
+    ],
+)
+def test_wrong_use(bb, wrong, message):
+    x = Tensor((n,), "f32")
+
+    def build():
+        with bb.function("f", [x]):
+            wrong(bb, x)
+            bb.return_(x)
+
+    error = error_of(build)
+    assert message in str(error)
+    assert error.location.file == __file__
+    # Nothing is left open.
+    with bb.function("f", [x]):
+        bb.return_(x)
+    bb.module()
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ([3], "parameter 0 is 3"),
+        (Tensor((4,)), "expected a list of parameters"),
+        ([Sym("n") + 1], "parameter 0 is the expression 'n + 1'"),
+        ([Tensor((4,))] * 2, "parameters 0 and 1 are the same"),
+    ],
+)
+def test_wrong_parameters(bb, params, message):
+    assert message in str(error_of(lambda: bb.function("f", params).__enter__()))
+
+
+def test_wrong_functions(bb):
+    x = Tensor((n,))
+    with bb.function("f", [x]):
+        bb.return_(x)
+    assert "already" in str(error_of(lambda: bb.function("f", [x]).__enter__()))
+    assert "expected the function's name" in str(error_of(lambda: bb.function("").__enter__()))
+
+    def without_return():
+        with bb.function("g", [x]):
+            op.exp(x)
+
+    assert "returns nothing" in str(error_of(without_return))
+
+    def after_return():
+        with bb.function("g", [x]):
+            bb.return_(x)
+            op.exp(x)
+
+    assert "has ended" in str(error_of(after_return))
+
+    def unknown_range():
+        with bb.function("g", [x], symbols={"z": Range(1, 2)}):
+            bb.return_(x)
+
+    assert "'z'" in str(error_of(unknown_range))
+
+    def return_in_dataflow():
+        with bb.function("g", [x]):
+            with bb.dataflow():
+                bb.return_(x)
+
+    assert "inside a dataflow block" in str(error_of(return_in_dataflow))
+
+    def undefined_in_parameter():
+        with bb.function("g", [Tensor((n + 1,))]) as g:
+            bb.return_(g.params[0])
+
+    assert "'n'" in str(error_of(undefined_in_parameter))
+
+
+def test_values_of_other_places(bb):
+    x = Tensor((n,))
+    kept = []
+    with bb.function("f", [x]):
+        with bb.dataflow():
+            kept.append(op.exp(x))
+            out = bb.emit_output(kept[0])
+        assert "bb.emit_output" in str(error_of(lambda: op.exp(kept[0])))
+        bb.return_(out)
+    with bb.function("g", [x]):
+        assert "belongs to function 'f'" in str(error_of(lambda: op.exp(kept[0])))
+        bb.return_(x)
+    bb.module()
+
+
+def test_values_of_a_failed_function_are_safe(bb):
+    x = Tensor((n,))
+    kept = []
+
+    def build():
+        with bb.function("f", [x]):
+            with bb.dataflow():
+                kept.append(op.exp(x))
+                raise RuntimeError("the user's own")
+
+    with pytest.raises(RuntimeError, match="own"):
+        build()
+    assert "given up" in repr(kept[0])
+    assert "given up" in str(error_of(lambda: kept[0].shape))
+    assert bb.module().functions == []
+
+
+def test_incomplete_branches_and_loops(bb):
+    x = Tensor((n,))
+
+    def no_else():
+        with bb.function("f", [x]):
+            with bb.if_(op.constant(True)) as branch:
+                with branch.then:
+                    bb.yield_(x)
+
+    def counts_differ():
+        with bb.function("f", [x]):
+            with bb.if_(op.constant(True)) as branch:
+                with branch.then:
+                    bb.yield_(x)
+                with branch.else_:
+                    bb.yield_()
+
+    def twice():
+        with bb.function("f", [x]):
+            with bb.if_(op.constant(True)) as branch:
+                with branch.then:
+                    bb.yield_(x)
+                with branch.then:
+                    bb.yield_(x)
+
+    def no_body():
+        with bb.function("f", [x]):
+            with bb.while_([x]) as loop:
+                with loop.condition:
+                    bb.yield_(op.constant(True))
+
+    def no_yield():
+        with bb.function("f", [x]):
+            with bb.while_([x]) as loop:
+                with loop.condition:
+                    pass
+
+    def early():
+        with bb.function("f", [x]):
+            with bb.if_(op.constant(True)) as branch:
+                branch.results  # noqa: B018
+
+    for build, message in (
+        (no_else, "branch.else_ is missing"),
+        (counts_differ, "yields 1 values"),
+        (twice, "built already"),
+        (no_body, "loop.body is missing"),
+        (no_yield, "yields nothing"),
+        (early, "after its"),
+    ):
+        assert message in str(error_of(build)), build.__name__
+    assert bb.module().functions == []
+
+
+# --- contexts and threads
+
+
+def test_user_contexts():
+    context = ir.Context()
+    bb = BlockBuilder(context)
+    x = Tensor((n, 4), "bf16")  # annotations and symbols are made in another context
+    with bb.function("f", [x], symbols={n: Range(1, 8)}):
+        y = op.exp(x)
+        assert y.shape == (n, 4)
+        bb.return_(op.match_cast(y, Tensor((n, 4), "bf16")))
+    module = bb.module()
+    assert module.context is context
+    with ir.Context() as entered:
+        assert BlockBuilder().context is entered
+
+
+def test_builders_in_several_threads():
+    failures = []
+
+    def build(index):
+        try:
+            for _ in range(10):
+                bb = BlockBuilder()
+                x = Tensor((Sym(f"n{index}"), 4), "f32")
+                with bb.function("f", [x]):
+                    y = x
+                    for _ in range(10):
+                        y = op.add(y, x)
+                        with pytest.raises(RelaxError, match=f"is {index + 5}"):
+                            op.add(y, op.constant([0.0] * (index + 5)))
+                    assert y.shape == (Sym(f"n{index}"), 4)
+                    bb.return_(y)
+                assert str(bb.module()).count("relax.add") == 10
+        except BaseException as error:  # noqa: BLE001
+            failures.append(error)
+
+    threads = [threading.Thread(target=build, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
+
+
+def test_values_are_thin(bb):
+    x = Tensor((n,))
+    with bb.function("f", [x]) as f:
+        value = f.params[0]
+        assert isinstance(value, Value) and isinstance(value.ir, ir.Value)
+        assert value.type == x.to_mlir(bb.context)
+        bb.return_(op.exp(value.ir))  # values of the mlir package are welcome
+    bb.module()

@@ -1,0 +1,176 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pipelines: passes with typed options, Python between them, printing, timing, reproducers."""
+
+import io
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import find_tool
+
+from relax_mlir import RelaxError, _relax, parse, pipelines
+from relax_mlir.pipelines import CSE, Canonicalize, Pass, Pipeline
+
+TWICE = """
+relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> {
+  %0 = relax.exp %x : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %1 = relax.exp %x : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %2 = relax.add %0, %1 : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  relax.return %2 : tensor<?xf32, #relax.shape<[n]>>
+}
+"""  # noqa: E501
+
+
+@pytest.fixture
+def module():
+    return parse(TWICE)
+
+
+def test_passes_and_python_in_order(module):
+    seen = []
+
+    def count(module):
+        seen.append(str(module).count("relax.exp"))
+
+    report = Pipeline([count, CSE(), count, [Canonicalize(), Pipeline([count])]]).run(module)
+    assert seen == [2, 1, 1]
+    assert [timing.name for timing in report.timings] == ["count", "cse", "count", "canonicalize", "count"]
+    assert "total" in str(report) and report.seconds > 0
+
+
+def test_every_registered_pass_is_reachable(module):
+    """What relax-opt offers is what Python has a class for, and the other way round."""
+    listing = subprocess.run([find_tool("relax-opt"), "--help"], capture_output=True, text=True).stdout
+    registered = set(re.findall(r"^ +--(relax-[\w-]+)", listing, flags=re.MULTILINE))
+    classes = {
+        cls.argument: cls
+        for cls in vars(pipelines).values()
+        if isinstance(cls, type)
+        and issubclass(cls, pipelines.BasePass)
+        and getattr(cls, "argument", "").startswith("relax-")
+    }
+    assert registered, listing
+    assert registered == set(classes)
+    for argument, cls in classes.items():
+        assert _relax.is_pass_registered(argument)
+        assert cls.__doc__ and cls.__doc__[0].isupper()
+        assert cls().to_text().split("(")[-1].startswith(argument)
+
+
+@pytest.mark.parametrize(
+    ("step", "text"),
+    [
+        (CSE(), "cse"),
+        (Canonicalize(), "canonicalize"),
+        (Canonicalize(max_iterations=5, top_down=False), "canonicalize{max-iterations=5 top-down=false}"),
+        (Pass("lower-affine", anchor="func.func"), "func.func(lower-affine)"),
+        (Pass("inline", max_iterations=3), "inline{max-iterations=3}"),
+        (Pass("p", names=["a", "b"]), "p{names=a,b}"),
+        (Pass("p", values={"n": 128, "m": 4}), "p{values=n=128,m=4}"),
+        (Pass("p", text="two words"), "p{text='two words'}"),
+    ],
+)
+def test_passes_as_text(step, text):
+    assert step.to_text() == text
+
+
+def test_equal_passes_are_equal():
+    assert Canonicalize() == Canonicalize() != Canonicalize(max_iterations=1)
+    assert Pass("cse") == Pass("cse") != Pass("inline")
+    assert len(Pipeline([CSE()]) + [Canonicalize()]) == 2
+    assert repr(Pipeline([CSE(), Canonicalize()])) == "Pipeline([cse, canonicalize])"
+
+
+def test_upstream_passes_run(module):
+    Pipeline([Pass("inline"), Pass("cse"), Pass("strip-debuginfo")]).run(module)
+    assert str(module).count("relax.exp") == 1
+
+
+def test_printing(module):
+    out = io.StringIO()
+    Pipeline([CSE(), Canonicalize()]).run(module, print_after="cse", timing=True, file=out)
+    text = out.getvalue()
+    assert text.count("relax.func @main") == 1
+    assert text.startswith("// ----- after cse -----")
+    assert re.search(r"^ +\d+\.\d+ +\d+\.\d% +canonicalize$", text, flags=re.MULTILINE)
+    out = io.StringIO()
+    Pipeline([CSE(), Canonicalize()]).run(module, print_after=True, file=out)
+    assert out.getvalue().count("relax.func @main") == 2
+    with pytest.raises(RelaxError, match="print_after names 'cs'"):
+        Pipeline([CSE()]).run(module, print_after=["cs"])
+
+
+def test_what_is_no_pass(module):
+    with pytest.raises(RelaxError, match="write CSE()"):
+        Pipeline([CSE])
+    with pytest.raises(RelaxError, match="is no pass"):
+        Pipeline(["cse"])
+    text = str(module)
+    # Names and options are checked before anything runs.
+    with pytest.raises(RelaxError, match="there is no pass 'relax-nothing'"):
+        Pipeline([CSE(), Pass("relax-nothing")]).run(module)
+    with pytest.raises(RelaxError, match="no-such"):
+        Pipeline([CSE(), Pass("canonicalize", no_such=1)]).run(module)
+    assert str(module) == text
+
+
+def test_failing_pass_writes_a_reproducer(tmp_path):
+    module = parse("func.func @f(%x: memref<?xf32>) { return }")
+    path = tmp_path / "it failed.mlir"
+    # This pass fails on a module that does not hold the sequence it is told to interpret.
+    step = Pass("transform-interpreter", entry_point="nowhere")
+    with pytest.raises(RelaxError, match="pass 'transform-interpreter") as caught:
+        Pipeline([CSE(), step]).run(module, reproducer=path)
+    message = str(caught.value)
+    assert caught.value.diagnostics
+    command = message.splitlines()[-1].strip()
+    assert command.startswith("relax-opt --run-reproducer")
+    # The file holds the module as it was before that pass, and the command fails alike.
+    words = shlex.split(command)
+    assert words[-1] == str(path)
+    assert "@f(%arg0: memref<?xf32>" in path.read_text()
+    replay = subprocess.run([find_tool(words[0]), *words[1:]], capture_output=True, text=True)
+    assert replay.returncode != 0
+    assert caught.value.diagnostics[0].splitlines()[0] in replay.stderr
+
+
+def test_reproducers_go_to_a_temporary_file_or_nowhere(tmp_path):
+    module = parse("module {}")
+    step = Pass("transform-interpreter", entry_point="nowhere")
+    with pytest.raises(RelaxError) as caught:
+        Pipeline([step]).run(module)
+    path = Path(str(caught.value).split()[-1])
+    assert path.is_file()
+    path.unlink()
+    with pytest.raises(RelaxError) as caught:
+        Pipeline([step]).run(module, reproducer=False)
+    assert "--run-reproducer" not in str(caught.value)
+    with pytest.raises(RelaxError, match="cannot write the reproducer"):
+        Pipeline([step]).run(module, reproducer=tmp_path / "no" / "folder.mlir")
+
+
+def test_errors_of_python_passes(module):
+    def breaks(module):
+        list(module["main"].regions[0].blocks[0].operations)[-1].operation.erase()
+
+    def refuses(module):
+        raise RelaxError("no thanks")
+
+    def crashes(module):
+        raise KeyError("mine")
+
+    with pytest.raises(RelaxError, match=r"Python pass 'refuses' \(step 2 of 2\) failed\nno thanks"):
+        Pipeline([CSE(), refuses]).run(module)
+    with pytest.raises(KeyError, match="mine"):
+        Pipeline([crashes]).run(module)
+    with pytest.raises(RelaxError, match="Python pass 'breaks'"):
+        Pipeline([breaks]).run(module)
+
+
+def test_module_that_a_pass_returns_is_refused(module):
+    with pytest.raises(RelaxError, match="in place"):
+        Pipeline([lambda module: module.clone()]).run(module)
+    Pipeline([lambda module: module]).run(module)
