@@ -117,9 +117,7 @@ def expression(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
 
 
 def expressions(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
-    return ir.ArrayAttr.get(
-        [expression(scope, entry, name) for entry in _entries(value, name)], scope.context
-    )
+    return ir.ArrayAttr.get([expression(scope, entry, name) for entry in _entries(value, name)], scope.context)
 
 
 def shape(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
