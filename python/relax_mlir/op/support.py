@@ -289,7 +289,7 @@ def emit(
             sizes.append(0)
             continue
         if kind.endswith("*"):
-            entries = _entries(argument, argument_name)
+            entries = _entries(argument, f"{name[6:]}: {argument_name}")
             sizes.append(len(entries))
             values += [
                 as_operand(scope, entry, kind[:-1], like, f"{name[6:]}: {argument_name}[{index}]")
