@@ -102,6 +102,24 @@ void FunctionSimplifier::freezePinnedTypes() {
   });
 }
 
+/// An op without operands cannot see the declared ranges when it is verified,
+/// so its result types must follow from its attributes without them.
+static void keepDeducible(Operation &op) {
+  auto deduced = dyn_cast<InferTypeOpInterface>(op);
+  if (!deduced || op.getNumOperands() != 0)
+    return;
+  SmallVector<Type> types;
+  if (failed(deduced.inferReturnTypes(
+          op.getContext(), std::nullopt, op.getOperands(),
+          op.getDiscardableAttrDictionary(), op.getPropertiesStorage(),
+          op.getRegions(), types)))
+    return;
+  Prover withoutFacts(op.getContext());
+  for (auto [result, type] : llvm::zip_equal(op.getResults(), types))
+    if (implies(type, result.getType(), withoutFacts) != Truth::Yes)
+      result.setType(type);
+}
+
 /// A symbol whose range holds one value is a constant.
 void FunctionSimplifier::substituteSingleValues() {
   DictionaryAttr ranges = function.getSymbolRanges();
@@ -119,6 +137,7 @@ void FunctionSimplifier::visit(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (!isa<DataflowOp>(op)) // its results may name symbols that it defines
       rewriter.rewrite(&op);
+    keepDeducible(op);
     for (Region &region : op.getRegions()) {
       size_t outer = visible.enter(), outerKnown = order.size();
       size_t outerAsserted = assertedOrder.size();

@@ -184,3 +184,17 @@ relax.func @foreign(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32> {
   %1 = arith.addf %0, %0 : tensor<?xf32, #relax.shape<[m]>>
   relax.return %1 : tensor<?xf32, #relax.shape<[m]>>
 }
+
+// -----
+
+// An op without operands cannot see the ranges: its own type stays deducible,
+// while what follows from it is simplified.
+// CHECK-LABEL: relax.func @arange_within_range
+// CHECK: %[[I:.*]] = relax.arange 5, n, 1 {dtype = i64} : tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>
+// CHECK: relax.negative %[[I]] : (tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>) -> tensor<?xi64, #relax.shape<[n - 5]>>
+relax.func @arange_within_range(%s: !relax.shape<[n]>) -> tensor<?xi64>
+    attributes {relax.symbols = {n = #relax.range<5>}} {
+  %0 = relax.arange 5, n, 1 {dtype = i64} : tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>
+  %1 = relax.negative %0 : (tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>) -> tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>
+  relax.return %1 : tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>
+}
