@@ -9,18 +9,24 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/thread.h"
 
+#include <csignal>
+
 int main(int argc, char **argv) {
   // MLIR's parser recurses over nested regions and attributes without a limit;
   // this stack takes some 100,000 levels (only what is touched costs memory).
   constexpr unsigned kStackSize = 512u << 20;
   mlir::LogicalResult result = mlir::failure();
-  llvm::thread worker(kStackSize, [&] {
+  llvm::thread worker(std::optional<unsigned>(kStackSize), [&] {
     mlir::DialectRegistry registry;
     mlir::relax::registerDialects(registry);
     mlir::relax::registerPasses();
     result = mlir::MlirOptMain(argc, argv, "relax-mlir optimizer driver\n",
                                registry);
   });
+  // Signals are for the worker: a stack trace then shows what it does.
+  sigset_t signals;
+  sigfillset(&signals);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   worker.join();
   return mlir::asMainReturnCode(result);
 }
