@@ -36,9 +36,8 @@ def function_boundary(bb: BlockBuilder) -> None:
     a = Tensor((2 * k + 2,), "f32")
     b = Tensor((14,), "f32")
     with bb.function("caller", [Tensor((k,), "f32", name="unused"), a, b]):
-        with bb.dataflow():
-            r0 = bb.emit_output(bb.call(subfn, a, (k + 1,)))
-            r1 = bb.emit_output(bb.call(subfn, b, (7,)))
+        r0 = bb.emit(bb.call(subfn, a, (k + 1,)))
+        r1 = bb.emit(bb.call(subfn, b, (7,)))
         bb.return_(r0, r1)
     for name, value in (("subfn(2*k + 2)", r0), ("subfn(14)", r1)):
         print(f"  {name:15} {value.shape}")

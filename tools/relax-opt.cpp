@@ -14,9 +14,9 @@
 int main(int argc, char **argv) {
   // MLIR's parser recurses over nested regions and attributes without a limit;
   // this stack takes some 100,000 levels (only what is touched costs memory).
-  constexpr unsigned kStackSize = 512u << 20;
+  const std::optional<unsigned> stackSize = 512u << 20;
   mlir::LogicalResult result = mlir::failure();
-  llvm::thread worker(std::optional<unsigned>(kStackSize), [&] {
+  llvm::thread worker(stackSize, [&] {
     mlir::DialectRegistry registry;
     mlir::relax::registerDialects(registry);
     mlir::relax::registerPasses();

@@ -61,6 +61,37 @@ static nb::str toPython(const std::string &text) {
   return nb::steal<nb::str>(result);
 }
 
+static nb::str toPython(MlirIdentifier identifier) {
+  MlirStringRef text = mlirIdentifierStr(identifier);
+  return toPython(std::string(text.data, text.length));
+}
+
+/// The first file position in a location, as file, line, column, function.
+static std::optional<std::tuple<nb::str, int, int, nb::str>>
+readLocation(MlirLocation location) {
+  if (mlirLocationIsAFileLineColRange(location))
+    return std::make_tuple(
+        toPython(mlirLocationFileLineColRangeGetFilename(location)),
+        mlirLocationFileLineColRangeGetStartLine(location),
+        mlirLocationFileLineColRangeGetStartColumn(location), nb::str(""));
+  if (mlirLocationIsAName(location)) {
+    auto found = readLocation(mlirLocationNameGetChildLoc(location));
+    if (found && nb::len(std::get<3>(*found)) == 0)
+      std::get<3>(*found) = toPython(mlirLocationNameGetName(location));
+    return found;
+  }
+  if (mlirLocationIsACallSite(location))
+    return readLocation(mlirLocationCallSiteGetCallee(location));
+  if (mlirLocationIsAFused(location)) {
+    std::vector<MlirLocation> parts(mlirLocationFusedGetNumLocations(location));
+    mlirLocationFusedGetLocations(location, parts.data());
+    for (MlirLocation part : parts)
+      if (auto found = readLocation(part))
+        return found;
+  }
+  return std::nullopt;
+}
+
 /// Takes the errors emitted on a context by this thread, until it is closed;
 /// leaves warnings and remarks to others.
 class DiagnosticScope {
@@ -176,6 +207,7 @@ static std::optional<bool> toTruth(MlirRelaxTruth truth) {
 //===----------------------------------------------------------------------===//
 
 static void populateDiagnostics(nb::module_ &m) {
+  m.def("read_location", readLocation, "location"_a);
   nb::class_<Diagnostic>(m, "Diagnostic")
       .def_prop_ro("message",
                    [](const Diagnostic &self) { return toPython(self.message); })

@@ -160,9 +160,7 @@ def _is_deduced(records: Records, op: dict[str, Any]) -> bool:
 def _function(records: Records, op: dict[str, Any]) -> str:
     arguments = [Argument(records, *entry) for entry in records.arguments(op["arguments"])]
     parameters = [argument.parameter() for argument in arguments]
-    parameters = [p for p in parameters if p.default is None] + [
-        p for p in parameters if p.default is not None
-    ]
+    parameters = [p for p in parameters if p.default is None] + [p for p in parameters if p.default is not None]
     results = records.arguments(op["results"])
     deduced = not results or _is_deduced(records, op)
     many = any("Variadic" in classes(record) for _, record in results)
@@ -170,9 +168,7 @@ def _function(records: Records, op: dict[str, Any]) -> str:
         kind = "Sequence[TypeLike]" if many else "TypeLike"
         parameters.append(Parameter("*, results" if many or len(results) > 1 else "*, result", kind))
     operands = [f'("{a.name}", {identifier(a.name)}, "{a.kind}")' for a in arguments if not a.is_attribute]
-    attributes = [
-        f'"{a.name}": ({identifier(a.name)}, support.{a.converter})' for a in arguments if a.is_attribute
-    ]
+    attributes = [f'"{a.name}": ({identifier(a.name)}, support.{a.converter})' for a in arguments if a.is_attribute]
     call = [f'"relax.{op["opName"]}"', f"[{', '.join(operands)}]", f"{{{', '.join(attributes)}}}"]
     if not deduced:
         call.append("results" if many or len(results) > 1 else "[result]")

@@ -151,9 +151,7 @@ class Tensor(Operators, Annotation):
 
     def to_mlir(self, context: ir.Context) -> ir.Type:
         element = (
-            dtypes.to_mlir(self.dtype, context)
-            if self.dtype in dtypes._TABLE
-            else ir.Type.parse(self.dtype, context)
+            dtypes.to_mlir(self.dtype, context) if self.dtype in dtypes._TABLE else ir.Type.parse(self.dtype, context)
         )
         if self.shape is None:
             return ir.UnrankedTensorType.get(element, loc=ir.Location.unknown(context))
@@ -303,9 +301,7 @@ def keep_symbols(annotation: Annotation, visible: set[str]) -> Annotation:
     """The annotation, coarser: dimensions that name other symbols than these become unknown."""
 
     def keep(dims: tuple[int | Sym | None, ...]) -> tuple[int | Sym | None, ...]:
-        return tuple(
-            dim if not isinstance(dim, Sym) or visible.issuperset(dim.symbols) else None for dim in dims
-        )
+        return tuple(dim if not isinstance(dim, Sym) or visible.issuperset(dim.symbols) else None for dim in dims)
 
     if isinstance(annotation, Tensor) and annotation.shape is not None:
         return Tensor(keep(annotation.shape), annotation.dtype, _checked=True)

@@ -184,9 +184,7 @@ class BlockBuilder:
             attributes["arg_attrs"] = ir.ArrayAttr.get(
                 [
                     ir.DictAttr.get(
-                        {"relax.symbol": ir.StringAttr.get(param.name, context)}
-                        if isinstance(param, Sym)
-                        else {},
+                        {"relax.symbol": ir.StringAttr.get(param.name, context)} if isinstance(param, Sym) else {},
                         context,
                     )
                     for param in params
@@ -208,16 +206,12 @@ class BlockBuilder:
         if len(values) == 1 and isinstance(values[0], (list, tuple)):
             values = tuple(values[0])
         if scope.frame.kind != "function":
-            fail(
-                f"bb.return_ inside a {scope.frame.kind}; a function returns once, at its end: close "
-                "the block first"
-            )
+            fail(f"bb.return_ inside a {scope.frame.kind}; a function returns once, at its end: close the block first")
         operands = [_operand(scope, value) for value in values]
         if not scope.declared_results:
             visible = set(scope.parameter_symbols)
             types = [
-                keep_symbols(Annotation.from_mlir(operand.type), visible).to_mlir(self.context)
-                for operand in operands
+                keep_symbols(Annotation.from_mlir(operand.type), visible).to_mlir(self.context) for operand in operands
             ]
             inputs = [value.type for value in scope.params]
             scope.func.attributes["function_type"] = ir.TypeAttr.get(
@@ -354,9 +348,7 @@ class BlockBuilder:
         else:
             fail(f"bb.yield_ inside a {kind}; it ends branches and loops")
 
-    def _with_results(
-        self, scope: FunctionScope, operation: ir.Operation, types: Sequence[ir.Type]
-    ) -> ir.Operation:
+    def _with_results(self, scope: FunctionScope, operation: ir.Operation, types: Sequence[ir.Type]) -> ir.Operation:
         """The op with results; its number of results is known only once its body is built."""
         if not types:
             verify(operation)
@@ -411,10 +403,7 @@ class BlockBuilder:
     def _scope(self) -> FunctionScope:
         scope = current_function()
         if scope.builder is not self:
-            fail(
-                f"function '{scope.name}' of another builder is open; use that builder, or close the "
-                "function first"
-            )
+            fail(f"function '{scope.name}' of another builder is open; use that builder, or close the function first")
         return scope
 
 
@@ -509,9 +498,7 @@ class Loop:
             fail(f"the {kind} has been built already")
         scope = self._scope
         location = caller_location().to_mlir(scope.context)
-        block = ir.Block.create_at_start(
-            self._operation.regions[index], self._types, [location] * len(self._types)
-        )
+        block = ir.Block.create_at_start(self._operation.regions[index], self._types, [location] * len(self._types))
         with scope.block(kind, block, shares_symbols=False) as frame:
             yield tuple(scope.wrap(argument) for argument in block.arguments)
             if not frame.terminated:
@@ -545,7 +532,4 @@ def _parameter_names(params: Sequence[Parameter]) -> list[str | None]:
     """The names of parameters: as given, else those of the caller's variables that hold them."""
     frame = caller_frame()
     variables = {id(value): name for name, value in frame.f_locals.items()} if frame else {}
-    return [
-        param.name or variables.get(id(param)) if isinstance(param, Annotation) else param.name
-        for param in params
-    ]
+    return [param.name or variables.get(id(param)) if isinstance(param, Annotation) else param.name for param in params]

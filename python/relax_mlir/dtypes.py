@@ -36,9 +36,7 @@ _TABLE = {
     "f8e5m2": ("f8E5M2", "float8_e5m2", 8),
 }
 _BY_NAME = {
-    alias: name
-    for name, (mlir_name, numpy_name, _) in _TABLE.items()
-    for alias in (name, mlir_name, numpy_name)
+    alias: name for name, (mlir_name, numpy_name, _) in _TABLE.items() for alias in (name, mlir_name, numpy_name)
 }
 _BY_PYTHON_TYPE = {bool: "bool", int: "i64", float: "f32"}
 

@@ -14,6 +14,8 @@ from types import CodeType, FrameType
 
 from mlir import ir
 
+from . import _relax
+
 _PACKAGE = __name__.partition(".")[0]
 
 
@@ -59,25 +61,8 @@ class SourceLocation:
     @staticmethod
     def from_mlir(location: ir.Location) -> SourceLocation | None:
         """The first file position in an MLIR location; None where it has none."""
-        try:
-            return SourceLocation._read(location)
-        except (RuntimeError, UnicodeError):  # a damaged name
-            return None
-
-    @staticmethod
-    def _read(location: ir.Location) -> SourceLocation | None:
-        if location.is_a_file():
-            return SourceLocation(location.filename, location.start_line, location.start_col)
-        if location.is_a_name():
-            found = SourceLocation._read(location.child_loc)
-            if found and not found.function:
-                found = dataclasses.replace(found, function=location.name_str)
-            return found
-        if location.is_a_callsite():
-            return SourceLocation._read(location.callee)
-        if location.is_a_fused():
-            return next(filter(None, map(SourceLocation._read, location.locations)), None)
-        return None
+        found = _relax.read_location(location)
+        return None if found is None else SourceLocation(*found)
 
 
 def caller_frame() -> FrameType | None:

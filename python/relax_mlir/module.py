@@ -68,9 +68,7 @@ class Module:
 
         Constants of more than `large_elements_limit` elements are cut; such text cannot be parsed.
         """
-        return self.ir.operation.get_asm(
-            enable_debug_info=locations, large_elements_limit=large_elements_limit
-        )
+        return self.ir.operation.get_asm(enable_debug_info=locations, large_elements_limit=large_elements_limit)
 
     def __str__(self) -> str:
         return str(self.ir)
@@ -104,6 +102,8 @@ class Module:
 
 
 def _parse(data: bytes, name: str, context: ir.Context) -> Module:
+    if not data.startswith(_BYTECODE_MAGIC) and b"\0" in data:
+        raise RelaxError("it is neither bytecode nor text: it holds a zero byte")
     with collected_errors(context) as errors:
         module = _relax.parse_module(context, data, name)
     if module is None:
@@ -134,6 +134,4 @@ def load(path: PathLike, *, context: ir.Context | None = None) -> Module:
         return _parse(data, os.fspath(path), resolve_context(context))
     except RelaxError as error:
         kind = "bytecode" if data.startswith(_BYTECODE_MAGIC) else "text"
-        raise RelaxError(
-            f"cannot load '{path}' as {kind}: {error}", error.location, error.diagnostics
-        ) from None
+        raise RelaxError(f"cannot load '{path}' as {kind}: {error}", error.location, error.diagnostics) from None

@@ -100,10 +100,7 @@ class FunctionScope:
             _, bound = self.bound.get(id(value), (None, None))
             if bound is None:
                 hint = f" named '{value.name}'" if value.name else ""
-                fail(
-                    f"{value!r}{hint} is no parameter of function '{self.name}'; "
-                    "list it in bb.function(name, params)"
-                )
+                fail(f"{value!r}{hint} is no parameter of function '{self.name}'; list it in bb.function(name, params)")
             return bound.ir
         if isinstance(value, Value):
             if value._scope is not self:

@@ -206,10 +206,7 @@ class Sym(ir.Attribute):
 
     @staticmethod
     def _checked(kind: int, *operands: ExprLike) -> Sym:
-        context = (
-            next((operand.context for operand in operands if isinstance(operand, Sym)), None)
-            or resolve_context()
-        )
+        context = next((operand.context for operand in operands if isinstance(operand, Sym)), None) or resolve_context()
         return _relax.expr_combine(kind, [as_expr(operand, context) for operand in operands])
 
     # --- values

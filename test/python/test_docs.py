@@ -9,9 +9,7 @@ from conftest import ROOT
 
 
 def generate_docs(*options):
-    return subprocess.run(
-        [sys.executable, ROOT / "tools" / "generate-docs", *options], capture_output=True, text=True
-    )
+    return subprocess.run([sys.executable, ROOT / "tools" / "generate-docs", *options], capture_output=True, text=True)
 
 
 def test_reference_is_fresh():

@@ -11,8 +11,16 @@ from pathlib import Path
 import pytest
 from conftest import find_tool
 
-from relax_mlir import RelaxError, _relax, parse, pipelines
-from relax_mlir.pipelines import CSE, Canonicalize, Pass, Pipeline
+from relax_mlir import RelaxError, Sym, _relax, parse, pipelines
+from relax_mlir.pipelines import (
+    CSE,
+    BindSymbols,
+    Canonicalize,
+    DeduceShapes,
+    Pass,
+    Pipeline,
+    Simplify,
+)
 
 TWICE = """
 relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> {
@@ -37,7 +45,13 @@ def test_passes_and_python_in_order(module):
 
     report = Pipeline([count, CSE(), count, [Canonicalize(), Pipeline([count])]]).run(module)
     assert seen == [2, 1, 1]
-    assert [timing.name for timing in report.timings] == ["count", "cse", "count", "canonicalize", "count"]
+    assert [timing.name for timing in report.timings] == [
+        "count",
+        "relax-cse",
+        "count",
+        "canonicalize",
+        "count",
+    ]
     assert "total" in str(report) and report.seconds > 0
 
 
@@ -63,7 +77,9 @@ def test_every_registered_pass_is_reachable(module):
 @pytest.mark.parametrize(
     ("step", "text"),
     [
-        (CSE(), "cse"),
+        (CSE(), "relax-cse"),
+        (BindSymbols({"n": 128, Sym("m"): 4}), "relax-bind-symbols{symbols=n=128,m=4}"),
+        (BindSymbols(["n=128"], function="main"), "relax-bind-symbols{symbols=n=128 function=main}"),
         (Canonicalize(), "canonicalize"),
         (Canonicalize(max_iterations=5, top_down=False), "canonicalize{max-iterations=5 top-down=false}"),
         (Pass("lower-affine", anchor="func.func"), "func.func(lower-affine)"),
@@ -81,7 +97,7 @@ def test_equal_passes_are_equal():
     assert Canonicalize() == Canonicalize() != Canonicalize(max_iterations=1)
     assert Pass("cse") == Pass("cse") != Pass("inline")
     assert len(Pipeline([CSE()]) + [Canonicalize()]) == 2
-    assert repr(Pipeline([CSE(), Canonicalize()])) == "Pipeline([cse, canonicalize])"
+    assert repr(Pipeline([CSE(), Canonicalize()])) == "Pipeline([relax-cse, canonicalize])"
 
 
 def test_upstream_passes_run(module):
@@ -89,12 +105,20 @@ def test_upstream_passes_run(module):
     assert str(module).count("relax.exp") == 1
 
 
+def test_passes_of_the_project_run(module):
+    Pipeline([DeduceShapes(), BindSymbols({"n": 128}), Simplify()]).run(module)
+    assert "tensor<128xf32>" in str(module)
+    assert str(module).count("relax.exp") == 1
+    with pytest.raises(RelaxError, match="relax-bind-symbols"):
+        Pipeline([BindSymbols({"z": 3})]).run(module, reproducer=False)
+
+
 def test_printing(module):
     out = io.StringIO()
-    Pipeline([CSE(), Canonicalize()]).run(module, print_after="cse", timing=True, file=out)
+    Pipeline([CSE(), Canonicalize()]).run(module, print_after="relax-cse", timing=True, file=out)
     text = out.getvalue()
     assert text.count("relax.func @main") == 1
-    assert text.startswith("// ----- after cse -----")
+    assert text.startswith("// ----- after relax-cse -----")
     assert re.search(r"^ +\d+\.\d+ +\d+\.\d% +canonicalize$", text, flags=re.MULTILINE)
     out = io.StringIO()
     Pipeline([CSE(), Canonicalize()]).run(module, print_after=True, file=out)

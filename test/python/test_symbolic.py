@@ -168,9 +168,7 @@ def test_substitution_agrees_with_brute_force(tree, replacements, values):
         result = expr.substitute(exprs)
     except (OverflowError, ZeroDivisionError, ValueError):
         return
-    inner = {
-        name: compute(replacements[name], values) if name in replacements else values[name] for name in NAMES
-    }
+    inner = {name: compute(replacements[name], values) if name in replacements else values[name] for name in NAMES}
     if None in inner.values():
         return
     expected = compute(tree, inner)
@@ -220,8 +218,7 @@ def test_parts():
     assert expr.value == 5
     parts = dict(zip(map(str, expr.operands), expr.coefficients))
     assert (
-        sum(coefficient * operand for operand, coefficient in zip(expr.operands, expr.coefficients))
-        + expr.value
+        sum(coefficient * operand for operand, coefficient in zip(expr.operands, expr.coefficients)) + expr.value
         == expr
     )
     assert sorted(parts.values()) == [2, 3]

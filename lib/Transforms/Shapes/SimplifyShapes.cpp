@@ -66,14 +66,16 @@ private:
   /// What symbols in scope are known to be.
   SymSubstitution known;
   SmallVector<StringAttr> order; // of the casts' symbols in `known`
+  /// The first cast, in scope, that says more of a value.
+  DenseMap<Value, Value> asserted;
+  SmallVector<Value> assertedOrder;
   /// Symbols of types that must not change.
   DenseSet<StringAttr> frozen;
 };
 
 SymExprAttr FunctionSimplifier::simplify(SymExprAttr expr) {
   bool isFrozen = false;
-  expr.walkSymbols(
-      [&](StringAttr name) { isFrozen |= frozen.contains(name); });
+  expr.walkSymbols([&](StringAttr name) { isFrozen |= frozen.contains(name); });
   if (isFrozen)
     return expr;
   if (!known.empty()) {
@@ -90,13 +92,32 @@ void FunctionSimplifier::freezePinnedTypes() {
     walkSymbols(type, [&](StringAttr name) { frozen.insert(name); });
   };
   function.walk([&](Operation *op) {
-    if (isa<RelaxDialect>(op->getDialect()) && !isa<MakeClosureOp>(op))
+    if (isa_and_nonnull<RelaxDialect>(op->getDialect()) &&
+        !isa<MakeClosureOp>(op))
       return;
     for (Type type : op->getOperandTypes())
       freeze(type);
     for (Type type : op->getResultTypes())
       freeze(type);
   });
+}
+
+/// An op without operands cannot see the declared ranges when it is verified,
+/// so its result types must follow from its attributes without them.
+static void keepDeducible(Operation &op) {
+  auto deduced = dyn_cast<InferTypeOpInterface>(op);
+  if (!deduced || op.getNumOperands() != 0)
+    return;
+  SmallVector<Type> types;
+  if (failed(deduced.inferReturnTypes(
+          op.getContext(), std::nullopt, op.getOperands(),
+          op.getDiscardableAttrDictionary(), op.getPropertiesStorage(),
+          op.getRegions(), types)))
+    return;
+  Prover withoutFacts(op.getContext());
+  for (auto [result, type] : llvm::zip_equal(op.getResults(), types))
+    if (implies(type, result.getType(), withoutFacts) != Truth::Yes)
+      result.setType(type);
 }
 
 /// A symbol whose range holds one value is a constant.
@@ -116,10 +137,14 @@ void FunctionSimplifier::visit(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (!isa<DataflowOp>(op)) // its results may name symbols that it defines
       rewriter.rewrite(&op);
+    keepDeducible(op);
     for (Region &region : op.getRegions()) {
       size_t outer = visible.enter(), outerKnown = order.size();
+      size_t outerAsserted = assertedOrder.size();
       for (Block &nested : region)
         visit(nested);
+      while (assertedOrder.size() > outerAsserted)
+        asserted.erase(assertedOrder.pop_back_val());
       if (isa<DataflowOp>(op))
         continue;
       visible.leave(outer);
@@ -154,7 +179,8 @@ void zipDims(Type type, Type other,
     auto same = dyn_cast_or_null<TupleType>(other);
     for (auto [index, member] : llvm::enumerate(tuple.getTypes()))
       zipDims(member,
-              same && same.size() == tuple.size() ? same.getType(index) : Type(),
+              same && same.size() == tuple.size() ? same.getType(index)
+                                                  : Type(),
               fn);
   }
 }
@@ -162,14 +188,18 @@ void zipDims(Type type, Type other,
 bool FunctionSimplifier::isInRange(SymExprAttr value, StringAttr symbol) {
   SymbolFacts::Range range = prover.getFacts().get(symbol);
   return prover.lessEqual(math.constant(range.lower), value) == Truth::Yes &&
-         (!range.upper || prover.lessEqual(
-                              value, math.constant(*range.upper)) == Truth::Yes) &&
+         (!range.upper ||
+          prover.lessEqual(value, math.constant(*range.upper)) == Truth::Yes) &&
          (range.multipleOf == 1 ||
           prover.divisible(value, math.constant(range.multipleOf)) ==
               Truth::Yes);
 }
 
 void FunctionSimplifier::visit(MatchCastOp cast) {
+  // What an earlier cast of the same value asserted holds here too.
+  Value value = cast.getInput();
+  if (Value earlier = asserted.lookup(value))
+    cast.getInputMutable().assign(earlier);
   Type input = cast.getInput().getType();
   zipDims(cast.getType(), input, [&](SymExprAttr dim, SymExprAttr value) {
     if (!dim || !dim.isSymbol() || !value || value == dim)
@@ -184,8 +214,12 @@ void FunctionSimplifier::visit(MatchCastOp cast) {
   rewriter.rewrite(cast);
   walkDefinedSymbols(cast.getType(),
                      [&](StringAttr name) { visible.define(name); });
-  if (implies(input, cast.getType(), prover) != Truth::Yes)
+  if (implies(input, cast.getType(), prover) != Truth::Yes) {
+    if (implies(cast.getType(), input, prover) == Truth::Yes &&
+        asserted.try_emplace(value, cast.getResult()).second)
+      assertedOrder.push_back(value);
     return; // still a check
+  }
   if (input != cast.getType() && isTypePinned(cast.getResult()))
     return;
   cast.replaceAllUsesWith(cast.getInput());

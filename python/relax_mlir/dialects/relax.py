@@ -6,6 +6,18 @@ Op classes (`MatmulOp`) and functions (`matmul`) are generated from ODS. Attribu
 each; what MLIR hands out as an attribute or type of this dialect is of that class.
 """
 
-from ._relax_ops_gen import *  # noqa: F403
-
-__all__ = [name for name in dir() if not name.startswith("_")]
+# ruff: noqa: F401, F403
+from ..symbolic import Sym
+from ._relax_classes import (
+    ObjectType,
+    RangeAttr,
+    ShapeAttr,
+    ShapeType,
+    StorageType,
+    SymExprAttr,
+    WeightAttr,
+    tensor_dims,
+    tensor_type,
+)
+from ._relax_ops_gen import *
+from ._relax_ops_gen import _Dialect

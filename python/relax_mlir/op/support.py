@@ -117,9 +117,7 @@ def expression(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
 
 
 def expressions(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
-    return ir.ArrayAttr.get(
-        [expression(scope, entry, name) for entry in _entries(value, name)], scope.context
-    )
+    return ir.ArrayAttr.get([expression(scope, entry, name) for entry in _entries(value, name)], scope.context)
 
 
 def shape(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
@@ -291,7 +289,7 @@ def emit(
             sizes.append(0)
             continue
         if kind.endswith("*"):
-            entries = _entries(argument, argument_name)
+            entries = _entries(argument, f"{name[6:]}: {argument_name}")
             sizes.append(len(entries))
             values += [
                 as_operand(scope, entry, kind[:-1], like, f"{name[6:]}: {argument_name}[{index}]")

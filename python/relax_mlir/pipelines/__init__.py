@@ -4,18 +4,18 @@
 
 from ._generated import *  # noqa: F403 - the list of names is generated, too
 from ._generated import __all__ as _generated
-from .passes import CSE, BasePass, Canonicalize, Pass, SymbolDCE
+from .passes import BasePass, Canonicalize, Pass, Simplify, SymbolDCE
 from .pipeline import Pipeline, PythonPass, Report, Timing
 
 __all__ = [  # noqa: PLE0604
     *_generated,
-    "CSE",
     "BasePass",
     "Canonicalize",
     "Pass",
     "Pipeline",
     "PythonPass",
     "Report",
+    "Simplify",
     "SymbolDCE",
     "Timing",
 ]

@@ -111,14 +111,14 @@ class Canonicalize(OptionsPass):
 
 
 @dataclasses.dataclass(frozen=True)
-class CSE(OptionsPass):
-    """Merges equal ops without side effects."""
-
-    argument: ClassVar[str] = "cse"
-
-
-@dataclasses.dataclass(frozen=True)
 class SymbolDCE(OptionsPass):
     """Removes private functions that nothing refers to."""
 
     argument: ClassVar[str] = "symbol-dce"
+
+
+@dataclasses.dataclass(frozen=True)
+class Simplify(OptionsPass):
+    """The first phase as one step: inlines, deduces, folds, simplifies shapes, merges and removes code."""
+
+    argument: ClassVar[str] = "relax-simplify"

@@ -158,9 +158,7 @@ def _pass_manager(step: BasePass, context: ir.Context, verify: bool) -> PassMana
         manager = PassManager.parse(_pipeline_text(step), context)
     except (ValueError, ir.MLIRError) as error:
         if not _relax.is_pass_registered(step.argument):
-            raise RelaxError(
-                f"there is no pass '{step.argument}'; relax-opt --help lists the passes"
-            ) from None
+            raise RelaxError(f"there is no pass '{step.argument}'; relax-opt --help lists the passes") from None
         raise RelaxError(f"pass '{step.to_text()}': {error}") from None
     manager.enable_verifier(verify)
     return manager
@@ -189,9 +187,7 @@ def _run_native(
         raise RelaxError(message, error.location, error.diagnostics)
 
 
-def _write_reproducer(
-    before: ir.Operation, step: BasePass, verify: bool, path: str | os.PathLike[str] | bool
-) -> Path:
+def _write_reproducer(before: ir.Operation, step: BasePass, verify: bool, path: str | os.PathLike[str] | bool) -> Path:
     """Writes a module with the pipeline to run on it, as `mlir-opt` reads it."""
     if path is True:
         handle, name = tempfile.mkstemp(prefix=f"{step.argument}-", suffix=".mlir")
