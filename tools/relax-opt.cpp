@@ -9,6 +9,8 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/thread.h"
 
+#include <csignal>
+
 int main(int argc, char **argv) {
   // MLIR's parser recurses over nested regions and attributes without a limit;
   // this stack takes some 100,000 levels (only what is touched costs memory).
@@ -21,6 +23,10 @@ int main(int argc, char **argv) {
     result = mlir::MlirOptMain(argc, argv, "relax-mlir optimizer driver\n",
                                registry);
   });
+  // Signals are for the worker: a stack trace then shows what it does.
+  sigset_t signals;
+  sigfillset(&signals);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   worker.join();
   return mlir::asMainReturnCode(result);
 }

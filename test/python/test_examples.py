@@ -97,7 +97,7 @@ def statements(text):
 
 
 def operand_types(statement):
-    """The types that follow the last ` : ` outside of brackets: of the operands, in order."""
+    """What is before the last ` : ` outside of brackets, and the operand types behind it, in order."""
     depth, colon = 0, None
     for index, char in enumerate(statement):
         if char == ">" and statement[index - 1] == "-":
@@ -105,7 +105,6 @@ def operand_types(statement):
         depth += (char in "<([{") - (char in ">)]}")
         if depth == 0 and statement.startswith(" : ", index):
             colon = index
-            break
     if colon is None:
         return statement, []
     types = statement[colon + 3 :].strip()
@@ -135,29 +134,46 @@ def in_parent(mnemonic, statement, types):
     return statement
 
 
+class Function:
+    """A relax.func around some ops of an example."""
+
+    def __init__(self):
+        self.parameters, self.defined, self.body, self.results = {}, set(), [], []
+
+    def accepts(self, uses):
+        return all(self.parameters.get(name, type_) == type_ for name, type_ in uses.items())
+
+    def add(self, statement, uses, outputs, types):
+        self.parameters |= uses
+        self.defined |= outputs
+        mnemonic = re.search(r"relax\.(\w+)", statement)[1]
+        self.body.append(in_parent(mnemonic, statement, types))
+        if mnemonic == "return":
+            self.results = types
+
+    def text(self, name, symbols):
+        listed = [f"{operand}: {type_}" for operand, type_ in self.parameters.items()]
+        listed += [f"%symbols: !relax.shape<[{', '.join(symbols)}]>", "%condition: i1"]
+        arrow = f" -> ({', '.join(self.results)})" if self.results else ""
+        end = [] if self.body[-1].lstrip().startswith("relax.return") else ["relax.return"]
+        lines = "\n".join(self.body + end)
+        return f"relax.func @{name}({', '.join(listed)}){arrow} {{\n{lines}\n}}"
+
+
 def wrap_ops(text):
-    parameters, defined, body, results = {}, set(), [], []
+    """One function; another where a name comes back with another type."""
+    functions = [Function()]
     for statement in statements(text):
         head, types = operand_types(statement)
         outputs, assigned, rest = head.partition(" = ")
         operands = re.findall(r"%\w+", rest if assigned else head)
-        for operand, type_ in zip(operands, types):
-            if operand not in defined:
-                parameters.setdefault(operand, type_)
-        if assigned:
-            defined.update(re.findall(r"%\w+", outputs))
-        mnemonic = re.search(r"relax\.(\w+)", statement)[1]
-        body.append(in_parent(mnemonic, statement, types))
-        if mnemonic == "return":
-            results = types
-    symbols = ", ".join(symbols_of(text))
-    listed = [f"{name}: {type_}" for name, type_ in parameters.items()]
-    listed += [f"%symbols: !relax.shape<[{symbols}]>", "%condition: i1"]
-    arrow = f" -> ({', '.join(results)})" if results else ""
-    if not re.match(r"\s*relax\.return", body[-1]):
-        body.append("relax.return")
-    lines = "\n".join(body)
-    return f"relax.func @example({', '.join(listed)}){arrow} {{\n{lines}\n}}"
+        defined = functions[-1].defined
+        uses = {name: type_ for name, type_ in zip(operands, types) if name not in defined}
+        if not functions[-1].accepts(uses):
+            functions.append(Function())
+        functions[-1].add(statement, uses, set(re.findall(r"%\w+", outputs)) if assigned else set(), types)
+    symbols = symbols_of(text)
+    return "\n".join(function.text(f"example{i}", symbols) for i, function in enumerate(functions))
 
 
 def wrap(text):

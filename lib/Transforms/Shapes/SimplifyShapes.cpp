@@ -75,8 +75,7 @@ private:
 
 SymExprAttr FunctionSimplifier::simplify(SymExprAttr expr) {
   bool isFrozen = false;
-  expr.walkSymbols(
-      [&](StringAttr name) { isFrozen |= frozen.contains(name); });
+  expr.walkSymbols([&](StringAttr name) { isFrozen |= frozen.contains(name); });
   if (isFrozen)
     return expr;
   if (!known.empty()) {
@@ -93,7 +92,8 @@ void FunctionSimplifier::freezePinnedTypes() {
     walkSymbols(type, [&](StringAttr name) { frozen.insert(name); });
   };
   function.walk([&](Operation *op) {
-    if (isa<RelaxDialect>(op->getDialect()) && !isa<MakeClosureOp>(op))
+    if (isa_and_nonnull<RelaxDialect>(op->getDialect()) &&
+        !isa<MakeClosureOp>(op))
       return;
     for (Type type : op->getOperandTypes())
       freeze(type);
@@ -179,7 +179,8 @@ void zipDims(Type type, Type other,
     auto same = dyn_cast_or_null<TupleType>(other);
     for (auto [index, member] : llvm::enumerate(tuple.getTypes()))
       zipDims(member,
-              same && same.size() == tuple.size() ? same.getType(index) : Type(),
+              same && same.size() == tuple.size() ? same.getType(index)
+                                                  : Type(),
               fn);
   }
 }
@@ -187,8 +188,8 @@ void zipDims(Type type, Type other,
 bool FunctionSimplifier::isInRange(SymExprAttr value, StringAttr symbol) {
   SymbolFacts::Range range = prover.getFacts().get(symbol);
   return prover.lessEqual(math.constant(range.lower), value) == Truth::Yes &&
-         (!range.upper || prover.lessEqual(
-                              value, math.constant(*range.upper)) == Truth::Yes) &&
+         (!range.upper ||
+          prover.lessEqual(value, math.constant(*range.upper)) == Truth::Yes) &&
          (range.multipleOf == 1 ||
           prover.divisible(value, math.constant(range.multipleOf)) ==
               Truth::Yes);

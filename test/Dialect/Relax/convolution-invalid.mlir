@@ -132,7 +132,7 @@ relax.func @overflow(%x: tensor<1x3x8xf32>, %w: tensor<8x3x3xf32>) {
 // -----
 
 relax.func @out_dtype(%x: tensor<1x3x8xf32>, %w: tensor<8x3x3xf32>) {
-  // expected-error @+2 {{out_dtype must be a float or integer type, got 'none'}}
+  // expected-error @+2 {{out_dtype must be a type of float or integer elements, got 'none'}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.conv1d %x, %w {out_dtype = none} : (tensor<1x3x8xf32>, tensor<8x3x3xf32>) -> tensor<1x8x6xf32>
   relax.return
