@@ -9,7 +9,7 @@
 
 #include "Relax/CallUtils.h"
 #include "Relax/RelaxDialect.h"
-#include "Relax/RelaxOps.h"
+#include "Relax/RelaxDialect.h"
 #include "Transforms/Passes.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Registration.h"

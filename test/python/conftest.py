@@ -4,8 +4,11 @@
 
 import os
 import shutil
+import signal
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
+from subprocess import PIPE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -18,11 +21,28 @@ def find_tool(name: str) -> str:
     return tool
 
 
-def relax_opt(*options: str, source: bytes, timeout: float = 60) -> subprocess.CompletedProcess:
-    """Runs relax-opt on `source`, text or bytecode; output and diagnostics are bytes.
+@dataclass(frozen=True)
+class Run:
+    """How a tool ended. A run that was stopped for its time has the stack trace in `stderr`."""
 
-    Raises subprocess.TimeoutExpired after `timeout` seconds.
-    """
-    return subprocess.run(
-        [find_tool("relax-opt"), *options, "-"], input=source, capture_output=True, timeout=timeout
-    )
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+    timed_out: bool = False
+
+
+def relax_opt(*options: str, source: bytes, timeout: float = 60) -> Run:
+    """Runs relax-opt on `source`, text or bytecode, for at most `timeout` seconds."""
+    command = [find_tool("relax-opt"), *options, "-"]
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE) as process:
+        try:
+            stdout, stderr = process.communicate(source, timeout)
+            return Run(process.returncode, stdout, stderr)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGABRT)  # LLVM prints the stack
+        try:
+            stdout, stderr = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            stdout, stderr = process.communicate()
+        return Run(process.returncode, stdout, stderr, timed_out=True)

@@ -134,6 +134,14 @@ def extreme_programs() -> dict[str, str]:
         f"  %0 = relax.max_pool1d %x {{strides = array<i64: {ones}>}} : (tensor<*xf32>) -> tensor<*xf32>\n"
         "  relax.return\n}",
         "many ops": f"relax.func @f(%0: tensor<4xf32>) {{\n{chain}\n  relax.return\n}}",
+        "nested arrays": f'"test.op"() {{value = {nested("[", "1", "]", many)}}} : () -> ()',
+        "nested dictionaries": f'"test.op"() {{value = {nested("{a = ", "1", "}", many)}}} : () -> ()',
+        "nested tuples": f"relax.func private @f({nested('tuple<', 'i1', '>', many)})",
+        "nested function types": f"relax.func private @f({nested('(() -> (', '()', '))', many)})",
+        "nested modules": nested("module {\n", "", "}\n", 2_000),
+        "nested dataflow": "relax.func @f() {\n"
+        + nested("relax.dataflow {\n", "", "relax.output\n}\n", 2_000)
+        + "relax.return\n}",
         "many functions": "\n".join(f"relax.func private @f{index}()" for index in range(many)),
         "many parameters": "relax.func private @f("
         + ", ".join(f"tensor<?xf32, #relax.shape<[s{index}]>>" for index in range(many))

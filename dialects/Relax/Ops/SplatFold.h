@@ -15,7 +15,7 @@
 #ifndef RELAX_OPS_SPLATFOLD_H
 #define RELAX_OPS_SPLATFOLD_H
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Create.h"
 #include "mlir/IR/Matchers.h"
 
 namespace mlir::relax {

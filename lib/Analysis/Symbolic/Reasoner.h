@@ -1,12 +1,12 @@
-//===- Reasoner.h - the search for proofs ---*- C++ -*-===//
+//===- Reasoner.h - the search for proofs -----------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Behind `Prover`: one object a query, which remembers what it found on the way.
-// All order relations are upper bounds of a difference, `x <= y` as
+// Behind `Prover`: one object a query, which remembers what it found on the
+// way. All order relations are upper bounds of a difference, `x <= y` as
 // `upperBound(x - y) <= 0`.
 //
 //===----------------------------------------------------------------------===//
@@ -42,8 +42,6 @@ public:
   SymExprAttr simplify(SymExprAttr expr);
 
 private:
-  class Bounds;
-
   SymExprAttr zero() { return SymExprAttr::getConstant(context, 0); }
   SymPoly difference(SymExprAttr lhs, SymExprAttr rhs);
   Wide upperBound(const SymPoly &poly, Wide target);

@@ -1,4 +1,4 @@
-//===- SymBuilder.cpp - canonical symbolic arithmetic ---*- C++ -*-===//
+//===- SymBuilder.cpp - canonical symbolic arithmetic -----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,8 +38,7 @@ SymExprAttr SymBuilder::opaque(SymKind kind, ArrayRef<SymExprAttr> operands) {
     return {};
   if (operands.size() > kMaxSymTerms)
     return fail(kSymTooManyTerms);
-  SymExprAttr result =
-      SymExprAttr::getRaw(context, kind, 0, {}, operands, {});
+  SymExprAttr result = SymExprAttr::getRaw(context, kind, 0, {}, operands, {});
   return result.getDepth() <= kMaxSymDepth ? result : fail(kSymTooDeep);
 }
 
@@ -156,8 +155,7 @@ SymExprAttr SymBuilder::floordivByConstant(SymPoly dividend, Wide divisor) {
       divisor /= common;
     }
     SymExprAttr inner = dividend.terms.front().monomial;
-    if (dividend.terms.size() != 1 ||
-        dividend.terms.front().coefficient != 1 ||
+    if (dividend.terms.size() != 1 || dividend.terms.front().coefficient != 1 ||
         inner.getKind() != SymKind::FloorDiv ||
         !inner.getOperands()[1].isConstant())
       break;
@@ -180,9 +178,9 @@ SymExprAttr SymBuilder::floordivByConstant(SymPoly dividend, Wide divisor) {
 /// With c > 0, everything modulo c:
 ///
 ///   (k*(a mod m) + b) mod c = (k*a + b) mod c             where c divides k*m
-///   (c*q + r) mod c         = r mod c                     coefficients in [0, c)
-///   (g*a + k) mod (g*c)     = g*((a + k floordiv g) mod c) + k mod g
-///   a mod (-c)              = -((-a) mod c)
+///   (c*q + r) mod c         = r mod c                     coefficients in [0,
+///   c) (g*a + k) mod (g*c)     = g*((a + k floordiv g) mod c) + k mod g a mod
+///   (-c)              = -((-a) mod c)
 SymExprAttr SymBuilder::modByConstant(SymPoly dividend, Wide divisor) {
   Wide sign = divisor < 0 ? -1 : 1;
   if (sign < 0) {
@@ -196,9 +194,8 @@ SymExprAttr SymBuilder::modByConstant(SymPoly dividend, Wide divisor) {
   Wide common = greatestCommonDivisor(dividend.getContent(), divisor);
   Wide rest = floorMod(dividend.constant, common);
   dividend.divideExactly(common);
-  SymExprAttr node =
-      opaque(SymKind::Mod, {finish(std::move(dividend)),
-                            constant(divisor / common)});
+  SymExprAttr node = opaque(
+      SymKind::Mod, {finish(std::move(dividend)), constant(divisor / common)});
   if (!node)
     return {};
   SymPoly result(sign * rest);
@@ -220,8 +217,8 @@ SymExprAttr SymBuilder::divideBySymbolic(SymKind kind, SymExprAttr lhs,
     common = -common;
   dividend.divideExactly(common);
   divisor.divideExactly(common);
-  SymExprAttr node = opaque(kind, {finish(std::move(dividend)),
-                                   finish(std::move(divisor))});
+  SymExprAttr node =
+      opaque(kind, {finish(std::move(dividend)), finish(std::move(divisor))});
   if (!node || kind != SymKind::Mod)
     return node;
   SymPoly result;
@@ -298,8 +295,7 @@ static bool haveSameTerms(SymExprAttr lhs, SymExprAttr rhs) {
 
 /// Operands that differ by a constant are neighbours in the order, smallest
 /// first: min(a, a + k) = a for k > 0.
-SymExprAttr SymBuilder::extremum(SymKind kind,
-                                 ArrayRef<SymExprAttr> operands) {
+SymExprAttr SymBuilder::extremum(SymKind kind, ArrayRef<SymExprAttr> operands) {
   if (operands.empty())
     return fail(kind == SymKind::Min ? "min needs an operand"
                                      : "max needs an operand");

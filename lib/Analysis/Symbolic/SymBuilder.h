@@ -1,4 +1,4 @@
-//===- SymBuilder.h - canonical symbolic arithmetic ---*- C++ -*-===//
+//===- SymBuilder.h - canonical symbolic arithmetic -------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,6 +26,7 @@
 #ifndef RELAX_ANALYSIS_SYMBOLIC_SYMBUILDER_H
 #define RELAX_ANALYSIS_SYMBOLIC_SYMBUILDER_H
 
+#include "Analysis/Symbolic/SymDomains.h"
 #include "Relax/RelaxAttrs.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -81,8 +82,8 @@ private:
   /// A node that needs no further rewriting; null if an operand is.
   SymExprAttr opaque(SymKind kind, ArrayRef<SymExprAttr> operands);
 
-  SymExprAttr floordivByConstant(SymPoly dividend, __int128 divisor);
-  SymExprAttr modByConstant(SymPoly dividend, __int128 divisor);
+  SymExprAttr floordivByConstant(SymPoly dividend, Wide divisor);
+  SymExprAttr modByConstant(SymPoly dividend, Wide divisor);
   SymExprAttr divideBySymbolic(SymKind kind, SymExprAttr lhs, SymExprAttr rhs);
   SymExprAttr extremum(SymKind kind, ArrayRef<SymExprAttr> operands);
 

@@ -1,4 +1,4 @@
-//===- SymEvaluate.cpp - values, substitution, exact quotients ---*- C++ -*-==//
+//===- SymEvaluate.cpp - values, substitution, exact quotients --*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -260,7 +260,8 @@ static std::optional<SymPoly> divideExactly(const SymPoly &lhs,
   const SymPoly::Term &lead = rhs.terms.front();
   for (size_t work = 0; !rest.empty(); work += rhs.terms.size()) {
     auto [monomial, coefficient] = *rest.begin();
-    std::optional<SymExprAttr> factor = divideMonomials(monomial, lead.monomial);
+    std::optional<SymExprAttr> factor =
+        divideMonomials(monomial, lead.monomial);
     if (work > maxWork || !factor || coefficient % lead.coefficient != 0)
       return std::nullopt;
     SymPoly step(*factor ? Wide(0) : coefficient / lead.coefficient);

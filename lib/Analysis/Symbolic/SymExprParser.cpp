@@ -1,4 +1,4 @@
-//===- SymExprParser.cpp - text of symbolic expressions ---*- C++ -*-===//
+//===- SymExprParser.cpp - text of symbolic expressions ---------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,9 +10,9 @@
 //   unary  ::= '-' unary | integer | symbol | '(' sum ')'
 //            | ('min' | 'max' | 'broadcast') '(' sum (',' sum)* ')'
 //
-// One recursive descent reads from MLIR's parser and from plain strings; the two
-// differ in their tokens only. Sums and products are collected and built in one
-// step, so that long ones stay linear.
+// One recursive descent reads from MLIR's parser and from plain strings; the
+// two differ in their tokens only. Sums and products are collected and built in
+// one step, so that long ones stay linear.
 //
 //===----------------------------------------------------------------------===//
 
@@ -127,8 +127,8 @@ public:
   }
   bool consumeInteger(APInt &value) override {
     // Hexadecimal as in MLIR.
-    bool isHex = rest.size() > 2 && rest.starts_with("0x") &&
-                 llvm::isHexDigit(rest[2]);
+    bool isHex =
+        rest.size() > 2 && rest.starts_with("0x") && llvm::isHexDigit(rest[2]);
     if (rest.empty() || !llvm::isDigit(rest.front()))
       return false;
     StringRef digits = rest.drop_front(isHex ? 2 : 0).take_while([&](char c) {
@@ -141,9 +141,14 @@ public:
   }
   bool reportsErrors() const override { return bool(emit); }
   InFlightDiagnostic emitError(SMLoc location) override {
+    constexpr size_t shown = 40; // to each side of a place in a long text
+    size_t column = location.getPointer() - text.data();
+    size_t start = column > shown ? column - shown : 0;
+    StringRef part = text.substr(start, 2 * shown);
     InFlightDiagnostic diagnostic = emit();
-    diagnostic << "in '" << text << "', column "
-               << (location.getPointer() - text.data() + 1) << ": ";
+    diagnostic << "in '" << (start == 0 ? "" : "...") << part
+               << (part.end() == text.end() ? "" : "...") << "', column "
+               << column + 1 << ": ";
     return diagnostic;
   }
 
@@ -169,7 +174,8 @@ public:
   ExprParser(Tokens &tokens, MLIRContext *context)
       : tokens(tokens), location(tokens.getLocation()),
         emit([this] { return this->tokens.emitError(location); }),
-        builder(context, tokens.reportsErrors() ? EmitErrorFn(emit) : nullptr) {}
+        builder(context, tokens.reportsErrors() ? EmitErrorFn(emit) : nullptr) {
+  }
 
   SymExprAttr parseSum() {
     SMLoc start = tokens.getLocation();
@@ -200,8 +206,7 @@ private:
       return bool(factor);
     };
     auto multiply = [&] {
-      return factors.size() == 1 ? factors.front()
-                                 : at(start).product(factors);
+      return factors.size() == 1 ? factors.front() : at(start).product(factors);
     };
     if (!push(parseUnary()))
       return {};
@@ -260,7 +265,7 @@ private:
     if (tokens.consume('(')) {
       SmallVector<SymExprAttr> operands;
       return parseNested(start, operands, /*single=*/true) ? operands.front()
-                                                          : SymExprAttr();
+                                                           : SymExprAttr();
     }
     return expected("a symbol, an integer, '(' or a call of min, max or "
                     "broadcast");
@@ -287,8 +292,8 @@ private:
   bool parseNested(SMLoc start, SmallVectorImpl<SymExprAttr> &operands,
                    bool single) {
     if (++depth > kMaxSymDepth) {
-      fail(start, "symbolic expression nests more than " +
-                      Twine(kMaxSymDepth) + " levels deep");
+      fail(start, "symbolic expression nests more than " + Twine(kMaxSymDepth) +
+                      " levels deep");
       return false;
     }
     do {

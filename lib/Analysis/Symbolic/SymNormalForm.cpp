@@ -1,4 +1,4 @@
-//===- SymNormalForm.cpp - expressions over floor divisions only -*- C++ -*-==//
+//===- SymNormalForm.cpp - over floor divisions only ------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -87,7 +87,8 @@ SymPoly SymNormalForm::floordiv(const SymPoly &dividend,
   return node(SymKind::FloorDiv, operands);
 }
 
-/// Whether `lhs` is to represent `lhs` and `rhs`, which have the same monomials.
+/// Whether `lhs` is to represent `lhs` and `rhs`, which have the same
+/// monomials.
 static bool isRepresentative(const SymPoly &lhs, const SymPoly &rhs) {
   for (auto [left, right] : llvm::zip(lhs.terms, rhs.terms))
     if (left.coefficient != right.coefficient)

@@ -1,4 +1,4 @@
-//===- SymNormalForm.h - expressions over floor divisions only --*- C++ -*-===//
+//===- SymNormalForm.h - over floor divisions only --------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

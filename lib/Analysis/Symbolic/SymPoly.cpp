@@ -1,4 +1,4 @@
-//===- SymPoly.cpp - expressions as integer polynomials ---*- C++ -*-===//
+//===- SymPoly.cpp - expressions as integer polynomials ---------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -203,8 +203,7 @@ SymPoly SymPoly::multiply(const SymPoly &lhs, const SymPoly &rhs) {
 SymExprAttr SymPoly::toExpr(MLIRContext *context) {
   normalize();
   auto fits = [](const Term &term) { return fitsSymValue(term.coefficient); };
-  if (problem.empty() &&
-      !(fitsSymValue(constant) && llvm::all_of(terms, fits)))
+  if (problem.empty() && !(fitsSymValue(constant) && llvm::all_of(terms, fits)))
     fail(kSymOverflow);
   if (problem.empty() && terms.size() > kMaxSymTerms)
     fail(kSymTooManyTerms);

@@ -1,4 +1,4 @@
-//===- SymPoly.h - expressions as integer polynomials ---*- C++ -*-===//
+//===- SymPoly.h - expressions as integer polynomials -----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,35 +14,10 @@
 #ifndef RELAX_ANALYSIS_SYMBOLIC_SYMPOLY_H
 #define RELAX_ANALYSIS_SYMBOLIC_SYMPOLY_H
 
+#include "Analysis/Symbolic/SymDomains.h"
 #include "Relax/RelaxAttrs.h"
 
 namespace mlir::relax {
-
-__extension__ typedef __int128 Wide;
-
-constexpr Wide kMaxSymValue = INT64_MAX;
-
-inline bool fitsSymValue(Wide value) {
-  return value >= -kMaxSymValue && value <= kMaxSymValue;
-}
-/// Rounds towards minus infinity; `divisor` is not zero.
-inline Wide floorDiv(Wide value, Wide divisor) {
-  Wide quotient = value / divisor;
-  bool inexact = value % divisor != 0;
-  return quotient - (inexact && (value < 0) != (divisor < 0));
-}
-inline Wide floorMod(Wide value, Wide divisor) {
-  return value - divisor * floorDiv(value, divisor);
-}
-/// Not negative; gcd(0, x) = |x|.
-inline Wide greatestCommonDivisor(Wide lhs, Wide rhs) {
-  while (rhs != 0) {
-    Wide rest = lhs % rhs;
-    lhs = rhs;
-    rhs = rest;
-  }
-  return lhs < 0 ? -lhs : lhs;
-}
 
 class SymPoly {
 public:

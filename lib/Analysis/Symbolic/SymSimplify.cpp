@@ -1,4 +1,4 @@
-//===- SymSimplify.cpp - simplification under facts ---*- C++ -*-===//
+//===- SymSimplify.cpp - simplification under facts -------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -95,9 +95,9 @@ SymExprAttr Reasoner::simplifySum(SymBuilder &builder, SymExprAttr expr) {
                               {1, -coefficient, -coefficient, coefficient}, 0);
     } else if (divisor.isConstant() && coefficient % divisor.getValue() == 0 &&
                divisible(dividend, divisor.getValue()) == Truth::Yes) {
-      merged = builder.linear({expr, node, dividend},
-                              {1, -coefficient, coefficient / divisor.getValue()},
-                              0);
+      merged = builder.linear(
+          {expr, node, dividend},
+          {1, -coefficient, coefficient / divisor.getValue()}, 0);
     }
     if (merged && getSize(merged) < getSize(expr))
       return merged;
@@ -119,7 +119,8 @@ SymExprAttr Reasoner::simplifyDivision(SymBuilder &builder, SymExprAttr expr) {
     return zero();
   if (!divisor.isConstant())
     return {};
-  // (t + k) floordiv c = (t + k - r) floordiv c   where t + k = r (mod g), g | c
+  // (t + k) floordiv c = (t + k - r) floordiv c   where t + k = r (mod g), g |
+  // c
   Congruence common =
       ranges.congruence(dividend) + Congruence::of(divisor.getValue(), 0);
   if (common.residue == 0)

@@ -1,4 +1,4 @@
-//===- Unifier.cpp - match declared dimensions against actual ones -*- C++ -*-//
+//===- Unifier.cpp - match declared with actual dimensions -----*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -127,8 +127,7 @@ Unifier::Outcome Unifier::solveLinear(const Equation &equation) {
     return Outcome::Open;
 
   SymBuilder builder(context);
-  SymExprAttr scale =
-      builder.substitute(scalePoly.toExpr(context), bindings);
+  SymExprAttr scale = builder.substitute(scalePoly.toExpr(context), bindings);
   SymExprAttr rest = builder.substitute(restPoly.toExpr(context), bindings);
   SymExprAttr product = builder.sub(equation.actual, rest);
   SymExprAttr zero = builder.constant(0);
@@ -193,16 +192,16 @@ Unifier::Outcome Unifier::bind(StringAttr symbol, SymExprAttr value,
   auto violate = [&](const Twine &rule) {
     std::string reason;
     if (!equation.pattern.isSymbol())
-      reason = " (" + equation.pattern.str() + " is " + equation.actual.str() +
-               ")";
+      reason =
+          " (" + equation.pattern.str() + " is " + equation.actual.str() + ")";
     return report(equation, "expected " + symbol.getValue() + rule + ", got " +
                                 value.str() + reason);
   };
   if (prover.less(value, builder.constant(range.lower)) == Truth::Yes)
     return violate(" >= " + Twine(range.lower));
-  if (range.upper &&
-      prover.less(builder.constant(*range.upper), value) == Truth::Yes)
-    return violate(" <= " + Twine(*range.upper));
+  int64_t upper = range.upper ? *range.upper : 0;
+  if (range.upper && prover.less(builder.constant(upper), value) == Truth::Yes)
+    return violate(" <= " + Twine(upper));
   if (prover.divisible(value, builder.constant(range.multipleOf)) == Truth::No)
     return violate(" to be a multiple of " + Twine(range.multipleOf));
   bindings.try_emplace(symbol, value);

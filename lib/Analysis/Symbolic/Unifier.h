@@ -1,4 +1,4 @@
-//===- Unifier.h - match declared dimensions against actual ones ---*- C++ -*-===//
+//===- Unifier.h - match declared with actual dimensions -------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,14 +7,15 @@
 //
 // Solves a list of equations `pattern == actual` for the symbols of the
 // patterns: first the plain symbols in any order, then every equation that is
-// linear in one symbol still unbound (`2*n == 14`, `n + 1 == m`), as long as that
-// binds another one. What is left is compared by the prover:
+// linear in one symbol still unbound (`2*n == 14`, `n + 1 == m`), as long as
+// that binds another one. What is left is compared by the prover:
 //
 //   proved equal       nothing to do
 //   proved different   a contradiction, reported with both sides
 //   undecided          returned, to be checked at run time
 //
-// A value that a symbol cannot have, by what is declared of it, contradicts too.
+// A value that a symbol cannot have, by what is declared of it, contradicts
+// too.
 //
 // The symbols of patterns and actuals live in different scopes, even where
 // their names agree: no expression ever mixes the two.

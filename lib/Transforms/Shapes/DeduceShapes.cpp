@@ -15,7 +15,8 @@
 //   function       what it returns, in terms of its parameters' symbols
 //
 // A type is changed only where it becomes finer. The sweep costs a constant
-// amount for each op, and changes nothing when it is repeated.
+// amount for each op, and changes nothing when it is repeated; only functions with
+// loops may need a few.
 //
 //===----------------------------------------------------------------------===//
 
@@ -107,12 +108,23 @@ private:
   /// Every change with the type before it.
   SmallVector<std::pair<Value, Type>> changes;
   bool changedSignature = false;
+  bool hasLoops = false;
   unsigned speculation = 0;
 };
 
 LogicalResult FunctionDeducer::run() {
+  // What a loop turns out to carry may refine a loop around it in the next sweep.
+  constexpr unsigned kMaxSweeps = 8;
   function.walkParameterSymbols([&](StringAttr name) { visible.define(name); });
-  return visitBlock(function.getBody().front());
+  for (unsigned sweep = 0; sweep < kMaxSweeps; ++sweep) {
+    size_t before = changes.size(), parameters = visible.enter();
+    if (failed(visitBlock(function.getBody().front())))
+      return failure();
+    visible.leave(parameters);
+    if (!hasLoops || changes.size() == before)
+      break;
+  }
+  return success();
 }
 
 LogicalResult FunctionDeducer::visitBlock(Block &block) {
@@ -294,6 +306,7 @@ void setCarried(WhileOp loop, ArrayRef<Type> carried, SetType setType) {
 /// then given up. A trial that fails is undone, its errors are not the user's.
 LogicalResult FunctionDeducer::visitWhile(WhileOp loop) {
   constexpr unsigned kMaxNestedTrials = 2; // so that the sweep stays linear
+  hasLoops = true;
   SmallVector<Type> declared(loop.getResultTypes()), carried;
   for (auto [index, init, type] :
        llvm::enumerate(loop.getInits().getTypes(), declared)) {

@@ -52,8 +52,9 @@ def SimplifyShapesPass : Pass<"relax-simplify-shapes", "::mlir::ModuleOp"> {
     - to a simpler one that is equal under the bounds of the function's symbols:
       `min(n, 4096)` is `n` where n is at most 2048;
     - a symbol whose range holds one value becomes that value;
-    - where `relax.match_cast` defines a symbol for a dimension that is known,
-      the symbol is replaced by that dimension throughout its scope;
+    - where `relax.match_cast` defines a symbol for a dimension that is known, by
+      the operand's type or an earlier cast of it, the symbol is replaced by that
+      dimension throughout its scope;
     - a `relax.match_cast` that is proved is removed.
 
     A symbol that a cast defines keeps its cast where its declared range is not

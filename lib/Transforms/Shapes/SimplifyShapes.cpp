@@ -66,6 +66,9 @@ private:
   /// What symbols in scope are known to be.
   SymSubstitution known;
   SmallVector<StringAttr> order; // of the casts' symbols in `known`
+  /// The first cast, in scope, that says more of a value.
+  DenseMap<Value, Value> asserted;
+  SmallVector<Value> assertedOrder;
   /// Symbols of types that must not change.
   DenseSet<StringAttr> frozen;
 };
@@ -99,6 +102,24 @@ void FunctionSimplifier::freezePinnedTypes() {
   });
 }
 
+/// An op without operands cannot see the declared ranges when it is verified,
+/// so its result types must follow from its attributes without them.
+static void keepDeducible(Operation &op) {
+  auto deduced = dyn_cast<InferTypeOpInterface>(op);
+  if (!deduced || op.getNumOperands() != 0)
+    return;
+  SmallVector<Type> types;
+  if (failed(deduced.inferReturnTypes(
+          op.getContext(), std::nullopt, op.getOperands(),
+          op.getDiscardableAttrDictionary(), op.getPropertiesStorage(),
+          op.getRegions(), types)))
+    return;
+  Prover withoutFacts(op.getContext());
+  for (auto [result, type] : llvm::zip_equal(op.getResults(), types))
+    if (implies(type, result.getType(), withoutFacts) != Truth::Yes)
+      result.setType(type);
+}
+
 /// A symbol whose range holds one value is a constant.
 void FunctionSimplifier::substituteSingleValues() {
   DictionaryAttr ranges = function.getSymbolRanges();
@@ -116,10 +137,14 @@ void FunctionSimplifier::visit(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (!isa<DataflowOp>(op)) // its results may name symbols that it defines
       rewriter.rewrite(&op);
+    keepDeducible(op);
     for (Region &region : op.getRegions()) {
       size_t outer = visible.enter(), outerKnown = order.size();
+      size_t outerAsserted = assertedOrder.size();
       for (Block &nested : region)
         visit(nested);
+      while (assertedOrder.size() > outerAsserted)
+        asserted.erase(assertedOrder.pop_back_val());
       if (isa<DataflowOp>(op))
         continue;
       visible.leave(outer);
@@ -170,6 +195,10 @@ bool FunctionSimplifier::isInRange(SymExprAttr value, StringAttr symbol) {
 }
 
 void FunctionSimplifier::visit(MatchCastOp cast) {
+  // What an earlier cast of the same value asserted holds here too.
+  Value value = cast.getInput();
+  if (Value earlier = asserted.lookup(value))
+    cast.getInputMutable().assign(earlier);
   Type input = cast.getInput().getType();
   zipDims(cast.getType(), input, [&](SymExprAttr dim, SymExprAttr value) {
     if (!dim || !dim.isSymbol() || !value || value == dim)
@@ -184,8 +213,12 @@ void FunctionSimplifier::visit(MatchCastOp cast) {
   rewriter.rewrite(cast);
   walkDefinedSymbols(cast.getType(),
                      [&](StringAttr name) { visible.define(name); });
-  if (implies(input, cast.getType(), prover) != Truth::Yes)
+  if (implies(input, cast.getType(), prover) != Truth::Yes) {
+    if (implies(cast.getType(), input, prover) == Truth::Yes &&
+        asserted.try_emplace(value, cast.getResult()).second)
+      assertedOrder.push_back(value);
     return; // still a check
+  }
   if (input != cast.getType() && isTypePinned(cast.getResult()))
     return;
   cast.replaceAllUsesWith(cast.getInput());

@@ -97,6 +97,42 @@ relax.func @proved_range(%x: tensor<?xf32, #relax.shape<[n]>>) -> index
 
 // -----
 
+// Two casts of one value name one dimension.
+// CHECK-LABEL: relax.func @again(
+// CHECK:         %[[C:.*]] = relax.match_cast {{.*}} #relax.shape<[m]>
+// CHECK-NOT:     relax.match_cast
+// CHECK:         relax.sym 2*m
+// CHECK:         relax.return %[[C]], %[[C]],
+relax.func @again(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>, index) {
+  %0 = relax.match_cast %x : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[m]>>
+  %1 = relax.match_cast %x : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[k]>>
+  %2 = relax.sym m + k : index
+  relax.return %0, %1, %2 : tensor<?xf32, #relax.shape<[m]>>, tensor<?xf32, #relax.shape<[k]>>, index
+}
+
+// A cast in a branch says nothing outside; one in a dataflow block is no value there.
+// CHECK-LABEL: relax.func @again_elsewhere(
+// CHECK:         relax.match_cast {{.*}} #relax.shape<[m]>
+// CHECK:         relax.match_cast {{.*}} #relax.shape<[k]>
+// CHECK:         relax.match_cast {{.*}} #relax.shape<[j]>
+relax.func @again_elsewhere(%c: i1, %x: tensor<?xf32>) -> index {
+  relax.if %c : i1 {
+    %0 = relax.match_cast %x : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[m]>>
+    relax.yield
+  } else {
+    relax.yield
+  }
+  relax.dataflow {
+    %1 = relax.match_cast %x : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[k]>>
+    relax.output
+  }
+  %2 = relax.match_cast %x : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[j]>>
+  %3 = relax.sym k + j : index
+  relax.return %3 : index
+}
+
+// -----
+
 // Casts that check nothing go; those that do stay.
 // CHECK-LABEL: relax.func @redundant(
 // CHECK-NEXT:    %{{.*}} = relax.match_cast %arg0 {{.*}} #relax.shape<[k, 4]>
@@ -147,4 +183,18 @@ relax.func @foreign(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32> {
   %0 = relax.match_cast %x : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[m]>>
   %1 = arith.addf %0, %0 : tensor<?xf32, #relax.shape<[m]>>
   relax.return %1 : tensor<?xf32, #relax.shape<[m]>>
+}
+
+// -----
+
+// An op without operands cannot see the ranges: its own type stays deducible,
+// while what follows from it is simplified.
+// CHECK-LABEL: relax.func @arange_within_range
+// CHECK: %[[I:.*]] = relax.arange 5, n, 1 {dtype = i64} : tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>
+// CHECK: relax.negative %[[I]] : (tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>) -> tensor<?xi64, #relax.shape<[n - 5]>>
+relax.func @arange_within_range(%s: !relax.shape<[n]>) -> tensor<?xi64>
+    attributes {relax.symbols = {n = #relax.range<5>}} {
+  %0 = relax.arange 5, n, 1 {dtype = i64} : tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>
+  %1 = relax.negative %0 : (tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>) -> tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>
+  relax.return %1 : tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>
 }
