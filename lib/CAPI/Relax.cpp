@@ -9,7 +9,6 @@
 
 #include "Relax/CallUtils.h"
 #include "Relax/RelaxDialect.h"
-#include "Relax/RelaxDialect.h"
 #include "Transforms/Passes.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Registration.h"
@@ -62,7 +61,6 @@ static SmallVector<SymExprAttr> unwrapExprs(intptr_t count,
 static auto errorsOf(MLIRContext *context) {
   return [context] { return emitError(UnknownLoc::get(context)); };
 }
-
 
 bool mlirAttributeIsARelaxSymExpr(MlirAttribute attr) {
   return isa<SymExprAttr>(unwrap(attr));
@@ -226,8 +224,8 @@ MlirRelaxTruth mlirRelaxProveLessEqual(MlirAttribute ranges, MlirAttribute lhs,
 MlirRelaxTruth mlirRelaxProveDivisible(MlirAttribute ranges,
                                        MlirAttribute value,
                                        MlirAttribute divisor) {
-  return wrapTruth(
-      proverOf(ranges, value).divisible(unwrapExpr(value), unwrapExpr(divisor)));
+  return wrapTruth(proverOf(ranges, value)
+                       .divisible(unwrapExpr(value), unwrapExpr(divisor)));
 }
 
 void mlirRelaxSymExprInterval(MlirAttribute ranges, MlirAttribute value,
@@ -343,9 +341,9 @@ MlirTypeID mlirRelaxShapeTypeGetTypeID() {
 MlirType mlirRelaxShapeTypeGet(MlirContext context, intptr_t rank,
                                MlirAttribute const *dims) {
   auto emitError = errorsOf(unwrap(context));
-  return wrap(Type(relax::ShapeType::getChecked(
-      EmitErrorFn(emitError), unwrap(context),
-      ArrayRef(unwrapExprs(rank, dims)))));
+  return wrap(
+      Type(relax::ShapeType::getChecked(EmitErrorFn(emitError), unwrap(context),
+                                        ArrayRef(unwrapExprs(rank, dims)))));
 }
 MlirType mlirRelaxShapeTypeGetUnranked(MlirContext context) {
   return wrap(Type(relax::ShapeType::getUnranked(unwrap(context))));
@@ -391,8 +389,8 @@ MlirType mlirRelaxTensorTypeGet(MlirType elementType, intptr_t rank,
   SmallVector<SymExprAttr> dims = unwrapExprs(rank, attrs);
   for (auto [index, dim] : llvm::enumerate(dims))
     if (dim && dim.isConstant() && dim.getValue() < 0) {
-      emitError() << "dimension " << index << " is negative: "
-                  << dim.getValue();
+      emitError() << "dimension " << index
+                  << " is negative: " << dim.getValue();
       return {};
     }
   return wrap(Type(getTensorType(dims, element)));
@@ -404,8 +402,8 @@ MlirAttribute mlirRelaxTensorTypeGetDim(MlirType type, intptr_t index) {
     return wrap(shape.getDims()[index]);
   if (tensor.isDynamicDim(index))
     return {};
-  return wrap(SymExprAttr::getConstant(tensor.getContext(),
-                                       tensor.getDimSize(index)));
+  return wrap(
+      SymExprAttr::getConstant(tensor.getContext(), tensor.getDimSize(index)));
 }
 
 MlirRelaxTruth mlirRelaxTypeImplies(MlirAttribute ranges, MlirType fine,

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The surface under the Python bindings, in the style of MLIR's C API. A
-// function that can fail returns a null object after it has emitted a diagnostic
-// on the context. Where a dimension is expected, a null attribute is an unknown
-// one.
+// function that can fail returns a null object after it has emitted a
+// diagnostic on the context. Where a dimension is expected, a null attribute is
+// an unknown one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,9 +58,8 @@ MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxSymExprParse(MlirContext context,
                                                        MlirStringRef text);
 /// The canonical expression of `kind` over the operands: any number (at least
 /// one) for sum, product, min, max and broadcast, two for the divisions.
-MLIR_CAPI_EXPORTED MlirAttribute
-mlirRelaxSymExprCombine(MlirRelaxSymKind kind, intptr_t numOperands,
-                        MlirAttribute const *operands);
+MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxSymExprCombine(
+    MlirRelaxSymKind kind, intptr_t numOperands, MlirAttribute const *operands);
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxSymExprSub(MlirAttribute lhs,
                                                      MlirAttribute rhs);
 /// Replaces `symbols` (strings) by `values` (expressions), all at once.
@@ -69,10 +68,11 @@ MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxSymExprSubstitute(
     MlirAttribute const *values);
 /// Stores the value and returns true where it is defined: every symbol is
 /// assigned, nothing is divided by zero, the value has 64 bits.
-MLIR_CAPI_EXPORTED bool
-mlirRelaxSymExprEvaluate(MlirAttribute expr, intptr_t numSymbols,
-                         MlirStringRef const *symbols, int64_t const *values,
-                         int64_t *result);
+MLIR_CAPI_EXPORTED bool mlirRelaxSymExprEvaluate(MlirAttribute expr,
+                                                 intptr_t numSymbols,
+                                                 MlirStringRef const *symbols,
+                                                 int64_t const *values,
+                                                 int64_t *result);
 
 MLIR_CAPI_EXPORTED MlirRelaxSymKind mlirRelaxSymExprGetKind(MlirAttribute expr);
 /// The constant, or the constant term of a sum.
@@ -120,10 +120,11 @@ MLIR_CAPI_EXPORTED MlirRelaxTruth mlirRelaxProveDivisible(
     MlirAttribute ranges, MlirAttribute value, MlirAttribute divisor);
 /// Stores the ends of the closed interval in which `value` lies, and whether
 /// they are finite.
-MLIR_CAPI_EXPORTED void
-mlirRelaxSymExprInterval(MlirAttribute ranges, MlirAttribute value,
-                         bool *hasLower, int64_t *lower, bool *hasUpper,
-                         int64_t *upper);
+MLIR_CAPI_EXPORTED void mlirRelaxSymExprInterval(MlirAttribute ranges,
+                                                 MlirAttribute value,
+                                                 bool *hasLower, int64_t *lower,
+                                                 bool *hasUpper,
+                                                 int64_t *upper);
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxSymExprSimplify(MlirAttribute ranges,
                                                           MlirAttribute value);
 
@@ -209,8 +210,9 @@ MLIR_CAPI_EXPORTED MlirRelaxTruth mlirRelaxTypeImplies(MlirAttribute ranges,
                                                        MlirType fine,
                                                        MlirType coarse);
 /// Calls back with each symbol that a value of this type defines.
-MLIR_CAPI_EXPORTED void mlirRelaxTypeWalkDefinedSymbols(
-    MlirType type, MlirStringCallback callback, void *userData);
+MLIR_CAPI_EXPORTED void
+mlirRelaxTypeWalkDefinedSymbols(MlirType type, MlirStringCallback callback,
+                                void *userData);
 
 //===----------------------------------------------------------------------===//
 // Modules and operations
@@ -225,10 +227,9 @@ MLIR_CAPI_EXPORTED MlirModule mlirRelaxParseModule(MlirContext context,
 /// Deduces the result types of a `relax.call` of the function `callee`, or of a
 /// `relax.call_closure` where `callee` is null, from the operands of `call`.
 /// Fails with a diagnostic where they contradict the signature.
-MLIR_CAPI_EXPORTED MlirLogicalResult
-mlirRelaxDeduceCall(MlirOperation call, MlirOperation callee,
-                    void (*onType)(MlirType type, void *userData),
-                    void *userData);
+MLIR_CAPI_EXPORTED MlirLogicalResult mlirRelaxDeduceCall(
+    MlirOperation call, MlirOperation callee,
+    void (*onType)(MlirType type, void *userData), void *userData);
 
 #ifdef __cplusplus
 }

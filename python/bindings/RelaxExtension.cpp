@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Functions over the objects of the `mlir` package, which cross as capsules; the
-// Python classes with their operators and documentation are written in Python
-// on top of these (`relax_mlir.symbolic`, `relax_mlir.dialects.relax`).
+// Functions over the objects of the `mlir` package, which cross as capsules;
+// the Python classes with their operators and documentation are written in
+// Python on top of these (`relax_mlir.symbolic`, `relax_mlir.dialects.relax`).
 //
 // Where the C interface reports an error, it emits a diagnostic on the context.
-// `DiagnosticScope` collects those of the thread that opened it, so that builders
-// in several threads may share a context.
+// `DiagnosticScope` collects those of the thread that opened it, so that
+// builders in several threads may share a context.
 //
 //===----------------------------------------------------------------------===//
 
@@ -188,7 +188,8 @@ static OptionalAttr orNone(MlirAttribute attr) {
   return attr.ptr ? OptionalAttr(attr) : std::nullopt;
 }
 
-static std::vector<MlirAttribute> orNulls(const std::vector<OptionalAttr> &attrs) {
+static std::vector<MlirAttribute>
+orNulls(const std::vector<OptionalAttr> &attrs) {
   std::vector<MlirAttribute> result;
   for (const OptionalAttr &attr : attrs)
     result.push_back(orNull(attr));
@@ -209,8 +210,9 @@ static std::optional<bool> toTruth(MlirRelaxTruth truth) {
 static void populateDiagnostics(nb::module_ &m) {
   m.def("read_location", readLocation, "location"_a);
   nb::class_<Diagnostic>(m, "Diagnostic")
-      .def_prop_ro("message",
-                   [](const Diagnostic &self) { return toPython(self.message); })
+      .def_prop_ro(
+          "message",
+          [](const Diagnostic &self) { return toPython(self.message); })
       .def_prop_ro("location",
                    [](const Diagnostic &self) { return self.location; })
       .def_prop_ro("notes", [](const Diagnostic &self) { return self.notes; });
@@ -231,21 +233,22 @@ static void populateExpressions(nb::module_ &m) {
                    [&] { return mlirRelaxSymExprConstant(context, value); });
   });
   m.def("expr_symbol", [](MlirContext context, const std::string &name) {
-    return checked(context,
-                   [&] { return mlirRelaxSymExprSymbol(context, toRef(name)); });
+    return checked(
+        context, [&] { return mlirRelaxSymExprSymbol(context, toRef(name)); });
   });
   m.def("expr_parse", [](MlirContext context, const std::string &text) {
     return checked(context,
                    [&] { return mlirRelaxSymExprParse(context, toRef(text)); });
   });
-  m.def("expr_combine", [](int kind, const std::vector<MlirAttribute> &operands) {
-    if (operands.empty())
-      throw nb::value_error("expected at least one operand");
-    return checked(mlirAttributeGetContext(operands[0]), [&] {
-      return mlirRelaxSymExprCombine(static_cast<MlirRelaxSymKind>(kind),
-                                     operands.size(), operands.data());
-    });
-  });
+  m.def("expr_combine",
+        [](int kind, const std::vector<MlirAttribute> &operands) {
+          if (operands.empty())
+            throw nb::value_error("expected at least one operand");
+          return checked(mlirAttributeGetContext(operands[0]), [&] {
+            return mlirRelaxSymExprCombine(static_cast<MlirRelaxSymKind>(kind),
+                                           operands.size(), operands.data());
+          });
+        });
   m.def("expr_sub", [](MlirAttribute lhs, MlirAttribute rhs) {
     return checked(mlirAttributeGetContext(lhs),
                    [&] { return mlirRelaxSymExprSub(lhs, rhs); });
@@ -316,58 +319,70 @@ static void populateExpressions(nb::module_ &m) {
 
 static void populateProver(nb::module_ &m) {
   auto query = [&m](const char *name, auto prove) {
-    m.def(name, [prove](const OptionalAttr &ranges, MlirAttribute lhs,
-                        MlirAttribute rhs) {
-      return toTruth(prove(orNull(ranges), lhs, rhs));
-    }, nb::arg("ranges").none(), "lhs"_a, "rhs"_a);
+    m.def(
+        name,
+        [prove](const OptionalAttr &ranges, MlirAttribute lhs,
+                MlirAttribute rhs) {
+          return toTruth(prove(orNull(ranges), lhs, rhs));
+        },
+        nb::arg("ranges").none(), "lhs"_a, "rhs"_a);
   };
   query("prove_equal", mlirRelaxProveEqual);
   query("prove_less", mlirRelaxProveLess);
   query("prove_less_equal", mlirRelaxProveLessEqual);
   query("prove_divisible", mlirRelaxProveDivisible);
-  m.def("expr_interval", [](const OptionalAttr &ranges, MlirAttribute value) {
-    bool hasLower, hasUpper;
-    int64_t lower, upper;
-    mlirRelaxSymExprInterval(orNull(ranges), value, &hasLower, &lower,
-                             &hasUpper, &upper);
-    using End = std::optional<int64_t>;
-    return std::make_pair(hasLower ? End(lower) : End(),
-                          hasUpper ? End(upper) : End());
-  }, nb::arg("ranges").none(), "value"_a);
-  m.def("expr_simplify", [](const OptionalAttr &ranges, MlirAttribute value) {
-    return mlirRelaxSymExprSimplify(orNull(ranges), value);
-  }, nb::arg("ranges").none(), "value"_a);
-  m.def("unify", [](MlirContext context, const OptionalAttr &ranges,
-                    const OptionalAttr &patternRanges,
-                    const std::vector<MlirAttribute> &patterns,
-                    const std::vector<OptionalAttr> &actuals) {
-    struct Found {
-      std::map<std::string, MlirAttribute> bindings;
-      std::vector<std::pair<MlirAttribute, OptionalAttr>> undecided;
-    } found;
-    if (patterns.size() != actuals.size())
-      throw nb::value_error("expected as many actual values as patterns");
-    DiagnosticScope scope(context);
-    MlirLogicalResult result = mlirRelaxUnify(
-        context, orNull(ranges), orNull(patternRanges), patterns.size(),
-        patterns.data(), orNulls(actuals).data(),
-        [](MlirStringRef symbol, MlirAttribute value, void *out) {
-          static_cast<Found *>(out)->bindings[toString(symbol)] = value;
-        },
-        [](MlirAttribute pattern, MlirAttribute actual, void *out) {
-          static_cast<Found *>(out)->undecided.emplace_back(pattern,
-                                                            orNone(actual));
-        },
-        &found);
-    scope.close();
-    if (mlirLogicalResultIsFailure(result))
-      raise(scope.getMessage());
-    nb::dict bindings;
-    for (auto &[name, value] : found.bindings)
-      bindings[name.c_str()] = nb::cast(value);
-    return nb::make_tuple(bindings, nb::cast(found.undecided));
-  }, "context"_a, nb::arg("ranges").none(), nb::arg("pattern_ranges").none(),
-     "patterns"_a, "actuals"_a);
+  m.def(
+      "expr_interval",
+      [](const OptionalAttr &ranges, MlirAttribute value) {
+        bool hasLower, hasUpper;
+        int64_t lower, upper;
+        mlirRelaxSymExprInterval(orNull(ranges), value, &hasLower, &lower,
+                                 &hasUpper, &upper);
+        using End = std::optional<int64_t>;
+        return std::make_pair(hasLower ? End(lower) : End(),
+                              hasUpper ? End(upper) : End());
+      },
+      nb::arg("ranges").none(), "value"_a);
+  m.def(
+      "expr_simplify",
+      [](const OptionalAttr &ranges, MlirAttribute value) {
+        return mlirRelaxSymExprSimplify(orNull(ranges), value);
+      },
+      nb::arg("ranges").none(), "value"_a);
+  m.def(
+      "unify",
+      [](MlirContext context, const OptionalAttr &ranges,
+         const OptionalAttr &patternRanges,
+         const std::vector<MlirAttribute> &patterns,
+         const std::vector<OptionalAttr> &actuals) {
+        struct Found {
+          std::map<std::string, MlirAttribute> bindings;
+          std::vector<std::pair<MlirAttribute, OptionalAttr>> undecided;
+        } found;
+        if (patterns.size() != actuals.size())
+          throw nb::value_error("expected as many actual values as patterns");
+        DiagnosticScope scope(context);
+        MlirLogicalResult result = mlirRelaxUnify(
+            context, orNull(ranges), orNull(patternRanges), patterns.size(),
+            patterns.data(), orNulls(actuals).data(),
+            [](MlirStringRef symbol, MlirAttribute value, void *out) {
+              static_cast<Found *>(out)->bindings[toString(symbol)] = value;
+            },
+            [](MlirAttribute pattern, MlirAttribute actual, void *out) {
+              static_cast<Found *>(out)->undecided.emplace_back(pattern,
+                                                                orNone(actual));
+            },
+            &found);
+        scope.close();
+        if (mlirLogicalResultIsFailure(result))
+          raise(scope.getMessage());
+        nb::dict bindings;
+        for (auto &[name, value] : found.bindings)
+          bindings[name.c_str()] = nb::cast(value);
+        return nb::make_tuple(bindings, nb::cast(found.undecided));
+      },
+      "context"_a, nb::arg("ranges").none(), nb::arg("pattern_ranges").none(),
+      "patterns"_a, "actuals"_a);
 }
 
 template <typename Object, typename Rank, typename Dim>
@@ -393,13 +408,16 @@ static void populateAttributes(nb::module_ &m) {
                                                      mlirRelaxShapeAttrGetDim));
   m.def("is_range_attr", mlirAttributeIsARelaxRange);
   m.def("range_attr_typeid", mlirRelaxRangeAttrGetTypeID);
-  m.def("range_attr", [](MlirContext context, int64_t lower,
-                         std::optional<int64_t> upper, int64_t multipleOf) {
-    return checked(context, [&] {
-      return mlirRelaxRangeAttrGet(context, lower, upper ? &*upper : nullptr,
-                                   multipleOf);
-    });
-  }, "context"_a, "lower"_a, nb::arg("upper").none(), "multiple_of"_a);
+  m.def(
+      "range_attr",
+      [](MlirContext context, int64_t lower, std::optional<int64_t> upper,
+         int64_t multipleOf) {
+        return checked(context, [&] {
+          return mlirRelaxRangeAttrGet(context, lower,
+                                       upper ? &*upper : nullptr, multipleOf);
+        });
+      },
+      "context"_a, "lower"_a, nb::arg("upper").none(), "multiple_of"_a);
   m.def("range_attr_bounds", [](MlirAttribute attr) {
     int64_t upper;
     bool bounded = mlirRelaxRangeAttrGetUpper(attr, &upper);
@@ -411,8 +429,8 @@ static void populateAttributes(nb::module_ &m) {
   m.def("is_weight_attr", mlirAttributeIsARelaxWeight);
   m.def("weight_attr_typeid", mlirRelaxWeightAttrGetTypeID);
   m.def("weight_attr", [](MlirContext context, const std::string &name) {
-    return checked(context,
-                   [&] { return mlirRelaxWeightAttrGet(context, toRef(name)); });
+    return checked(
+        context, [&] { return mlirRelaxWeightAttrGet(context, toRef(name)); });
   });
   m.def("weight_attr_name", [](MlirAttribute attr) {
     return toString(mlirRelaxWeightAttrGetName(attr));
@@ -438,23 +456,25 @@ static void populateTypes(nb::module_ &m) {
   m.def("is_storage_type", mlirTypeIsARelaxStorage);
   m.def("storage_type_typeid", mlirRelaxStorageTypeGetTypeID);
   m.def("storage_type", mlirRelaxStorageTypeGet);
-  m.def("tensor_type", [](MlirType elementType,
-                          const std::vector<OptionalAttr> &dims) {
-    return checked(mlirTypeGetContext(elementType), [&] {
-      return mlirRelaxTensorTypeGet(elementType, dims.size(),
-                                    orNulls(dims).data());
-    });
-  });
+  m.def("tensor_type",
+        [](MlirType elementType, const std::vector<OptionalAttr> &dims) {
+          return checked(mlirTypeGetContext(elementType), [&] {
+            return mlirRelaxTensorTypeGet(elementType, dims.size(),
+                                          orNulls(dims).data());
+          });
+        });
   m.def("tensor_type_dims", [](MlirType type, intptr_t rank) {
     std::vector<OptionalAttr> result;
     for (intptr_t i = 0; i < rank; ++i)
       result.push_back(orNone(mlirRelaxTensorTypeGetDim(type, i)));
     return result;
   });
-  m.def("type_implies", [](const OptionalAttr &ranges, MlirType fine,
-                           MlirType coarse) {
-    return toTruth(mlirRelaxTypeImplies(orNull(ranges), fine, coarse));
-  }, nb::arg("ranges").none(), "fine"_a, "coarse"_a);
+  m.def(
+      "type_implies",
+      [](const OptionalAttr &ranges, MlirType fine, MlirType coarse) {
+        return toTruth(mlirRelaxTypeImplies(orNull(ranges), fine, coarse));
+      },
+      nb::arg("ranges").none(), "fine"_a, "coarse"_a);
   m.def("type_defined_symbols", [](MlirType type) {
     std::vector<std::string> names;
     mlirRelaxTypeWalkDefinedSymbols(
@@ -472,47 +492,66 @@ NB_MODULE(_relax, m) {
   m.doc() = "The relax dialect: what Python needs of the C++ compiler.";
 
   mlirRelaxRegisterPasses();
-  m.def("register_dialect", [](MlirDialectRegistry registry) {
-    mlirDialectHandleInsertDialect(mlirGetDialectHandle__relax__(), registry);
-  }, "registry"_a);
-  m.def("load_dialect", [](MlirContext context) {
-    MlirDialectHandle handle = mlirGetDialectHandle__relax__();
-    mlirDialectHandleRegisterDialect(handle, context);
-    mlirDialectHandleLoadDialect(handle, context);
-  }, "context"_a);
-  m.def("is_pass_registered", [](const std::string &argument) {
-    return mlirRelaxIsPassRegistered(toRef(argument));
-  }, "argument"_a);
-  m.def("deduce_call", [](MlirOperation call,
-                          const std::optional<MlirOperation> &callee)
-            -> std::optional<std::vector<MlirType>> {
-    std::vector<MlirType> types;
-    MlirLogicalResult result = mlirRelaxDeduceCall(
-        call, callee.value_or(MlirOperation{nullptr}),
-        [](MlirType type, void *out) {
-          static_cast<std::vector<MlirType> *>(out)->push_back(type);
-        },
-        &types);
-    if (mlirLogicalResultIsFailure(result))
-      return std::nullopt;
-    return types;
-  }, "call"_a, nb::arg("callee").none());
+  m.def(
+      "register_dialect",
+      [](MlirDialectRegistry registry) {
+        mlirDialectHandleInsertDialect(mlirGetDialectHandle__relax__(),
+                                       registry);
+      },
+      "registry"_a);
+  m.def(
+      "load_dialect",
+      [](MlirContext context) {
+        MlirDialectHandle handle = mlirGetDialectHandle__relax__();
+        mlirDialectHandleRegisterDialect(handle, context);
+        mlirDialectHandleLoadDialect(handle, context);
+      },
+      "context"_a);
+  m.def(
+      "is_pass_registered",
+      [](const std::string &argument) {
+        return mlirRelaxIsPassRegistered(toRef(argument));
+      },
+      "argument"_a);
+  m.def(
+      "deduce_call",
+      [](MlirOperation call, const std::optional<MlirOperation> &callee)
+          -> std::optional<std::vector<MlirType>> {
+        std::vector<MlirType> types;
+        MlirLogicalResult result = mlirRelaxDeduceCall(
+            call, callee.value_or(MlirOperation{nullptr}),
+            [](MlirType type, void *out) {
+              static_cast<std::vector<MlirType> *>(out)->push_back(type);
+            },
+            &types);
+        if (mlirLogicalResultIsFailure(result))
+          return std::nullopt;
+        return types;
+      },
+      "call"_a, nb::arg("callee").none());
 
   // MLIR's own bindings decode messages in a way that ends the process where
   // they are no UTF-8; these leave messages to `DiagnosticScope`.
-  m.def("parse_module", [](MlirContext context, nb::bytes data,
-                           const std::string &name) -> std::optional<MlirModule> {
-    MlirModule module = mlirRelaxParseModule(
-        context, mlirStringRefCreate(data.c_str(), data.size()), toRef(name));
-    if (mlirModuleIsNull(module))
-      return std::nullopt;
-    return module;
-  }, "context"_a, "data"_a, "name"_a);
+  m.def(
+      "parse_module",
+      [](MlirContext context, nb::bytes data,
+         const std::string &name) -> std::optional<MlirModule> {
+        MlirModule module = mlirRelaxParseModule(
+            context, mlirStringRefCreate(data.c_str(), data.size()),
+            toRef(name));
+        if (mlirModuleIsNull(module))
+          return std::nullopt;
+        return module;
+      },
+      "context"_a, "data"_a, "name"_a);
   m.def("verify", mlirOperationVerify, "operation"_a);
-  m.def("run_passes", [](MlirPassManager manager, MlirOperation operation) {
-    return mlirLogicalResultIsSuccess(
-        mlirPassManagerRunOnOp(manager, operation));
-  }, "manager"_a, "operation"_a);
+  m.def(
+      "run_passes",
+      [](MlirPassManager manager, MlirOperation operation) {
+        return mlirLogicalResultIsSuccess(
+            mlirPassManagerRunOnOp(manager, operation));
+      },
+      "manager"_a, "operation"_a);
 
   populateDiagnostics(m);
   populateExpressions(m);

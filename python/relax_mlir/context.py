@@ -13,6 +13,7 @@ import threading
 
 from mlir import ir
 from mlir._mlir_libs import get_dialect_registry
+from mlir._mlir_libs._mlir import globals as _globals
 
 from . import _relax
 
@@ -20,6 +21,9 @@ _lock = threading.Lock()
 _default: ir.Context | None = None
 
 _relax.register_dialect(get_dialect_registry())
+# Where the bindings look for the classes of a dialect. Without it they search for the module again
+# with every attribute.
+_globals.append_dialect_search_prefix("relax_mlir.dialects")
 
 
 def register(context: ir.Context) -> None:
