@@ -30,14 +30,15 @@ def function_boundary(bb: BlockBuilder) -> None:
     """A signature relates its parameters; calls are checked against it and refined by it."""
     n, k = Sym("n"), Sym("k")
     y, s = Tensor((2 * n,), "f32"), Shape((n,))
-    with bb.function("subfn", [y, s], private=True) as subfn:
+    with bb.function("subfn", [y, s], private=True, pure=True) as subfn:
         bb.return_(op.exp(op.match_cast(y, Tensor((2 * n,), "f32"))))
 
     a = Tensor((2 * k + 2,), "f32")
     b = Tensor((14,), "f32")
     with bb.function("caller", [Tensor((k,), "f32", name="unused"), a, b]):
-        r0 = bb.emit(bb.call(subfn, a, (k + 1,)))
-        r1 = bb.emit(bb.call(subfn, b, (7,)))
+        with bb.dataflow():
+            r0 = bb.emit_output(bb.call(subfn, a, (k + 1,)))
+            r1 = bb.emit_output(bb.call(subfn, b, (7,)))
         bb.return_(r0, r1)
     for name, value in (("subfn(2*k + 2)", r0), ("subfn(14)", r1)):
         print(f"  {name:15} {value.shape}")

@@ -82,6 +82,7 @@ class BlockBuilder:
         symbols: SymbolRanges | None = None,
         results: Sequence[TypeLike] | None = None,
         private: bool = False,
+        pure: bool = False,
         attrs: Mapping[str, ir.Attribute] | None = None,
     ) -> Iterator[Function]:
         """Opens a function; its body is what is built inside `with`.
@@ -93,9 +94,10 @@ class BlockBuilder:
           results: result types, if they should be coarser than what is returned, or if the function
             calls itself. By default they are those of the returned values.
           private: whether the function is visible inside the module only.
+          pure: whether it has no side effects, so that dataflow blocks may call it.
         """
         self._require_idle(name)
-        func, types = self._create_function(name, params, symbols, results, private, attrs)
+        func, types = self._create_function(name, params, symbols, results, private, pure, attrs)
         location = caller_location().to_mlir(self.context)
         names = _parameter_names(params)
         block = ir.Block.create_at_start(
@@ -131,12 +133,13 @@ class BlockBuilder:
         results: Sequence[TypeLike] | TypeLike,
         *,
         symbols: SymbolRanges | None = None,
+        pure: bool = False,
     ) -> None:
         """Declares a function whose body is elsewhere."""
         self._require_idle(name)
         if isinstance(results, (Annotation, ir.Type)):
             results = [results]
-        func, _ = self._create_function(name, params, symbols, results, True, None)
+        func, _ = self._create_function(name, params, symbols, results, True, pure, None)
         verify_or_discard(func)
 
     def _create_function(
@@ -146,6 +149,7 @@ class BlockBuilder:
         symbols: SymbolRanges | None,
         results: Sequence[TypeLike] | None,
         private: bool,
+        pure: bool,
         attrs: Mapping[str, ir.Attribute] | None,
     ) -> tuple[ir.Operation, list[ir.Type]]:
         context = self.context
@@ -178,6 +182,8 @@ class BlockBuilder:
         }
         if private:
             attributes["sym_visibility"] = ir.StringAttr.get("private", context)
+        if pure:
+            attributes["pure"] = ir.UnitAttr.get(context)
         if symbols:
             attributes["relax.symbols"] = ranges
         if any(isinstance(param, Sym) for param in params):
@@ -233,8 +239,10 @@ class BlockBuilder:
             )
         from .op.support import call_like
 
-        attribute = ir.FlatSymbolRefAttr.get(name, self.context)
-        return call_like(scope, "relax.call", list(args), {"callee": attribute}, callee)
+        attributes = {"callee": ir.FlatSymbolRefAttr.get(name, self.context)}
+        if "pure" in callee.attributes:
+            attributes["pure"] = ir.UnitAttr.get(self.context)
+        return call_like(scope, "relax.call", list(args), attributes, callee)
 
     # --- blocks
 

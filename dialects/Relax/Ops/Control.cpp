@@ -57,7 +57,7 @@ LogicalResult DataflowOp::verifyRegions() {
     if (isa<IfOp, WhileOp, DataflowOp>(op))
       return op.emitOpError()
              << "is control flow, which a relax.dataflow block must not hold";
-    if (!isa<MatchCastOp>(op) && !isPure(&op))
+    if (!isa<MatchCastOp>(op) && !isMemoryEffectFree(&op))
       return op.emitOpError()
              << "may have side effects, which a relax.dataflow block must not";
   }

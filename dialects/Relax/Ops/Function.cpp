@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Relax/CallUtils.h"
+#include "Relax/Ops/Core.h"
 #include "Relax/Ops/Function.h"
 #include "Relax/SymbolScope.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -54,11 +55,26 @@ void FuncOp::print(OpAsmPrinter &printer) {
       getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
+/// A pure function holds no op with effects of its own.
+static LogicalResult verifyPure(FuncOp function) {
+  WalkResult walk = function.getBody().walk([&](Operation *op) {
+    if (isa<MatchCastOp>(op) || op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+        isMemoryEffectFree(op))
+      return WalkResult::advance();
+    op->emitOpError() << "may have side effects, which the pure @"
+                      << function.getName() << " must not";
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 LogicalResult FuncOp::verifyRegions() {
   if (!isExternal() && !getBody().hasOneBlock())
     return emitOpError() << "body must be one block, got "
                          << getBody().getBlocks().size()
                          << "; control flow is relax.if and relax.while";
+  if (getPure() && failed(verifyPure(*this)))
+    return failure();
   return verifySymbolScope(*this);
 }
 
@@ -102,8 +118,19 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   FuncOp function = lookupCallee(*this, getCalleeAttr(), symbolTable);
   if (!function)
     return failure();
+  if (getPure() && !function.getPure())
+    return emitOpError() << "is pure, but @" << getCallee() << " is not";
   return verifyCall(*this, Signature::of(function), getOperands(),
                     getResultTypes());
+}
+
+void CallOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  if (getPure())
+    return;
+  effects.emplace_back(MemoryEffects::Read::get());
+  effects.emplace_back(MemoryEffects::Write::get());
 }
 
 CallInterfaceCallable CallOp::getCallableForCallee() { return getCalleeAttr(); }

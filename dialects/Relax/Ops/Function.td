@@ -26,6 +26,10 @@ def Relax_FuncOp : Relax_Op<"func", [
     A use before any definition is an error. Result types may name only symbols
     that parameters define, since the caller knows no others.
 
+    A `pure` function has no side effects, so that a `relax.dataflow` block may
+    call it: its body holds nothing else than a dataflow block may, and control
+    flow over that.
+
     Declared bounds (`relax.symbols`) are checked when the function is entered.
     A function without a body is a declaration.
 
@@ -45,7 +49,8 @@ def Relax_FuncOp : Relax_Op<"func", [
     TypeAttrOf<FunctionType>:$function_type,
     OptionalAttr<StrAttr>:$sym_visibility,
     OptionalAttr<DictArrayAttr>:$arg_attrs,
-    OptionalAttr<DictArrayAttr>:$res_attrs);
+    OptionalAttr<DictArrayAttr>:$res_attrs,
+    UnitAttr:$pure);
   let regions = (region AnyRegion:$body);
   let hasCustomAssemblyFormat = 1;
   let hasRegionVerifier = 1;
@@ -83,6 +88,7 @@ def Relax_ReturnOp : Relax_Op<"return", [
 
 def Relax_CallOp : Relax_Op<"call", [
     DeclareOpInterfaceMethods<CallOpInterface>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "calls a `relax.func`";
   let description = [{
@@ -91,6 +97,9 @@ def Relax_CallOp : Relax_Op<"call", [
     `n = 7`), and the result types are the callee's with what was found; a
     symbol that stays unknown gives `?`. What is provably wrong is an error,
     what is undecided is checked when the callee is entered.
+
+    A `pure` call has no side effects, so it may stand in a `relax.dataflow`
+    block, and goes where nothing uses it; its callee must be pure.
 
     Example:
 
@@ -106,10 +115,11 @@ def Relax_CallOp : Relax_Op<"call", [
     FlatSymbolRefAttr:$callee,
     Variadic<Relax_AnyValue>:$operands,
     OptionalAttr<DictArrayAttr>:$arg_attrs,
-    OptionalAttr<DictArrayAttr>:$res_attrs);
+    OptionalAttr<DictArrayAttr>:$res_attrs,
+    UnitAttr:$pure);
   let results = (outs Variadic<Relax_AnyValue>:$results);
   let assemblyFormat = [{
-    $callee `(` $operands `)` attr-dict `:` functional-type($operands, $results)
+    (`pure` $pure^)? $callee `(` $operands `)` attr-dict `:` functional-type($operands, $results)
   }];
 }
 

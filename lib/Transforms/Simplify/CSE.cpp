@@ -83,7 +83,7 @@ private:
 
   void visit(Operation &op) {
     if (op.getNumRegions() != 0 || op.hasTrait<OpTrait::IsTerminator>() ||
-        !(isa<MatchCastOp>(op) || isPure(&op)))
+        !(isa<MatchCastOp>(op) || isMemoryEffectFree(&op)))
       return;
     Operation *first = known.lookup(&op);
     if (!first)

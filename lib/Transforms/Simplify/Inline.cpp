@@ -239,6 +239,14 @@ LogicalResult CallInliner::run() {
   return success();
 }
 
+/// A dataflow block may hold no control flow and no other dataflow block.
+bool fitsAtCall(CallOp call, FuncOp callee) {
+  return !isa<DataflowOp>(call->getParentOp()) ||
+         llvm::all_of(callee.getBody().front(), [](Operation &op) {
+           return op.getNumRegions() == 0;
+         });
+}
+
 struct Inline : relax::impl::InlinePassBase<Inline> {
   using InlinePassBase::InlinePassBase;
 
@@ -258,7 +266,8 @@ struct Inline : relax::impl::InlinePassBase<Inline> {
         auto callee = table.lookup<FuncOp>(call.getCallee());
         // A function that is not done is a caller of this one: recursion.
         if (!callee || !callee.isPrivate() || !done.contains(callee) ||
-            (callCount[callee] > 1 && size[callee] > maxSize))
+            (callCount[callee] > 1 && size[callee] > maxSize) ||
+            !fitsAtCall(call, callee))
           continue;
         if (failed(CallInliner(call, callee, symbols).run()))
           return signalPassFailure();

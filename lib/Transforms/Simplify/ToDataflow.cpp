@@ -22,7 +22,7 @@ namespace {
 /// What `relax.dataflow` may hold.
 bool isDataflowOp(Operation &op) {
   return op.getNumRegions() == 0 && !op.hasTrait<OpTrait::IsTerminator>() &&
-         (isa<MatchCastOp>(op) || isPure(&op));
+         (isa<MatchCastOp>(op) || isMemoryEffectFree(&op));
 }
 
 /// Ops that say something by being there: rules look at a constant or a `relax.sym`

@@ -231,3 +231,34 @@ relax.func @f(%w: tensor<?xf32, #relax.shape<[n]>>) {
   relax.return
 }
 relax.func private @g(tensor<?xf32, #relax.shape<[k]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[k]>>
+
+// -----
+
+relax.func private @with_effects(%x: tensor<4xf32>) -> tensor<4xf32>
+
+relax.func @pure_call(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{is pure, but @with_effects is not}}
+  %0 = relax.call pure @with_effects(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %0 : tensor<4xf32>
+}
+
+// -----
+
+relax.func @not_pure(%c: i1) attributes {pure} {
+  // expected-error @+1 {{may have side effects, which the pure @not_pure must not}}
+  relax.assert %c, "stop" : i1
+  relax.return
+}
+
+// -----
+
+relax.func private @callee(%x: tensor<4xf32>) -> tensor<4xf32>
+
+relax.func @impure_call_in_dataflow(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relax.dataflow -> tensor<4xf32> {
+    // expected-error @+1 {{may have side effects, which a relax.dataflow block must not}}
+    %1 = relax.call @callee(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    relax.output %1 : tensor<4xf32>
+  }
+  relax.return %0 : tensor<4xf32>
+}

@@ -70,3 +70,20 @@ relax.func @closures(%w: tensor<4xf32>, %x: tensor<?xf32, #relax.shape<[k]>>) ->
   relax.return %0 : tensor<?xf32, #relax.shape<[k]>>
 }
 relax.func private @scale(tensor<4xf32>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+
+// A pure function may be called from a dataflow block.
+// CHECK: relax.func private @pure_callee({{.*}}) -> tensor<4xf32> attributes {pure}
+relax.func private @pure_callee(%x: tensor<4xf32>) -> tensor<4xf32> attributes {pure} {
+  %0 = relax.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %0 : tensor<4xf32>
+}
+
+// CHECK-LABEL: relax.func @call_in_dataflow
+// CHECK: relax.call pure @pure_callee(%{{.*}}) : (tensor<4xf32>) -> tensor<4xf32>
+relax.func @call_in_dataflow(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relax.dataflow -> tensor<4xf32> {
+    %1 = relax.call pure @pure_callee(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    relax.output %1 : tensor<4xf32>
+  }
+  relax.return %0 : tensor<4xf32>
+}

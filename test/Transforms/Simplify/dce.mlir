@@ -213,3 +213,21 @@ relax.func private @pong(%x: tensor<4xf32>) -> tensor<4xf32> {
 func.func @public(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
+
+// -----
+
+// A pure call that nothing uses goes, and with it the private function; another
+// call stays.
+// CHECK-LABEL: relax.func @dead_calls
+// CHECK-NOT:     relax.call pure
+// CHECK:         relax.call @effects
+// CHECK-NOT:   @quiet
+relax.func @dead_calls(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relax.call pure @quiet(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relax.call @effects(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %x : tensor<4xf32>
+}
+relax.func private @quiet(%x: tensor<4xf32>) -> tensor<4xf32> attributes {pure} {
+  relax.return %x : tensor<4xf32>
+}
+relax.func private @effects(%x: tensor<4xf32>) -> tensor<4xf32>

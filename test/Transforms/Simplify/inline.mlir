@@ -163,3 +163,33 @@ relax.func @public(%x: tensor<4xf32>) -> tensor<4xf32> {
   relax.return %x : tensor<4xf32>
 }
 relax.func private @declaration(%x: tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// A dataflow block takes in straight-line code only.
+// CHECK-LABEL: relax.func @into_dataflow(
+// CHECK-NEXT:    relax.dataflow
+// CHECK-NEXT:      relax.exp
+// CHECK-NEXT:      relax.call pure @branches
+// UPSTREAM-LABEL: relax.func @into_dataflow(
+relax.func @into_dataflow(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relax.dataflow -> tensor<4xf32> {
+    %1 = relax.call pure @straight(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    %2 = relax.call pure @branches(%c, %1) : (i1, tensor<4xf32>) -> tensor<4xf32>
+    relax.output %2 : tensor<4xf32>
+  }
+  relax.return %0 : tensor<4xf32>
+}
+relax.func private @straight(%x: tensor<4xf32>) -> tensor<4xf32> attributes {pure} {
+  %0 = relax.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %0 : tensor<4xf32>
+}
+relax.func private @branches(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> attributes {pure} {
+  %0 = relax.if %c : i1 -> tensor<4xf32> {
+    relax.yield %x : tensor<4xf32>
+  } else {
+    %1 = relax.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+    relax.yield %1 : tensor<4xf32>
+  }
+  relax.return %0 : tensor<4xf32>
+}
