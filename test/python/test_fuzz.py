@@ -6,7 +6,8 @@ Random valid programs must verify and survive text and bytecode. Whatever else t
 tool must end with 0, or with 1 and a diagnostic: never by a signal, never after LIMIT seconds.
 
 The samples are small and always the same. With RELAX_FUZZ_SECONDS (make fuzz) each test goes on with
-other seeds for that long. What docs/mlir-defects.md lists is excused. A failing input is written to RELAX_FUZZ_OUTPUT (default: build/fuzz).
+other seeds for that long. What docs/mlir-defects.md lists is excused. A failing input is written to
+RELAX_FUZZ_OUTPUT (default: build/fuzz).
 """
 
 import base64
