@@ -5,7 +5,15 @@
 import random
 import re
 
-HUGE = ("9223372036854775807", "-9223372036854775808", "18446744073709551616", "1" + "0" * 60, "4294967296", "-1", "0")
+HUGE = (
+    "9223372036854775807",
+    "-9223372036854775808",
+    "18446744073709551616",
+    "1" + "0" * 60,
+    "4294967296",
+    "-1",
+    "0",
+)
 TOKEN = re.compile(r'"[^"\n]*"|[%@#!^]?[\w.]+|->|\s+|.', re.S)
 FRAGMENTS = (
     "#relax.shape<[", "#relax.expr<", "!relax.shape<*>", "!relax.object", "!relax.shape<[n]>", " floordiv ",
@@ -126,7 +134,8 @@ def extreme_programs() -> dict[str, str]:
         "huge sizes": "relax.func private @f(tensor<9223372036854775807x9223372036854775807x?xf32, "
         "#relax.shape<[9223372036854775807, 9223372036854775807, n]>>)",
         "huge pad": "relax.func @f(%x: tensor<1xf32>) {\n"
-        "  %0 = relax.pad %x by [9223372036854775807, 9223372036854775807] : (tensor<1xf32>) -> tensor<?xf32>\n"
+        "  %0 = relax.pad %x by [9223372036854775807, 9223372036854775807] : "
+        "(tensor<1xf32>) -> tensor<?xf32>\n"
         "  relax.return\n}",
         "pad of many axes": f"relax.func @f(%x: tensor<*xf32>) {{\n"
         f"  %0 = relax.pad %x by [{ones}] : (tensor<*xf32>) -> tensor<*xf32>\n  relax.return\n}}",

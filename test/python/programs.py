@@ -158,7 +158,8 @@ class Program:
         results = self.values[-min(2, len(self.values)) :]
         # What match_cast defines inside is unknown outside.
         inner = [
-            tuple(None if re.search(r"\bs\d+\b", str(dim)) else dim for dim in value.dims) for value in results
+            tuple(None if re.search(r"\bs\d+\b", str(dim)) else dim for dim in value.dims)
+            for value in results
         ]
         types = ", ".join(tensor_type(dims, value.dtype) for dims, value in zip(inner, results))
         listed = [f"{value.name}: {value.type}" for value in self.parameters]
@@ -349,7 +350,8 @@ def match_cast(p):
 @builder("shape_of", "dim", "sym")
 def shape_values(p):
     x = p.pick()
-    p.lines.append(f"{p.fresh()} = relax.shape_of {x.name} : ({x.type}) -> !relax.shape<{shape_text(x.dims)}>")
+    shape = f"!relax.shape<{shape_text(x.dims)}>"
+    p.lines.append(f"{p.fresh()} = relax.shape_of {x.name} : ({x.type}) -> {shape}")
     if x.rank:
         axis = p.rng.randrange(-x.rank, x.rank)
         p.lines.append(f"{p.fresh()} = relax.dim {x.name}, {axis} : ({x.type}) -> index")
@@ -465,7 +467,8 @@ def reshape(p):
     """Splits a dimension off by a factor that is there."""
     last, factor = p.dim(), p.rng.choice((2, 3, 8))
     x = p.parameter([p.dim(), mul(last, factor)], "f32")
-    p.emit(f"reshape {x.name} to {shape_text([x.dims[0], last, factor])}", [x], [x.dims[0], last, factor], "f32")
+    dims = [x.dims[0], last, factor]
+    p.emit(f"reshape {x.name} to {shape_text(dims)}", [x], dims, "f32")
 
 
 @builder("take")

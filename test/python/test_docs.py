@@ -9,7 +9,8 @@ from conftest import ROOT
 
 
 def generate_docs(*options):
-    return subprocess.run([sys.executable, ROOT / "tools" / "generate-docs", *options], capture_output=True, text=True)
+    command = [sys.executable, ROOT / "tools" / "generate-docs", *options]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 def test_reference_is_fresh():
