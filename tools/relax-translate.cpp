@@ -11,10 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Relax/RelaxDialect.h"
-#include "mlir/InitAllTranslations.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
+#include "mlir/InitAllTranslations.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Target/SPIRV/Serialization.h"
@@ -37,8 +37,8 @@ static LogicalResult toSPIRV(Operation *module, raw_ostream &os) {
   SmallVector<spirv::ModuleOp> found;
   module->walk([&](spirv::ModuleOp op) { found.push_back(op); });
   if (found.size() != 1)
-    return module->emitError() << "expected one spirv.module, got "
-                               << found.size();
+    return module->emitError()
+           << "expected one spirv.module, got " << found.size();
   SmallVector<uint32_t, 0> words;
   if (failed(spirv::serialize(found.front(), words)))
     return failure();
@@ -61,6 +61,5 @@ int main(int argc, char **argv) {
       [](DialectRegistry &registry) {
         registry.insert<relax::RelaxDialect, spirv::SPIRVDialect>();
       });
-  return failed(
-      mlirTranslateMain(argc, argv, "relax-mlir translation driver"));
+  return failed(mlirTranslateMain(argc, argv, "relax-mlir translation driver"));
 }

@@ -1,4 +1,4 @@
-//===- AttrChecks.cpp - attributes that deduction rules read ---*- C++ -*-===//
+//===- AttrChecks.cpp - attributes that deduction rules read --------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

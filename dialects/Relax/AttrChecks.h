@@ -1,4 +1,4 @@
-//===- AttrChecks.h - attributes that deduction rules read ---*- C++ -*-===//
+//===- AttrChecks.h - attributes that deduction rules read ------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

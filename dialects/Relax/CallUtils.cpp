@@ -1,4 +1,4 @@
-//===- CallUtils.cpp - unification of signatures at calls ---*- C++ -*-===//
+//===- CallUtils.cpp - unification of signatures at calls -----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -93,12 +93,11 @@ LogicalResult relax::unifyCall(Operation *call, const Signature &signature,
                                ValueRange operands, Unifier &unifier) {
   auto emitError = [&] { return call->emitOpError(); };
   if (signature.parameters.size() != operands.size())
-    return call->emitOpError() << "passes " << operands.size()
-                               << " arguments, the callee has "
-                               << signature.parameters.size() << " parameters";
-  for (auto [index, parameter, symbol, operand] :
-       llvm::enumerate(signature.parameters, signature.parameterSymbols,
-                       operands)) {
+    return call->emitOpError()
+           << "passes " << operands.size() << " arguments, the callee has "
+           << signature.parameters.size() << " parameters";
+  for (auto [index, parameter, symbol, operand] : llvm::enumerate(
+           signature.parameters, signature.parameterSymbols, operands)) {
     std::string where = ("argument " + Twine(index)).str();
     if (failed(addEquations(unifier, parameter, operand.getType(), where,
                             emitError)))
@@ -130,9 +129,9 @@ LogicalResult relax::verifyCall(Operation *call, const Signature &signature,
   if (failed(deduced))
     return failure();
   if (deduced->size() != results.size())
-    return call->emitOpError() << "has " << results.size()
-                               << " results, the callee returns "
-                               << deduced->size();
+    return call->emitOpError()
+           << "has " << results.size() << " results, the callee returns "
+           << deduced->size();
   Deduction deduction(call->getContext(), call->getLoc(),
                       call->getName().getStringRef(), operands);
   return detail::verifyDeducedTypes(deduction, *deduced, results);
@@ -169,9 +168,9 @@ LogicalResult relax::verifyKernelCall(Operation *call,
     std::string where = ("symbolic argument " + Twine(index)).str();
     Type type = signature.parameters[position];
     if (!type.isIntOrIndex())
-      return call->emitOpError() << where << ": the kernel's parameter "
-                                 << position << " must be an integer, got "
-                                 << type;
+      return call->emitOpError()
+             << where << ": the kernel's parameter " << position
+             << " must be an integer, got " << type;
     if (StringAttr symbol = signature.parameterSymbols[position])
       unifier.add(SymExprAttr::getSymbol(context, symbol.getValue()), sym,
                   where);

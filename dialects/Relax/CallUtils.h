@@ -1,4 +1,4 @@
-//===- CallUtils.h - unification of signatures at calls ---*- C++ -*-===//
+//===- CallUtils.h - unification of signatures at calls ---------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,11 +39,11 @@ LogicalResult unifyCall(Operation *call, const Signature &signature,
 
 /// Unifies a signature with the operands of a call and deduces the result
 /// types. Reports an error on `call` where they contradict each other.
-FailureOr<SmallVector<Type>> deduceCall(Operation *call,
-                                        const Signature &signature,
-                                        ValueRange operands);
+FailureOr<SmallVector<Type>>
+deduceCall(Operation *call, const Signature &signature, ValueRange operands);
 
-/// Verifies a call: its result types must be those that are deduced, or coarser.
+/// Verifies a call: its result types must be those that are deduced, or
+/// coarser.
 LogicalResult verifyCall(Operation *call, const Signature &signature,
                          ValueRange operands, TypeRange results);
 

@@ -1,4 +1,4 @@
-//===- Deduction.cpp - what a deduction rule sees ---*- C++ -*-===//
+//===- Deduction.cpp - what a deduction rule sees -------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Deduction.h - what a deduction rule sees ---*- C++ -*-===//
+//===- Deduction.h - what a deduction rule sees -----------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,7 +45,8 @@ public:
     SymDims dims; // empty if not ranked
     int64_t rank() const { return dims.size(); }
   };
-  /// Reads operand `value`, called `name` in diagnostics; fails if it is no tensor.
+  /// Reads operand `value`, called `name` in diagnostics; fails if it is no
+  /// tensor.
   FailureOr<Tensor> tensor(Value value, StringRef name) const;
   FailureOr<ShapeType> shape(Value value, StringRef name) const;
 
@@ -125,12 +126,15 @@ LogicalResult verifyAdaptor(Deduction &deduction, Adaptor &adaptor,
   if constexpr (Op::template hasTrait<OpTrait::OneOperand>())
     minimum = 1;
   else if constexpr (Op::template hasTrait<OpTrait::NOperands<2>::Impl>() ||
-                     Op::template hasTrait<OpTrait::AtLeastNOperands<2>::Impl>())
+                     Op::template hasTrait<
+                         OpTrait::AtLeastNOperands<2>::Impl>())
     minimum = 2;
   else if constexpr (Op::template hasTrait<OpTrait::NOperands<3>::Impl>() ||
-                     Op::template hasTrait<OpTrait::AtLeastNOperands<3>::Impl>())
+                     Op::template hasTrait<
+                         OpTrait::AtLeastNOperands<3>::Impl>())
     minimum = 3;
-  else if constexpr (Op::template hasTrait<OpTrait::AtLeastNOperands<1>::Impl>())
+  else if constexpr (Op::template hasTrait<
+                         OpTrait::AtLeastNOperands<1>::Impl>())
     minimum = 1;
   if (failed(detail::checkOperandCount(deduction, minimum, operands.size())))
     return failure();

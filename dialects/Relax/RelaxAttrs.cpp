@@ -1,4 +1,4 @@
-//===- RelaxAttrs.cpp - attributes of the relax dialect ---*- C++ -*-===//
+//===- RelaxAttrs.cpp - attributes of the relax dialect -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -66,13 +66,12 @@ ParseResult relax::parseSymExprs(OpAsmParser &parser, ArrayAttr &exprs) {
 }
 
 /// A dimension that is constant must be a size.
-static LogicalResult
-verifyDims(function_ref<InFlightDiagnostic()> emitError,
-           ArrayRef<SymExprAttr> dims) {
+static LogicalResult verifyDims(function_ref<InFlightDiagnostic()> emitError,
+                                ArrayRef<SymExprAttr> dims) {
   for (auto [index, dim] : llvm::enumerate(dims))
     if (dim && dim.isConstant() && dim.getValue() < 0)
-      return emitError() << "dimension " << index << " is negative: "
-                         << dim.getValue();
+      return emitError() << "dimension " << index
+                         << " is negative: " << dim.getValue();
   return success();
 }
 
@@ -96,8 +95,8 @@ ShapeAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
       continue;
     }
     if (ShapedType::isDynamic(size))
-      return emitError() << "dimension " << index
-                         << " is the constant " << *constant
+      return emitError() << "dimension " << index << " is the constant "
+                         << *constant
                          << " in #relax.shape, so it must be static in the "
                             "tensor type too: write "
                          << *constant << " for '?'";

@@ -1,4 +1,4 @@
-//===- RelaxAttrs.h - attributes of the relax dialect ---*- C++ -*-===//
+//===- RelaxAttrs.h - attributes of the relax dialect -----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,10 +10,11 @@
 //   Constant                value
 //   Symbol                  name
 //   Sum                     value + Σ coefficients[i] * operands[i]
-//                           operands: Symbol, Product or opaque, sorted, distinct
-//   Product                 Π operands[i]; Symbol or opaque, sorted, at least two
-//   FloorDiv, CeilDiv, Mod  opaque, two operands
-//   Min, Max, Broadcast     opaque, at least two operands, sorted, distinct
+//                           operands: Symbol, Product or opaque, sorted,
+//                           distinct
+//   Product                 Π operands[i]; Symbol or opaque, sorted, at least
+//   two FloorDiv, CeilDiv, Mod  opaque, two operands Min, Max, Broadcast
+//   opaque, at least two operands, sorted, distinct
 //
 // `SymBuilder` (Analysis/Symbolic) makes them canonical.
 //

@@ -1,4 +1,4 @@
-//===- RelaxDialect.cpp - the relax dialect ---*- C++ -*-===//
+//===- RelaxDialect.cpp - the relax dialect -------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -44,8 +44,8 @@ void RelaxDialect::initialize() {
 Operation *RelaxDialect::materializeConstant(OpBuilder &builder,
                                              Attribute value, Type type,
                                              Location loc) {
-  // A `relax.sym` is no constant: it holds where its symbols do, and must not be
-  // moved to the top of a function as constants are.
+  // A `relax.sym` is no constant: it holds where its symbols do, and must not
+  // be moved to the top of a function as constants are.
   if (auto integer = dyn_cast<IntegerAttr>(value);
       integer && integer.getType() == type)
     return arith::ConstantOp::create(builder, loc, integer);
@@ -65,9 +65,8 @@ Operation *RelaxDialect::materializeConstant(OpBuilder &builder,
 
 static LogicalResult verifySymbols(Operation *op, NamedAttribute attribute) {
   if (!isa<FunctionOpInterface>(op))
-    return op->emitOpError()
-           << "'" << attribute.getName().getValue()
-           << "' belongs on a function";
+    return op->emitOpError() << "'" << attribute.getName().getValue()
+                             << "' belongs on a function";
   auto ranges = dyn_cast<DictionaryAttr>(attribute.getValue());
   if (!ranges)
     return op->emitOpError() << "'" << attribute.getName().getValue()
@@ -117,19 +116,18 @@ static LogicalResult verifyValueAttr(Operation *op, Type type,
     RankedTensorType annotated =
         getTensorType(shape.getDims(), tensor.getElementType());
     if (annotated.getShape() != tensor.getShape())
-      return op->emitOpError() << "'" << name << "' " << shape
-                               << " does not fit " << type;
+      return op->emitOpError()
+             << "'" << name << "' " << shape << " does not fit " << type;
     return success();
   }
   if (name == RelaxDialect::kSymbolAttr && parameter) {
     auto symbol = dyn_cast<StringAttr>(attribute.getValue());
     if (!symbol || !isValidSymbolName(symbol.getValue()))
-      return op->emitOpError() << "'" << name
-                               << "' must name a symbol, got "
+      return op->emitOpError() << "'" << name << "' must name a symbol, got "
                                << attribute.getValue();
     if (!type.isIntOrIndex())
-      return op->emitOpError() << "'" << name
-                               << "' belongs on an integer, got " << type;
+      return op->emitOpError()
+             << "'" << name << "' belongs on an integer, got " << type;
     return success();
   }
   return op->emitOpError() << "unknown attribute '" << name << "' on a "
@@ -148,9 +146,10 @@ LogicalResult RelaxDialect::verifyRegionArgAttribute(Operation *op,
                          /*parameter=*/true);
 }
 
-LogicalResult RelaxDialect::verifyRegionResultAttribute(
-    Operation *op, unsigned regionIndex, unsigned resultIndex,
-    NamedAttribute attribute) {
+LogicalResult
+RelaxDialect::verifyRegionResultAttribute(Operation *op, unsigned regionIndex,
+                                          unsigned resultIndex,
+                                          NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return op->emitOpError() << "'" << attribute.getName().getValue()

@@ -1,4 +1,4 @@
-//===- RelaxDialect.h - the relax dialect ---*- C++ -*-===//
+//===- RelaxDialect.h - the relax dialect -----------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- RelaxOpBase.h - what every op family needs ---*- C++ -*-===//
+//===- RelaxOpBase.h - what every op family needs ---------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- RelaxOps.td - all ops of the dialect, for documentation and Python -*- tablegen -*-===//
+//===- RelaxOps.td - all ops of the dialect, for -----------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- RelaxTypes.cpp - types of the relax dialect ---*- C++ -*-===//
+//===- RelaxTypes.cpp - types of the relax dialect ------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -63,7 +63,8 @@ Type ShapeType::parse(AsmParser &parser) {
 
 void ShapeType::print(AsmPrinter &printer) const {
   printer << '<';
-  bool known = llvm::any_of(getDims(), [](SymExprAttr dim) { return bool(dim); });
+  bool known =
+      llvm::any_of(getDims(), [](SymExprAttr dim) { return bool(dim); });
   if (!getRanked())
     printer << '*';
   else if (known || getDims().empty())

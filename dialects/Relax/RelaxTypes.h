@@ -1,4 +1,4 @@
-//===- RelaxTypes.h - types of the relax dialect ---*- C++ -*-===//
+//===- RelaxTypes.h - types of the relax dialect ----------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Rules.cpp - deduction rules shared by many ops ---*- C++ -*-===//
+//===- Rules.cpp - deduction rules shared by many ops ---------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -61,9 +61,9 @@ LogicalResult relax::requireElements(Deduction &deduction, Type elementType,
                                      StringRef name, Elements kind) {
   if (isOfKind(elementType, kind))
     return success();
-  return deduction.emitError() << name << " must have " << wordsFor(kind)
-                               << ", got " << elementType
-                               << "; convert it with relax.astype";
+  return deduction.emitError()
+         << name << " must have " << wordsFor(kind) << ", got " << elementType
+         << "; convert it with relax.astype";
 }
 
 FailureOr<Deduction::Tensor> relax::tensorOf(Deduction &deduction, Value value,
@@ -79,8 +79,8 @@ FailureOr<Type> relax::elementTypeAttr(Deduction &deduction, Type dtype,
                                        StringRef name, Elements kind) {
   if (isOfKind(dtype, kind))
     return dtype;
-  return deduction.emitError()
-         << name << " must be a type of " << wordsFor(kind) << ", got " << dtype;
+  return deduction.emitError() << name << " must be a type of "
+                               << wordsFor(kind) << ", got " << dtype;
 }
 
 LogicalResult relax::requireRank(Deduction &deduction,
@@ -162,9 +162,8 @@ static LogicalResult deduceTwo(Deduction &deduction, ValueRange operands,
     return failure();
   FailureOr<Deduction::Tensor> rhs =
       tensorOf(deduction, operands[1], "rhs", kind);
-  if (failed(rhs) ||
-      failed(deduction.sameElementType(lhs->elementType, "lhs",
-                                       rhs->elementType, "rhs")))
+  if (failed(rhs) || failed(deduction.sameElementType(lhs->elementType, "lhs",
+                                                      rhs->elementType, "rhs")))
     return failure();
   Type element = predicate ? IntegerType::get(deduction.getContext(), 1)
                            : lhs->elementType;
@@ -222,7 +221,8 @@ LogicalResult relax::deduceReduce(Deduction &deduction,
         deduction.prover().provedEqual(dim, deduction.constant(0)))
       return deduction.emitError()
              << "dimension " << index << " of x is " << dim.str()
-             << ", but a reduction without an identity needs at least 1 element";
+             << ", but a reduction without an identity needs at least 1 "
+                "element";
     if (options.keepdims)
       dims.push_back(deduction.constant(1));
   }

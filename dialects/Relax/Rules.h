@@ -1,4 +1,4 @@
-//===- Rules.h - deduction rules shared by many ops ---*- C++ -*-===//
+//===- Rules.h - deduction rules shared by many ops -------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

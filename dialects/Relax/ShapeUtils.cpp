@@ -1,4 +1,4 @@
-//===- ShapeUtils.cpp - reading, making and comparing symbolic types ---*- C++ -*-===//
+//===- ShapeUtils.cpp - reading, making and comparing symbolic types ------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -111,10 +111,10 @@ Type relax::mapDims(Type type, function_ref<SymExprAttr(SymExprAttr)> fn) {
                ? ShapeType::get(type.getContext(), mapAll(shape.getDims()))
                : type;
   if (auto tuple = dyn_cast<TupleType>(type))
-    return TupleType::get(
-        type.getContext(),
-        llvm::map_to_vector(tuple.getTypes(),
-                            [&](Type t) { return mapDims(t, fn); }));
+    return TupleType::get(type.getContext(),
+                          llvm::map_to_vector(tuple.getTypes(), [&](Type t) {
+                            return mapDims(t, fn);
+                          }));
   return type;
 }
 
@@ -212,7 +212,8 @@ static LogicalResult addDims(Unifier &unifier, ArrayRef<SymExprAttr> pattern,
 LogicalResult relax::addEquations(Unifier &unifier, Type pattern, Type actual,
                                   const Twine &where, EmitErrorFn emitError) {
   // What is coarser than the parameter is checked when the program runs.
-  if (pattern == actual && !isa<RankedTensorType, ShapeType, TupleType>(pattern))
+  if (pattern == actual &&
+      !isa<RankedTensorType, ShapeType, TupleType>(pattern))
     return success();
   if (isa<ObjectType>(pattern) || isa<ObjectType>(actual))
     return success();

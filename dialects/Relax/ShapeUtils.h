@@ -1,4 +1,4 @@
-//===- ShapeUtils.h - reading, making and comparing symbolic types ---*- C++ -*-===//
+//===- ShapeUtils.h - reading, making and comparing symbolic ----*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

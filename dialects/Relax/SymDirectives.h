@@ -1,4 +1,4 @@
-//===- SymDirectives.h - custom assembly of symbolic attributes ---*- C++ -*-===//
+//===- SymDirectives.h - custom assembly of symbolic ------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,8 @@
 namespace mlir::relax {
 
 inline ParseResult parseSymExpr(OpAsmParser &parser, SymExprAttr &expr) {
-  FailureOr<SymExprAttr> parsed = parseSymExpr(static_cast<AsmParser &>(parser));
+  FailureOr<SymExprAttr> parsed =
+      parseSymExpr(static_cast<AsmParser &>(parser));
   if (failed(parsed))
     return failure();
   expr = *parsed;

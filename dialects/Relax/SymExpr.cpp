@@ -1,4 +1,4 @@
-//===- SymExpr.cpp - order and text of symbolic expressions -----*- C++ -*-===//
+//===- SymExpr.cpp - order and text of symbolic expressions ---------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

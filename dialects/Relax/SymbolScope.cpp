@@ -1,12 +1,12 @@
-//===- SymbolScope.cpp - where symbols are defined and used ---*- C++ -*-===//
+//===- SymbolScope.cpp - where symbols are defined and used ---------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One pass over a function in program order, which keeps the set of symbols that
-// are visible.
+// One pass over a function in program order, which keeps the set of symbols
+// that are visible.
 //
 //===----------------------------------------------------------------------===//
 
@@ -97,11 +97,11 @@ private:
         return failure();
       if (auto shape = function.getArgAttrOfType<ShapeAttr>(
               index, RelaxDialect::kShapeAttr))
-        if (failed(checkType(
-                ShapeType::get(type.getContext(), shape.getDims()), [&] {
-                  return function.emitOpError()
-                         << "parameter " << position << " ";
-                })))
+        if (failed(checkType(ShapeType::get(type.getContext(), shape.getDims()),
+                             [&] {
+                               return function.emitOpError()
+                                      << "parameter " << position << " ";
+                             })))
           return failure();
     }
     for (auto [index, type] : llvm::enumerate(function.getResultTypes()))

@@ -1,4 +1,4 @@
-//===- SymbolScope.h - where symbols are defined and used ---*- C++ -*-===//
+//===- SymbolScope.h - where symbols are defined and used -------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +15,8 @@
 namespace mlir::relax {
 
 /// The symbols in scope during a walk in program order: what a branch or a loop
-/// body defines is forgotten at its end (`leave`), what a dataflow block defines
-/// stays, since it always runs.
+/// body defines is forgotten at its end (`leave`), what a dataflow block
+/// defines stays, since it always runs.
 class VisibleSymbols {
 public:
   /// Whether `name` is new here.

@@ -1,4 +1,4 @@
-//===- Windows.cpp - what convolution and pooling share ---*- C++ -*-===//
+//===- Windows.cpp - what convolution and pooling share -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

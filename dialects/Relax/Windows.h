@@ -1,4 +1,4 @@
-//===- Windows.h - what convolution and pooling share ---*- C++ -*-===//
+//===- Windows.h - what convolution and pooling share -----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

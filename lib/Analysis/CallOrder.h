@@ -16,8 +16,8 @@
 namespace mlir::relax {
 
 /// The graph functions of `module` that have a body, each after those that it
-/// calls. Of functions that call each other, the first in the module comes last.
-/// `table` is that of the module.
+/// calls. Of functions that call each other, the first in the module comes
+/// last. `table` is that of the module.
 SmallVector<FuncOp> getCalleesFirst(ModuleOp module, SymbolTable &table);
 
 } // namespace mlir::relax

@@ -1,4 +1,4 @@
-//===- Relax.cpp - C interface of the relax dialect ---*- C++ -*-===//
+//===- Relax.cpp - C interface of the relax dialect -----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

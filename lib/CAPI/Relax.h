@@ -1,4 +1,4 @@
-//===- Relax.h - C interface of the relax dialect ---*- C -*-===//
+//===- Relax.h - C interface of the relax dialect ---------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Passes.h - passes of relax-mlir ---*- C++ -*-===//
+//===- Passes.h - passes of relax-mlir --------------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,8 +23,8 @@ namespace mlir::relax {
 #define GEN_PASS_REGISTRATION
 #include "Transforms/Simplify/Passes.h.inc"
 
-/// The pipeline `relax-simplify`: everything that makes a program smaller or its
-/// types finer, and nothing that decides how it is run.
+/// The pipeline `relax-simplify`: everything that makes a program smaller or
+/// its types finer, and nothing that decides how it is run.
 void buildSimplifyPipeline(OpPassManager &manager);
 
 /// Registers every pass and pipeline of the project, by name.

@@ -127,9 +127,7 @@ class Program:
     def pick(self, rank=None, floats=True):
         """A value that fits; a new parameter where there is none, or by chance."""
         fitting = [
-            value
-            for value in self.values
-            if (rank is None or value.rank == rank) and (not floats or value.is_float)
+            value for value in self.values if (rank is None or value.rank == rank) and (not floats or value.is_float)
         ]
         if fitting and self.rng.random() < 0.85:
             return self.rng.choice(fitting[-12:])
@@ -157,10 +155,7 @@ class Program:
     def text(self):
         results = self.values[-min(2, len(self.values)) :]
         # What match_cast defines inside is unknown outside.
-        inner = [
-            tuple(None if re.search(r"\bs\d+\b", str(dim)) else dim for dim in value.dims)
-            for value in results
-        ]
+        inner = [tuple(None if re.search(r"\bs\d+\b", str(dim)) else dim for dim in value.dims) for value in results]
         types = ", ".join(tensor_type(dims, value.dtype) for dims, value in zip(inner, results))
         listed = [f"{value.name}: {value.type}" for value in self.parameters]
         listed.append(f"%shape: !relax.shape<{shape_text(SYMBOLS)}>")

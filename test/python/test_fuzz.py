@@ -15,8 +15,8 @@ import os
 import random
 import re
 import time
-from dataclasses import dataclass
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -163,10 +163,7 @@ def test_damaged_text(options):
     cases = corpus() + [random_program(seed, size=6) for seed in range(20)]
     for seed in seeds(1):
         rng = random.Random(f"text {seed}")
-        batch = [
-            mutate_text(rng, rng.choice(cases), cases).encode("utf-8", "surrogateescape")
-            for _ in range(400)
-        ]
+        batch = [mutate_text(rng, rng.choice(cases), cases).encode("utf-8", "surrogateescape") for _ in range(400)]
         report(culprits(batch, *LENIENT, *options), f"text-{seed}")
 
 

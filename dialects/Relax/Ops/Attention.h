@@ -1,4 +1,4 @@
-//===- Attention.h - attention and rotary embedding ---*- C++ -*-===//
+//===- Attention.h - attention and rotary embedding -------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Attention.td - attention and rotary embedding -*- tablegen -*-===//
+//===- Attention.td - attention and rotary embedding -------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

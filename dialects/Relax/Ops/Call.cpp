@@ -1,12 +1,12 @@
-//===- Call.cpp - calls across levels: tensor programs and libraries ---*- C++ -*-===//
+//===- Call.cpp - calls across levels: tensor programs and libraries ------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/CallUtils.h"
 #include "Relax/Ops/Call.h"
+#include "Relax/CallUtils.h"
 #include "Relax/SymDirectives.h"
 
 using namespace mlir;
@@ -32,9 +32,9 @@ static FailureOr<Signature> lookupKernel(Operation *op,
            << "'" << callee.getValue() << "' is no kernel (func.func)";
   Signature signature = Signature::of(kernel);
   if (signature.results.size() != op->getNumResults())
-    return op->emitOpError() << "has " << op->getNumResults()
-                             << " results, kernel @" << callee.getValue()
-                             << " returns " << signature.results.size();
+    return op->emitOpError()
+           << "has " << op->getNumResults() << " results, kernel @"
+           << callee.getValue() << " returns " << signature.results.size();
   return signature;
 }
 
@@ -87,7 +87,8 @@ LogicalResult CallTIRInplaceOp::verify() {
     if (!seen.insert(index).second)
       return emitOpError() << "operand " << index
                            << " cannot be the storage of two results";
-    Type operand = getOperand(index).getType(), type = getResult(result).getType();
+    Type operand = getOperand(index).getType(),
+         type = getResult(result).getType();
     if (implies(operand, type, prover) == Truth::No)
       return emitOpError() << "result #" << result << " is " << type
                            << ", but takes the storage of operand " << index

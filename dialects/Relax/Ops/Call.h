@@ -1,4 +1,4 @@
-//===- Call.h - calls across levels: tensor programs and libraries ---*- C++ -*-===//
+//===- Call.h - calls across levels: tensor programs and --------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Call.td - calls across levels: tensor programs and libraries -*- tablegen -*-===//
+//===- Call.td - calls across levels: tensor programs and --*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Control.cpp - dataflow blocks and control flow ---*- C++ -*-===//
+//===- Control.cpp - dataflow blocks and control flow ---------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,8 @@ void RelaxDialect::registerControlOps() {
       >();
 }
 
-/// Verifies that the terminator of a region gives values of the types `expected`.
+/// Verifies that the terminator of a region gives values of the types
+/// `expected`.
 static LogicalResult verifyYield(Operation *op, Block &block,
                                  TypeRange expected, StringRef what) {
   Operation *terminator = block.getTerminator();
@@ -33,9 +34,8 @@ static LogicalResult verifyYield(Operation *op, Block &block,
   for (auto [index, have, want] :
        llvm::enumerate(terminator->getOperandTypes(), expected))
     if (implies(have, want, prover) != Truth::Yes)
-      return terminator->emitOpError()
-             << "operand " << index << " is " << have << ", " << what
-             << " has " << want;
+      return terminator->emitOpError() << "operand " << index << " is " << have
+                                       << ", " << what << " has " << want;
   return success();
 }
 
@@ -65,9 +65,8 @@ LogicalResult DataflowOp::verifyRegions() {
 }
 
 LogicalResult IfOp::verifyRegions() {
-  for (auto [region, name] :
-       {std::pair(&getThenRegion(), "then branch"),
-        std::pair(&getElseRegion(), "else branch")}) {
+  for (auto [region, name] : {std::pair(&getThenRegion(), "then branch"),
+                              std::pair(&getElseRegion(), "else branch")}) {
     Block &block = region->front();
     if (failed(verifyTerminator<YieldOp>(*this, block, name)) ||
         failed(verifyYield(*this, block, getResultTypes(), "relax.if")))
@@ -92,8 +91,8 @@ LogicalResult WhileOp::verifyRegions() {
       return emitOpError() << "the arguments of region "
                            << region->getRegionNumber()
                            << " must have the result types";
-  if (failed(verifyTerminator<ConditionOp>(
-          *this, getConditionRegion().front(), "condition")) ||
+  if (failed(verifyTerminator<ConditionOp>(*this, getConditionRegion().front(),
+                                           "condition")) ||
       failed(verifyTerminator<YieldOp>(*this, getBody().front(), "body")))
     return failure();
   return verifyYield(*this, getBody().front(), getResultTypes(), "relax.while");

@@ -1,4 +1,4 @@
-//===- Control.h - dataflow blocks and control flow ---*- C++ -*-===//
+//===- Control.h - dataflow blocks and control flow -------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Control.td - dataflow blocks and control flow -*- tablegen -*-===//
+//===- Control.td - dataflow blocks and control flow -------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

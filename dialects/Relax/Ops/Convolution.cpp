@@ -1,4 +1,4 @@
-//===- Convolution.cpp - convolutions ---*- C++ -*-===//
+//===- Convolution.cpp - convolutions -------------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

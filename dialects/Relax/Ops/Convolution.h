@@ -1,4 +1,4 @@
-//===- Convolution.h - convolutions ---*- C++ -*-===//
+//===- Convolution.h - convolutions -----------------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

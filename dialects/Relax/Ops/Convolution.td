@@ -1,4 +1,4 @@
-//===- Convolution.td - convolutions -*- tablegen -*-===//
+//===- Convolution.td - convolutions -----------------------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

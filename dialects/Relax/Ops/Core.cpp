@@ -1,12 +1,12 @@
-//===- Core.cpp - shapes, casts, constants, tuples ---*- C++ -*-===//
+//===- Core.cpp - shapes, casts, constants, tuples ------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/CallUtils.h"
 #include "Relax/Ops/Core.h"
+#include "Relax/CallUtils.h"
 #include "Relax/SymDirectives.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -66,7 +66,8 @@ LogicalResult ShapeOp::deduce(Deduction &deduction, Adaptor op,
                               SmallVectorImpl<Type> &results) {
   ArrayRef<SymExprAttr> dims = op.getDims().getDims();
   if (llvm::is_contained(dims, SymExprAttr()))
-    return deduction.emitError() << "a dimension of a shape value must be known";
+    return deduction.emitError()
+           << "a dimension of a shape value must be known";
   results.push_back(ShapeType::get(deduction.getContext(), dims));
   return success();
 }
@@ -77,8 +78,9 @@ LogicalResult MakeShapeOp::deduce(Deduction &deduction, Adaptor op,
   for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
     dims.push_back(getIntegerExpr(operand));
     if (dims.back() && dims.back().isConstant() && dims.back().getValue() < 0)
-      return deduction.emitError() << "dimension " << index << " is negative: "
-                                   << dims.back().getValue();
+      return deduction.emitError()
+             << "dimension " << index
+             << " is negative: " << dims.back().getValue();
   }
   results.push_back(ShapeType::get(deduction.getContext(), dims));
   return success();
@@ -138,8 +140,9 @@ LogicalResult TensorToShapeOp::deduce(Deduction &deduction, Adaptor op,
     SymDims dims;
     for (const APInt &value : values.getValues<APInt>()) {
       if (value.isNegative())
-        return deduction.emitError() << "dimension " << dims.size()
-                                     << " is negative: " << value.getSExtValue();
+        return deduction.emitError()
+               << "dimension " << dims.size()
+               << " is negative: " << value.getSExtValue();
       dims.push_back(deduction.constant(value.getSExtValue()));
     }
     results.push_back(ShapeType::get(context, dims));
@@ -148,8 +151,8 @@ LogicalResult TensorToShapeOp::deduce(Deduction &deduction, Adaptor op,
   if (input->ranked && input->dims[0] && input->dims[0].isConstant()) {
     int64_t rank = input->dims[0].getValue();
     if (rank > 1024)
-      return deduction.emitError() << "a shape of rank " << rank
-                                   << " is too large; at most 1024";
+      return deduction.emitError()
+             << "a shape of rank " << rank << " is too large; at most 1024";
     results.push_back(ShapeType::getRanked(context, rank));
     return success();
   }
@@ -206,7 +209,8 @@ struct ShapeToConstant : OpRewritePattern<ShapeToTensorOp> {
   LogicalResult matchAndRewrite(ShapeToTensorOp op,
                                 PatternRewriter &rewriter) const override {
     auto dims = getKnownDims(op.getInput().getType());
-    if (!dims || llvm::any_of(*dims, [](SymExprAttr d) { return !d.isConstant(); }))
+    if (!dims ||
+        llvm::any_of(*dims, [](SymExprAttr d) { return !d.isConstant(); }))
       return rewriter.notifyMatchFailure(op, "the shape is not static");
     auto values = llvm::map_to_vector(
         *dims, [](SymExprAttr dim) { return dim.getValue(); });
@@ -269,7 +273,8 @@ ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
     StringAttr name;
     SMLoc loc = parser.getCurrentLocation();
     if (parser.parseAttribute(name, NoneType::get(parser.getContext())) ||
-        !(value = parser.getChecked<WeightAttr>(loc, parser.getContext(), name)) ||
+        !(value =
+              parser.getChecked<WeightAttr>(loc, parser.getContext(), name)) ||
         parser.parseColonType(type))
       return failure();
   } else {

@@ -1,4 +1,4 @@
-//===- Core.h - shapes, casts, constants, tuples ---*- C++ -*-===//
+//===- Core.h - shapes, casts, constants, tuples ----------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

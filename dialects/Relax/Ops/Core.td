@@ -1,4 +1,4 @@
-//===- Core.td - shapes, casts, constants, tuples -*- tablegen -*-===//
+//===- Core.td - shapes, casts, constants, tuples ----------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

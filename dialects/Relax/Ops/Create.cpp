@@ -1,4 +1,4 @@
-//===- Create.cpp - tensors from nothing ---*- C++ -*-===//
+//===- Create.cpp - tensors from nothing ----------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Create.td - tensors from nothing -*- tablegen -*-===//
+//===- Create.td - tensors from nothing --------------------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

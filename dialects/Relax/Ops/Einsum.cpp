@@ -1,4 +1,4 @@
-//===- Einsum.cpp - the deduction rule of einsum ---*- C++ -*-===//
+//===- Einsum.cpp - the deduction rule of einsum --------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

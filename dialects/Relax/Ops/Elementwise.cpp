@@ -1,4 +1,4 @@
-//===- Elementwise.cpp - element-wise ops ---*- C++ -*-===//
+//===- Elementwise.cpp - element-wise ops ---------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Elementwise.h - element-wise ops ---*- C++ -*-===//
+//===- Elementwise.h - element-wise ops -------------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

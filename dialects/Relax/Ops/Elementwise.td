@@ -1,4 +1,4 @@
-//===- Elementwise.td - element-wise ops -*- tablegen -*-===//
+//===- Elementwise.td - element-wise ops -------------------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ElementwiseFold.cpp - folds of element-wise ops ---*- C++ -*-===//
+//===- ElementwiseFold.cpp - folds of element-wise ops --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,13 +1,13 @@
-//===- Function.cpp - functions and calls ---*- C++ -*-===//
+//===- Function.cpp - functions and calls ---------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Ops/Function.h"
 #include "Relax/CallUtils.h"
 #include "Relax/Ops/Core.h"
-#include "Relax/Ops/Function.h"
 #include "Relax/SymbolScope.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 
@@ -58,7 +58,8 @@ void FuncOp::print(OpAsmPrinter &printer) {
 /// A pure function holds no op with effects of its own.
 static LogicalResult verifyPure(FuncOp function) {
   WalkResult walk = function.getBody().walk([&](Operation *op) {
-    if (isa<MatchCastOp>(op) || op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+    if (isa<MatchCastOp>(op) ||
+        op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
         isMemoryEffectFree(op))
       return WalkResult::advance();
     op->emitOpError() << "may have side effects, which the pure @"
@@ -91,11 +92,9 @@ LogicalResult ReturnOp::verify() {
   ArrayRef<Type> results = function.getResultTypes();
   if (results.size() != getNumOperands())
     return emitOpError() << "has " << getNumOperands() << " operands, @"
-                         << function.getName() << " returns "
-                         << results.size();
+                         << function.getName() << " returns " << results.size();
   Prover prover(getContext(), SymbolFacts::at(function));
-  for (auto [index, type, result] :
-       llvm::enumerate(getOperandTypes(), results))
+  for (auto [index, type, result] : llvm::enumerate(getOperandTypes(), results))
     if (implies(type, result, prover) != Truth::Yes)
       return emitOpError() << "operand " << index << " is " << type << ", @"
                            << function.getName() << " returns " << result;

@@ -1,4 +1,4 @@
-//===- Function.h - functions and calls ---*- C++ -*-===//
+//===- Function.h - functions and calls -------------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

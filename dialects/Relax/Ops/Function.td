@@ -1,4 +1,4 @@
-//===- Function.td - functions and calls -*- tablegen -*-===//
+//===- Function.td - functions and calls -------------------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Image.cpp - padding and resizing ---*- C++ -*-===//
+//===- Image.cpp - padding and resizing -----------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Image.h - padding and resizing ---*- C++ -*-===//
+//===- Image.h - padding and resizing ---------------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

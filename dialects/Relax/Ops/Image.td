@@ -1,4 +1,4 @@
-//===- Image.td - padding and resizing -*- tablegen -*-===//
+//===- Image.td - padding and resizing ---------------------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

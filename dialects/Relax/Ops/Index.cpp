@@ -1,4 +1,4 @@
-//===- Index.cpp - gathering and scattering by indices ---*- C++ -*-===//
+//===- Index.cpp - gathering and scattering by indices --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

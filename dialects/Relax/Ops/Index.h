@@ -1,4 +1,4 @@
-//===- Index.h - gathering and scattering by indices ---*- C++ -*-===//
+//===- Index.h - gathering and scattering by indices ------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Index.td - gathering and scattering by indices -*- tablegen -*-===//
+//===- Index.td - gathering and scattering by indices ------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Linear.cpp - matrix products ---*- C++ -*-===//
+//===- Linear.cpp - matrix products ---------------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

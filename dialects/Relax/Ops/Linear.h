@@ -1,4 +1,4 @@
-//===- Linear.h - matrix products ---*- C++ -*-===//
+//===- Linear.h - matrix products -------------------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

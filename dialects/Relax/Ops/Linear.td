@@ -1,4 +1,4 @@
-//===- Linear.td - matrix products -*- tablegen -*-===//
+//===- Linear.td - matrix products -------------------------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Manipulate.cpp - reshaping and rearranging ---*- C++ -*-===//
+//===- Manipulate.cpp - reshaping and rearranging -------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Manipulate.h - reshaping and rearranging ---*- C++ -*-===//
+//===- Manipulate.h - reshaping and rearranging -----------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Manipulate.td - reshaping and rearranging -*- tablegen -*-===//
+//===- Manipulate.td - reshaping and rearranging -----------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

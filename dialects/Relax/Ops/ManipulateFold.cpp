@@ -1,4 +1,4 @@
-//===- ManipulateFold.cpp - folds of rearranging ops ---*- C++ -*-===//
+//===- ManipulateFold.cpp - folds of rearranging ops ----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

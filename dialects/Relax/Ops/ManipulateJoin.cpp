@@ -1,4 +1,4 @@
-//===- ManipulateJoin.cpp - joining, cutting, repeating ---*- C++ -*-===//
+//===- ManipulateJoin.cpp - joining, cutting, repeating -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

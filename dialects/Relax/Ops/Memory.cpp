@@ -1,4 +1,4 @@
-//===- Memory.cpp - storage, after memory planning ---*- C++ -*-===//
+//===- Memory.cpp - storage, after memory planning ------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

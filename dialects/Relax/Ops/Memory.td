@@ -1,4 +1,4 @@
-//===- Memory.td - storage, after memory planning -*- tablegen -*-===//
+//===- Memory.td - storage, after memory planning ----------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Normalization.cpp - normalisation and softmax ---*- C++ -*-===//
+//===- Normalization.cpp - normalisation and softmax ----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Normalization.td - normalisation and softmax -*- tablegen -*-===//
+//===- Normalization.td - normalisation and softmax --------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Pooling.cpp - pooling ---*- C++ -*-===//
+//===- Pooling.cpp - pooling ----------------------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Pooling.h - pooling ---*- C++ -*-===//
+//===- Pooling.h - pooling --------------------------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Pooling.td - pooling -*- tablegen -*-===//
+//===- Pooling.td - pooling --------------------------------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Quantization.cpp - quantised tensors ---*- C++ -*-===//
+//===- Quantization.cpp - quantised tensors -------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

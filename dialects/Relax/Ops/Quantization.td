@@ -1,4 +1,4 @@
-//===- Quantization.td - quantised tensors -*- tablegen -*-===//
+//===- Quantization.td - quantised tensors -----------------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

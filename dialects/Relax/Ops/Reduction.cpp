@@ -1,4 +1,4 @@
-//===- Reduction.cpp - reductions and scans ---*- C++ -*-===//
+//===- Reduction.cpp - reductions and scans -------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

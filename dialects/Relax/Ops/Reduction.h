@@ -1,4 +1,4 @@
-//===- Reduction.h - reductions and scans ---*- C++ -*-===//
+//===- Reduction.h - reductions and scans -----------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Reduction.td - reductions and scans -*- tablegen -*-===//
+//===- Reduction.td - reductions and scans -----------------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Slice.cpp - parts of tensors ---*- C++ -*-===//
+//===- Slice.cpp - parts of tensors ---------------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

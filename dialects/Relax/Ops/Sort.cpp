@@ -1,4 +1,4 @@
-//===- Sort.cpp - sorting and data-dependent shapes ---*- C++ -*-===//
+//===- Sort.cpp - sorting and data-dependent shapes -----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Sort.h - sorting and data-dependent shapes ---*- C++ -*-===//
+//===- Sort.h - sorting and data-dependent shapes ---------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Sort.td - sorting and data-dependent shapes -*- tablegen -*-===//
+//===- Sort.td - sorting and data-dependent shapes ---------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

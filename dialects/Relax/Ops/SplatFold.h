@@ -1,4 +1,4 @@
-//===- SplatFold.h - folding tensors of one value ---*- C++ -*-===//
+//===- SplatFold.h - folding tensors of one value ---------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

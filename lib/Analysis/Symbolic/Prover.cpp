@@ -1,4 +1,4 @@
-//===- Prover.cpp - what can be proved of symbolic expressions --*- C++ -*-===//
+//===- Prover.cpp - what can be proved of symbolic expressions ------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Reasoner.cpp - the questions behind the prover -----------*- C++ -*-===//
+//===- Reasoner.cpp - the questions behind the prover ---------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

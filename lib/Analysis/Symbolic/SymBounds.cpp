@@ -1,4 +1,4 @@
-//===- SymBounds.cpp - upper bounds of polynomials --------------*- C++ -*-===//
+//===- SymBounds.cpp - upper bounds of polynomials ------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

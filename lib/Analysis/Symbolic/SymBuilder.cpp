@@ -1,4 +1,4 @@
-//===- SymBuilder.cpp - canonical symbolic arithmetic -----------*- C++ -*-===//
+//===- SymBuilder.cpp - canonical symbolic arithmetic ---------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

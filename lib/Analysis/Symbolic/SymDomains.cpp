@@ -1,4 +1,4 @@
-//===- SymDomains.cpp - intervals and residue classes -----------*- C++ -*-===//
+//===- SymDomains.cpp - intervals and residue classes ---------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

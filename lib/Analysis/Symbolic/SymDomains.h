@@ -1,4 +1,4 @@
-//===- SymDomains.h - wide integers, intervals, residue classes -*- C++ -*-===//
+//===- SymDomains.h - wide integers, intervals, residue ---------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

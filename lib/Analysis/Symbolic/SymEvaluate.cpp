@@ -1,4 +1,4 @@
-//===- SymEvaluate.cpp - values, substitution, exact quotients --*- C++ -*-===//
+//===- SymEvaluate.cpp - values, substitution, exact quotients ------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

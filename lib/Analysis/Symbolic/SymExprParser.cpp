@@ -1,4 +1,4 @@
-//===- SymExprParser.cpp - text of symbolic expressions ---------*- C++ -*-===//
+//===- SymExprParser.cpp - text of symbolic expressions -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

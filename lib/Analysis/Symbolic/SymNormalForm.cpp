@@ -1,4 +1,4 @@
-//===- SymNormalForm.cpp - over floor divisions only ------------*- C++ -*-===//
+//===- SymNormalForm.cpp - over floor divisions only ----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- SymPoly.cpp - expressions as integer polynomials ---------*- C++ -*-===//
+//===- SymPoly.cpp - expressions as integer polynomials -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- SymRange.cpp - intervals and residues of expressions -----*- C++ -*-===//
+//===- SymRange.cpp - intervals and residues of expressions ---------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

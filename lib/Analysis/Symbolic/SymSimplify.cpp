@@ -1,4 +1,4 @@
-//===- SymSimplify.cpp - simplification under facts -------------*- C++ -*-===//
+//===- SymSimplify.cpp - simplification under facts -----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Unifier.cpp - match declared with actual dimensions -----*- C++ -*-===//
+//===- Unifier.cpp - match declared with actual dimensions ----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Unifier.h - match declared with actual dimensions -------*- C++ -*-===//
+//===- Unifier.h - match declared with actual dimensions --------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

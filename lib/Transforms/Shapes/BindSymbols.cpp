@@ -44,9 +44,9 @@ llvm::SetVector<StringAttr> getDefinedSymbols(FuncOp function) {
 LogicalResult checkValue(FuncOp function, StringAttr symbol, int64_t value) {
   SymbolFacts::Range range = SymbolFacts::at(function).get(symbol);
   auto emitError = [&] {
-    return function.emitError() << "cannot bind symbol '" << symbol.getValue()
-                                << "' of @" << function.getName() << " to "
-                                << value << ": ";
+    return function.emitError()
+           << "cannot bind symbol '" << symbol.getValue() << "' of @"
+           << function.getName() << " to " << value << ": ";
   };
   if (value < range.lower)
     return emitError() << "its lower bound is " << range.lower;
@@ -64,8 +64,8 @@ void checkParameters(FuncOp function, const Values &values) {
   if (!function.isExternal())
     builder.setInsertionPointToStart(&function.getBody().front());
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
-    auto symbol = function.getArgAttrOfType<StringAttr>(
-        index, RelaxDialect::kSymbolAttr);
+    auto symbol =
+        function.getArgAttrOfType<StringAttr>(index, RelaxDialect::kSymbolAttr);
     auto found = symbol ? values.find(symbol) : values.end();
     if (found == values.end())
       continue;
@@ -75,20 +75,21 @@ void checkParameters(FuncOp function, const Values &values) {
     BlockArgument argument = function.getArgument(index);
     Location loc = argument.getLoc();
     Value constant = arith::ConstantOp::create(
-        builder, loc, builder.getIntegerAttr(argument.getType(), found->second));
+        builder, loc,
+        builder.getIntegerAttr(argument.getType(), found->second));
     Value value = constant;
     if (argument.getType().isIndex())
-      value = SymOp::create(builder, loc, argument.getType(),
-                            SymExprAttr::getConstant(builder.getContext(),
-                                                     found->second));
+      value = SymOp::create(
+          builder, loc, argument.getType(),
+          SymExprAttr::getConstant(builder.getContext(), found->second));
     argument.replaceAllUsesWith(value);
     Value same = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                        argument, constant);
     AssertOp::create(builder, loc, same,
-                     builder.getStringAttr(
-                         "parameter " + Twine(index) + " of @" +
-                         function.getName() + " must be " +
-                         symbol.getValue() + " = " + Twine(found->second)));
+                     builder.getStringAttr("parameter " + Twine(index) +
+                                           " of @" + function.getName() +
+                                           " must be " + symbol.getValue() +
+                                           " = " + Twine(found->second)));
   }
 }
 
@@ -135,17 +136,17 @@ FuncOp makeWrapper(FuncOp function, FunctionType oldType,
                    SymbolTable &table) {
   OpBuilder builder(function);
   Location loc = function.getLoc();
-  auto wrapper = FuncOp::create(builder, loc,
-                                (function.getName() + "_unbound").str(), oldType);
+  auto wrapper = FuncOp::create(
+      builder, loc, (function.getName() + "_unbound").str(), oldType);
   wrapper.setPrivate();
   if (oldRanges)
     wrapper->setAttr(RelaxDialect::kSymbolsAttr, oldRanges);
   if (oldArgAttrs)
     wrapper.setArgAttrsAttr(oldArgAttrs);
   table.insert(wrapper);
-  Block *body = builder.createBlock(
-      &wrapper.getBody(), {}, oldType.getInputs(),
-      SmallVector<Location>(oldType.getNumInputs(), loc));
+  Block *body =
+      builder.createBlock(&wrapper.getBody(), {}, oldType.getInputs(),
+                          SmallVector<Location>(oldType.getNumInputs(), loc));
   auto call = CallOp::create(builder, loc, function.getResultTypes(),
                              FlatSymbolRefAttr::get(function.getNameAttr()),
                              body->getArguments(), ArrayAttr(), ArrayAttr());

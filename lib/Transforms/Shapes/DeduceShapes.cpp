@@ -1,4 +1,4 @@
-//===- DeduceShapes.cpp - deduce result types ---*- C++ -*-===//
+//===- DeduceShapes.cpp - deduce result types -----------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,13 +10,13 @@
 //   op             its own deduction rule
 //   relax.call     the callee's signature, unified with the operands
 //   dataflow       what its outputs are
-//   if             what both branches yield: the join, without their own symbols
-//   while          an invariant of the loop, see `visitWhile`
-//   function       what it returns, in terms of its parameters' symbols
+//   if             what both branches yield: the join, without their own
+//   symbols while          an invariant of the loop, see `visitWhile` function
+//   what it returns, in terms of its parameters' symbols
 //
 // A type is changed only where it becomes finer. The sweep costs a constant
-// amount for each op, and changes nothing when it is repeated; only functions with
-// loops may need a few.
+// amount for each op, and changes nothing when it is repeated; only functions
+// with loops may need a few.
 //
 //===----------------------------------------------------------------------===//
 
@@ -113,7 +113,8 @@ private:
 };
 
 LogicalResult FunctionDeducer::run() {
-  // What a loop turns out to carry may refine a loop around it in the next sweep.
+  // What a loop turns out to carry may refine a loop around it in the next
+  // sweep.
   constexpr unsigned kMaxSweeps = 8;
   function.walkParameterSymbols([&](StringAttr name) { visible.define(name); });
   for (unsigned sweep = 0; sweep < kMaxSweeps; ++sweep) {
@@ -184,17 +185,14 @@ FailureOr<Type> FunctionDeducer::refined(Operation *op, unsigned index,
     break;
   }
   return op->emitOpError() << "result #" << index << " is declared as "
-                           << annotated << ", but " << deduced
-                           << " is deduced";
+                           << annotated << ", but " << deduced << " is deduced";
 }
 
-LogicalResult FunctionDeducer::refineResults(Operation *op,
-                                             TypeRange deduced) {
+LogicalResult FunctionDeducer::refineResults(Operation *op, TypeRange deduced) {
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
     if (index >= deduced.size())
       break;
-    FailureOr<Type> type =
-        refined(op, index, result.getType(), deduced[index]);
+    FailureOr<Type> type = refined(op, index, result.getType(), deduced[index]);
     if (failed(type))
       return failure();
     if (*type != result.getType() && !isTypePinned(result))
@@ -206,10 +204,10 @@ LogicalResult FunctionDeducer::refineResults(Operation *op,
 LogicalResult FunctionDeducer::visitDeduced(Operation &op,
                                             InferTypeOpInterface rule) {
   SmallVector<Type, 2> deduced;
-  if (failed(rule.inferReturnTypes(
-          op.getContext(), op.getLoc(), op.getOperands(),
-          op.getRawDictionaryAttrs(), op.getPropertiesStorage(),
-          op.getRegions(), deduced)))
+  if (failed(rule.inferReturnTypes(op.getContext(), op.getLoc(),
+                                   op.getOperands(), op.getRawDictionaryAttrs(),
+                                   op.getPropertiesStorage(), op.getRegions(),
+                                   deduced)))
     return failure();
   return refineResults(&op, deduced);
 }
@@ -217,13 +215,12 @@ LogicalResult FunctionDeducer::visitDeduced(Operation &op,
 LogicalResult FunctionDeducer::visitCall(Operation *call,
                                          const Signature &signature,
                                          ValueRange operands) {
-  FailureOr<SmallVector<Type>> deduced =
-      deduceCall(call, signature, operands);
+  FailureOr<SmallVector<Type>> deduced = deduceCall(call, signature, operands);
   return failed(deduced) ? failure() : refineResults(call, *deduced);
 }
 
-/// `named` with what it leaves open taken from `other`. Dimensions that it names
-/// stay as they are, unlike in `meet`: a cast checks and defines them.
+/// `named` with what it leaves open taken from `other`. Dimensions that it
+/// names stay as they are, unlike in `meet`: a cast checks and defines them.
 Type fillOpen(Type named, Type other) {
   auto fillDims = [](ArrayRef<SymExprAttr> named, ArrayRef<SymExprAttr> other) {
     SymDims dims(named);
@@ -234,9 +231,8 @@ Type fillOpen(Type named, Type other) {
   auto tensor = dyn_cast<RankedTensorType>(named);
   auto otherTensor = dyn_cast<RankedTensorType>(other);
   if (tensor && otherTensor && tensor.getRank() == otherTensor.getRank())
-    return getTensorType(
-        fillDims(getSymDims(tensor), getSymDims(otherTensor)),
-        tensor.getElementType());
+    return getTensorType(fillDims(getSymDims(tensor), getSymDims(otherTensor)),
+                         tensor.getElementType());
   auto shape = dyn_cast<ShapeType>(named);
   auto otherShape = dyn_cast<ShapeType>(other);
   if (shape && otherShape && shape.getRanked() && otherShape.getRanked() &&

@@ -17,7 +17,8 @@ ExprRewriter::ExprRewriter(Fn fn, std::function<InFlightDiagnostic()> emitError)
 
 void ExprRewriter::reset() {
   replacer.emplace();
-  auto mapType = [this](Type type) -> std::optional<std::pair<Type, WalkResult>> {
+  auto mapType =
+      [this](Type type) -> std::optional<std::pair<Type, WalkResult>> {
     if (isa<FunctionType>(type))
       return std::pair(type, WalkResult::skip());
     if (!isa<RankedTensorType, ShapeType>(type))
@@ -26,8 +27,7 @@ void ExprRewriter::reset() {
         mapDims(type, [this](SymExprAttr dim) { return rewriteDim(dim); }),
         WalkResult::skip());
   };
-  auto mapAttribute =
-      [this](Attribute attribute)
+  auto mapAttribute = [this](Attribute attribute)
       -> std::optional<std::pair<Attribute, WalkResult>> {
     if (auto expr = dyn_cast<SymExprAttr>(attribute))
       return std::pair(Attribute(rewriteExpr(expr)), WalkResult::skip());
@@ -41,7 +41,8 @@ void ExprRewriter::reset() {
                      WalkResult::skip());
   };
   replacer->addReplacement(AttrTypeReplacer::ReplaceFn<Type>(mapType));
-  replacer->addReplacement(AttrTypeReplacer::ReplaceFn<Attribute>(mapAttribute));
+  replacer->addReplacement(
+      AttrTypeReplacer::ReplaceFn<Attribute>(mapAttribute));
 }
 
 void ExprRewriter::rewrite(Operation *op) {

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A symbol is a name, not a value: to replace one is to rewrite the types and
-// attributes of every op that it occurs in. Function types are left alone, since
-// their symbols are bound in them.
+// attributes of every op that it occurs in. Function types are left alone,
+// since their symbols are bound in them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,8 +48,9 @@ private:
   bool hasFailed = false;
 };
 
-/// Whether something holds `value` to the very type that it has: an op of another
-/// dialect, whose rules are not known here, or a closure, which repeats it.
+/// Whether something holds `value` to the very type that it has: an op of
+/// another dialect, whose rules are not known here, or a closure, which repeats
+/// it.
 bool isTypePinned(Value value);
 
 /// Removes declared ranges of symbols that `function` does not define any more.

@@ -1,4 +1,4 @@
-//===- CSE.cpp - common subexpression elimination -----------------------===//
+//===- CSE.cpp - common subexpression elimination -------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -79,7 +79,8 @@ public:
   }
 
 private:
-  using Table = llvm::ScopedHashTable<Operation *, Operation *, SameComputation>;
+  using Table =
+      llvm::ScopedHashTable<Operation *, Operation *, SameComputation>;
 
   void visit(Operation &op) {
     if (op.getNumRegions() != 0 || op.hasTrait<OpTrait::IsTerminator>() ||

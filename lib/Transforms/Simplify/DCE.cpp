@@ -1,4 +1,4 @@
-//===- DCE.cpp - dead code elimination ---*- C++ -*-===//
+//===- DCE.cpp - dead code elimination ------------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -171,8 +171,8 @@ void FunctionDCE::mark(Value value) {
   mark(op);
   if (hasSeparateResults(op))
     for (Region &region : op->getRegions())
-      mark(region.front().getTerminator()->getOperand(
-          result.getResultNumber()));
+      mark(
+          region.front().getTerminator()->getOperand(result.getResultNumber()));
 }
 
 void FunctionDCE::visit(Operation *op) {

@@ -1,4 +1,4 @@
-//===- Inline.cpp - inline calls of private functions -------------------===//
+//===- Inline.cpp - inline calls of private functions ---------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,7 +38,8 @@ public:
   explicit CallerSymbols(FuncOp caller) : caller(caller) {
     auto take = [&](StringAttr name) { taken.insert(name); };
     caller.walkParameterSymbols(take);
-    caller.walk([&](MatchCastOp cast) { walkDefinedSymbols(cast.getType(), take); });
+    caller.walk(
+        [&](MatchCastOp cast) { walkDefinedSymbols(cast.getType(), take); });
     ranges = NamedAttrList(caller.getSymbolRanges());
   }
 
@@ -71,8 +72,8 @@ bool isInRange(SymExprAttr value, SymbolFacts::Range range,
                const Prover &prover) {
   SymBuilder math(value.getContext());
   return prover.lessEqual(math.constant(range.lower), value) == Truth::Yes &&
-         (!range.upper || prover.lessEqual(
-                              value, math.constant(*range.upper)) == Truth::Yes) &&
+         (!range.upper ||
+          prover.lessEqual(value, math.constant(*range.upper)) == Truth::Yes) &&
          (range.multipleOf == 1 ||
           prover.divisible(value, math.constant(range.multipleOf)) ==
               Truth::Yes);
@@ -189,10 +190,10 @@ void CallInliner::passTensors() {
         walkDefinedSymbols(
             type, [&](StringAttr name) { defines |= fresh.contains(name); });
         if (defines)
-          passed[parameter] = cast(
-              operand, substituted(mapDims(type, [](SymExprAttr dim) {
-                return dim.isSymbol() ? dim : SymExprAttr();
-              })));
+          passed[parameter] =
+              cast(operand, substituted(mapDims(type, [](SymExprAttr dim) {
+                     return dim.isSymbol() ? dim : SymExprAttr();
+                   })));
         continue;
       }
       Value value = passed.contains(parameter) ? passed[parameter] : operand;
@@ -221,16 +222,16 @@ LogicalResult CallInliner::run() {
   }
   if (rewriter->failed()) {
     if (math->failed())
-      return call.emitOpError() << "inlining @" << callee.getName()
-                                << ": an expression overflows";
+      return call.emitOpError()
+             << "inlining @" << callee.getName() << ": an expression overflows";
     return failure();
   }
   for (auto [result, returned] :
        llvm::zip(call.getResults(), body.getTerminator()->getOperands())) {
     Value value = mapping.lookup(returned);
     Type have = value.getType(), want = result.getType();
-    if (have != want && (implies(have, want, prover) != Truth::Yes ||
-                         isTypePinned(result)))
+    if (have != want &&
+        (implies(have, want, prover) != Truth::Yes || isTypePinned(result)))
       value = cast(value, want);
     result.replaceAllUsesWith(value);
   }
@@ -242,9 +243,8 @@ LogicalResult CallInliner::run() {
 /// A dataflow block may hold no control flow and no other dataflow block.
 bool fitsAtCall(CallOp call, FuncOp callee) {
   return !isa<DataflowOp>(call->getParentOp()) ||
-         llvm::all_of(callee.getBody().front(), [](Operation &op) {
-           return op.getNumRegions() == 0;
-         });
+         llvm::all_of(callee.getBody().front(),
+                      [](Operation &op) { return op.getNumRegions() == 0; });
 }
 
 struct Inline : relax::impl::InlinePassBase<Inline> {
@@ -253,9 +253,8 @@ struct Inline : relax::impl::InlinePassBase<Inline> {
   void runOnOperation() override {
     SymbolTable table(getOperation());
     DenseMap<Operation *, unsigned> callCount;
-    getOperation().walk([&](CallOp call) {
-      ++callCount[table.lookup(call.getCallee())];
-    });
+    getOperation().walk(
+        [&](CallOp call) { ++callCount[table.lookup(call.getCallee())]; });
     DenseSet<Operation *> done;
     DenseMap<Operation *, unsigned> size;
     for (FuncOp caller : getCalleesFirst(getOperation(), table)) {

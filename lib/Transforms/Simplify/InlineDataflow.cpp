@@ -1,4 +1,4 @@
-//===- InlineDataflow.cpp - dissolve dataflow blocks --------------------===//
+//===- InlineDataflow.cpp - dissolve dataflow blocks ----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,8 +27,8 @@ static void dissolve(DataflowOp dataflow) {
     if (value.getType() == result.getType() || !isTypePinned(result))
       result.replaceAllUsesWith(value);
     else
-      result.replaceAllUsesWith(MatchCastOp::create(
-          builder, dataflow.getLoc(), result.getType(), value));
+      result.replaceAllUsesWith(MatchCastOp::create(builder, dataflow.getLoc(),
+                                                    result.getType(), value));
   }
   output.erase();
   dataflow->getBlock()->getOperations().splice(dataflow->getIterator(),

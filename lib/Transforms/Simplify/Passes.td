@@ -1,4 +1,4 @@
-//===- Passes.td - passes that clean programs up -*- tablegen -*-===//
+//===- Passes.td - passes that clean programs up -----------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

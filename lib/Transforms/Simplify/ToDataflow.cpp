@@ -1,4 +1,4 @@
-//===- ToDataflow.cpp - group pure ops into dataflow blocks -------------===//
+//===- ToDataflow.cpp - group pure ops into dataflow blocks ---------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,9 +25,9 @@ bool isDataflowOp(Operation &op) {
          (isa<MatchCastOp>(op) || isMemoryEffectFree(&op));
 }
 
-/// Ops that say something by being there: rules look at a constant or a `relax.sym`
-/// behind an operand, which they would not see through a dataflow block. They have
-/// no operands, and can be had again after the block.
+/// Ops that say something by being there: rules look at a constant or a
+/// `relax.sym` behind an operand, which they would not see through a dataflow
+/// block. They have no operands, and can be had again after the block.
 bool isRepeatable(Operation *op) {
   return op->getNumOperands() == 0 && isPure(op);
 }
@@ -54,8 +54,9 @@ void makeDataflow(ArrayRef<Operation *> ops) {
         outputs.insert(result);
   }
   builder.setInsertionPointAfter(last);
-  auto dataflow = DataflowOp::create(builder, ops.front()->getLoc(),
-                                     ValueRange(outputs.getArrayRef()).getTypes());
+  auto dataflow =
+      DataflowOp::create(builder, ops.front()->getLoc(),
+                         ValueRange(outputs.getArrayRef()).getTypes());
   Block *body = builder.createBlock(&dataflow.getBody());
   for (Operation *op : ops)
     op->moveBefore(body, body->end());
