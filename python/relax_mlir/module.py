@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Union
@@ -92,7 +93,7 @@ class Module:
         path = Path(path)
         data = str(self).encode() + b"\n" if path.suffix == ".mlir" else self.to_bytecode()
         # A reader never sees half a file.
-        partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+        partial = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.part")
         try:
             partial.write_bytes(data)
             partial.replace(path)
@@ -113,6 +114,8 @@ def _parse(data: bytes, name: str, context: ir.Context) -> Module:
 
 def parse(source: str | bytes, *, context: ir.Context | None = None) -> Module:
     """The module that text or bytecode holds. Raises `RelaxError` where it is not valid."""
+    if not isinstance(source, (str, bytes)):
+        raise RelaxError(f"parse takes text or bytecode, got {type(source).__name__}; for a file, load(path)")
     if isinstance(source, str):
         try:
             source = source.encode()

@@ -145,3 +145,8 @@ def test_invalid_modules_are_found_by_verify():
     with pytest.raises(RelaxError):
         operation.verify()
     assert isinstance(operation, Module)
+
+
+def test_parse_of_a_path_points_to_load(tmp_path):
+    with pytest.raises(RelaxError, match=r"parse takes text or bytecode, got \w*Path; for a file, load\(path\)"):
+        parse(tmp_path / "model.mlir")
