@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 MAX_STARTUP_S = 0.3
 MAX_10K_S = 1.0
@@ -62,7 +63,10 @@ def timer(report: str, name: str) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--relax-opt", default="relax-opt", help="the tool to time")
+    installed = Path(sys.executable).with_name("relax-opt")
+    parser.add_argument(
+        "--relax-opt", default=installed if installed.exists() else "relax-opt", help="the tool to time"
+    )
     parser.add_argument("--sizes", default="1000,3000,10000,30000,100000", help="numbers of ops")
     parser.add_argument("--best-of", type=int, default=3, help="runs, of which the best counts")
     arguments = parser.parse_args()

@@ -1,3 +1,6 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 # Helpers for the CMakeLists of the tree.
 
 # relax_ods(<base> <td> GENERATORS <file-suffix> <mlir-tblgen options...>...)

@@ -1,3 +1,6 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 # Finds MLIR and LLVM 22: in MLIR_DIR / LLVM_DIR where given (Debian's libmlir-22-dev,
 # a build tree), else in the xtc-* wheels of the Python interpreter that builds us.
 #

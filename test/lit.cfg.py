@@ -1,8 +1,12 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 """lit configuration: runs relax-opt and the LLVM test tools that come with the wheels."""
 
 import importlib.util
 import os
 import shutil
+import sys
 
 import lit.formats
 
@@ -22,7 +26,9 @@ config.test_exec_root = os.environ.get(
 )
 
 # RELAX_TOOLS_DIR overrides the tools that are installed in the environment.
-tools = os.environ.get("RELAX_TOOLS_DIR") or os.path.dirname(shutil.which("relax-opt") or "")
+tools = os.environ.get("RELAX_TOOLS_DIR") or os.path.dirname(
+    shutil.which("relax-opt") or shutil.which("relax-opt", path=os.path.dirname(sys.executable)) or ""
+)
 if not tools:
     lit_config.fatal("relax-opt is not on PATH; install the package or set RELAX_TOOLS_DIR")
 path = [tools, package_bin("llvm"), package_bin("mlir"), os.environ.get("PATH", "")]

@@ -137,6 +137,33 @@ LogicalResult relax::verifyCall(Operation *call, const Signature &signature,
   return detail::verifyDeducedTypes(deduction, *deduced, results);
 }
 
+/// Each symbol of a kernel must have a value when it runs: as a plain dimension
+/// or an integer parameter, or solved at the call.
+static LogicalResult verifyDetermined(Operation *call,
+                                      const Signature &signature,
+                                      const Unifier &unifier) {
+  llvm::DenseSet<StringAttr> determined;
+  for (auto [type, symbol] :
+       llvm::zip(signature.parameters, signature.parameterSymbols)) {
+    walkDefinedSymbols(type, [&](StringAttr name) { determined.insert(name); });
+    if (symbol)
+      determined.insert(symbol);
+  }
+  StringAttr missing;
+  for (Type type :
+       llvm::concat<const Type>(signature.parameters, signature.results))
+    walkSymbols(type, [&](StringAttr name) {
+      if (!determined.contains(name) && !unifier.getBindings().contains(name))
+        missing = name;
+    });
+  if (!missing)
+    return success();
+  return call->emitOpError()
+         << "no argument determines symbol '" << missing.getValue()
+         << "' of the kernel; give the kernel an integer parameter with "
+            "relax.symbol and pass the value as 'sym'";
+}
+
 LogicalResult relax::verifyKernelCall(Operation *call,
                                       const Signature &signature,
                                       TypeRange operands,
@@ -164,6 +191,11 @@ LogicalResult relax::verifyKernelCall(Operation *call,
   if (failed(addTypes(operands, "input")) ||
       failed(addTypes(destinations, "result")))
     return failure();
+  for (auto [index, result, type] :
+       llvm::enumerate(signature.results, call->getResultTypes()))
+    if (failed(addEquations(unifier, result, type,
+                            "kernel result " + Twine(index), emitError)))
+      return failure();
   for (auto [index, sym] : llvm::enumerate(syms.getAsRange<SymExprAttr>())) {
     std::string where = ("symbolic argument " + Twine(index)).str();
     Type type = signature.parameters[position];
@@ -176,5 +208,7 @@ LogicalResult relax::verifyKernelCall(Operation *call,
                   where);
     ++position;
   }
-  return unifier.solve(emitError);
+  if (failed(unifier.solve(emitError)))
+    return failure();
+  return verifyDetermined(call, signature, unifier);
 }

@@ -19,13 +19,10 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Relax_BoolElement : TypeConstraint<I1.predicate, "bool">;
-
 /// Any builtin tensor, ranked or not, with or without a symbolic shape.
 def Relax_Tensor : TensorOf<[AnyFloat, AnyInteger]>;
 def Relax_FloatTensor : TensorOf<[AnyFloat]>;
 def Relax_IntTensor : TensorOf<[AnyInteger]>;
-def Relax_BoolTensor : TensorOf<[I1]>;
 /// Indices of take, gather, scatter: signed 32 or 64 bits.
 def Relax_IndexTensor : TensorOf<[I32, I64]>;
 /// An `index` result that a deduction rule infers (a plain `Index` would make
@@ -82,14 +79,6 @@ class Relax_DeducedOp<string mnemonic, list<Trait> traits = []>
           context, location, operands, attributes, properties, regions, results);
     }
   }];
-}
-
-/// A deduced op without side effects that one shared rule serves, named in
-/// `rule`: `LogicalResult rule(Deduction &, ValueRange, SmallVectorImpl<Type> &)`.
-class Relax_RuleOp<string mnemonic, string rule, list<Trait> traits = []>
-    : Relax_DeducedOp<mnemonic, [Pure] # traits> {
-  let deduce = "::mlir::relax::" # rule # "(deduction, operands, results)";
-  let extraClassDeclaration = moreDeclarations;
 }
 
 #endif // RELAX_BASE_TD

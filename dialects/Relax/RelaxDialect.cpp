@@ -107,6 +107,10 @@ static LogicalResult verifyValueAttr(Operation *op, Type type,
                                      NamedAttribute attribute, bool parameter) {
   StringRef name = attribute.getName().getValue();
   if (name == RelaxDialect::kShapeAttr) {
+    if (isa<FuncOp>(op))
+      return op->emitOpError() << "'" << name
+                               << "' belongs on kernels; the shapes of a graph "
+                                  "function are in its types";
     auto shape = dyn_cast<ShapeAttr>(attribute.getValue());
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!shape || !tensor || tensor.getEncoding())

@@ -96,11 +96,6 @@ LogicalResult relax::requireRank(Deduction &deduction,
 // Element-wise
 //===----------------------------------------------------------------------===//
 
-LogicalResult relax::deduceSameType(Deduction &deduction, ValueRange operands,
-                                    SmallVectorImpl<Type> &results) {
-  return deduceUnary(deduction, operands, Elements::Any, results);
-}
-
 LogicalResult relax::deduceUnary(Deduction &deduction, ValueRange operands,
                                  Elements kind,
                                  SmallVectorImpl<Type> &results) {

@@ -31,10 +31,8 @@ FailureOr<Type> elementTypeAttr(Deduction &deduction, Type dtype,
 LogicalResult requireRank(Deduction &deduction, const Deduction::Tensor &tensor,
                           StringRef name, int64_t rank);
 
-/// The result has the type of the first operand.
-LogicalResult deduceSameType(Deduction &deduction, ValueRange operands,
-                             SmallVectorImpl<Type> &results);
-/// The same, for elements of one kind.
+/// The result has the type of the first operand, whose elements are of one
+/// kind.
 LogicalResult deduceUnary(Deduction &deduction, ValueRange operands,
                           Elements kind, SmallVectorImpl<Type> &results);
 /// The same with a Boolean result.

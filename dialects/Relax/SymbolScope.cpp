@@ -154,7 +154,7 @@ private:
   LogicalResult verifyRanges() {
     auto ranges =
         function->getAttrOfType<DictionaryAttr>(RelaxDialect::kSymbolsAttr);
-    if (!ranges || function.isExternal())
+    if (!ranges)
       return success();
     for (NamedAttribute range : ranges)
       if (!everDefined.contains(range.getName()))

@@ -127,8 +127,8 @@ class FunctionScope:
         missing = sorted(names - self.frame.symbols)
         if missing:
             fail(
-                f"symbol '{missing[0]}' is not defined in function '{self.name}'; give a parameter "
-                f"it as a dimension, or define it with op.match_cast"
+                f"symbol '{missing[0]}' is not defined in function '{self.name}'; it is defined where it "
+                f"stands alone as a dimension of a parameter or of the type of an op.match_cast"
             )
 
     def define_symbols(self, types: Sequence[ir.Type]) -> None:

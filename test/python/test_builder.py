@@ -314,6 +314,7 @@ def test_no_function():
         (lambda bb, x: op.constant(object()), "constant"),
         (lambda bb, x: op.constant([[1], [2, 3]]), "constant"),
         (lambda bb, x: op.constant(300, "i8"), "does not fit in i8"),
+        (lambda bb, x: op.constant(1e300, "f32"), "is beyond the largest f32"),
         (lambda bb, x: op.constant(1.5, "i8"), "is no i8"),
         (lambda bb, x: op.constant(2**64), "constant"),
     ],

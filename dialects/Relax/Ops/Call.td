@@ -1,4 +1,4 @@
-//===- Call.td - calls across levels: tensor programs and --*- tablegen -*-===//
+//===- Call.td - calls of kernels and libraries ------------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -88,7 +88,7 @@ def Relax_CallLibraryOp : Relax_Op<"call_library", [Pure]> {
   let description = [{
     Calls a function that a library registers under a name, with the operands,
     then the results as destinations, then the `sym` arguments. The result types
-    are taken as given.
+    are taken as given. The function must have no side effects.
 
     Example:
 

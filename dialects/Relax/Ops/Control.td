@@ -50,6 +50,8 @@ class Relax_YieldLikeOp<string mnemonic, list<Trait> traits>
 def Relax_OutputOp : Relax_YieldLikeOp<"output", [HasParent<"DataflowOp">]> {
   let summary = "ends a dataflow block with its results";
   let description = [{
+    Each operand must be a value of the block's result type, or of a finer one.
+
     Example:
 
     ```mlir
@@ -61,6 +63,9 @@ def Relax_OutputOp : Relax_YieldLikeOp<"output", [HasParent<"DataflowOp">]> {
 def Relax_YieldOp : Relax_YieldLikeOp<"yield", [ParentOneOf<["IfOp", "WhileOp"]>]> {
   let summary = "ends a branch or a loop body with its results";
   let description = [{
+    Each operand must be a value of the result type of the `relax.if` or the
+    `relax.while` around it, or of a finer one.
+
     Example:
 
     ```mlir
@@ -138,6 +143,9 @@ def Relax_ConditionOp : Relax_Op<"condition", [
     Pure, Terminator, HasParent<"WhileOp">]> {
   let summary = "decides whether a loop goes on";
   let description = [{
+    The loop body runs where the condition holds; else the carried values are the
+    results of the `relax.while`.
+
     Example:
 
     ```mlir
@@ -152,6 +160,9 @@ def Relax_AssertOp : Relax_Op<"assert", [
     MemoryEffects<[MemWrite]>]> {
   let summary = "fails with a message unless the condition holds";
   let description = [{
+    Where the condition is false, the program ends with the message and the
+    location of this op.
+
     Example:
 
     ```mlir

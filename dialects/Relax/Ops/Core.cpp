@@ -7,6 +7,7 @@
 
 #include "Relax/Ops/Core.h"
 #include "Relax/CallUtils.h"
+#include "Relax/IntegerElements.h"
 #include "Relax/SymDirectives.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -134,29 +135,35 @@ LogicalResult TensorToShapeOp::deduce(Deduction &deduction, Adaptor op,
     results.push_back(shape.getInput().getType());
     return success();
   }
-  DenseIntElementsAttr values;
-  if (op.getInput().getDefiningOp() &&
-      matchPattern(op.getInput(), m_Constant(&values))) {
-    SymDims dims;
-    for (const APInt &value : values.getValues<APInt>()) {
-      if (value.isNegative())
-        return deduction.emitError()
-               << "dimension " << dims.size()
-               << " is negative: " << value.getSExtValue();
-      dims.push_back(deduction.constant(value.getSExtValue()));
-    }
-    results.push_back(ShapeType::get(context, dims));
+  if (!input->ranked || !input->dims[0] || !input->dims[0].isConstant()) {
+    results.push_back(ShapeType::getUnranked(context));
     return success();
   }
-  if (input->ranked && input->dims[0] && input->dims[0].isConstant()) {
-    int64_t rank = input->dims[0].getValue();
-    if (rank > 1024)
-      return deduction.emitError()
-             << "a shape of rank " << rank << " is too large; at most 1024";
+  int64_t rank = input->dims[0].getValue();
+  if (rank > kMaxShapeRank)
+    return deduction.emitError() << "a shape of rank " << rank
+                                 << " is too large; at most " << kMaxShapeRank;
+  DenseIntElementsAttr values;
+  if (!op.getInput().getDefiningOp() ||
+      !matchPattern(op.getInput(), m_Constant(&values))) {
     results.push_back(ShapeType::getRanked(context, rank));
     return success();
   }
-  results.push_back(ShapeType::getUnranked(context));
+  bool isUnsigned =
+      input->elementType.isUnsignedInteger() || input->elementType.isInteger(1);
+  SymDims dims;
+  for (const APInt &value : values.getValues<APInt>()) {
+    SmallString<32> text;
+    value.toString(text, 10, !isUnsigned);
+    if (!isUnsigned && value.isNegative())
+      return deduction.emitError()
+             << "dimension " << dims.size() << " is negative: " << text;
+    if (value.getActiveBits() > 63)
+      return deduction.emitError() << "dimension " << dims.size()
+                                   << " does not fit in 64 bits: " << text;
+    dims.push_back(deduction.constant(value.getZExtValue()));
+  }
+  results.push_back(ShapeType::get(context, dims));
   return success();
 }
 
@@ -223,6 +230,23 @@ struct ShapeToConstant : OpRewritePattern<ShapeToTensorOp> {
   }
 };
 
+/// A shape that was computed on tensors is one of expressions.
+struct ShapeFromElements : OpRewritePattern<TensorToShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TensorToShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<SymDims> dims = getIntegerElements(op.getInput());
+    if (!dims || llvm::any_of(*dims, [](SymExprAttr dim) {
+          return !dim || (dim.isConstant() && dim.getValue() < 0);
+        }))
+      return rewriter.notifyMatchFailure(op, "an element is unknown");
+    rewriter.replaceOpWithNewOp<ShapeOp>(
+        op, ShapeType::get(op.getContext(), *dims),
+        ShapeAttr::get(op.getContext(), *dims));
+    return success();
+  }
+};
+
 /// shape -> tensor -> shape is the identity.
 struct ShapeRoundTrip : OpRewritePattern<TensorToShapeOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -256,7 +280,9 @@ void ShapeToTensorOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 }
 void TensorToShapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                                   MLIRContext *context) {
-  patterns.add<ShapeRoundTrip, ShapeFromType<TensorToShapeOp>>(context);
+  patterns
+      .add<ShapeRoundTrip, ShapeFromType<TensorToShapeOp>, ShapeFromElements>(
+          context);
 }
 
 //===----------------------------------------------------------------------===//

@@ -43,6 +43,8 @@ def Relax_MatchCastOp : Relax_Op<"match_cast", [
 def Relax_ShapeOfOp : Relax_DeducedOp<"shape_of", [Pure]> {
   let summary = "the shape of a tensor, as a value";
   let description = [{
+    Needs no element of the tensor. An unranked tensor gives `!relax.shape<*>`.
+
     Example:
 
     ```mlir
@@ -58,6 +60,9 @@ def Relax_ShapeOfOp : Relax_DeducedOp<"shape_of", [Pure]> {
 def Relax_ShapeOp : Relax_DeducedOp<"shape", [Pure]> {
   let summary = "a shape value from symbolic expressions";
   let description = [{
+    Every dimension must be known, and its symbols defined. A dimension that is
+    negative when the program runs is an error there.
+
     Example:
 
     ```mlir
@@ -107,6 +112,9 @@ def Relax_DimOp : Relax_DeducedOp<"dim", [Pure]> {
 def Relax_SymOp : Relax_DeducedOp<"sym", [Pure]> {
   let summary = "the value of a symbolic expression, as an integer";
   let description = [{
+    The symbols must be defined. Division by zero and values beyond 64 bits are
+    errors at run time; the value itself may be negative.
+
     Example:
 
     ```mlir
@@ -121,6 +129,8 @@ def Relax_SymOp : Relax_DeducedOp<"sym", [Pure]> {
 def Relax_ShapeToTensorOp : Relax_DeducedOp<"shape_to_tensor", [Pure]> {
   let summary = "a shape as a one-dimensional tensor of i64";
   let description = [{
+    Element `i` is dimension `i`; a shape of rank zero gives an empty tensor.
+
     Example:
 
     ```mlir
@@ -155,6 +165,10 @@ def Relax_ConstantOp : Relax_Op<"constant", [
     Pure, ConstantLike, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "a constant tensor, or a weight by name";
   let description = [{
+    The value is any elements attribute of the result type, or
+    `weight "name"` for a tensor of the model's weight file, whose type says what
+    the file must hold.
+
     Example:
 
     ```mlir
@@ -176,6 +190,8 @@ def Relax_ConstantOp : Relax_Op<"constant", [
 def Relax_TupleOp : Relax_DeducedOp<"tuple", [Pure]> {
   let summary = "a tuple of values";
   let description = [{
+    Members may be of any type of the dialect, tuples included; there may be none.
+
     Example:
 
     ```mlir
@@ -190,6 +206,8 @@ def Relax_TupleOp : Relax_DeducedOp<"tuple", [Pure]> {
 def Relax_GetOp : Relax_DeducedOp<"get", [Pure]> {
   let summary = "a member of a tuple";
   let description = [{
+    `index` counts from zero and must be smaller than the number of members.
+
     Example:
 
     ```mlir

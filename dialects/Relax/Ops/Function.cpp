@@ -69,7 +69,31 @@ static LogicalResult verifyPure(FuncOp function) {
   return failure(walk.wasInterrupted());
 }
 
+/// What `Relax_AnyValue` allows, which ODS checks for operands and results.
+static bool isValueType(Type type) {
+  if (auto tensor = dyn_cast<TensorType>(type))
+    return tensor.getElementType().isIntOrFloat();
+  if (auto tuple = dyn_cast<TupleType>(type))
+    return llvm::all_of(tuple.getTypes(), isValueType);
+  return type.isIntOrIndexOrFloat() ||
+         isa<ShapeType, ObjectType, StorageType, FunctionType>(type);
+}
+
+static LogicalResult verifyValueTypes(FuncOp function, TypeRange types,
+                                      StringRef what) {
+  for (auto [index, type] : llvm::enumerate(types))
+    if (!isValueType(type))
+      return function.emitOpError()
+             << what << " " << index << " is a " << type
+             << "; a graph function works on tensors of numbers, shapes, "
+                "tuples, scalars, callables and !relax.object";
+  return success();
+}
+
 LogicalResult FuncOp::verifyRegions() {
+  if (failed(verifyValueTypes(*this, getArgumentTypes(), "parameter")) ||
+      failed(verifyValueTypes(*this, getResultTypes(), "result")))
+    return failure();
   if (!isExternal() && !getBody().hasOneBlock())
     return emitOpError() << "body must be one block, got "
                          << getBody().getBlocks().size()

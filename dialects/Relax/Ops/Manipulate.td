@@ -282,6 +282,9 @@ def Relax_TileOp : Relax_DeducedOp<"tile", [Pure]> {
 def Relax_FlipOp : Relax_DeducedOp<"flip", [Pure]> {
   let summary = "reverses a dimension";
   let description = [{
+    Element `i` of dimension `axis` becomes element `size - 1 - i`. A negative
+    `axis` counts from the last dimension.
+
     Example:
 
     ```mlir

@@ -23,8 +23,8 @@ def DCEPass : Pass<"relax-dce", "::mlir::ModuleOp"> {
     - declared ranges of symbols that are gone;
     - private functions and kernels that nothing reaches.
 
-    A symbol that only dead code names is dead. `relax.call` stays, since its
-    callee may have side effects. Linear in the size of the module: functions,
+    A symbol that only dead code names is dead. A `relax.call` that is not
+    `pure` stays, since its callee may have side effects. Linear in the size of the module: functions,
     values and symbols go through one worklist.
 
     Before:

@@ -75,13 +75,16 @@ def constant(scope: FunctionScope, value: Any, dtype: Any = None, name: str = "v
             elif is_number and dtypes.is_float(source) and not dtypes.is_float(dtype):
                 fail(f"{name} is {value!r}, which is no {dtype}; convert the tensor first")
         target = source if dtype is None else dtypes.normalize(dtype)
-        converted = array.astype(dtypes.to_numpy(target))
+        with np.errstate(over="ignore"):
+            converted = array.astype(dtypes.to_numpy(target))
     except ValueError as error:
         if isinstance(error, RelaxError):
             raise
         fail(str(error))
     if is_number and not dtypes.is_float(target) and converted != array:
         fail(f"{name} is {value!r}, which does not fit in {target}")
+    if is_number and dtypes.is_float(target) and np.isfinite(array) and not np.isfinite(converted.astype("f8")):
+        fail(f"{name} is {value!r}, which is beyond the largest {target}")
     type = Tensor(array.shape, target).to_mlir(scope.context)
     attribute = dense(converted, target, type)
     return scope.create("relax.constant", attributes={"value": attribute}, results=[type]).result

@@ -5,7 +5,7 @@
 >>> pipeline = Pipeline([DeduceShapes(), my_pass, Canonicalize(), CSE()])
 >>> report = pipeline.run(module, timing=True)
 
-A failing pass raises `RelaxError`; its message ends with the `relax-opt` command that replays the failure
+A failing C++ pass raises `RelaxError`; its message ends with the `relax-opt` command that replays the failure
 from a file holding the module as it was before that pass.
 """
 
@@ -223,3 +223,7 @@ def _run_python(step: PythonPass, module: Module, verify: bool, position: str) -
             error.location,
             error.diagnostics,
         ) from error
+    except Exception as error:
+        if hasattr(error, "add_note"):  # Python 3.11
+            error.add_note(f"in Python pass '{_name(step)}' (step {position})")
+        raise

@@ -187,3 +187,23 @@ relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
   relax.return
 }
 func.func private @kernel(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+func.func private @undetermined(%x: tensor<?xf32> {relax.shape = #relax.shape<[n*q]>})
+
+relax.func @caller(%x: tensor<?xf32, #relax.shape<[n]>>) {
+  // expected-error @+1 {{no argument determines symbol}}
+  relax.call_tir @undetermined(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> ()
+  relax.return
+}
+
+// -----
+
+func.func private @other_result(%x: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4xf16>
+
+relax.func @caller(%x: tensor<4xf32>) {
+  // expected-error @+1 {{kernel result 0: expected element type 'f16', got 'f32'}}
+  %0 = relax.call_tir @other_result(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return
+}

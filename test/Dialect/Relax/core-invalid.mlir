@@ -194,3 +194,21 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<4xf32>, %i: 
   %0 = relax.tuple %y : (tensor<4xf32>) -> tuple<index>
   relax.return
 }
+
+// -----
+
+relax.func @wide_dimension() {
+  %c = relax.constant dense<[1234567890123456789012345678]> : tensor<1xi128>
+  // expected-error @+1 {{dimension 0 does not fit in 64 bits: 1234567890123456789012345678}}
+  %s = relax.tensor_to_shape %c : (tensor<1xi128>) -> !relax.shape<1>
+  relax.return
+}
+
+// -----
+
+relax.func @huge_rank() {
+  %c = relax.constant dense<1> : tensor<300000000xi64>
+  // expected-error @+1 {{a shape of rank 300000000 is too large; at most 1024}}
+  %s = relax.tensor_to_shape %c : (tensor<300000000xi64>) -> !relax.shape<1>
+  relax.return
+}

@@ -75,3 +75,12 @@ relax.func @tuples(%x: tensor<4xf32>, %i: index) {
   %2 = relax.tuple : () -> tuple<>
   relax.return
 }
+
+// An unsigned dimension is not negative.
+// CHECK-LABEL: relax.func @unsigned_dimension
+// CHECK: relax.tensor_to_shape %{{.*}} : (tensor<1xui8>) -> !relax.shape<[200]>
+relax.func @unsigned_dimension() {
+  %c = relax.constant dense<[200]> : tensor<1xui8>
+  %s = relax.tensor_to_shape %c : (tensor<1xui8>) -> !relax.shape<[200]>
+  relax.return
+}

@@ -1,3 +1,6 @@
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Folds of element-wise ops. They never change a bit or a shape.
 // RUN: relax-opt %s -canonicalize -split-input-file | FileCheck %s
 

@@ -1,3 +1,6 @@
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // The element-wise ops: round trip, elements and broadcasting.
 // RUN: relax-opt %s | relax-opt | FileCheck %s
 

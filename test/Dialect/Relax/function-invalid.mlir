@@ -262,3 +262,27 @@ relax.func @impure_call_in_dataflow(%x: tensor<4xf32>) -> tensor<4xf32> {
   }
   relax.return %0 : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @+1 {{parameter 0 is a 'memref<4xf32>'; a graph function works on tensors of numbers}}
+relax.func @memref_parameter(%x: memref<4xf32>) {
+  relax.return
+}
+
+// -----
+
+// expected-error @+1 {{result 0 is a 'vector<4xf32>'}}
+relax.func private @vector_result() -> vector<4xf32>
+
+// -----
+
+// expected-error @+1 {{'relax.shape' belongs on kernels; the shapes of a graph function are in its types}}
+relax.func @kernel_attribute(%x: tensor<?xf32> {relax.shape = #relax.shape<[n]>}) {
+  relax.return
+}
+
+// -----
+
+// expected-error @+1 {{declares a range for symbol 'k', which it never defines}}
+relax.func private @unknown_range(tensor<4xf32>) attributes {relax.symbols = {k = #relax.range<1, 2>}}

@@ -1,3 +1,6 @@
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // RUN: relax-opt %s -canonicalize | FileCheck %s
 
 // A reshape to the shape at hand is nothing; -1 and shape values become

@@ -1,3 +1,6 @@
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // RUN: relax-opt %s | relax-opt | FileCheck %s
 
 // CHECK-LABEL: relax.func @sort
