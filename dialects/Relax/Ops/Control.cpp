@@ -7,6 +7,8 @@
 
 #include "Relax/Ops/Control.h"
 #include "Relax/Ops/Core.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -96,4 +98,65 @@ LogicalResult WhileOp::verifyRegions() {
       failed(verifyTerminator<YieldOp>(*this, getBody().front(), "body")))
     return failure();
   return verifyYield(*this, getBody().front(), getResultTypes(), "relax.while");
+}
+
+//===----------------------------------------------------------------------===//
+// Canonicalisation
+//===----------------------------------------------------------------------===//
+
+/// The value of a condition that is a constant.
+static std::optional<bool> getConstantCondition(Value condition) {
+  APInt value;
+  if (!condition.getDefiningOp() ||
+      !matchPattern(condition, m_ConstantInt(&value)))
+    return std::nullopt;
+  return !value.isZero();
+}
+
+namespace {
+
+/// A branch whose condition is known takes the place of the whole.
+struct InlineKnownBranch : OpRewritePattern<IfOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(IfOp op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<bool> condition = getConstantCondition(op.getCondition());
+    if (!condition)
+      return rewriter.notifyMatchFailure(op, "the condition is no constant");
+    Region &region = *condition ? op.getThenRegion() : op.getElseRegion();
+    // Symbols of a branch end with it, and a later cast may define them anew.
+    if (region.walk([](MatchCastOp) { return WalkResult::interrupt(); })
+            .wasInterrupted())
+      return rewriter.notifyMatchFailure(op, "the branch may define symbols");
+    Block &block = region.front();
+    Operation *terminator = block.getTerminator();
+    SmallVector<Value> results(terminator->getOperands());
+    rewriter.inlineBlockBefore(&block, op);
+    rewriter.replaceOp(op, results);
+    rewriter.eraseOp(terminator);
+    return success();
+  }
+};
+
+/// What holds need not be asserted.
+struct EraseTrueAssert : OpRewritePattern<AssertOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AssertOp op,
+                                PatternRewriter &rewriter) const override {
+    if (getConstantCondition(op.getCondition()) != true)
+      return rewriter.notifyMatchFailure(op, "the condition is not known true");
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void IfOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                       MLIRContext *context) {
+  patterns.add<InlineKnownBranch>(context);
+}
+void AssertOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                           MLIRContext *context) {
+  patterns.add<EraseTrueAssert>(context);
 }

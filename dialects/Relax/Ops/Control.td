@@ -102,6 +102,7 @@ def Relax_IfOp : Relax_Op<"if", [
     $condition `:` type($condition) (`->` type($results)^)? attr-dict-with-keyword
     $then_region `else` $else_region
   }];
+  let hasCanonicalizer = 1;
   let hasRegionVerifier = 1;
 }
 
@@ -170,6 +171,7 @@ def Relax_AssertOp : Relax_Op<"assert", [
     ```
   }];
   let arguments = (ins Relax_Condition:$condition, StrAttr:$message);
+  let hasCanonicalizer = 1;
   let assemblyFormat = "$condition `,` $message attr-dict `:` type($condition)";
 }
 
