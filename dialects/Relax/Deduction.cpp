@@ -21,9 +21,8 @@ Deduction::Deduction(MLIRContext *context, std::optional<Location> location,
       builder(context, emitErrorFn) {}
 
 InFlightDiagnostic Deduction::emitError() const {
-  if (!location)
-    return InFlightDiagnostic();
-  return mlir::emitError(*location) << "'" << opName << "' op ";
+  Location at = location.value_or(UnknownLoc::get(context));
+  return mlir::emitError(at) << "'" << opName << "' op ";
 }
 
 const Prover &Deduction::prover() {

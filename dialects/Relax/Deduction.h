@@ -29,7 +29,8 @@ public:
 
   MLIRContext *getContext() const { return context; }
 
-  /// Starts a diagnostic `'relax.add' op ...`; silent without a location.
+  /// Starts a diagnostic `'relax.add' op ...`, at an unknown location where
+  /// none is given.
   InFlightDiagnostic emitError() const;
 
   /// Expressions; an overflow is reported as an error of the op.
@@ -115,6 +116,25 @@ verifyDeducedTypes(MLIRContext *context, std::optional<Location> location,
   Deduction deduction(context, location, Op::getOperationName(), operands);
   return detail::verifyDeducedTypes(deduction, deduced, results);
 }
+
+/// The properties of an op under construction with its default values, which
+/// are not there yet when result types are inferred.
+template <typename Op>
+class FilledProperties {
+  using Properties = typename Op::template InferredProperties<Op>;
+
+public:
+  FilledProperties(MLIRContext *context, OpaqueProperties given) {
+    if (given)
+      storage = *given.as<Properties *>();
+    Op::populateDefaultProperties(
+        OperationName(Op::getOperationName(), context), storage);
+  }
+  OpaqueProperties get() { return OpaqueProperties(&storage); }
+
+private:
+  Properties storage{};
+};
 
 /// Guards a rule against operations made by hand: the operands that ODS
 /// promises must be there before the adaptor may touch them.

@@ -162,6 +162,10 @@ LogicalResult RangeAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << " is below the lower bound " << lower;
   if (multipleOf < 1)
     return emitError() << "multiple_of must be positive, got " << multipleOf;
+  int64_t rest = upper ? (*upper % multipleOf + multipleOf) % multipleOf : 0;
+  if (upper && static_cast<__int128>(*upper) - rest < lower)
+    return emitError() << "no multiple of " << multipleOf << " is between "
+                       << lower << " and " << *upper;
   return success();
 }
 

@@ -63,7 +63,8 @@ class Relax_DeducedOp<string mnemonic, list<Trait> traits = []>
         ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
         ::llvm::SmallVectorImpl<::mlir::Type> &results) {
       ::mlir::relax::Deduction deduction(context, location, getOperationName(), operands);
-      Adaptor op(operands, attributes, properties, regions);
+      ::mlir::relax::FilledProperties<$cppClass> filled(context, properties);
+      Adaptor op(operands, attributes, filled.get(), regions);
       if (::mlir::failed(::mlir::relax::verifyAdaptor<$cppClass>(
               deduction, op, location, operands)) ||
           ::mlir::failed(}] # deduce # [{))

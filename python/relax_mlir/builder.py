@@ -97,6 +97,8 @@ class BlockBuilder:
           pure: whether it has no side effects, so that dataflow blocks may call it.
         """
         self._require_idle(name)
+        if isinstance(params, Iterator):
+            params = list(params)
         func, types = self._create_function(name, params, symbols, results, private, pure, attrs)
         location = caller_location().to_mlir(self.context)
         names = _parameter_names(params)
@@ -263,7 +265,7 @@ class BlockBuilder:
             raise
         final = self._with_results(scope, operation, [output.type for output in outputs])
         for output, result in zip(outputs, final.results):
-            output._ir = result
+            output._ir, output._fate = result, scope.frame.fate
 
     def emit(self, value: Any) -> Value:
         """Gives back the value that an op has made; here to mark the statements of a program."""

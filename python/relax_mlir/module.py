@@ -58,8 +58,9 @@ class Module:
     def clone(self) -> Module:
         """A copy that shares nothing with this module."""
         copy = ir.Module.create(self.ir.operation.location)
-        for attribute in self.ir.operation.attributes:
-            copy.operation.attributes[attribute.name] = attribute.attr
+        attributes = self.ir.operation.attributes
+        for name in attributes.keys():  # noqa: SIM118 - what iteration gives differs between releases
+            copy.operation.attributes[name] = attributes[name]
         for operation in self.ir.body.operations:
             copy.body.append(operation.operation.clone(ip=False))
         return Module(copy)
@@ -92,13 +93,20 @@ class Module:
         """Writes text to a `.mlir` file, and bytecode to a file of any other name (`.mlirbc`)."""
         path = Path(path)
         data = str(self).encode() + b"\n" if path.suffix == ".mlir" else self.to_bytecode()
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            try:
+                path.write_bytes(data)  # a link or a device stays what it is
+            except OSError as error:
+                raise RelaxError(f"cannot write '{path}': {error.strerror}") from None
+            return
         # A reader never sees half a file.
         partial = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.part")
         try:
             partial.write_bytes(data)
             partial.replace(path)
         except OSError as error:
-            partial.unlink(missing_ok=True)
+            if partial.is_file():
+                partial.unlink()
             raise RelaxError(f"cannot write '{path}': {error.strerror}") from None
 
 

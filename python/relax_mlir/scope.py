@@ -41,11 +41,22 @@ def current_function() -> FunctionScope:
     return functions[-1]
 
 
+class Fate:
+    """Whether a block was given up. Values refer to this rather than to their frame, which refers to values."""
+
+    __slots__ = ("kind", "failed")
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.failed = False
+
+
 class Frame:
     """A block under construction, and the symbols that are visible in it."""
 
     def __init__(self, kind: str, block: ir.Block, symbols: set[str]) -> None:
         self.kind = kind
+        self.fate = Fate(kind)
         self.block = block
         self.symbols = symbols
         self.outputs: list[Value] | None = None  # of a dataflow block
@@ -86,6 +97,9 @@ class FunctionScope:
         self.frames.append(frame)
         try:
             yield frame
+        except BaseException:
+            frame.fate.failed = True
+            raise
         finally:
             self.frames.pop()
 

@@ -21,21 +21,32 @@ if TYPE_CHECKING:
 class Value(Operators):
     """The result of an op or a parameter of a function. `ir` is the value of the `mlir` package."""
 
-    __slots__ = ("_ir", "_scope")
+    __slots__ = ("_ir", "_type", "_scope", "_fate")
 
     def __init__(self, value: ir.Value, scope: FunctionScope) -> None:
         self._ir = value
+        # Passes may erase the value; what is known of it stays.
+        self._type = value.type
         self._scope = scope
+        self._fate = scope.frame.fate
+
+    def _require_alive(self) -> None:
+        if self._scope.failed:
+            fail(f"the value belongs to function '{self._scope.name}', which was given up after an error")
+        if self._fate.failed:
+            fail(f"the value belongs to a {self._fate.kind} that was given up after an error")
 
     @property
     def ir(self) -> ir.Value:
-        if self._scope.failed:
-            fail(f"the value belongs to function '{self._scope.name}', which was given up after an error")
+        """The value of the `mlir` package; not to be used after a pass has changed the module."""
+        self._require_alive()
         return self._ir
 
     @property
     def type(self) -> ir.Type:
-        return self.ir.type
+        """The type that was deduced when the value was made."""
+        self._require_alive()
+        return self._type
 
     @property
     def annotation(self) -> Annotation:
@@ -92,4 +103,6 @@ class Value(Operators):
     def __repr__(self) -> str:
         if self._scope.failed:
             return f"Value(of function '{self._scope.name}', which was given up)"
+        if self._fate.failed:
+            return f"Value(of a {self._fate.kind} that was given up)"
         return f"Value({self.annotation!r})"

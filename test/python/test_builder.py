@@ -4,6 +4,7 @@
 
 import threading
 
+import numpy as np
 import pytest
 from mlir import ir
 
@@ -22,6 +23,7 @@ from relax_mlir import (
     op,
     parse,
 )
+from relax_mlir.pipelines import Pipeline, Simplify
 
 n, m = Sym("n"), Sym("m")
 
@@ -528,3 +530,53 @@ def test_values_are_thin(bb):
         assert value.type == x.to_mlir(bb.context)
         bb.return_(op.exp(value.ir))  # values of the mlir package are welcome
     bb.module()
+
+
+def test_values_of_a_failed_block_are_safe(bb):
+    x = Tensor((n,))
+    kept = []
+    with bb.function("f", [x]):
+        with pytest.raises(KeyError):
+            with bb.dataflow():
+                kept.append(op.exp(x))
+                kept.append(bb.emit_output(kept[0]))
+                raise KeyError
+        for value in kept:
+            assert "given up" in repr(value)
+            assert "dataflow block that was given up" in str(error_of(lambda value=value: value.shape))
+            assert "dataflow block that was given up" in str(error_of(lambda value=value: op.exp(value)))
+        bb.return_(x)
+
+
+def test_values_that_a_pass_erased_still_have_their_type(bb):
+    x = Tensor((n,))
+    with bb.function("f", [x]):
+        dead = op.sin(x)
+        bb.return_(x)
+    Pipeline([Simplify()]).run(bb.module())
+    assert dead.shape == (n,)
+    assert repr(dead) == 'Value(Tensor((n,), "f32"))'
+
+
+def test_parameters_may_be_an_iterator(bb):
+    x = Tensor((n,))
+    with bb.function("f", (p for p in [x])) as function:
+        bb.return_(x)
+    assert len(function.params) == 1
+
+
+@pytest.mark.parametrize(
+    "values, dtype, found",
+    [([1, 2, 300], "u8", "300"), ([-1], "u64", "-1"), (np.array([1.7, 2.0]), "i8", "1.7")],
+)
+def test_elements_that_do_not_fit(bb, values, dtype, found):
+    with bb.function("f", [Tensor((n,))]):
+        assert f"{found}, which does not fit in {dtype}" in str(error_of(lambda: op.constant(values, dtype)))
+        bb.return_()
+
+
+def test_none_means_the_default(bb):
+    x = Tensor((4,))
+    with bb.function("f", [x]):
+        assert op.argsort(x, axis=None).shape == op.softmax(x, axis=None).shape == (4,)
+        bb.return_(x)

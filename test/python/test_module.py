@@ -150,3 +150,16 @@ def test_invalid_modules_are_found_by_verify():
 def test_parse_of_a_path_points_to_load(tmp_path):
     with pytest.raises(RelaxError, match=r"parse takes text or bytecode, got \w*Path; for a file, load\(path\)"):
         parse(tmp_path / "model.mlir")
+
+
+def test_clone_keeps_attributes_of_the_module():
+    module = parse("module attributes {foo.x = 1 : i64} {}")
+    assert str(module.clone()) == str(module)
+
+
+def test_save_through_a_link_keeps_the_link(tmp_path):
+    link = tmp_path / "link.mlir"
+    link.symlink_to(tmp_path / "target.mlir")
+    parse("module {}").save(link)
+    assert link.is_symlink()
+    assert str(load(tmp_path / "target.mlir")) == str(load(link))

@@ -40,6 +40,7 @@ public:
     function.walkParameterSymbols(
         [&](StringAttr name) { visible.define(name); });
     visit(function.getBody().front());
+    keepResults();
     dropUnusedRanges(function);
     return failure(rewriter.failed());
   }
@@ -48,6 +49,8 @@ private:
   SymExprAttr simplify(SymExprAttr expr);
   void freezePinnedTypes();
   void substituteSingleValues();
+  void rewrite(Operation &op);
+  void keepResults();
   void visit(Block &block);
   void visit(MatchCastOp cast);
   bool isInRange(SymExprAttr value, StringAttr symbol);
@@ -102,22 +105,74 @@ void FunctionSimplifier::freezePinnedTypes() {
   });
 }
 
-/// An op without operands cannot see the declared ranges when it is verified,
-/// so its result types must follow from its attributes without them.
-static void keepDeducible(Operation &op) {
-  auto deduced = dyn_cast<InferTypeOpInterface>(op);
-  if (!deduced || op.getNumOperands() != 0)
-    return;
-  SmallVector<Type> types;
-  if (failed(deduced.inferReturnTypes(
-          op.getContext(), std::nullopt, op.getOperands(),
-          op.getDiscardableAttrDictionary(), op.getPropertiesStorage(),
-          op.getRegions(), types)))
-    return;
+/// What the op's rule deduces, without a word where it refuses.
+static LogicalResult deduce(Operation &op, SmallVectorImpl<Type> &types) {
+  ScopedDiagnosticHandler silence(op.getContext(),
+                                  [](Diagnostic &) { return success(); });
+  return cast<InferTypeOpInterface>(op).inferReturnTypes(
+      op.getContext(), op.getLoc(), op.getOperands(),
+      op.getDiscardableAttrDictionary(), op.getPropertiesStorage(),
+      op.getRegions(), types);
+}
+
+/// Rewrites an op so that its result types still follow from its operands. The
+/// types of parameters stay, and the rule may reach another form of the same
+/// size, or lose a fact that the old form had: then the old form is kept if it
+/// can be, else the op takes what is deduced.
+void FunctionSimplifier::rewrite(Operation &op) {
+  if (!isa<InferTypeOpInterface>(op) ||
+      !isa_and_nonnull<RelaxDialect>(op.getDialect()))
+    return rewriter.rewrite(&op);
+  DictionaryAttr attributes = op.getAttrDictionary();
+  SmallVector<Type> types(op.getResultTypes());
+  // The rule of an op without operands cannot see the declared ranges.
   Prover withoutFacts(op.getContext());
-  for (auto [result, type] : llvm::zip_equal(op.getResults(), types))
-    if (implies(type, result.getType(), withoutFacts) != Truth::Yes)
+  const Prover &deciding = op.getNumOperands() == 0 ? withoutFacts : prover;
+  SmallVector<Type> deduced;
+  auto follows = [&] {
+    deduced.clear();
+    return succeeded(deduce(op, deduced)) &&
+           llvm::all_of(llvm::zip_equal(deduced, op.getResultTypes()),
+                        [&](auto pair) {
+                          return implies(std::get<0>(pair), std::get<1>(pair),
+                                         deciding) == Truth::Yes;
+                        });
+  };
+  auto assign = [&](DictionaryAttr attributes, ArrayRef<Type> types) {
+    op.setAttrs(attributes);
+    for (auto [result, type] : llvm::zip_equal(op.getResults(), types))
       result.setType(type);
+  };
+  rewriter.rewrite(&op);
+  if (follows())
+    return;
+  DictionaryAttr newAttributes = op.getAttrDictionary();
+  SmallVector<Type> newTypes(op.getResultTypes());
+  bool mentionsKnown = false;
+  auto check = [&](StringAttr name) { mentionsKnown |= known.contains(name); };
+  walkSymbols(attributes, check);
+  for (Type type : types)
+    walkSymbols(type, check);
+  if (!mentionsKnown) {
+    assign(attributes, types);
+    if (follows())
+      return;
+  }
+  assign(newAttributes, newTypes);
+  if (!follows() && deduced.size() == newTypes.size())
+    assign(newAttributes, deduced);
+}
+
+/// The function's result types stay; a returned value that got another form of
+/// the same type is cast to it.
+void FunctionSimplifier::keepResults() {
+  Operation *terminator = function.getBody().front().getTerminator();
+  OpBuilder builder(terminator);
+  for (auto [operand, type] :
+       llvm::zip(terminator->getOpOperands(), function.getResultTypes()))
+    if (implies(operand.get().getType(), type, prover) != Truth::Yes)
+      operand.set(MatchCastOp::create(builder, terminator->getLoc(), type,
+                                      operand.get()));
 }
 
 /// A symbol whose range holds one value is a constant.
@@ -136,8 +191,7 @@ void FunctionSimplifier::substituteSingleValues() {
 void FunctionSimplifier::visit(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (!isa<DataflowOp>(op)) // its results may name symbols that it defines
-      rewriter.rewrite(&op);
-    keepDeducible(op);
+      rewrite(op);
     for (Region &region : op.getRegions()) {
       size_t outer = visible.enter(), outerKnown = order.size();
       size_t outerAsserted = assertedOrder.size();

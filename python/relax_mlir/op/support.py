@@ -75,14 +75,17 @@ def constant(scope: FunctionScope, value: Any, dtype: Any = None, name: str = "v
             elif is_number and dtypes.is_float(source) and not dtypes.is_float(dtype):
                 fail(f"{name} is {value!r}, which is no {dtype}; convert the tensor first")
         target = source if dtype is None else dtypes.normalize(dtype)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             converted = array.astype(dtypes.to_numpy(target))
     except ValueError as error:
         if isinstance(error, RelaxError):
             raise
         fail(str(error))
-    if is_number and not dtypes.is_float(target) and converted != array:
-        fail(f"{name} is {value!r}, which does not fit in {target}")
+    if array.dtype.kind in "biuf" and not dtypes.is_float(target) and target != "bool":
+        wrong = converted != array
+        if np.any(wrong):
+            what = repr(value) if is_number else f"an array with {array[wrong].flat[0].item()!r}"
+            fail(f"{name} is {what}, which does not fit in {target}")
     if is_number and dtypes.is_float(target) and np.isfinite(array) and not np.isfinite(converted.astype("f8")):
         fail(f"{name} is {value!r}, which is beyond the largest {target}")
     type = Tensor(array.shape, target).to_mlir(scope.context)

@@ -140,3 +140,8 @@ func.func private @f(index {relax.nothing})
 
 // expected-error @+1 {{'relax.shape' must be a #relax.shape on a plain ranked tensor, got unit on 'tensor<?xf32>'}}
 func.func private @f() -> (tensor<?xf32> {relax.shape})
+
+// -----
+
+// expected-error @+1 {{no multiple of 7 is between 1 and 5}}
+func.func private @empty_range() attributes {relax.symbols = {n = #relax.range<1, 5, multiple_of = 7>}}

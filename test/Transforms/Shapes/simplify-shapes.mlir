@@ -198,3 +198,16 @@ relax.func @arange_within_range(%s: !relax.shape<[n]>) -> tensor<?xi64>
   %1 = relax.negative %0 : (tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>) -> tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>
   relax.return %1 : tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>
 }
+
+// -----
+
+// A parameter's type stays, so what is deduced from it keeps its form; so does
+// what the function returns.
+// CHECK-LABEL: relax.func @parameter_keeps_its_form
+// CHECK:         relax.strided_slice {{.*}} -> tensor<?xf32, #relax.shape<[max(min(m*n, 5) - 1, 0)]>>
+relax.func @parameter_keeps_its_form(%x: tensor<?xf32, #relax.shape<[m*n]>>, %s: !relax.shape<[n, m]>)
+    -> tensor<?xf32, #relax.shape<[max(min(m*n, 5) - 1, 0)]>>
+    attributes {relax.symbols = {n = #relax.range<2, 2>}} {
+  %0 = relax.strided_slice %x axes [0] begin [1] end [5] : (tensor<?xf32, #relax.shape<[m*n]>>) -> tensor<?xf32, #relax.shape<[max(min(m*n, 5) - 1, 0)]>>
+  relax.return %0 : tensor<?xf32, #relax.shape<[max(min(m*n, 5) - 1, 0)]>>
+}
