@@ -13,6 +13,8 @@
 // `DiagnosticScope` collects those of the thread that opened it, so that
 // builders in several threads may share a context.
 //
+// One file, because each extension source pays for nanobind's templates anew.
+//
 //===----------------------------------------------------------------------===//
 
 #include "CAPI/Relax.h"

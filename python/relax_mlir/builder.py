@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Building programs: functions, dataflow blocks, branches, loops.
 
+One file, because all of it opens and closes blocks of the one builder, and is read together.
+
 >>> bb = BlockBuilder()
 >>> n = Sym("n")
 >>> x, w = Tensor((n, 128), "f32"), Tensor((128, 256), "f32")
