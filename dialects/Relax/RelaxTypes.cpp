@@ -7,6 +7,7 @@
 
 #include "Relax/RelaxTypes.h"
 
+#include "Relax/IntegerElements.h"
 #include "Relax/RelaxDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -24,9 +25,6 @@ void RelaxDialect::registerTypes() {
 #include "Relax/RelaxTypes.cpp.inc"
       >();
 }
-
-/// The highest rank that `!relax.shape<rank>` may name.
-constexpr int64_t kMaxRank = 1024;
 
 ShapeType ShapeType::getUnranked(MLIRContext *context) {
   return Base::get(context, false, ArrayRef<SymExprAttr>());
@@ -49,9 +47,9 @@ Type ShapeType::parse(AsmParser &parser) {
   if (parsed.has_value()) {
     if (*parsed)
       return {};
-    if (rank < 0 || rank > kMaxRank) {
+    if (rank < 0 || rank > kMaxShapeRank) {
       parser.emitError(loc) << "the rank of a shape must be between 0 and "
-                            << kMaxRank << ", got " << rank;
+                            << kMaxShapeRank << ", got " << rank;
       return {};
     }
     return parser.parseGreater() ? Type() : getRanked(context, rank);

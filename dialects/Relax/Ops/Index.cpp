@@ -223,26 +223,34 @@ LogicalResult IndexTensorOp::deduce(Deduction &deduction, Adaptor op,
 // Scattering
 //===----------------------------------------------------------------------===//
 
+/// The operands of a scatter, and that updates have the elements of data.
+template <typename Adaptor>
+static LogicalResult readScatter(Deduction &deduction, Adaptor op, Tensor &data,
+                                 Tensor &indices, Tensor &updates) {
+  FailureOr<Tensor> x = deduction.tensor(op.getData(), "data");
+  FailureOr<Tensor> at = readIndices(deduction, op.getIndices(), "indices");
+  FailureOr<Tensor> with = deduction.tensor(op.getUpdates(), "updates");
+  if (failed(x) || failed(at) || failed(with))
+    return failure();
+  data = *x, indices = *at, updates = *with;
+  return deduction.sameElementType(data.elementType, "data",
+                                   updates.elementType, "updates");
+}
+
 LogicalResult ScatterElementsOp::deduce(Deduction &deduction, Adaptor op,
                                         SmallVectorImpl<Type> &results) {
-  FailureOr<Tensor> data = deduction.tensor(op.getData(), "data");
-  FailureOr<Tensor> indices =
-      readIndices(deduction, op.getIndices(), "indices");
-  FailureOr<Tensor> updates = deduction.tensor(op.getUpdates(), "updates");
-  if (failed(data) || failed(indices) || failed(updates) ||
-      failed(deduction.sameElementType(data->elementType, "data",
-                                       updates->elementType, "updates")) ||
-      failed(checkElementIndices(deduction, *data, *indices, op.getAxis())))
+  Tensor data, indices, updates;
+  if (failed(readScatter(deduction, op, data, indices, updates)) ||
+      failed(checkElementIndices(deduction, data, indices, op.getAxis())))
     return failure();
-  if (data->ranked && failed(checkRank(deduction, *updates, "updates",
-                                       data->rank(), "as data has")))
+  if (data.ranked && failed(checkRank(deduction, updates, "updates",
+                                      data.rank(), "as data has")))
     return failure();
-  if (indices->ranked && updates->ranked) {
-    if (failed(checkRank(deduction, *updates, "updates", indices->rank(),
+  if (indices.ranked && updates.ranked) {
+    if (failed(checkRank(deduction, updates, "updates", indices.rank(),
                          "as indices has")))
       return failure();
-    for (auto [i, index, update] :
-         llvm::enumerate(indices->dims, updates->dims))
+    for (auto [i, index, update] : llvm::enumerate(indices.dims, updates.dims))
       if (failed(deduction.equalDim(
               index, "dimension " + Twine(i) + " of indices", update,
               "dimension " + Twine(i) + " of updates")))
@@ -254,23 +262,18 @@ LogicalResult ScatterElementsOp::deduce(Deduction &deduction, Adaptor op,
 
 LogicalResult ScatterNDOp::deduce(Deduction &deduction, Adaptor op,
                                   SmallVectorImpl<Type> &results) {
-  FailureOr<Tensor> data = deduction.tensor(op.getData(), "data");
-  FailureOr<Tensor> indices =
-      readIndices(deduction, op.getIndices(), "indices");
-  FailureOr<Tensor> updates = deduction.tensor(op.getUpdates(), "updates");
-  if (failed(data) || failed(indices) || failed(updates) ||
-      failed(deduction.sameElementType(data->elementType, "data",
-                                       updates->elementType, "updates")))
+  Tensor data, indices, updates;
+  if (failed(readScatter(deduction, op, data, indices, updates)))
     return failure();
   FailureOr<std::optional<SymDims>> dims =
-      deduceTupleShape(deduction, *data, *indices, /*batchDims=*/0);
+      deduceTupleShape(deduction, data, indices, /*batchDims=*/0);
   if (failed(dims))
     return failure();
-  if (*dims && updates->ranked) {
-    if (failed(checkRank(deduction, *updates, "updates", (*dims)->size(),
+  if (*dims && updates.ranked) {
+    if (failed(checkRank(deduction, updates, "updates", (*dims)->size(),
                          "as follows from data and indices")))
       return failure();
-    for (auto [i, expected, update] : llvm::enumerate(**dims, updates->dims))
+    for (auto [i, expected, update] : llvm::enumerate(**dims, updates.dims))
       if (failed(deduction.equalDim(
               expected, "dimension " + Twine(i) + " of what is indexed", update,
               "dimension " + Twine(i) + " of updates")))

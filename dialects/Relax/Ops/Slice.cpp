@@ -21,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Relax/Ops/Slice.h"
+#include "Relax/IntegerElements.h"
 #include "Relax/Rules.h"
 #include "Relax/SymDirectives.h"
 #include "mlir/IR/Matchers.h"
@@ -40,8 +41,6 @@ void RelaxDialect::registerSliceOps() {
 }
 
 static constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
-/// More positions than any tensor has dimensions.
-static constexpr int64_t kMaxRank = 1024;
 
 //===----------------------------------------------------------------------===//
 // The size of a slice
@@ -283,7 +282,7 @@ OpFoldResult StridedSliceOp::fold(FoldAdaptor) {
 static std::optional<SmallVector<SymExprAttr>> getConstantExprs(Value value) {
   DenseIntElementsAttr elements;
   if (!value.getDefiningOp() || !matchPattern(value, m_Constant(&elements)) ||
-      elements.getNumElements() > kMaxRank)
+      elements.getNumElements() > kMaxShapeRank)
     return std::nullopt;
   SmallVector<SymExprAttr> exprs;
   for (const APInt &element : elements.getValues<APInt>())

@@ -27,31 +27,34 @@ SymbolFacts::Range SymbolFacts::get(StringAttr symbol) const {
   return {range.getLower(), range.getUpper(), range.getMultipleOf()};
 }
 
-/// Asks of the expressions as they are, and of their simplified forms.
+/// Asks `ask(reasoner, lhs, rhs)` of two expressions, which are taken to be
+/// defined, as they are and in their simplified forms. Nothing is known of
+/// null.
 template <typename Ask>
-static Truth askTwice(Reasoner &reasoner, SymExprAttr lhs, SymExprAttr rhs,
-                      Ask ask) {
-  if (Truth answer = ask(lhs, rhs); answer != Truth::Unknown)
+static Truth askTwice(MLIRContext *context, const SymbolFacts &facts,
+                      SymExprAttr lhs, SymExprAttr rhs, Ask ask) {
+  if (!lhs || !rhs)
+    return Truth::Unknown;
+  Reasoner reasoner(context, facts);
+  reasoner.assumeDefined(lhs);
+  reasoner.assumeDefined(rhs);
+  if (Truth answer = ask(reasoner, lhs, rhs); answer != Truth::Unknown)
     return answer;
   SymExprAttr left = reasoner.simplify(lhs), right = reasoner.simplify(rhs);
   if (left == lhs && right == rhs)
     return Truth::Unknown;
-  return ask(left, right);
+  return ask(reasoner, left, right);
 }
 
 Truth Prover::equal(SymExprAttr lhs, SymExprAttr rhs) const {
-  if (!lhs || !rhs)
-    return Truth::Unknown;
-  if (lhs == rhs)
+  if (lhs && lhs == rhs)
     return Truth::Yes;
-  Reasoner reasoner(context, facts);
-  reasoner.assumeDefined(lhs);
-  reasoner.assumeDefined(rhs);
-  return askTwice(reasoner, lhs, rhs, [&](SymExprAttr a, SymExprAttr b) {
-    if (reasoner.different(a, b))
-      return Truth::No;
-    return reasoner.equal(a, b) ? Truth::Yes : Truth::Unknown;
-  });
+  return askTwice(context, facts, lhs, rhs,
+                  [](Reasoner &reasoner, auto a, auto b) {
+                    if (reasoner.different(a, b))
+                      return Truth::No;
+                    return reasoner.equal(a, b) ? Truth::Yes : Truth::Unknown;
+                  });
 }
 
 Truth Prover::less(SymExprAttr lhs, SymExprAttr rhs) const {
@@ -67,27 +70,18 @@ Truth Prover::less(SymExprAttr lhs, SymExprAttr rhs) const {
 }
 
 Truth Prover::lessEqual(SymExprAttr lhs, SymExprAttr rhs) const {
-  if (!lhs || !rhs)
-    return Truth::Unknown;
-  if (lhs == rhs)
+  if (lhs && lhs == rhs)
     return Truth::Yes;
-  Reasoner reasoner(context, facts);
-  reasoner.assumeDefined(lhs);
-  reasoner.assumeDefined(rhs);
-  return askTwice(reasoner, lhs, rhs, [&](SymExprAttr a, SymExprAttr b) {
-    if (reasoner.atMost(a, b))
-      return Truth::Yes;
-    return reasoner.atMost(b, a, 1) ? Truth::No : Truth::Unknown;
-  });
+  return askTwice(
+      context, facts, lhs, rhs, [](Reasoner &reasoner, auto a, auto b) {
+        if (reasoner.atMost(a, b))
+          return Truth::Yes;
+        return reasoner.atMost(b, a, 1) ? Truth::No : Truth::Unknown;
+      });
 }
 
 Truth Prover::divisible(SymExprAttr value, SymExprAttr divisor) const {
-  if (!value || !divisor)
-    return Truth::Unknown;
-  Reasoner reasoner(context, facts);
-  reasoner.assumeDefined(value);
-  reasoner.assumeDefined(divisor);
-  return askTwice(reasoner, value, divisor, [&](SymExprAttr a, SymExprAttr b) {
+  auto ask = [&](Reasoner &reasoner, SymExprAttr a, SymExprAttr b) {
     if (!reasoner.nonZero(b))
       return Truth::Unknown;
     if (b.isConstant())
@@ -98,7 +92,8 @@ Truth Prover::divisible(SymExprAttr value, SymExprAttr divisor) const {
     // 0 < a < b
     bool isBetween = reasoner.atMost(zero, a, 1) && reasoner.atMost(a, b, 1);
     return isBetween ? Truth::No : Truth::Unknown;
-  });
+  };
+  return askTwice(context, facts, value, divisor, ask);
 }
 
 SymInterval Prover::interval(SymExprAttr value) const {
