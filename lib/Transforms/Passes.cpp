@@ -7,6 +7,13 @@
 
 #include "Transforms/Passes.h"
 
+#include "Conversion/Passes.h"
+#include "Target/CPU/Passes.h"
+#include "Transforms/Dispatch/Passes.h"
+#include "Transforms/Fusion/Passes.h"
+#include "Transforms/Legalize/Passes.h"
+#include "Transforms/Memory/Passes.h"
+
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -32,6 +39,12 @@ void relax::buildSimplifyPipeline(OpPassManager &manager) {
 void relax::registerRelaxPasses() {
   registerRelaxShapesPasses();
   registerRelaxSimplifyPasses();
+  registerRelaxDispatchPasses();
+  registerRelaxLegalizePasses();
+  registerRelaxFusionPasses();
+  registerRelaxMemoryPasses();
+  registerRelaxConversionPasses();
+  registerRelaxCPUPasses();
   PassPipelineRegistration<>(
       "relax-simplify",
       "inline, deduce, canonicalise, simplify shapes, merge and remove code",
