@@ -39,6 +39,20 @@ private:
 };
 
 void populateElementwiseKernels(KernelRegistry &registry);
+void populateCreateKernels(KernelRegistry &registry);
+void populateLinearKernels(KernelRegistry &registry);
+void populateNormalizationKernels(KernelRegistry &registry);
+void populateAttentionKernels(KernelRegistry &registry);
+void populateReductionKernels(KernelRegistry &registry);
+
+inline void populateKernels(KernelRegistry &registry) {
+  populateElementwiseKernels(registry);
+  populateCreateKernels(registry);
+  populateLinearKernels(registry);
+  populateNormalizationKernels(registry);
+  populateAttentionKernels(registry);
+  populateReductionKernels(registry);
+}
 
 } // namespace mlir::relax
 
