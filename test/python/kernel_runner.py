@@ -42,7 +42,7 @@ DTYPES = {
 BUFFERIZATION = """builtin.module(
   empty-tensor-to-alloc-tensor,
   one-shot-bufferize{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map},
-  drop-equivalent-buffer-results)"""
+  canonicalize, drop-equivalent-buffer-results)"""
 
 LOOPS = "builtin.module(buffer-deallocation-pipeline, canonicalize, func.func(convert-linalg-to-loops))"
 
