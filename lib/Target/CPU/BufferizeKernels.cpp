@@ -10,11 +10,11 @@
 // kernel allows since no buffer leaves it:
 //
 //   a buffer whose aliases all lie in its own block ("local") is hoisted out of
-//   loops while its sizes allow it, goes to the stack if it is small and static,
-//   and is freed at the end of its block otherwise.
+//   loops while its sizes allow it, goes to the stack if it is small and
+//   static, and is freed at the end of its block otherwise.
 //
-// A buffer that does leave its block, carried by a loop or yielded by a branch, is
-// left to upstream's ownership-based deallocation.
+// A buffer that does leave its block, carried by a loop or yielded by a branch,
+// is left to upstream's ownership-based deallocation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -114,14 +114,14 @@ static LogicalResult lowerToLoops(func::FuncOp kernel) {
 static bool isSmall(MemRefType type) {
   if (!type.hasStaticShape() || !type.getLayout().isIdentity())
     return false;
-  int64_t bits = type.getElementType().isIndex()
-                     ? 64
-                     : type.getElementTypeBitWidth();
-  return type.getNumElements() <= maxStackBytes * 8 / std::max<int64_t>(bits, 8);
+  int64_t bits =
+      type.getElementType().isIndex() ? 64 : type.getElementTypeBitWidth();
+  return type.getNumElements() <=
+         maxStackBytes * 8 / std::max<int64_t>(bits, 8);
 }
 
-/// Hoists, promotes and frees what is allocated; false where a buffer leaves its
-/// block.
+/// Hoists, promotes and frees what is allocated; false where a buffer leaves
+/// its block.
 static bool placeBuffers(func::FuncOp kernel) {
   SmallVector<memref::AllocOp> allocs;
   kernel.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
@@ -186,7 +186,8 @@ struct BufferizeKernels
       return;
     bool hasTensors = false, hasLinalg = false;
     kernel.walk([&](Operation *op) {
-      hasTensors |= llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
+      hasTensors |=
+          llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
       hasLinalg |= isa<linalg::LinalgOp>(op);
     });
     if (!hasTensors && !hasLinalg)
@@ -203,8 +204,10 @@ struct BufferizeKernels
 
   LogicalResult freeEscapingBuffers() {
     OpPassManager pipeline(func::FuncOp::getOperationName());
-    pipeline.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
-    pipeline.addPass(bufferization::createBufferDeallocationSimplificationPass());
+    pipeline.addPass(
+        bufferization::createOwnershipBasedBufferDeallocationPass());
+    pipeline.addPass(
+        bufferization::createBufferDeallocationSimplificationPass());
     pipeline.addPass(bufferization::createLowerDeallocationsPass());
     return runPipeline(pipeline, getOperation());
   }

@@ -45,8 +45,8 @@ struct OutlineConstants
           /*constant=*/true, builder.getI64IntegerAttr(64));
       symbols.insert(global, getOperation().getBody()->begin());
     }
-    auto buffer = memref::GetGlobalOp::create(
-        builder, constant.getLoc(), bufferType, global.getSymName());
+    auto buffer = memref::GetGlobalOp::create(builder, constant.getLoc(),
+                                              bufferType, global.getSymName());
     auto tensor = bufferization::ToTensorOp::create(
         builder, constant.getLoc(), type, buffer, /*restrict=*/true,
         /*writable=*/false);

@@ -36,8 +36,7 @@ void relax::buildKernelToLLVMPipeline(OpPassManager &manager) {
   // Each dialect to LLVM.
   ConvertVectorToLLVMPassOptions vectors;
   vectors.reassociateFPReductions = true;
-  vectors.vectorContractLowering =
-      vector::VectorContractLowering::OuterProduct;
+  vectors.vectorContractLowering = vector::VectorContractLowering::OuterProduct;
   functions.addPass(createConvertVectorToLLVMPass(vectors));
   functions.addPass(arith::createArithExpandOpsPass());
   functions.addPass(createConvertMathToLLVMPass());
