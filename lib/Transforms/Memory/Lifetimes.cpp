@@ -64,6 +64,14 @@ bool relax::takesReference(OpOperand &use) {
       use.getOwner());
 }
 
+bool relax::mayOutlive(OpOperand &use) {
+  if (takesReference(use))
+    return true;
+  Operation *op = use.getOwner();
+  return isa<CallOp, CallClosureOp>(op) &&
+         llvm::any_of(op->getResultTypes(), isCounted);
+}
+
 SmallVector<Value> relax::getOwnedValues(Block &block) {
   SmallVector<Value> owned;
   auto add = [&](Value value) {

@@ -32,6 +32,9 @@ void walkDirectAliases(OpOperand &use, function_ref<void(Value)> fn);
 /// Whether `use` takes a reference of its own: of what is returned, yielded,
 /// carried by a loop or captured.
 bool takesReference(OpOperand &use);
+/// Whether what `use` passes on may be used after the last use of its aliases:
+/// through a reference, or through the result of a call that returns it.
+bool mayOutlive(OpOperand &use);
 /// The values of `block` that it owns, in order.
 SmallVector<Value> getOwnedValues(Block &block);
 

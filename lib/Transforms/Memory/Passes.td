@@ -118,4 +118,52 @@ def InsertKillsPass : Pass<"relax-insert-kills", "::mlir::ModuleOp"> {
   }];
 }
 
+def ReuseInPlacePass : Pass<"relax-reuse-in-place", "::mlir::ModuleOp"> {
+  let summary = "let kernels write over inputs that die";
+  let description = [{
+    Where a kernel reads an input only at the element that it writes, and the input
+    is used no more after the call, the destination takes the input's storage. That
+    is seen from the kernel's loops (see KernelPattern.h); it must be a single loop
+    nest, so that nothing is read after it was overwritten.
+
+    The input must live in a storage that was allocated in this function, of which
+    no reference was taken: not a parameter or a constant, which others own, and not
+    a value that was returned, yielded or captured. Both tensors must have the same
+    element type and provably the same shape.
+
+    Runs after `relax-lower-call-tir`, before `relax-plan-memory`.
+
+    Before:
+
+    ```mlir
+    relax.func @main(%s: !relax.storage) -> tensor<4xf32> {
+      %s0 = relax.alloc_storage 16 align 64 : !relax.storage
+      %d0 = relax.tensor_from_storage %s0 at 0 : !relax.storage -> tensor<4xf32>
+      %0 = relax.call_tir_inplace @iota(%d0) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+      %s1 = relax.alloc_storage 16 align 64 : !relax.storage
+      %d1 = relax.tensor_from_storage %s1 at 0 : !relax.storage -> tensor<4xf32>
+      %1 = relax.call_tir_inplace @exp(%0, %d1) inplace [1] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      relax.return %1 : tensor<4xf32>
+    }
+    func.func private @iota(tensor<4xf32>) -> tensor<4xf32>
+    func.func private @exp(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+
+    After, with `@exp` element-wise:
+
+    ```mlir
+    relax.func @main(%s: !relax.storage) -> tensor<4xf32> {
+      %s0 = relax.alloc_storage 16 align 64 : !relax.storage
+      %d0 = relax.tensor_from_storage %s0 at 0 : !relax.storage -> tensor<4xf32>
+      %0 = relax.call_tir_inplace @iota(%d0) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+      %d1 = relax.tensor_from_storage %s0 at 0 : !relax.storage -> tensor<4xf32>
+      %1 = relax.call_tir_inplace @exp(%0, %d1) inplace [1] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      relax.return %1 : tensor<4xf32>
+    }
+    func.func private @iota(tensor<4xf32>) -> tensor<4xf32>
+    func.func private @exp(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+}
+
 #endif // RELAX_TRANSFORMS_MEMORY_PASSES_TD
