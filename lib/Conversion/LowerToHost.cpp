@@ -51,7 +51,9 @@ private:
   Value getOne(Value value) { return get(value).front(); }
   void set(Value value, Values host) { values[value] = std::move(host); }
 
-  LogicalResult lowerBlock(Block &block);
+  /// Lowers all of a block but its terminator, of which `finish` takes what it
+  /// passes on; the kills directly before it come after that.
+  LogicalResult lowerBlock(Block &block, function_ref<void(Operation *)> finish);
   LogicalResult lowerOp(Operation &op);
   LogicalResult lowerKernelCall(CallTIRInplaceOp op);
   LogicalResult lowerReshape(Operation *op);
@@ -502,12 +504,12 @@ LogicalResult FunctionLowering::lowerIf(IfOp op) {
         std::pair(&op.getElseRegion(), &host.getElseRegion())}) {
     builder.setInsertionPointToEnd(&to->front());
     symbols.enter();
-    if (failed(lowerBlock(from->front())))
+    Values yielded;
+    if (failed(lowerBlock(from->front(), [&](Operation *yield) {
+          yielded = handOn(yield->getOperands(), op.getResultTypes());
+        })))
       return failure();
-    builder.setLoc(op.getLoc());
-    scf::YieldOp::create(builder,
-                         handOn(from->front().getTerminator()->getOperands(),
-                                op.getResultTypes()));
+    scf::YieldOp::create(builder, yielded);
     symbols.leave();
   }
   Values all(host.getResults().begin(), host.getResults().end());
@@ -543,21 +545,23 @@ LogicalResult FunctionLowering::lowerWhile(WhileOp op) {
   Block &conditionBlock = op.getConditionRegion().front();
   bind(conditionBlock.getArguments(), before->getArguments());
   symbols.enter();
-  if (failed(lowerBlock(conditionBlock)))
+  Value goOn;
+  if (failed(lowerBlock(conditionBlock, [&](Operation *terminator) {
+        goOn = condition(cast<ConditionOp>(terminator).getCondition());
+      })))
     return failure();
-  Value goOn = condition(
-      cast<ConditionOp>(conditionBlock.getTerminator()).getCondition());
   scf::ConditionOp::create(builder, goOn, before->getArguments());
   symbols.leave();
   Block *after = builder.createBlock(&host.getAfter(), {}, types, locs);
   Block &body = op.getBody().front();
   bind(body.getArguments(), after->getArguments());
   symbols.enter();
-  if (failed(lowerBlock(body)))
+  Values yielded;
+  if (failed(lowerBlock(body, [&](Operation *yield) {
+        yielded = handOn(yield->getOperands(), op.getResultTypes());
+      })))
     return failure();
-  builder.setLoc(op.getLoc());
-  scf::YieldOp::create(builder, handOn(body.getTerminator()->getOperands(),
-                                       op.getResultTypes()));
+  scf::YieldOp::create(builder, yielded);
   symbols.leave();
   bind(op.getResults(), host.getResults());
   return success();
@@ -757,10 +761,22 @@ LogicalResult FunctionLowering::lowerOp(Operation &op) {
       });
 }
 
-LogicalResult FunctionLowering::lowerBlock(Block &block) {
-  for (Operation &op : block.without_terminator())
+LogicalResult
+FunctionLowering::lowerBlock(Block &block,
+                             function_ref<void(Operation *)> finish) {
+  Operation *terminator = block.getTerminator();
+  Block::iterator kills(terminator);
+  while (kills != block.begin() && isa<KillOp>(*std::prev(kills)))
+    --kills;
+  for (Operation &op : llvm::make_range(block.begin(), kills))
     if (failed(lowerOp(op)))
       return failure();
+  builder.setLoc(terminator->getLoc());
+  finish(terminator);
+  for (Operation &op : llvm::make_range(kills, Block::iterator(terminator)))
+    if (failed(lowerOp(op)))
+      return failure();
+  builder.setLoc(terminator->getLoc());
   return success();
 }
 
@@ -800,11 +816,12 @@ LogicalResult FunctionLowering::lower(FuncOp function, func::FuncOp host) {
   if (!function.getBody().hasOneBlock())
     return function.emitOpError() << "must have one block to be compiled";
   Block &body = function.getBody().front();
-  if (failed(lowerBlock(body)))
+  Values returned;
+  if (failed(lowerBlock(body, [&](Operation *op) {
+        returned = handOn(op->getOperands(), function.getResultTypes());
+      })))
     return failure();
-  builder.setLoc(body.getTerminator()->getLoc());
-  func::ReturnOp::create(builder, handOn(body.getTerminator()->getOperands(),
-                                         function.getResultTypes()));
+  func::ReturnOp::create(builder, returned);
   return success();
 }
 
@@ -842,7 +859,9 @@ private:
       if (!kernel.isExternal())
         makeInternal(kernel);
     }
+    // Read before there are two functions of a name.
     SymbolTableCollection symbolTable;
+    symbolTable.getSymbolTable(module);
     SmallVector<FuncOp> functions(module.getOps<FuncOp>());
     SmallVector<ExportedFunction> exports;
     for (FuncOp function : functions)

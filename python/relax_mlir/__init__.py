@@ -26,6 +26,8 @@ from .values import Value
 from .module import Module, load, parse
 from .builder import BlockBuilder, Function
 from . import op, pipelines
+from .compiler import Target, compile
+from .runtime import Executable
 
 __version__ = "0.1.0"
 
@@ -33,6 +35,7 @@ __all__ = [
     "Annotation",
     "BlockBuilder",
     "Callable",
+    "Executable",
     "Facts",
     "Function",
     "Module",
@@ -43,11 +46,13 @@ __all__ = [
     "Shape",
     "SourceLocation",
     "Sym",
+    "Target",
     "Tensor",
     "Tuple",
     "Unification",
     "Value",
     "ceildiv",
+    "compile",
     "default_context",
     "load",
     "op",
