@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from ..builder import BlockBuilder, Parameter
 from ..errors import fail
 from ..module import Module as Program
-from ..symbolic import SymbolRanges, Sym
+from ..symbolic import Sym, SymbolRanges
 from .module import Module
 
 
@@ -59,8 +59,6 @@ def export(
 def _symbols(params: Sequence[Parameter]) -> set[str]:
     names: set[str] = set()
     for param in params:
-        dims = (
-            [param] if isinstance(param, Sym) else getattr(param, "shape", None) or getattr(param, "dims", None) or ()
-        )
-        names.update(*(dim.symbols for dim in dims if isinstance(dim, Sym)))
+        dims = [param] if isinstance(param, Sym) else getattr(param, "shape", None) or getattr(param, "dims", None)
+        names.update(*(dim.symbols for dim in dims or () if isinstance(dim, Sym)))
     return names
