@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +95,9 @@ class ModelWeights(Mapping[str, np.ndarray]):
 
     def __init__(self, model: Module, checkpoint: Checkpoint) -> None:
         self._checkpoint = checkpoint
+        self._read = 0
+        self.on_read: Callable[[int], object] | None = None
+        """Called with the number of parameters read so far, to show how far loading is."""
         self._parameters: dict[str, Parameter] = model.assign_names()
         known = set(checkpoint.names())
         missing = sorted({self._origin(p) for p in self._parameters.values()} - known)
@@ -121,7 +124,11 @@ class ModelWeights(Mapping[str, np.ndarray]):
         parameter = self._parameters[name]
         tensor = self._checkpoint.tensor(self._origin(parameter))
         array = parameter.convert(tensor) if isinstance(parameter, StoredParameter) else tensor.dense()
-        require_numbers(name, array) if array.dtype.kind == "f" else None
+        if array.dtype.kind == "f":
+            require_numbers(name, array)
+        self._read += 1
+        if self.on_read:
+            self.on_read(self._read)
         return array
 
     def __iter__(self) -> Iterator[str]:

@@ -216,19 +216,25 @@ class LanguageModel:
                     answer.append(token)
         return [tokenizer.decode(answer) for answer in answers]
 
-    def chat(self, capacity: int | None = None) -> Chat:
-        """A conversation that keeps what has been said in its cache."""
-        return Chat(self, capacity)
+    def chat(self, capacity: int | None = None, *, system: str | None = None) -> Chat:
+        """A conversation that keeps what has been said in its cache.
+
+        Args:
+          capacity: how many tokens it may have; the whole context unless given.
+          system: the message that tells the model how to behave.
+        """
+        return Chat(self, capacity, system)
 
 
 class Chat:
     """A conversation. What earlier turns have left in the cache is not computed again."""
 
-    def __init__(self, model: LanguageModel, capacity: int | None = None) -> None:
+    def __init__(self, model: LanguageModel, capacity: int | None = None, system: str | None = None) -> None:
         self._model = model
+        self._system: list[Message] = [{"role": "system", "content": system}] if system else []
         self._cache = Cache(model.config, 1, capacity or model.config.context_length)
         self._cached: list[int] = []
-        self.messages: list[Message] = []
+        self.messages = list(self._system)
 
     def say(self, text: str, *, max_new_tokens: int | None = None, sampling: Sampling | None = None) -> Iterator[str]:
         """The answer to a message, in pieces. Both are part of the conversation once the answer is over."""
@@ -260,5 +266,5 @@ class Chat:
 
     def clear(self) -> None:
         """Forgets what has been said."""
-        self.messages, self._cached = [], []
+        self.messages, self._cached = list(self._system), []
         self._cache.length = 0

@@ -154,6 +154,12 @@ class Embeddings(nn.Module):
     def __init__(self, config: LlamaConfig, make: MakeMatrix) -> None:
         self.weight = make("model.embed_tokens.weight", config.vocab_size, config.hidden_size)
 
+    def kernels(self) -> Sequence[nn.Kernel]:
+        return self.weight.row_kernels()
+
+    def forward(self, tokens: Value) -> Value:
+        return self.weight.rows(tokens)
+
 
 class Decoder(nn.Module):
     """From tokens to hidden states."""
@@ -166,7 +172,7 @@ class Decoder(nn.Module):
         self.norm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
 
     def forward(self, tokens: Value, step: _Step) -> Value:
-        x = self.embed_tokens.weight.rows(op.reshape(tokens, (step.rows,)))
+        x = self.embed_tokens(op.reshape(tokens, (step.rows,)))
         for layer in self.layers:
             x = layer(x, step)
         return x

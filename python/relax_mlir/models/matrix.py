@@ -66,8 +66,11 @@ class Matrix(Module):
         raise NotImplementedError
 
     def rows(self, ids: Operand) -> Value:
-        """The rows of these numbers `[m]`: [m, columns]."""
+        """The rows of these numbers `[m]`: [m, columns]. Calls `row_kernels`."""
         raise NotImplementedError
+
+    def row_kernels(self) -> Sequence[Kernel]:
+        return ()
 
 
 class PlainMatrix(Matrix):
@@ -94,9 +97,12 @@ class _PanelledMatrix(Matrix):
         joined = op.reshape(product, (m, self._panels() * PANEL))
         return joined if rows % PANEL == 0 else op.strided_slice(joined, [1], [0], [rows])
 
-    def _rows(self, kernel: Kernel, ids: Value, weights: Sequence[Value]) -> Value:
-        (m,) = ids.shape
-        return op.call_tir(kernel.name, [ids, *weights], Tensor((m, self.shape[1]), "f32"))
+    def _stored(self) -> list[Value]:
+        raise NotImplementedError
+
+    def rows(self, ids: Value) -> Value:
+        (kernel,), (m,) = self.row_kernels(), ids.shape
+        return op.call_tir(kernel.name, [ids, *self._stored()], Tensor((m, self.shape[1]), "f32"))
 
 
 class PanelMatrix(_PanelledMatrix):
@@ -107,15 +113,15 @@ class PanelMatrix(_PanelledMatrix):
         shape = (self._panels(), columns, PANEL)
         self.panels = StoredParameter(shape, "f32", (rows, columns), lambda tensor: pack_panels(tensor.dense()))
 
-    def kernels(self) -> list[Kernel]:
+    def row_kernels(self) -> Sequence[Kernel]:
         return [kernels.panel_rows(*self.shape)]
+
+    def _stored(self) -> list[Value]:
+        return [self.panels.value]
 
     def project(self, x: Operand) -> Value:
         product = op.einsum("mk,pkw->mpw", [x, self.panels.value])
         return self._join(product, product.shape[0])
-
-    def rows(self, ids: Value) -> Value:
-        return self._rows(kernels.panel_rows(*self.shape), ids, [self.panels.value])
 
 
 class QuantisedMatrix(_PanelledMatrix):
@@ -140,11 +146,11 @@ class QuantisedMatrix(_PanelledMatrix):
         if kernels.has_minimum(quantisation):
             self.minima = stored((panels, blocks, PANEL), "f16", pack_minima)
 
-    def kernels(self) -> list[Kernel]:
-        return [
-            kernels.decode(self.quantisation, *self.shape),
-            kernels.quantised_rows(self.quantisation, *self.shape),
-        ]
+    def kernels(self) -> Sequence[Kernel]:
+        return [kernels.decode(self.quantisation, *self.shape)]
+
+    def row_kernels(self) -> Sequence[Kernel]:
+        return [kernels.quantised_rows(self.quantisation, *self.shape)]
 
     def _stored(self) -> list[Value]:
         parameters = [self.codes, self.scales] + ([self.minima] if self.minima else [])
@@ -158,9 +164,6 @@ class QuantisedMatrix(_PanelledMatrix):
         values = op.call_tir(decode.name, self._stored(), Tensor((panels, *inner, PANEL), "f32"))
         product = op.einsum("mbhj,pbhjw->mpw", [op.reshape(x, (m, *inner)), values])
         return self._join(product, m)
-
-    def rows(self, ids: Value) -> Value:
-        return self._rows(kernels.quantised_rows(self.quantisation, *self.shape), ids, self._stored())
 
 
 def make(rows: int, columns: int, layout: str, quantisation: str = "F32") -> Matrix:
