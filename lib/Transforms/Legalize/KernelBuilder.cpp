@@ -37,7 +37,7 @@ KernelBuilder::KernelBuilder(Operation *op, Splats splats)
 }
 
 KernelBuilder::~KernelBuilder() {
-  if (function && !function->getParentOp())
+  if (function)
     function.erase();
 }
 
@@ -477,5 +477,5 @@ func::FuncOp KernelBuilder::finish() {
                         renamed.lookup(symbol).getName());
     symArguments.push_back(SymExprAttr::getSymbol(context, symbol.getValue()));
   }
-  return function;
+  return std::exchange(function, {}); // the caller's now
 }
