@@ -37,9 +37,10 @@ DTYPES = {
     "ui64": np.uint64,
 }
 
-# A private function whose result is its destination loses the result.
+# A private function whose result is its destination loses the result. A kernel that only copies
+# loses its destination if it is made canonical first.
 BUFFERIZATION = """builtin.module(
-  canonicalize, cse, empty-tensor-to-alloc-tensor,
+  empty-tensor-to-alloc-tensor,
   one-shot-bufferize{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map},
   drop-equivalent-buffer-results)"""
 

@@ -416,6 +416,24 @@ Value KernelBuilder::generate(Value init, Body fn) {
 // The result
 //===----------------------------------------------------------------------===//
 
+Value KernelBuilder::getCopied() {
+  auto generic = dyn_cast<linalg::GenericOp>(entry->front());
+  if (op->getNumResults() != 1 || !generic || generic.getNumDpsInputs() != 1 ||
+      generic.getNumDpsInits() != 1 ||
+      generic->getNextNode() != entry->getTerminator())
+    return {};
+  Operation *last = generic.getBlock()->getTerminator();
+  SmallVector<AffineMap> maps = generic.getIndexingMapsArray();
+  if (maps[0] != maps[1] ||
+      last->getOperand(0) != generic.getBlock()->getArgument(0))
+    return {};
+  for (auto [operand, argument] : inputs)
+    if (argument == generic.getDpsInputOperand(0)->get() &&
+        operand.getType() == op->getResult(0).getType())
+      return operand;
+  return {};
+}
+
 func::FuncOp KernelBuilder::finish() {
   MLIRContext *context = op->getContext();
   // What is not read is no input.

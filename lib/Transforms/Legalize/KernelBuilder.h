@@ -153,6 +153,8 @@ public:
   // The result
   //===--------------------------------------------------------------------===//
 
+  /// The operand of which the kernel is a mere copy; null if there is none.
+  Value getCopied();
   /// Gives the function its signature. To be called once, after `yield`.
   func::FuncOp finish();
   /// What the finished kernel is called with.

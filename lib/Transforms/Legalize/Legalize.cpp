@@ -180,6 +180,11 @@ private:
     KernelBuilder kernel(op, [&](Value operand) { return getNumber(operand); });
     if (failed((*build)(op, kernel)))
       return refuse(op, kernel.getReason());
+    if (Value operand = kernel.getCopied()) {
+      op->getResult(0).replaceAllUsesWith(operand);
+      op->erase();
+      return success();
+    }
     func::FuncOp program = kernel.finish();
     OpBuilder builder(op);
     for (const Guard &guard : kernel.getGuards())
