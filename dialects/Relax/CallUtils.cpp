@@ -164,6 +164,16 @@ static LogicalResult verifyDetermined(Operation *call,
             "relax.symbol and pass the value as 'sym'";
 }
 
+/// Kernels know no signs: a tensor of `ui8` is one of `i8` to them.
+static Type dropSign(Type type) {
+  auto tensor = dyn_cast<TensorType>(type);
+  auto integer =
+      tensor ? dyn_cast<IntegerType>(tensor.getElementType()) : IntegerType();
+  if (!integer || integer.isSignless())
+    return type;
+  return tensor.clone(IntegerType::get(type.getContext(), integer.getWidth()));
+}
+
 LogicalResult relax::verifyKernelCall(Operation *call,
                                       const Signature &signature,
                                       TypeRange operands,
@@ -183,8 +193,9 @@ LogicalResult relax::verifyKernelCall(Operation *call,
   size_t position = 0;
   auto addTypes = [&](TypeRange types, StringRef what) {
     for (auto [index, type] : llvm::enumerate(types))
-      if (failed(addEquations(unifier, signature.parameters[position++], type,
-                              Twine(what) + " " + Twine(index), emitError)))
+      if (failed(addEquations(
+              unifier, dropSign(signature.parameters[position++]),
+              dropSign(type), Twine(what) + " " + Twine(index), emitError)))
         return failure();
     return success();
   };
@@ -193,7 +204,7 @@ LogicalResult relax::verifyKernelCall(Operation *call,
     return failure();
   for (auto [index, result, type] :
        llvm::enumerate(signature.results, call->getResultTypes()))
-    if (failed(addEquations(unifier, result, type,
+    if (failed(addEquations(unifier, dropSign(result), dropSign(type),
                             "kernel result " + Twine(index), emitError)))
       return failure();
   for (auto [index, sym] : llvm::enumerate(syms.getAsRange<SymExprAttr>())) {

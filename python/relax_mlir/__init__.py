@@ -26,6 +26,8 @@ from .values import Value
 from .module import Module, load, parse
 from .builder import BlockBuilder, Function
 from . import nn, op, pipelines
+from .compiler import Target, compile
+from .runtime import Executable
 
 __version__ = "0.1.0"
 
@@ -34,6 +36,7 @@ __all__ = [
     "BlockBuilder",
     "Callable",
     "ContextLengthError",
+    "Executable",
     "Facts",
     "Function",
     "MissingPackageError",
@@ -46,6 +49,7 @@ __all__ = [
     "Shape",
     "SourceLocation",
     "Sym",
+    "Target",
     "Tensor",
     "TokenizerError",
     "Tuple",
@@ -53,6 +57,7 @@ __all__ = [
     "Value",
     "WeightError",
     "ceildiv",
+    "compile",
     "default_context",
     "load",
     "nn",

@@ -10,4 +10,66 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LegalizePass : Pass<"relax-legalize", "::mlir::ModuleOp"> {
+  let summary = "turn graph ops into calls of kernels";
+  let description = [{
+    Replaces each op on tensors by a `relax.call_tir` of a kernel that computes it,
+    a `func.func` on plain tensors. Equal kernels are made once, whatever the symbols
+    of their callers are called. What remains:
+
+    - ops on shapes, tuples, symbols and functions, and control flow;
+    - `relax.reshape`, which is an alias where the program runs; `relax.flatten`,
+      `relax.expand_dims` and `relax.squeeze` become one;
+    - `relax.constant`, save that an operand whose elements are all one number
+      becomes a number of the kernel.
+
+    A dimension of which nothing is known gets a symbol, by a `relax.match_cast`.
+    Conditions on sizes that an op states and that cannot be proved are checked by a
+    `relax.assert` before the call; a dataflow block around it is dissolved, and a
+    function that holds one is no longer `pure`.
+
+    An op without a kernel is an error, unless `allow-partial` is set: then it stays.
+
+    Before:
+
+    ```mlir
+    relax.func @main(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>> {
+      %0 = relax.exp %x : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+      relax.return %0 : tensor<?x4xf32, #relax.shape<[n, 4]>>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    relax.func @main(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>> {
+      %0 = relax.call_tir @exp(%x) : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+      relax.return %0 : tensor<?x4xf32, #relax.shape<[n, 4]>>
+    }
+    func.func private @exp(%x: tensor<?x4xf32> {relax.shape = #relax.shape<[s0, 4]>},
+                           %y: tensor<?x4xf32> {relax.shape = #relax.shape<[s0, 4]>})
+        -> (tensor<?x4xf32> {relax.shape = #relax.shape<[s0, 4]>}) {
+      %0 = linalg.generic {
+          indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+          iterator_types = ["parallel", "parallel"]}
+          ins(%x : tensor<?x4xf32>) outs(%y : tensor<?x4xf32>) {
+      ^bb0(%a: f32, %b: f32):
+        %1 = math.exp %a : f32
+        linalg.yield %1 : f32
+      } -> tensor<?x4xf32>
+      return %0 : tensor<?x4xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"allowPartial", "allow-partial", "bool", "false",
+           "leave ops without a kernel in place">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
 #endif // RELAX_TRANSFORMS_LEGALIZE_PASSES_TD

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Transforms/Simplify/InlineDataflow.h"
+
 #include "Transforms/Passes.h"
 #include "Transforms/Shapes/RewriteSymbols.h"
 
@@ -16,7 +18,7 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-static void dissolve(DataflowOp dataflow) {
+void relax::inlineDataflow(DataflowOp dataflow) {
   Block &body = dataflow.getBody().front();
   auto output = cast<OutputOp>(body.getTerminator());
   OpBuilder builder(output);
@@ -39,7 +41,7 @@ static void dissolve(DataflowOp dataflow) {
 namespace {
 struct InlineDataflow : relax::impl::InlineDataflowPassBase<InlineDataflow> {
   void runOnOperation() override {
-    getOperation().walk([](DataflowOp dataflow) { dissolve(dataflow); });
+    getOperation().walk([](DataflowOp dataflow) { inlineDataflow(dataflow); });
   }
 };
 } // namespace

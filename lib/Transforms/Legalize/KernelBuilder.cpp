@@ -1,0 +1,481 @@
+//===- KernelBuilder.cpp - makes the kernel of a graph op -----------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Legalize/KernelBuilder.h"
+
+#include "Relax/RelaxDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+KernelBuilder::KernelBuilder(Operation *op, Splats splats)
+    : op(op), splats(splats), body(op->getLoc(), op->getContext()),
+      facts(op->getContext(), SymbolFacts::at(op)),
+      expressions(op->getContext()) {
+  OpBuilder detached(op->getContext());
+  function =
+      func::FuncOp::create(detached, op->getLoc(), op->getName().stripDialect(),
+                           FunctionType::get(op->getContext(), {}, {}));
+  function.setPrivate();
+  entry = &function.getBody().emplaceBlock();
+  body.setInsertionPointToStart(entry);
+  for (Value operand : op->getOperands())
+    if (isa<RankedTensorType>(operand.getType()) && !inputs.count(operand))
+      inputs[operand] = parameter(operand);
+  for (Value result : op->getResults())
+    destinations.push_back(parameter(result));
+}
+
+KernelBuilder::~KernelBuilder() {
+  if (function)
+    function.erase();
+}
+
+Value KernelBuilder::parameter(Value graphValue) {
+  auto type = cast<RankedTensorType>(graphValue.getType());
+  Value argument = entry->addArgument(
+      RankedTensorType::get(type.getShape(),
+                            getKernelElementType(type.getElementType())),
+      graphValue.getLoc());
+  dimsOf[argument] = getSymDims(type);
+  return argument;
+}
+
+Value KernelBuilder::inputOrNumber(Value operand) {
+  if (Attribute splat = splats(operand))
+    return body.number(splat);
+  return input(operand);
+}
+
+LogicalResult KernelBuilder::reject(const Twine &why) {
+  reason = why.str();
+  return failure();
+}
+
+LogicalResult KernelBuilder::yield(ValueRange results) {
+  func::ReturnOp::create(body, results);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+ArrayRef<SymExprAttr> KernelBuilder::dims(Value tensor) const {
+  auto it = dimsOf.find(tensor);
+  assert(it != dimsOf.end() && "the builder does not know this tensor");
+  return it->second;
+}
+
+Value KernelBuilder::withDims(Value tensor, ArrayRef<SymExprAttr> dims) {
+  dimsOf[tensor] = SymDims(dims);
+  return tensor;
+}
+
+Value KernelBuilder::size(SymExprAttr expr) {
+  if (Value known = sizes.lookup(expr))
+    return known;
+  OpBuilder::InsertionGuard guard(body);
+  if (lastSize)
+    body.setInsertionPointAfter(lastSize);
+  else
+    body.setInsertionPointToStart(entry);
+  Value value = evaluate(expr);
+  if (Operation *defining = value.getDefiningOp())
+    lastSize = defining;
+  return sizes[expr] = value;
+}
+
+Value KernelBuilder::symbolParameter(StringAttr symbol) {
+  Value &argument = symbols[symbol];
+  if (!argument)
+    argument = entry->addArgument(body.getIndexType(), op->getLoc());
+  return argument;
+}
+
+Value KernelBuilder::evaluate(SymExprAttr expr) {
+  if (auto value = expr.getConstantValue())
+    return body.index(*value);
+  // Destinations first, so that an input of which only the size counts goes.
+  auto fromShape = [&](Value tensor) -> Value {
+    for (auto [index, dim] : llvm::enumerate(dims(tensor)))
+      if (dim == expr)
+        return tensor::DimOp::create(body, tensor, index);
+    return {};
+  };
+  for (Value tensor : destinations)
+    if (Value found = fromShape(tensor))
+      return found;
+  for (auto [operand, tensor] : inputs)
+    if (Value found = fromShape(tensor))
+      return found;
+  if (expr.isSymbol())
+    return symbolParameter(expr.getName());
+
+  SmallVector<Value> operands;
+  for (SymExprAttr operand : expr.getOperands()) {
+    operands.push_back(size(operand));
+    if (lastSize)
+      body.setInsertionPointAfter(lastSize);
+  }
+  auto fold = [&](auto combine) {
+    Value result = operands.front();
+    for (Value operand : ArrayRef(operands).drop_front())
+      result = combine(result, operand);
+    return result;
+  };
+  switch (expr.getKind()) {
+  case SymKind::Sum: {
+    Value sum;
+    for (auto [operand, coefficient] :
+         llvm::zip(operands, expr.getCoefficients())) {
+      Value term = coefficient == 1
+                       ? operand
+                       : body.mul(operand, body.index(coefficient));
+      sum = sum ? body.add(sum, term) : term;
+    }
+    return expr.getValue() == 0 ? sum
+                                : body.add(sum, body.index(expr.getValue()));
+  }
+  case SymKind::Product:
+    return fold([&](Value l, Value r) { return body.mul(l, r); });
+  case SymKind::Min:
+    return fold([&](Value l, Value r) { return body.min(l, r); });
+  case SymKind::Max:
+    return fold([&](Value l, Value r) { return body.max(l, r); });
+  case SymKind::Broadcast:
+    return fold([&](Value l, Value r) {
+      Value isOne = body.compare(arith::CmpIPredicate::eq, l, body.index(1));
+      return body.select(isOne, r, l);
+    });
+  case SymKind::FloorDiv:
+    return arith::FloorDivSIOp::create(body, operands[0], operands[1]);
+  case SymKind::CeilDiv:
+    return arith::CeilDivSIOp::create(body, operands[0], operands[1]);
+  case SymKind::Mod: {
+    Value quotient =
+        arith::FloorDivSIOp::create(body, operands[0], operands[1]);
+    return body.sub(operands[0], body.mul(quotient, operands[1]));
+  }
+  case SymKind::Constant:
+  case SymKind::Symbol:
+    break;
+  }
+  llvm_unreachable("handled above");
+}
+
+void KernelBuilder::require(arith::CmpIPredicate predicate, SymExprAttr lhs,
+                            SymExprAttr rhs, const Twine &message) {
+  using arith::CmpIPredicate;
+  Truth truth = Truth::Unknown;
+  if (predicate == CmpIPredicate::eq)
+    truth = facts.equal(lhs, rhs);
+  else if (predicate == CmpIPredicate::sle)
+    truth = facts.lessEqual(lhs, rhs);
+  else if (predicate == CmpIPredicate::slt)
+    truth = facts.less(lhs, rhs);
+  if (truth != Truth::Yes)
+    guards.push_back({{{predicate, lhs, rhs}}, message.str()});
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+Value KernelBuilder::empty(ArrayRef<SymExprAttr> dims, Type elementType) {
+  SmallVector<int64_t> shape;
+  SmallVector<Value> dynamic;
+  for (SymExprAttr dim : dims) {
+    std::optional<int64_t> value = dim.getConstantValue();
+    shape.push_back(value ? *value : ShapedType::kDynamic);
+    if (!value)
+      dynamic.push_back(size(dim));
+  }
+  return withDims(tensor::EmptyOp::create(body, shape, elementType, dynamic),
+                  dims);
+}
+
+Value KernelBuilder::fill(Value init, Value number) {
+  Value filled = linalg::FillOp::create(body, number, init).getResult(0);
+  return withDims(filled, SymDims(dims(init)));
+}
+
+Value KernelBuilder::accumulator(Value destination) {
+  Type type = cast<RankedTensorType>(destination.getType()).getElementType();
+  Type wide = getComputeType(type);
+  return wide == type ? destination : empty(SymDims(dims(destination)), wide);
+}
+
+Value KernelBuilder::store(Value value, Value destination) {
+  if (value.getType() == destination.getType())
+    return value;
+  return map({value}, destination,
+             [](ScalarBuilder &, ValueRange x) { return x[0]; });
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// How a nest reads one of its operands.
+struct KernelBuilder::Reading {
+  Value value;
+  /// For a tensor that is mapped; null for a number, and for one from which the
+  /// body extracts.
+  AffineMap map;
+  /// Of the latter: for each dimension its loop, or none for index 0, and the
+  /// size that decides at run time, or none.
+  SmallVector<std::optional<int64_t>> loops;
+  SmallVector<Value> sizes;
+};
+
+/// `loops` of an access, or its alignment at the last.
+static SmallVector<int64_t> placeOnLoops(const Access &access, int64_t count) {
+  if (access.loops)
+    return *access.loops;
+  int64_t rank = cast<RankedTensorType>(access.value.getType()).getRank();
+  return llvm::to_vector(llvm::seq(count - rank, count));
+}
+
+KernelBuilder::Reading KernelBuilder::place(const Access &access,
+                                            ArrayRef<SymExprAttr> loopDims) {
+  Reading reading{access.value, {}, {}, {}};
+  if (!isa<RankedTensorType>(access.value.getType()))
+    return reading;
+  MLIRContext *context = op->getContext();
+  SymExprAttr one = constant(1);
+  SmallVector<AffineExpr> positions;
+  SymDims own(dims(access.value));
+  for (auto [dim, loop] :
+       llvm::zip(own, placeOnLoops(access, loopDims.size()))) {
+    SymExprAttr whole = loopDims[loop];
+    reading.loops.push_back(loop);
+    reading.sizes.push_back({});
+    positions.push_back(getAffineDimExpr(loop, context));
+    if (dim == whole || provedEqual(dim, whole))
+      continue;
+    if (!access.broadcasts || facts.equal(dim, one) == Truth::No) {
+      requireEqual(dim, whole,
+                   "sizes must be equal: " + dim.str() + " and " + whole.str());
+    } else if (provedEqual(dim, one)) {
+      reading.loops.back() = std::nullopt;
+      positions.back() = getAffineConstantExpr(0, context);
+    } else {
+      using arith::CmpIPredicate;
+      guards.push_back(
+          {{{CmpIPredicate::eq, dim, one}, {CmpIPredicate::eq, dim, whole}},
+           "cannot broadcast a dimension of size " + dim.str() + " to " +
+               whole.str()});
+      reading.sizes.back() = size(dim);
+    }
+  }
+  if (llvm::none_of(reading.sizes, [](Value size) { return bool(size); }))
+    reading.map = AffineMap::get(loopDims.size(), 0, positions, context);
+  return reading;
+}
+
+/// The element at the position of the loops; 0 in a dimension of size 1.
+Value KernelBuilder::extract(ScalarBuilder &scalars, const Reading &reading) {
+  SmallVector<Value> position;
+  for (auto [loop, size] : llvm::zip(reading.loops, reading.sizes)) {
+    Value zero = scalars.index(0);
+    Value index = loop ? scalars.position(*loop) : zero;
+    if (size)
+      index = scalars.select(
+          scalars.compare(arith::CmpIPredicate::eq, size, scalars.index(1)),
+          zero, index);
+    position.push_back(index);
+  }
+  return tensor::ExtractOp::create(scalars, reading.value, position);
+}
+
+SmallVector<Value> KernelBuilder::nest(ArrayRef<SymExprAttr> loopDims,
+                                       ArrayRef<Access> reads,
+                                       ArrayRef<Access> inits, Bodies fn) {
+  SymDims loops(loopDims);
+  int64_t count = loops.size();
+  MLIRContext *context = op->getContext();
+  SmallVector<AffineMap> inputMaps, initMaps;
+  SmallVector<Value> inputValues, initValues;
+  SmallVector<bool> covered(count, false), parallel(count, false);
+  auto cover = [&](AffineMap map) {
+    for (AffineExpr position : map.getResults())
+      if (auto dim = dyn_cast<AffineDimExpr>(position))
+        covered[dim.getPosition()] = true;
+  };
+
+  SmallVector<Reading> readings;
+  for (const Access &read : reads) {
+    Reading reading = place(read, loops);
+    if (reading.map) {
+      inputMaps.push_back(reading.map);
+      inputValues.push_back(read.value);
+      cover(reading.map);
+    }
+    readings.push_back(std::move(reading));
+  }
+  for (const Access &init : inits) {
+    SmallVector<AffineExpr> positions;
+    for (int64_t loop : placeOnLoops(init, count)) {
+      positions.push_back(getAffineDimExpr(loop, context));
+      parallel[loop] = true;
+    }
+    initMaps.push_back(AffineMap::get(count, 0, positions, context));
+    initValues.push_back(init.value);
+    cover(initMaps.back());
+  }
+  // A loop gets its size from an operand: one of which only the shape counts,
+  // where there is none.
+  SmallVector<int64_t> uncovered;
+  for (int64_t loop = 0; loop < count; ++loop)
+    if (!covered[loop])
+      uncovered.push_back(loop);
+  if (!uncovered.empty()) {
+    SymDims shape;
+    SmallVector<AffineExpr> positions;
+    for (int64_t loop : uncovered) {
+      shape.push_back(loops[loop]);
+      positions.push_back(getAffineDimExpr(loop, context));
+    }
+    inputValues.push_back(empty(shape, body.getI1Type()));
+    inputMaps.push_back(AffineMap::get(count, 0, positions, context));
+  }
+
+  SmallVector<utils::IteratorType> iterators;
+  for (bool isParallel : parallel)
+    iterators.push_back(isParallel ? utils::IteratorType::parallel
+                                   : utils::IteratorType::reduction);
+  SmallVector<AffineMap> maps(inputMaps);
+  llvm::append_range(maps, initMaps);
+  auto emit = [&](OpBuilder &builder, Location loc, ValueRange arguments) {
+    ScalarBuilder scalars(loc, builder);
+    SmallVector<Value> elements;
+    unsigned next = 0;
+    for (const Reading &reading : readings) {
+      Value element = reading.value;
+      if (reading.map)
+        element = arguments[next++];
+      else if (isa<RankedTensorType>(element.getType()))
+        element = extract(scalars, reading);
+      elements.push_back(
+          scalars.convertFloat(element, getComputeType(element.getType())));
+    }
+    for (Value element : arguments.drop_front(inputValues.size()))
+      elements.push_back(element);
+    SmallVector<Value> results = fn(scalars, elements);
+    for (auto [result, init] : llvm::zip(results, initValues))
+      result = scalars.convertFloat(
+          result, cast<RankedTensorType>(init.getType()).getElementType());
+    linalg::YieldOp::create(scalars, results);
+  };
+  auto generic =
+      linalg::GenericOp::create(body, TypeRange(initValues), inputValues,
+                                initValues, maps, iterators, emit);
+  for (auto [result, init] : llvm::zip(generic.getResults(), initValues))
+    withDims(result, SymDims(dims(init)));
+  return llvm::to_vector_of<Value>(generic.getResults());
+}
+
+Value KernelBuilder::loop(ArrayRef<SymExprAttr> dims, ArrayRef<Access> reads,
+                          Access init, Body fn) {
+  return nest(dims, reads, init,
+              [&](ScalarBuilder &scalars, ValueRange elements) {
+                return SmallVector<Value>{fn(scalars, elements)};
+              })[0];
+}
+
+Value KernelBuilder::map(ArrayRef<Access> reads, Value init, Body fn) {
+  return loop(SymDims(dims(init)), reads, init, fn);
+}
+
+Value KernelBuilder::move(Access read, Value init) {
+  return map(read, init, [](ScalarBuilder &, ValueRange x) { return x[0]; });
+}
+
+Value KernelBuilder::generate(Value init, Body fn) {
+  int64_t rank = dims(init).size();
+  return map({}, init, [&](ScalarBuilder &scalars, ValueRange) {
+    SmallVector<Value> position;
+    for (int64_t loop = 0; loop < rank; ++loop)
+      position.push_back(scalars.position(loop));
+    return fn(scalars, position);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The result
+//===----------------------------------------------------------------------===//
+
+func::FuncOp KernelBuilder::finish() {
+  MLIRContext *context = op->getContext();
+  // What is not read is no input.
+  for (auto [operand, argument] : inputs) {
+    if (argument.use_empty())
+      entry->eraseArgument(cast<BlockArgument>(argument).getArgNumber());
+    else
+      arguments.push_back(operand);
+  }
+  SmallVector<RankedTensorType> types;
+  for (Value operand : arguments)
+    types.push_back(cast<RankedTensorType>(operand.getType()));
+  for (Value result : op->getResults())
+    types.push_back(cast<RankedTensorType>(result.getType()));
+
+  // Symbols by order of appearance, so that equal kernels have equal texts.
+  DenseMap<StringAttr, SymExprAttr> renamed;
+  DenseSet<StringAttr> determined;
+  SmallVector<StringAttr> order;
+  auto rename = [&](StringAttr symbol) {
+    if (renamed
+            .try_emplace(symbol,
+                         SymExprAttr::getSymbol(
+                             context, ("s" + Twine(renamed.size())).str()))
+            .second)
+      order.push_back(symbol);
+  };
+  for (RankedTensorType type : types) {
+    walkSymbols(type, rename);
+    walkDefinedSymbols(type,
+                       [&](StringAttr symbol) { determined.insert(symbol); });
+  }
+  for (StringAttr symbol : order)
+    if (!determined.contains(symbol))
+      symbolParameter(symbol);
+  for (auto [symbol, argument] : symbols)
+    rename(symbol);
+
+  function.setFunctionType(
+      FunctionType::get(context, entry->getArgumentTypes(),
+                        TypeRange(entry->getArgumentTypes())
+                            .drop_front(arguments.size())
+                            .take_front(op->getNumResults())));
+  unsigned position = 0;
+  for (RankedTensorType type : types) {
+    Type own = mapDims(type, [&](SymExprAttr dim) {
+      return expressions.substitute(dim, renamed);
+    });
+    if (Attribute shape = cast<RankedTensorType>(own).getEncoding()) {
+      function.setArgAttr(position, RelaxDialect::kShapeAttr, shape);
+      if (position >= arguments.size())
+        function.setResultAttr(position - arguments.size(),
+                               RelaxDialect::kShapeAttr, shape);
+    }
+    ++position;
+  }
+  for (auto [symbol, argument] : symbols) {
+    function.setArgAttr(position++, RelaxDialect::kSymbolAttr,
+                        renamed.lookup(symbol).getName());
+    symArguments.push_back(SymExprAttr::getSymbol(context, symbol.getValue()));
+  }
+  return std::exchange(function, {}); // the caller's now
+}

@@ -1,0 +1,366 @@
+//===- Legalize.cpp - turn graph ops into calls of kernels ----------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For each op, in order:
+//
+//   1. name what is unknown: `?` dimensions of operands get symbols by a
+//      match_cast, and the op's result types are deduced again;
+//   2. build the kernel, as the op's family registered it (Registry.h);
+//   3. look for an equal kernel, by its text, in which symbols are numbered;
+//   4. check the conditions on sizes, and call.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relax/Ops/SplatFold.h"
+#include "Relax/RelaxOps.h"
+#include "Relax/Rules.h"
+#include "Transforms/Legalize/Passes.h"
+#include "Transforms/Legalize/Registry.h"
+#include "Transforms/Shapes/RewriteSymbols.h"
+#include "Transforms/Simplify/InlineDataflow.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_LEGALIZEPASS
+#include "Transforms/Legalize/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// The kernels of a module, each text once.
+class KernelTable {
+public:
+  explicit KernelTable(ModuleOp module) : table(module) {}
+
+  /// Takes a kernel, or an equal one in its place.
+  FlatSymbolRefAttr add(func::FuncOp kernel) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    kernel->print(stream, OpPrintingFlags().useLocalScope());
+    auto [it, inserted] = byText.try_emplace(text, kernel);
+    if (inserted)
+      table.insert(kernel);
+    else
+      kernel.erase();
+    return FlatSymbolRefAttr::get(it->second);
+  }
+
+private:
+  SymbolTable table;
+  llvm::StringMap<func::FuncOp> byText;
+};
+
+//===----------------------------------------------------------------------===//
+// Symbols for unknown dimensions
+//===----------------------------------------------------------------------===//
+
+class FreshSymbols {
+public:
+  explicit FreshSymbols(FuncOp function) : function(function) {}
+
+  SymExprAttr make() {
+    if (taken.empty())
+      collect();
+    StringAttr name;
+    do
+      name = StringAttr::get(function.getContext(), "d" + Twine(next++));
+    while (!taken.insert(name).second);
+    return SymExprAttr::getSymbol(function.getContext(), name.getValue());
+  }
+
+private:
+  void collect() {
+    auto note = [&](StringAttr name) { taken.insert(name); };
+    function->walk([&](Operation *op) {
+      for (NamedAttribute attribute : op->getAttrs())
+        walkSymbols(attribute.getValue(), note);
+      for (Type type : op->getResultTypes())
+        walkSymbols(type, note);
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (Type type : block.getArgumentTypes())
+            walkSymbols(type, note);
+    });
+    taken.insert(StringAttr::get(function.getContext(), ""));
+  }
+
+  FuncOp function;
+  DenseSet<StringAttr> taken;
+  unsigned next = 0;
+};
+
+/// `type` with a symbol for each dimension of which nothing is known.
+RankedTensorType nameDims(RankedTensorType type, FreshSymbols &fresh) {
+  SymDims dims = getSymDims(type);
+  for (SymExprAttr &dim : dims)
+    if (!dim)
+      dim = fresh.make();
+  return getTensorType(dims, type.getElementType());
+}
+
+bool hasUnknownDims(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && llvm::is_contained(getSymDims(tensor), SymExprAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// One function
+//===----------------------------------------------------------------------===//
+
+/// Ops that later stages take as they are.
+bool isKept(Operation *op) {
+  return isa<MatchCastOp, ShapeOfOp, ShapeOp, MakeShapeOp, DimOp, SymOp,
+             ShapeToTensorOp, TensorToShapeOp, ConstantOp, TupleOp, GetOp,
+             ReshapeOp>(op) ||
+         isa<CallTIROp, CallTIRInplaceOp, CallLibraryOp, CallOp, MakeClosureOp,
+             CallClosureOp, ReturnOp>(op) ||
+         isa<DataflowOp, OutputOp, YieldOp, IfOp, WhileOp, ConditionOp,
+             AssertOp>(op) ||
+         isa<AllocStorageOp, TensorFromStorageOp, KillOp>(op);
+}
+
+class FunctionLegalizer {
+public:
+  FunctionLegalizer(FuncOp function, const KernelRegistry &registry,
+                    KernelTable &kernels, bool allowPartial)
+      : function(function), registry(registry), kernels(kernels),
+        allowPartial(allowPartial), fresh(function) {}
+
+  LogicalResult run() {
+    SmallVector<Operation *> worklist;
+    function->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op != function && isa<RelaxDialect>(op->getDialect()))
+        worklist.push_back(op);
+    });
+    for (Operation *op : worklist)
+      if (failed(visit(op)))
+        return failure();
+    return success();
+  }
+  bool hasGuards() const { return guarded; }
+
+private:
+  LogicalResult visit(Operation *op) {
+    if (isa<ReshapeOp, FlattenOp, ExpandDimsOp, SqueezeOp>(op)) {
+      toReshape(op);
+      return success();
+    }
+    if (isKept(op))
+      return success();
+    const KernelRegistry::BuildFn *build = registry.lookup(op);
+    if (!build)
+      return refuse(op, "there is no kernel for this op");
+    nameOperandDims(op);
+    for (Value value : llvm::concat<Value>(op->getOperands(), op->getResults()))
+      if (isa<UnrankedTensorType>(value.getType()))
+        return refuse(op,
+                      "the rank of each tensor must be known; state it with "
+                      "relax.match_cast");
+    for (Type type : op->getResultTypes())
+      if (hasUnknownDims(type))
+        return refuse(op, "each dimension of the result must be known before "
+                          "it is computed");
+
+    KernelBuilder kernel(op, [&](Value operand) { return getNumber(operand); });
+    if (failed((*build)(op, kernel)))
+      return refuse(op, kernel.getReason());
+    func::FuncOp program = kernel.finish();
+    OpBuilder builder(op);
+    for (const Guard &guard : kernel.getGuards())
+      check(builder, op->getLoc(), guard);
+    auto call = CallTIROp::create(
+        builder, op->getLoc(), op->getResultTypes(), kernels.add(program),
+        kernel.getArguments(),
+        builder.getArrayAttr(SmallVector<Attribute>(
+            kernel.getSymArguments().begin(), kernel.getSymArguments().end())));
+    for (auto [from, to] : llvm::zip(op->getResults(), call.getResults()))
+      if (Attribute number = getSplat(from))
+        numbers[to] = number;
+    op->replaceAllUsesWith(call);
+    op->erase();
+    return success();
+  }
+
+  LogicalResult refuse(Operation *op, StringRef reason) {
+    if (allowPartial)
+      return success();
+    return op->emitOpError() << "cannot be turned into a kernel: " << reason;
+  }
+
+  /// The number that all elements are, also of what was a graph op before.
+  Attribute getNumber(Value value) {
+    auto it = numbers.find(value);
+    return it != numbers.end() ? it->second : getSplat(value);
+  }
+
+  void nameOperandDims(Operation *op) {
+    bool changed = false;
+    OpBuilder builder(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!hasUnknownDims(operand.get().getType()))
+        continue;
+      Value &named = namedValues[operand.get()];
+      // A name holds where the cast dominates: in its own block.
+      if (!named || named.getParentBlock() != op->getBlock())
+        named = MatchCastOp::create(
+            builder, op->getLoc(),
+            nameDims(cast<RankedTensorType>(operand.get().getType()), fresh),
+            operand.get());
+      operand.set(named);
+      changed = true;
+    }
+    auto inference = dyn_cast<InferTypeOpInterface>(op);
+    SmallVector<Type> types;
+    if (!changed || !inference ||
+        failed(inference.inferReturnTypes(
+            op->getContext(), op->getLoc(), op->getOperands(),
+            op->getAttrDictionary(), op->getPropertiesStorage(),
+            op->getRegions(), types)))
+      return;
+    builder.setInsertionPointAfter(op);
+    for (auto [result, type] : llvm::zip(op->getResults(), types)) {
+      Type coarse = result.getType();
+      bool pinned = isTypePinned(result);
+      result.setType(type);
+      if (pinned && type != coarse) {
+        auto cast = MatchCastOp::create(builder, op->getLoc(), coarse, result);
+        result.replaceAllUsesExcept(cast.getResult(), cast);
+      }
+    }
+  }
+
+  /// Makes an op that only gives its operand another shape a `relax.reshape` to
+  /// the dimensions of its result, where they are known.
+  void toReshape(Operation *op) {
+    nameOperandDims(op);
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    auto from = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+    if (!type || !from || hasUnknownDims(type) || hasUnknownDims(from))
+      return;
+    OpBuilder builder(op);
+    SymDims dims = getSymDims(type), fromDims = getSymDims(from);
+    Prover prover(op->getContext(), SymbolFacts::at(op));
+    SymBuilder math(op->getContext());
+    auto requireEqual = [&](SymExprAttr lhs, SymExprAttr rhs, StringRef text) {
+      if (lhs && rhs && !prover.provedEqual(lhs, rhs))
+        check(builder, op->getLoc(),
+              {{{arith::CmpIPredicate::eq, lhs, rhs}}, text.str()});
+    };
+    if (auto squeeze = dyn_cast<SqueezeOp>(op))
+      for (int64_t axis : squeeze.getAxis().value_or(ArrayRef<int64_t>()))
+        requireEqual(fromDims[axis < 0 ? axis + fromDims.size() : axis],
+                     math.constant(1), "squeezed dimensions must be 1");
+    else if (isa<ReshapeOp>(op))
+      requireEqual(countElements(math, fromDims), countElements(math, dims),
+                   "reshape must keep the number of elements");
+    auto reshape = ReshapeOp::create(
+        builder, op->getLoc(), type, op->getOperand(0), /*shape=*/Value(),
+        builder.getArrayAttr(SmallVector<Attribute>(dims.begin(), dims.end())));
+    op->replaceAllUsesWith(reshape);
+    op->erase();
+  }
+
+  void check(OpBuilder &builder, Location loc, const Guard &guard) {
+    auto value = [&](SymExprAttr expr) {
+      return SymOp::create(builder, loc, expr).getResult();
+    };
+    Value holds;
+    for (const Guard::Comparison &comparison : guard.anyOf) {
+      Value one =
+          arith::CmpIOp::create(builder, loc, comparison.predicate,
+                                value(comparison.lhs), value(comparison.rhs));
+      holds = holds ? arith::OrIOp::create(builder, loc, holds, one) : one;
+    }
+    AssertOp::create(builder, loc, holds, guard.message);
+    guarded = true;
+  }
+
+  FuncOp function;
+  const KernelRegistry &registry;
+  KernelTable &kernels;
+  bool allowPartial;
+  FreshSymbols fresh;
+  DenseMap<Value, Attribute> numbers;
+  DenseMap<Value, Value> namedValues;
+  bool guarded = false;
+};
+
+//===----------------------------------------------------------------------===//
+// Side effects of checks
+//===----------------------------------------------------------------------===//
+
+/// Dissolves dataflow blocks, and drops `pure`, around checks.
+class PurityLoss {
+public:
+  explicit PurityLoss(ModuleOp module) {
+    module.walk([&](CallOp call) { calls[call.getCallee()].push_back(call); });
+  }
+
+  void apply(FuncOp function) {
+    if (!affected.insert(function).second)
+      return;
+    SmallVector<DataflowOp> blocks;
+    function.walk([&](DataflowOp block) {
+      if (llvm::any_of(block.getBody().front(), [&](Operation &op) {
+            return isa<AssertOp>(op) || lost.contains(&op);
+          }))
+        blocks.push_back(block);
+    });
+    for (DataflowOp block : blocks)
+      inlineDataflow(block);
+    if (!function.getPure())
+      return;
+    function.setPure(false);
+    for (CallOp call : calls.lookup(function.getSymName())) {
+      call.setPure(false);
+      lost.insert(call);
+      affected.erase(call->getParentOfType<FuncOp>());
+      apply(call->getParentOfType<FuncOp>());
+    }
+  }
+
+private:
+  llvm::StringMap<SmallVector<CallOp>> calls;
+  DenseSet<Operation *> lost, affected;
+};
+
+struct Legalize : relax::impl::LegalizePassBase<Legalize> {
+  using LegalizePassBase::LegalizePassBase;
+
+  void runOnOperation() override {
+    KernelRegistry registry;
+    populateElementwiseKernels(registry);
+    KernelTable kernels(getOperation());
+    SmallVector<FuncOp> guarded;
+    for (FuncOp function : getOperation().getOps<FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      FunctionLegalizer legalizer(function, registry, kernels, allowPartial);
+      if (failed(legalizer.run()))
+        return signalPassFailure();
+      if (legalizer.hasGuards())
+        guarded.push_back(function);
+    }
+    PurityLoss purity(getOperation());
+    for (FuncOp function : guarded)
+      purity.apply(function);
+  }
+};
+
+} // namespace
