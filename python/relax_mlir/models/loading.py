@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..compiler import compile
 from ..errors import MissingPackageError, ModelError
 from ..module import Module
 from . import matrix
@@ -56,11 +57,12 @@ class Program:
     tokenizer: Tokenizer | None
     path: Path
 
-    def compile(self, target: Any = None) -> LanguageModel:
-        """The model, compiled; any number of tokens and sequences runs without compiling again."""
-        import relax_mlir
+    def compile(self, **options: Any) -> LanguageModel:
+        """The model, compiled; any number of tokens and sequences runs without compiling again.
 
-        executable = relax_mlir.compile(self.module, target=target, weights=self.weights)
+        The options are those of `relax_mlir.compile`.
+        """
+        executable = compile(self.module, weights=self.weights, **options)
         return LanguageModel(executable, self.config, self.tokenizer)
 
 
