@@ -180,6 +180,15 @@ def test_panels(rows):
     assert not unpacked[rows:].any()
 
 
+# Panels of floats, made of codes without a detour, are those that the decoded matrix gives.
+@pytest.mark.parametrize("quantisation", ["F32", "Q4_0", "Q4_1", "Q8_0", "Q5_0"])
+def test_load_panels(tmp_path, weights, quantisation):
+    checkpoint = open_checkpoint(write_gguf(tmp_path / "x.gguf", weights, quantisation=quantisation))
+    for name in ("model.embed_tokens.weight", "model.layers.0.mlp.down_proj.weight"):
+        tensor = checkpoint.tensor(name)
+        np.testing.assert_array_equal(matrix.load_panels(tensor), matrix.pack_panels(tensor.dense()))
+
+
 # Quantised matrices take what the file has of them in memory, not four bytes an element.
 def test_size_in_memory(tmp_path, weights):
     path = write_gguf(tmp_path / "x.gguf", weights, quantisation="Q4_1")
@@ -268,7 +277,7 @@ def test_no_numbers_in_scales(tmp_path, weights):
     path.write_bytes(data)
     with pytest.raises(WeightError, match="'model.layers.0.mlp.up_proj.weight.scales' holds 1 values"):
         load(path, "quantised")
-    with pytest.raises(WeightError, match="'model.layers.0.mlp.up_proj.weight' holds 32 values"):
+    with pytest.raises(WeightError, match="'model.layers.0.mlp.up_proj.weight.panels' holds 32 values"):
         load(path)
 
 

@@ -31,9 +31,7 @@ def ramp(x):
 
 def no_zero(function):
     """An integer divided by zero gives 0."""
-    return lambda x, y: (
-        np.where(y == 0, 0, function(x, np.where(y == 0, 1, y))) if x.dtype.kind in "iu" else function(x, y)
-    )
+    return lambda x, y: np.where(y == 0, 0, function(x, np.where(y == 0, 1, y))) if x.dtype.kind in "iu" else function(x, y)
 
 
 def truncated(x, y):

@@ -97,9 +97,9 @@ def build(
     return Program(model.export(functions), weights, config, _tokenizer(checkpoint), path)
 
 
-def load(name: str | os.PathLike[str], *, target: Any = None, **options: Any) -> LanguageModel:
+def load(name: str | os.PathLike[str], **options: Any) -> LanguageModel:
     """Reads and compiles a model; the options are those of `build`."""
-    return build(name, **options).compile(target)
+    return build(name, **options).compile()
 
 
 def _tokenizer(checkpoint: Checkpoint) -> Tokenizer | None:
