@@ -26,7 +26,6 @@ ModelArgument = Annotated[
 Layout = Annotated[
     str, typer.Option(help="How matrices lie in memory: panels (f32), quantised (as the file has them), plain.")
 ]
-Target = Annotated[str | None, typer.Option(help="What to compile for; this machine unless given.")]
 Context = Annotated[int | None, typer.Option(help="A bound on the tokens of a sequence.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", "-n", help="The most tokens to generate.")]
 Temperature = Annotated[float, typer.Option(help="0 takes the most likely token; higher is more surprising.")]
@@ -42,13 +41,12 @@ def compile_(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A model, or a program in a .mlir file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
     layout: Layout = "panels",
-    target: Target = None,
     context: Context = None,
 ) -> None:
     """Compiles a model or a program to a folder that runs without the compiler."""
     from .commands import export
 
-    export(source, output, layout=layout, target=target, context=context)
+    export(source, output, layout=layout, context=context)
 
 
 @app.command()
@@ -63,12 +61,11 @@ def run(
     ] = None,
     function: Function = "main",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A .npz file for the results.")] = None,
-    target: Target = None,
 ) -> None:
     """Calls a function of a program and shows its results."""
     from .commands import call
 
-    call(source, arguments or [], function=function, output=output, target=target)
+    call(source, arguments or [], function=function, output=output)
 
 
 @app.command()
@@ -86,7 +83,6 @@ def generate(
     min_p: MinP = 0.0,
     seed: Seed = None,
     layout: Layout = "panels",
-    target: Target = None,
     context: Context = None,
 ) -> None:
     """Answers a prompt; the text comes as it is made."""
@@ -94,7 +90,7 @@ def generate(
     from .commands import answer
 
     sampling = Sampling(temperature, top_k, top_p, min_p, seed)
-    options = {"layout": layout, "target": target, "context": context}
+    options = {"layout": layout, "context": context}
     answer(model, prompt, raw=raw, system=system, max_tokens=max_tokens, sampling=sampling, options=options)
 
 
@@ -109,7 +105,6 @@ def chat(
     min_p: MinP = 0.0,
     seed: Seed = None,
     layout: Layout = "panels",
-    target: Target = None,
     context: Context = None,
 ) -> None:
     """Talks with a model. An empty line or the end of the input leaves; /clear forgets."""
@@ -117,7 +112,7 @@ def chat(
     from .commands import talk
 
     sampling = Sampling(temperature, top_k, top_p, min_p, seed)
-    options = {"layout": layout, "target": target, "context": context}
+    options = {"layout": layout, "context": context}
     talk(model, system=system, max_tokens=max_tokens, sampling=sampling, options=options)
 
 
@@ -140,9 +135,8 @@ def bench(
     batches: Annotated[str, typer.Option(help="Sizes of batches.")] = "1",
     steps: Annotated[int, typer.Option(help="Tokens to generate behind each prompt.")] = 32,
     layout: Layout = "panels",
-    target: Target = None,
 ) -> None:
     """Measures prompts and generation, in tokens per second."""
     from .commands import measure
 
-    measure(model, prompts, batches, steps, options={"layout": layout, "target": target, "context": None})
+    measure(model, prompts, batches, steps, options={"layout": layout, "context": None})

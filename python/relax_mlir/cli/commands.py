@@ -35,12 +35,12 @@ def progress(text: str, total: int | None = None) -> Iterator[Any]:
         yield lambda done: bars.update(task, completed=done)
 
 
-def compile_program(program: Program, target: str | None) -> LanguageModel:
+def compile_program(program: Program) -> LanguageModel:
     """Compiles, with a bar for the weights."""
     begin = time.perf_counter()
     with progress("compiling", len(program.weights)) as advance:
         program.weights.on_read = advance
-        model = program.compile(target)
+        model = program.compile()
     seconds = time.perf_counter() - begin
     size = program.weights.nbytes / 2**20
     notes.print(f"[dim]{program.path.name}: {size:.0f} MiB of weights, ready in {seconds:.1f} s[/dim]")
@@ -51,22 +51,22 @@ def open_model(name: str, options: Mapping[str, Any]) -> LanguageModel:
     """A model, compiled unless it is an exported folder."""
     with progress(f"reading {name}"):
         program = build(name, layout=options["layout"], context_length=options["context"])
-    return compile_program(program, options["target"])
+    return compile_program(program)
 
 
 # --- compile and run
 
 
-def export(source: str, output: Path, *, layout: str, target: str | None, context: int | None) -> None:
+def export(source: str, output: Path, *, layout: str, context: int | None) -> None:
     if Path(source).suffix in (".mlir", ".mlirbc"):
         from .. import compile  # noqa: A004
 
         with progress(f"compiling {source}"):
-            compile(load(source), target=target).export(output)
+            compile(load(source)).export(output)
     else:
         with progress(f"reading {source}"):
             program = build(source, layout=layout, context_length=context)
-        compile_program(program, target).export(output)
+        compile_program(program).export(output)
     notes.print(f"wrote {output}")
 
 
@@ -98,13 +98,13 @@ def parse_argument(text: str, generator: np.random.Generator) -> Any:
     return generator.integers(0, 2 if match[2] == "bool" else 100, shape).astype(dtype)
 
 
-def call(source: str, arguments: Sequence[str], *, function: str, output: Path | None, target: str | None) -> None:
+def call(source: str, arguments: Sequence[str], *, function: str, output: Path | None) -> None:
     from .. import compile  # noqa: A004
 
     generator = np.random.default_rng(0)
     values = [parse_argument(text, generator) for text in arguments]
     with progress(f"compiling {source}"):
-        executable = compile(load(source), target=target)
+        executable = compile(load(source))
     results = executable[function](*values)
     results = [np.from_dlpack(r) for r in (results if isinstance(results, (tuple, list)) else [results])]
     for index, result in enumerate(results):

@@ -53,9 +53,9 @@ class CheckpointTensor(abc.ABC):
 
 def require_numbers(name: str, values: np.ndarray) -> None:
     """Refuses NaN and infinity, which would make every result of the model worthless."""
-    # The sum is finite in nearly all cases, and needs no array of its own.
+    # The sum of numbers is one in nearly all cases, and needs no array of its own.
     with np.errstate(all="ignore"):
-        if np.isfinite(np.sum(values, dtype=np.float64)):
+        if np.isfinite(np.sum(values, dtype=np.float32)):
             return
     wrong = np.flatnonzero(~np.isfinite(values.astype(np.float32, copy=False)))
     if len(wrong):

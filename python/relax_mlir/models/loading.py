@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..compiler import compile
 from ..errors import MissingPackageError, ModelError
 from ..module import Module
 from . import matrix
@@ -56,11 +57,12 @@ class Program:
     tokenizer: Tokenizer | None
     path: Path
 
-    def compile(self, target: Any = None) -> LanguageModel:
-        """The model, compiled; any number of tokens and sequences runs without compiling again."""
-        import relax_mlir
+    def compile(self, **options: Any) -> LanguageModel:
+        """The model, compiled; any number of tokens and sequences runs without compiling again.
 
-        executable = relax_mlir.compile(self.module, target=target, weights=self.weights)
+        The options are those of `relax_mlir.compile`.
+        """
+        executable = compile(self.module, weights=self.weights, **options)
         return LanguageModel(executable, self.config, self.tokenizer)
 
 
@@ -95,9 +97,9 @@ def build(
     return Program(model.export(functions), weights, config, _tokenizer(checkpoint), path)
 
 
-def load(name: str | os.PathLike[str], *, target: Any = None, **options: Any) -> LanguageModel:
+def load(name: str | os.PathLike[str], **options: Any) -> LanguageModel:
     """Reads and compiles a model; the options are those of `build`."""
-    return build(name, **options).compile(target)
+    return build(name, **options).compile()
 
 
 def _tokenizer(checkpoint: Checkpoint) -> Tokenizer | None:

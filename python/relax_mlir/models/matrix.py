@@ -111,7 +111,7 @@ class PanelMatrix(_PanelledMatrix):
     def __init__(self, rows: int, columns: int) -> None:
         super().__init__(rows, columns)
         shape = (self._panels(), columns, PANEL)
-        self.panels = StoredParameter(shape, "f32", (rows, columns), lambda tensor: pack_panels(tensor.dense()))
+        self.panels = StoredParameter(shape, "f32", (rows, columns), load_panels)
 
     def row_kernels(self) -> Sequence[Kernel]:
         return [kernels.panel_rows(*self.shape)]
@@ -191,6 +191,28 @@ def pack_panels(matrix: np.ndarray) -> np.ndarray:
     padded = _padded(matrix)
     panels = padded.reshape(len(padded) // PANEL, PANEL, matrix.shape[1])
     return np.ascontiguousarray(panels.transpose(0, 2, 1))
+
+
+def load_panels(tensor: CheckpointTensor) -> np.ndarray:
+    """A matrix of a checkpoint as panels of floats."""
+    if tensor.format not in kernels.QUANTISED:
+        return pack_panels(tensor.dense())
+    # Bytes are quicker to rearrange than the floats that they become.
+    blocks, quantisation = tensor.blocks(), tensor.format
+    codes, scales = pack_codes(blocks, quantisation), pack_scales(blocks).astype(np.float32)
+    panels, groups, size, width = codes.shape
+    values = np.empty((panels, groups, GROUP // size, size, width), np.float32)
+    with np.errstate(all="ignore"):  # what is no number is reported with the tensor's name
+        if quantisation == "Q8_0":
+            np.multiply(codes, scales[:, :, None], out=values[:, :, 0])
+        else:
+            codes = codes.view(np.uint8)
+            for half, nibbles in enumerate((codes & 15, codes >> 4)):
+                numbers = nibbles.view(np.int8) - np.int8(8) if quantisation == "Q4_0" else nibbles
+                np.multiply(numbers, scales[:, :, None], out=values[:, :, half])
+        if kernels.has_minimum(quantisation):
+            values += pack_minima(blocks).astype(np.float32)[:, :, None, None]
+    return values.reshape(panels, groups * GROUP, width)
 
 
 def pack_codes(blocks: np.ndarray, quantisation: str) -> np.ndarray:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import TokenizerError
+from ..errors import MissingPackageError, TokenizerError
 from .checkpoint import require
 from .safetensors import read_json
 
@@ -100,12 +100,13 @@ class Tokenizer:
         for index, message in enumerate(messages):
             if not isinstance(message, Mapping) or not {"role", "content"} <= message.keys():
                 raise TokenizerError(f"message {index} is {message!r}; expected a 'role' and a 'content'")
-        jinja2 = require("jinja2")
         try:
             return _template(self.chat_template).render(
                 messages=messages, add_generation_prompt=add_generation_prompt, **self._names
             )
-        except jinja2.TemplateError as error:
+        except MissingPackageError:
+            raise
+        except Exception as error:  # whatever the code of a template raises
             raise TokenizerError(f"the chat template fails: {error}") from None
 
     def encode_chat(self, messages: Sequence[Message]) -> list[int]:
