@@ -712,6 +712,14 @@ LogicalResult FunctionLowering::lowerCallClosure(CallClosureOp op) {
   Slots slots(builder, out);
   for (Type result : type.getResults())
     slots.read(result, host);
+  // The function may be another language's, so what it claims is checked.
+  SmallVector<Claim> claims;
+  ArrayRef<Value> left = host;
+  for (auto [index, result] : llvm::enumerate(op.getResultTypes()))
+    claim(result, left, "result " + std::to_string(index) + " of a callable",
+          claims);
+  if (failed(checkClaims(claims)))
+    return failure();
   setResults(op, host, type.getResults());
   return success();
 }

@@ -368,11 +368,13 @@ bool Signature::unpack(RelaxContext &context, const TVMFFIAny *args,
                     std::to_string(parameters.size()) + " arguments, got " +
                     std::to_string(count));
   Unpacker unpacker(context, slots);
-  for (int32_t i = 0; i < count; ++i)
-    if (!unpacker.unpack(parameters[i], args[i],
-                         std::string(function) + ": argument " +
-                             std::to_string(i) + " '" + names[i].first + "' (" +
-                             names[i].second + ")"))
+  for (int32_t i = 0; i < count; ++i) {
+    std::string what =
+        std::string(function) + ": argument " + std::to_string(i);
+    if (!names.empty())
+      what = what + " '" + names[i].first + "' (" + names[i].second + ")";
+    if (!unpacker.unpack(parameters[i], args[i], what))
       return false;
+  }
   return true;
 }

@@ -62,6 +62,12 @@ bool unpackValue(RelaxContext &context, const Value &type, const TVMFFIAny &arg,
 /// there is no TVM FFI to hold it.
 bool makeValue(RelaxContext &context, const Value &type, int64_t *&slots,
                TVMFFIAny *out);
+/// A tensor object for the slots of a tensor, that takes over a reference of
+/// `storage`, or of nothing where that is null.
+bool makeView(const Value &type, RelaxStorage *storage, const int64_t *slots,
+              TVMFFIAny *out);
+/// Takes a reference for each slot that has a storage.
+void retainSlots(const Value &type, const int64_t *&slots);
 /// The same of the results of a function: one value, or a tuple.
 bool makeResult(RelaxContext &context, const Signature &signature,
                 int64_t *slots, TVMFFIAny *out);

@@ -67,8 +67,8 @@ static bool callForeign(RelaxContext *context, void *function,
   bool made = true;
   for (size_t i = 0; i < args.size(); ++i) {
     // The function borrows what it is given; what is made of it owns.
-    if (signature.parameters[i].kind == RelaxTensor && in[0])
-      relax_rt_retain(reinterpret_cast<RelaxStorage *>(in[0]));
+    const int64_t *own = in;
+    retainSlots(signature.parameters[i], own);
     made &= makeValue(*context, signature.parameters[i], in, &args[i]);
   }
   TVMFFIAny result{};
@@ -151,32 +151,32 @@ static bool callLibrary(RelaxContext *context, const char *name,
     return false;
   }
   int64_t count = *words++;
-  std::vector<DLTensor> tensors(count);
   std::vector<TVMFFIAny> args(count + integers);
+  bool made = true;
   for (int64_t i = 0; i < count; ++i) {
     Value type = Value::read(words);
-    tensors[i] = {reinterpret_cast<void *>(slots[1]),
-                  {kDLCPU, 0},
-                  static_cast<int32_t>(type.rank),
-                  type.dtype,
-                  const_cast<int64_t *>(slots + 2),
-                  nullptr,
-                  0};
+    auto *storage = reinterpret_cast<RelaxStorage *>(slots[0]);
+    relax_rt_retain(storage);
+    made &= makeView(type, storage, slots, &args[i]);
     slots += 2 + type.rank;
-    args[i].typeIndex = kTensorPointer;
-    args[i].pointer = &tensors[i];
   }
   for (int64_t i = 0; i < integers; ++i) {
     args[count + i].typeIndex = kInteger;
     args[count + i].integer = slots[i];
   }
   TVMFFIAny result{};
-  error.raised = TVMFFIFunctionCall(function, args.data(),
-                                    static_cast<int32_t>(args.size()), &result);
+  error.message = "an argument could not be handed over";
+  bool called =
+      made && !TVMFFIFunctionCall(function, args.data(),
+                                  static_cast<int32_t>(args.size()), &result);
+  error.raised = made && !called;
+  for (int64_t i = 0; i < count; ++i)
+    if (args[i].object)
+      TVMFFIObjectDecRef(args[i].object);
   TVMFFIObjectDecRef(function);
   if (result.typeIndex >= 64)
     TVMFFIObjectDecRef(result.object);
-  return !error.raised;
+  return called;
 }
 
 extern "C" void relax_rt_call_library(RelaxContext *context, const char *name,

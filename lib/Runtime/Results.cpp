@@ -23,38 +23,10 @@ struct ResultTensor {
   int64_t shape[1]; // and strides, as many as dimensions
 };
 
-bool makeTensor(RelaxContext &context, const Value &type, int64_t *slots,
-                TVMFFIAny *out) {
-  auto *storage = reinterpret_cast<RelaxStorage *>(slots[0]);
-  // A parameter that comes back is the same object.
-  if (storage && storage->destroy == destroyBorrowed) {
-    auto *object = static_cast<TVMFFIObject *>(storage->owner);
-    auto *tensor = contentOf<DLTensor>(object);
-    bool same = tensor->ndim == type.rank &&
-                static_cast<char *>(tensor->data) + tensor->byteOffset ==
-                    reinterpret_cast<char *>(slots[1]);
-    for (int64_t i = 0; same && i < type.rank; ++i)
-      same = tensor->shape[i] == slots[2 + i];
-    if (same) {
-      TVMFFIObjectIncRef(object);
-      relax_rt_release(storage);
-      out->typeIndex = kTensor;
-      out->object = object;
-      return true;
-    }
-  }
-  // What nobody counts is given out as a copy: a weight, a constant, or a
-  // parameter that came as a bare pointer.
-  if (!storage) {
-    int64_t bytes = (type.dtype.bits + 7) / 8;
-    for (int64_t i = 0; i < type.rank; ++i)
-      bytes *= slots[2 + i];
-    storage = allocate(&context, bytes, kAlignment);
-    if (!storage)
-      return false;
-    memcpy(storage->data, reinterpret_cast<void *>(slots[1]), bytes);
-    slots[1] = reinterpret_cast<int64_t>(storage->data);
-  }
+} // namespace
+
+bool relax_rt::makeView(const Value &type, RelaxStorage *storage,
+                        const int64_t *slots, TVMFFIAny *out) {
   size_t size = sizeof(ResultTensor) + 2 * type.rank * sizeof(int64_t);
   auto *result = static_cast<ResultTensor *>(malloc(size));
   if (!result)
@@ -90,6 +62,43 @@ bool makeTensor(RelaxContext &context, const Value &type, int64_t *slots,
   out->typeIndex = kTensor;
   out->object = static_cast<TVMFFIObject *>(object);
   return true;
+}
+
+namespace {
+
+bool makeTensor(RelaxContext &context, const Value &type, int64_t *slots,
+                TVMFFIAny *out) {
+  auto *storage = reinterpret_cast<RelaxStorage *>(slots[0]);
+  // A parameter that comes back is the same object.
+  if (storage && storage->destroy == destroyBorrowed) {
+    auto *object = static_cast<TVMFFIObject *>(storage->owner);
+    auto *tensor = contentOf<DLTensor>(object);
+    bool same = tensor->ndim == type.rank &&
+                static_cast<char *>(tensor->data) + tensor->byteOffset ==
+                    reinterpret_cast<char *>(slots[1]);
+    for (int64_t i = 0; same && i < type.rank; ++i)
+      same = tensor->shape[i] == slots[2 + i];
+    if (same) {
+      TVMFFIObjectIncRef(object);
+      relax_rt_release(storage);
+      out->typeIndex = kTensor;
+      out->object = object;
+      return true;
+    }
+  }
+  // What nobody counts is given out as a copy: a weight, a constant, or a
+  // parameter that came as a bare pointer.
+  if (!storage) {
+    int64_t bytes = (type.dtype.bits + 7) / 8;
+    for (int64_t i = 0; i < type.rank; ++i)
+      bytes *= slots[2 + i];
+    storage = allocate(&context, bytes, kAlignment);
+    if (!storage)
+      return false;
+    memcpy(storage->data, reinterpret_cast<void *>(slots[1]), bytes);
+    slots[1] = reinterpret_cast<int64_t>(storage->data);
+  }
+  return makeView(type, storage, slots, out);
 }
 
 /// Calls a global function that makes an object of its arguments.
@@ -189,6 +198,25 @@ bool relax_rt::makeValue(RelaxContext &context, const Value &type,
     return makeFunction(type, reinterpret_cast<RelaxStorage *>(*slots++), out);
   }
   return false;
+}
+
+void relax_rt::retainSlots(const Value &type, const int64_t *&slots) {
+  switch (type.kind) {
+  case RelaxTensor:
+  case RelaxCallable:
+    relax_rt_retain(reinterpret_cast<RelaxStorage *>(*slots));
+    slots += type.kind == RelaxTensor ? 2 + type.rank : 1;
+    return;
+  case RelaxShape:
+    slots += type.rank;
+    return;
+  case RelaxTuple:
+    for (const Value &member : type.members)
+      retainSlots(member, slots);
+    return;
+  default:
+    ++slots;
+  }
 }
 
 bool relax_rt::makeResult(RelaxContext &context, const Signature &signature,
