@@ -7,10 +7,32 @@
 
 #include "Transforms/Fusion/Groups.h"
 
+#include "Relax/CallUtils.h"
+#include "Relax/SymDirectives.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::relax;
+
+bool relax::isProvedCall(CallTIROp call, func::FuncOp kernel) {
+  auto emitError = [&] { return call.emitOpError(); };
+  Signature signature = Signature::of(kernel);
+  SymbolFacts kernelFacts(signature.ranges);
+  Prover prover(call.getContext(), SymbolFacts::at(call));
+  Unifier unifier(prover, call.getContext(), &kernelFacts);
+  unsigned position = 0;
+  for (TypeRange types :
+       {TypeRange(call->getOperandTypes()), TypeRange(call->getResultTypes())})
+    for (Type type : types)
+      if (failed(addEquations(unifier, signature.parameters[position++], type,
+                              "a tensor", emitError)))
+        return false;
+  for (SymExprAttr expr : getSymExprs(call.getSymArgs()))
+    if (StringAttr symbol = signature.parameterSymbols[position++])
+      unifier.add(SymExprAttr::getSymbol(call.getContext(), symbol.getValue()),
+                  expr, "a symbolic argument");
+  return succeeded(unifier.solve(emitError)) && unifier.getUndecided().empty();
+}
 
 func::FuncOp KernelFacts::getFusibleKernel(CallTIROp call) {
   auto kernel = table.lookup<func::FuncOp>(call.getCallee());
@@ -22,7 +44,7 @@ func::FuncOp KernelFacts::getFusibleKernel(CallTIROp call) {
     if (!tensor || llvm::is_contained(getSymDims(tensor), SymExprAttr()))
       return {};
   }
-  return kernel;
+  return isProvedCall(call, kernel) ? kernel : nullptr;
 }
 
 KernelPattern KernelFacts::getPattern(func::FuncOp kernel) {

@@ -27,13 +27,17 @@
 
 namespace mlir::relax {
 
+/// Whether all that the kernel demands of the shapes at a call is proved. What
+/// is not is checked when the call runs, which is lost with the call.
+bool isProvedCall(CallTIROp call, func::FuncOp kernel);
+
 /// What fusion asks of kernels, remembered for a module.
 class KernelFacts {
 public:
   explicit KernelFacts(SymbolTable &table) : table(table) {}
 
   /// Null where the call cannot be in a group: its kernel is opaque or unknown,
-  /// or the shape of an operand is.
+  /// the shape of an operand is, or something is left to check when it runs.
   func::FuncOp getFusibleKernel(CallTIROp call);
   KernelPattern getPattern(func::FuncOp kernel);
 

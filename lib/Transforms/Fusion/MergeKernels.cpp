@@ -15,6 +15,7 @@
 
 #include "Relax/Ops/Call.h"
 #include "Relax/SymDirectives.h"
+#include "Transforms/Fusion/Groups.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -180,6 +181,9 @@ LogicalResult KernelMerger::collectCalls() {
     auto kernel = table.lookup<func::FuncOp>(call.getCallee());
     if (!kernel || kernel.isExternal() || !kernel.getBody().hasOneBlock())
       return fail("kernel @" + call.getCallee() + " has no single block");
+    if (!isProvedCall(call, kernel))
+      return fail("what kernel @" + call.getCallee() +
+                  " demands of shapes is left to check when it runs");
     calls.push_back({call, kernel});
     unsigned next = 0;
     for (ValueRange tensors :

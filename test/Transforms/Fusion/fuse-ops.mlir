@@ -91,6 +91,15 @@ func.func private @sum(%x: tensor<?x8xf32> {relax.shape = #relax.shape<[a, 8]>},
   } -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+func.func private @shift(%x: tensor<?xf32> {relax.shape = #relax.shape<[a]>}, %d: tensor<?xf32> {relax.shape = #relax.shape<[a]>}, %s: i64 {relax.symbol = "s"}) -> (tensor<?xf32> {relax.shape = #relax.shape<[a]>}) {
+  %0 = linalg.generic {indexing_maps = [#i1, #i1], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%d : tensor<?xf32>) {
+  ^bb0(%e: f32, %o: f32):
+    %1 = arith.sitofp %s : i64 to f32
+    %2 = arith.addf %e, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
 func.func private @opaque(tensor<?xf32> {relax.shape = #relax.shape<[a]>}, tensor<?xf32> {relax.shape = #relax.shape<[a]>}) -> tensor<?xf32>
 func.func private @overwrite(tensor<?xf32> {relax.shape = #relax.shape<[a]>}) -> tensor<?xf32>
 
@@ -213,18 +222,42 @@ relax.func @mixed(%x: !v, %c: i1) -> !v {
 // (apache/tvm#20195), and does not move over a call that writes.
 // CHECK-LABEL: relax.func @order(
 // CHECK-NEXT:    relax.match_cast
-// CHECK-NEXT:    relax.call pure @fused_exp_add
+// CHECK-NEXT:    relax.sym m
+// CHECK-NEXT:    relax.call pure @fused_exp_shift
 // CHECK-NEXT:    relax.call_tir @exp
 // CHECK-NEXT:    relax.call_tir_inplace @overwrite
 // CHECK-NEXT:    relax.call_tir @add
-relax.func @order(%x: tensor<?xf32>, %y: tensor<?xf32, #relax.shape<[k]>>, %z: tensor<?xf32, #relax.shape<[k]>>) -> (tensor<?xf32>, tensor<?xf32>) {
-  %0 = relax.call_tir @exp(%y) : (tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32, #relax.shape<[k]>>
+relax.func @order(%x: tensor<?xf32>, %y: !v, %z: !v) -> (!v, !v) {
+  %0 = relax.call_tir @exp(%y) : (!v) -> !v
   %1 = relax.match_cast %x : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[m]>>
-  %2 = relax.call_tir @add(%0, %1) : (tensor<?xf32, #relax.shape<[k]>>, tensor<?xf32, #relax.shape<[m]>>) -> tensor<?xf32, #relax.shape<[m]>>
-  %3 = relax.call_tir @exp(%z) : (tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32, #relax.shape<[k]>>
-  %4 = relax.call_tir_inplace @overwrite(%z) inplace [0] : (tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32, #relax.shape<[k]>>
-  %5 = relax.call_tir @add(%3, %4) : (tensor<?xf32, #relax.shape<[k]>>, tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32, #relax.shape<[k]>>
-  relax.return %2, %5 : tensor<?xf32, #relax.shape<[m]>>, tensor<?xf32, #relax.shape<[k]>>
+  %2 = relax.call_tir @shift(%0) sym [m] : (!v) -> !v
+  %3 = relax.call_tir @exp(%z) : (!v) -> !v
+  %4 = relax.call_tir_inplace @overwrite(%z) inplace [0] : (!v) -> !v
+  %5 = relax.call_tir @add(%3, %4) : (!v, !v) -> !v
+  relax.return %2, %5 : !v, !v
+}
+
+// That n and m are equal is checked by the call, so the call stays.
+// CHECK-LABEL: relax.func @unproved(
+// CHECK-NEXT:    relax.call_tir @exp
+// CHECK-NEXT:    relax.call_tir @add
+relax.func @unproved(%x: !v, %y: tensor<?xf32, #relax.shape<[m]>>) -> !v {
+  %0 = relax.call_tir @exp(%x) : (!v) -> !v
+  %1 = relax.call_tir @add(%0, %y) : (!v, tensor<?xf32, #relax.shape<[m]>>) -> !v
+  relax.return %1 : !v
+}
+
+// A dataflow block stays one.
+// CHECK-LABEL: relax.func @dataflow(
+// CHECK-NEXT:    relax.dataflow
+// CHECK-NEXT:      relax.call pure @fused_exp_exp
+relax.func @dataflow(%x: !v) -> !v {
+  %0 = relax.dataflow -> !v {
+    %1 = relax.call_tir @exp(%x) : (!v) -> !v
+    %2 = relax.call_tir @exp(%1) : (!v) -> !v
+    relax.output %2 : !v
+  }
+  relax.return %0 : !v
 }
 
 // Symbols that no parameter has plainly are passed, and keep their range.
