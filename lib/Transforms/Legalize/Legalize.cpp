@@ -351,6 +351,7 @@ struct Legalize : relax::impl::LegalizePassBase<Legalize> {
   void runOnOperation() override {
     KernelRegistry registry;
     populateElementwiseKernels(registry);
+    populateSortKernels(registry);
     KernelTable kernels(getOperation());
     SmallVector<FuncOp> guarded;
     for (FuncOp function : getOperation().getOps<FuncOp>()) {

@@ -39,6 +39,7 @@ private:
 };
 
 void populateElementwiseKernels(KernelRegistry &registry);
+void populateSortKernels(KernelRegistry &registry);
 
 } // namespace mlir::relax
 
