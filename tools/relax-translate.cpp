@@ -1,16 +1,18 @@
-//===- relax-translate.cpp - to LLVM IR and SPIR-V ------------------------===//
+//===- relax-translate.cpp - to LLVM IR, machine code and SPIR-V ----------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// MLIR's translations. The two that leave MLIR are registered here, so that
-// they accept modules in which attributes or functions of relax are left.
+// MLIR's translations, and machine code. Those that leave MLIR are registered
+// here, so that they accept modules in which attributes or functions of relax
+// are left.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Relax/RelaxDialect.h"
+#include "Target/CPU/CodeGen.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
@@ -33,6 +35,34 @@ static LogicalResult toLLVMIR(Operation *module, raw_ostream &os) {
   return success(translated != nullptr);
 }
 
+static llvm::cl::opt<std::string>
+    targetTriple("target", llvm::cl::desc("triple of machine code"),
+                 llvm::cl::init("host"));
+static llvm::cl::opt<std::string>
+    targetCPU("target-cpu", llvm::cl::desc("CPU of machine code"));
+static llvm::cl::opt<unsigned>
+    optimization("optimize", llvm::cl::desc("level of machine code, 0 to 3"),
+                 llvm::cl::init(3));
+
+template <LogicalResult (*emit)(ModuleOp, const relax::CPUTarget &,
+                                SmallVectorImpl<char> &)>
+static LogicalResult toMachineCode(Operation *op, raw_ostream &os) {
+  relax::CPUTarget target = relax::CPUTarget::host();
+  if (targetTriple != "host")
+    target = {targetTriple, targetCPU, ""};
+  else if (!targetCPU.empty())
+    target = {target.triple, targetCPU, ""};
+  target.optimization = optimization;
+  SmallVector<char> code;
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    return op->emitError("expected a module");
+  if (failed(emit(module, target, code)))
+    return failure();
+  os.write(code.data(), code.size());
+  return success();
+}
+
 static LogicalResult toSPIRV(Operation *module, raw_ostream &os) {
   SmallVector<spirv::ModuleOp> found;
   module->walk([&](spirv::ModuleOp op) { found.push_back(op); });
@@ -50,12 +80,19 @@ int main(int argc, char **argv) {
   registerFromLLVMIRTranslation();
   registerFromSPIRVTranslation();
   registerToCppTranslation();
-  TranslateFromMLIRRegistration llvm(
-      "mlir-to-llvmir", "LLVM IR of a module in the LLVM dialect", toLLVMIR,
-      [](DialectRegistry &registry) {
-        registry.insert<relax::RelaxDialect, DLTIDialect>();
-        registerAllToLLVMIRTranslations(registry);
-      });
+  auto registerLLVM = [](DialectRegistry &registry) {
+    registry.insert<relax::RelaxDialect, DLTIDialect>();
+    registerAllToLLVMIRTranslations(registry);
+  };
+  TranslateFromMLIRRegistration llvm("mlir-to-llvmir",
+                                     "LLVM IR of a module in the LLVM dialect",
+                                     toLLVMIR, registerLLVM);
+  TranslateFromMLIRRegistration object(
+      "relax-to-object", "object file of a module in the LLVM dialect",
+      toMachineCode<relax::emitObject>, registerLLVM);
+  TranslateFromMLIRRegistration assembly(
+      "relax-to-assembly", "assembly of a module in the LLVM dialect",
+      toMachineCode<relax::emitAssembly>, registerLLVM);
   TranslateFromMLIRRegistration spirv(
       "serialize-spirv", "SPIR-V binary of the one spirv.module", toSPIRV,
       [](DialectRegistry &registry) {

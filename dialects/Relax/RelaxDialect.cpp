@@ -7,10 +7,12 @@
 
 #include "Relax/RelaxDialect.h"
 
+#include "Relax/Notes.h"
 #include "Relax/Ops/Core.h"
 #include "Relax/Ops/Function.h"
 #include "Relax/SymbolScope.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -86,6 +88,28 @@ static LogicalResult verifySymbols(Operation *op, NamedAttribute attribute) {
   return success();
 }
 
+/// What passes note on functions; nullopt for other attributes.
+static std::optional<LogicalResult> verifyNote(Operation *op,
+                                               NamedAttribute attribute) {
+  auto require = [&](bool right, StringRef what) -> LogicalResult {
+    if (right)
+      return success();
+    return op->emitOpError()
+           << "'" << attribute.getName().getValue() << "' must be " << what;
+  };
+  Attribute value = attribute.getValue();
+  if (attribute.getName() == notes::kPattern)
+    return require(isa<func::FuncOp>(op) && isa<StringAttr>(value),
+                   "a string, on a kernel");
+  if (attribute.getName() == notes::kPrimitive)
+    return require(isa<FuncOp>(op) && isa<UnitAttr>(value),
+                   "a unit attribute, on a graph function");
+  if (attribute.getName() == notes::kMemoryPlan)
+    return require(isa<FuncOp>(op) && isa<DictionaryAttr>(value),
+                   "a dictionary, on a graph function");
+  return std::nullopt;
+}
+
 LogicalResult RelaxDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   if (attribute.getName() == kSymbolsAttr) {
@@ -98,6 +122,8 @@ LogicalResult RelaxDialect::verifyOperationAttribute(Operation *op,
   if (attribute.getName() == kShapeAttr || attribute.getName() == kSymbolAttr)
     return op->emitOpError() << "'" << attribute.getName().getValue()
                              << "' belongs on a parameter";
+  if (std::optional<LogicalResult> verified = verifyNote(op, attribute))
+    return *verified;
   return op->emitOpError() << "unknown attribute '"
                            << attribute.getName().getValue() << "'";
 }

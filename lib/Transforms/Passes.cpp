@@ -45,6 +45,7 @@ void relax::registerRelaxPasses() {
   registerRelaxMemoryPasses();
   registerRelaxConversionPasses();
   registerRelaxCPUPasses();
+  registerRelaxCPUPipelines();
   PassPipelineRegistration<>(
       "relax-simplify",
       "inline, deduce, canonicalise, simplify shapes, merge and remove code",

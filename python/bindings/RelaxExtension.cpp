@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CAPI/Compile.h"
 #include "CAPI/Relax.h"
 #include "mlir-c/Diagnostics.h"
 #include "mlir-c/Pass.h"
@@ -490,8 +491,99 @@ static void populateTypes(nb::module_ &m) {
   });
 }
 
+//===----------------------------------------------------------------------===//
+// Code generation
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Object files linked into the process. Code must not run once it is gone.
+class JITSession {
+public:
+  JITSession() : session(mlirRelaxJITSessionCreate(appendTo, &error)) {
+    check(session.ptr);
+  }
+  JITSession(const JITSession &) = delete;
+  ~JITSession() { mlirRelaxJITSessionDestroy(session); }
+
+  void define(const std::string &name, uintptr_t address) {
+    check(mlirRelaxJITSessionDefine(session, toRef(name),
+                                    reinterpret_cast<void *>(address), appendTo,
+                                    &error));
+  }
+  void addObject(nb::bytes object) {
+    check(mlirRelaxJITSessionAddObject(
+        session, mlirStringRefCreate(object.c_str(), object.size()), appendTo,
+        &error));
+  }
+  uintptr_t lookup(const std::string &name) {
+    void *address =
+        mlirRelaxJITSessionLookup(session, toRef(name), appendTo, &error);
+    check(address);
+    return reinterpret_cast<uintptr_t>(address);
+  }
+
+private:
+  void check(bool succeeded) {
+    if (succeeded)
+      return;
+    std::string message = std::move(error);
+    error.clear();
+    throw nb::value_error(message.c_str());
+  }
+
+  std::string error;
+  MlirRelaxJITSession session;
+};
+} // namespace
+
+static void populateCodeGeneration(nb::module_ &m) {
+  m.def("host_target", [] {
+    std::vector<std::string> parts;
+    mlirRelaxGetHostTarget(
+        [](MlirStringRef part, void *out) {
+          static_cast<std::vector<std::string> *>(out)->emplace_back(
+              part.data, part.length);
+        },
+        &parts);
+    return std::make_tuple(parts[0], parts[1], parts[2]);
+  });
+  m.def(
+      "vector_bits",
+      [](const std::string &triple, const std::string &cpu,
+         const std::string &features) {
+        return mlirRelaxGetVectorBits(
+            {toRef(triple), toRef(cpu), toRef(features), 3});
+      },
+      "triple"_a, "cpu"_a, "features"_a);
+  m.def(
+      "emit_object",
+      [](MlirModule module, const std::string &triple, const std::string &cpu,
+         const std::string &features,
+         unsigned optimization) -> std::optional<nb::bytes> {
+        std::string object;
+        MlirLogicalResult result;
+        {
+          nb::gil_scoped_release release;
+          result = mlirRelaxEmitObject(
+              module, {toRef(triple), toRef(cpu), toRef(features), optimization},
+              appendTo, &object);
+        }
+        if (mlirLogicalResultIsFailure(result))
+          return std::nullopt;
+        return nb::bytes(object.data(), object.size());
+      },
+      "module"_a, "triple"_a, "cpu"_a, "features"_a, "optimization"_a);
+  nb::class_<JITSession>(m, "JITSession")
+      .def(nb::init<>())
+      .def("define", &JITSession::define, "name"_a, "address"_a)
+      .def("add_object", &JITSession::addObject, "object"_a)
+      .def("lookup", &JITSession::lookup, "name"_a);
+}
+
 NB_MODULE(_relax, m) {
   m.doc() = "The relax dialect: what Python needs of the C++ compiler.";
+  // Compiled functions may live until the interpreter is gone.
+  nb::set_leak_warnings(false);
 
   mlirRelaxRegisterPasses();
   m.def(
@@ -560,4 +652,5 @@ NB_MODULE(_relax, m) {
   populateProver(m);
   populateAttributes(m);
   populateTypes(m);
+  populateCodeGeneration(m);
 }

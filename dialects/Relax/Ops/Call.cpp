@@ -67,34 +67,38 @@ LogicalResult CallTIROp::verifySymbolUses(SymbolTableCollection &symbolTable) {
                           getResultTypes(), getSymArgs());
 }
 
-LogicalResult CallTIRInplaceOp::verify() {
-  ArrayRef<int64_t> indices = getInplaceIndices();
-  if (indices.size() != getNumResults())
-    return emitOpError() << "has " << getNumResults() << " results and "
-                         << indices.size() << " inplace indices";
+/// Verifies that each result is allocated here or takes an operand's storage.
+static LogicalResult verifyInplace(Operation *op, ArrayRef<int64_t> indices) {
+  if (indices.size() != op->getNumResults())
+    return op->emitOpError() << "has " << op->getNumResults() << " results and "
+                             << indices.size() << " inplace indices";
   llvm::SmallDenseSet<int64_t> seen;
-  Prover prover(getContext(), SymbolFacts::at(*this));
+  Prover prover(op->getContext(), SymbolFacts::at(op));
   for (auto [result, index] : llvm::enumerate(indices)) {
     if (index == -1) {
-      if (failed(verifyDestination(*this, result)))
+      if (failed(verifyDestination(op, result)))
         return failure();
       continue;
     }
-    if (index < -1 || index >= static_cast<int64_t>(getNumOperands()))
-      return emitOpError() << "inplace index " << index
-                           << " is out of range for " << getNumOperands()
-                           << " operands";
+    if (index < -1 || index >= static_cast<int64_t>(op->getNumOperands()))
+      return op->emitOpError()
+             << "inplace index " << index << " is out of range for "
+             << op->getNumOperands() << " operands";
     if (!seen.insert(index).second)
-      return emitOpError() << "operand " << index
-                           << " cannot be the storage of two results";
-    Type operand = getOperand(index).getType(),
-         type = getResult(result).getType();
+      return op->emitOpError()
+             << "operand " << index << " cannot be the storage of two results";
+    Type operand = op->getOperand(index).getType(),
+         type = op->getResult(result).getType();
     if (implies(operand, type, prover) == Truth::No)
-      return emitOpError() << "result #" << result << " is " << type
-                           << ", but takes the storage of operand " << index
-                           << ", a " << operand;
+      return op->emitOpError() << "result #" << result << " is " << type
+                               << ", but takes the storage of operand " << index
+                               << ", a " << operand;
   }
   return success();
+}
+
+LogicalResult CallTIRInplaceOp::verify() {
+  return verifyInplace(*this, getInplaceIndices());
 }
 
 LogicalResult
@@ -111,8 +115,22 @@ CallTIRInplaceOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
                           getSymArgs());
 }
 
+/// A library function must have a name.
+static LogicalResult verifyLibraryName(Operation *op, StringRef name) {
+  if (!name.empty())
+    return success();
+  return op->emitOpError() << "the name of a library function must not be "
+                              "empty";
+}
+
 LogicalResult CallLibraryOp::verify() {
-  if (getLibraryFunction().empty())
-    return emitOpError() << "the name of a library function must not be empty";
+  if (failed(verifyLibraryName(*this, getLibraryFunction())))
+    return failure();
   return verifyDestinations(*this);
+}
+
+LogicalResult CallLibraryInplaceOp::verify() {
+  if (failed(verifyLibraryName(*this, getLibraryFunction())))
+    return failure();
+  return verifyInplace(*this, getInplaceIndices());
 }

@@ -111,4 +111,36 @@ def Relax_CallLibraryOp : Relax_Op<"call_library", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Relax_CallLibraryInplaceOp : Relax_Op<"call_library_inplace"> {
+  let summary = "calls a library function that writes into its inputs";
+  let description = [{
+    Like `relax.call_library`, but result `i` takes the storage of operand
+    `inplace_indices[i]`, which dies here; -1 allocates a new result. The
+    function gets the operands, then the new results as destinations, then the
+    `sym` arguments. Made by `relax-lower-call-tir`, with the destinations as the
+    last operands, so that the function is called as before.
+
+    Example:
+
+    ```mlir
+    relax.func @main(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %out: tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>> {
+      %0 = relax.call_library_inplace "ml.softmax"(%x, %out) inplace [1] : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+      relax.return %0 : tensor<?x4xf32, #relax.shape<[n, 4]>>
+    }
+    ```
+  }];
+  let arguments = (ins
+    StrAttr:$library_function,
+    Arg<Variadic<Relax_Tensor>, "", [MemRead, MemWrite]>:$operands,
+    DenseI64ArrayAttr:$inplace_indices,
+    DefaultValuedAttr<Relax_SymExprArrayAttr, "{}">:$sym_args);
+  let results = (outs Variadic<Relax_Tensor>:$results);
+  let assemblyFormat = [{
+    $library_function `(` $operands `)` `inplace` $inplace_indices
+    (`sym` custom<SymExprs>($sym_args)^)? attr-dict `:`
+    functional-type($operands, $results)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // RELAX_OPS_CALL_TD

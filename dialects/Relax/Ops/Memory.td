@@ -49,9 +49,11 @@ def Relax_TensorFromStorageOp : Relax_Op<"tensor_from_storage", [Pure]> {
 }
 
 def Relax_KillOp : Relax_Op<"kill", [MemoryEffects<[MemFree]>]> {
-  let summary = "ends the life of a storage or a tensor";
+  let summary = "ends the ownership of a storage or a value";
   let description = [{
-    Created by memory planning, after the last use.
+    Created by `relax-insert-kills`, which states the rules, after the last use:
+    the block gives up its reference. What others still hold, because it was
+    returned or captured, lives on. A tuple gives up its members.
 
     Example:
 
@@ -59,8 +61,9 @@ def Relax_KillOp : Relax_Op<"kill", [MemoryEffects<[MemFree]>]> {
     relax.kill %s : !relax.storage
     ```
   }];
-  let arguments = (ins AnyTypeOf<[Relax_StorageType, Relax_Tensor]>:$input);
-  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let arguments = (ins AnyTypeOf<[
+    Relax_StorageType, Relax_Tensor, AnyTuple, Relax_ObjectType, FunctionType]>:$input);
+  let assemblyFormat = "$input attr-dict `:` qualified(type($input))";
 }
 
 #endif // RELAX_OPS_MEMORY_TD

@@ -9,6 +9,15 @@
 #define RELAX_TARGET_CPU_PASSES_H
 
 #include "Relax/RelaxDialect.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
@@ -18,6 +27,18 @@ namespace mlir::relax {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "Target/CPU/Passes.h.inc"
+
+/// The pipeline `relax-cpu-bufferize`, on modules: kernels whose boundary are
+/// memrefs (KernelBoundary.h) become loops over memrefs.
+void buildKernelBufferizePipeline(OpPassManager &manager);
+
+/// The pipeline `relax-cpu-to-llvm`, on modules: loops over memrefs, in kernels
+/// and host functions alike, become the LLVM dialect. Allocations become calls
+/// of `_mlir_memref_to_llvm_alloc` and `_mlir_memref_to_llvm_free`.
+void buildKernelToLLVMPipeline(OpPassManager &manager);
+
+/// Registers the two pipelines.
+void registerRelaxCPUPipelines();
 
 } // namespace mlir::relax
 

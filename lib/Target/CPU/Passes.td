@@ -10,4 +10,164 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ConvertKernelBoundaryPass
+    : Pass<"relax-convert-kernel-boundary", "::mlir::func::FuncOp"> {
+  let summary = "give kernels in tensor form buffers at their boundary";
+  let description = [{
+    Turns tensor parameters into memrefs of identity layout and results into
+    writes of their destinations. The body stays on tensors, so that it may still
+    be tiled and fused. Lowering to host code does the same for the kernels that it
+    calls; the pass is for kernels on their own.
+
+    Before:
+
+    ```mlir
+    func.func @k(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
+      %0 = linalg.exp ins(%x : tensor<?xf32>) outs(%out : tensor<?xf32>) -> tensor<?xf32>
+      return %0 : tensor<?xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @k(%x: memref<?xf32>, %out: memref<?xf32>) {
+      %0 = bufferization.to_tensor %x restrict : memref<?xf32> to tensor<?xf32>
+      %1 = bufferization.to_tensor %out restrict writable : memref<?xf32> to tensor<?xf32>
+      %2 = linalg.exp ins(%0 : tensor<?xf32>) outs(%1 : tensor<?xf32>) -> tensor<?xf32>
+      bufferization.materialize_in_destination %2 in restrict writable %out : (tensor<?xf32>, memref<?xf32>) -> ()
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def ScheduleKernelsPass : Pass<"relax-cpu-schedule-kernels", "::mlir::func::FuncOp"> {
+  let summary = "turn the structured ops of a kernel into loops over vectors";
+  let description = [{
+    For kernels whose boundary are memrefs and whose body is on tensors. Reads what
+    the kernel computes from its structured ops, whatever they came from, and emits
+    loops for it: ops that share rows are done row by row with what is between them
+    in registers or in a row of cache; contractions with their prologues and
+    epilogues in blocks of registers (6 rows by 4 vectors); everything else along the
+    dimension in which memory is contiguous. What is left over at the end of a
+    dimension is done by smaller blocks, or by vectors with lanes off. Loops that may
+    run in parallel are `scf.forall`, with a step that is worth a thread.
+
+    A kernel that holds anything else is left as it is, for
+    `relax-bufferize-kernels` to turn into plain loops.
+
+    Before:
+
+    ```mlir
+    func.func @k(%x: memref<64xf32>, %out: memref<64xf32>) {
+      %0 = bufferization.to_tensor %x restrict : memref<64xf32> to tensor<64xf32>
+      %1 = bufferization.to_tensor %out restrict writable : memref<64xf32> to tensor<64xf32>
+      %2 = linalg.exp ins(%0 : tensor<64xf32>) outs(%1 : tensor<64xf32>) -> tensor<64xf32>
+      bufferization.materialize_in_destination %2 in restrict writable %out : (tensor<64xf32>, memref<64xf32>) -> ()
+      return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @k(%x: memref<64xf32>, %out: memref<64xf32>) {
+      scf.forall (%first) = (0) to (64) step (64) {
+        %last = affine.min affine_map<(d0) -> (d0 + 64, 64)>(%first)
+        scf.for %i = %first to %last step %c16 {
+          %0 = vector.load %x[%i] : memref<64xf32>, vector<16xf32>
+          %1 = math.exp %0 : vector<16xf32>
+          vector.store %1, %out[%i] : memref<64xf32>, vector<16xf32>
+        }
+      }
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"512",
+           "bits of a vector register: 512 (AVX-512), 256 (AVX2), 128 (NEON)">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def OutlineConstantsPass : Pass<"relax-outline-constants", "::mlir::ModuleOp"> {
+  let summary = "move constant tensors of kernels into globals";
+  let description = [{
+    A kernel is bufferised on its own, in parallel with others, and may not touch
+    the module; its constant tensors become `memref.global`s before. Equal
+    constants share one.
+
+    Before:
+
+    ```mlir
+    %0 = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    ```
+
+    After:
+
+    ```mlir
+    memref.global "private" constant @constant : memref<2xf32> = dense<[1.0, 2.0]> {alignment = 64 : i64}
+    ...
+    %0 = memref.get_global @constant : memref<2xf32>
+    %1 = bufferization.to_tensor %0 restrict : memref<2xf32> to tensor<2xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def BufferizeKernelsPass : Pass<"relax-bufferize-kernels", "::mlir::func::FuncOp"> {
+  let summary = "turn the tensors of a kernel into buffers and loops";
+  let description = [{
+    For kernels whose boundary are memrefs. Bufferises the body in place wherever no
+    value is lost by it, turns what is left of `linalg` into loops and gives each
+    temporary a place: small ones of static size live on the stack, the others are
+    allocated outside of the loops that do not change their size, and freed at the
+    end of their block. Kernels that are on memrefs altogether pass unchanged.
+
+    Before:
+
+    ```mlir
+    func.func @k(%x: memref<?xf32>, %out: memref<?xf32>) {
+      %0 = bufferization.to_tensor %x restrict : memref<?xf32> to tensor<?xf32>
+      %1 = bufferization.to_tensor %out restrict writable : memref<?xf32> to tensor<?xf32>
+      %2 = linalg.exp ins(%0 : tensor<?xf32>) outs(%1 : tensor<?xf32>) -> tensor<?xf32>
+      bufferization.materialize_in_destination %2 in restrict writable %out : (tensor<?xf32>, memref<?xf32>) -> ()
+      return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @k(%x: memref<?xf32>, %out: memref<?xf32>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = memref.dim %x, %c0 : memref<?xf32>
+      scf.for %i = %c0 to %n step %c1 {
+        %0 = memref.load %x[%i] : memref<?xf32>
+        %1 = math.exp %0 : f32
+        memref.store %1, %out[%i] : memref<?xf32>
+      }
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 #endif // RELAX_TARGET_CPU_PASSES_TD

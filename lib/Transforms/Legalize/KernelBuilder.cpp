@@ -196,16 +196,25 @@ Value KernelBuilder::evaluate(SymExprAttr expr) {
 
 void KernelBuilder::require(arith::CmpIPredicate predicate, SymExprAttr lhs,
                             SymExprAttr rhs, const Twine &message) {
+  requireAny({{predicate, lhs, rhs}}, message);
+}
+
+void KernelBuilder::requireAny(ArrayRef<Guard::Comparison> anyOf,
+                               const Twine &message) {
   using arith::CmpIPredicate;
-  Truth truth = Truth::Unknown;
-  if (predicate == CmpIPredicate::eq)
-    truth = facts.equal(lhs, rhs);
-  else if (predicate == CmpIPredicate::sle)
-    truth = facts.lessEqual(lhs, rhs);
-  else if (predicate == CmpIPredicate::slt)
-    truth = facts.less(lhs, rhs);
-  if (truth != Truth::Yes)
-    guards.push_back({{{predicate, lhs, rhs}}, message.str()});
+  auto proved = [&](const Guard::Comparison &comparison) {
+    auto [predicate, lhs, rhs] = comparison;
+    Truth truth = Truth::Unknown;
+    if (predicate == CmpIPredicate::eq)
+      truth = facts.equal(lhs, rhs);
+    else if (predicate == CmpIPredicate::sle)
+      truth = facts.lessEqual(lhs, rhs);
+    else if (predicate == CmpIPredicate::slt)
+      truth = facts.less(lhs, rhs);
+    return truth == Truth::Yes;
+  };
+  if (llvm::none_of(anyOf, proved))
+    guards.push_back({llvm::to_vector<1>(anyOf), message.str()});
 }
 
 //===----------------------------------------------------------------------===//

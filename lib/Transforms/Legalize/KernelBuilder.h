@@ -122,6 +122,8 @@ public:
   void requireEqual(SymExprAttr lhs, SymExprAttr rhs, const Twine &message) {
     require(arith::CmpIPredicate::eq, lhs, rhs, message);
   }
+  /// The same where one condition of some must hold.
+  void requireAny(ArrayRef<Guard::Comparison> anyOf, const Twine &message);
 
   //===--------------------------------------------------------------------===//
   // Tensors

@@ -361,7 +361,13 @@ struct Legalize : relax::impl::LegalizePassBase<Legalize> {
 
   void runOnOperation() override {
     KernelRegistry registry;
-    populateKernels(registry);
+    populateElementwiseKernels(registry);
+    populateCreateKernels(registry);
+    populateLinearKernels(registry);
+    populateNormalizationKernels(registry);
+    populateAttentionKernels(registry);
+    populateReductionKernels(registry);
+    populateSortKernels(registry);
     KernelTable kernels(getOperation());
     SmallVector<FuncOp> guarded;
     for (FuncOp function : getOperation().getOps<FuncOp>()) {

@@ -44,15 +44,7 @@ void populateLinearKernels(KernelRegistry &registry);
 void populateNormalizationKernels(KernelRegistry &registry);
 void populateAttentionKernels(KernelRegistry &registry);
 void populateReductionKernels(KernelRegistry &registry);
-
-inline void populateKernels(KernelRegistry &registry) {
-  populateElementwiseKernels(registry);
-  populateCreateKernels(registry);
-  populateLinearKernels(registry);
-  populateNormalizationKernels(registry);
-  populateAttentionKernels(registry);
-  populateReductionKernels(registry);
-}
+void populateSortKernels(KernelRegistry &registry);
 
 } // namespace mlir::relax
 

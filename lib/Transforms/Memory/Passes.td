@@ -10,4 +10,244 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LowerCallTIRPass : Pass<"relax-lower-call-tir", "::mlir::ModuleOp"> {
+  let summary = "give each kernel and library call its destinations";
+  let description = [{
+    Allocates what `relax.call_tir` and `relax.call_library` return, and calls the
+    kernel in place: after this pass every kernel call is a
+    `relax.call_tir_inplace`, and every library call a `relax.call_library_inplace`,
+    whose last operands are the destinations. Each destination has a storage of its
+    own; `relax-plan-memory` lets storages share memory, `relax-insert-kills` ends
+    them.
+
+    Runs when all ops are calls, after `relax-inline-dataflow`: allocation is a side
+    effect, which a dataflow block must not hold. Functions and calls are no longer
+    `pure` for the same reason. A storage has as many bytes as its tensor has
+    elements, times the bytes of one: a Boolean takes one, other types are rounded
+    up to whole bytes.
+
+    Before:
+
+    ```mlir
+    relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> {
+      %0 = relax.call_tir @exp(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      relax.return %0 : tensor<?xf32, #relax.shape<[n]>>
+    }
+    func.func private @exp(tensor<?xf32> {relax.shape = #relax.shape<[m]>}, tensor<?xf32> {relax.shape = #relax.shape<[m]>}) -> tensor<?xf32>
+    ```
+
+    After:
+
+    ```mlir
+    relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> {
+      %s = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d = relax.tensor_from_storage %s at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %0 = relax.call_tir_inplace @exp(%x, %d) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      relax.return %0 : tensor<?xf32, #relax.shape<[n]>>
+    }
+    func.func private @exp(tensor<?xf32> {relax.shape = #relax.shape<[m]>}, tensor<?xf32> {relax.shape = #relax.shape<[m]>}) -> tensor<?xf32>
+    ```
+  }];
+}
+
+def InsertKillsPass : Pass<"relax-insert-kills", "::mlir::ModuleOp"> {
+  let summary = "end storages and values after their last use";
+  let description = [{
+    Inserts `relax.kill` after the last use of everything that a block owns.
+    Memory is counted by references; the rules are the same for storages, tensors,
+    tuples, objects and callables:
+
+    1. A block *owns* one reference of what its ops make: of an
+       `relax.alloc_storage`, and of the results of calls (`relax.call`,
+       `relax.call_closure`), of `relax.if` and `relax.while`, of
+       `relax.make_closure`, of graph ops that are not lowered, and of kernels that
+       allocate (-1 in `inplace`). The body of a loop owns its arguments.
+    2. Whatever is owned is killed exactly once, in the block that owns it, after the
+       last use of it or of an alias of it, and before the terminator, even where the
+       terminator uses it.
+    3. A terminator (`relax.return`, `relax.yield`), the initial values of a
+       `relax.while`, and the captures of a closure take a *new* reference of each
+       value that they pass on. So what is returned lives on, whoever owned it: a
+       storage made here, a parameter, a constant.
+    4. Kills directly before a terminator take effect when the terminator has read
+       its operands and taken its references.
+    5. All else is *borrowed*: parameters of functions, which the caller keeps alive;
+       arguments of the condition of a loop; constants.
+    6. Aliases own nothing: `relax.tensor_from_storage`, `relax.match_cast`,
+       `relax.reshape`, `relax.flatten`, `relax.expand_dims`, `relax.squeeze`,
+       `relax.tuple`, `relax.get`, and results in place of an operand. Whatever they
+       alias stays alive as long as they are used. A new reference of a tensor is
+       one of the storage that it lives in.
+
+    In a loop, the initial values' references are those of the first iteration's
+    arguments, those of `relax.yield` are the next one's; when the condition fails,
+    they become the results.
+
+    Runs after `relax-plan-memory` and `relax-inline-dataflow`, last of all passes on
+    graph functions. Kills that are there already are placed anew.
+
+    Before:
+
+    ```mlir
+    relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %s = relax.alloc_storage 16 align 64 : !relax.storage
+      %d = relax.tensor_from_storage %s at 0 : !relax.storage -> tensor<4xf32>
+      %0 = relax.call_tir_inplace @exp(%x, %d) inplace [1] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %1 = relax.call @next(%0) : (tensor<4xf32>) -> tensor<4xf32>
+      relax.return %1 : tensor<4xf32>
+    }
+    relax.func private @next(%x: tensor<4xf32>) -> tensor<4xf32>
+    func.func private @exp(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+
+    After:
+
+    ```mlir
+    relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %s = relax.alloc_storage 16 align 64 : !relax.storage
+      %d = relax.tensor_from_storage %s at 0 : !relax.storage -> tensor<4xf32>
+      %0 = relax.call_tir_inplace @exp(%x, %d) inplace [1] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %1 = relax.call @next(%0) : (tensor<4xf32>) -> tensor<4xf32>
+      relax.kill %s : !relax.storage
+      relax.kill %1 : tensor<4xf32>
+      relax.return %1 : tensor<4xf32>
+    }
+    relax.func private @next(%x: tensor<4xf32>) -> tensor<4xf32>
+    func.func private @exp(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+}
+
+def ReuseInPlacePass : Pass<"relax-reuse-in-place", "::mlir::ModuleOp"> {
+  let summary = "let kernels write over inputs that die";
+  let description = [{
+    Where a kernel reads an input only at the element that it writes, and the input
+    is used no more after the call, the destination takes the input's storage. That
+    is seen from the kernel's loops (see KernelPattern.h); it must be a single loop
+    nest, so that nothing is read after it was overwritten.
+
+    The input must live in a storage that was allocated in this function, of which
+    no reference was taken: not a parameter or a constant, which others own, and not
+    a value that was returned, yielded or captured. Both tensors must have the same
+    element type and provably the same shape.
+
+    Runs after `relax-lower-call-tir`, before `relax-plan-memory`.
+
+    Before:
+
+    ```mlir
+    relax.func @main(%s: !relax.storage) -> tensor<4xf32> {
+      %s0 = relax.alloc_storage 16 align 64 : !relax.storage
+      %d0 = relax.tensor_from_storage %s0 at 0 : !relax.storage -> tensor<4xf32>
+      %0 = relax.call_tir_inplace @iota(%d0) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+      %s1 = relax.alloc_storage 16 align 64 : !relax.storage
+      %d1 = relax.tensor_from_storage %s1 at 0 : !relax.storage -> tensor<4xf32>
+      %1 = relax.call_tir_inplace @exp(%0, %d1) inplace [1] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      relax.return %1 : tensor<4xf32>
+    }
+    func.func private @iota(tensor<4xf32>) -> tensor<4xf32>
+    func.func private @exp(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+
+    After, with `@exp` element-wise:
+
+    ```mlir
+    relax.func @main(%s: !relax.storage) -> tensor<4xf32> {
+      %s0 = relax.alloc_storage 16 align 64 : !relax.storage
+      %d0 = relax.tensor_from_storage %s0 at 0 : !relax.storage -> tensor<4xf32>
+      %0 = relax.call_tir_inplace @iota(%d0) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+      %d1 = relax.tensor_from_storage %s0 at 0 : !relax.storage -> tensor<4xf32>
+      %1 = relax.call_tir_inplace @exp(%0, %d1) inplace [1] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      relax.return %1 : tensor<4xf32>
+    }
+    func.func private @iota(tensor<4xf32>) -> tensor<4xf32>
+    func.func private @exp(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+}
+
+def PlanMemoryPass : Pass<"relax-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "let tensors that do not live at the same time share memory";
+  let description = [{
+    The paper's Algorithm 3, for each function, over the storages that
+    `relax-lower-call-tir` made. A storage lives from its allocation to the last
+    use of a tensor in it, aliases included; one that is used in a branch or a loop
+    lives to the end of that.
+
+    1. Storages whose size is constant, or bounded by the declared ranges of its
+       symbols, get an offset in one *arena*, which is allocated when the function
+       is entered: the largest first, each at the lowest offset where nothing is
+       that lives at the same time.
+    2. Of the others, each takes the first storage that is free and *proved* to be
+       of the same size, else one proved to be large enough, else grows one proved
+       to be smaller. Where nothing is proved, storages that are never alive
+       together take the `max` of their sizes. Symbols that have an upper bound are
+       replaced by it first: of [m, n] with m at most 20 it is [20, n].
+    3. A storage goes before the loop that it is in where its size is known there.
+
+    Storages whose tensors may outlive their last use here, because they are
+    returned, yielded, carried by a loop, captured or passed to a call that returns
+    something, keep a size and a storage of their own: never more is kept alive than
+    what was asked for. With `use-bounds=false` no bound takes the place of a size;
+    with bounds, an arena of more than `max-arena-bytes` is not made and its storages
+    are planned by their exact sizes.
+
+    The function is given `relax.memory_plan`: `unplanned_bytes`, the sum of all
+    storages before; `planned_bytes`, after; `peak_bytes`, the most that is alive at
+    once and so a lower bound of any plan (left out where it is too long to say);
+    `unplanned_storages` and `planned_storages`. Functions that have it are left
+    alone.
+
+    Runs after `relax-reuse-in-place`, before `relax-insert-kills`.
+
+    Before:
+
+    ```mlir
+    relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> {
+      %s0 = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d0 = relax.tensor_from_storage %s0 at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %0 = relax.call_tir_inplace @k(%x, %d0) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      %s1 = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d1 = relax.tensor_from_storage %s1 at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %1 = relax.call_tir_inplace @k(%0, %d1) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      %s2 = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d2 = relax.tensor_from_storage %s2 at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %2 = relax.call_tir_inplace @k(%1, %d2) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      %s3 = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d3 = relax.tensor_from_storage %s3 at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %3 = relax.call_tir_inplace @k(%2, %d3) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      relax.return %3 : tensor<?xf32, #relax.shape<[n]>>
+    }
+    func.func private @k(tensor<?xf32> {relax.shape = #relax.shape<[m]>}, tensor<?xf32> {relax.shape = #relax.shape<[m]>}) -> tensor<?xf32>
+    ```
+
+    After, `%d2` is in `%s0`; `%s3` is returned and stays as it is:
+
+    ```mlir
+    relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+        attributes {relax.memory_plan = {peak_bytes = #relax.expr<8*n>, planned_bytes = #relax.expr<12*n>, planned_storages = 3 : i64, unplanned_bytes = #relax.expr<16*n>, unplanned_storages = 4 : i64}} {
+      %s0 = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d0 = relax.tensor_from_storage %s0 at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %0 = relax.call_tir_inplace @k(%x, %d0) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      %s1 = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d1 = relax.tensor_from_storage %s1 at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %1 = relax.call_tir_inplace @k(%0, %d1) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      %d2 = relax.tensor_from_storage %s0 at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %2 = relax.call_tir_inplace @k(%1, %d2) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      %s3 = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d3 = relax.tensor_from_storage %s3 at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %3 = relax.call_tir_inplace @k(%2, %d3) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      relax.return %3 : tensor<?xf32, #relax.shape<[n]>>
+    }
+    func.func private @k(tensor<?xf32> {relax.shape = #relax.shape<[m]>}, tensor<?xf32> {relax.shape = #relax.shape<[m]>}) -> tensor<?xf32>
+    ```
+  }];
+  let options = [
+    Option<"useBounds", "use-bounds", "bool", "true",
+           "size storages by the upper bounds of symbols">,
+    Option<"maxArenaBytes", "max-arena-bytes", "uint64_t", "uint64_t{1} << 32",
+           "the largest arena that is made of bounded sizes">
+  ];
+}
+
 #endif // RELAX_TRANSFORMS_MEMORY_PASSES_TD

@@ -42,6 +42,8 @@ func.func private @both(tensor<4xf32>, tensor<?xf32> {relax.shape = #relax.shape
 relax.func @library(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %w: tensor<4x8xf32>) {
   // CHECK: relax.call_library "blas.sgemm"(%{{.*}}, %{{.*}}) sym [n, 8, 4] {alpha = 1.0{{.*}}} : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<4x8xf32>) -> tensor<?x8xf32, #relax.shape<[n, 8]>>
   %0 = relax.call_library "blas.sgemm"(%x, %w) sym [n, 8, 4] {alpha = 1.0 : f32} : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<4x8xf32>) -> tensor<?x8xf32, #relax.shape<[n, 8]>>
+  // CHECK: relax.call_library_inplace "ml.scale"(%{{.*}}, %{{.*}}) inplace [1] sym [n] {{.*}} : (tensor<4x8xf32>, tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+  %1 = relax.call_library_inplace "ml.scale"(%w, %x) inplace [1] sym [n] {alpha = 1.0 : f32} : (tensor<4x8xf32>, tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   // CHECK: relax.call_library "library.version"() : () -> ()
   relax.call_library "library.version"() : () -> ()
   relax.return

@@ -1,0 +1,30 @@
+//===- Notes.h - attributes that passes leave on functions ------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a pass notes for later passes and for people. Nothing depends on a note
+// for its meaning: a module without them is as right as one with them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_NOTES_H
+#define RELAX_NOTES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir::relax::notes {
+
+/// On a kernel: what `relax-annotate-kernel-patterns` found, a string.
+constexpr llvm::StringLiteral kPattern = "relax.pattern";
+/// On a graph function: `relax-fuse-ops` made it of calls that become one
+/// kernel.
+constexpr llvm::StringLiteral kPrimitive = "relax.primitive";
+/// On a graph function: bytes before and after `relax-plan-memory`.
+constexpr llvm::StringLiteral kMemoryPlan = "relax.memory_plan";
+
+} // namespace mlir::relax::notes
+
+#endif // RELAX_NOTES_H

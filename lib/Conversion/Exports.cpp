@@ -1,0 +1,317 @@
+//===- Exports.cpp - the outside of a lowered module ----------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conversion/Exports.h"
+
+#include "Conversion/Slots.h"
+#include "Runtime/RelaxRuntime.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// Signatures in words
+//===----------------------------------------------------------------------===//
+
+/// DLPack's type code.
+static int64_t getTypeCode(Type element) {
+  if (element.isInteger(1))
+    return 6;
+  if (element.isBF16())
+    return 4;
+  if (isa<FloatType>(element))
+    return 2;
+  return element.isUnsignedInteger() ? 1 : 0;
+}
+
+void relax::appendWords(Type type, int64_t flags,
+                        SmallVectorImpl<int64_t> &words) {
+  auto known = [](SymExprAttr dim) {
+    return dim ? dim.getConstantValue().value_or(-1) : -1;
+  };
+  if (auto tuple = dyn_cast<TupleType>(type)) {
+    words.append({RelaxTuple, static_cast<int64_t>(tuple.size())});
+    for (Type member : tuple.getTypes())
+      appendWords(member, flags, words);
+  } else if (auto shape = dyn_cast<ShapeType>(type)) {
+    words.append({RelaxShape, shape.getRank()});
+    for (SymExprAttr dim : shape.getDims())
+      words.push_back(known(dim));
+  } else if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+    Type element = tensor.getElementType();
+    int64_t width = element.isInteger(1) ? 8 : element.getIntOrFloatBitWidth();
+    words.append(
+        {RelaxTensor, getTypeCode(element), width, flags, tensor.getRank()});
+    for (int64_t dim : tensor.getShape())
+      words.push_back(ShapedType::isDynamic(dim) ? -1 : dim);
+  } else if (isa<FloatType>(type)) {
+    words.append({RelaxReal, type.getIntOrFloatBitWidth()});
+  } else if (type.isInteger(1)) {
+    words.push_back(RelaxBoolean);
+  } else if (auto function = dyn_cast<FunctionType>(type)) {
+    SmallVector<int64_t> own =
+        getSignatureWords(function.getInputs(), function.getResults());
+    words.append({RelaxCallable, static_cast<int64_t>(own.size())});
+    words.append(own);
+  } else {
+    words.append(
+        {RelaxInteger, type.isIndex() ? 64 : type.getIntOrFloatBitWidth()});
+  }
+}
+
+static int64_t countSlots(TypeRange types) {
+  int64_t count = 0;
+  for (Type type : types) {
+    SmallVector<Type> flat;
+    (void)flattenType(type, flat);
+    count += Slots::count(TypeRange(flat));
+  }
+  return count;
+}
+
+SmallVector<int64_t>
+relax::getSignatureWords(TypeRange parameters, TypeRange results,
+                         const llvm::SmallBitVector &mutableParameters) {
+  SmallVector<int64_t> words = {static_cast<int64_t>(parameters.size()),
+                                static_cast<int64_t>(results.size()),
+                                countSlots(parameters), countSlots(results)};
+  for (auto [index, type] : llvm::enumerate(parameters)) {
+    bool isMutable =
+        index < mutableParameters.size() && mutableParameters[index];
+    appendWords(type, isMutable ? RelaxMutable : 0, words);
+  }
+  for (Type type : results)
+    appendWords(type, 0, words);
+  return words;
+}
+
+/// A type as it is called in messages: "tensor f32 [n, 4]".
+static std::string describeType(Type type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto printDims = [&](ArrayRef<SymExprAttr> dims) {
+    os << "[";
+    llvm::interleaveComma(dims, os, [&](SymExprAttr dim) {
+      if (dim)
+        dim.printExpr(os);
+      else
+        os << "?";
+    });
+    os << "]";
+  };
+  if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+    os << "tensor ";
+    if (tensor.getElementType().isInteger(1))
+      os << "bool ";
+    else
+      os << tensor.getElementType() << " ";
+    printDims(getSymDims(tensor));
+  } else if (auto shape = dyn_cast<ShapeType>(type)) {
+    os << "shape ";
+    printDims(shape.getDims());
+  } else if (auto tuple = dyn_cast<TupleType>(type)) {
+    os << "tuple of " << tuple.size();
+  } else {
+    os << type;
+  }
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+FailureOr<WeightTable> WeightTable::of(ModuleOp module, HostBuilder &builder) {
+  WeightTable result;
+  WalkResult walk = module.walk([&](ConstantOp op) {
+    auto weight = dyn_cast<WeightAttr>(op.getValue());
+    if (!weight)
+      return WalkResult::advance();
+    auto type = dyn_cast<RankedTensorType>(op.getType());
+    if (!type || !type.hasStaticShape()) {
+      op.emitOpError() << "weight " << weight.getName()
+                       << " needs a static shape to be compiled, got "
+                       << op.getType();
+      return WalkResult::interrupt();
+    }
+    auto [it, isNew] = result.types.insert({weight.getName(), type});
+    if (!isNew && it->second != type) {
+      op.emitOpError() << "weight " << weight.getName() << " is " << type
+                       << " here and " << it->second << " elsewhere";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  if (result.empty())
+    return result;
+  SmallVector<int64_t> words = {static_cast<int64_t>(result.types.size())};
+  std::string names;
+  for (auto [name, type] : result.types) {
+    appendWords(type, 0, words);
+    for (const std::string &text : {name.str(), describeType(type)})
+      (names += text).push_back('\0');
+  }
+  auto arrayOf = [](Type element, int64_t size) {
+    return LLVM::LLVMArrayType::get(element, size);
+  };
+  Type i64 = builder.getI64Type();
+  result.table = builder.global("relax.weights",
+                                arrayOf(builder.pointer(), result.types.size()),
+                                LLVM::ZeroAttr::get(builder.getContext()),
+                                /*constant=*/false);
+  result.words = builder.global(
+      "relax.weight_types", arrayOf(i64, words.size()),
+      DenseIntElementsAttr::get(RankedTensorType::get(words.size(), i64),
+                                ArrayRef<int64_t>(words)),
+      /*constant=*/true);
+  result.names = builder.global(
+      "relax.weight_names", arrayOf(builder.getI8Type(), names.size()),
+      builder.getStringAttr(names), /*constant=*/true);
+  return result;
+}
+
+Value WeightTable::load(HostBuilder &builder, StringAttr name) const {
+  int64_t slot = std::distance(types.begin(), types.find(name));
+  auto address = LLVM::GEPOp::create(
+      builder, builder.pointer(), builder.pointer(), builder.addressOf(table),
+      ArrayRef<LLVM::GEPArg>{int32_t(slot)});
+  return LLVM::LoadOp::create(builder, builder.pointer(), address);
+}
+
+void WeightTable::emitRequire(HostBuilder &builder, Value context) const {
+  if (!empty())
+    builder.call("relax_rt_require_weights", {},
+                 {context, builder.addressOf(words), builder.addressOf(names),
+                  builder.addressOf(table)});
+}
+
+/// A public function with the signature of TVM FFI, at whose start `builder`
+/// is.
+static LLVM::LLVMFuncOp makeEntry(HostBuilder &builder, StringRef name) {
+  auto module = cast<ModuleOp>(builder.getInsertionBlock()->getParentOp());
+  builder.setInsertionPointToEnd(module.getBody());
+  Type ptr = builder.pointer(), i32 = builder.getI32Type();
+  auto type = LLVM::LLVMFunctionType::get(i32, {ptr, ptr, i32, ptr});
+  auto entry =
+      LLVM::LLVMFuncOp::create(builder, ("__tvm_ffi_" + name).str(), type);
+  builder.setInsertionPointToStart(entry.addEntryBlock(builder));
+  return entry;
+}
+
+void WeightTable::exportBinding(HostBuilder &builder) const {
+  if (empty())
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  LLVM::LLVMFuncOp entry = makeEntry(builder, "bind_weight");
+  Value status =
+      builder.call("relax_rt_bind_weight", builder.getI32Type(),
+                   {builder.addressOf(words), builder.addressOf(names),
+                    builder.addressOf(table), entry.getArgument(1),
+                    entry.getArgument(2), entry.getArgument(3)});
+  LLVM::ReturnOp::create(builder, status);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// Marks the parameters that `value` may share its storage with.
+static void markMutable(Value value, llvm::SmallBitVector &marked) {
+  SmallVector<Value> pending = {value};
+  llvm::SmallDenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(next)) {
+      if (isa<FuncOp>(argument.getOwner()->getParentOp()))
+        marked.set(argument.getArgNumber());
+      else
+        // A loop's carried value: any of the initial ones.
+        llvm::append_range(pending,
+                           argument.getOwner()->getParentOp()->getOperands());
+      continue;
+    }
+    Operation *op = next.getDefiningOp();
+    if (isa<TensorFromStorageOp, ConstantOp>(op))
+      continue;
+    llvm::append_range(pending, op->getOperands());
+    // What a branch or a body yields.
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::append_range(pending, block.getTerminator()->getOperands());
+  }
+}
+
+ExportedFunction ExportedFunction::of(FuncOp function) {
+  ExportedFunction result;
+  result.name = function.getSymName();
+  result.parameters.assign(function.getArgumentTypes().begin(),
+                           function.getArgumentTypes().end());
+  result.results.assign(function.getResultTypes().begin(),
+                        function.getResultTypes().end());
+  result.mutableParameters.resize(result.parameters.size());
+  for (auto [index, argument] : llvm::enumerate(function.getArguments())) {
+    std::string name = "arg" + std::to_string(index);
+    if (auto named = dyn_cast<NameLoc>(argument.getLoc()))
+      name = named.getName().str();
+    result.parameterNames.push_back(name);
+  }
+  function.walk([&](CallTIRInplaceOp op) {
+    for (int64_t index : op.getInplaceIndices())
+      if (index >= 0)
+        markMutable(op.getOperands()[index], result.mutableParameters);
+  });
+  return result;
+}
+
+void relax::exportFunction(HostBuilder &builder,
+                           const ExportedFunction &function, StringRef callee,
+                           const WeightTable &weights) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto module = cast<ModuleOp>(builder.getInsertionBlock()->getParentOp());
+  Type ptr = builder.pointer();
+  builder.setInsertionPointToEnd(module.getBody());
+  auto thunk =
+      func::FuncOp::create(builder, ("relax.thunk." + function.name).str(),
+                           builder.getFunctionType({ptr, ptr, ptr}, {}));
+  thunk.setPrivate();
+  thunk->setAttr(
+      "llvm.linkage",
+      LLVM::LinkageAttr::get(builder.getContext(), LLVM::Linkage::Internal));
+  builder.setInsertionPointToStart(thunk.addEntryBlock());
+  Value context = thunk.getArgument(0);
+  weights.emitRequire(builder, context);
+  Slots in(builder, thunk.getArgument(1)), out(builder, thunk.getArgument(2));
+  SmallVector<Value> args = {context};
+  for (Type parameter : function.parameters)
+    in.read(parameter, args);
+  auto target = module.lookupSymbol<func::FuncOp>(callee);
+  auto call = func::CallOp::create(builder, target, args);
+  out.write(call.getResults());
+  func::ReturnOp::create(builder);
+
+  SmallVector<int64_t> words = getSignatureWords(
+      function.parameters, function.results, function.mutableParameters);
+  std::string names = function.name.str();
+  for (auto [name, type] :
+       llvm::zip_equal(function.parameterNames, function.parameters))
+    for (const std::string &text : {name, describeType(type)})
+      (names += '\0') += text;
+
+  builder.setInsertionPointToEnd(module.getBody());
+  LLVM::LLVMFuncOp entry = makeEntry(builder, function.name);
+  Value address = builder.addressOfFunction(thunk);
+  Value status = builder.call("relax_rt_call", builder.getI32Type(),
+                              {builder.words(words), builder.string(names),
+                               address, entry.getArgument(1),
+                               entry.getArgument(2), entry.getArgument(3)});
+  LLVM::ReturnOp::create(builder, status);
+}

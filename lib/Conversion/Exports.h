@@ -1,0 +1,60 @@
+//===- Exports.h - the outside of a lowered module --------------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_CONVERSION_EXPORTS_H
+#define RELAX_CONVERSION_EXPORTS_H
+
+#include "Conversion/HostBuilder.h"
+#include "Relax/RelaxOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::relax {
+
+/// The words that describe a type to the runtime (RelaxRuntime.h).
+void appendWords(Type type, int64_t flags, SmallVectorImpl<int64_t> &words);
+SmallVector<int64_t>
+getSignatureWords(TypeRange parameters, TypeRange results,
+                  const llvm::SmallBitVector &mutableParameters = {});
+
+/// The weights of a module and the table of their addresses.
+class WeightTable {
+public:
+  /// Finds the weights that `module` names; fails where one name has two types.
+  static FailureOr<WeightTable> of(ModuleOp module, HostBuilder &builder);
+
+  bool empty() const { return types.empty(); }
+  /// The address of a weight's data.
+  Value load(HostBuilder &builder, StringAttr name) const;
+  /// Fails at run time where a weight is not bound.
+  void emitRequire(HostBuilder &builder, Value context) const;
+  /// `__tvm_ffi_bind_weight`.
+  void exportBinding(HostBuilder &builder) const;
+
+private:
+  llvm::MapVector<StringAttr, RankedTensorType> types;
+  LLVM::GlobalOp table, words, names;
+};
+
+/// What a caller from outside needs to know of a graph function.
+struct ExportedFunction {
+  StringRef name;
+  SmallVector<Type> parameters, results;
+  SmallVector<std::string> parameterNames;
+  /// Parameters that the function writes into.
+  llvm::SmallBitVector mutableParameters;
+
+  static ExportedFunction of(FuncOp function);
+};
+
+/// Makes `__tvm_ffi_<name>` and the thunk that calls the host function
+/// `callee`.
+void exportFunction(HostBuilder &builder, const ExportedFunction &function,
+                    StringRef callee, const WeightTable &weights);
+
+} // namespace mlir::relax
+
+#endif // RELAX_CONVERSION_EXPORTS_H

@@ -1,0 +1,333 @@
+//===- HostBuilder.cpp - pieces of host code ------------------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conversion/HostBuilder.h"
+
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+MemRefType relax::getHostTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return {};
+  Type element = tensor.getElementType();
+  if (auto integer = dyn_cast<IntegerType>(element))
+    element = IntegerType::get(type.getContext(), integer.getWidth());
+  return MemRefType::get(tensor.getShape(), element);
+}
+
+LogicalResult relax::flattenType(Type type, SmallVectorImpl<Type> &flat) {
+  if (auto tuple = dyn_cast<TupleType>(type)) {
+    for (Type member : tuple.getTypes())
+      if (failed(flattenType(member, flat)))
+        return failure();
+    return success();
+  }
+  if (auto shape = dyn_cast<ShapeType>(type)) {
+    if (!shape.getRanked())
+      return failure();
+    flat.append(shape.getRank(), IndexType::get(type.getContext()));
+    return success();
+  }
+  if (MemRefType tensor = getHostTensor(type)) {
+    flat.push_back(tensor);
+    return success();
+  }
+  if (isa<StorageType, FunctionType>(type)) {
+    flat.push_back(LLVM::LLVMPointerType::get(type.getContext()));
+    return success();
+  }
+  if (!type.isIntOrIndexOrFloat())
+    return failure();
+  flat.push_back(type);
+  return success();
+}
+
+std::string relax::describeLocation(Location loc) {
+  std::string text;
+  loc->walk([&](Location part) {
+    auto file = dyn_cast<FileLineColLoc>(part);
+    if (!file)
+      return WalkResult::advance();
+    text = (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
+            Twine(file.getColumn()))
+               .str();
+    return WalkResult::interrupt();
+  });
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// HostBuilder
+//===----------------------------------------------------------------------===//
+
+HostBuilder::HostBuilder(ModuleOp module)
+    : ImplicitLocOpBuilder(module.getLoc(), module.getContext()),
+      module(module), converter(module.getContext()) {}
+
+Value HostBuilder::index(int64_t value) {
+  return arith::ConstantIndexOp::create(*this, value);
+}
+
+Value HostBuilder::word(int64_t value) {
+  return LLVM::ConstantOp::create(*this, getI64Type(), value);
+}
+
+Value HostBuilder::toWord(Value index) {
+  return arith::IndexCastOp::create(*this, getI64Type(), index);
+}
+
+Value HostBuilder::toIndex(Value word) {
+  return arith::IndexCastOp::create(*this, getIndexType(), word);
+}
+
+LLVM::GlobalOp HostBuilder::global(StringRef name, Type type, Attribute value,
+                                   bool constant) {
+  InsertionGuard guard(*this);
+  setInsertionPointToStart(module.getBody());
+  std::string unique = name.str();
+  while (module.lookupSymbol(unique))
+    unique = (name + "." + Twine(nextGlobal++)).str();
+  return LLVM::GlobalOp::create(*this, type, constant, LLVM::Linkage::Internal,
+                                unique, value);
+}
+
+Value HostBuilder::addressOf(LLVM::GlobalOp global) {
+  return LLVM::AddressOfOp::create(*this, pointer(), global.getSymName());
+}
+
+Value HostBuilder::addressOfFunction(func::FuncOp function) {
+  // It is lowered to an address together with the function.
+  Value constant = func::ConstantOp::create(*this, function.getFunctionType(),
+                                            function.getSymName());
+  return UnrealizedConversionCastOp::create(*this, TypeRange(pointer()),
+                                            ValueRange(constant))
+      .getResult(0);
+}
+
+Value HostBuilder::allocateWords(int64_t count) {
+  InsertionGuard guard(*this);
+  Operation *function = getInsertionBlock()->getParentOp();
+  if (!isa<func::FuncOp>(function))
+    function = function->getParentOfType<func::FuncOp>();
+  setInsertionPointToStart(&function->getRegion(0).front());
+  return LLVM::AllocaOp::create(*this, pointer(), getI64Type(),
+                                word(std::max<int64_t>(count, 1)),
+                                /*alignment=*/8);
+}
+
+Value HostBuilder::string(StringRef text) {
+  LLVM::GlobalOp &known = strings[text];
+  if (!known) {
+    std::string data = text.str();
+    data.push_back('\0');
+    known = global("relax.string",
+                   LLVM::LLVMArrayType::get(getI8Type(), data.size()),
+                   getStringAttr(data), /*constant=*/true);
+  }
+  return addressOf(known);
+}
+
+Value HostBuilder::words(ArrayRef<int64_t> values) {
+  auto type = RankedTensorType::get(values.size(), getI64Type());
+  return addressOf(global(
+      "relax.words", LLVM::LLVMArrayType::get(getI64Type(), values.size()),
+      DenseIntElementsAttr::get(type, values), /*constant=*/true));
+}
+
+Value HostBuilder::call(StringRef name, Type result, ValueRange args,
+                        bool noreturn) {
+  Type resultType = result ? result : LLVM::LLVMVoidType::get(getContext());
+  if (!module.lookupSymbol(name)) {
+    InsertionGuard guard(*this);
+    setInsertionPointToStart(module.getBody());
+    auto type = LLVM::LLVMFunctionType::get(resultType,
+                                            llvm::to_vector(args.getTypes()));
+    auto function = LLVM::LLVMFuncOp::create(*this, name, type);
+    if (noreturn)
+      function.setPassthroughAttr(getStrArrayAttr({"noreturn", "cold"}));
+  }
+  auto call = LLVM::CallOp::create(
+      *this, result ? TypeRange(resultType) : TypeRange(), name, args);
+  return result ? call.getResult() : Value();
+}
+
+void HostBuilder::check(Value context, Value condition, StringRef kind,
+                        const Twine &message, Value first, Value second) {
+  Value failed = arith::XOrIOp::create(
+      *this, condition, arith::ConstantIntOp::create(*this, getI1Type(), 1));
+  auto guard = scf::IfOp::create(*this, failed, /*withElseRegion=*/false);
+  InsertionGuard insertion(*this);
+  setInsertionPointToStart(guard.thenBlock());
+  auto value = [&](Value given) { return given ? toWord(given) : word(0); };
+  call("relax_rt_fail", {},
+       {context, string(kind), string(message.str()),
+        string(describeLocation(getLoc())), value(first), value(second)},
+       /*noreturn=*/true);
+}
+
+Value HostBuilder::makeTensor(MemRefType type, Value storage, Value data,
+                              ValueRange sizes) {
+  auto descriptor =
+      MemRefDescriptor::poison(*this, getLoc(), converter.convertType(type));
+  descriptor.setAllocatedPtr(*this, getLoc(), storage);
+  descriptor.setAlignedPtr(*this, getLoc(), data);
+  descriptor.setConstantOffset(*this, getLoc(), 0);
+  Value stride = word(1);
+  for (int64_t axis = type.getRank(); axis-- > 0;) {
+    Value size = type.isDynamicDim(axis) ? toWord(sizes[axis])
+                                         : word(type.getDimSize(axis));
+    descriptor.setSize(*this, getLoc(), axis, size);
+    descriptor.setStride(*this, getLoc(), axis, stride);
+    if (axis)
+      stride = LLVM::MulOp::create(*this, stride, size);
+  }
+  return UnrealizedConversionCastOp::create(*this, TypeRange(type),
+                                            ValueRange(Value(descriptor)))
+      .getResult(0);
+}
+
+Value HostBuilder::descriptorOf(Value tensor) {
+  if (auto cast = tensor.getDefiningOp<UnrealizedConversionCastOp>())
+    if (cast.getNumOperands() == 1)
+      return cast.getOperand(0);
+  return UnrealizedConversionCastOp::create(
+             *this, TypeRange(converter.convertType(tensor.getType())),
+             ValueRange(tensor))
+      .getResult(0);
+}
+
+Value HostBuilder::storageData(Value storage) {
+  // The second field of RelaxStorage.
+  Value field = LLVM::GEPOp::create(*this, pointer(), getI64Type(), storage,
+                                    ArrayRef<LLVM::GEPArg>{1});
+  return LLVM::LoadOp::create(*this, pointer(), field);
+}
+
+Value HostBuilder::storageOf(Value host) {
+  if (isa<LLVM::LLVMPointerType>(host.getType()))
+    return host;
+  if (!isa<MemRefType>(host.getType()))
+    return {};
+  return MemRefDescriptor(descriptorOf(host)).allocatedPtr(*this, getLoc());
+}
+
+Value HostBuilder::dataOf(Value tensor) {
+  return MemRefDescriptor(descriptorOf(tensor)).alignedPtr(*this, getLoc());
+}
+
+Value HostBuilder::null() { return LLVM::ZeroOp::create(*this, pointer()); }
+
+Value HostBuilder::dim(Value tensor, int64_t axis) {
+  auto type = cast<MemRefType>(tensor.getType());
+  if (!type.isDynamicDim(axis))
+    return index(type.getDimSize(axis));
+  return memref::DimOp::create(*this, tensor, axis);
+}
+
+Value HostBuilder::castTensor(Value tensor, Type type) {
+  if (tensor.getType() == type)
+    return tensor;
+  return memref::CastOp::create(*this, type, tensor);
+}
+
+//===----------------------------------------------------------------------===//
+// SymbolValues
+//===----------------------------------------------------------------------===//
+
+Value SymbolValues::lookup(SymExprAttr expr) const {
+  for (const auto &scope : llvm::reverse(scopes))
+    if (Value value = scope.lookup(expr))
+      return value;
+  return {};
+}
+
+bool SymbolValues::define(SymExprAttr symbol, Value value) {
+  return !lookup(symbol) && scopes.back().try_emplace(symbol, value).second;
+}
+
+Value SymbolValues::evaluate(SymExprAttr expr) {
+  if (expr.isConstant())
+    return builder.index(expr.getValue());
+  if (Value value = lookup(expr))
+    return value;
+  Value value = compute(expr);
+  if (value)
+    scopes.back().try_emplace(expr, value);
+  return value;
+}
+
+Value SymbolValues::compute(SymExprAttr expr) {
+  SmallVector<Value> operands;
+  for (SymExprAttr operand : expr.getOperands()) {
+    operands.push_back(evaluate(operand));
+    if (!operands.back())
+      return {};
+  }
+  auto times = [&](Value lhs, Value rhs) -> Value {
+    return arith::MulIOp::create(builder, lhs, rhs);
+  };
+  auto plus = [&](Value lhs, Value rhs) -> Value {
+    return arith::AddIOp::create(builder, lhs, rhs);
+  };
+  switch (expr.getKind()) {
+  case SymKind::Constant:
+  case SymKind::Symbol:
+    return {};
+  case SymKind::Sum: {
+    Value total;
+    for (auto [operand, coefficient] :
+         llvm::zip(operands, expr.getCoefficients())) {
+      Value term = coefficient == 1
+                       ? operand
+                       : times(operand, builder.index(coefficient));
+      total = total ? plus(total, term) : term;
+    }
+    return expr.getValue() ? plus(total, builder.index(expr.getValue()))
+                           : total;
+  }
+  case SymKind::Product:
+    return std::accumulate(operands.begin() + 1, operands.end(), operands[0],
+                           times);
+  case SymKind::FloorDiv:
+    return arith::FloorDivSIOp::create(builder, operands[0], operands[1]);
+  case SymKind::CeilDiv:
+    return arith::CeilDivSIOp::create(builder, operands[0], operands[1]);
+  case SymKind::Mod: {
+    Value quotient =
+        arith::FloorDivSIOp::create(builder, operands[0], operands[1]);
+    return arith::SubIOp::create(builder, operands[0],
+                                 times(quotient, operands[1]));
+  }
+  case SymKind::Min:
+  case SymKind::Max:
+    return std::accumulate(operands.begin() + 1, operands.end(), operands[0],
+                           [&](Value lhs, Value rhs) -> Value {
+                             if (expr.getKind() == SymKind::Min)
+                               return arith::MinSIOp::create(builder, lhs, rhs);
+                             return arith::MaxSIOp::create(builder, lhs, rhs);
+                           });
+  case SymKind::Broadcast:
+    // That they agree is for those to check who broadcast.
+    return std::accumulate(
+        operands.begin() + 1, operands.end(), operands[0],
+        [&](Value lhs, Value rhs) -> Value {
+          Value one = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                            lhs, builder.index(1));
+          return arith::SelectOp::create(builder, one, rhs, lhs);
+        });
+  }
+  llvm_unreachable("all kinds are covered");
+}

@@ -1,0 +1,380 @@
+//===- Arguments.cpp - signatures and arguments ---------------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Arguments.h"
+#include "Pool.h"
+
+#include <cstring>
+
+using namespace relax_rt;
+
+Value Value::read(const int64_t *&words) {
+  Value value;
+  value.kind = *words++;
+  switch (value.kind) {
+  case RelaxInteger:
+  case RelaxReal:
+    value.bits = *words++;
+    break;
+  case RelaxTensor:
+    value.dtype.code = static_cast<uint8_t>(*words++);
+    value.dtype.bits = static_cast<uint8_t>(*words++);
+    value.flags = *words++;
+    value.rank = *words++;
+    value.dims = words;
+    words += value.rank;
+    break;
+  case RelaxShape:
+    value.rank = *words++;
+    value.dims = words;
+    words += value.rank;
+    break;
+  case RelaxTuple:
+    for (int64_t count = *words++; count > 0; --count)
+      value.members.push_back(read(words));
+    break;
+  case RelaxCallable: {
+    int64_t count = *words++;
+    value.signature = words;
+    words += count;
+    break;
+  }
+  }
+  return value;
+}
+
+std::string Value::nameOf(DLDataType dtype) {
+  std::string lanes = dtype.lanes == 1 ? "" : "x" + std::to_string(dtype.lanes);
+  std::string bits = std::to_string(dtype.bits) + lanes;
+  switch (dtype.code) {
+  case kDLInt:
+    return "i" + bits;
+  case kDLUInt:
+    return "u" + bits;
+  case kDLFloat:
+    return "f" + bits;
+  case kDLBfloat:
+    return "bf" + bits;
+  case kDLBool:
+    return "bool";
+  }
+  return "type " + std::to_string(dtype.code) + " of " + bits + " bits";
+}
+
+void Signature::read(const int64_t *words) {
+  int64_t parameterCount = *words++, resultCount = *words++;
+  inSlots = *words++;
+  outSlots = *words++;
+  for (int64_t i = 0; i < parameterCount; ++i)
+    parameters.push_back(Value::read(words));
+  for (int64_t i = 0; i < resultCount; ++i)
+    results.push_back(Value::read(words));
+}
+
+Signature::Signature(const int64_t *words, const char *text) {
+  read(words);
+  function = text;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const char *name = text += strlen(text) + 1;
+    const char *type = text += strlen(text) + 1;
+    names.push_back({name, type});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+std::string describe(const TVMFFIAny &arg) {
+  switch (arg.typeIndex) {
+  case kNone:
+    return "None";
+  case kInteger:
+    return "the integer " + std::to_string(arg.integer);
+  case kBoolean:
+    return arg.integer ? "True" : "False";
+  case kReal:
+    return "the number " + std::to_string(arg.real);
+  case kTensorPointer:
+  case kTensor:
+    return "a tensor";
+  case kRawString:
+  case kSmallString:
+  case kString:
+    return "a string";
+  case kFunction:
+    return "a function";
+  case kShape:
+    return "a shape";
+  case kArray:
+  case kList:
+    return "a sequence";
+  }
+  return "an object of another type";
+}
+
+bool fail(Error &error, const char *kind, std::string message) {
+  error.kind = kind;
+  error.message = std::move(message);
+  return false;
+}
+
+bool isContiguous(const DLTensor &tensor) {
+  if (!tensor.strides)
+    return true;
+  int64_t stride = 1;
+  bool contiguous = true;
+  for (int32_t i = tensor.ndim; i-- > 0;) {
+    if (tensor.shape[i] == 0)
+      return true;
+    contiguous &= tensor.shape[i] == 1 || tensor.strides[i] == stride;
+    stride *= tensor.shape[i];
+  }
+  return contiguous;
+}
+
+/// Copies `tensor` row by row in the order of its elements.
+void copyStrided(const DLTensor &tensor, const char *from, char *&to,
+                 int32_t axis, size_t element) {
+  if (axis == tensor.ndim) {
+    memcpy(to, from, element);
+    to += element;
+    return;
+  }
+  for (int64_t i = 0; i < tensor.shape[axis]; ++i)
+    copyStrided(tensor, from + i * tensor.strides[axis] * int64_t(element), to,
+                axis + 1, element);
+}
+
+class Unpacker {
+public:
+  Unpacker(RelaxContext &context, int64_t *slots)
+      : context(context), slots(slots) {}
+
+  bool unpack(const Value &type, const TVMFFIAny &arg,
+              const std::string &what) {
+    Error &error = context.error;
+    auto expected = [&](const char *wanted) {
+      return fail(error, "TypeError",
+                  what + ": expected " + wanted + ", got " + describe(arg));
+    };
+    switch (type.kind) {
+    case RelaxInteger:
+      if (arg.typeIndex != kInteger && arg.typeIndex != kBoolean)
+        return expected("an integer");
+      *slots = arg.integer;
+      if (type.bits < 64 && (*slots < -(int64_t(1) << (type.bits - 1)) ||
+                             *slots >= int64_t(1) << (type.bits - 1)))
+        return fail(error, "ValueError",
+                    what + ": " + std::to_string(*slots) + " does not fit in " +
+                        std::to_string(type.bits) + " bits");
+      ++slots;
+      return true;
+    case RelaxBoolean:
+      if (arg.typeIndex != kInteger && arg.typeIndex != kBoolean)
+        return expected("a boolean");
+      *slots++ = arg.integer != 0;
+      return true;
+    case RelaxReal: {
+      if (arg.typeIndex != kReal && arg.typeIndex != kInteger)
+        return expected("a number");
+      double real = arg.typeIndex == kReal ? arg.real : double(arg.integer);
+      memcpy(slots++, &real, sizeof(real));
+      return true;
+    }
+    case RelaxTensor:
+      return unpackTensor(type, arg, what);
+    case RelaxShape: {
+      const int64_t *dims = nullptr;
+      std::vector<int64_t> read;
+      if (arg.typeIndex == kShape) {
+        auto *cell = contentOf<TVMFFIShapeCell>(arg.object);
+        read.assign(cell->data, cell->data + cell->size);
+      } else if (arg.typeIndex == kArray || arg.typeIndex == kList) {
+        auto *cell = contentOf<TVMFFISequenceCell>(arg.object);
+        for (int64_t i = 0; i < cell->size; ++i) {
+          if (cell->data[i].typeIndex != kInteger)
+            return expected("a shape: a sequence of integers");
+          read.push_back(cell->data[i].integer);
+        }
+      } else {
+        return expected("a shape");
+      }
+      dims = read.data();
+      if (static_cast<int64_t>(read.size()) != type.rank)
+        return fail(error, "ValueError",
+                    what + ": expected " + std::to_string(type.rank) +
+                        " dimensions, got " + std::to_string(read.size()));
+      for (int64_t i = 0; i < type.rank; ++i) {
+        if (!checkDim(type, i, dims[i], what))
+          return false;
+        *slots++ = dims[i];
+      }
+      return true;
+    }
+    case RelaxTuple: {
+      if (arg.typeIndex != kArray && arg.typeIndex != kList)
+        return expected("a tuple");
+      auto *cell = contentOf<TVMFFISequenceCell>(arg.object);
+      if (cell->size != static_cast<int64_t>(type.members.size()))
+        return fail(error, "ValueError",
+                    what + ": expected a tuple of " +
+                        std::to_string(type.members.size()) + ", got " +
+                        std::to_string(cell->size));
+      for (size_t i = 0; i < type.members.size(); ++i)
+        if (!unpack(type.members[i], cell->data[i],
+                    what + ", member " + std::to_string(i)))
+          return false;
+      return true;
+    }
+    case RelaxCallable: {
+      if (arg.typeIndex != kFunction)
+        return expected("a function");
+      RelaxStorage *closure = makeForeignClosure(context, type, arg.object);
+      if (!closure)
+        return fail(error, "MemoryError", what + ": no memory");
+      *slots++ = reinterpret_cast<int64_t>(closure);
+      return true;
+    }
+    }
+    return fail(error, "TypeError", what + ": a parameter of an unknown kind");
+  }
+
+  int64_t *position() const { return slots; }
+
+private:
+  bool checkDim(const Value &type, int64_t axis, int64_t actual,
+                const std::string &what) {
+    if (actual >= 0 && (type.dims[axis] < 0 || type.dims[axis] == actual))
+      return true;
+    return fail(context.error, "ValueError",
+                what + ": dimension " + std::to_string(axis) + " must be " +
+                    (type.dims[axis] < 0 ? std::string("at least 0")
+                                         : std::to_string(type.dims[axis])) +
+                    ", got " + std::to_string(actual));
+  }
+
+  bool unpackTensor(const Value &type, const TVMFFIAny &arg,
+                    const std::string &what) {
+    const DLTensor *tensor = readTensor(type, arg, what, context.error);
+    if (!tensor)
+      return false;
+    for (int64_t i = 0; i < type.rank; ++i)
+      if (!checkDim(type, i, tensor->shape[i], what))
+        return false;
+    char *data = static_cast<char *>(tensor->data) + tensor->byteOffset;
+    RelaxStorage *storage = nullptr;
+    if (!isContiguous(*tensor)) {
+      if (type.flags & RelaxMutable)
+        return fail(context.error, "ValueError",
+                    what + ": the function writes into this tensor, so it must "
+                           "be contiguous");
+      if (!copyToContiguous(*tensor, data, storage, what))
+        return false;
+      data = static_cast<char *>(storage->data);
+    } else if (arg.typeIndex == kTensor) {
+      // The result may be this very tensor, which must then stay alive.
+      storage =
+          static_cast<RelaxStorage *>(Pool::allocate(sizeof(RelaxStorage)));
+      if (!storage)
+        return fail(context.error, "MemoryError", what + ": no memory");
+      TVMFFIObjectIncRef(arg.object);
+      *storage = {
+          1, data, 0, nullptr, nullptr, nullptr, destroyBorrowed, arg.object};
+      link(&context, storage);
+    }
+    *slots++ = reinterpret_cast<int64_t>(storage);
+    *slots++ = reinterpret_cast<int64_t>(data);
+    for (int64_t i = 0; i < type.rank; ++i)
+      *slots++ = tensor->shape[i];
+    return true;
+  }
+
+  bool copyToContiguous(const DLTensor &tensor, const char *data,
+                        RelaxStorage *&storage, const std::string &what) {
+    size_t element = (tensor.dtype.bits + 7) / 8, bytes = element;
+    for (int32_t i = 0; i < tensor.ndim; ++i)
+      bytes *= tensor.shape[i];
+    storage = allocate(&context, bytes, kAlignment);
+    if (!storage)
+      return fail(context.error, "MemoryError",
+                  what + ": no memory for a contiguous copy of " +
+                      std::to_string(bytes) + " bytes");
+    char *to = static_cast<char *>(storage->data);
+    copyStrided(tensor, data, to, 0, element);
+    return true;
+  }
+
+  RelaxContext &context;
+  int64_t *slots;
+};
+
+} // namespace
+
+const DLTensor *relax_rt::readTensor(const Value &type, const TVMFFIAny &arg,
+                                     const std::string &what, Error &error) {
+  const DLTensor *tensor = nullptr;
+  if (arg.typeIndex == kTensorPointer)
+    tensor = static_cast<const DLTensor *>(arg.pointer);
+  else if (arg.typeIndex == kTensor)
+    tensor = contentOf<DLTensor>(arg.object);
+  if (!tensor) {
+    fail(error, "TypeError",
+         what + ": expected a tensor, got " + describe(arg));
+    return nullptr;
+  }
+  if (tensor->device.type != kDLCPU) {
+    fail(error, "ValueError",
+         what + ": expected a tensor on the CPU, got one on a device of type " +
+             std::to_string(tensor->device.type) + "; copy it to the CPU");
+    return nullptr;
+  }
+  if (tensor->dtype.code != type.dtype.code ||
+      tensor->dtype.bits != type.dtype.bits || tensor->dtype.lanes != 1) {
+    fail(error, "TypeError",
+         what + ": expected elements of type " + Value::nameOf(type.dtype) +
+             ", got " + Value::nameOf(tensor->dtype));
+    return nullptr;
+  }
+  if (tensor->ndim != type.rank) {
+    fail(error, "ValueError",
+         what + ": expected " + std::to_string(type.rank) +
+             " dimensions, got " + std::to_string(tensor->ndim));
+    return nullptr;
+  }
+  return tensor;
+}
+
+bool relax_rt::unpackValue(RelaxContext &context, const Value &type,
+                           const TVMFFIAny &arg, const std::string &what,
+                           int64_t *&slots) {
+  Unpacker unpacker(context, slots);
+  bool unpacked = unpacker.unpack(type, arg, what);
+  slots = unpacker.position();
+  return unpacked;
+}
+
+bool Signature::unpack(RelaxContext &context, const TVMFFIAny *args,
+                       int32_t count, int64_t *slots) const {
+  if (count != static_cast<int32_t>(parameters.size()))
+    return fail(context.error, "TypeError",
+                std::string(function) + ": expected " +
+                    std::to_string(parameters.size()) + " arguments, got " +
+                    std::to_string(count));
+  Unpacker unpacker(context, slots);
+  for (int32_t i = 0; i < count; ++i) {
+    std::string what =
+        std::string(function) + ": argument " + std::to_string(i);
+    if (!names.empty())
+      what = what + " '" + names[i].first + "' (" + names[i].second + ")";
+    if (!unpacker.unpack(parameters[i], args[i], what))
+      return false;
+  }
+  return true;
+}

@@ -1,0 +1,213 @@
+//===- Call.cpp - calls of compiled functions from outside ----------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Call.h"
+#include "Pool.h"
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+
+using namespace relax_rt;
+
+//===----------------------------------------------------------------------===//
+// Storages and failures
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+std::atomic<int64_t> &countOf(RelaxStorage *storage) {
+  static_assert(sizeof(std::atomic<int64_t>) == sizeof(int64_t), "");
+  return reinterpret_cast<std::atomic<int64_t> &>(storage->references);
+}
+
+} // namespace
+
+void relax_rt::destroyPooled(RelaxStorage *storage) {
+  Pool::free(storage->owner, storage->bytes);
+}
+
+/// A call's storages are touched by its own thread only.
+void relax_rt::unlink(RelaxStorage *storage) {
+  if (!storage->context)
+    return;
+  (storage->previous ? storage->previous->next : storage->context->storages) =
+      storage->next;
+  if (storage->next)
+    storage->next->previous = storage->previous;
+  storage->context = nullptr;
+}
+
+void relax_rt::link(RelaxContext *context, RelaxStorage *storage) {
+  storage->context = context;
+  storage->previous = nullptr;
+  storage->next = context->storages;
+  if (storage->next)
+    storage->next->previous = storage;
+  context->storages = storage;
+}
+
+RelaxStorage *relax_rt::allocate(RelaxContext *context, int64_t bytes,
+                                 int64_t align) {
+  // The header lies in front of the data, in the same block.
+  static_assert(sizeof(RelaxStorage) <= kAlignment, "");
+  size_t front = align > static_cast<int64_t>(kAlignment) ? align : kAlignment;
+  void *block = nullptr;
+  if (bytes >= 0 && bytes < (int64_t(1) << 46))
+    block = Pool::allocate(bytes + front + (front - kAlignment));
+  if (!block)
+    return nullptr;
+  uintptr_t begin = reinterpret_cast<uintptr_t>(block) + kAlignment;
+  begin = (begin + front - 1) / front * front;
+  auto *storage = reinterpret_cast<RelaxStorage *>(begin - kAlignment);
+  storage->references = 1;
+  storage->data = reinterpret_cast<void *>(begin);
+  storage->bytes = bytes + front + (front - kAlignment);
+  storage->destroy = destroyPooled;
+  storage->owner = block;
+  link(context, storage);
+  return storage;
+}
+
+extern "C" {
+
+RelaxStorage *relax_rt_alloc(RelaxContext *context, int64_t bytes,
+                             int64_t align, const char *location) {
+  if (RelaxStorage *storage = allocate(context, bytes, align))
+    return storage;
+  relax_rt_fail(context, "MemoryError", "no memory for %0 bytes", location,
+                bytes, 0);
+}
+
+void relax_rt_retain(RelaxStorage *storage) {
+  if (storage)
+    countOf(storage).fetch_add(1, std::memory_order_relaxed);
+}
+
+void relax_rt_release(RelaxStorage *storage) {
+  if (!storage || countOf(storage).fetch_sub(1, std::memory_order_acq_rel) != 1)
+    return;
+  unlink(storage);
+  storage->destroy(storage);
+}
+
+void relax_rt_fail(RelaxContext *context, const char *kind, const char *message,
+                   const char *location, int64_t first, int64_t second) {
+  context->error.kind = kind;
+  context->error.location = location;
+  context->error.message.clear();
+  for (const char *at = message; *at; ++at) {
+    if (at[0] == '%' && (at[1] == '0' || at[1] == '1')) {
+      context->error.message += std::to_string(at[1] == '0' ? first : second);
+      ++at;
+    } else {
+      context->error.message += *at;
+    }
+  }
+  longjmp(context->escape, 1);
+}
+
+} // extern "C"
+
+void relax_rt::raise(const Error &error) {
+  if (error.raised)
+    return;
+  if (!TVMFFIErrorCreate) {
+    fprintf(stderr, "relax-mlir: %s: %s\n", error.kind, error.message.c_str());
+    return;
+  }
+  // "file:line:column" becomes a frame of the exception's traceback.
+  std::string frame;
+  std::string location = error.location ? error.location : "";
+  size_t column = location.rfind(':');
+  size_t line =
+      column == std::string::npos ? column : location.rfind(':', column - 1);
+  if (line != std::string::npos && column > line + 1)
+    frame = "File \"" + location.substr(0, line) + "\", line " +
+            location.substr(line + 1, column - line - 1) + ", in " +
+            (error.function ? error.function : "relax") + "\n";
+  TVMFFIByteArray kind{error.kind, strlen(error.kind)};
+  TVMFFIByteArray message{error.message.data(), error.message.size()};
+  TVMFFIByteArray backtrace{frame.data(), frame.size()};
+  void *object = nullptr;
+  if (TVMFFIErrorCreate(&kind, &message, &backtrace, &object))
+    return;
+  TVMFFIErrorSetRaised(object);
+  TVMFFIObjectDecRef(object);
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+void relax_rt::destroyBorrowed(RelaxStorage *storage) {
+  TVMFFIObjectDecRef(storage->owner);
+  Pool::free(storage, sizeof(RelaxStorage));
+}
+
+/// Frees what a failed call had allocated, whoever held it.
+static void abandon(RelaxContext &context) {
+  while (RelaxStorage *storage = context.storages) {
+    unlink(storage);
+    storage->destroy(storage);
+  }
+}
+
+/// What outlives the call has no call any more.
+static void detach(RelaxContext &context) {
+  while (RelaxStorage *storage = context.storages)
+    unlink(storage);
+}
+
+int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
+                           int32_t count, TVMFFIAny *result, CompiledCode code,
+                           void *closure) {
+  // What has a destructor is made before `setjmp` and not changed after it.
+  RelaxContext context;
+  context.error.function = signature.function;
+  std::vector<int64_t> slots(signature.inSlots + signature.outSlots);
+  int64_t *in = slots.data(), *out = in + signature.inSlots;
+  auto failed = [&] {
+    abandon(context);
+    raise(context.error);
+    return -1;
+  };
+  if (!signature.unpack(context, args, count, in))
+    return failed();
+  // The parameters' own references, given back after the call.
+  std::vector<RelaxStorage *> borrowed;
+  for (RelaxStorage *at = context.storages; at; at = at->next)
+    borrowed.push_back(at);
+  if (setjmp(context.escape))
+    return failed();
+  code(closure, &context, in, out);
+  bool made = makeResult(context, signature, out, result);
+  for (RelaxStorage *storage : borrowed)
+    relax_rt_release(storage);
+  if (!made) {
+    context.error.message =
+        std::string(signature.function) +
+        ": the results could not be handed over; is libtvm_ffi in the process?";
+    return failed();
+  }
+  detach(context);
+  return 0;
+}
+
+extern "C" int
+relax_rt_call(const int64_t *words, const char *names,
+              void (*thunk)(RelaxContext *, int64_t *, int64_t *),
+              const TVMFFIAny *args, int32_t count, TVMFFIAny *result) {
+  Signature signature(words, names);
+  return callCompiled(
+      signature, args, count, result,
+      [](void *thunk, RelaxContext *context, int64_t *in, int64_t *out) {
+        reinterpret_cast<void (*)(RelaxContext *, int64_t *, int64_t *)>(thunk)(
+            context, in, out);
+      },
+      reinterpret_cast<void *>(thunk));
+}

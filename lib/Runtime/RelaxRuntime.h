@@ -1,0 +1,172 @@
+//===- RelaxRuntime.h - what compiled code calls ----------------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The C interface between compiled code and the runtime. The runtime knows
+// nothing of the compiler: a model runs with it alone.
+//
+// A call, from the outside in:
+//
+//   __tvm_ffi_f ──▶ relax_rt_call ──▶ thunk(context, in, out) ──▶ f ──▶ kernels
+//    exported        checks and unpacks   compiled: symbols,      host code
+//                    arguments to slots   shape checks
+//
+// A tensor is a memref whose allocated pointer is its `RelaxStorage`, or null
+// where somebody else keeps the memory alive (a weight, a constant). Storages
+// are counted: whoever returns or carries on a tensor takes a reference.
+//
+// A failure leaves compiled code by `longjmp` to `relax_rt_call`, which frees
+// what the call had allocated: compiled code has nothing to clean up, and no
+// check after each call.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_RUNTIME_H
+#define RELAX_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RELAX_RT_EXPORT __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// One call from the outside; compiled functions hand it on.
+typedef struct RelaxContext RelaxContext;
+
+/// A counted block of memory. Compiled code reads `data` only.
+typedef struct RelaxStorage {
+  int64_t references;
+  void *data;
+  int64_t bytes;
+  /// The call that is to free it should it fail, and its neighbours there.
+  RelaxContext *context;
+  struct RelaxStorage *previous, *next;
+  /// Gives the memory back: the pool's, or another library's.
+  void (*destroy)(struct RelaxStorage *storage);
+  void *owner;
+} RelaxStorage;
+
+/// At least `bytes` bytes, aligned to `align`; fails where there is no memory.
+RELAX_RT_EXPORT RelaxStorage *relax_rt_alloc(RelaxContext *context,
+                                             int64_t bytes, int64_t align,
+                                             const char *location);
+RELAX_RT_EXPORT void relax_rt_retain(RelaxStorage *storage);
+RELAX_RT_EXPORT void relax_rt_release(RelaxStorage *storage);
+
+/// Ends the call with an error of a Python exception's name. `%0` and `%1` in
+/// the message stand for the values; `location` is a `file:line:column`.
+RELAX_RT_EXPORT void relax_rt_fail(RelaxContext *context, const char *kind,
+                                   const char *message, const char *location,
+                                   int64_t first, int64_t second)
+    __attribute__((noreturn));
+
+/// Runs `body(closure, begin, end)` over [0, count) in pieces of at least
+/// `grain` on the thread pool; the caller takes part. Nested or concurrent
+/// calls run where they are.
+typedef void (*RelaxParallelBody)(void *closure, int64_t begin, int64_t end);
+RELAX_RT_EXPORT void relax_rt_parallel_for(RelaxParallelBody body,
+                                           void *closure, int64_t count,
+                                           int64_t grain);
+
+/// Scratch memory of kernels, from the pool.
+RELAX_RT_EXPORT void *_mlir_memref_to_llvm_alloc(size_t bytes);
+RELAX_RT_EXPORT void *_mlir_memref_to_llvm_aligned_alloc(size_t align,
+                                                         size_t bytes);
+RELAX_RT_EXPORT void _mlir_memref_to_llvm_free(void *data);
+
+/// A value's form in the words of a signature, and in slots:
+///   integer  bits                      1 slot
+///   boolean                            1 slot
+///   real     bits                      1 slot, a double
+///   tensor   code bits flags rank dims  2 + rank: storage, data, sizes
+///   shape    rank dims                 rank slots
+///   tuple    count values              those of its members
+///   callable words, then as a function 1 slot: its storage
+/// An unknown size is -1; `words` is how many words follow.
+enum RelaxValueKind {
+  RelaxInteger = 1,
+  RelaxBoolean = 2,
+  RelaxReal = 3,
+  RelaxTensor = 4,
+  RelaxShape = 5,
+  RelaxTuple = 6,
+  RelaxCallable = 7,
+};
+enum RelaxTensorFlags {
+  /// The function writes into this argument.
+  RelaxMutable = 1,
+};
+
+/// A callable is a storage whose data begins with these words; behind them lie
+/// the slots of what is bound to it, then the storages that those hold on to.
+typedef void (*RelaxClosureBody)(RelaxContext *context, int64_t *bound,
+                                 int64_t *in, int64_t *out);
+typedef struct RelaxClosure {
+  RelaxClosureBody body;
+  int64_t bound, storages;
+} RelaxClosure;
+/// Takes over a reference of each storage.
+RELAX_RT_EXPORT RelaxStorage *
+relax_rt_make_closure(RelaxContext *context, RelaxClosureBody body,
+                      int64_t bound, const int64_t *slots, int64_t storages,
+                      RelaxStorage *const *kept, const char *location);
+
+/// Calls a function that is registered with TVM FFI under a name. `words`: how
+/// many tensors, then each; `slots`: those of the tensors, then `integers`
+/// numbers.
+RELAX_RT_EXPORT void
+relax_rt_call_library(RelaxContext *context, const char *name,
+                      const char *location, const int64_t *words,
+                      const int64_t *slots, int64_t integers);
+
+/// `words`: parameters, results, slots in, slots out, then each value.
+/// `names`: the function, then for each parameter its name and its type, as
+/// strings that end in zero.
+struct TVMFFIAny;
+RELAX_RT_EXPORT int relax_rt_call(const int64_t *words, const char *names,
+                                  void (*thunk)(RelaxContext *, int64_t *,
+                                                int64_t *),
+                                  const struct TVMFFIAny *args, int32_t count,
+                                  struct TVMFFIAny *result);
+
+/// Binds weights: the arguments are a name and a tensor. `words`: how many,
+/// then each tensor; `names`: each name and type; `table`: a data pointer each.
+RELAX_RT_EXPORT int relax_rt_bind_weight(const int64_t *words,
+                                         const char *names, void **table,
+                                         const struct TVMFFIAny *args,
+                                         int32_t count,
+                                         struct TVMFFIAny *result);
+
+/// Fails where a weight of the table is not bound yet.
+RELAX_RT_EXPORT void relax_rt_require_weights(RelaxContext *context,
+                                              const int64_t *words,
+                                              const char *names, void **table);
+
+/// Bytes in use, most bytes in use so far, bytes held from the system, and how
+/// often the system was asked.
+typedef struct RelaxPoolStatistics {
+  int64_t used, peak, held, requests;
+} RelaxPoolStatistics;
+RELAX_RT_EXPORT void relax_rt_pool_statistics(RelaxPoolStatistics *out);
+/// Sets the peak to what is in use now.
+RELAX_RT_EXPORT void relax_rt_pool_reset_peak(void);
+/// Gives unused memory back to the system.
+RELAX_RT_EXPORT void relax_rt_pool_trim(void);
+/// An upper limit of the bytes held; 0 for none.
+RELAX_RT_EXPORT void relax_rt_pool_set_limit(int64_t bytes);
+
+RELAX_RT_EXPORT int32_t relax_rt_thread_count(void);
+/// 0 for one thread a processor.
+RELAX_RT_EXPORT void relax_rt_set_thread_count(int32_t count);
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif // RELAX_RUNTIME_H

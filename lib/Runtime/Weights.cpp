@@ -1,0 +1,86 @@
+//===- Weights.cpp - the tensors a module refers to by name ---------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Arguments.h"
+
+#include <cstring>
+
+using namespace relax_rt;
+
+static std::string readString(const TVMFFIAny &arg) {
+  if (arg.typeIndex == kRawString)
+    return arg.text;
+  if (arg.typeIndex == kSmallString)
+    return std::string(arg.bytes, arg.smallLength);
+  if (arg.typeIndex == kString) {
+    auto *cell = contentOf<TVMFFIByteArray>(arg.object);
+    return std::string(cell->data, cell->size);
+  }
+  return {};
+}
+
+extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
+                                    void **table, const TVMFFIAny *args,
+                                    int32_t count, TVMFFIAny *result) {
+  Error error;
+  error.function = "bind_weight";
+  auto fail = [&](const char *kind, std::string message) {
+    error.kind = kind;
+    error.message = std::move(message);
+    raise(error);
+    return -1;
+  };
+  if (count != 2)
+    return fail("TypeError", "bind_weight: expected a name and a tensor");
+  std::string name = readString(args[0]);
+  *result = {};
+  for (int64_t i = 0, total = *words++; i < total; ++i) {
+    Value type = Value::read(words);
+    const char *own = names;
+    const char *text = own + strlen(own) + 1;
+    names = text + strlen(text) + 1;
+    if (name != own)
+      continue;
+    std::string what = "weight '" + name + "' (" + text + ")";
+    const DLTensor *tensor = readTensor(type, args[1], what, error);
+    if (!tensor) {
+      raise(error);
+      return -1;
+    }
+    int64_t stride = 1;
+    for (int64_t axis = type.rank; axis-- > 0;) {
+      if (tensor->shape[axis] != type.dims[axis])
+        return fail("ValueError",
+                    what + ": dimension " + std::to_string(axis) + " must be " +
+                        std::to_string(type.dims[axis]) + ", got " +
+                        std::to_string(tensor->shape[axis]));
+      if (tensor->strides && tensor->shape[axis] != 1 &&
+          tensor->strides[axis] != stride)
+        return fail("ValueError", what + ": must be contiguous");
+      stride *= tensor->shape[axis];
+    }
+    // Whoever binds keeps the tensor alive as long as the module.
+    table[i] = static_cast<char *>(tensor->data) + tensor->byteOffset;
+    return 0;
+  }
+  return fail("ValueError", "the module has no weight '" + name + "'");
+}
+
+extern "C" void relax_rt_require_weights(RelaxContext *context,
+                                         const int64_t *words,
+                                         const char *names, void **table) {
+  for (int64_t i = 0, count = *words; i < count; ++i) {
+    if (!table[i]) {
+      relax_rt_fail(context, "ValueError",
+                    "a weight is not bound: number %0 of %1; bind all weights "
+                    "before the first call",
+                    nullptr, i, count);
+    }
+    names += strlen(names) + 1;
+    names += strlen(names) + 1;
+  }
+}

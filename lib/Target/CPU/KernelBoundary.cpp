@@ -1,0 +1,85 @@
+//===- KernelBoundary.cpp - kernels with buffers at their boundary --------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/CPU/KernelBoundary.h"
+
+#include "Target/CPU/Passes.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_CONVERTKERNELBOUNDARYPASS
+#include "Target/CPU/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+static MemRefType bufferType(RankedTensorType type) {
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
+/// Symbolic shapes belong to tensors.
+static void dropShapes(func::FuncOp kernel) {
+  kernel.removeResAttrsAttr();
+  for (unsigned i = 0, e = kernel.getNumArguments(); i < e; ++i)
+    kernel.removeArgAttr(i, "relax.shape");
+}
+
+void relax::convertKernelBoundary(func::FuncOp kernel) {
+  if (kernel.isExternal()) {
+    // Declarations change their type alone.
+    auto types = llvm::map_to_vector(kernel.getArgumentTypes(), [](Type type) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      return tensor ? Type(bufferType(tensor)) : type;
+    });
+    kernel.setType(FunctionType::get(kernel.getContext(), types, {}));
+    dropShapes(kernel);
+    return;
+  }
+  Block &entry = kernel.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockBegin(&entry);
+  Location loc = kernel.getLoc();
+  SmallVector<BlockArgument> buffers;
+  for (BlockArgument argument : entry.getArguments())
+    if (isa<RankedTensorType>(argument.getType()))
+      buffers.push_back(argument);
+  size_t numInputs = buffers.size() - kernel.getNumResults();
+  for (auto [index, argument] : llvm::enumerate(buffers)) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    argument.setType(bufferType(type));
+    auto tensor = bufferization::ToTensorOp::create(
+        builder, loc, type, argument, /*restrict=*/true,
+        /*writable=*/index >= numInputs);
+    argument.replaceAllUsesExcept(tensor, tensor);
+  }
+  Operation *terminator = entry.getTerminator();
+  builder.setInsertionPoint(terminator);
+  for (auto [result, buffer] :
+       llvm::zip_equal(terminator->getOperands(),
+                       ArrayRef<BlockArgument>(buffers).drop_front(numInputs)))
+    bufferization::MaterializeInDestinationOp::create(
+        builder, loc, TypeRange(), result, buffer, /*restrict=*/true,
+        /*writable=*/true);
+  terminator->setOperands({});
+  kernel.setType(
+      FunctionType::get(kernel.getContext(), entry.getArgumentTypes(), {}));
+  dropShapes(kernel);
+}
+
+namespace {
+
+struct ConvertKernelBoundary
+    : relax::impl::ConvertKernelBoundaryPassBase<ConvertKernelBoundary> {
+  void runOnOperation() override {
+    if (llvm::any_of(getOperation().getArgumentTypes(),
+                     llvm::IsaPred<RankedTensorType>))
+      convertKernelBoundary(getOperation());
+  }
+};
+
+} // namespace

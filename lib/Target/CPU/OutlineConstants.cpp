@@ -1,0 +1,58 @@
+//===- OutlineConstants.cpp - constants of kernels become globals ---------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/CPU/Passes.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_OUTLINECONSTANTSPASS
+#include "Target/CPU/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+namespace {
+
+struct OutlineConstants
+    : relax::impl::OutlineConstantsPassBase<OutlineConstants> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    DenseMap<Attribute, memref::GlobalOp> globals;
+    for (auto kernel : getOperation().getOps<func::FuncOp>())
+      kernel.walk([&](arith::ConstantOp constant) {
+        auto type = dyn_cast<RankedTensorType>(constant.getType());
+        if (type && !type.getEncoding())
+          outline(constant, type, symbols, globals);
+      });
+  }
+
+  void outline(arith::ConstantOp constant, RankedTensorType type,
+               SymbolTable &symbols,
+               DenseMap<Attribute, memref::GlobalOp> &globals) {
+    OpBuilder builder(constant);
+    auto bufferType = MemRefType::get(type.getShape(), type.getElementType());
+    memref::GlobalOp &global = globals[constant.getValue()];
+    if (!global) {
+      OpBuilder detached(&getContext());
+      global = memref::GlobalOp::create(
+          detached, constant.getLoc(), "constant",
+          builder.getStringAttr("private"), bufferType, constant.getValue(),
+          /*constant=*/true, builder.getI64IntegerAttr(64));
+      symbols.insert(global, getOperation().getBody()->begin());
+    }
+    auto buffer = memref::GetGlobalOp::create(builder, constant.getLoc(),
+                                              bufferType, global.getSymName());
+    auto tensor = bufferization::ToTensorOp::create(
+        builder, constant.getLoc(), type, buffer, /*restrict=*/true,
+        /*writable=*/false);
+    constant.replaceAllUsesWith(tensor.getResult());
+    constant.erase();
+  }
+};
+
+} // namespace

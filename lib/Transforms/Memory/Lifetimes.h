@@ -1,0 +1,54 @@
+//===- Lifetimes.h - sizes, aliases and last uses ---------------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the passes over memory ask of a graph function. The rules of ownership
+// are those that `relax-insert-kills` documents.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_TRANSFORMS_MEMORY_LIFETIMES_H
+#define RELAX_TRANSFORMS_MEMORY_LIFETIMES_H
+
+#include "Relax/Ops/Function.h"
+#include "Relax/Ops/Memory.h"
+#include "Relax/ShapeUtils.h"
+
+namespace mlir::relax {
+
+/// The bytes that one element takes in memory: a Boolean one, others their bits
+/// rounded up.
+int64_t getElementBytes(Type elementType);
+/// The bytes of a tensor whose dimensions are all known.
+SymExprAttr getByteSize(RankedTensorType type, SymBuilder &math);
+
+/// Whether memory of values of this type is counted by references.
+bool isCounted(Type type);
+/// Calls `fn` on each result of `use`'s owner that aliases the operand.
+void walkDirectAliases(OpOperand &use, function_ref<void(Value)> fn);
+/// Whether `use` takes a reference of its own: of what is returned, yielded,
+/// carried by a loop or captured.
+bool takesReference(OpOperand &use);
+/// Whether what `use` passes on may be used after the last use of its aliases:
+/// through a reference, or through the result of a call that returns it.
+bool mayOutlive(OpOperand &use);
+/// The values of `block` that it owns, in order.
+SmallVector<Value> getOwnedValues(Block &block);
+
+/// Calls `fn` on each use of `value` and of its aliases.
+void walkUses(Value value, function_ref<void(OpOperand &)> fn);
+/// The op of the block that defines `value` in which it, or an alias of it, is
+/// used last; null where there is none.
+Operation *getLastUser(Value value);
+
+/// Reports an error where a dataflow block is left in `function`.
+LogicalResult verifyNoDataflow(FuncOp function, StringRef pass);
+/// Places the kills of a function, instead of those that are there.
+void insertKills(FuncOp function);
+
+} // namespace mlir::relax
+
+#endif // RELAX_TRANSFORMS_MEMORY_LIFETIMES_H

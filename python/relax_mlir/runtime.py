@@ -1,0 +1,170 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The runtime of compiled code: memory, threads, and functions that can be called.
+
+Compiled functions follow the calling convention of TVM FFI: arguments are NumPy arrays, or tensors of any
+library that speaks DLPack, and are not copied.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import tvm_ffi
+
+from . import _relax
+from .errors import RelaxError
+
+_SYMBOLS = (
+    "relax_rt_alloc",
+    "relax_rt_retain",
+    "relax_rt_release",
+    "relax_rt_fail",
+    "relax_rt_parallel_for",
+    "relax_rt_call",
+    "relax_rt_call_library",
+    "relax_rt_make_closure",
+    "relax_rt_bind_weight",
+    "relax_rt_require_weights",
+    "_mlir_memref_to_llvm_alloc",
+    "_mlir_memref_to_llvm_aligned_alloc",
+    "_mlir_memref_to_llvm_free",
+)
+
+
+class PoolStatistics(NamedTuple):
+    """Bytes in use, the most so far, bytes held from the system, and how often it was asked for more."""
+
+    used: int
+    peak: int
+    held: int
+    requests: int
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """The runtime's shared library."""
+    path = Path(__file__).parent / "lib" / "librelax_runtime.so"
+    if not path.exists():  # an editable install keeps it elsewhere
+        path = Path(_relax.__file__).parent / "lib" / "librelax_runtime.so"
+    return ctypes.CDLL(str(path))
+
+
+def pool_statistics() -> PoolStatistics:
+    """What the memory pool holds now."""
+    words = (ctypes.c_int64 * 4)()
+    library().relax_rt_pool_statistics(words)
+    return PoolStatistics(*words)
+
+
+def reset_pool_peak() -> None:
+    """Counts the peak anew from what is in use now."""
+    library().relax_rt_pool_reset_peak()
+
+
+def trim_pool() -> None:
+    """Gives memory that is not in use back to the system."""
+    library().relax_rt_pool_trim()
+
+
+def set_pool_limit(bytes: int | None) -> None:
+    """Lets the pool hold no more than so many bytes; a call that needs more raises `MemoryError`."""
+    library().relax_rt_pool_set_limit(ctypes.c_int64(bytes or 0))
+
+
+def thread_count() -> int:
+    """The threads that kernels run on, the calling one included."""
+    return int(library().relax_rt_thread_count())
+
+
+def set_thread_count(count: int | None) -> None:
+    """Sets it; None for one thread a processor. No call may be running."""
+    library().relax_rt_set_thread_count(ctypes.c_int32(count or 0))
+
+
+def _as_argument(value: Any) -> Any:
+    """What TVM FFI takes: a tensor without a copy."""
+    if isinstance(value, np.ndarray):
+        return _from_numpy(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (tuple, list)):
+        return type(value)(_as_argument(member) for member in value)
+    return value
+
+
+_ML_DTYPES = {"bfloat16": "bfloat16", "float8_e4m3fn": "float8_e4m3fn", "float8_e5m2": "float8_e5m2"}
+
+
+def _from_numpy(array: np.ndarray) -> Any:
+    if array.dtype.isbuiltin != 1 and array.dtype.name in _ML_DTYPES:
+        return _ml_dtypes_tensor(array)
+    if array.flags.writeable:
+        return tvm_ffi.from_dlpack(array)
+    return tvm_ffi.from_dlpack(array.__dlpack__(max_version=(1, 0)))
+
+
+def _ml_dtypes_tensor(array: np.ndarray) -> Any:
+    """NumPy cannot export the types of ml_dtypes by DLPack; their bits it can."""
+    raise RelaxError(
+        f"NumPy cannot hand over an array of {array.dtype.name} without a copy; pass a tensor of PyTorch or JAX"
+    )
+
+
+class Executable:
+    """A compiled module: `executable["main"](x)` calls its function `main`.
+
+    A call raises `TypeError` or `ValueError` where an argument is not what the function's signature says,
+    `MemoryError` where there is no memory; the message names the function, the argument, and what was expected
+    and given. The module stays usable after an error.
+    """
+
+    def __init__(self, object_code: bytes, functions: tuple[str, ...]) -> None:
+        self.functions = functions
+        self.object_code = object_code
+        self._session = _relax.JITSession()
+        runtime = library()
+        for name in _SYMBOLS:
+            address = ctypes.cast(getattr(runtime, name), ctypes.c_void_p).value
+            self._session.define(name, address)
+        self._session.add_object(object_code)
+        self._weights: dict[str, Any] = {}
+        # What a function needs as long as it lives, which may be longer than this object.
+        self._kept = (self._session, self._weights)
+        self._callables = {name: self._load(name) for name in functions}
+
+    def _load(self, name: str) -> tvm_ffi.Function:
+        address = self._session.lookup(f"__tvm_ffi_{name}")
+        return tvm_ffi.core.Function.__from_extern_c__(address, keep_alive_object=self._kept)
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        function = self._callables.get(name)
+        if function is None:
+            raise KeyError(f"the module has no function '{name}'; it has {', '.join(self.functions)}")
+
+        def call(*args: Any) -> Any:
+            return function(*map(_as_argument, args))
+
+        call.__name__ = call.__qualname__ = name
+        return call
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._callables
+
+    def bind_weights(self, weights: Mapping[str, Any]) -> None:
+        """Gives the module's weights their values, by name; they are not copied and must not change.
+
+        Raises:
+          ValueError: the module has no such weight, or it has another shape.
+          TypeError: it has another element type.
+        """
+        bind = self._load("bind_weight")
+        for name, value in weights.items():
+            tensor = _as_argument(value)
+            bind(name, tensor)
+            self._weights[name] = (tensor, value)
