@@ -346,6 +346,8 @@ struct Legalize : relax::impl::LegalizePassBase<Legalize> {
   void runOnOperation() override {
     KernelRegistry registry;
     populateElementwiseKernels(registry);
+    populateConvolutionKernels(registry);
+    populatePoolingKernels(registry);
     populateSortKernels(registry);
     KernelTable kernels(getOperation());
     SmallVector<FuncOp> guarded;

@@ -39,6 +39,8 @@ private:
 };
 
 void populateElementwiseKernels(KernelRegistry &registry);
+void populateConvolutionKernels(KernelRegistry &registry);
+void populatePoolingKernels(KernelRegistry &registry);
 void populateSortKernels(KernelRegistry &registry);
 
 } // namespace mlir::relax
