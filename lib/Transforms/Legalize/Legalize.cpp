@@ -367,6 +367,8 @@ struct Legalize : relax::impl::LegalizePassBase<Legalize> {
     populateNormalizationKernels(registry);
     populateAttentionKernels(registry);
     populateReductionKernels(registry);
+    populateConvolutionKernels(registry);
+    populatePoolingKernels(registry);
     populateSortKernels(registry);
     KernelTable kernels(getOperation());
     SmallVector<FuncOp> guarded;

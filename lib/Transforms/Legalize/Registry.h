@@ -44,6 +44,8 @@ void populateLinearKernels(KernelRegistry &registry);
 void populateNormalizationKernels(KernelRegistry &registry);
 void populateAttentionKernels(KernelRegistry &registry);
 void populateReductionKernels(KernelRegistry &registry);
+void populateConvolutionKernels(KernelRegistry &registry);
+void populatePoolingKernels(KernelRegistry &registry);
 void populateSortKernels(KernelRegistry &registry);
 
 } // namespace mlir::relax
