@@ -367,6 +367,10 @@ struct Legalize : relax::impl::LegalizePassBase<Legalize> {
     populateNormalizationKernels(registry);
     populateAttentionKernels(registry);
     populateReductionKernels(registry);
+    populateManipulateKernels(registry);
+    populateSliceKernels(registry);
+    populateIndexKernels(registry);
+    populateQuantizationKernels(registry);
     populateSortKernels(registry);
     KernelTable kernels(getOperation());
     SmallVector<FuncOp> guarded;

@@ -44,6 +44,10 @@ void populateLinearKernels(KernelRegistry &registry);
 void populateNormalizationKernels(KernelRegistry &registry);
 void populateAttentionKernels(KernelRegistry &registry);
 void populateReductionKernels(KernelRegistry &registry);
+void populateManipulateKernels(KernelRegistry &registry);
+void populateSliceKernels(KernelRegistry &registry);
+void populateIndexKernels(KernelRegistry &registry);
+void populateQuantizationKernels(KernelRegistry &registry);
 void populateSortKernels(KernelRegistry &registry);
 
 } // namespace mlir::relax
