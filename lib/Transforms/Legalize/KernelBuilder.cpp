@@ -331,7 +331,8 @@ Value KernelBuilder::extract(ScalarBuilder &scalars, const Reading &reading) {
 
 SmallVector<Value> KernelBuilder::nest(ArrayRef<SymExprAttr> loopDims,
                                        ArrayRef<Access> reads,
-                                       ArrayRef<Access> inits, Bodies fn) {
+                                       ArrayRef<Access> inits, Bodies fn,
+                                       bool widens) {
   SymDims loops(loopDims);
   int64_t count = loops.size();
   MLIRContext *context = op->getContext();
@@ -398,7 +399,9 @@ SmallVector<Value> KernelBuilder::nest(ArrayRef<SymExprAttr> loopDims,
       else if (isa<RankedTensorType>(element.getType()))
         element = extract(scalars, reading);
       elements.push_back(
-          scalars.convertFloat(element, getComputeType(element.getType())));
+          widens
+              ? scalars.convertFloat(element, getComputeType(element.getType()))
+              : element);
     }
     for (Value element : arguments.drop_front(inputValues.size()))
       elements.push_back(element);
@@ -454,7 +457,10 @@ Value KernelBuilder::reduce(ArrayRef<SymExprAttr> loopDims,
 }
 
 Value KernelBuilder::move(Access read, Value init) {
-  return map(read, init, [](ScalarBuilder &, ValueRange x) { return x[0]; });
+  return nest(
+      SymDims(dims(init)), read, Access(init),
+      [](ScalarBuilder &, ValueRange x) { return SmallVector<Value>{x[0]}; },
+      /*widens=*/false)[0];
 }
 
 Value KernelBuilder::generate(Value init, Body fn) {

@@ -153,9 +153,11 @@ public:
 
   /// Loops over `dims`. The body sees an element of each of `reads`, then the
   /// present one of each of `inits`, and gives the next. A loop that no init
-  /// follows is a reduction.
+  /// follows is a reduction. Where nothing `widens`, elements are read as they
+  /// are.
   SmallVector<Value> nest(ArrayRef<SymExprAttr> dims, ArrayRef<Access> reads,
-                          ArrayRef<Access> inits, Bodies body);
+                          ArrayRef<Access> inits, Bodies body,
+                          bool widens = true);
   /// The same with one result.
   Value loop(ArrayRef<SymExprAttr> dims, ArrayRef<Access> reads, Access init,
              Body body);

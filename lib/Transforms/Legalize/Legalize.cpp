@@ -369,6 +369,10 @@ struct Legalize : relax::impl::LegalizePassBase<Legalize> {
     populateReductionKernels(registry);
     populateConvolutionKernels(registry);
     populatePoolingKernels(registry);
+    populateManipulateKernels(registry);
+    populateSliceKernels(registry);
+    populateIndexKernels(registry);
+    populateQuantizationKernels(registry);
     populateSortKernels(registry);
     KernelTable kernels(getOperation());
     SmallVector<FuncOp> guarded;

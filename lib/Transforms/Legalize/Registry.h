@@ -46,6 +46,10 @@ void populateAttentionKernels(KernelRegistry &registry);
 void populateReductionKernels(KernelRegistry &registry);
 void populateConvolutionKernels(KernelRegistry &registry);
 void populatePoolingKernels(KernelRegistry &registry);
+void populateManipulateKernels(KernelRegistry &registry);
+void populateSliceKernels(KernelRegistry &registry);
+void populateIndexKernels(KernelRegistry &registry);
+void populateQuantizationKernels(KernelRegistry &registry);
 void populateSortKernels(KernelRegistry &registry);
 
 } // namespace mlir::relax
