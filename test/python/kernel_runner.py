@@ -42,7 +42,7 @@ DTYPES = {
 BUFFERIZATION = """builtin.module(
   empty-tensor-to-alloc-tensor,
   one-shot-bufferize{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map},
-  drop-equivalent-buffer-results)"""
+  canonicalize, drop-equivalent-buffer-results)"""
 
 LOOPS = "builtin.module(buffer-deallocation-pipeline, canonicalize, func.func(convert-linalg-to-loops))"
 
@@ -233,3 +233,45 @@ def tensor_type(dims: tuple, dtype: str) -> str:
     if all(isinstance(dim, int) for dim in dims):
         return f"tensor<{sizes}{dtype}>"
     return f"tensor<{sizes}{dtype}, #relax.shape<[{', '.join(map(str, dims))}]>>"
+
+
+def single(op: str, operands: list[tuple], *results: tuple, symbols: str = "") -> Program:
+    """A program of one op: `single("softmax %0 axis 1", [("n", 4, "f32")], ("n", 4, "f32"))`."""
+    inputs = [tensor_type(dims[:-1], dims[-1]) for dims in operands]
+    outputs = [tensor_type(dims[:-1], dims[-1]) for dims in results]
+    parameters = ", ".join(f"%{index}: {type_}" for index, type_ in enumerate(inputs))
+    names = ", ".join(f"%r{index}" for index in range(len(outputs)))
+    result = f"({', '.join(outputs)})"
+    attributes = f"attributes {{relax.symbols = {{{symbols}}}}}" if symbols else ""
+    return Program(f"""
+        relax.func @main({parameters}) -> {result} {attributes} {{
+          {names} = relax.{op} : ({", ".join(inputs)}) -> {result}
+          relax.return {names} : {", ".join(outputs)}
+        }}""")
+
+
+def random(shape: tuple, dtype: str = "f32", seed: int = 0) -> np.ndarray:
+    """Numbers of a type, small enough for sums of them."""
+    generator = np.random.default_rng(seed)
+    if dtype == "i1":
+        return generator.integers(0, 2, shape).astype(bool)
+    if DTYPES[dtype] in (np.uint8, np.uint16, np.uint32, np.uint64):
+        return generator.integers(0, 200, shape).astype(DTYPES[dtype])
+    if dtype.startswith("i"):
+        return generator.integers(-100, 100, shape).astype(DTYPES[dtype])
+    return generator.standard_normal(shape).astype(DTYPES[dtype])
+
+
+TOLERANCES = {"f64": 1e-12, "f32": 2e-5, "f16": 3e-3, "bf16": 2e-2}
+
+
+def assert_close(actual: np.ndarray, expected: np.ndarray, dtype: str) -> None:
+    """Equal for integers; for floats up to rounding, where `expected` was computed in f64."""
+    expected = np.asarray(expected)
+    assert actual.dtype == DTYPES[dtype], (actual.dtype, dtype)
+    assert actual.shape == expected.shape, (actual.shape, expected.shape)
+    if dtype not in TOLERANCES:
+        np.testing.assert_array_equal(actual, expected)
+        return
+    tolerance = TOLERANCES[dtype]
+    np.testing.assert_allclose(actual.astype(np.float64), expected.astype(np.float64), tolerance, tolerance)

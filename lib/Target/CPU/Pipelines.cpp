@@ -9,6 +9,7 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -23,6 +24,8 @@ void relax::buildKernelBufferizePipeline(OpPassManager &manager) {
 
 void relax::buildKernelToLLVMPipeline(OpPassManager &manager) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
+  // Parallel loops that no thread pool takes.
+  functions.addPass(createForallToForLoopPass());
   // Vectors of more than one dimension become rows.
   VectorTransferToSCFOptions unroll;
   functions.addPass(createConvertVectorToSCFPass(unroll.enableFullUnroll()));

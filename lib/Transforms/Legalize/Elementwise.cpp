@@ -28,7 +28,7 @@ using Scalars = ScalarBuilder;
 
 /// The element type, in the graph, of the first operand.
 static Type elementOf(Operation *op) {
-  return cast<TensorType>(op->getOperand(0).getType()).getElementType();
+  return getElementType(op->getOperand(0));
 }
 static bool isUnsigned(Operation *op) {
   return isUnsignedElement(elementOf(op));

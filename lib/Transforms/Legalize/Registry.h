@@ -39,6 +39,11 @@ private:
 };
 
 void populateElementwiseKernels(KernelRegistry &registry);
+void populateCreateKernels(KernelRegistry &registry);
+void populateLinearKernels(KernelRegistry &registry);
+void populateNormalizationKernels(KernelRegistry &registry);
+void populateAttentionKernels(KernelRegistry &registry);
+void populateReductionKernels(KernelRegistry &registry);
 void populateSortKernels(KernelRegistry &registry);
 
 } // namespace mlir::relax
