@@ -996,6 +996,7 @@ private:
       return failure();
     for (auto kernel : module.getOps<func::FuncOp>()) {
       convertKernelBoundary(kernel);
+      kernel->removeAttr(RelaxDialect::kSymbolsAttr);
       if (!kernel.isExternal())
         makeInternal(kernel);
     }

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from ._generated import (
+    FuseOps,
+    FuseTIR,
     InlineDataflow,
     InsertKills,
     Legalize,
@@ -12,14 +14,26 @@ from ._generated import (
     LowerToHost,
     PlanMemory,
     ReuseInPlace,
+    ScheduleKernels,
 )
-from .passes import Canonicalize, Pass, Simplify, SymbolDCE
+from .passes import Pass, Simplify, SymbolDCE
 from .pipeline import Pipeline
 
 
 def make_kernels() -> Pipeline:
     """Graph ops become kernels; equal kernels are made once."""
     return Pipeline([Simplify(), Legalize()])
+
+
+def fuse_kernels() -> Pipeline:
+    """Kernels that follow each other become one, as far as their loops allow."""
+    return Pipeline(
+        [
+            FuseOps(),
+            FuseTIR(),
+            SymbolDCE(),  # kernels that nothing calls any more
+        ]
+    )
 
 
 def plan_memory() -> Pipeline:
@@ -35,16 +49,18 @@ def plan_memory() -> Pipeline:
     )
 
 
-def lower_for_cpu(vector_bits: int) -> Pipeline:
-    """All of it."""
+def make_code(vector_bits: int) -> Pipeline:
+    """Graph functions become host code, kernels loops over vectors, and all of it the LLVM dialect."""
     return Pipeline(
         [
-            make_kernels(),
-            SymbolDCE(),  # kernels that nothing calls any more
-            plan_memory(),
             LowerToHost(),
-            Pass("relax-cpu-bufferize"),
-            Canonicalize(),
+            ScheduleKernels(vector_bits),
+            Pass("relax-cpu-bufferize"),  # what no schedule fits
             Pass("relax-cpu-to-llvm"),
         ]
     )
+
+
+def lower_for_cpu(vector_bits: int) -> Pipeline:
+    """All of it."""
+    return Pipeline([make_kernels(), fuse_kernels(), plan_memory(), make_code(vector_bits)])
