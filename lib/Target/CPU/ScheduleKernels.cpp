@@ -35,10 +35,10 @@ peelReshapes(MaterializeInDestinationOp root) {
   while (true) {
     Value source = root.getSource(), buffer = root.getDest();
     if (auto cast = source.getDefiningOp<tensor::CastOp>()) {
-      if (cast.getSource().getType().getRank() < 0)
+      auto type = dyn_cast<RankedTensorType>(cast.getSource().getType());
+      if (!type)
         return root;
       root.getSourceMutable().assign(cast.getSource());
-      auto type = mlir::cast<RankedTensorType>(cast.getSource().getType());
       if (type.getShape() !=
           mlir::cast<MemRefType>(buffer.getType()).getShape())
         root.getDestMutable().assign(memref::CastOp::create(
@@ -65,6 +65,39 @@ peelReshapes(MaterializeInDestinationOp root) {
     }
     return root;
   }
+}
+
+/// A concatenation before a destination becomes one destination for each part.
+static SmallVector<MaterializeInDestinationOp>
+splitConcat(MaterializeInDestinationOp root) {
+  auto concat = root.getSource().getDefiningOp<tensor::ConcatOp>();
+  auto type = dyn_cast<MemRefType>(root.getDest().getType());
+  if (!concat || !type || !type.getLayout().isIdentity())
+    return {root};
+  OpBuilder builder(root);
+  Location loc = root.getLoc();
+  PointEmitter sizes(builder, loc, 1);
+  int64_t rank = type.getRank();
+  SmallVector<OpFoldResult> offsets(rank, builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(rank, builder.getIndexAttr(1));
+  SmallVector<MaterializeInDestinationOp> parts;
+  Value start = sizes.constant(0);
+  for (Value input : concat.getInputs()) {
+    SmallVector<OpFoldResult> extent;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      extent.push_back(getAsOpFoldResult(sizes.size(input, dim)));
+    offsets[concat.getDim()] = getAsOpFoldResult(start);
+    Value part = memref::SubViewOp::create(builder, loc, root.getDest(),
+                                           offsets, extent, strides);
+    parts.push_back(MaterializeInDestinationOp::create(
+        builder, loc, TypeRange(), input, part, /*restrict=*/true,
+        /*writable=*/true));
+    start = sizes.add(start, sizes.size(input, concat.getDim()));
+  }
+  root.erase();
+  if (concat.use_empty())
+    concat.erase();
+  return parts;
 }
 
 /// A copy of `tensor`, as an op that a destination may have behind it.
@@ -107,15 +140,27 @@ static LogicalResult normalize(func::FuncOp kernel) {
     if (failed(linalg::generalizeNamedOp(rewriter, op)))
       return failure();
   }
-  for (MaterializeInDestinationOp root : roots) {
-    if (!isa<MemRefType>(root.getDest().getType()))
+  // Sizes of buffers are asked of the buffers.
+  kernel.walk([&](tensor::DimOp dim) {
+    auto view = dim.getSource().getDefiningOp<bufferization::ToTensorOp>();
+    if (!view)
+      return;
+    rewriter.setInsertionPoint(dim);
+    rewriter.replaceOpWithNewOp<memref::DimOp>(dim, view.getBuffer(),
+                                               dim.getIndex());
+  });
+  for (MaterializeInDestinationOp whole : roots) {
+    if (!isa<MemRefType>(whole.getDest().getType()))
       return failure();
-    root = peelReshapes(root);
-    if (KernelGraph::producer(root.getSource()))
-      continue;
-    OpBuilder builder(root);
-    root.getSourceMutable().assign(
-        copyOf(builder, root.getLoc(), root.getSource(), root.getDest()));
+    for (MaterializeInDestinationOp root : splitConcat(whole)) {
+      if (cast<MemRefType>(root.getDest().getType()).getLayout().isIdentity())
+        root = peelReshapes(root);
+      if (KernelGraph::producer(root.getSource()))
+        continue;
+      OpBuilder builder(root);
+      root.getSourceMutable().assign(
+          copyOf(builder, root.getLoc(), root.getSource(), root.getDest()));
+    }
   }
   return success();
 }
