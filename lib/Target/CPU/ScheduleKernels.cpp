@@ -67,36 +67,76 @@ peelReshapes(MaterializeInDestinationOp root) {
   }
 }
 
-/// A concatenation before a destination becomes one destination for each part.
-static SmallVector<MaterializeInDestinationOp>
-splitConcat(MaterializeInDestinationOp root) {
-  auto concat = root.getSource().getDefiningOp<tensor::ConcatOp>();
+/// A destination that is put together of parts, by a concatenation or by
+/// insertions of slices, becomes one destination for each part, in order.
+static FailureOr<SmallVector<MaterializeInDestinationOp>>
+splitParts(MaterializeInDestinationOp root) {
   auto type = dyn_cast<MemRefType>(root.getDest().getType());
-  if (!concat || !type || !type.getLayout().isIdentity())
-    return {root};
+  if (!type || !type.getLayout().isIdentity())
+    return SmallVector<MaterializeInDestinationOp>{root};
   OpBuilder builder(root);
   Location loc = root.getLoc();
   PointEmitter sizes(builder, loc, 1);
   int64_t rank = type.getRank();
-  SmallVector<OpFoldResult> offsets(rank, builder.getIndexAttr(0));
   SmallVector<OpFoldResult> strides(rank, builder.getIndexAttr(1));
   SmallVector<MaterializeInDestinationOp> parts;
-  Value start = sizes.constant(0);
-  for (Value input : concat.getInputs()) {
-    SmallVector<OpFoldResult> extent;
-    for (int64_t dim = 0; dim < rank; ++dim)
-      extent.push_back(getAsOpFoldResult(sizes.size(input, dim)));
-    offsets[concat.getDim()] = getAsOpFoldResult(start);
-    Value part = memref::SubViewOp::create(builder, loc, root.getDest(),
-                                           offsets, extent, strides);
+  auto addPart = [&](Value part, ArrayRef<OpFoldResult> offsets,
+                     ArrayRef<OpFoldResult> extents) {
+    auto shape = cast<RankedTensorType>(part.getType()).getShape();
+    auto slice = memref::SubViewOp::inferRankReducedResultType(
+        shape, type, offsets, extents, strides);
+    Value view =
+        memref::SubViewOp::create(builder, loc, cast<MemRefType>(slice),
+                                  root.getDest(), offsets, extents, strides);
     parts.push_back(MaterializeInDestinationOp::create(
-        builder, loc, TypeRange(), input, part, /*restrict=*/true,
+        builder, loc, TypeRange(), part, view, /*restrict=*/true,
         /*writable=*/true));
-    start = sizes.add(start, sizes.size(input, concat.getDim()));
+  };
+
+  if (auto concat = root.getSource().getDefiningOp<tensor::ConcatOp>()) {
+    SmallVector<OpFoldResult> offsets(rank, builder.getIndexAttr(0));
+    Value start = sizes.constant(0);
+    for (Value input : concat.getInputs()) {
+      SmallVector<OpFoldResult> extents;
+      for (int64_t dim = 0; dim < rank; ++dim)
+        extents.push_back(getAsOpFoldResult(sizes.size(input, dim)));
+      offsets[concat.getDim()] = getAsOpFoldResult(start);
+      addPart(input, offsets, extents);
+      start = sizes.add(start, sizes.size(input, concat.getDim()));
+    }
+    root.erase();
+    if (concat.use_empty())
+      concat.erase();
+    return parts;
   }
-  root.erase();
-  if (concat.use_empty())
-    concat.erase();
+
+  SmallVector<tensor::InsertSliceOp> insertions;
+  Value whole = root.getSource();
+  while (auto insertion = whole.getDefiningOp<tensor::InsertSliceOp>()) {
+    if (!insertion.hasUnitStride())
+      return failure();
+    insertions.push_back(insertion);
+    whole = insertion.getDest();
+  }
+  if (insertions.empty())
+    return SmallVector<MaterializeInDestinationOp>{root};
+  // What the parts leave of it stays if it is there already, or is anything.
+  auto view = whole.getDefiningOp<bufferization::ToTensorOp>();
+  bool isThere = view && view.getBuffer() == root.getDest();
+  bool keepsRest = !isThere && !whole.getDefiningOp<tensor::EmptyOp>();
+  if (keepsRest) {
+    root.getSourceMutable().assign(whole);
+    parts.push_back(root);
+    builder.setInsertionPointAfter(root);
+  }
+  for (tensor::InsertSliceOp insertion : llvm::reverse(insertions))
+    addPart(insertion.getSource(), insertion.getMixedOffsets(),
+            insertion.getMixedSizes());
+  if (!keepsRest)
+    root.erase();
+  for (tensor::InsertSliceOp insertion : insertions)
+    if (insertion.use_empty())
+      insertion.erase();
   return parts;
 }
 
@@ -152,7 +192,10 @@ static LogicalResult normalize(func::FuncOp kernel) {
   for (MaterializeInDestinationOp whole : roots) {
     if (!isa<MemRefType>(whole.getDest().getType()))
       return failure();
-    for (MaterializeInDestinationOp root : splitConcat(whole)) {
+    auto parts = splitParts(whole);
+    if (failed(parts))
+      return failure();
+    for (MaterializeInDestinationOp root : *parts) {
       if (cast<MemRefType>(root.getDest().getType()).getLayout().isIdentity())
         root = peelReshapes(root);
       if (KernelGraph::producer(root.getSource()))

@@ -109,6 +109,23 @@ LogicalResult KernelGraph::collect(func::FuncOp kernel) {
     outputs.push_back(
         {cast<OpResult>(strip(root.getSource())), root.getDest()});
   }
+  // A destination that is read as well: at the point that is written, no other.
+  for (linalg::GenericOp op : ops)
+    for (auto [tensor, map] : reads(op)) {
+      auto view = tensor.getDefiningOp<bufferization::ToTensorOp>();
+      if (!view || !view.getWritable())
+        continue;
+      bool isAtPoint = llvm::all_of(outputs, [&](const Output &output) {
+        return output.buffer != view.getBuffer() ||
+               (output.value.getOwner() == op && map &&
+                map == op.getIndexingMapMatchingResult(output.value));
+      });
+      bool isOutput = llvm::any_of(outputs, [&](const Output &output) {
+        return output.buffer == view.getBuffer();
+      });
+      if (!isAtPoint || !isOutput)
+        return failure();
+    }
   return success(!roots.empty());
 }
 
