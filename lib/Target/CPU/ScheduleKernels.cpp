@@ -230,6 +230,9 @@ static void collapseLoops(func::FuncOp kernel) {
     return;
   SmallVector<ReassociationIndices> groups{{0}};
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  if (!llvm::all_of(maps,
+                    [](AffineMap map) { return map.isProjectedPermutation(); }))
+    return;
   for (int64_t loop = 1; loop < op.getNumLoops(); ++loop) {
     ReassociationIndices group = groups.back();
     group.push_back(loop);
