@@ -7,6 +7,7 @@ the process. Threads are played in order; chunks of parallel loops are counted.
 """
 
 import ctypes
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -87,11 +88,15 @@ def generic(result: str, loops: str, iterators: str, inputs, output, body: str) 
     for number, (_, kind, _) in enumerate(operands):
         element = kind.removesuffix(">").split("<")[1].split("x")[-1]
         name = "acc" if number == len(inputs) else "abcdefgh"[number]
-        arguments.append(f"%{name}: {element}")
+        arguments.append((name, element))
+    # Names in a body hide none outside.
+    local = [name for name, _ in arguments] + re.findall(r"^\s*%(\w+) =", body, re.MULTILINE)
+    body = re.sub(r"%(\w+)", lambda match: f"%local_{match[1]}" if match[1] in local else match[0], body)
+    block = ", ".join(f"%local_{name}: {element}" for name, element in arguments)
     return f"""
   {result} = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}}
       {ins} outs({output[0]} : {output[1]}) {{
-  ^bb0({", ".join(arguments)}):
+  ^bb0({block}):
     {body}
   }} -> {output[1]}"""
 

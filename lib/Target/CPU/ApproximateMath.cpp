@@ -197,7 +197,7 @@ public:
     Value e = exp(add(size, size));
     Value large =
         sub(constant(1.0f), div(constant(2.0f), add(e, constant(1.0f))));
-    return select(less(size, constant(0.625f)), small, withSign(large, x));
+    return withSign(select(less(size, constant(0.625f)), small, large), x);
   }
 
   Value erf(Value x) {
@@ -244,7 +244,11 @@ public:
     Value sign = make<arith::ShLIOp>(make<arith::AndIOp>(quarter, integer(2)),
                                      integer(30));
     Value result = select(odd, c, s);
-    return fromBits(make<arith::XOrIOp>(bits(result), sign));
+    result = fromBits(make<arith::XOrIOp>(bits(result), sign));
+    if (isCosine)
+      return result;
+    // Near zero sine is its argument, with its sign.
+    return select(less(abs(x), constant(1e-4f)), x, result);
   }
 
   OpBuilder &builder;

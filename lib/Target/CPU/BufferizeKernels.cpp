@@ -18,6 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Target/CPU/Booleans.h"
 #include "Target/CPU/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
@@ -201,6 +202,7 @@ struct BufferizeKernels
       return signalPassFailure();
     if (failed(lowerToLoops(kernel)))
       return signalPassFailure();
+    storeBooleansAsBytes(kernel);
     kernel.walk([](LoopLikeOpInterface loop) { moveLoopInvariantCode(loop); });
   }
 

@@ -35,10 +35,10 @@ peelReshapes(MaterializeInDestinationOp root) {
   while (true) {
     Value source = root.getSource(), buffer = root.getDest();
     if (auto cast = source.getDefiningOp<tensor::CastOp>()) {
-      if (cast.getSource().getType().getRank() < 0)
+      auto type = dyn_cast<RankedTensorType>(cast.getSource().getType());
+      if (!type)
         return root;
       root.getSourceMutable().assign(cast.getSource());
-      auto type = mlir::cast<RankedTensorType>(cast.getSource().getType());
       if (type.getShape() !=
           mlir::cast<MemRefType>(buffer.getType()).getShape())
         root.getDestMutable().assign(memref::CastOp::create(
@@ -65,6 +65,79 @@ peelReshapes(MaterializeInDestinationOp root) {
     }
     return root;
   }
+}
+
+/// A destination that is put together of parts, by a concatenation or by
+/// insertions of slices, becomes one destination for each part, in order.
+static FailureOr<SmallVector<MaterializeInDestinationOp>>
+splitParts(MaterializeInDestinationOp root) {
+  auto type = dyn_cast<MemRefType>(root.getDest().getType());
+  if (!type || !type.getLayout().isIdentity())
+    return SmallVector<MaterializeInDestinationOp>{root};
+  OpBuilder builder(root);
+  Location loc = root.getLoc();
+  PointEmitter sizes(builder, loc, 1);
+  int64_t rank = type.getRank();
+  SmallVector<OpFoldResult> strides(rank, builder.getIndexAttr(1));
+  SmallVector<MaterializeInDestinationOp> parts;
+  auto addPart = [&](Value part, ArrayRef<OpFoldResult> offsets,
+                     ArrayRef<OpFoldResult> extents) {
+    auto shape = cast<RankedTensorType>(part.getType()).getShape();
+    auto slice = memref::SubViewOp::inferRankReducedResultType(
+        shape, type, offsets, extents, strides);
+    Value view =
+        memref::SubViewOp::create(builder, loc, cast<MemRefType>(slice),
+                                  root.getDest(), offsets, extents, strides);
+    parts.push_back(MaterializeInDestinationOp::create(
+        builder, loc, TypeRange(), part, view, /*restrict=*/true,
+        /*writable=*/true));
+  };
+
+  if (auto concat = root.getSource().getDefiningOp<tensor::ConcatOp>()) {
+    SmallVector<OpFoldResult> offsets(rank, builder.getIndexAttr(0));
+    Value start = sizes.constant(0);
+    for (Value input : concat.getInputs()) {
+      SmallVector<OpFoldResult> extents;
+      for (int64_t dim = 0; dim < rank; ++dim)
+        extents.push_back(getAsOpFoldResult(sizes.size(input, dim)));
+      offsets[concat.getDim()] = getAsOpFoldResult(start);
+      addPart(input, offsets, extents);
+      start = sizes.add(start, sizes.size(input, concat.getDim()));
+    }
+    root.erase();
+    if (concat.use_empty())
+      concat.erase();
+    return parts;
+  }
+
+  SmallVector<tensor::InsertSliceOp> insertions;
+  Value whole = root.getSource();
+  while (auto insertion = whole.getDefiningOp<tensor::InsertSliceOp>()) {
+    if (!insertion.hasUnitStride())
+      return failure();
+    insertions.push_back(insertion);
+    whole = insertion.getDest();
+  }
+  if (insertions.empty())
+    return SmallVector<MaterializeInDestinationOp>{root};
+  // What the parts leave of it stays if it is there already, or is anything.
+  auto view = whole.getDefiningOp<bufferization::ToTensorOp>();
+  bool isThere = view && view.getBuffer() == root.getDest();
+  bool keepsRest = !isThere && !whole.getDefiningOp<tensor::EmptyOp>();
+  if (keepsRest) {
+    root.getSourceMutable().assign(whole);
+    parts.push_back(root);
+    builder.setInsertionPointAfter(root);
+  }
+  for (tensor::InsertSliceOp insertion : llvm::reverse(insertions))
+    addPart(insertion.getSource(), insertion.getMixedOffsets(),
+            insertion.getMixedSizes());
+  if (!keepsRest)
+    root.erase();
+  for (tensor::InsertSliceOp insertion : insertions)
+    if (insertion.use_empty())
+      insertion.erase();
+  return parts;
 }
 
 /// A copy of `tensor`, as an op that a destination may have behind it.
@@ -107,15 +180,30 @@ static LogicalResult normalize(func::FuncOp kernel) {
     if (failed(linalg::generalizeNamedOp(rewriter, op)))
       return failure();
   }
-  for (MaterializeInDestinationOp root : roots) {
-    if (!isa<MemRefType>(root.getDest().getType()))
+  // Sizes of buffers are asked of the buffers.
+  kernel.walk([&](tensor::DimOp dim) {
+    auto view = dim.getSource().getDefiningOp<bufferization::ToTensorOp>();
+    if (!view)
+      return;
+    rewriter.setInsertionPoint(dim);
+    rewriter.replaceOpWithNewOp<memref::DimOp>(dim, view.getBuffer(),
+                                               dim.getIndex());
+  });
+  for (MaterializeInDestinationOp whole : roots) {
+    if (!isa<MemRefType>(whole.getDest().getType()))
       return failure();
-    root = peelReshapes(root);
-    if (KernelGraph::producer(root.getSource()))
-      continue;
-    OpBuilder builder(root);
-    root.getSourceMutable().assign(
-        copyOf(builder, root.getLoc(), root.getSource(), root.getDest()));
+    auto parts = splitParts(whole);
+    if (failed(parts))
+      return failure();
+    for (MaterializeInDestinationOp root : *parts) {
+      if (cast<MemRefType>(root.getDest().getType()).getLayout().isIdentity())
+        root = peelReshapes(root);
+      if (KernelGraph::producer(root.getSource()))
+        continue;
+      OpBuilder builder(root);
+      root.getSourceMutable().assign(
+          copyOf(builder, root.getLoc(), root.getSource(), root.getDest()));
+    }
   }
   return success();
 }
@@ -142,6 +230,9 @@ static void collapseLoops(func::FuncOp kernel) {
     return;
   SmallVector<ReassociationIndices> groups{{0}};
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  if (!llvm::all_of(maps,
+                    [](AffineMap map) { return map.isProjectedPermutation(); }))
+    return;
   for (int64_t loop = 1; loop < op.getNumLoops(); ++loop) {
     ReassociationIndices group = groups.back();
     group.push_back(loop);

@@ -28,7 +28,7 @@ linalg::GenericOp KernelGraph::producer(Value tensor) {
 static Value viewed(Value tensor) {
   Operation *op = tensor.getDefiningOp();
   if (isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-                      tensor::ExtractSliceOp>(op))
+                      tensor::ExtractSliceOp, tensor::PadOp>(op))
     return op->getOperand(0);
   return {};
 }
@@ -70,6 +70,8 @@ FailureOr<KernelGraph> KernelGraph::read(func::FuncOp kernel) {
 
 /// Ops whose elements can be had one by one.
 static bool isView(Operation *op) {
+  if (auto pad = dyn_cast<tensor::PadOp>(op))
+    return pad.getConstantPaddingValue() != nullptr;
   return isa<bufferization::ToTensorOp, tensor::EmptyOp, linalg::FillOp,
              tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
              tensor::ExtractSliceOp, tensor::SplatOp>(op) ||
@@ -107,6 +109,23 @@ LogicalResult KernelGraph::collect(func::FuncOp kernel) {
     outputs.push_back(
         {cast<OpResult>(strip(root.getSource())), root.getDest()});
   }
+  // A destination that is read as well: at the point that is written, no other.
+  for (linalg::GenericOp op : ops)
+    for (auto [tensor, map] : reads(op)) {
+      auto view = tensor.getDefiningOp<bufferization::ToTensorOp>();
+      if (!view || !view.getWritable())
+        continue;
+      bool isAtPoint = llvm::all_of(outputs, [&](const Output &output) {
+        return output.buffer != view.getBuffer() ||
+               (output.value.getOwner() == op && map &&
+                map == op.getIndexingMapMatchingResult(output.value));
+      });
+      bool isOutput = llvm::any_of(outputs, [&](const Output &output) {
+        return output.buffer == view.getBuffer();
+      });
+      if (!isAtPoint || !isOutput)
+        return failure();
+    }
   return success(!roots.empty());
 }
 
@@ -121,6 +140,19 @@ void KernelGraph::relateAxes() {
     for (unsigned i = 0; i < op.getNumLoops(); ++i)
       classes.insert(count++);
   }
+  // Two loops of one op are never the same, even if they read the same tensor.
+  auto wouldClash = [&](unsigned first, unsigned second) {
+    unsigned a = classes.getLeaderValue(first);
+    unsigned b = classes.getLeaderValue(second);
+    return a != b && llvm::any_of(ops, [&](linalg::GenericOp op) {
+             bool hasFirst = false, hasSecond = false;
+             for (unsigned i = 0; i < op.getNumLoops(); ++i) {
+               hasFirst |= axisOf(op, i) == a;
+               hasSecond |= axisOf(op, i) == b;
+             }
+             return hasFirst && hasSecond;
+           });
+  };
   SmallVector<unsigned> odd;
   for (linalg::GenericOp op : ops) {
     for (auto [tensor, map] : reads(op)) {
@@ -132,19 +164,17 @@ void KernelGraph::relateAxes() {
       for (auto [dim, expr] : llvm::enumerate(own.getResults())) {
         unsigned loop =
             firstLoop[source] + cast<AffineDimExpr>(expr).getPosition();
-        if (map && isa<AffineDimExpr>(map.getResult(dim)))
-          classes.unionSets(firstLoop[op] + map.getDimPosition(dim), loop);
+        unsigned at = 0;
+        bool isPlain = map && isa<AffineDimExpr>(map.getResult(dim));
+        if (isPlain)
+          at = firstLoop[op] + map.getDimPosition(dim);
+        if (isPlain && !wouldClash(at, loop))
+          classes.unionSets(at, loop);
         else
           odd.push_back(loop);
       }
     }
   }
-  // A class that holds two loops of one op cannot be one loop for both.
-  for (linalg::GenericOp op : ops)
-    for (unsigned i = 0; i < op.getNumLoops(); ++i)
-      for (unsigned j = 0; j < i; ++j)
-        if (axisOf(op, i) == axisOf(op, j))
-          odd.push_back(firstLoop[op] + i);
   for (unsigned loop : odd)
     irregular.insert(classes.getLeaderValue(loop));
 }

@@ -194,7 +194,8 @@ FailureOr<Lanes> PointEmitter::load(Value buffer, ArrayRef<Lanes> index) {
   auto scalars = llvm::map_to_vector(index, [](Lanes at) { return at.value; });
   if (llvm::all_of(index, [](const Lanes &at) { return at.isUniform(); }))
     return Lanes{memref::LoadOp::create(builder, loc, buffer, scalars)};
-  if (!type.getLayout().isIdentity())
+  if (!type.getLayout().isIdentity() &&
+      !(isContiguous(index) && type.isLastDimUnitStride()))
     return failure();
   buffer = bytes(buffer);
   Type element = cast<MemRefType>(buffer.getType()).getElementType();
@@ -239,7 +240,8 @@ LogicalResult PointEmitter::store(Lanes value, Value buffer,
     memref::StoreOp::create(builder, loc, value.value, buffer, scalars);
     return success();
   }
-  if (!type.getLayout().isIdentity())
+  if (!type.getLayout().isIdentity() &&
+      !(isContiguous(index) && type.isLastDimUnitStride()))
     return failure();
   Value all = vector(value);
   buffer = bytes(buffer);
@@ -345,6 +347,8 @@ FailureOr<Lanes> PointEmitter::compute(Value tensor, ArrayRef<Lanes> index) {
       return failure();
     return (*results)[number];
   }
+  if (auto pad = dyn_cast<tensor::PadOp>(op))
+    return padded(pad, index);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
     llvm::SmallBitVector dropped = slice.getDroppedDims();
     SmallVector<Lanes> at;
@@ -441,6 +445,78 @@ FailureOr<Lanes> PointEmitter::compute(Value tensor, ArrayRef<Lanes> index) {
     return element(expand.getSrc(), at);
   }
   return failure();
+}
+
+FailureOr<Lanes> PointEmitter::padded(tensor::PadOp pad,
+                                      ArrayRef<Lanes> index) {
+  Value filler = pad.getConstantPaddingValue();
+  if (!filler)
+    return failure();
+  // Whether the point, or each lane of it, is in the source.
+  Value isInside, areInside;
+  auto require = [&](Value &condition, Value more) {
+    condition =
+        condition ? arith::AndIOp::create(builder, loc, condition, more) : more;
+  };
+  SmallVector<Lanes> at;
+  for (auto [dim, low] : llvm::enumerate(pad.getMixedLowPad())) {
+    if (isConstantIntValue(low, 0) &&
+        isConstantIntValue(pad.getMixedHighPad()[dim], 0)) {
+      at.push_back(index[dim]);
+      continue;
+    }
+    Value before = getValueOrCreateConstantIndexOp(builder, loc, low);
+    Value extent = size(pad.getSource(), dim);
+    Lanes from = index[dim];
+    from.value = arith::SubIOp::create(
+        builder, loc, from.value, from.isVector ? vector({before}) : before);
+    // Below zero is far above as an unsigned number.
+    Value position = from.isUniform() ? from.value : vector(from);
+    Value limit = from.isUniform() ? extent : vector({extent});
+    require(from.isUniform() ? isInside : areInside,
+            arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                  position, limit));
+    at.push_back(from);
+  }
+  bool asVector =
+      llvm::any_of(index, [](const Lanes &lane) { return !lane.isUniform(); });
+  bool failed = false;
+  auto inside = [&]() -> Lanes {
+    Scope scope(*this);
+    Value outer = mask;
+    if (areInside)
+      mask = mask ? arith::AndIOp::create(builder, loc, mask, areInside)
+                  : areInside;
+    FailureOr<Lanes> value = element(pad.getSource(), at);
+    mask = outer;
+    if (mlir::failed(value)) {
+      failed = true;
+      return {filler};
+    }
+    if (!areInside)
+      return *value;
+    return {arith::SelectOp::create(builder, loc, areInside, vector(*value),
+                                    vector({filler})),
+            0, true};
+  };
+  if (!isInside) {
+    Lanes value = inside();
+    return failed ? FailureOr<Lanes>(failure()) : value;
+  }
+  Type type = filler.getType();
+  if (asVector)
+    type = vectorType(type);
+  auto branch = scf::IfOp::create(builder, loc, type, isInside,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Lanes value = inside();
+  scf::YieldOp::create(builder, loc, asVector ? vector(value) : value.value);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, asVector ? vector({filler}) : filler);
+  if (failed)
+    return failure();
+  return Lanes{branch.getResult(0), 0, asVector};
 }
 
 FailureOr<Lanes> PointEmitter::operand(linalg::GenericOp op, unsigned number,

@@ -18,6 +18,8 @@
 #define RELAX_TARGET_CPU_SCHEDULE_POINTEMITTER_H
 
 #include "Target/CPU/Passes.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 
 #include <map>
 
@@ -101,6 +103,7 @@ private:
   using Key = std::vector<std::pair<void *, int64_t>>;
 
   FailureOr<Lanes> compute(Value tensor, ArrayRef<Lanes> index);
+  FailureOr<Lanes> padded(tensor::PadOp pad, ArrayRef<Lanes> index);
   FailureOr<Lanes> load(Value buffer, ArrayRef<Lanes> index);
   FailureOr<Lanes> apply(AffineExpr expr, ArrayRef<Lanes> dims);
   FailureOr<Lanes> clone(Operation &op, IRMapping &uniform,
