@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mlir import ir
+
 from relax_mlir import Sym
 
 VIEWS = {"relax.match_cast", "relax.reshape", "relax.flatten", "relax.expand_dims", "relax.squeeze"}

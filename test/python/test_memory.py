@@ -12,6 +12,7 @@ import time
 
 import pytest
 from memory_machine import Machine, MemoryFault, release, tokens
+
 from relax_mlir import parse
 from relax_mlir.pipelines import InsertKills, LowerCallTIR, Pipeline, PlanMemory, ReuseInPlace
 

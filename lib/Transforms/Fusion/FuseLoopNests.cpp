@@ -97,8 +97,20 @@ static void simplify(func::FuncOp kernel, IRRewriter &rewriter) {
   eliminateCommonSubExpressions(rewriter, dominance, kernel);
 }
 
+/// Named ops that are no contractions are nests like any other.
+static void generalize(func::FuncOp kernel, IRRewriter &rewriter) {
+  for (auto nest : llvm::make_early_inc_range(
+           kernel.getBody().front().getOps<linalg::LinalgOp>()))
+    if (!isa<GenericOp, linalg::FillOp>(nest) &&
+        nest.getNumReductionLoops() == 0) {
+      rewriter.setInsertionPoint(nest);
+      (void)linalg::generalizeNamedOp(rewriter, nest);
+    }
+}
+
 void relax::fuseLoopNests(func::FuncOp kernel) {
   IRRewriter rewriter(kernel.getContext());
+  generalize(kernel, rewriter);
   simplify(kernel, rewriter);
   bool changed = false;
   while (fuseOnePair(kernel, rewriter))

@@ -8,6 +8,7 @@
 #include "Relax/CallUtils.h"
 #include "Relax/Notes.h"
 #include "Relax/Ops/Call.h"
+#include "Relax/Ops/Core.h"
 #include "Transforms/Fusion/MergeKernels.h"
 #include "Transforms/Fusion/Passes.h"
 
@@ -95,7 +96,11 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
         CallTIROp::create(builder, call.getLoc(), call.getResultTypes(),
                           merged.function.getName(), inputs, integers);
     call->replaceAllUsesWith(fused);
+    SmallVector<Value> operands(call.getOperands());
     call->erase();
+    for (Value operand : operands)
+      if (auto sym = operand.getDefiningOp<SymOp>(); sym && sym->use_empty())
+        sym->erase();
   }
 };
 
