@@ -10,8 +10,10 @@ Whether every destination is written in full shows as garbage: destinations star
 import ctypes
 import itertools
 import re
+from pathlib import Path
 
 import ml_dtypes
+
 import numpy as np
 from conftest import relax_opt
 from mlir import ir
@@ -36,6 +38,9 @@ DTYPES = {
     "ui32": np.uint32,
     "ui64": np.uint64,
 }
+
+# It copies memory that is not contiguous.
+RUNNER_LIBRARY = Path(ir.__file__).parent / "lib" / "libmlir_c_runner_utils.so"
 
 # A private function whose result is its destination loses the result. A kernel that only copies
 # loses its destination if it is made canonical first.
@@ -103,7 +108,7 @@ class Program:
             PassManager.parse(LOOPS).run(module.operation)
             module = ir.Module.parse(_widen_booleans(str(module)))
             PassManager.parse(LOWERING).run(module.operation)
-            return ExecutionEngine(module, opt_level=1)
+            return ExecutionEngine(module, opt_level=1, shared_libs=[str(RUNNER_LIBRARY)])
 
     def __call__(self, name: str, *arguments: object) -> list[np.ndarray]:
         return _Frame(self).run(self.module[name], arguments)
@@ -236,15 +241,22 @@ def tensor_type(dims: tuple, dtype: str) -> str:
 
 
 def single(op: str, operands: list[tuple], *results: tuple, symbols: str = "") -> Program:
-    """A program of one op: `single("softmax %0 axis 1", [("n", 4, "f32")], ("n", 4, "f32"))`."""
+    """A program of one op: `single("softmax %0 axis 1", [("n", 4, "f32")], ("n", 4, "f32"))`.
+
+    A symbol that is no plain dimension of an operand is a parameter before the operands.
+    """
     inputs = [tensor_type(dims[:-1], dims[-1]) for dims in operands]
     outputs = [tensor_type(dims[:-1], dims[-1]) for dims in results]
-    parameters = ", ".join(f"%{index}: {type_}" for index, type_ in enumerate(inputs))
+    plain = {dim for dims in operands for dim in dims[:-1]}
+    words = {word for dims in operands for dim in dims[:-1] for word in re.findall(r"[a-z]\w*", str(dim))}
+    missing = sorted(words - plain - {"min", "max", "floordiv", "ceildiv", "mod", "broadcast"})
+    parameters = [f'%{name}: index {{relax.symbol = "{name}"}}' for name in missing]
+    parameters += [f"%{index}: {type_}" for index, type_ in enumerate(inputs)]
     names = ", ".join(f"%r{index}" for index in range(len(outputs)))
     result = f"({', '.join(outputs)})"
     attributes = f"attributes {{relax.symbols = {{{symbols}}}}}" if symbols else ""
     return Program(f"""
-        relax.func @main({parameters}) -> {result} {attributes} {{
+        relax.func @main({", ".join(parameters)}) -> {result} {attributes} {{
           {names} = relax.{op} : ({", ".join(inputs)}) -> {result}
           relax.return {names} : {", ".join(outputs)}
         }}""")

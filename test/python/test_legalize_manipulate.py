@@ -75,11 +75,12 @@ def test_collapse_sum(dtype):
 # One, two and three parts along any axis, empty ones too; others must agree.
 @pytest.mark.parametrize("dtype", ["f32", "i1", "bf16"])
 def test_concat(dtype):
-    first = single("concat %0, %1, %0 axis 0", [("n", 3, dtype), ("m", 3, dtype)], ("2*n + m", 3, dtype))
+    first = single("concat %0, %1, %2 axis 0", [("n", 3, dtype), ("m", 3, dtype), (2, 3, dtype)], ("n + m + 2", 3, dtype))
     last = single("concat %0, %1 axis -1", [(3, "n", dtype), (3, 2, dtype)], (3, "n + 2", dtype))
     for n, m in SIZES:
         x, y = random((n, 3), dtype), random((m, 3), dtype, 1)
-        same(first("main", x, y)[0], np.concatenate([x, y, x]))
+        z = random((2, 3), dtype, 2)
+        same(first("main", x, y, z)[0], np.concatenate([x, y, z]))
         x, y = random((3, n), dtype), random((3, 2), dtype, 1)
         same(last("main", x, y)[0], np.concatenate([x, y], -1))
     guarded = single("concat %0, %1 axis 0", [("n", "k", dtype), ("m", "j", dtype)], ("n + m", "k", dtype))
@@ -104,7 +105,7 @@ def test_split():
     run = single("split %0 into 3 axis 0", [("6*n", 2, "f32")], *[("2*n", 2, "f32")] * 3)
     for n in (0, 1, 4):
         x = random((6 * n, 2))
-        for actual, expected in zip(run("main", x), np.split(x, 3), strict=True):
+        for actual, expected in zip(run("main", n, x), np.split(x, 3), strict=True):
             same(actual, expected)
     run = single("split %0 into 4 axis 0", [(7, "f32")], (2, "f32"), (2, "f32"), (2, "f32"), (1, "f32"))
     x = random((7,))
@@ -113,7 +114,7 @@ def test_split():
     run = single("split %0 at [2, -3] axis -1", [(2, "n + 9", "i32")], (2, 2, "i32"), (2, "n + 4", "i32"), (2, 3, "i32"))
     for n in (0, 1, 4):
         x = random((2, n + 9), "i32")
-        for actual, expected in zip(run("main", x), np.split(x, [2, n + 6], -1), strict=True):
+        for actual, expected in zip(run("main", n, x), np.split(x, [2, n + 6], -1), strict=True):
             same(actual, expected)
 
 
@@ -198,10 +199,10 @@ def test_slice_scatter():
         x, src = random((n + 5, 3)), random((2, 3), seed=1)
         expected = x.copy()
         expected[1:5:2] = src
-        same(forwards("main", x, src)[0], expected)
+        same(forwards("main", n, x, src)[0], expected)
         expected = x.copy()
         expected[4:0:-2] = src
-        same(backwards("main", x, src)[0], expected)
+        same(backwards("main", n, x, src)[0], expected)
     guarded = single("slice_scatter %0, %1 axis 0 start 1 end 3", [("n + 4", "f32"), ("m", "f32")], ("n + 4", "f32"))
     with pytest.raises(AssertionFailed):
-        guarded("main", random((4,)), random((3,)))
+        guarded("main", 0, random((4,)), random((3,)))

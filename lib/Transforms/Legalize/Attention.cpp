@@ -41,6 +41,17 @@ static Value splitHeads(KernelBuilder &kernel, Value tensor, int64_t axis,
   SymDims dims(kernel.dims(tensor));
   dims.erase(dims.begin() + axis);
   dims.insert(dims.begin() + axis, parts.begin(), parts.end());
+  if (!parts[0].isConstant() && !parts[1].isConstant()) {
+    Value group = kernel.size(parts[1]);
+    return kernel.generate(kernel.empty(dims, getElementType(tensor)),
+                           [&](Scalars &s, ValueRange position) -> Value {
+                             SmallVector<Value> from(position);
+                             from[axis] = s.add(s.mul(from[axis], group),
+                                                from[axis + 1]);
+                             from.erase(from.begin() + axis + 1);
+                             return tensor::ExtractOp::create(s, tensor, from);
+                           });
+  }
   SmallVector<ReassociationIndices> groups;
   for (int64_t index = 0, count = dims.size(); index < count; ++index) {
     groups.push_back({index});
@@ -61,6 +72,7 @@ static Value splitHeads(KernelBuilder &kernel, Value tensor, int64_t axis,
                          dims);
 }
 
+/// The reverse, always a view.
 static Value joinHeads(KernelBuilder &kernel, Value tensor, int64_t axis,
                        SymExprAttr whole) {
   SymDims dims(kernel.dims(tensor));
