@@ -347,6 +347,7 @@ struct Legalize : relax::impl::LegalizePassBase<Legalize> {
     KernelRegistry registry;
     populateElementwiseKernels(registry);
     populateConvolutionKernels(registry);
+    populateImageKernels(registry);
     populatePoolingKernels(registry);
     populateSortKernels(registry);
     KernelTable kernels(getOperation());

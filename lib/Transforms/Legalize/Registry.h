@@ -40,6 +40,7 @@ private:
 
 void populateElementwiseKernels(KernelRegistry &registry);
 void populateConvolutionKernels(KernelRegistry &registry);
+void populateImageKernels(KernelRegistry &registry);
 void populatePoolingKernels(KernelRegistry &registry);
 void populateSortKernels(KernelRegistry &registry);
 
