@@ -173,15 +173,38 @@ static bool isScaffolding(Operation *op) {
          !isa<tensor::ExtractOp>(op);
 }
 
-/// The kind of two nests one after the other.
-static KernelPattern combine(KernelPattern first, KernelPattern second) {
-  if (first <= KernelPattern::Injective &&
-      second <= KernelPattern::OutEwiseFusible)
-    return std::max(first, second);
-  if (first <= KernelPattern::OutEwiseFusible &&
-      second == KernelPattern::ElementWise)
-    return first;
-  return KernelPattern::Opaque;
+/// `value` without casts between static and dynamic sizes.
+static Value skipCasts(Value value) {
+  while (auto cast = value.getDefiningOp<tensor::CastOp>())
+    value = cast.getSource();
+  return value;
+}
+
+/// Whether a nest reads what nests before it computed, at the element that it
+/// writes.
+static bool isEpilogue(Operation *op) {
+  auto nest = dyn_cast<LinalgOp>(op);
+  if (!nest || classifyNest(nest) != KernelPattern::ElementWise)
+    return false;
+  AffineMap write = nest.getIndexingMapMatchingResult(nest->getResult(0));
+  bool reads = false;
+  for (OpOperand *input : nest.getDpsInputOperands()) {
+    Operation *producer = skipCasts(input->get()).getDefiningOp();
+    if (!producer || isScaffolding(producer))
+      continue;
+    if (nest.getMatchingIndexingMap(input) != write)
+      return false;
+    reads = true;
+  }
+  return reads;
+}
+
+/// The kind of `op` after what came `before`.
+static KernelPattern combine(KernelPattern before, KernelPattern kind,
+                             Operation *op) {
+  if (before <= KernelPattern::Injective)
+    return std::max(before, kind);
+  return isEpilogue(op) ? before : KernelPattern::Opaque;
 }
 
 KernelPattern relax::classifyKernel(func::FuncOp kernel) {
@@ -197,21 +220,77 @@ KernelPattern relax::classifyKernel(func::FuncOp kernel) {
     else if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
                  tensor::ExtractSliceOp, tensor::PadOp, tensor::ReshapeOp>(op))
       next = KernelPattern::Injective;
-    kind = kind ? combine(*kind, next) : next;
+    kind = kind ? combine(*kind, next, &op) : next;
   }
   return kind.value_or(KernelPattern::Opaque);
 }
 
 //===----------------------------------------------------------------------===//
-// Shared memory
+// Reads of a parameter
 //===----------------------------------------------------------------------===//
 
-/// `value` without casts between static and dynamic sizes.
-static Value skipCasts(Value value) {
-  while (auto cast = value.getDefiningOp<tensor::CastOp>())
-    value = cast.getSource();
-  return value;
+/// Calls `fn` on each use of `value` that is not for its size, through casts
+/// between static and dynamic sizes.
+static void walkElementUses(Value value, function_ref<void(OpOperand &)> fn) {
+  for (OpOperand &use : value.getUses()) {
+    if (auto cast = dyn_cast<tensor::CastOp>(use.getOwner()))
+      walkElementUses(cast, fn);
+    else if (!isa<tensor::DimOp>(use.getOwner()))
+      fn(use);
+  }
 }
+
+/// From what is read once, in place, to what cannot be told.
+static int getReadRank(KernelPattern read) {
+  switch (read) {
+  case KernelPattern::ElementWise:
+    return 0;
+  case KernelPattern::Injective:
+    return 1;
+  case KernelPattern::Broadcast:
+    return 2;
+  default:
+    return 3;
+  }
+}
+
+KernelPattern relax::classifyRead(func::FuncOp kernel, unsigned input) {
+  if (kernel.isExternal())
+    return KernelPattern::Opaque;
+  KernelPattern kind = KernelPattern::ElementWise;
+  walkElementUses(kernel.getArgument(input), [&](OpOperand &use) {
+    auto nest = dyn_cast<LinalgOp>(use.getOwner());
+    KernelPattern next = KernelPattern::Opaque;
+    if (nest && nest.isDpsInput(&use) && nest->getNumResults() != 0) {
+      AffineMap read = nest.getMatchingIndexingMap(&use);
+      AffineMap write = nest.getIndexingMapMatchingResult(nest->getResult(0));
+      if (read.isPermutation())
+        next = read == write ? KernelPattern::ElementWise
+                             : KernelPattern::Injective;
+      else
+        next = KernelPattern::Broadcast;
+    }
+    if (getReadRank(next) > getReadRank(kind))
+      kind = next;
+  });
+  return kind;
+}
+
+bool relax::isCheap(func::FuncOp kernel) {
+  return !kernel
+              .walk([](Operation *op) {
+                Dialect *dialect = op->getDialect();
+                if (isa<arith::DivFOp, arith::RemFOp>(op) ||
+                    (dialect && dialect->getNamespace() == "math"))
+                  return WalkResult::interrupt();
+                return WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
 
 /// The one nest of a kernel; null where it has several or other computations.
 static LinalgOp getOnlyNest(func::FuncOp kernel) {
@@ -241,22 +320,11 @@ bool relax::canReuseInput(func::FuncOp kernel, unsigned input,
       write = nest.getMatchingIndexingMap(&init);
   if (!write || !write.isPermutation())
     return false;
-  Value reused = kernel.getArgument(input);
-  SmallVector<Value> aliases = {reused};
-  bool read = false;
-  while (!aliases.empty())
-    for (OpOperand &use : aliases.pop_back_val().getUses()) {
-      Operation *user = use.getOwner();
-      if (auto cast = dyn_cast<tensor::CastOp>(user)) {
-        aliases.push_back(cast);
-        continue;
-      }
-      if (isa<tensor::DimOp>(user))
-        continue;
-      if (user != nest || !nest.isDpsInput(&use) ||
-          nest.getMatchingIndexingMap(&use) != write)
-        return false;
-      read = true;
-    }
-  return read;
+  bool read = false, elsewhere = false;
+  walkElementUses(kernel.getArgument(input), [&](OpOperand &use) {
+    bool same = use.getOwner() == nest && nest.isDpsInput(&use) &&
+                nest.getMatchingIndexingMap(&use) == write;
+    (same ? read : elsewhere) = true;
+  });
+  return read && !elsewhere;
 }

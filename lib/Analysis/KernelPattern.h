@@ -43,6 +43,16 @@ StringRef stringifyKernelPattern(KernelPattern pattern);
 /// The kind of a kernel; one without a body is opaque.
 KernelPattern classifyKernel(func::FuncOp kernel);
 
+/// How the kernel reads its parameter `input`: element-wise and injective reads
+/// read each element once, broadcast ones (all reads with reuse, those of
+/// contractions too) several times. What is read by anything but a loop nest is
+/// opaque; what is not read is element-wise.
+KernelPattern classifyRead(func::FuncOp kernel, unsigned input);
+
+/// Whether an element costs less to compute again than to load: additions,
+/// multiplications, conversions and the like.
+bool isCheap(func::FuncOp kernel);
+
 /// Whether the kernel is one loop nest that reads the parameter `input` only at
 /// the element that it writes of the parameter `destination`, so that both may
 /// be the same memory.

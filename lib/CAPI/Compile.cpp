@@ -82,9 +82,8 @@ bool mlirRelaxJITSessionAddObject(MlirRelaxJITSession session,
       callback, userData);
 }
 
-void *mlirRelaxJITSessionLookup(MlirRelaxJITSession session,
-                                MlirStringRef name, MlirStringCallback callback,
-                                void *userData) {
+void *mlirRelaxJITSessionLookup(MlirRelaxJITSession session, MlirStringRef name,
+                                MlirStringCallback callback, void *userData) {
   llvm::Expected<void *> address = unwrap(session)->lookup(unwrap(name));
   if (address)
     return *address;

@@ -28,8 +28,8 @@ MLIR_CAPI_EXPORTED void mlirRelaxGetHostTarget(MlirStringCallback callback,
 /// Bits of the widest vector register of a target.
 MLIR_CAPI_EXPORTED unsigned mlirRelaxGetVectorBits(MlirRelaxCPUTarget target);
 
-/// Makes an object file of a module in the LLVM dialect, and passes its bytes to
-/// `callback`. Errors are diagnostics of the module's context.
+/// Makes an object file of a module in the LLVM dialect, and passes its bytes
+/// to `callback`. Errors are diagnostics of the module's context.
 MLIR_CAPI_EXPORTED MlirLogicalResult
 mlirRelaxEmitObject(MlirModule module, MlirRelaxCPUTarget target,
                     MlirStringCallback callback, void *userData);
@@ -44,16 +44,18 @@ typedef struct MlirRelaxJITSession {
 MLIR_CAPI_EXPORTED MlirRelaxJITSession
 mlirRelaxJITSessionCreate(MlirStringCallback callback, void *userData);
 MLIR_CAPI_EXPORTED void mlirRelaxJITSessionDestroy(MlirRelaxJITSession session);
-MLIR_CAPI_EXPORTED bool
-mlirRelaxJITSessionDefine(MlirRelaxJITSession session, MlirStringRef name,
-                          void *address, MlirStringCallback callback,
-                          void *userData);
+MLIR_CAPI_EXPORTED bool mlirRelaxJITSessionDefine(MlirRelaxJITSession session,
+                                                  MlirStringRef name,
+                                                  void *address,
+                                                  MlirStringCallback callback,
+                                                  void *userData);
 MLIR_CAPI_EXPORTED bool
 mlirRelaxJITSessionAddObject(MlirRelaxJITSession session, MlirStringRef object,
                              MlirStringCallback callback, void *userData);
-MLIR_CAPI_EXPORTED void *
-mlirRelaxJITSessionLookup(MlirRelaxJITSession session, MlirStringRef name,
-                          MlirStringCallback callback, void *userData);
+MLIR_CAPI_EXPORTED void *mlirRelaxJITSessionLookup(MlirRelaxJITSession session,
+                                                   MlirStringRef name,
+                                                   MlirStringCallback callback,
+                                                   void *userData);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 
 #include "Conversion/Exports.h"
 
+#include "Conversion/Slots.h"
 #include "Runtime/RelaxRuntime.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -28,7 +29,7 @@ static int64_t getTypeCode(Type element) {
   return element.isUnsignedInteger() ? 1 : 0;
 }
 
-static void appendWords(Type type, int64_t flags,
+void relax::appendWords(Type type, int64_t flags,
                         SmallVectorImpl<int64_t> &words) {
   auto known = [](SymExprAttr dim) {
     return dim ? dim.getConstantValue().value_or(-1) : -1;
@@ -52,10 +53,41 @@ static void appendWords(Type type, int64_t flags,
     words.append({RelaxReal, type.getIntOrFloatBitWidth()});
   } else if (type.isInteger(1)) {
     words.push_back(RelaxBoolean);
+  } else if (auto function = dyn_cast<FunctionType>(type)) {
+    SmallVector<int64_t> own =
+        getSignatureWords(function.getInputs(), function.getResults());
+    words.append({RelaxCallable, static_cast<int64_t>(own.size())});
+    words.append(own);
   } else {
-    words.append({RelaxInteger,
-                  type.isIndex() ? 64 : type.getIntOrFloatBitWidth()});
+    words.append(
+        {RelaxInteger, type.isIndex() ? 64 : type.getIntOrFloatBitWidth()});
   }
+}
+
+static int64_t countSlots(TypeRange types) {
+  int64_t count = 0;
+  for (Type type : types) {
+    SmallVector<Type> flat;
+    (void)flattenType(type, flat);
+    count += Slots::count(TypeRange(flat));
+  }
+  return count;
+}
+
+SmallVector<int64_t>
+relax::getSignatureWords(TypeRange parameters, TypeRange results,
+                         const llvm::SmallBitVector &mutableParameters) {
+  SmallVector<int64_t> words = {static_cast<int64_t>(parameters.size()),
+                                static_cast<int64_t>(results.size()),
+                                countSlots(parameters), countSlots(results)};
+  for (auto [index, type] : llvm::enumerate(parameters)) {
+    bool isMutable =
+        index < mutableParameters.size() && mutableParameters[index];
+    appendWords(type, isMutable ? RelaxMutable : 0, words);
+  }
+  for (Type type : results)
+    appendWords(type, 0, words);
+  return words;
 }
 
 /// A type as it is called in messages: "tensor f32 [n, 4]".
@@ -139,18 +171,17 @@ FailureOr<WeightTable> WeightTable::of(ModuleOp module, HostBuilder &builder) {
       DenseIntElementsAttr::get(RankedTensorType::get(words.size(), i64),
                                 ArrayRef<int64_t>(words)),
       /*constant=*/true);
-  result.names =
-      builder.global("relax.weight_names",
-                     arrayOf(builder.getI8Type(), names.size()),
-                     builder.getStringAttr(names), /*constant=*/true);
+  result.names = builder.global(
+      "relax.weight_names", arrayOf(builder.getI8Type(), names.size()),
+      builder.getStringAttr(names), /*constant=*/true);
   return result;
 }
 
 Value WeightTable::load(HostBuilder &builder, StringAttr name) const {
   int64_t slot = std::distance(types.begin(), types.find(name));
   auto address = LLVM::GEPOp::create(
-      builder, builder.pointer(), builder.pointer(),
-      builder.addressOf(table), ArrayRef<LLVM::GEPArg>{int32_t(slot)});
+      builder, builder.pointer(), builder.pointer(), builder.addressOf(table),
+      ArrayRef<LLVM::GEPArg>{int32_t(slot)});
   return LLVM::LoadOp::create(builder, builder.pointer(), address);
 }
 
@@ -161,10 +192,10 @@ void WeightTable::emitRequire(HostBuilder &builder, Value context) const {
                   builder.addressOf(table)});
 }
 
-/// A public function with the signature of TVM FFI, at whose start `builder` is.
+/// A public function with the signature of TVM FFI, at whose start `builder`
+/// is.
 static LLVM::LLVMFuncOp makeEntry(HostBuilder &builder, StringRef name) {
-  auto module = cast<ModuleOp>(
-      builder.getInsertionBlock()->getParentOp());
+  auto module = cast<ModuleOp>(builder.getInsertionBlock()->getParentOp());
   builder.setInsertionPointToEnd(module.getBody());
   Type ptr = builder.pointer(), i32 = builder.getI32Type();
   auto type = LLVM::LLVMFunctionType::get(i32, {ptr, ptr, i32, ptr});
@@ -179,11 +210,11 @@ void WeightTable::exportBinding(HostBuilder &builder) const {
     return;
   OpBuilder::InsertionGuard guard(builder);
   LLVM::LLVMFuncOp entry = makeEntry(builder, "bind_weight");
-  Value status = builder.call(
-      "relax_rt_bind_weight", builder.getI32Type(),
-      {builder.addressOf(words), builder.addressOf(names),
-       builder.addressOf(table), entry.getArgument(1), entry.getArgument(2),
-       entry.getArgument(3)});
+  Value status =
+      builder.call("relax_rt_bind_weight", builder.getI32Type(),
+                   {builder.addressOf(words), builder.addressOf(names),
+                    builder.addressOf(table), entry.getArgument(1),
+                    entry.getArgument(2), entry.getArgument(3)});
   LLVM::ReturnOp::create(builder, status);
 }
 
@@ -241,101 +272,6 @@ ExportedFunction ExportedFunction::of(FuncOp function) {
   return result;
 }
 
-namespace {
-
-/// Reads and writes the slots of `relax_rt_call`.
-class Slots {
-public:
-  Slots(HostBuilder &builder, Value base) : builder(builder), base(base) {}
-
-  /// Reads a value of a relax type into its host values.
-  void read(Type type, SmallVectorImpl<Value> &values) {
-    if (auto tuple = dyn_cast<TupleType>(type)) {
-      for (Type member : tuple.getTypes())
-        read(member, values);
-    } else if (auto shape = dyn_cast<ShapeType>(type)) {
-      for (int64_t i = 0; i < shape.getRank(); ++i)
-        values.push_back(builder.toIndex(next()));
-    } else if (MemRefType tensor = getHostTensor(type)) {
-      Value storage = asPointer(next()), data = asPointer(next());
-      SmallVector<Value> sizes;
-      for (int64_t i = 0; i < tensor.getRank(); ++i)
-        sizes.push_back(builder.toIndex(next()));
-      values.push_back(builder.makeTensor(tensor, storage, data, sizes));
-    } else {
-      values.push_back(toScalar(next(), type));
-    }
-  }
-
-  void write(ValueRange values) {
-    for (Value value : values) {
-      auto tensor = dyn_cast<MemRefType>(value.getType());
-      if (!tensor) {
-        put(toWord(value));
-        continue;
-      }
-      put(fromPointer(builder.storageOf(value)));
-      put(fromPointer(builder.dataOf(value)));
-      for (int64_t i = 0; i < tensor.getRank(); ++i)
-        put(builder.toWord(builder.dim(value, i)));
-    }
-  }
-
-  int64_t getCount() const { return position; }
-
-private:
-  Value address() {
-    return LLVM::GEPOp::create(builder, builder.pointer(),
-                               builder.getI64Type(), base,
-                               ArrayRef<LLVM::GEPArg>{position++});
-  }
-  Value next() {
-    return LLVM::LoadOp::create(builder, builder.getI64Type(), address());
-  }
-  void put(Value word) { LLVM::StoreOp::create(builder, word, address()); }
-
-  Value asPointer(Value word) {
-    return LLVM::IntToPtrOp::create(builder, builder.pointer(), word);
-  }
-  Value fromPointer(Value pointer) {
-    return LLVM::PtrToIntOp::create(builder, builder.getI64Type(), pointer);
-  }
-  Value toScalar(Value word, Type type) {
-    if (type.isIndex())
-      return builder.toIndex(word);
-    if (auto real = dyn_cast<FloatType>(type)) {
-      Value number =
-          LLVM::BitcastOp::create(builder, builder.getF64Type(), word);
-      return real.isF64() ? number
-                          : LLVM::FPTruncOp::create(builder, type, number);
-    }
-    return type.isInteger(64) ? word
-                              : LLVM::TruncOp::create(builder, type, word);
-  }
-  Value toWord(Value value) {
-    Type type = value.getType();
-    if (type.isIndex())
-      return builder.toWord(value);
-    if (isa<FloatType>(type)) {
-      Value number = type.isF64() ? value
-                                  : LLVM::FPExtOp::create(
-                                        builder, builder.getF64Type(), value);
-      return LLVM::BitcastOp::create(builder, builder.getI64Type(), number);
-    }
-    if (type.isInteger(64))
-      return value;
-    if (type.isInteger(1) || type.isUnsignedInteger())
-      return LLVM::ZExtOp::create(builder, builder.getI64Type(), value);
-    return LLVM::SExtOp::create(builder, builder.getI64Type(), value);
-  }
-
-  HostBuilder &builder;
-  Value base;
-  int32_t position = 0;
-};
-
-} // namespace
-
 void relax::exportFunction(HostBuilder &builder,
                            const ExportedFunction &function, StringRef callee,
                            const WeightTable &weights) {
@@ -343,13 +279,13 @@ void relax::exportFunction(HostBuilder &builder,
   auto module = cast<ModuleOp>(builder.getInsertionBlock()->getParentOp());
   Type ptr = builder.pointer();
   builder.setInsertionPointToEnd(module.getBody());
-  auto thunk = func::FuncOp::create(
-      builder, ("relax.thunk." + function.name).str(),
-      builder.getFunctionType({ptr, ptr, ptr}, {}));
+  auto thunk =
+      func::FuncOp::create(builder, ("relax.thunk." + function.name).str(),
+                           builder.getFunctionType({ptr, ptr, ptr}, {}));
   thunk.setPrivate();
-  thunk->setAttr("llvm.linkage",
-                 LLVM::LinkageAttr::get(builder.getContext(),
-                                        LLVM::Linkage::Internal));
+  thunk->setAttr(
+      "llvm.linkage",
+      LLVM::LinkageAttr::get(builder.getContext(), LLVM::Linkage::Internal));
   builder.setInsertionPointToStart(thunk.addEntryBlock());
   Value context = thunk.getArgument(0);
   weights.emitRequire(builder, context);
@@ -362,34 +298,20 @@ void relax::exportFunction(HostBuilder &builder,
   out.write(call.getResults());
   func::ReturnOp::create(builder);
 
-  SmallVector<int64_t> words = {
-      static_cast<int64_t>(function.parameters.size()),
-      static_cast<int64_t>(function.results.size()), in.getCount(),
-      out.getCount()};
+  SmallVector<int64_t> words = getSignatureWords(
+      function.parameters, function.results, function.mutableParameters);
   std::string names = function.name.str();
-  for (auto [index, type] : llvm::enumerate(function.parameters)) {
-    appendWords(type, function.mutableParameters[index] ? RelaxMutable : 0,
-                words);
-    names.push_back('\0');
-    names += function.parameterNames[index];
-    names.push_back('\0');
-    names += describeType(type);
-  }
-  for (Type type : function.results)
-    appendWords(type, 0, words);
+  for (auto [name, type] :
+       llvm::zip_equal(function.parameterNames, function.parameters))
+    for (const std::string &text : {name, describeType(type)})
+      (names += '\0') += text;
 
   builder.setInsertionPointToEnd(module.getBody());
   LLVM::LLVMFuncOp entry = makeEntry(builder, function.name);
-  // The thunk's address: a function of the func dialect still.
-  Value address =
-      UnrealizedConversionCastOp::create(
-          builder, TypeRange(ptr),
-          ValueRange(func::ConstantOp::create(builder, thunk.getFunctionType(),
-                                              thunk.getSymName())))
-          .getResult(0);
-  Value status = builder.call(
-      "relax_rt_call", builder.getI32Type(),
-      {builder.words(words), builder.string(names), address,
-       entry.getArgument(1), entry.getArgument(2), entry.getArgument(3)});
+  Value address = builder.addressOfFunction(thunk);
+  Value status = builder.call("relax_rt_call", builder.getI32Type(),
+                              {builder.words(words), builder.string(names),
+                               address, entry.getArgument(1),
+                               entry.getArgument(2), entry.getArgument(3)});
   LLVM::ReturnOp::create(builder, status);
 }

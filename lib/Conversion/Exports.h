@@ -14,6 +14,12 @@
 
 namespace mlir::relax {
 
+/// The words that describe a type to the runtime (RelaxRuntime.h).
+void appendWords(Type type, int64_t flags, SmallVectorImpl<int64_t> &words);
+SmallVector<int64_t>
+getSignatureWords(TypeRange parameters, TypeRange results,
+                  const llvm::SmallBitVector &mutableParameters = {});
+
 /// The weights of a module and the table of their addresses.
 class WeightTable {
 public:
@@ -44,7 +50,8 @@ struct ExportedFunction {
   static ExportedFunction of(FuncOp function);
 };
 
-/// Makes `__tvm_ffi_<name>` and the thunk that calls the host function `callee`.
+/// Makes `__tvm_ffi_<name>` and the thunk that calls the host function
+/// `callee`.
 void exportFunction(HostBuilder &builder, const ExportedFunction &function,
                     StringRef callee, const WeightTable &weights);
 

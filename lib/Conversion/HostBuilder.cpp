@@ -45,7 +45,7 @@ LogicalResult relax::flattenType(Type type, SmallVectorImpl<Type> &flat) {
     flat.push_back(tensor);
     return success();
   }
-  if (isa<StorageType>(type)) {
+  if (isa<StorageType, FunctionType>(type)) {
     flat.push_back(LLVM::LLVMPointerType::get(type.getContext()));
     return success();
   }
@@ -108,6 +108,26 @@ Value HostBuilder::addressOf(LLVM::GlobalOp global) {
   return LLVM::AddressOfOp::create(*this, pointer(), global.getSymName());
 }
 
+Value HostBuilder::addressOfFunction(func::FuncOp function) {
+  // It is lowered to an address together with the function.
+  Value constant = func::ConstantOp::create(*this, function.getFunctionType(),
+                                            function.getSymName());
+  return UnrealizedConversionCastOp::create(*this, TypeRange(pointer()),
+                                            ValueRange(constant))
+      .getResult(0);
+}
+
+Value HostBuilder::allocateWords(int64_t count) {
+  InsertionGuard guard(*this);
+  Operation *function = getInsertionBlock()->getParentOp();
+  if (!isa<func::FuncOp>(function))
+    function = function->getParentOfType<func::FuncOp>();
+  setInsertionPointToStart(&function->getRegion(0).front());
+  return LLVM::AllocaOp::create(*this, pointer(), getI64Type(),
+                                word(std::max<int64_t>(count, 1)),
+                                /*alignment=*/8);
+}
+
 Value HostBuilder::string(StringRef text) {
   LLVM::GlobalOp &known = strings[text];
   if (!known) {
@@ -122,10 +142,9 @@ Value HostBuilder::string(StringRef text) {
 
 Value HostBuilder::words(ArrayRef<int64_t> values) {
   auto type = RankedTensorType::get(values.size(), getI64Type());
-  return addressOf(
-      global("relax.words",
-             LLVM::LLVMArrayType::get(getI64Type(), values.size()),
-             DenseIntElementsAttr::get(type, values), /*constant=*/true));
+  return addressOf(global(
+      "relax.words", LLVM::LLVMArrayType::get(getI64Type(), values.size()),
+      DenseIntElementsAttr::get(type, values), /*constant=*/true));
 }
 
 Value HostBuilder::call(StringRef name, Type result, ValueRange args,
@@ -134,12 +153,11 @@ Value HostBuilder::call(StringRef name, Type result, ValueRange args,
   if (!module.lookupSymbol(name)) {
     InsertionGuard guard(*this);
     setInsertionPointToStart(module.getBody());
-    auto type = LLVM::LLVMFunctionType::get(
-        resultType, llvm::to_vector(args.getTypes()));
+    auto type = LLVM::LLVMFunctionType::get(resultType,
+                                            llvm::to_vector(args.getTypes()));
     auto function = LLVM::LLVMFuncOp::create(*this, name, type);
     if (noreturn)
-      function.setPassthroughAttr(
-          getStrArrayAttr({"noreturn", "cold"}));
+      function.setPassthroughAttr(getStrArrayAttr({"noreturn", "cold"}));
   }
   auto call = LLVM::CallOp::create(
       *this, result ? TypeRange(resultType) : TypeRange(), name, args);
@@ -153,9 +171,7 @@ void HostBuilder::check(Value context, Value condition, StringRef kind,
   auto guard = scf::IfOp::create(*this, failed, /*withElseRegion=*/false);
   InsertionGuard insertion(*this);
   setInsertionPointToStart(guard.thenBlock());
-  auto value = [&](Value given) {
-    return given ? toWord(given) : word(0);
-  };
+  auto value = [&](Value given) { return given ? toWord(given) : word(0); };
   call("relax_rt_fail", {},
        {context, string(kind), string(message.str()),
         string(describeLocation(getLoc())), value(first), value(second)},
@@ -164,8 +180,8 @@ void HostBuilder::check(Value context, Value condition, StringRef kind,
 
 Value HostBuilder::makeTensor(MemRefType type, Value storage, Value data,
                               ValueRange sizes) {
-  auto descriptor = MemRefDescriptor::poison(*this, getLoc(),
-                                             converter.convertType(type));
+  auto descriptor =
+      MemRefDescriptor::poison(*this, getLoc(), converter.convertType(type));
   descriptor.setAllocatedPtr(*this, getLoc(), storage);
   descriptor.setAlignedPtr(*this, getLoc(), data);
   descriptor.setConstantOffset(*this, getLoc(), 0);
@@ -193,8 +209,19 @@ Value HostBuilder::descriptorOf(Value tensor) {
       .getResult(0);
 }
 
-Value HostBuilder::storageOf(Value tensor) {
-  return MemRefDescriptor(descriptorOf(tensor)).allocatedPtr(*this, getLoc());
+Value HostBuilder::storageData(Value storage) {
+  // The second field of RelaxStorage.
+  Value field = LLVM::GEPOp::create(*this, pointer(), getI64Type(), storage,
+                                    ArrayRef<LLVM::GEPArg>{1});
+  return LLVM::LoadOp::create(*this, pointer(), field);
+}
+
+Value HostBuilder::storageOf(Value host) {
+  if (isa<LLVM::LLVMPointerType>(host.getType()))
+    return host;
+  if (!isa<MemRefType>(host.getType()))
+    return {};
+  return MemRefDescriptor(descriptorOf(host)).allocatedPtr(*this, getLoc());
 }
 
 Value HostBuilder::dataOf(Value tensor) {
@@ -286,13 +313,12 @@ Value SymbolValues::compute(SymExprAttr expr) {
   }
   case SymKind::Min:
   case SymKind::Max:
-    return std::accumulate(
-        operands.begin() + 1, operands.end(), operands[0],
-        [&](Value lhs, Value rhs) -> Value {
-          if (expr.getKind() == SymKind::Min)
-            return arith::MinSIOp::create(builder, lhs, rhs);
-          return arith::MaxSIOp::create(builder, lhs, rhs);
-        });
+    return std::accumulate(operands.begin() + 1, operands.end(), operands[0],
+                           [&](Value lhs, Value rhs) -> Value {
+                             if (expr.getKind() == SymKind::Min)
+                               return arith::MinSIOp::create(builder, lhs, rhs);
+                             return arith::MaxSIOp::create(builder, lhs, rhs);
+                           });
   case SymKind::Broadcast:
     // That they agree is for those to check who broadcast.
     return std::accumulate(

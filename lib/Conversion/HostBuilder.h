@@ -14,6 +14,7 @@
 //   !relax.storage                !llvm.ptr
 //   !relax.shape<[n, 4]>          index, index
 //   tuple<A, B>                   what A and B become
+//   (A) -> B                      !llvm.ptr, the storage of a closure
 //   integers, reals, index        the same
 //
 //===----------------------------------------------------------------------===//
@@ -23,6 +24,7 @@
 
 #include "Relax/ShapeUtils.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -30,7 +32,8 @@
 
 namespace mlir::relax {
 
-/// Appends the host types of a value of type `type`; fails where there are none.
+/// Appends the host types of a value of type `type`; fails where there are
+/// none.
 LogicalResult flattenType(Type type, SmallVectorImpl<Type> &flat);
 
 /// The memref of a tensor; null where the rank is unknown.
@@ -44,7 +47,9 @@ class HostBuilder : public ImplicitLocOpBuilder {
 public:
   HostBuilder(ModuleOp module);
 
-  LLVM::LLVMPointerType pointer() { return LLVM::LLVMPointerType::get(getContext()); }
+  LLVM::LLVMPointerType pointer() {
+    return LLVM::LLVMPointerType::get(getContext());
+  }
   Value index(int64_t value);
   Value word(int64_t value);
   /// index to i64 and back.
@@ -56,20 +61,31 @@ public:
   /// The address of a constant array of words.
   Value words(ArrayRef<int64_t> values);
   /// A private global of any type; `fill` gives its initial value.
-  LLVM::GlobalOp global(StringRef name, Type type, Attribute value, bool constant);
+  LLVM::GlobalOp global(StringRef name, Type type, Attribute value,
+                        bool constant);
   Value addressOf(LLVM::GlobalOp global);
 
-  /// Calls a function of the runtime.
-  Value call(StringRef name, Type result, ValueRange args, bool noreturn = false);
+  Value addressOfFunction(func::FuncOp function);
+  /// An array of words on the stack of the function around.
+  Value allocateWords(int64_t count);
 
-  /// Fails unless `condition` holds. `%0` and `%1` in the message are the values.
-  void check(Value context, Value condition, StringRef kind, const Twine &message,
-             Value first = {}, Value second = {});
+  /// Calls a function of the runtime.
+  Value call(StringRef name, Type result, ValueRange args,
+             bool noreturn = false);
+
+  /// Fails unless `condition` holds. `%0` and `%1` in the message are the
+  /// values.
+  void check(Value context, Value condition, StringRef kind,
+             const Twine &message, Value first = {}, Value second = {});
 
   /// A contiguous tensor at `data`, kept alive by `storage`.
-  Value makeTensor(MemRefType type, Value storage, Value data, ValueRange sizes);
-  /// The storage that keeps a tensor alive, or null at run time.
-  Value storageOf(Value tensor);
+  Value makeTensor(MemRefType type, Value storage, Value data,
+                   ValueRange sizes);
+  /// The storage of a host value that is counted, which may be null at run
+  /// time; no value for others.
+  Value storageOf(Value host);
+  /// The data of a storage.
+  Value storageData(Value storage);
   Value dataOf(Value tensor);
   Value null();
   Value dim(Value tensor, int64_t axis);

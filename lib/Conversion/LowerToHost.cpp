@@ -7,14 +7,15 @@
 //
 // One walk over each function, in program order: every relax value becomes a
 // list of host values (HostBuilder.h), every symbol an `index` that is known
-// from where it is defined. Regions of `relax.if` and `relax.while` become those
-// of `scf`, with a scope of symbols of their own.
+// from where it is defined. Regions of `relax.if` and `relax.while` become
+// those of `scf`, with a scope of symbols of their own.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Conversion/Exports.h"
 #include "Conversion/HostBuilder.h"
 #include "Conversion/Passes.h"
+#include "Conversion/Slots.h"
 #include "Relax/CallUtils.h"
 #include "Target/CPU/KernelBoundary.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,6 +32,14 @@ namespace mlir::relax {
 
 using namespace mlir;
 using namespace mlir::relax;
+
+/// Nothing but the exports is seen from outside.
+static void makeInternal(func::FuncOp function) {
+  function.setPrivate();
+  function->setAttr(
+      "llvm.linkage",
+      LLVM::LinkageAttr::get(function.getContext(), LLVM::Linkage::Internal));
+}
 
 namespace {
 
@@ -53,7 +62,8 @@ private:
 
   /// Lowers all of a block but its terminator, of which `finish` takes what it
   /// passes on; the kills directly before it come after that.
-  LogicalResult lowerBlock(Block &block, function_ref<void(Operation *)> finish);
+  LogicalResult lowerBlock(Block &block,
+                           function_ref<void(Operation *)> finish);
   LogicalResult lowerOp(Operation &op);
   LogicalResult lowerKernelCall(CallTIRInplaceOp op);
   LogicalResult lowerReshape(Operation *op);
@@ -64,6 +74,9 @@ private:
   LogicalResult lowerCall(CallOp op);
   void lowerAlloc(AllocStorageOp op);
   void lowerTensorFromStorage(TensorFromStorageOp op);
+  LogicalResult lowerMakeClosure(MakeClosureOp op);
+  LogicalResult lowerCallClosure(CallClosureOp op);
+  LogicalResult lowerLibraryCall(CallLibraryInplaceOp op);
   LogicalResult lowerShapeToTensor(ShapeToTensorOp op);
   void lowerTensorToShape(TensorToShapeOp op);
 
@@ -83,12 +96,17 @@ private:
   /// of `types`.
   Values handOn(ValueRange operands, TypeRange types);
   Values convert(ArrayRef<Value> host, Type type);
+  void retain(Value host);
+  /// Binds host values to the results of an op, converted to their types from
+  /// `types`, of which they are.
+  void setResults(Operation *op, ValueRange host, TypeRange types);
+  LogicalResult bindInplace(Operation *op, ValueRange operands,
+                            ArrayRef<int64_t> indices);
   Value condition(Value value);
   Value evaluate(Operation *op, SymExprAttr expr) {
     Value value = symbols.evaluate(expr);
     if (!value)
-      op->emitOpError() << "symbol of '" << expr.str()
-                        << "' has no value here";
+      op->emitOpError() << "symbol of '" << expr.str() << "' has no value here";
     return value;
   }
 
@@ -147,12 +165,12 @@ LogicalResult FunctionLowering::checkClaims(ArrayRef<Claim> claims) {
     Value equal = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
                                         claim.actual, expected);
     std::string text = claim.expr.str();
-    builder.check(context, equal, "ValueError",
-                  functionName + ": " + claim.what + " must be " +
-                      (claim.expr.isConstant() ? std::string("%1")
-                                               : text + " = %1") +
-                      ", got %0",
-                  claim.actual, expected);
+    builder.check(
+        context, equal, "ValueError",
+        functionName + ": " + claim.what + " must be " +
+            (claim.expr.isConstant() ? std::string("%1") : text + " = %1") +
+            ", got %0",
+        claim.actual, expected);
   }
   return success();
 }
@@ -175,13 +193,12 @@ void FunctionLowering::checkRanges(FuncOp function) {
     Value value = symbols.lookup(
         SymExprAttr::getSymbol(builder.getContext(), symbol.getValue()));
     SymbolFacts::Range range = SymbolFacts(ranges).get(symbol);
-    std::string what = functionName + ": " + where + ": symbol '" +
-                       symbol.str() + "' = %0 ";
+    std::string what =
+        functionName + ": " + where + ": symbol '" + symbol.str() + "' = %0 ";
     auto compare = [&](arith::CmpIPredicate predicate, int64_t bound,
                        StringRef message) {
       Value limit = builder.index(bound);
-      Value holds =
-          arith::CmpIOp::create(builder, predicate, value, limit);
+      Value holds = arith::CmpIOp::create(builder, predicate, value, limit);
       builder.check(context, holds, "ValueError", what + message.str(), value,
                     limit);
     };
@@ -197,8 +214,8 @@ void FunctionLowering::checkRanges(FuncOp function) {
     if (range.multipleOf != 1) {
       Value divisor = builder.index(range.multipleOf);
       Value rest = arith::RemSIOp::create(builder, value, divisor);
-      Value holds = arith::CmpIOp::create(
-          builder, arith::CmpIPredicate::eq, rest, builder.index(0));
+      Value holds = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                          rest, builder.index(0));
       builder.check(context, holds, "ValueError",
                     what + "is not a multiple of %1", value, divisor);
     }
@@ -215,9 +232,8 @@ FunctionLowering::Values FunctionLowering::convert(ArrayRef<Value> host,
   (void)flattenType(type, types);
   Values result;
   for (auto [value, wanted] : llvm::zip_equal(host, types))
-    result.push_back(isa<MemRefType>(wanted)
-                         ? builder.castTensor(value, wanted)
-                         : value);
+    result.push_back(isa<MemRefType>(wanted) ? builder.castTensor(value, wanted)
+                                             : value);
   return result;
 }
 
@@ -226,11 +242,38 @@ FunctionLowering::Values FunctionLowering::handOn(ValueRange operands,
   Values result;
   for (auto [operand, type] : llvm::zip_equal(operands, types))
     for (Value value : convert(get(operand), type)) {
-      if (isa<MemRefType>(value.getType()))
-        builder.call("relax_rt_retain", {}, {builder.storageOf(value)});
+      retain(value);
       result.push_back(value);
     }
   return result;
+}
+
+void FunctionLowering::retain(Value host) {
+  if (Value storage = builder.storageOf(host))
+    builder.call("relax_rt_retain", {}, {storage});
+}
+
+void FunctionLowering::setResults(Operation *op, ValueRange host,
+                                  TypeRange types) {
+  Values all(host.begin(), host.end());
+  ArrayRef<Value> rest = all;
+  for (auto [result, type] : llvm::zip_equal(op->getResults(), types)) {
+    SmallVector<Type> flat;
+    (void)flattenType(type, flat);
+    set(result, convert(rest.take_front(flat.size()), result.getType()));
+    rest = rest.drop_front(flat.size());
+  }
+}
+
+LogicalResult FunctionLowering::bindInplace(Operation *op, ValueRange operands,
+                                            ArrayRef<int64_t> indices) {
+  for (auto [result, index] : llvm::zip_equal(op->getResults(), indices)) {
+    if (index < 0)
+      return op->emitOpError()
+             << "allocates a result; run relax-lower-call-tir first";
+    set(result, convert(get(operands[index]), result.getType()));
+  }
+  return success();
 }
 
 Value FunctionLowering::condition(Value value) {
@@ -257,17 +300,13 @@ void FunctionLowering::lowerAlloc(AllocStorageOp op) {
 
 void FunctionLowering::lowerTensorFromStorage(TensorFromStorageOp op) {
   Value storage = getOne(op.getStorage());
-  // The field `data` of RelaxStorage.
-  Value field = LLVM::GEPOp::create(builder, builder.pointer(),
-                                    builder.getI64Type(), storage,
-                                    ArrayRef<LLVM::GEPArg>{1});
-  Value data = LLVM::LoadOp::create(builder, builder.pointer(), field);
+  Value data = builder.storageData(storage);
   if (!op.getOffset().isConstant(0)) {
     Value offset = evaluate(op, op.getOffset());
     if (!offset)
       return;
-    data = LLVM::GEPOp::create(builder, builder.pointer(),
-                               builder.getI8Type(), data,
+    data = LLVM::GEPOp::create(builder, builder.pointer(), builder.getI8Type(),
+                               data,
                                ArrayRef<LLVM::GEPArg>{builder.toWord(offset)});
   }
   auto type = cast<RankedTensorType>(op.getType());
@@ -277,16 +316,16 @@ void FunctionLowering::lowerTensorFromStorage(TensorFromStorageOp op) {
     if (!sizes.back())
       return;
   }
-  set(op.getResult(), {builder.makeTensor(getHostTensor(type), storage, data,
-                                          sizes)});
+  set(op.getResult(),
+      {builder.makeTensor(getHostTensor(type), storage, data, sizes)});
 }
 
 LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
-  auto kernel = symbolTable.lookupNearestSymbolFrom<func::FuncOp>(
-      op, op.getCalleeAttr());
+  auto kernel =
+      symbolTable.lookupNearestSymbolFrom<func::FuncOp>(op, op.getCalleeAttr());
   if (!kernel)
-    return op.emitOpError() << "calls '" << op.getCallee()
-                            << "', which is no func.func";
+    return op.emitOpError()
+           << "calls '" << op.getCallee() << "', which is no func.func";
   // The kernel's symbols, as expressions of this function, or by value.
   SymSubstitution known;
   SymbolValues inKernel(builder);
@@ -316,10 +355,8 @@ LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
       // The same by construction, nearly always.
       SymBuilder math(builder.getContext());
       bool closed = true;
-      dim.walkSymbols(
-          [&](StringAttr name) { closed &= known.contains(name); });
-      if (actual[axis] && closed &&
-          math.substitute(dim, known) == actual[axis])
+      dim.walkSymbols([&](StringAttr name) { closed &= known.contains(name); });
+      if (actual[axis] && closed && math.substitute(dim, known) == actual[axis])
         continue;
       Value wanted = inKernel.evaluate(dim);
       if (!wanted)
@@ -330,9 +367,9 @@ LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
                                           size, wanted),
                     "ValueError",
                     functionName + ": call of '" + op.getCallee().str() +
-                        "': operand " + std::to_string(index) +
-                        ": dimension " + std::to_string(axis) + " must be " +
-                        dim.str() + " = %1, got %0",
+                        "': operand " + std::to_string(index) + ": dimension " +
+                        std::to_string(axis) + " must be " + dim.str() +
+                        " = %1, got %0",
                     size, wanted);
     }
     args.push_back(builder.castTensor(tensor, expected));
@@ -342,19 +379,12 @@ LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
     if (!value)
       return failure();
     Type wanted = kernel.getArgumentTypes()[args.size()];
-    args.push_back(wanted.isIndex() ? value
-                                    : arith::IndexCastOp::create(
-                                          builder, wanted, value));
+    args.push_back(wanted.isIndex()
+                       ? value
+                       : arith::IndexCastOp::create(builder, wanted, value));
   }
   func::CallOp::create(builder, kernel, args);
-  for (auto [result, index] :
-       llvm::zip_equal(op.getResults(), op.getInplaceIndices())) {
-    if (index < 0)
-      return op.emitOpError()
-             << "allocates a result; run relax-lower-call-tir first";
-    set(result, convert(get(op.getOperands()[index]), result.getType()));
-  }
-  return success();
+  return bindInplace(op, op.getOperands(), op.getInplaceIndices());
 }
 
 LogicalResult FunctionLowering::lowerReshape(Operation *op) {
@@ -390,13 +420,11 @@ LogicalResult FunctionLowering::lowerReshape(Operation *op) {
     inputSizes.push_back(builder.dim(input, axis));
   Value elements = product(inputSizes);
   if (llvm::count(sizes, Value()) > 1)
-    return op->emitOpError() << "has more than one unknown size in "
-                             << type;
+    return op->emitOpError() << "has more than one unknown size in " << type;
   auto unknown = llvm::find(sizes, Value());
   if (unknown != sizes.end()) {
     Value others = product(sizes);
-    Value positive =
-        arith::MaxSIOp::create(builder, others, builder.index(1));
+    Value positive = arith::MaxSIOp::create(builder, others, builder.index(1));
     *unknown = arith::DivSIOp::create(builder, elements, positive);
   }
   SymBuilder math(builder.getContext());
@@ -473,8 +501,8 @@ LogicalResult FunctionLowering::lowerConstant(ConstantOp op) {
     SmallVector<int8_t> bytes;
     for (bool value : elements.getValues<bool>())
       bytes.push_back(value);
-    elements = DenseElementsAttr::get(plain.clone(element),
-                                      ArrayRef<int8_t>(bytes));
+    elements =
+        DenseElementsAttr::get(plain.clone(element), ArrayRef<int8_t>(bytes));
   } else if (element != tensor.getElementType()) {
     elements = elements.bitcast(element);
   }
@@ -494,8 +522,8 @@ LogicalResult FunctionLowering::lowerIf(IfOp op) {
   SmallVector<Type> types;
   for (Type type : op.getResultTypes())
     if (failed(flattenType(type, types)))
-      return op.emitOpError() << "cannot be compiled with a result of type "
-                              << type;
+      return op.emitOpError()
+             << "cannot be compiled with a result of type " << type;
   auto host = scf::IfOp::create(builder, types, condition(op.getCondition()),
                                 /*addThenBlock=*/true, /*addElseBlock=*/true);
   OpBuilder::InsertionGuard guard(builder);
@@ -512,14 +540,7 @@ LogicalResult FunctionLowering::lowerIf(IfOp op) {
     scf::YieldOp::create(builder, yielded);
     symbols.leave();
   }
-  Values all(host.getResults().begin(), host.getResults().end());
-  ArrayRef<Value> rest = all;
-  for (Value result : op.getResults()) {
-    SmallVector<Type> flat;
-    (void)flattenType(result.getType(), flat);
-    set(result, Values(rest.take_front(flat.size())));
-    rest = rest.drop_front(flat.size());
-  }
+  setResults(op, host.getResults(), op.getResultTypes());
   return success();
 }
 
@@ -568,11 +589,11 @@ LogicalResult FunctionLowering::lowerWhile(WhileOp op) {
 }
 
 LogicalResult FunctionLowering::lowerCall(CallOp op) {
-  auto callee = symbolTable.lookupNearestSymbolFrom<FuncOp>(
-      op, op.getCalleeAttr());
+  auto callee =
+      symbolTable.lookupNearestSymbolFrom<FuncOp>(op, op.getCalleeAttr());
   if (!callee || callee.isExternal())
-    return op.emitOpError() << "calls '" << op.getCallee()
-                            << "', which has no body to compile";
+    return op.emitOpError()
+           << "calls '" << op.getCallee() << "', which has no body to compile";
   Values args = {context};
   for (auto [operand, type] :
        llvm::zip(op.getOperands(), callee.getArgumentTypes())) {
@@ -602,20 +623,146 @@ LogicalResult FunctionLowering::lowerCall(CallOp op) {
   for (Type type : callee.getResultTypes())
     (void)flattenType(type, types);
   auto call = func::CallOp::create(builder, callee.getSymName(), types, args);
-  Values all(call.getResults().begin(), call.getResults().end());
-  ArrayRef<Value> rest = all;
-  for (auto [result, type] :
-       llvm::zip(op.getResults(), callee.getResultTypes())) {
-    SmallVector<Type> flat;
-    (void)flattenType(type, flat);
-    set(result, convert(rest.take_front(flat.size()), result.getType()));
-    rest = rest.drop_front(flat.size());
-  }
+  setResults(op, call.getResults(), callee.getResultTypes());
   return success();
 }
 
+// A closure's body reads what is bound and then the arguments, and calls the
+// function with them.
+LogicalResult FunctionLowering::lowerMakeClosure(MakeClosureOp op) {
+  auto callee =
+      symbolTable.lookupNearestSymbolFrom<FuncOp>(op, op.getCalleeAttr());
+  if (!callee || callee.isExternal())
+    return op.emitOpError() << "refers to '" << op.getCallee()
+                            << "', which has no body to compile";
+  size_t boundCount = op.getCaptures().size();
+  TypeRange parameters = callee.getArgumentTypes();
+  auto module = callee->getParentOfType<ModuleOp>();
+  std::string name =
+      ("relax.closure." + op.getCallee() + "." + Twine(boundCount)).str();
+  auto body = module.lookupSymbol<func::FuncOp>(name);
+  if (!body) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(module.getBody());
+    Type ptr = builder.pointer();
+    body = func::FuncOp::create(
+        builder, name, builder.getFunctionType({ptr, ptr, ptr, ptr}, {}));
+    makeInternal(body);
+    builder.setInsertionPointToStart(body.addEntryBlock());
+    Slots bound(builder, body.getArgument(1)), in(builder, body.getArgument(2)),
+        out(builder, body.getArgument(3));
+    Values args = {body.getArgument(0)};
+    for (auto [index, type] : llvm::enumerate(parameters))
+      (index < boundCount ? bound : in).read(type, args);
+    SmallVector<Type> results;
+    for (Type type : callee.getResultTypes())
+      if (failed(flattenType(type, results)))
+        return op.emitOpError() << "cannot compile a result of type " << type;
+    auto call =
+        func::CallOp::create(builder, callee.getSymName(), results, args);
+    out.write(call.getResults());
+    func::ReturnOp::create(builder);
+  }
+  Values captures, storages;
+  for (auto [value, type] : llvm::zip(op.getCaptures(), parameters))
+    for (Value host : convert(get(value), type)) {
+      captures.push_back(host);
+      if (Value storage = builder.storageOf(host))
+        storages.push_back(storage);
+    }
+  for (Value storage : storages)
+    builder.call("relax_rt_retain", {}, {storage});
+  Value words = builder.allocateWords(Slots::count(captures));
+  Slots(builder, words).write(captures);
+  Value kept = builder.allocateWords(storages.size());
+  Slots(builder, kept).write(storages);
+  set(op.getResult(),
+      {builder.call("relax_rt_make_closure", builder.pointer(),
+                    {context, builder.addressOfFunction(body),
+                     builder.word(Slots::count(captures)), words,
+                     builder.word(storages.size()), kept,
+                     builder.string(describeLocation(op.getLoc()))})});
+  return success();
+}
+
+LogicalResult FunctionLowering::lowerCallClosure(CallClosureOp op) {
+  auto type = cast<FunctionType>(op.getCallee().getType());
+  Values args;
+  for (auto [operand, parameter] : llvm::zip(op.getArgs(), type.getInputs()))
+    llvm::append_range(args, convert(get(operand), parameter));
+  SmallVector<Type> results;
+  for (Type result : type.getResults())
+    if (failed(flattenType(result, results)))
+      return op.emitOpError() << "cannot compile a result of type " << result;
+  Value in = builder.allocateWords(Slots::count(args));
+  Value out = builder.allocateWords(Slots::count(TypeRange(results)));
+  Slots(builder, in).write(args);
+  // RelaxClosure: the body, two counts, and then what is bound.
+  Value closure = builder.storageData(getOne(op.getCallee()));
+  Value body = LLVM::LoadOp::create(builder, builder.pointer(), closure);
+  Value bound =
+      LLVM::GEPOp::create(builder, builder.pointer(), builder.getI64Type(),
+                          closure, ArrayRef<LLVM::GEPArg>{3});
+  Type ptr = builder.pointer();
+  auto bodyType = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(builder.getContext()), {ptr, ptr, ptr, ptr});
+  LLVM::CallOp::create(builder, bodyType,
+                       ValueRange{body, context, bound, in, out});
+  Values host;
+  Slots slots(builder, out);
+  for (Type result : type.getResults())
+    slots.read(result, host);
+  // The function may be another language's, so what it claims is checked.
+  SmallVector<Claim> claims;
+  ArrayRef<Value> left = host;
+  for (auto [index, result] : llvm::enumerate(op.getResultTypes()))
+    claim(result, left, "result " + std::to_string(index) + " of a callable",
+          claims);
+  if (failed(checkClaims(claims)))
+    return failure();
+  setResults(op, host, type.getResults());
+  return success();
+}
+
+LogicalResult FunctionLowering::lowerLibraryCall(CallLibraryInplaceOp op) {
+  Values tensors, integers;
+  SmallVector<int64_t> words = {static_cast<int64_t>(op.getOperands().size())};
+  for (Value operand : op.getOperands()) {
+    tensors.push_back(getOne(operand));
+    appendWords(operand.getType(), 0, words);
+  }
+  for (auto expr : op.getSymArgs().getAsRange<SymExprAttr>()) {
+    integers.push_back(evaluate(op, expr));
+    if (!integers.back())
+      return failure();
+  }
+  Value memory = builder.allocateWords(Slots::count(tensors) + integers.size());
+  Slots slots(builder, memory);
+  slots.write(tensors);
+  slots.write(integers);
+  builder.call("relax_rt_call_library", {},
+               {context, builder.string(op.getLibraryFunction()),
+                builder.string(describeLocation(op.getLoc())),
+                builder.words(words), memory, builder.word(integers.size())});
+  return bindInplace(op, op.getOperands(), op.getInplaceIndices());
+}
+
 LogicalResult FunctionLowering::lowerShapeToTensor(ShapeToTensorOp op) {
-  return op.emitOpError() << "must be legalised before it is lowered";
+  ArrayRef<Value> dims = get(op.getInput());
+  MemRefType type = getHostTensor(op.getResult().getType());
+  if (!type)
+    return op.emitOpError() << "needs a result of known rank to be compiled";
+  Value storage =
+      builder.call("relax_rt_alloc", builder.pointer(),
+                   {context, builder.word(8 * dims.size()), builder.word(64),
+                    builder.string(describeLocation(op.getLoc()))});
+  Value tensor = builder.makeTensor(type, storage, builder.storageData(storage),
+                                    builder.index(dims.size()));
+  for (auto [index, dim] : llvm::enumerate(dims))
+    memref::StoreOp::create(builder, builder.toWord(dim), tensor,
+                            ValueRange(builder.index(index)));
+  set(op.getResult(), {tensor});
+  return success();
 }
 
 void FunctionLowering::lowerTensorToShape(TensorToShapeOp op) {
@@ -623,13 +770,13 @@ void FunctionLowering::lowerTensorToShape(TensorToShapeOp op) {
   Values dims;
   auto shape = cast<ShapeType>(op.getType());
   for (int64_t i = 0; i < shape.getRank(); ++i) {
-    Value element = memref::LoadOp::create(builder, tensor,
-                                           ValueRange(builder.index(i)));
-    Value dim = arith::IndexCastOp::create(builder, builder.getIndexType(),
-                                           element);
+    Value element =
+        memref::LoadOp::create(builder, tensor, ValueRange(builder.index(i)));
+    Value dim =
+        arith::IndexCastOp::create(builder, builder.getIndexType(), element);
     builder.check(context,
-                  arith::CmpIOp::create(builder, arith::CmpIPredicate::sge,
-                                        dim, builder.index(0)),
+                  arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, dim,
+                                        builder.index(0)),
                   "ValueError",
                   functionName + ": element %1 of a shape is %0, which is "
                                  "negative",
@@ -660,6 +807,9 @@ LogicalResult FunctionLowering::lowerOp(Operation &op) {
       .Case([&](IfOp op) { return lowerIf(op); })
       .Case([&](WhileOp op) { return lowerWhile(op); })
       .Case([&](CallOp op) { return lowerCall(op); })
+      .Case([&](MakeClosureOp op) { return lowerMakeClosure(op); })
+      .Case([&](CallClosureOp op) { return lowerCallClosure(op); })
+      .Case([&](CallLibraryInplaceOp op) { return lowerLibraryCall(op); })
       .Case([&](ShapeToTensorOp op) { return lowerShapeToTensor(op); })
       .Case([&](TensorToShapeOp op) {
         lowerTensorToShape(op);
@@ -675,10 +825,8 @@ LogicalResult FunctionLowering::lowerOp(Operation &op) {
       })
       .Case([&](KillOp op) {
         for (Value value : get(op.getInput()))
-          builder.call("relax_rt_release", {},
-                       {isa<MemRefType>(value.getType())
-                            ? builder.storageOf(value)
-                            : value});
+          if (Value storage = builder.storageOf(value))
+            builder.call("relax_rt_release", {}, {storage});
         return success();
       })
       .Case([&](SymOp op) { return setIndices(op.getExpr()); })
@@ -801,10 +949,10 @@ LogicalResult FunctionLowering::lower(FuncOp function, func::FuncOp host) {
             index, RelaxDialect::kSymbolAttr)) {
       Value value = own.front();
       if (!value.getType().isIndex())
-        value = arith::IndexCastOp::create(builder, builder.getIndexType(),
-                                           value);
-      auto expr = SymExprAttr::getSymbol(builder.getContext(),
-                                         symbol.getValue());
+        value =
+            arith::IndexCastOp::create(builder, builder.getIndexType(), value);
+      auto expr =
+          SymExprAttr::getSymbol(builder.getContext(), symbol.getValue());
       if (!symbols.define(expr, value))
         claims.push_back({expr, value, what});
     }
@@ -830,14 +978,6 @@ LogicalResult FunctionLowering::lower(FuncOp function, func::FuncOp host) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-
-/// Nothing but the exports is seen from outside.
-void makeInternal(func::FuncOp function) {
-  function.setPrivate();
-  function->setAttr("llvm.linkage",
-                    LLVM::LinkageAttr::get(function.getContext(),
-                                           LLVM::Linkage::Internal));
-}
 
 class LowerToHostPass
     : public relax::impl::LowerToHostPassBase<LowerToHostPass> {
@@ -884,9 +1024,9 @@ private:
                    << type << "; give it a known rank, or match_cast";
       builder.setLoc(function.getLoc());
       builder.setInsertionPointToEnd(module.getBody());
-      auto host = func::FuncOp::create(
-          builder, function.getLoc(), function.getSymName(),
-          builder.getFunctionType(args, results));
+      auto host = func::FuncOp::create(builder, function.getLoc(),
+                                       function.getSymName(),
+                                       builder.getFunctionType(args, results));
       makeInternal(host);
       FunctionLowering lowering(builder, *weights, symbolTable);
       if (failed(lowering.lower(function, host)))

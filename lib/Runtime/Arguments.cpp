@@ -37,6 +37,12 @@ Value Value::read(const int64_t *&words) {
     for (int64_t count = *words++; count > 0; --count)
       value.members.push_back(read(words));
     break;
+  case RelaxCallable: {
+    int64_t count = *words++;
+    value.signature = words;
+    words += count;
+    break;
+  }
   }
   return value;
 }
@@ -59,7 +65,7 @@ std::string Value::nameOf(DLDataType dtype) {
   return "type " + std::to_string(dtype.code) + " of " + bits + " bits";
 }
 
-Signature::Signature(const int64_t *words, const char *text) {
+void Signature::read(const int64_t *words) {
   int64_t parameterCount = *words++, resultCount = *words++;
   inSlots = *words++;
   outSlots = *words++;
@@ -67,8 +73,12 @@ Signature::Signature(const int64_t *words, const char *text) {
     parameters.push_back(Value::read(words));
   for (int64_t i = 0; i < resultCount; ++i)
     results.push_back(Value::read(words));
+}
+
+Signature::Signature(const int64_t *words, const char *text) {
+  read(words);
   function = text;
-  for (int64_t i = 0; i < parameterCount; ++i) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
     const char *name = text += strlen(text) + 1;
     const char *type = text += strlen(text) + 1;
     names.push_back({name, type});
@@ -159,9 +169,8 @@ public:
       if (arg.typeIndex != kInteger && arg.typeIndex != kBoolean)
         return expected("an integer");
       *slots = arg.integer;
-      if (type.bits < 64 &&
-          (*slots < -(int64_t(1) << (type.bits - 1)) ||
-           *slots >= int64_t(1) << (type.bits - 1)))
+      if (type.bits < 64 && (*slots < -(int64_t(1) << (type.bits - 1)) ||
+                             *slots >= int64_t(1) << (type.bits - 1)))
         return fail(error, "ValueError",
                     what + ": " + std::to_string(*slots) + " does not fit in " +
                         std::to_string(type.bits) + " bits");
@@ -224,10 +233,20 @@ public:
           return false;
       return true;
     }
+    case RelaxCallable: {
+      if (arg.typeIndex != kFunction)
+        return expected("a function");
+      RelaxStorage *closure = makeForeignClosure(context, type, arg.object);
+      if (!closure)
+        return fail(error, "MemoryError", what + ": no memory");
+      *slots++ = reinterpret_cast<int64_t>(closure);
+      return true;
     }
-    return fail(error, "TypeError", what + ": a parameter of a type that only "
-                                           "compiled functions can pass");
+    }
+    return fail(error, "TypeError", what + ": a parameter of an unknown kind");
   }
+
+  int64_t *position() const { return slots; }
 
 private:
   bool checkDim(const Value &type, int64_t axis, int64_t actual,
@@ -261,12 +280,13 @@ private:
       data = static_cast<char *>(storage->data);
     } else if (arg.typeIndex == kTensor) {
       // The result may be this very tensor, which must then stay alive.
-      storage = static_cast<RelaxStorage *>(Pool::allocate(sizeof(RelaxStorage)));
+      storage =
+          static_cast<RelaxStorage *>(Pool::allocate(sizeof(RelaxStorage)));
       if (!storage)
         return fail(context.error, "MemoryError", what + ": no memory");
       TVMFFIObjectIncRef(arg.object);
-      *storage = {1, data, 0, nullptr, nullptr, nullptr, destroyBorrowed,
-                  arg.object};
+      *storage = {
+          1, data, 0, nullptr, nullptr, nullptr, destroyBorrowed, arg.object};
       link(&context, storage);
     }
     *slots++ = reinterpret_cast<int64_t>(storage);
@@ -331,6 +351,15 @@ const DLTensor *relax_rt::readTensor(const Value &type, const TVMFFIAny &arg,
   return tensor;
 }
 
+bool relax_rt::unpackValue(RelaxContext &context, const Value &type,
+                           const TVMFFIAny &arg, const std::string &what,
+                           int64_t *&slots) {
+  Unpacker unpacker(context, slots);
+  bool unpacked = unpacker.unpack(type, arg, what);
+  slots = unpacker.position();
+  return unpacked;
+}
+
 bool Signature::unpack(RelaxContext &context, const TVMFFIAny *args,
                        int32_t count, int64_t *slots) const {
   if (count != static_cast<int32_t>(parameters.size()))
@@ -339,11 +368,13 @@ bool Signature::unpack(RelaxContext &context, const TVMFFIAny *args,
                     std::to_string(parameters.size()) + " arguments, got " +
                     std::to_string(count));
   Unpacker unpacker(context, slots);
-  for (int32_t i = 0; i < count; ++i)
-    if (!unpacker.unpack(parameters[i], args[i],
-                         std::string(function) + ": argument " +
-                             std::to_string(i) + " '" + names[i].first + "' (" +
-                             names[i].second + ")"))
+  for (int32_t i = 0; i < count; ++i) {
+    std::string what =
+        std::string(function) + ": argument " + std::to_string(i);
+    if (!names.empty())
+      what = what + " '" + names[i].first + "' (" + names[i].second + ")";
+    if (!unpacker.unpack(parameters[i], args[i], what))
       return false;
+  }
   return true;
 }

@@ -23,6 +23,8 @@ struct Value {
   int64_t rank = 0;
   /// `rank` sizes, -1 where unknown.
   const int64_t *dims = nullptr;
+  /// Of a callable: its signature.
+  const int64_t *signature = nullptr;
   std::vector<Value> members;
 
   static Value read(const int64_t *&words);
@@ -31,19 +33,48 @@ struct Value {
 };
 
 struct Signature {
+  /// Of a function, with the names of its parameters.
   Signature(const int64_t *words, const char *names);
+  /// Of a callable value.
+  explicit Signature(const int64_t *words) { read(words); }
 
   /// Fills `slots` from the arguments. False with `context.error` set where an
   /// argument is not what its parameter says.
   bool unpack(RelaxContext &context, const TVMFFIAny *args, int32_t count,
               int64_t *slots) const;
 
-  const char *function;
+  const char *function = "callable";
   int64_t inSlots = 0, outSlots = 0;
   std::vector<Value> parameters, results;
   /// Name and type of each parameter.
   std::vector<std::pair<const char *, const char *>> names;
+
+private:
+  void read(const int64_t *words);
 };
+
+/// Fills the slots of one value. False with `context.error` set where it is not
+/// what `type` says.
+bool unpackValue(RelaxContext &context, const Value &type, const TVMFFIAny &arg,
+                 const std::string &what, int64_t *&slots);
+
+/// Makes a value of its slots, and takes over their references. False where
+/// there is no TVM FFI to hold it.
+bool makeValue(RelaxContext &context, const Value &type, int64_t *&slots,
+               TVMFFIAny *out);
+/// A tensor object for the slots of a tensor, that takes over a reference of
+/// `storage`, or of nothing where that is null.
+bool makeView(const Value &type, RelaxStorage *storage, const int64_t *slots,
+              TVMFFIAny *out);
+/// Takes a reference for each slot that has a storage.
+void retainSlots(const Value &type, const int64_t *&slots);
+/// The same of the results of a function: one value, or a tuple.
+bool makeResult(RelaxContext &context, const Signature &signature,
+                int64_t *slots, TVMFFIAny *out);
+
+/// A function of the caller's language, as a callable of compiled code.
+RelaxStorage *makeForeignClosure(RelaxContext &context, const Value &type,
+                                 TVMFFIObject *function);
 
 /// Checks a tensor argument; null with `error` set where it is something else.
 /// `what` begins the message.

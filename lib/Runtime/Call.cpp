@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Arguments.h"
-#include "Context.h"
+#include "Call.h"
 #include "Pool.h"
 
 #include <atomic>
@@ -26,8 +25,14 @@ std::atomic<int64_t> &countOf(RelaxStorage *storage) {
   return reinterpret_cast<std::atomic<int64_t> &>(storage->references);
 }
 
+} // namespace
+
+void relax_rt::destroyPooled(RelaxStorage *storage) {
+  Pool::free(storage->owner, storage->bytes);
+}
+
 /// A call's storages are touched by its own thread only.
-void unlink(RelaxStorage *storage) {
+void relax_rt::unlink(RelaxStorage *storage) {
   if (!storage->context)
     return;
   (storage->previous ? storage->previous->next : storage->context->storages) =
@@ -36,13 +41,6 @@ void unlink(RelaxStorage *storage) {
     storage->next->previous = storage->previous;
   storage->context = nullptr;
 }
-
-void destroyPooled(RelaxStorage *storage) {
-  void *block = storage->owner;
-  Pool::free(block, storage->bytes);
-}
-
-} // namespace
 
 void relax_rt::link(RelaxContext *context, RelaxStorage *storage) {
   storage->context = context;
@@ -91,16 +89,14 @@ void relax_rt_retain(RelaxStorage *storage) {
 }
 
 void relax_rt_release(RelaxStorage *storage) {
-  if (!storage ||
-      countOf(storage).fetch_sub(1, std::memory_order_acq_rel) != 1)
+  if (!storage || countOf(storage).fetch_sub(1, std::memory_order_acq_rel) != 1)
     return;
   unlink(storage);
   storage->destroy(storage);
 }
 
-void relax_rt_fail(RelaxContext *context, const char *kind,
-                   const char *message, const char *location, int64_t first,
-                   int64_t second) {
+void relax_rt_fail(RelaxContext *context, const char *kind, const char *message,
+                   const char *location, int64_t first, int64_t second) {
   context->error.kind = kind;
   context->error.location = location;
   context->error.message.clear();
@@ -118,6 +114,8 @@ void relax_rt_fail(RelaxContext *context, const char *kind,
 } // extern "C"
 
 void relax_rt::raise(const Error &error) {
+  if (error.raised)
+    return;
   if (!TVMFFIErrorCreate) {
     fprintf(stderr, "relax-mlir: %s: %s\n", error.kind, error.message.c_str());
     return;
@@ -126,8 +124,8 @@ void relax_rt::raise(const Error &error) {
   std::string frame;
   std::string location = error.location ? error.location : "";
   size_t column = location.rfind(':');
-  size_t line = column == std::string::npos ? column
-                                            : location.rfind(':', column - 1);
+  size_t line =
+      column == std::string::npos ? column : location.rfind(':', column - 1);
   if (line != std::string::npos && column > line + 1)
     frame = "File \"" + location.substr(0, line) + "\", line " +
             location.substr(line + 1, column - line - 1) + ", in " +
@@ -141,148 +139,6 @@ void relax_rt::raise(const Error &error) {
   TVMFFIErrorSetRaised(object);
   TVMFFIObjectDecRef(object);
 }
-
-//===----------------------------------------------------------------------===//
-// Results
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// What keeps a result's memory and describes it.
-struct ResultTensor {
-  DLManagedTensorVersioned managed;
-  RelaxStorage *storage;
-  int64_t shape[1]; // and strides, as many as dimensions
-};
-
-bool makeTensor(RelaxContext &context, const Value &type, int64_t *slots,
-                TVMFFIAny *out) {
-  auto *storage = reinterpret_cast<RelaxStorage *>(slots[0]);
-  // A parameter that comes back is the same object.
-  if (storage && storage->destroy == destroyBorrowed) {
-    auto *object = static_cast<TVMFFIObject *>(storage->owner);
-    auto *tensor = contentOf<DLTensor>(object);
-    bool same = tensor->ndim == type.rank && static_cast<char *>(tensor->data) +
-                                                     tensor->byteOffset ==
-                                                 reinterpret_cast<char *>(slots[1]);
-    for (int64_t i = 0; same && i < type.rank; ++i)
-      same = tensor->shape[i] == slots[2 + i];
-    if (same) {
-      TVMFFIObjectIncRef(object);
-      relax_rt_release(storage);
-      out->typeIndex = kTensor;
-      out->object = object;
-      return true;
-    }
-  }
-  // What nobody counts is given out as a copy: a weight, a constant, or a
-  // parameter that came as a bare pointer.
-  if (!storage) {
-    int64_t bytes = (type.dtype.bits + 7) / 8;
-    for (int64_t i = 0; i < type.rank; ++i)
-      bytes *= slots[2 + i];
-    storage = allocate(&context, bytes, kAlignment);
-    if (!storage)
-      return false;
-    memcpy(storage->data, reinterpret_cast<void *>(slots[1]), bytes);
-    slots[1] = reinterpret_cast<int64_t>(storage->data);
-  }
-  size_t size = sizeof(ResultTensor) + 2 * type.rank * sizeof(int64_t);
-  auto *result = static_cast<ResultTensor *>(malloc(size));
-  if (!result)
-    return false;
-  int64_t *shape = result->shape, *strides = shape + type.rank;
-  int64_t stride = 1;
-  for (int64_t i = type.rank; i-- > 0;) {
-    shape[i] = slots[2 + i];
-    strides[i] = stride;
-    stride *= shape[i];
-  }
-  result->storage = storage;
-  result->managed = {};
-  result->managed.major = 1;
-  result->managed.deleter = [](DLManagedTensorVersioned *self) {
-    auto *result = reinterpret_cast<ResultTensor *>(self);
-    relax_rt_release(result->storage);
-    free(result);
-  };
-  result->managed.tensor = {reinterpret_cast<void *>(slots[1]),
-                            {kDLCPU, 0},
-                            static_cast<int32_t>(type.rank),
-                            type.dtype,
-                            shape,
-                            strides,
-                            0};
-  void *object = nullptr;
-  if (!TVMFFITensorFromDLPackVersioned ||
-      TVMFFITensorFromDLPackVersioned(&result->managed, 0, 0, &object)) {
-    result->managed.deleter(&result->managed);
-    return false;
-  }
-  out->typeIndex = kTensor;
-  out->object = static_cast<TVMFFIObject *>(object);
-  return true;
-}
-
-/// Calls a global function that makes an object of its arguments.
-bool makeObject(const char *name, std::vector<TVMFFIAny> &args,
-                TVMFFIAny *out) {
-  TVMFFIByteArray text{name, strlen(name)};
-  void *function = nullptr;
-  if (!TVMFFIFunctionGetGlobal || TVMFFIFunctionGetGlobal(&text, &function) ||
-      !function)
-    return false;
-  bool made = !TVMFFIFunctionCall(function, args.data(),
-                                  static_cast<int32_t>(args.size()), out);
-  TVMFFIObjectDecRef(function);
-  return made;
-}
-
-bool makeValue(RelaxContext &context, const Value &type, int64_t *&slots,
-               TVMFFIAny *out) {
-  *out = {};
-  switch (type.kind) {
-  case RelaxInteger:
-    out->typeIndex = kInteger;
-    out->integer = *slots++;
-    return true;
-  case RelaxBoolean:
-    out->typeIndex = kBoolean;
-    out->integer = *slots++ & 1;
-    return true;
-  case RelaxReal:
-    out->typeIndex = kReal;
-    memcpy(&out->real, slots++, sizeof(double));
-    return true;
-  case RelaxTensor: {
-    int64_t *own = slots;
-    slots += 2 + type.rank;
-    return makeTensor(context, type, own, out);
-  }
-  case RelaxShape: {
-    std::vector<TVMFFIAny> dims(type.rank);
-    for (TVMFFIAny &dim : dims) {
-      dim.typeIndex = kInteger;
-      dim.integer = *slots++;
-    }
-    return makeObject("ffi.Shape", dims, out);
-  }
-  case RelaxTuple: {
-    std::vector<TVMFFIAny> members(type.members.size());
-    bool made = true;
-    for (size_t i = 0; i < members.size(); ++i)
-      made &= makeValue(context, type.members[i], slots, &members[i]);
-    made = made && makeObject("ffi.Array", members, out);
-    for (TVMFFIAny &member : members)
-      if (member.typeIndex >= 64 && member.object)
-        TVMFFIObjectDecRef(member.object);
-    return made;
-  }
-  }
-  return false;
-}
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Calls
@@ -307,54 +163,51 @@ static void detach(RelaxContext &context) {
     unlink(storage);
 }
 
-extern "C" int relax_rt_call(const int64_t *words, const char *names,
-                             void (*thunk)(RelaxContext *, int64_t *,
-                                           int64_t *),
-                             const TVMFFIAny *args, int32_t count,
-                             TVMFFIAny *result) {
-  // Nothing with a destructor lives in this frame between setjmp and longjmp
-  // but what was made before it.
+int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
+                           int32_t count, TVMFFIAny *result, CompiledCode code,
+                           void *closure) {
+  // What has a destructor is made before `setjmp` and not changed after it.
   RelaxContext context;
-  Signature signature(words, names);
+  context.error.function = signature.function;
   std::vector<int64_t> slots(signature.inSlots + signature.outSlots);
   int64_t *in = slots.data(), *out = in + signature.inSlots;
-  context.error.function = names;
-  if (!signature.unpack(context, args, count, in)) {
+  auto failed = [&] {
     abandon(context);
     raise(context.error);
     return -1;
-  }
+  };
+  if (!signature.unpack(context, args, count, in))
+    return failed();
   // The parameters' own references, given back after the call.
   std::vector<RelaxStorage *> borrowed;
   for (RelaxStorage *at = context.storages; at; at = at->next)
     borrowed.push_back(at);
-  if (setjmp(context.escape)) {
-    abandon(context);
-    raise(context.error);
-    return -1;
-  }
-  thunk(&context, in, out);
-  bool made = true;
-  int64_t *next = out;
-  *result = {};
-  if (signature.results.size() == 1) {
-    made = makeValue(context, signature.results.front(), next, result);
-  } else if (!signature.results.empty()) {
-    Value tuple;
-    tuple.kind = RelaxTuple;
-    tuple.members = signature.results;
-    made = makeValue(context, tuple, next, result);
-  }
+  if (setjmp(context.escape))
+    return failed();
+  code(closure, &context, in, out);
+  bool made = makeResult(context, signature, out, result);
   for (RelaxStorage *storage : borrowed)
     relax_rt_release(storage);
-  detach(context);
   if (!made) {
-    context.error.kind = "RuntimeError";
     context.error.message =
-        std::string(names) + ": the results could not be handed over; is "
-                             "libtvm_ffi in the process?";
-    raise(context.error);
-    return -1;
+        std::string(signature.function) +
+        ": the results could not be handed over; is libtvm_ffi in the process?";
+    return failed();
   }
+  detach(context);
   return 0;
+}
+
+extern "C" int
+relax_rt_call(const int64_t *words, const char *names,
+              void (*thunk)(RelaxContext *, int64_t *, int64_t *),
+              const TVMFFIAny *args, int32_t count, TVMFFIAny *result) {
+  Signature signature(words, names);
+  return callCompiled(
+      signature, args, count, result,
+      [](void *thunk, RelaxContext *context, int64_t *in, int64_t *out) {
+        reinterpret_cast<void (*)(RelaxContext *, int64_t *, int64_t *)>(thunk)(
+            context, in, out);
+      },
+      reinterpret_cast<void *>(thunk));
 }

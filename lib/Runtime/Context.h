@@ -24,6 +24,8 @@ struct Error {
   /// "file:line:column", or null.
   const char *location = nullptr;
   const char *function = nullptr;
+  /// Another library has raised it already.
+  bool raised = false;
 };
 
 /// Hands an error to the caller's language.
@@ -31,10 +33,13 @@ void raise(const Error &error);
 
 /// Lets a call free the storage where it fails.
 void link(RelaxContext *context, RelaxStorage *storage);
+void unlink(RelaxStorage *storage);
 
 /// A storage of that call; null where there is no memory.
 RelaxStorage *allocate(RelaxContext *context, int64_t bytes, int64_t align);
 
+/// The `destroy` of storages from the pool.
+void destroyPooled(RelaxStorage *storage);
 /// The `destroy` of storages that keep an argument's object.
 void destroyBorrowed(RelaxStorage *storage);
 

@@ -48,8 +48,9 @@ std::atomic<int64_t> used{0}, peak{0}, held{0}, requests{0}, limit{0};
 
 void *takeFromSystem(size_t bytes) {
   int64_t bound = limit.load(std::memory_order_relaxed);
-  if (bound && held.load(std::memory_order_relaxed) +
-                       static_cast<int64_t>(bytes) > bound)
+  if (bound &&
+      held.load(std::memory_order_relaxed) + static_cast<int64_t>(bytes) >
+          bound)
     return nullptr;
   void *data;
   if (bytes >= kHugePage) {
@@ -165,8 +166,9 @@ void Pool::free(void *data, size_t bytes) {
 void Pool::trim() {
   auto giveBack = [](Lists &lists) {
     for (int index = 0; index < kClasses; ++index) {
-      size_t bytes = index == 0 ? 256 : size_t((index - 1) % 4 + 5)
-                                            << ((index - 1) / 4 + 6);
+      size_t bytes = index == 0
+                         ? 256
+                         : size_t((index - 1) % 4 + 5) << ((index - 1) / 4 + 6);
       for (void *data : lists.free[index])
         giveToSystem(data, bytes);
       lists.free[index].clear();
@@ -202,7 +204,8 @@ void *_mlir_memref_to_llvm_aligned_alloc(size_t align, size_t bytes) {
     return nullptr;
   char *data = static_cast<char *>(Pool::allocate(bytes + kAlignment));
   if (!data) {
-    // A kernel has no way to report: its temporaries are bounded by its operands.
+    // A kernel has no way to report: its temporaries are bounded by its
+    // operands.
     fprintf(stderr, "relax-mlir: no memory for %zu bytes of a kernel\n", bytes);
     abort();
   }

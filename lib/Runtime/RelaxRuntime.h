@@ -67,8 +67,8 @@ RELAX_RT_EXPORT void relax_rt_fail(RelaxContext *context, const char *kind,
     __attribute__((noreturn));
 
 /// Runs `body(closure, begin, end)` over [0, count) in pieces of at least
-/// `grain` on the thread pool; the caller takes part. Nested or concurrent calls
-/// run where they are.
+/// `grain` on the thread pool; the caller takes part. Nested or concurrent
+/// calls run where they are.
 typedef void (*RelaxParallelBody)(void *closure, int64_t begin, int64_t end);
 RELAX_RT_EXPORT void relax_rt_parallel_for(RelaxParallelBody body,
                                            void *closure, int64_t count,
@@ -87,7 +87,8 @@ RELAX_RT_EXPORT void _mlir_memref_to_llvm_free(void *data);
 ///   tensor   code bits flags rank dims  2 + rank: storage, data, sizes
 ///   shape    rank dims                 rank slots
 ///   tuple    count values              those of its members
-/// An unknown size is -1.
+///   callable words, then as a function 1 slot: its storage
+/// An unknown size is -1; `words` is how many words follow.
 enum RelaxValueKind {
   RelaxInteger = 1,
   RelaxBoolean = 2,
@@ -95,21 +96,44 @@ enum RelaxValueKind {
   RelaxTensor = 4,
   RelaxShape = 5,
   RelaxTuple = 6,
+  RelaxCallable = 7,
 };
 enum RelaxTensorFlags {
   /// The function writes into this argument.
   RelaxMutable = 1,
 };
 
+/// A callable is a storage whose data begins with these words; behind them lie
+/// the slots of what is bound to it, then the storages that those hold on to.
+typedef void (*RelaxClosureBody)(RelaxContext *context, int64_t *bound,
+                                 int64_t *in, int64_t *out);
+typedef struct RelaxClosure {
+  RelaxClosureBody body;
+  int64_t bound, storages;
+} RelaxClosure;
+/// Takes over a reference of each storage.
+RELAX_RT_EXPORT RelaxStorage *
+relax_rt_make_closure(RelaxContext *context, RelaxClosureBody body,
+                      int64_t bound, const int64_t *slots, int64_t storages,
+                      RelaxStorage *const *kept, const char *location);
+
+/// Calls a function that is registered with TVM FFI under a name. `words`: how
+/// many tensors, then each; `slots`: those of the tensors, then `integers`
+/// numbers.
+RELAX_RT_EXPORT void
+relax_rt_call_library(RelaxContext *context, const char *name,
+                      const char *location, const int64_t *words,
+                      const int64_t *slots, int64_t integers);
+
 /// `words`: parameters, results, slots in, slots out, then each value.
 /// `names`: the function, then for each parameter its name and its type, as
 /// strings that end in zero.
 struct TVMFFIAny;
-RELAX_RT_EXPORT int
-relax_rt_call(const int64_t *words, const char *names,
-              void (*thunk)(RelaxContext *, int64_t *, int64_t *),
-              const struct TVMFFIAny *args, int32_t count,
-              struct TVMFFIAny *result);
+RELAX_RT_EXPORT int relax_rt_call(const int64_t *words, const char *names,
+                                  void (*thunk)(RelaxContext *, int64_t *,
+                                                int64_t *),
+                                  const struct TVMFFIAny *args, int32_t count,
+                                  struct TVMFFIAny *result);
 
 /// Binds weights: the arguments are a name and a tensor. `words`: how many,
 /// then each tensor; `names`: each name and type; `table`: a data pointer each.

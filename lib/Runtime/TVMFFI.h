@@ -81,14 +81,16 @@ int TVMFFIObjectIncRef(void *object) RELAX_WEAK;
 int TVMFFIObjectDecRef(void *object) RELAX_WEAK;
 int TVMFFIErrorCreate(const TVMFFIByteArray *kind,
                       const TVMFFIByteArray *message,
-                      const TVMFFIByteArray *backtrace,
-                      void **out) RELAX_WEAK;
+                      const TVMFFIByteArray *backtrace, void **out) RELAX_WEAK;
 void TVMFFIErrorSetRaised(void *error) RELAX_WEAK;
 int TVMFFITensorFromDLPackVersioned(DLManagedTensorVersioned *from,
                                     int32_t alignment, int32_t contiguous,
                                     void **out) RELAX_WEAK;
-int TVMFFIFunctionGetGlobal(const TVMFFIByteArray *name,
-                            void **out) RELAX_WEAK;
+int TVMFFIFunctionCreate(void *self,
+                         int (*call)(void *self, const TVMFFIAny *args,
+                                     int32_t count, TVMFFIAny *result),
+                         void (*deleter)(void *self), void **out) RELAX_WEAK;
+int TVMFFIFunctionGetGlobal(const TVMFFIByteArray *name, void **out) RELAX_WEAK;
 int TVMFFIFunctionCall(void *function, TVMFFIAny *args, int32_t count,
                        TVMFFIAny *result) RELAX_WEAK;
 #undef RELAX_WEAK
@@ -113,12 +115,19 @@ enum TypeIndex : int32_t {
   kList = 75,
 };
 
-enum DataTypeCode : uint8_t { kDLInt = 0, kDLUInt = 1, kDLFloat = 2, kDLBfloat = 4, kDLBool = 6 };
+enum DataTypeCode : uint8_t {
+  kDLInt = 0,
+  kDLUInt = 1,
+  kDLFloat = 2,
+  kDLBfloat = 4,
+  kDLBool = 6
+};
 
 constexpr int32_t kDLCPU = 1;
 
 /// What lies behind an object's header.
-template <typename T> T *contentOf(TVMFFIObject *object) {
+template <typename T>
+T *contentOf(TVMFFIObject *object) {
   return reinterpret_cast<T *>(object + 1);
 }
 

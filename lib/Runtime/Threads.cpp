@@ -161,8 +161,8 @@ ThreadPool &getPool() {
 
 extern "C" {
 
-void relax_rt_parallel_for(RelaxParallelBody body, void *closure,
-                           int64_t count, int64_t grain) {
+void relax_rt_parallel_for(RelaxParallelBody body, void *closure, int64_t count,
+                           int64_t grain) {
   if (count <= 0)
     return;
   grain = std::max<int64_t>(grain, 1);

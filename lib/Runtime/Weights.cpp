@@ -54,11 +54,10 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
     int64_t stride = 1;
     for (int64_t axis = type.rank; axis-- > 0;) {
       if (tensor->shape[axis] != type.dims[axis])
-        return fail("ValueError", what + ": dimension " + std::to_string(axis) +
-                                      " must be " +
-                                      std::to_string(type.dims[axis]) +
-                                      ", got " +
-                                      std::to_string(tensor->shape[axis]));
+        return fail("ValueError",
+                    what + ": dimension " + std::to_string(axis) + " must be " +
+                        std::to_string(type.dims[axis]) + ", got " +
+                        std::to_string(tensor->shape[axis]));
       if (tensor->strides && tensor->shape[axis] != 1 &&
           tensor->strides[axis] != stride)
         return fail("ValueError", what + ": must be contiguous");

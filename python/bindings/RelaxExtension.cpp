@@ -582,6 +582,8 @@ static void populateCodeGeneration(nb::module_ &m) {
 
 NB_MODULE(_relax, m) {
   m.doc() = "The relax dialect: what Python needs of the C++ compiler.";
+  // Compiled functions may live until the interpreter is gone.
+  nb::set_leak_warnings(false);
 
   mlirRelaxRegisterPasses();
   m.def(

@@ -18,14 +18,14 @@ import mlir.ir as _ir  # noqa: F401, I001
 
 from .context import default_context, register
 from .dialects import relax as _dialect  # noqa: F401 - registers the op classes
-from .errors import RelaxError
+from .errors import ContextLengthError, MissingPackageError, ModelError, RelaxError, TokenizerError, WeightError
 from .location import SourceLocation
 from .symbolic import Facts, Range, Sym, Unification, ceildiv, unify
 from .annotations import Annotation, Callable, Object, Scalar, Shape, Tensor, Tuple
 from .values import Value
 from .module import Module, load, parse
 from .builder import BlockBuilder, Function
-from . import op, pipelines
+from . import nn, op, pipelines
 from .compiler import Target, compile
 from .runtime import Executable
 
@@ -35,9 +35,12 @@ __all__ = [
     "Annotation",
     "BlockBuilder",
     "Callable",
+    "ContextLengthError",
     "Executable",
     "Facts",
     "Function",
+    "MissingPackageError",
+    "ModelError",
     "Module",
     "Object",
     "Range",
@@ -48,13 +51,16 @@ __all__ = [
     "Sym",
     "Target",
     "Tensor",
+    "TokenizerError",
     "Tuple",
     "Unification",
     "Value",
+    "WeightError",
     "ceildiv",
     "compile",
     "default_context",
     "load",
+    "nn",
     "op",
     "parse",
     "pipelines",

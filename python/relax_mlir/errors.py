@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The one exception of the package, and how MLIR's diagnostics become it."""
+"""The exception of the package with its kinds, and how MLIR's diagnostics become it."""
 
 from __future__ import annotations
 
@@ -30,6 +30,26 @@ class RelaxError(ValueError):
         super().__init__(message)
         self.location = location
         self.diagnostics = tuple(diagnostics)
+
+
+class ModelError(RelaxError):
+    """A model that cannot be read or run: an unknown architecture, a wrong configuration, no file."""
+
+
+class WeightError(ModelError):
+    """Weights that are missing, truncated, of the wrong shape, or no numbers."""
+
+
+class TokenizerError(ModelError):
+    """A tokeniser or a chat template that cannot be used."""
+
+
+class ContextLengthError(RelaxError):
+    """More tokens than the context holds."""
+
+
+class MissingPackageError(RelaxError, ImportError):
+    """A package that an optional part needs is not installed; the message has the command."""
 
 
 def fail(message: str) -> NoReturn:

@@ -27,6 +27,8 @@ _SYMBOLS = (
     "relax_rt_fail",
     "relax_rt_parallel_for",
     "relax_rt_call",
+    "relax_rt_call_library",
+    "relax_rt_make_closure",
     "relax_rt_bind_weight",
     "relax_rt_require_weights",
     "_mlir_memref_to_llvm_alloc",

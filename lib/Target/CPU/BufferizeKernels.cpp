@@ -124,7 +124,10 @@ static bool isSmall(MemRefType type) {
 /// its block.
 static bool placeBuffers(func::FuncOp kernel) {
   SmallVector<memref::AllocOp> allocs;
-  kernel.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+  kernel.walk([&](memref::AllocOp alloc) {
+    if (llvm::none_of(alloc->getUsers(), llvm::IsaPred<memref::DeallocOp>))
+      allocs.push_back(alloc);
+  });
   if (allocs.empty())
     return true;
   BufferViewFlowAnalysis aliases(kernel);
@@ -184,17 +187,16 @@ struct BufferizeKernels
     func::FuncOp kernel = getOperation();
     if (kernel.isExternal())
       return;
-    bool hasTensors = false, hasLinalg = false;
+    bool hasTensors = false;
     kernel.walk([&](Operation *op) {
       hasTensors |=
           llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
-      hasLinalg |= isa<linalg::LinalgOp>(op);
     });
-    if (!hasTensors && !hasLinalg)
-      return;
-    if (failed(decompose(kernel)) || failed(bufferize(kernel)))
-      return signalPassFailure();
-    canonicalize(kernel);
+    if (hasTensors) {
+      if (failed(decompose(kernel)) || failed(bufferize(kernel)))
+        return signalPassFailure();
+      canonicalize(kernel);
+    }
     if (!placeBuffers(kernel) && failed(freeEscapingBuffers()))
       return signalPassFailure();
     if (failed(lowerToLoops(kernel)))

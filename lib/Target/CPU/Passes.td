@@ -44,6 +44,61 @@ def ConvertKernelBoundaryPass
                            "::mlir::memref::MemRefDialect"];
 }
 
+def ScheduleKernelsPass : Pass<"relax-cpu-schedule-kernels", "::mlir::func::FuncOp"> {
+  let summary = "turn the structured ops of a kernel into loops over vectors";
+  let description = [{
+    For kernels whose boundary are memrefs and whose body is on tensors. Reads what
+    the kernel computes from its structured ops, whatever they came from, and emits
+    loops for it: ops that share rows are done row by row with what is between them
+    in registers or in a row of cache; contractions with their prologues and
+    epilogues in blocks of registers (6 rows by 4 vectors); everything else along the
+    dimension in which memory is contiguous. What is left over at the end of a
+    dimension is done by smaller blocks, or by vectors with lanes off. Loops that may
+    run in parallel are `scf.forall`, with a step that is worth a thread.
+
+    A kernel that holds anything else is left as it is, for
+    `relax-bufferize-kernels` to turn into plain loops.
+
+    Before:
+
+    ```mlir
+    func.func @k(%x: memref<64xf32>, %out: memref<64xf32>) {
+      %0 = bufferization.to_tensor %x restrict : memref<64xf32> to tensor<64xf32>
+      %1 = bufferization.to_tensor %out restrict writable : memref<64xf32> to tensor<64xf32>
+      %2 = linalg.exp ins(%0 : tensor<64xf32>) outs(%1 : tensor<64xf32>) -> tensor<64xf32>
+      bufferization.materialize_in_destination %2 in restrict writable %out : (tensor<64xf32>, memref<64xf32>) -> ()
+      return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @k(%x: memref<64xf32>, %out: memref<64xf32>) {
+      scf.forall (%first) = (0) to (64) step (64) {
+        %last = affine.min affine_map<(d0) -> (d0 + 64, 64)>(%first)
+        scf.for %i = %first to %last step %c16 {
+          %0 = vector.load %x[%i] : memref<64xf32>, vector<16xf32>
+          %1 = math.exp %0 : vector<16xf32>
+          vector.store %1, %out[%i] : memref<64xf32>, vector<16xf32>
+        }
+      }
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"512",
+           "bits of a vector register: 512 (AVX-512), 256 (AVX2), 128 (NEON)">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 def OutlineConstantsPass : Pass<"relax-outline-constants", "::mlir::ModuleOp"> {
   let summary = "move constant tensors of kernels into globals";
   let description = [{

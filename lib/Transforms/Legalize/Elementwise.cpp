@@ -28,7 +28,7 @@ using Scalars = ScalarBuilder;
 
 /// The element type, in the graph, of the first operand.
 static Type elementOf(Operation *op) {
-  return cast<TensorType>(op->getOperand(0).getType()).getElementType();
+  return getElementType(op->getOperand(0));
 }
 static bool isUnsigned(Operation *op) {
   return isUnsignedElement(elementOf(op));
@@ -90,7 +90,7 @@ static Value abs(AbsOp op, Scalars &s, ValueRange x) {
     return math::AbsFOp::create(s, x[0]);
   if (isUnsigned(op))
     return x[0];
-  return math::AbsIOp::create(s, x[0]);
+  return s.max(x[0], s.sub(s.number(x[0].getType(), 0), x[0]));
 }
 
 static Value negative(NegativeOp, Scalars &s, ValueRange x) {
@@ -182,7 +182,8 @@ static Value floorMod(FloorModOp op, Scalars &s, ValueRange x) {
   Value moved = s.select(isOpposite(s, rest, x[1]), s.add(rest, x[1]), rest);
   // A zero has the sign of the divisor.
   Value isZero = s.compare(CmpFPredicate::OEQ, rest, s.number(type, 0));
-  Value zero = math::CopySignOp::create(s, s.number(type, 0), x[1]);
+  Value zero = s.select(s.compare(CmpFPredicate::OLT, x[1], s.number(type, 0)),
+                        s.number(type, -0.0), s.number(type, 0));
   return s.select(isZero, zero, moved);
 }
 

@@ -9,10 +9,27 @@
 
 #include "Relax/RelaxDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::relax;
+
+SmallVector<int64_t> relax::allBut(int64_t count, ArrayRef<int64_t> without) {
+  SmallVector<int64_t> kept;
+  for (int64_t index = 0; index < count; ++index)
+    if (!llvm::is_contained(without, index))
+      kept.push_back(index);
+  return kept;
+}
+
+SmallVector<int64_t> relax::getAxes(std::optional<ArrayRef<int64_t>> axes,
+                                    int64_t rank) {
+  if (!axes)
+    return llvm::to_vector(llvm::seq(rank));
+  return llvm::map_to_vector(
+      *axes, [&](int64_t axis) { return axis < 0 ? axis + rank : axis; });
+}
 
 //===----------------------------------------------------------------------===//
 // Parameters
@@ -34,10 +51,11 @@ KernelBuilder::KernelBuilder(Operation *op, Splats splats)
       inputs[operand] = parameter(operand);
   for (Value result : op->getResults())
     destinations.push_back(parameter(result));
+  forwarded.resize(destinations.size());
 }
 
 KernelBuilder::~KernelBuilder() {
-  if (function && !function->getParentOp())
+  if (function)
     function.erase();
 }
 
@@ -64,6 +82,8 @@ LogicalResult KernelBuilder::reject(const Twine &why) {
 
 LogicalResult KernelBuilder::yield(ValueRange results) {
   func::ReturnOp::create(body, results);
+  if (Value operand = getCopied())
+    forward(0, operand);
   return success();
 }
 
@@ -265,15 +285,16 @@ KernelBuilder::Reading KernelBuilder::place(const Access &access,
   SymExprAttr one = constant(1);
   SmallVector<AffineExpr> positions;
   SymDims own(dims(access.value));
-  for (auto [dim, loop] :
-       llvm::zip(own, placeOnLoops(access, loopDims.size()))) {
+  for (auto [index, dim, loop] :
+       llvm::enumerate(own, placeOnLoops(access, loopDims.size()))) {
+    bool broadcasts = static_cast<int64_t>(index) < access.broadcasting;
     SymExprAttr whole = loopDims[loop];
     reading.loops.push_back(loop);
     reading.sizes.push_back({});
     positions.push_back(getAffineDimExpr(loop, context));
     if (dim == whole || provedEqual(dim, whole))
       continue;
-    if (!access.broadcasts || facts.equal(dim, one) == Truth::No) {
+    if (!broadcasts || facts.equal(dim, one) == Truth::No) {
       requireEqual(dim, whole,
                    "sizes must be equal: " + dim.str() + " and " + whole.str());
     } else if (provedEqual(dim, one)) {
@@ -310,7 +331,8 @@ Value KernelBuilder::extract(ScalarBuilder &scalars, const Reading &reading) {
 
 SmallVector<Value> KernelBuilder::nest(ArrayRef<SymExprAttr> loopDims,
                                        ArrayRef<Access> reads,
-                                       ArrayRef<Access> inits, Bodies fn) {
+                                       ArrayRef<Access> inits, Bodies fn,
+                                       bool widens) {
   SymDims loops(loopDims);
   int64_t count = loops.size();
   MLIRContext *context = op->getContext();
@@ -377,7 +399,9 @@ SmallVector<Value> KernelBuilder::nest(ArrayRef<SymExprAttr> loopDims,
       else if (isa<RankedTensorType>(element.getType()))
         element = extract(scalars, reading);
       elements.push_back(
-          scalars.convertFloat(element, getComputeType(element.getType())));
+          widens
+              ? scalars.convertFloat(element, getComputeType(element.getType()))
+              : element);
     }
     for (Value element : arguments.drop_front(inputValues.size()))
       elements.push_back(element);
@@ -407,8 +431,36 @@ Value KernelBuilder::map(ArrayRef<Access> reads, Value init, Body fn) {
   return loop(SymDims(dims(init)), reads, init, fn);
 }
 
+Value KernelBuilder::update(Value value, ArrayRef<Access> reads, Value init,
+                            Body fn) {
+  bool inPlace = value.getType() == init.getType();
+  SmallVector<Access> all(reads);
+  if (!inPlace)
+    all.insert(all.begin(), value);
+  return map(all, inPlace ? value : init,
+             [&](ScalarBuilder &scalars, ValueRange elements) {
+               SmallVector<Value> inOrder(elements.drop_back());
+               if (inPlace)
+                 inOrder.insert(inOrder.begin(), elements.back());
+               return fn(scalars, inOrder);
+             });
+}
+
+Value KernelBuilder::reduce(ArrayRef<SymExprAttr> loopDims,
+                            ArrayRef<Access> reads, ArrayRef<int64_t> kept,
+                            Value identity, Body fn) {
+  SymDims keptDims;
+  for (int64_t loop : kept)
+    keptDims.push_back(loopDims[loop]);
+  Value init = fill(empty(keptDims, identity.getType()), identity);
+  return loop(loopDims, reads, {init, kept}, fn);
+}
+
 Value KernelBuilder::move(Access read, Value init) {
-  return map(read, init, [](ScalarBuilder &, ValueRange x) { return x[0]; });
+  return nest(
+      SymDims(dims(init)), read, Access(init),
+      [](ScalarBuilder &, ValueRange x) { return SmallVector<Value>{x[0]}; },
+      /*widens=*/false)[0];
 }
 
 Value KernelBuilder::generate(Value init, Body fn) {
@@ -421,24 +473,67 @@ Value KernelBuilder::generate(Value init, Body fn) {
   });
 }
 
+SmallVector<Value> KernelBuilder::iterate(
+    ScalarBuilder &builder, ValueRange sizes, ValueRange carried,
+    function_ref<SmallVector<Value>(ScalarBuilder &, ValueRange, ValueRange)>
+        fn) {
+  Value zero = builder.index(0), one = builder.index(1);
+  auto nest = scf::buildLoopNest(builder, builder.getLoc(),
+                                 SmallVector<Value>(sizes.size(), zero), sizes,
+                                 SmallVector<Value>(sizes.size(), one), carried,
+                                 [&](OpBuilder &inner, Location loc,
+                                     ValueRange position, ValueRange state) {
+                                   ScalarBuilder scalars(loc, inner);
+                                   return fn(scalars, position, state);
+                                 });
+  return nest.results;
+}
+
 //===----------------------------------------------------------------------===//
 // The result
 //===----------------------------------------------------------------------===//
 
+Value KernelBuilder::getCopied() {
+  auto generic = dyn_cast<linalg::GenericOp>(entry->front());
+  if (op->getNumResults() != 1 || !generic || generic.getNumDpsInputs() != 1 ||
+      generic.getNumDpsInits() != 1 ||
+      generic->getNextNode() != entry->getTerminator())
+    return {};
+  // An identity, from the start to the end.
+  Operation *last = generic.getBlock()->getTerminator();
+  SmallVector<AffineMap> maps = generic.getIndexingMapsArray();
+  if (maps[0] != maps[1] ||
+      last->getOperand(0) != generic.getBlock()->getArgument(0))
+    return {};
+  for (auto [operand, argument] : inputs)
+    if (argument == generic.getDpsInputOperand(0)->get() &&
+        operand.getType() == op->getResult(0).getType())
+      return operand;
+  return {};
+}
+
 func::FuncOp KernelBuilder::finish() {
   MLIRContext *context = op->getContext();
-  // What is not read is no input.
+  // What is not read is no input, and what is forwarded no result.
+  SmallVector<RankedTensorType> types;
+  auto note = [&](Value graphValue) {
+    types.push_back(cast<RankedTensorType>(graphValue.getType()));
+  };
   for (auto [operand, argument] : inputs) {
-    if (argument.use_empty())
+    if (argument.use_empty()) {
+      entry->eraseArgument(cast<BlockArgument>(argument).getArgNumber());
+      continue;
+    }
+    arguments.push_back(operand);
+    note(operand);
+  }
+  for (auto [result, argument, operand] :
+       llvm::zip(op->getResults(), destinations, forwarded)) {
+    if (operand)
       entry->eraseArgument(cast<BlockArgument>(argument).getArgNumber());
     else
-      arguments.push_back(operand);
+      note(result);
   }
-  SmallVector<RankedTensorType> types;
-  for (Value operand : arguments)
-    types.push_back(cast<RankedTensorType>(operand.getType()));
-  for (Value result : op->getResults())
-    types.push_back(cast<RankedTensorType>(result.getType()));
 
   // Symbols by order of appearance, so that equal kernels have equal texts.
   DenseMap<StringAttr, SymExprAttr> renamed;
@@ -467,7 +562,7 @@ func::FuncOp KernelBuilder::finish() {
       FunctionType::get(context, entry->getArgumentTypes(),
                         TypeRange(entry->getArgumentTypes())
                             .drop_front(arguments.size())
-                            .take_front(op->getNumResults())));
+                            .take_front(types.size() - arguments.size())));
   unsigned position = 0;
   for (RankedTensorType type : types) {
     Type own = mapDims(type, [&](SymExprAttr dim) {
@@ -486,5 +581,5 @@ func::FuncOp KernelBuilder::finish() {
                         renamed.lookup(symbol).getName());
     symArguments.push_back(SymExprAttr::getSymbol(context, symbol.getValue()));
   }
-  return function;
+  return std::exchange(function, {}); // the caller's now
 }

@@ -35,18 +35,32 @@ namespace mlir::relax {
 /// A tensor or a number that a nest reads or writes, and the loop that each
 /// dimension of a tensor follows. By default the last dimension follows the
 /// last loop and so on, and what is read broadcasts, as NumPy aligns shapes.
-/// Where loops are given, dimensions are as long as their loops, unless it
-/// `broadcasts`. What is not proved of these sizes is checked where the program
-/// runs.
+/// Where loops are given, only the first `broadcasting` dimensions do; the
+/// others are as long as their loops. What is not proved of it is checked where
+/// the program runs.
 struct Access {
-  Access(Value value) : value(value), broadcasts(true) {}
-  Access(Value value, ArrayRef<int64_t> onLoops, bool broadcasts = false)
-      : value(value), loops(llvm::to_vector(onLoops)), broadcasts(broadcasts) {}
+  static constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+
+  Access(Value value) : value(value), broadcasting(kAll) {}
+  Access(Value value, ArrayRef<int64_t> onLoops, int64_t broadcasting = 0)
+      : value(value), loops(llvm::to_vector(onLoops)),
+        broadcasting(broadcasting) {}
 
   Value value;
   std::optional<SmallVector<int64_t>> loops;
-  bool broadcasts;
+  int64_t broadcasting;
 };
+
+/// The numbers from 0 on, but those of `without`.
+SmallVector<int64_t> allBut(int64_t count, ArrayRef<int64_t> without);
+/// Axes as numbers from 0 on; all where none are given.
+SmallVector<int64_t> getAxes(std::optional<ArrayRef<int64_t>> axes,
+                             int64_t rank);
+
+/// The element type that a tensor has in the graph.
+inline Type getElementType(Value tensor) {
+  return cast<TensorType>(tensor.getType()).getElementType();
+}
 
 /// A condition on sizes, checked where the program runs: one of some.
 struct Guard {
@@ -82,7 +96,8 @@ public:
   /// The destination of a result.
   Value destination(unsigned result = 0) const { return destinations[result]; }
 
-  /// Ends the kernel: what each destination holds at last.
+  /// Ends the kernel: what each destination holds at last, but those of results
+  /// that are forwarded.
   LogicalResult yield(ValueRange results);
 
   //===--------------------------------------------------------------------===//
@@ -138,23 +153,42 @@ public:
 
   /// Loops over `dims`. The body sees an element of each of `reads`, then the
   /// present one of each of `inits`, and gives the next. A loop that no init
-  /// follows is a reduction.
+  /// follows is a reduction. Where nothing `widens`, elements are read as they
+  /// are.
   SmallVector<Value> nest(ArrayRef<SymExprAttr> dims, ArrayRef<Access> reads,
-                          ArrayRef<Access> inits, Bodies body);
+                          ArrayRef<Access> inits, Bodies body,
+                          bool widens = true);
   /// The same with one result.
   Value loop(ArrayRef<SymExprAttr> dims, ArrayRef<Access> reads, Access init,
              Body body);
   /// Each element of `init` from those of `reads`.
   Value map(ArrayRef<Access> reads, Value init, Body body);
+  /// The same from `value`, of which each element is used once, and other
+  /// reads; in the place of `value`, where it has the type of `init`.
+  Value update(Value value, ArrayRef<Access> reads, Value init, Body body);
+  /// Combines over the loops that are not `kept`, from `identity` on. The body
+  /// sees an element of each of `reads` and what there is so far.
+  Value reduce(ArrayRef<SymExprAttr> dims, ArrayRef<Access> reads,
+               ArrayRef<int64_t> kept, Value identity, Body body);
   /// Each element of `init`, as it is, from that of `read`.
   Value move(Access read, Value init);
   /// Each element of `init` from its position.
   Value generate(Value init, Body body);
+  /// Loops in order, the first outermost, over tensors and numbers that they
+  /// carry. The body sees the position and what is carried.
+  SmallVector<Value> iterate(
+      ScalarBuilder &builder, ValueRange sizes, ValueRange carried,
+      function_ref<SmallVector<Value>(ScalarBuilder &, ValueRange, ValueRange)>
+          body);
 
   //===--------------------------------------------------------------------===//
   // The result
   //===--------------------------------------------------------------------===//
 
+  /// Says that a result is an operand, of the same type, and not computed.
+  void forward(unsigned result, Value operand) { forwarded[result] = operand; }
+  /// What each result is that is not computed; null for others.
+  ArrayRef<Value> getForwarded() const { return forwarded; }
   /// Gives the function its signature. To be called once, after `yield`.
   func::FuncOp finish();
   /// What the finished kernel is called with.
@@ -163,6 +197,7 @@ public:
   ArrayRef<Guard> getGuards() const { return guards; }
 
 private:
+  Value getCopied();
   struct Reading;
   Reading place(const Access &access, ArrayRef<SymExprAttr> loopDims);
   Value extract(ScalarBuilder &scalars, const Reading &reading);
@@ -181,7 +216,7 @@ private:
   Prover facts;
   SymBuilder expressions;
   llvm::MapVector<Value, Value> inputs;
-  SmallVector<Value> destinations;
+  SmallVector<Value> destinations, forwarded;
   llvm::MapVector<StringAttr, Value> symbols;
   DenseMap<Value, SymDims> dimsOf;
   DenseMap<SymExprAttr, Value> sizes;

@@ -180,21 +180,37 @@ private:
     KernelBuilder kernel(op, [&](Value operand) { return getNumber(operand); });
     if (failed((*build)(op, kernel)))
       return refuse(op, kernel.getReason());
-    func::FuncOp program = kernel.finish();
-    OpBuilder builder(op);
-    for (const Guard &guard : kernel.getGuards())
-      check(builder, op->getLoc(), guard);
-    auto call = CallTIROp::create(
-        builder, op->getLoc(), op->getResultTypes(), kernels.add(program),
-        kernel.getArguments(),
-        builder.getArrayAttr(SmallVector<Attribute>(
-            kernel.getSymArguments().begin(), kernel.getSymArguments().end())));
-    for (auto [from, to] : llvm::zip(op->getResults(), call.getResults()))
-      if (Attribute number = getSplat(from))
-        numbers[to] = number;
-    op->replaceAllUsesWith(call);
-    op->erase();
+    replace(op, kernel);
     return success();
+  }
+
+  void replace(Operation *op, KernelBuilder &kernel) {
+    SmallVector<Value> computed;
+    for (auto [result, operand] :
+         llvm::zip(op->getResults(), kernel.getForwarded())) {
+      if (operand)
+        result.replaceAllUsesWith(operand);
+      else
+        computed.push_back(result);
+    }
+    if (!computed.empty()) {
+      func::FuncOp program = kernel.finish();
+      OpBuilder builder(op);
+      for (const Guard &guard : kernel.getGuards())
+        check(builder, op->getLoc(), guard);
+      ArrayRef<SymExprAttr> syms = kernel.getSymArguments();
+      auto call = CallTIROp::create(builder, op->getLoc(),
+                                    TypeRange(ValueRange(computed)),
+                                    kernels.add(program), kernel.getArguments(),
+                                    builder.getArrayAttr(SmallVector<Attribute>(
+                                        syms.begin(), syms.end())));
+      for (auto [from, to] : llvm::zip(computed, call.getResults())) {
+        if (Attribute number = getSplat(from))
+          numbers[to] = number;
+        from.replaceAllUsesWith(to);
+      }
+    }
+    op->erase();
   }
 
   LogicalResult refuse(Operation *op, StringRef reason) {
@@ -346,6 +362,15 @@ struct Legalize : relax::impl::LegalizePassBase<Legalize> {
   void runOnOperation() override {
     KernelRegistry registry;
     populateElementwiseKernels(registry);
+    populateCreateKernels(registry);
+    populateLinearKernels(registry);
+    populateNormalizationKernels(registry);
+    populateAttentionKernels(registry);
+    populateReductionKernels(registry);
+    populateManipulateKernels(registry);
+    populateSliceKernels(registry);
+    populateIndexKernels(registry);
+    populateQuantizationKernels(registry);
     populateConvolutionKernels(registry);
     populateImageKernels(registry);
     populatePoolingKernels(registry);

@@ -39,6 +39,15 @@ private:
 };
 
 void populateElementwiseKernels(KernelRegistry &registry);
+void populateCreateKernels(KernelRegistry &registry);
+void populateLinearKernels(KernelRegistry &registry);
+void populateNormalizationKernels(KernelRegistry &registry);
+void populateAttentionKernels(KernelRegistry &registry);
+void populateReductionKernels(KernelRegistry &registry);
+void populateManipulateKernels(KernelRegistry &registry);
+void populateSliceKernels(KernelRegistry &registry);
+void populateIndexKernels(KernelRegistry &registry);
+void populateQuantizationKernels(KernelRegistry &registry);
 void populateConvolutionKernels(KernelRegistry &registry);
 void populateImageKernels(KernelRegistry &registry);
 void populatePoolingKernels(KernelRegistry &registry);

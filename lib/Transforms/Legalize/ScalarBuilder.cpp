@@ -8,6 +8,7 @@
 #include "Transforms/Legalize/ScalarBuilder.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 #include <cmath>
 
@@ -156,6 +157,24 @@ Value ScalarBuilder::remainder(Value lhs, Value rhs, bool isUnsigned) {
 // Conversion
 //===----------------------------------------------------------------------===//
 
+/// f64 to f32, inexact results with the last bit set: rounding again, to a
+/// narrower format, is then as good as rounding once.
+static Value roundToOdd(ScalarBuilder &s, Value value) {
+  Type i32 = s.getI32Type();
+  Value nearest = arith::TruncFOp::create(s, s.getF32Type(), value);
+  Value back = arith::ExtFOp::create(s, value.getType(), nearest);
+  Value bits = arith::BitcastOp::create(s, i32, nearest);
+  Value lastBit = arith::AndIOp::create(s, bits, s.number(i32, 1));
+  Value isInexact = s.compare(arith::CmpFPredicate::ONE, back, value);
+  Value isEven = s.compare(arith::CmpIPredicate::eq, lastBit, s.number(i32, 0));
+  Value isBelow =
+      s.compare(arith::CmpFPredicate::OLT, math::AbsFOp::create(s, back),
+                math::AbsFOp::create(s, value));
+  Value step = s.select(isBelow, s.number(i32, 1), s.number(i32, -1));
+  Value moved = s.select(s.both(isInexact, isEven), s.add(bits, step), bits);
+  return arith::BitcastOp::create(s, s.getF32Type(), moved);
+}
+
 Value ScalarBuilder::convertFloat(Value value, Type to) {
   auto from = dyn_cast<FloatType>(value.getType());
   if (!from || from == to)
@@ -166,6 +185,9 @@ Value ScalarBuilder::convertFloat(Value value, Type to) {
   // Formats of one width convert through a wider one, which loses nothing.
   if (from.getWidth() == width)
     value = arith::ExtFOp::create(*this, getF32Type(), value);
+  // No processor does it, and libraries often lack it.
+  if (from.isF64() && width < 32)
+    value = roundToOdd(*this, value);
   return arith::TruncFOp::create(*this, to, value);
 }
 

@@ -68,7 +68,9 @@ bool relax::mayOutlive(OpOperand &use) {
   if (takesReference(use))
     return true;
   Operation *op = use.getOwner();
-  return isa<CallOp, CallClosureOp>(op) &&
+  // Of ops of other dialects nothing is known.
+  return (isa<CallOp, CallClosureOp>(op) ||
+          !isa_and_nonnull<RelaxDialect>(op->getDialect())) &&
          llvm::any_of(op->getResultTypes(), isCounted);
 }
 

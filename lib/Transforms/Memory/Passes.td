@@ -166,4 +166,88 @@ def ReuseInPlacePass : Pass<"relax-reuse-in-place", "::mlir::ModuleOp"> {
   }];
 }
 
+def PlanMemoryPass : Pass<"relax-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "let tensors that do not live at the same time share memory";
+  let description = [{
+    The paper's Algorithm 3, for each function, over the storages that
+    `relax-lower-call-tir` made. A storage lives from its allocation to the last
+    use of a tensor in it, aliases included; one that is used in a branch or a loop
+    lives to the end of that.
+
+    1. Storages whose size is constant, or bounded by the declared ranges of its
+       symbols, get an offset in one *arena*, which is allocated when the function
+       is entered: the largest first, each at the lowest offset where nothing is
+       that lives at the same time.
+    2. Of the others, each takes the first storage that is free and *proved* to be
+       of the same size, else one proved to be large enough, else grows one proved
+       to be smaller. Where nothing is proved, storages that are never alive
+       together take the `max` of their sizes. Symbols that have an upper bound are
+       replaced by it first: of [m, n] with m at most 20 it is [20, n].
+    3. A storage goes before the loop that it is in where its size is known there.
+
+    Storages whose tensors may outlive their last use here, because they are
+    returned, yielded, carried by a loop, captured or passed to a call that returns
+    something, keep a size and a storage of their own: never more is kept alive than
+    what was asked for. With `use-bounds=false` no bound takes the place of a size;
+    with bounds, an arena of more than `max-arena-bytes` is not made and its storages
+    are planned by their exact sizes.
+
+    The function is given `relax.memory_plan`: `unplanned_bytes`, the sum of all
+    storages before; `planned_bytes`, after; `peak_bytes`, the most that is alive at
+    once and so a lower bound of any plan (left out where it is too long to say);
+    `unplanned_storages` and `planned_storages`. Functions that have it are left
+    alone.
+
+    Runs after `relax-reuse-in-place`, before `relax-insert-kills`.
+
+    Before:
+
+    ```mlir
+    relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> {
+      %s0 = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d0 = relax.tensor_from_storage %s0 at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %0 = relax.call_tir_inplace @k(%x, %d0) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      %s1 = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d1 = relax.tensor_from_storage %s1 at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %1 = relax.call_tir_inplace @k(%0, %d1) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      %s2 = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d2 = relax.tensor_from_storage %s2 at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %2 = relax.call_tir_inplace @k(%1, %d2) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      %s3 = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d3 = relax.tensor_from_storage %s3 at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %3 = relax.call_tir_inplace @k(%2, %d3) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      relax.return %3 : tensor<?xf32, #relax.shape<[n]>>
+    }
+    func.func private @k(tensor<?xf32> {relax.shape = #relax.shape<[m]>}, tensor<?xf32> {relax.shape = #relax.shape<[m]>}) -> tensor<?xf32>
+    ```
+
+    After, `%d2` is in `%s0`; `%s3` is returned and stays as it is:
+
+    ```mlir
+    relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+        attributes {relax.memory_plan = {peak_bytes = #relax.expr<8*n>, planned_bytes = #relax.expr<12*n>, planned_storages = 3 : i64, unplanned_bytes = #relax.expr<16*n>, unplanned_storages = 4 : i64}} {
+      %s0 = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d0 = relax.tensor_from_storage %s0 at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %0 = relax.call_tir_inplace @k(%x, %d0) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      %s1 = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d1 = relax.tensor_from_storage %s1 at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %1 = relax.call_tir_inplace @k(%0, %d1) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      %d2 = relax.tensor_from_storage %s0 at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %2 = relax.call_tir_inplace @k(%1, %d2) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      %s3 = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d3 = relax.tensor_from_storage %s3 at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %3 = relax.call_tir_inplace @k(%2, %d3) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      relax.return %3 : tensor<?xf32, #relax.shape<[n]>>
+    }
+    func.func private @k(tensor<?xf32> {relax.shape = #relax.shape<[m]>}, tensor<?xf32> {relax.shape = #relax.shape<[m]>}) -> tensor<?xf32>
+    ```
+  }];
+  let options = [
+    Option<"useBounds", "use-bounds", "bool", "true",
+           "size storages by the upper bounds of symbols">,
+    Option<"maxArenaBytes", "max-arena-bytes", "uint64_t", "uint64_t{1} << 32",
+           "the largest arena that is made of bounded sizes">
+  ];
+}
+
 #endif // RELAX_TRANSFORMS_MEMORY_PASSES_TD

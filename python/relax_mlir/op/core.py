@@ -197,3 +197,13 @@ def split(x: Operand, indices_or_sections: int | Sequence[ExprLike], axis: int =
         attribute = {"indices": (indices_or_sections, support.expressions)}
     parts = support.emit("relax.split", [("x", x, "tensor")], {**attribute, "axis": (axis, support.i64)})
     return parts if isinstance(parts, tuple) else (parts,)
+
+
+def require_at_most(value: ExprLike, limit: ExprLike, message: str) -> None:
+    """Fails with a message when the program runs unless `value <= limit`."""
+    scope = current_function()
+    operands = [support.as_operand(scope, entry, "index", name="require_at_most") for entry in (value, limit)]
+    # Of arith's predicates, 3 is "signed and at most".
+    predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, scope.context), 3)
+    condition = scope.create("arith.cmpi", operands, {"predicate": predicate}).result
+    scope.create("relax.assert", [condition], {"message": ir.StringAttr.get(message, scope.context)}, results=[])

@@ -10,6 +10,7 @@ from ._generated import (
     Legalize,
     LowerCallTIR,
     LowerToHost,
+    PlanMemory,
     ReuseInPlace,
 )
 from .passes import Canonicalize, Pass, Simplify, SymbolDCE
@@ -28,6 +29,7 @@ def plan_memory() -> Pipeline:
             InlineDataflow(),  # allocation is a side effect
             LowerCallTIR(),
             ReuseInPlace(),
+            PlanMemory(),
             InsertKills(),
         ]
     )

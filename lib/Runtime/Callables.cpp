@@ -1,0 +1,189 @@
+//===- Callables.cpp - closures, library and foreign functions ------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Arguments.h"
+
+#include <cstring>
+
+using namespace relax_rt;
+
+//===----------------------------------------------------------------------===//
+// Closures
+//===----------------------------------------------------------------------===//
+
+static int64_t *boundOf(RelaxClosure *closure) {
+  return reinterpret_cast<int64_t *>(closure + 1);
+}
+
+static void destroyClosure(RelaxStorage *storage) {
+  auto *closure = static_cast<RelaxClosure *>(storage->data);
+  int64_t *kept = boundOf(closure) + closure->bound;
+  for (int64_t i = 0; i < closure->storages; ++i)
+    relax_rt_release(reinterpret_cast<RelaxStorage *>(kept[i]));
+  destroyPooled(storage);
+}
+
+/// Null where there is no memory.
+static RelaxStorage *makeClosure(RelaxContext *context, RelaxClosureBody body,
+                                 int64_t bound, const int64_t *slots,
+                                 int64_t storages, RelaxStorage *const *kept) {
+  int64_t bytes = sizeof(RelaxClosure) + (bound + storages) * sizeof(int64_t);
+  RelaxStorage *storage = allocate(context, bytes, 64);
+  if (!storage)
+    return nullptr;
+  auto *closure = static_cast<RelaxClosure *>(storage->data);
+  *closure = {body, bound, storages};
+  memcpy(boundOf(closure), slots, bound * sizeof(int64_t));
+  memcpy(boundOf(closure) + bound, kept, storages * sizeof(int64_t));
+  storage->destroy = destroyClosure;
+  return storage;
+}
+
+extern "C" RelaxStorage *
+relax_rt_make_closure(RelaxContext *context, RelaxClosureBody body,
+                      int64_t bound, const int64_t *slots, int64_t storages,
+                      RelaxStorage *const *kept, const char *location) {
+  if (RelaxStorage *storage =
+          makeClosure(context, body, bound, slots, storages, kept))
+    return storage;
+  relax_rt_fail(context, "MemoryError", "no memory for a callable", location, 0,
+                0);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of the caller's language
+//===----------------------------------------------------------------------===//
+
+/// Calls a function and gives its results to `out`. An error is left in the
+/// context.
+static bool callForeign(RelaxContext *context, void *function,
+                        const int64_t *words, int64_t *in, int64_t *out) {
+  Signature signature(words);
+  std::vector<TVMFFIAny> args(signature.parameters.size());
+  bool made = true;
+  for (size_t i = 0; i < args.size(); ++i) {
+    // The function borrows what it is given; what is made of it owns.
+    const int64_t *own = in;
+    retainSlots(signature.parameters[i], own);
+    made &= makeValue(*context, signature.parameters[i], in, &args[i]);
+  }
+  TVMFFIAny result{};
+  bool called =
+      made && !TVMFFIFunctionCall(function, args.data(),
+                                  static_cast<int32_t>(args.size()), &result);
+  for (TVMFFIAny &arg : args)
+    if (arg.typeIndex >= 64 && arg.object)
+      TVMFFIObjectDecRef(arg.object);
+  if (!called) {
+    context->error.raised = made;
+    context->error.message = "an argument could not be handed over";
+    return false;
+  }
+  bool unpacked = true;
+  if (signature.results.size() == 1) {
+    unpacked = unpackValue(*context, signature.results.front(), result,
+                           "result of a function", out);
+  } else if (!signature.results.empty()) {
+    Value tuple;
+    tuple.kind = RelaxTuple;
+    tuple.members = signature.results;
+    unpacked =
+        unpackValue(*context, tuple, result, "result of a function", out);
+  }
+  if (result.typeIndex >= 64)
+    TVMFFIObjectDecRef(result.object);
+  return unpacked;
+}
+
+static void foreignBody(RelaxContext *context, int64_t *bound, int64_t *in,
+                        int64_t *out) {
+  if (!callForeign(context, reinterpret_cast<void *>(bound[0]),
+                   reinterpret_cast<const int64_t *>(bound[1]), in, out))
+    longjmp(context->escape, 1);
+}
+
+RelaxStorage *relax_rt::makeForeignClosure(RelaxContext &context,
+                                           const Value &type,
+                                           TVMFFIObject *function) {
+  // The caller keeps the function while the call lasts; a callable that is
+  // returned or captured lives longer.
+  int64_t bound[] = {reinterpret_cast<int64_t>(function),
+                     reinterpret_cast<int64_t>(type.signature)};
+  RelaxStorage *kept = allocate(&context, 0, 64);
+  if (!kept)
+    return nullptr;
+  RelaxStorage *storage =
+      makeClosure(&context, foreignBody, 2, bound, 1, &kept);
+  if (!storage)
+    return nullptr;
+  // The closure alone holds it.
+  unlink(kept);
+  TVMFFIObjectIncRef(function);
+  kept->bytes = reinterpret_cast<int64_t>(function);
+  kept->destroy = [](RelaxStorage *kept) {
+    TVMFFIObjectDecRef(reinterpret_cast<void *>(kept->bytes));
+    kept->bytes = 64;
+    destroyPooled(kept);
+  };
+  return storage;
+}
+
+//===----------------------------------------------------------------------===//
+// Libraries
+//===----------------------------------------------------------------------===//
+
+/// Calls the function. False with `context.error` set.
+static bool callLibrary(RelaxContext *context, const char *name,
+                        const int64_t *words, const int64_t *slots,
+                        int64_t integers) {
+  Error &error = context->error;
+  TVMFFIByteArray text{name, strlen(name)};
+  void *function = nullptr;
+  if (!TVMFFIFunctionGetGlobal || TVMFFIFunctionGetGlobal(&text, &function) ||
+      !function) {
+    error.message = std::string("library function '") + name +
+                    "' is not registered with TVM FFI; load the library that "
+                    "has it before the call";
+    return false;
+  }
+  int64_t count = *words++;
+  std::vector<TVMFFIAny> args(count + integers);
+  bool made = true;
+  for (int64_t i = 0; i < count; ++i) {
+    Value type = Value::read(words);
+    auto *storage = reinterpret_cast<RelaxStorage *>(slots[0]);
+    relax_rt_retain(storage);
+    made &= makeView(type, storage, slots, &args[i]);
+    slots += 2 + type.rank;
+  }
+  for (int64_t i = 0; i < integers; ++i) {
+    args[count + i].typeIndex = kInteger;
+    args[count + i].integer = slots[i];
+  }
+  TVMFFIAny result{};
+  error.message = "an argument could not be handed over";
+  bool called =
+      made && !TVMFFIFunctionCall(function, args.data(),
+                                  static_cast<int32_t>(args.size()), &result);
+  error.raised = made && !called;
+  for (int64_t i = 0; i < count; ++i)
+    if (args[i].object)
+      TVMFFIObjectDecRef(args[i].object);
+  TVMFFIObjectDecRef(function);
+  if (result.typeIndex >= 64)
+    TVMFFIObjectDecRef(result.object);
+  return called;
+}
+
+extern "C" void relax_rt_call_library(RelaxContext *context, const char *name,
+                                      const char *location,
+                                      const int64_t *words,
+                                      const int64_t *slots, int64_t integers) {
+  context->error.location = location;
+  if (!callLibrary(context, name, words, slots, integers))
+    longjmp(context->escape, 1);
+}

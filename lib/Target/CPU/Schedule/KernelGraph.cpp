@@ -1,0 +1,310 @@
+//===- KernelGraph.cpp - what a kernel computes, by stages ----------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/CPU/Schedule/KernelGraph.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// Looks through what does not change a value.
+static Value strip(Value tensor) {
+  while (auto cast = tensor.getDefiningOp<tensor::CastOp>())
+    tensor = cast.getSource();
+  return tensor;
+}
+
+linalg::GenericOp KernelGraph::producer(Value tensor) {
+  return strip(tensor).getDefiningOp<linalg::GenericOp>();
+}
+
+/// Tensors that views of `tensor` look at: what a reshape or slice is made of.
+static Value viewed(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  if (isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+                      tensor::ExtractSliceOp>(op))
+    return op->getOperand(0);
+  return {};
+}
+
+SmallVector<std::pair<Value, AffineMap>>
+KernelGraph::reads(linalg::GenericOp op) {
+  SmallVector<std::pair<Value, AffineMap>> found;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<RankedTensorType>(operand.get().getType()))
+      continue;
+    if (op.isDpsInit(&operand) && !op.payloadUsesValueFromOperand(&operand))
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    Value tensor = strip(operand.get());
+    while (Value source = viewed(tensor)) {
+      tensor = strip(source);
+      map = AffineMap();
+    }
+    found.emplace_back(tensor, map);
+  }
+  op.getBody()->walk([&](tensor::ExtractOp extract) {
+    Value tensor = strip(extract.getTensor());
+    while (Value source = viewed(tensor))
+      tensor = strip(source);
+    found.emplace_back(tensor, AffineMap());
+  });
+  return found;
+}
+
+FailureOr<KernelGraph> KernelGraph::read(func::FuncOp kernel) {
+  KernelGraph graph;
+  if (failed(graph.collect(kernel)))
+    return failure();
+  graph.relateAxes();
+  graph.chooseStages();
+  graph.formNests();
+  return graph;
+}
+
+/// Ops whose elements can be had one by one.
+static bool isView(Operation *op) {
+  return isa<bufferization::ToTensorOp, tensor::EmptyOp, linalg::FillOp,
+             tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+             tensor::ExtractSliceOp, tensor::SplatOp>(op) ||
+         matchPattern(op, m_Constant());
+}
+
+LogicalResult KernelGraph::collect(func::FuncOp kernel) {
+  Block &body = kernel.getBody().front();
+  if (!llvm::hasSingleElement(kernel.getBody()))
+    return failure();
+  for (Operation &op : body) {
+    if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+      if (!generic.hasPureTensorSemantics())
+        return failure();
+      auto isPlain = [&](OpOperand &init) {
+        return generic.getMatchingIndexingMap(&init).isProjectedPermutation();
+      };
+      if (!llvm::all_of(generic.getDpsInitsMutable(), isPlain))
+        return failure();
+      ops.push_back(generic);
+    } else if (auto root =
+                   dyn_cast<bufferization::MaterializeInDestinationOp>(op)) {
+      roots.push_back(root);
+    } else if (llvm::any_of(op.getResultTypes(), llvm::IsaPred<TensorType>) &&
+               !isView(&op)) {
+      return failure();
+    } else if (op.getNumRegions() || isa<tensor::ExtractOp>(op)) {
+      return failure();
+    }
+  }
+  for (auto root : roots) {
+    linalg::GenericOp op = producer(root.getSource());
+    if (!op || !isa<MemRefType>(root.getDest().getType()))
+      return failure();
+    outputs.push_back(
+        {cast<OpResult>(strip(root.getSource())), root.getDest()});
+  }
+  return success(!roots.empty());
+}
+
+Axis KernelGraph::axisOf(linalg::GenericOp op, unsigned loop) const {
+  return classes.getLeaderValue(firstLoop.lookup(op) + loop);
+}
+
+void KernelGraph::relateAxes() {
+  unsigned count = 0;
+  for (linalg::GenericOp op : ops) {
+    firstLoop[op] = count;
+    for (unsigned i = 0; i < op.getNumLoops(); ++i)
+      classes.insert(count++);
+  }
+  SmallVector<unsigned> odd;
+  for (linalg::GenericOp op : ops) {
+    for (auto [tensor, map] : reads(op)) {
+      linalg::GenericOp source = producer(tensor);
+      if (!source)
+        continue;
+      AffineMap own =
+          source.getIndexingMapMatchingResult(cast<OpResult>(strip(tensor)));
+      for (auto [dim, expr] : llvm::enumerate(own.getResults())) {
+        unsigned loop =
+            firstLoop[source] + cast<AffineDimExpr>(expr).getPosition();
+        if (map && isa<AffineDimExpr>(map.getResult(dim)))
+          classes.unionSets(firstLoop[op] + map.getDimPosition(dim), loop);
+        else
+          odd.push_back(loop);
+      }
+    }
+  }
+  // A class that holds two loops of one op cannot be one loop for both.
+  for (linalg::GenericOp op : ops)
+    for (unsigned i = 0; i < op.getNumLoops(); ++i)
+      for (unsigned j = 0; j < i; ++j)
+        if (axisOf(op, i) == axisOf(op, j))
+          odd.push_back(firstLoop[op] + i);
+  for (unsigned loop : odd)
+    irregular.insert(classes.getLeaderValue(loop));
+}
+
+void KernelGraph::visitInlined(
+    linalg::GenericOp stage,
+    function_ref<void(linalg::GenericOp)> visit) const {
+  llvm::SetVector<Operation *> seen;
+  seen.insert(stage);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    auto op = cast<linalg::GenericOp>(seen[i]);
+    visit(op);
+    for (auto [tensor, map] : reads(op))
+      if (linalg::GenericOp source = producer(tensor))
+        if (!isStage(source))
+          seen.insert(source);
+    // What a reduction starts from.
+    for (Value init : op.getDpsInits())
+      if (linalg::GenericOp source = producer(init))
+        if (!isStage(source))
+          seen.insert(source);
+  }
+}
+
+/// Whether computing a point of `op` again costs more than keeping it.
+static bool isExpensive(linalg::GenericOp op) {
+  unsigned count = 0;
+  for (Operation &inner : *op.getBody()) {
+    if (isa<math::MathDialect>(inner.getDialect()) ||
+        isa<arith::DivFOp, tensor::ExtractOp>(inner) || inner.getNumRegions())
+      return true;
+    ++count;
+  }
+  return count > 12;
+}
+
+void KernelGraph::chooseStages() {
+  for (linalg::GenericOp op : ops)
+    if (op.getNumReductionLoops())
+      stageOps.insert(op);
+  for (Output &output : outputs)
+    stageOps.insert(output.value.getOwner());
+  // What depends on a reduction and is used in more loops than it has.
+  DenseSet<Operation *> afterReduction;
+  for (linalg::GenericOp op : ops) {
+    bool depends = op.getNumReductionLoops() > 0;
+    for (auto [tensor, map] : reads(op)) {
+      linalg::GenericOp source = producer(tensor);
+      if (!source || !afterReduction.contains(source))
+        continue;
+      depends = true;
+      if (source.getNumLoops() < op.getNumLoops())
+        stageOps.insert(source);
+    }
+    if (depends)
+      afterReduction.insert(op);
+  }
+  // What more than one stage would compute.
+  DenseMap<Operation *, unsigned> users;
+  for (Operation *stage : stageOps)
+    visitInlined(cast<linalg::GenericOp>(stage),
+                 [&](linalg::GenericOp op) { ++users[op]; });
+  for (linalg::GenericOp op : ops)
+    if (!isStage(op) && users.lookup(op) > 1 && isExpensive(op))
+      stageOps.insert(op);
+}
+
+std::optional<Axis> KernelGraph::chooseLanes(const Stage &stage) const {
+  // The axis that most of what is read and written is contiguous along.
+  DenseMap<Axis, int> votes;
+  auto vote = [&](linalg::GenericOp op, AffineMap map, int weight) {
+    if (!map || map.getNumResults() == 0)
+      return;
+    if (auto dim = dyn_cast<AffineDimExpr>(map.getResults().back()))
+      votes[axisOf(op, dim.getPosition())] += weight * int(map.getNumResults());
+  };
+  visitInlined(stage.op, [&](linalg::GenericOp op) {
+    for (auto [tensor, map] : reads(op))
+      if (!producer(tensor) || isStage(producer(tensor)))
+        if (!tensor.getDefiningOp<linalg::FillOp>() &&
+            !tensor.getDefiningOp<tensor::EmptyOp>())
+          vote(op, map, 2);
+  });
+  for (OpOperand &init : stage.op.getDpsInitsMutable())
+    vote(stage.op, stage.op.getMatchingIndexingMap(&init), 3);
+  std::optional<Axis> best;
+  int most = 0;
+  for (Axis axis : stage.axes)
+    if (votes.lookup(axis) > most) {
+      best = axis;
+      most = votes.lookup(axis);
+    }
+  return best;
+}
+
+SmallVector<Axis> KernelGraph::sharedAxes(ArrayRef<Stage> stages) const {
+  SmallVector<Axis> shared;
+  // In the order of the last stage: that of its destination.
+  const Stage &last = stages.back();
+  for (auto [loop, axis] : llvm::enumerate(last.axes)) {
+    bool everywhere =
+        llvm::all_of(stages, [&, axis = axis](const Stage &stage) {
+          auto at = stage.loopOf(axis);
+          return at && stage.isParallel(*at);
+        });
+    if (everywhere && !irregular.contains(axis))
+      shared.push_back(axis);
+  }
+  if (stages.size() > 1)
+    return shared;
+  // Alone, a stage may use any axis.
+  shared.clear();
+  for (auto [loop, axis] : llvm::enumerate(last.axes))
+    if (last.isParallel(loop))
+      shared.push_back(axis);
+  return shared;
+}
+
+/// Whether a stage is a contraction: each input misses a parallel loop.
+static bool isContraction(const Stage &stage) {
+  if (!stage.isReduction())
+    return false;
+  unsigned partial = 0;
+  for (OpOperand *input : stage.op.getDpsInputOperands()) {
+    AffineMap map = stage.op.getMatchingIndexingMap(input);
+    for (unsigned loop = 0; loop < stage.op.getNumLoops(); ++loop)
+      if (stage.isParallel(loop) && !map.isFunctionOfDim(loop)) {
+        ++partial;
+        break;
+      }
+  }
+  return partial > 1;
+}
+
+void KernelGraph::formNests() {
+  for (linalg::GenericOp op : ops) {
+    if (!isStage(op))
+      continue;
+    Stage stage{op, {}, std::nullopt};
+    for (unsigned i = 0; i < op.getNumLoops(); ++i)
+      stage.axes.push_back(axisOf(op, i));
+    stage.lanes = chooseLanes(stage);
+    if (!nests.empty()) {
+      Nest &nest = nests.back();
+      SmallVector<Stage> together = nest.stages;
+      together.push_back(stage);
+      SmallVector<Axis> outer = sharedAxes(together);
+      // A contraction is worth its own loops: it stays with what follows only
+      // if that has all of them.
+      bool splits = llvm::any_of(together, [&](const Stage &other) {
+        return isContraction(other) &&
+               outer.size() < other.op.getNumParallelLoops();
+      });
+      if (!outer.empty() && !splits) {
+        nest.stages.push_back(stage);
+        nest.outer = outer;
+        continue;
+      }
+    }
+    SmallVector<Axis> outer = sharedAxes({stage});
+    nests.push_back({{stage}, outer});
+  }
+}

@@ -1,0 +1,123 @@
+//===- NestEmitter.h - loops for the stages of a nest -----------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The loops of a nest, from the outside:
+//
+//   scf.forall over blocks of the outer axes     one unit of work for a thread
+//     loops over blocks of each outer axis       full blocks, then what is left
+//       for each stage, for the points of the block together:
+//         loops over its own parallel axes
+//           loops over its reduction axes        accumulators in registers
+//
+// A block is some points along one or two outer axes whose code shares what it
+// loads: 6 rows by 4 vectors in a contraction, so that 24 accumulators stay in
+// registers while 4 vectors of one operand and 6 scalars of the other are read.
+// What is left at the end of an axis is done by smaller blocks (rows) or by
+// vectors with lanes off (columns).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_TARGET_CPU_SCHEDULE_NESTEMITTER_H
+#define RELAX_TARGET_CPU_SCHEDULE_NESTEMITTER_H
+
+#include "Target/CPU/Schedule/KernelGraph.h"
+#include "Target/CPU/Schedule/PointEmitter.h"
+
+namespace mlir::relax {
+
+class NestEmitter {
+public:
+  NestEmitter(const KernelGraph &graph, const Nest &nest, PointEmitter &emitter)
+      : graph(graph), nest(nest), emitter(emitter), builder(emitter.builder),
+        loc(emitter.loc) {}
+
+  /// Emits the nest where the builder is. Results that later nests read are in
+  /// `emitter.storage` afterwards.
+  LogicalResult emit();
+
+private:
+  /// A point of the iteration space, or a vector of them.
+  struct Point {
+    DenseMap<Axis, Lanes> at;
+    Value mask;
+    unsigned id = 0;
+  };
+  using Points = SmallVector<Point>;
+
+  /// An outer axis: its loop, its block.
+  struct Level {
+    Axis axis;
+    /// Points in a full block, and elements in a point.
+    int64_t points = 1, elements = 1;
+    /// Points that one thread takes at least, in elements.
+    int64_t unit = 1;
+    /// What is left is done point by point rather than by a smaller block.
+    bool singleTail = false;
+    int64_t step() const { return points * elements; }
+  };
+  /// The block of a level that is emitted.
+  struct Block {
+    Value base;
+    int64_t points = 1;
+    /// The last point has lanes off.
+    bool partial = false;
+  };
+
+  LogicalResult findSizes();
+  void chooseLevels();
+  void chooseStorage();
+  void allocateRows();
+  void emitParallel();
+  Value grain(Value total, ArrayRef<Level> levels);
+  void emitLevel(unsigned level, ArrayRef<std::pair<Value, Value>> ranges);
+  void emitBlock();
+
+  void emitStage(const Stage &stage, const Points &points);
+  void emitInner(const Stage &stage, ArrayRef<Axis> axes, const Points &points);
+  void emitPoints(const Stage &stage, const Points &points);
+  void emitReduction(const Stage &stage, const Points &points);
+  SmallVector<Value> reduce(const Stage &stage, ArrayRef<Axis> axes,
+                            const Points &points, SmallVector<Value> values,
+                            bool lanesReduced);
+  SmallVector<Value> accumulate(const Stage &stage, const Points &points,
+                                ArrayRef<Value> values, bool asVectors);
+  void keep(const Stage &stage, const Point &point, ArrayRef<Lanes> values);
+
+  std::optional<Axis> lanesOf(const Stage &stage) const;
+  SmallVector<Lanes> loopsAt(const Stage &stage, const Point &point) const;
+  Value maskFor(Value base, Axis axis);
+
+  /// `body` gives what the loop carries on.
+  SmallVector<Value>
+  loop(Value from, Value to, int64_t step, ArrayRef<Value> inits,
+       function_ref<SmallVector<Value>(Value, ArrayRef<Value>)> body);
+  void loop(Value from, Value to, int64_t step, function_ref<void(Value)> body);
+  std::optional<int64_t> staticSize(Axis axis) const;
+  void fail() { hasFailed = true; }
+
+  const KernelGraph &graph;
+  const Nest &nest;
+  PointEmitter &emitter;
+  OpBuilder &builder;
+  Location loc;
+
+  DenseMap<Axis, Value> sizes;
+  SmallVector<Level> levels;
+  std::optional<Axis> outerLanes;
+  SmallVector<Block> blocks;
+  /// Buffers that a result is written to.
+  DenseMap<Value, SmallVector<Value>> destinations;
+  /// Results with a temporary for one point of the outer axes.
+  SmallVector<std::pair<Value, SmallVector<unsigned>>> rows;
+  /// Results that later nests read from memory.
+  DenseMap<Value, Value> exported;
+  bool hasFailed = false;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_TARGET_CPU_SCHEDULE_NESTEMITTER_H

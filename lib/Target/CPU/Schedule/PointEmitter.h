@@ -1,0 +1,122 @@
+//===- PointEmitter.h - code for elements of tensors ------------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits what computes the element of a tensor at given indices, for one point
+// or for a vector of them ("lanes"). Bodies of structured ops are written for
+// one point; a value in them is kept a scalar as long as it is the same in all
+// lanes, so an index that lanes do not change costs a scalar load and a
+// broadcast, one that grows by one from lane to lane a vector load, and any
+// other a gather.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_TARGET_CPU_SCHEDULE_POINTEMITTER_H
+#define RELAX_TARGET_CPU_SCHEDULE_POINTEMITTER_H
+
+#include "Target/CPU/Passes.h"
+
+#include <map>
+
+namespace mlir::relax {
+
+/// A value at a point, in all lanes.
+struct Lanes {
+  /// A scalar, the same in all lanes but for `stride`; or a vector.
+  Value value;
+  /// Of a scalar of type index: what it grows by from lane to lane.
+  int64_t stride = 0;
+  bool isVector = false;
+
+  bool isUniform() const { return !isVector && stride == 0; }
+};
+
+/// Where the results of a stage are kept.
+struct Storage {
+  /// The buffer; null where results are SSA values, one for each point.
+  Value buffer;
+  /// The dimensions of the tensor that the buffer has.
+  SmallVector<unsigned> dims;
+};
+
+class PointEmitter {
+public:
+  PointEmitter(OpBuilder &builder, Location loc, int64_t lanes)
+      : builder(builder), loc(loc), lanes(lanes) {}
+
+  /// The element of `tensor` at `index`.
+  FailureOr<Lanes> element(Value tensor, ArrayRef<Lanes> index);
+
+  /// The values that the body of `op` yields at the point `loops`. `operand`
+  /// gives the values of the body's arguments. `contract` permits products and
+  /// sums to be fused.
+  FailureOr<SmallVector<Lanes>>
+  body(linalg::GenericOp op, ArrayRef<Lanes> loops,
+       function_ref<FailureOr<Lanes>(unsigned)> operand, bool contract);
+
+  /// The operand `number` of `op` at the point `loops`.
+  FailureOr<Lanes> operand(linalg::GenericOp op, unsigned number,
+                           ArrayRef<Lanes> loops);
+
+  LogicalResult store(Lanes value, Value buffer, ArrayRef<Lanes> index);
+
+  /// What an indexing map gives at a point.
+  FailureOr<SmallVector<Lanes>> apply(AffineMap map, ArrayRef<Lanes> dims);
+
+  /// A value in each lane of its own.
+  Value vector(Lanes value);
+
+  Value constant(int64_t value);
+  Value add(Value lhs, Value rhs);
+  Value multiply(Value lhs, Value rhs);
+  /// The size of a dimension of a tensor or buffer.
+  Value size(Value shaped, unsigned dim);
+
+  /// Where stages keep their results, and those that are SSA values.
+  DenseMap<Value, Storage> storage;
+  std::map<std::pair<void *, unsigned>, Lanes> kept;
+  /// The point that is computed; lanes that are off, where some are.
+  unsigned point = 0;
+  Value mask;
+
+  /// Values that are had already are not computed again within a scope.
+  struct Scope {
+    explicit Scope(PointEmitter &emitter) : emitter(emitter) {
+      emitter.scopes.emplace_back();
+    }
+    ~Scope() { emitter.scopes.pop_back(); }
+    PointEmitter &emitter;
+  };
+
+  OpBuilder &builder;
+  Location loc;
+  const int64_t lanes;
+  /// Registers for vectors: 16 rather than 32.
+  bool fewRegisters = false;
+
+private:
+  using Key = std::vector<std::pair<void *, int64_t>>;
+
+  FailureOr<Lanes> compute(Value tensor, ArrayRef<Lanes> index);
+  FailureOr<Lanes> load(Value buffer, ArrayRef<Lanes> index);
+  FailureOr<Lanes> apply(AffineExpr expr, ArrayRef<Lanes> dims);
+  FailureOr<Lanes> clone(Operation &op, IRMapping &uniform,
+                         DenseMap<Value, Lanes> &values, bool contract);
+  Lanes lookup(Value value, DenseMap<Value, Lanes> &values);
+  /// The offsets of lanes from the first element of a buffer.
+  Value offsets(Value buffer, ArrayRef<Lanes> index);
+  /// A buffer of bytes in place of one of booleans, which have a byte each.
+  Value bytes(Value buffer);
+  VectorType vectorType(Type element) {
+    return VectorType::get({lanes}, element);
+  }
+
+  std::vector<std::map<Key, Lanes>> scopes;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_TARGET_CPU_SCHEDULE_POINTEMITTER_H

@@ -1,0 +1,181 @@
+//===- ScheduleKernels.cpp - structured ops to loops over vectors ---------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The pass itself: brings a kernel into the form that the graph of stages reads
+// (generic ops, one behind each destination), emits its nests (Schedule/), and
+// takes everything back where that does not work out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/CPU/Schedule/NestEmitter.h"
+
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_SCHEDULEKERNELSPASS
+#include "Target/CPU/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+using bufferization::MaterializeInDestinationOp;
+
+/// A reshape before a destination becomes one of the destination.
+static MaterializeInDestinationOp
+peelReshapes(MaterializeInDestinationOp root) {
+  OpBuilder builder(root);
+  Location loc = root.getLoc();
+  PointEmitter sizes(builder, loc, 1);
+  while (true) {
+    Value source = root.getSource(), buffer = root.getDest();
+    if (auto cast = source.getDefiningOp<tensor::CastOp>()) {
+      if (cast.getSource().getType().getRank() < 0)
+        return root;
+      root.getSourceMutable().assign(cast.getSource());
+      auto type = mlir::cast<RankedTensorType>(cast.getSource().getType());
+      if (type.getShape() !=
+          mlir::cast<MemRefType>(buffer.getType()).getShape())
+        root.getDestMutable().assign(memref::CastOp::create(
+            builder, loc,
+            MemRefType::get(type.getShape(), type.getElementType()), buffer));
+      continue;
+    }
+    if (auto collapse = source.getDefiningOp<tensor::CollapseShapeOp>()) {
+      RankedTensorType type = collapse.getSrcType();
+      SmallVector<OpFoldResult> shape;
+      for (int64_t dim = 0; dim < type.getRank(); ++dim)
+        shape.push_back(getAsOpFoldResult(sizes.size(collapse.getSrc(), dim)));
+      root.getDestMutable().assign(memref::ExpandShapeOp::create(
+          builder, loc, type.getShape(), buffer,
+          collapse.getReassociationIndices(), shape));
+      root.getSourceMutable().assign(collapse.getSrc());
+      continue;
+    }
+    if (auto expand = source.getDefiningOp<tensor::ExpandShapeOp>()) {
+      root.getDestMutable().assign(memref::CollapseShapeOp::create(
+          builder, loc, buffer, expand.getReassociationIndices()));
+      root.getSourceMutable().assign(expand.getSrc());
+      continue;
+    }
+    return root;
+  }
+}
+
+/// A copy of `tensor`, as an op that a destination may have behind it.
+static Value copyOf(OpBuilder &builder, Location loc, Value tensor,
+                    Value buffer) {
+  PointEmitter sizes(builder, loc, 1);
+  auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<OpFoldResult> shape;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    shape.push_back(getAsOpFoldResult(sizes.size(buffer, dim)));
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, shape, type.getElementType());
+  if (empty.getType() != type)
+    empty = tensor::CastOp::create(builder, loc, type, empty);
+  AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, type, tensor, empty, ArrayRef<AffineMap>{map, map},
+             loops,
+             [](OpBuilder &inner, Location at, ValueRange values) {
+               linalg::YieldOp::create(inner, at, values.front());
+             })
+      .getResult(0);
+}
+
+static LogicalResult normalize(func::FuncOp kernel) {
+  IRRewriter rewriter(kernel.getContext());
+  SmallVector<linalg::LinalgOp> named;
+  SmallVector<MaterializeInDestinationOp> roots;
+  for (Operation &op : kernel.getBody().front()) {
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+      if (!isa<linalg::GenericOp, linalg::FillOp>(op))
+        named.push_back(linalgOp);
+    if (auto root = dyn_cast<MaterializeInDestinationOp>(op))
+      roots.push_back(root);
+  }
+  for (linalg::LinalgOp op : named) {
+    rewriter.setInsertionPoint(op);
+    if (failed(linalg::generalizeNamedOp(rewriter, op)))
+      return failure();
+  }
+  for (MaterializeInDestinationOp root : roots) {
+    if (!isa<MemRefType>(root.getDest().getType()))
+      return failure();
+    root = peelReshapes(root);
+    if (KernelGraph::producer(root.getSource()))
+      continue;
+    OpBuilder builder(root);
+    root.getSourceMutable().assign(
+        copyOf(builder, root.getLoc(), root.getSource(), root.getDest()));
+  }
+  return success();
+}
+
+/// Bits of the widest element that the kernel works on.
+static unsigned widestElement(func::FuncOp kernel) {
+  unsigned widest = 8;
+  auto see = [&](Type type) {
+    Type element = getElementTypeOrSelf(type);
+    if (element.isIntOrFloat())
+      widest = std::max(widest, element.getIntOrFloatBitWidth());
+  };
+  kernel.walk([&](linalg::GenericOp op) {
+    for (Value operand : op->getOperands())
+      see(operand.getType());
+    for (Operation &inner : *op.getBody())
+      for (Type type : inner.getResultTypes())
+        see(type);
+  });
+  return std::min(widest, 64u);
+}
+
+static LogicalResult schedule(func::FuncOp kernel, unsigned vectorBits) {
+  if (failed(normalize(kernel)))
+    return failure();
+  FailureOr<KernelGraph> graph = KernelGraph::read(kernel);
+  if (failed(graph))
+    return failure();
+  OpBuilder builder(kernel.getBody().front().getTerminator());
+  PointEmitter emitter(builder, kernel.getLoc(),
+                       vectorBits / widestElement(kernel));
+  emitter.fewRegisters = vectorBits == 256;
+  for (const Nest &nest : graph->nests)
+    if (failed(NestEmitter(*graph, nest, emitter).emit()))
+      return failure();
+  // What was computed is gone; sizes of it may be left.
+  for (MaterializeInDestinationOp root : graph->roots)
+    root.erase();
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(kernel.getBody().front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  return success();
+}
+
+namespace {
+
+struct ScheduleKernels : relax::impl::ScheduleKernelsPassBase<ScheduleKernels> {
+  using ScheduleKernelsPassBase::ScheduleKernelsPassBase;
+
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    if (kernel.isExternal() || kernel.getNumResults() ||
+        kernel.getOps<MaterializeInDestinationOp>().empty())
+      return;
+    OwningOpRef<func::FuncOp> copy = kernel.clone();
+    if (succeeded(schedule(kernel, vectorBits)))
+      return;
+    kernel.getBody().takeBody(copy->getBody());
+  }
+};
+
+} // namespace

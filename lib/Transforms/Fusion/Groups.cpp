@@ -1,0 +1,331 @@
+//===- Groups.cpp - which kernel calls become one kernel ------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Fusion/Groups.h"
+
+#include "Relax/CallUtils.h"
+#include "Relax/SymDirectives.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+bool relax::isProvedCall(CallTIROp call, func::FuncOp kernel) {
+  auto emitError = [&] { return call.emitOpError(); };
+  Signature signature = Signature::of(kernel);
+  SymbolFacts kernelFacts(signature.ranges);
+  Prover prover(call.getContext(), SymbolFacts::at(call));
+  Unifier unifier(prover, call.getContext(), &kernelFacts);
+  unsigned position = 0;
+  for (TypeRange types :
+       {TypeRange(call->getOperandTypes()), TypeRange(call->getResultTypes())})
+    for (Type type : types)
+      if (failed(addEquations(unifier, signature.parameters[position++], type,
+                              "a tensor", emitError)))
+        return false;
+  for (SymExprAttr expr : getSymExprs(call.getSymArgs()))
+    if (StringAttr symbol = signature.parameterSymbols[position++])
+      unifier.add(SymExprAttr::getSymbol(call.getContext(), symbol.getValue()),
+                  expr, "a symbolic argument");
+  return succeeded(unifier.solve(emitError)) && unifier.getUndecided().empty();
+}
+
+func::FuncOp KernelFacts::getFusibleKernel(CallTIROp call) {
+  auto kernel = table.lookup<func::FuncOp>(call.getCallee());
+  if (!kernel || call->getNumResults() == 0 ||
+      getPattern(kernel) == KernelPattern::Opaque)
+    return {};
+  for (Type type : call->getOperandTypes()) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || llvm::is_contained(getSymDims(tensor), SymExprAttr()))
+      return {};
+  }
+  return isProvedCall(call, kernel) ? kernel : nullptr;
+}
+
+KernelPattern KernelFacts::getPattern(func::FuncOp kernel) {
+  auto [it, inserted] = patterns.try_emplace(kernel, KernelPattern::Opaque);
+  if (inserted)
+    it->second = classifyKernel(kernel);
+  return it->second;
+}
+
+namespace {
+
+constexpr int kNone = -1;
+
+/// A call that may be in a group.
+struct Node {
+  CallTIROp call;
+  func::FuncOp kernel;
+  KernelPattern pattern;
+  /// Calls of the same stretch that read a result; later nodes all.
+  llvm::SmallSetVector<int, 4> consumers;
+  /// Whether a result is used by anything else.
+  bool usedElsewhere = false;
+  /// Nothing may move across the ends of a stretch.
+  unsigned stretch;
+  int postDominator = kNone;
+  unsigned depth = 0;
+  int parent; // union-find
+
+  bool isHeavy() const {
+    return pattern == KernelPattern::Reduction ||
+           pattern == KernelPattern::OutEwiseFusible;
+  }
+};
+
+class GroupFinder {
+public:
+  GroupFinder(Block &block, KernelFacts &facts, unsigned maxGroupSize)
+      : maxGroupSize(maxGroupSize),
+        prover(block.getParentOp()->getContext(),
+               SymbolFacts::at(block.getParentOp())),
+        math(block.getParentOp()->getContext()) {
+    collect(block, facts);
+    findPostDominators();
+  }
+
+  SmallVector<SmallVector<CallTIROp>> run() {
+    for (int node = 0; node < size(); ++node)
+      if (getHeavy(find(node)) != kNone)
+        addEpilogue(node);
+    for (int node = 0; node < size(); ++node)
+      if (nodes[node].pattern <= KernelPattern::Injective)
+        addToConsumer(node);
+    for (int node = 0; node < size(); ++node)
+      if (nodes[node].pattern <= KernelPattern::Injective)
+        addDecoder(node);
+    llvm::MapVector<int, SmallVector<CallTIROp>> groups;
+    for (int node = 0; node < size(); ++node)
+      groups[find(node)].push_back(nodes[node].call);
+    SmallVector<SmallVector<CallTIROp>> result;
+    for (auto &[root, calls] : groups)
+      if (calls.size() > 1)
+        result.push_back(std::move(calls));
+    return result;
+  }
+
+private:
+  int size() const { return nodes.size(); }
+
+  void collect(Block &block, KernelFacts &facts) {
+    DenseMap<Operation *, int> indices;
+    unsigned stretch = 0;
+    for (Operation &op : block) {
+      if (isa<CallTIRInplaceOp, CallLibraryInplaceOp>(op))
+        ++stretch;
+      auto call = dyn_cast<CallTIROp>(op);
+      func::FuncOp kernel = call ? facts.getFusibleKernel(call) : nullptr;
+      if (!kernel)
+        continue;
+      int index = indices[call] = size();
+      Node node{call, kernel, facts.getPattern(kernel)};
+      node.stretch = stretch;
+      node.parent = index;
+      nodes.push_back(std::move(node));
+    }
+    for (Node &node : nodes)
+      for (Operation *user : node.call->getUsers()) {
+        auto found = indices.find(user);
+        if (found != indices.end() &&
+            nodes[found->second].stretch == node.stretch)
+          node.consumers.insert(found->second);
+        else
+          node.usedElsewhere = true;
+      }
+  }
+
+  void findPostDominators() {
+    for (Node &node : llvm::reverse(nodes)) {
+      if (node.usedElsewhere || node.consumers.empty())
+        continue;
+      int common = node.consumers.front();
+      for (int consumer : node.consumers)
+        common = meet(common, consumer);
+      node.postDominator = common;
+      node.depth = common == kNone ? 0 : nodes[common].depth + 1;
+    }
+  }
+
+  int meet(int lhs, int rhs) {
+    while (lhs != rhs) {
+      if (lhs == kNone || rhs == kNone)
+        return kNone;
+      int &deeper = nodes[lhs].depth >= nodes[rhs].depth ? lhs : rhs;
+      deeper = nodes[deeper].postDominator;
+    }
+    return lhs;
+  }
+
+  int find(int node) {
+    while (nodes[node].parent != node)
+      node = nodes[node].parent = nodes[nodes[node].parent].parent;
+    return node;
+  }
+
+  SmallVector<int> getMembers(int root) {
+    SmallVector<int> members;
+    for (int node = 0; node < size(); ++node)
+      if (find(node) == root)
+        members.push_back(node);
+    return members;
+  }
+
+  /// The contraction or reduction of a group.
+  int getHeavy(int root) {
+    for (int member : getMembers(root))
+      if (nodes[member].isHeavy())
+        return member;
+    return kNone;
+  }
+
+  /// What is computed from `node` before its post-dominator, `node` included.
+  SmallVector<int> getPath(int node) {
+    llvm::SetVector<int> path;
+    path.insert(node);
+    for (unsigned next = 0; next < path.size(); ++next)
+      for (int consumer : nodes[path[next]].consumers)
+        if (consumer != nodes[node].postDominator)
+          path.insert(consumer);
+    return path.takeVector();
+  }
+
+  /// Whether `test` holds of each use of `producer` by `consumer`.
+  bool allReads(int producer, int consumer,
+                function_ref<bool(KernelPattern)> test) {
+    return llvm::all_of(
+        nodes[consumer].call->getOpOperands(), [&](OpOperand &operand) {
+          return operand.get().getDefiningOp() != nodes[producer].call ||
+                 test(classifyRead(nodes[consumer].kernel,
+                                   operand.getOperandNumber()));
+        });
+  }
+
+  /// Whether `test` holds of each use inside of the group that `node`, its path
+  /// and its post-dominator would make.
+  bool allReads(ArrayRef<int> path,
+                function_ref<bool(int producer, KernelPattern)> test) {
+    return llvm::all_of(path, [&](int producer) {
+      return llvm::all_of(nodes[producer].consumers, [&](int consumer) {
+        return allReads(producer, consumer, [&](KernelPattern read) {
+          return test(producer, read);
+        });
+      });
+    });
+  }
+
+  /// Makes one group, unless it would be too large or hold two reductions.
+  void unite(ArrayRef<int> path, int sink) {
+    llvm::SmallSetVector<int, 8> roots;
+    roots.insert(find(sink));
+    for (int node : path)
+      roots.insert(find(node));
+    unsigned count = 0, heavy = 0;
+    for (int root : roots) {
+      count += getMembers(root).size();
+      heavy += llvm::count_if(getMembers(root), [&](int member) {
+        return nodes[member].isHeavy();
+      });
+    }
+    if (roots.size() == 1 || count > maxGroupSize || heavy > 1)
+      return;
+    for (int root : roots)
+      nodes[root].parent = roots.front();
+  }
+
+  /// `node` is a reduction or follows one: element-wise calls on its result.
+  void addEpilogue(int node) {
+    int sink = nodes[node].postDominator;
+    if (sink == kNone)
+      return;
+    SmallVector<int> path = getPath(node);
+    auto isElementWise = [&](int member) {
+      return nodes[member].pattern == KernelPattern::ElementWise;
+    };
+    if (isElementWise(sink) &&
+        llvm::all_of(ArrayRef(path).drop_front(), isElementWise) &&
+        allReads(path, [](int, KernelPattern read) {
+          return read == KernelPattern::ElementWise;
+        }))
+      unite(path, sink);
+  }
+
+  void addToConsumer(int node) {
+    int sink = nodes[node].postDominator;
+    if (sink == kNone || find(sink) == find(node) ||
+        nodes[sink].pattern > KernelPattern::Reduction ||
+        getHeavy(find(node)) != kNone)
+      return;
+    SmallVector<int> path = getPath(node);
+    if (llvm::all_of(path,
+                     [&](int member) {
+                       return nodes[member].pattern <= KernelPattern::Injective;
+                     }) &&
+        allReads(path, [&](int producer, KernelPattern read) {
+          return read <= KernelPattern::Injective &&
+                 (read != KernelPattern::Broadcast ||
+                  isCheap(nodes[producer].kernel));
+        }))
+      unite(path, sink);
+  }
+
+  /// `node` ends a group that decodes an operand of a contraction.
+  void addDecoder(int node) {
+    int sink = nodes[node].postDominator;
+    if (sink == kNone || find(sink) == find(node) ||
+        nodes[sink].pattern != KernelPattern::OutEwiseFusible ||
+        nodes[node].consumers.size() != 1 || getHeavy(find(node)) != kNone)
+      return;
+    if (allReads(node, sink,
+                 [](KernelPattern read) {
+                   return read <= KernelPattern::Injective;
+                 }) &&
+        readsLessThanItWrites(node))
+      unite({node}, sink);
+  }
+
+  /// Whether the group that `node` ends takes fewer bytes from outside than it
+  /// gives.
+  bool readsLessThanItWrites(int node) {
+    SmallVector<SymExprAttr> read, written;
+    llvm::SmallSetVector<Value, 8> seen;
+    for (int member : getMembers(find(node)))
+      for (Value operand : nodes[member].call.getOperands()) {
+        auto producer = operand.getDefiningOp();
+        if (producer && llvm::any_of(getMembers(find(node)), [&](int other) {
+              return nodes[other].call == producer;
+            }))
+          continue;
+        if (seen.insert(operand))
+          read.push_back(getBits(operand.getType()));
+      }
+    for (Type type : nodes[node].call->getResultTypes())
+      written.push_back(getBits(type));
+    return prover.less(math.sum(read), math.sum(written)) == Truth::Yes;
+  }
+
+  SymExprAttr getBits(Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    SmallVector<SymExprAttr> factors(getSymDims(tensor));
+    factors.push_back(
+        math.constant(tensor.getElementType().getIntOrFloatBitWidth()));
+    return math.product(factors);
+  }
+
+  unsigned maxGroupSize;
+  Prover prover;
+  SymBuilder math;
+  SmallVector<Node> nodes;
+};
+
+} // namespace
+
+SmallVector<SmallVector<CallTIROp>>
+relax::findGroups(Block &block, KernelFacts &facts, unsigned maxGroupSize) {
+  return GroupFinder(block, facts, maxGroupSize).run();
+}

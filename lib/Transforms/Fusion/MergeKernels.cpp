@@ -1,0 +1,359 @@
+//===- MergeKernels.cpp - one kernel of a primitive function --------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The kernel's symbols are those of the primitive function, so that the type of
+// each value there says what its dimensions are here. Each dimension is one
+// value, computed at the start from a parameter that has it plainly.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Fusion/MergeKernels.h"
+
+#include "Relax/Ops/Call.h"
+#include "Relax/SymDirectives.h"
+#include "Transforms/Fusion/Groups.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+namespace {
+
+/// Values of symbolic expressions, each computed once.
+class SizeBuilder {
+public:
+  SizeBuilder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+
+  /// `value` is that of a symbol.
+  void define(SymExprAttr expr, Value value) {
+    values.try_emplace(expr, value);
+  }
+  bool isDefined(SymExprAttr expr) const { return values.contains(expr); }
+
+  Value get(SymExprAttr expr) {
+    if (Value value = values.lookup(expr))
+      return value;
+    Value value = compute(expr);
+    values[expr] = value;
+    return value;
+  }
+
+private:
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  template <typename Op>
+  Value combine(Value lhs, Value rhs) {
+    return Op::create(builder, loc, lhs, rhs);
+  }
+  template <typename Op>
+  Value fold(ArrayRef<Value> operands) {
+    Value result = operands.front();
+    for (Value operand : operands.drop_front())
+      result = combine<Op>(result, operand);
+    return result;
+  }
+
+  Value compute(SymExprAttr expr) {
+    SmallVector<Value> operands = llvm::map_to_vector(
+        expr.getOperands(), [&](SymExprAttr operand) { return get(operand); });
+    switch (expr.getKind()) {
+    case SymKind::Constant:
+      return constant(expr.getValue());
+    case SymKind::Symbol:
+      llvm_unreachable("each symbol is a dimension or an integer parameter");
+    case SymKind::Sum: {
+      Value sum = expr.getValue() ? get(SymExprAttr::getConstant(
+                                        expr.getContext(), expr.getValue()))
+                                  : Value();
+      for (auto [operand, coefficient] :
+           llvm::zip(operands, expr.getCoefficients())) {
+        Value term = coefficient == 1
+                         ? operand
+                         : combine<arith::MulIOp>(
+                               operand, get(SymExprAttr::getConstant(
+                                            expr.getContext(), coefficient)));
+        sum = sum ? combine<arith::AddIOp>(sum, term) : term;
+      }
+      return sum;
+    }
+    case SymKind::Product:
+      return fold<arith::MulIOp>(operands);
+    case SymKind::FloorDiv:
+      return combine<arith::FloorDivSIOp>(operands[0], operands[1]);
+    case SymKind::CeilDiv:
+      return combine<arith::CeilDivSIOp>(operands[0], operands[1]);
+    case SymKind::Mod: {
+      Value quotient = combine<arith::FloorDivSIOp>(operands[0], operands[1]);
+      return combine<arith::SubIOp>(
+          operands[0], combine<arith::MulIOp>(quotient, operands[1]));
+    }
+    case SymKind::Min:
+      return fold<arith::MinSIOp>(operands);
+    case SymKind::Max:
+      return fold<arith::MaxSIOp>(operands);
+    case SymKind::Broadcast: {
+      Value one = constant(1), result = operands.front();
+      for (Value operand : ArrayRef(operands).drop_front()) {
+        Value isOne = arith::CmpIOp::create(
+            builder, loc, arith::CmpIPredicate::eq, result, one);
+        result = arith::SelectOp::create(builder, loc, isOne, operand, result);
+      }
+      return result;
+    }
+    }
+    llvm_unreachable("unknown kind of expression");
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  DenseMap<SymExprAttr, Value> values;
+};
+
+class KernelMerger {
+public:
+  KernelMerger(FuncOp primitive, SymbolTable &table, std::string &reason)
+      : primitive(primitive), table(table), reason(reason),
+        loc(primitive.getLoc()), builder(primitive.getContext()),
+        sizes(builder, loc) {}
+
+  FailureOr<MergedKernel> run();
+
+private:
+  LogicalResult fail(const Twine &why) {
+    reason = why.str();
+    return failure();
+  }
+  LogicalResult collectCalls();
+  LogicalResult unifyElementType(Value value, Type elementType);
+  void makeSignature();
+  void inlineCall(CallTIROp call, func::FuncOp kernel);
+
+  /// The type of a value of the primitive function in the kernel.
+  RankedTensorType getKernelType(Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    return RankedTensorType::get(type.getShape(), elementTypes.lookup(value));
+  }
+  Value castTo(Value value, Type type) {
+    if (value.getType() == type)
+      return value;
+    return tensor::CastOp::create(builder, loc, type, value);
+  }
+  Value makeDestination(Value result);
+
+  FuncOp primitive;
+  SymbolTable &table;
+  std::string &reason;
+  Location loc;
+  OpBuilder builder;
+  SizeBuilder sizes;
+
+  SmallVector<std::pair<CallTIROp, func::FuncOp>> calls;
+  /// Those that the kernels have: signed and unsigned integers are the same.
+  DenseMap<Value, Type> elementTypes;
+  DenseMap<Value, Value> destinations; // of what is returned
+  IRMapping values;
+  MergedKernel merged;
+};
+
+LogicalResult KernelMerger::unifyElementType(Value value, Type elementType) {
+  Type &known = elementTypes[value];
+  if (known && known != elementType)
+    return fail("two kernels see a tensor with different element types");
+  known = elementType;
+  return success();
+}
+
+LogicalResult KernelMerger::collectCalls() {
+  auto returned = cast<ReturnOp>(primitive.getBody().front().getTerminator());
+  for (Operation &op : primitive.getBody().front().without_terminator()) {
+    auto call = dyn_cast<CallTIROp>(op);
+    if (!call)
+      return fail("it holds " + op.getName().getStringRef() +
+                  ", not only calls of kernels");
+    auto kernel = table.lookup<func::FuncOp>(call.getCallee());
+    if (!kernel || kernel.isExternal() || !kernel.getBody().hasOneBlock())
+      return fail("kernel @" + call.getCallee() + " has no single block");
+    if (!isProvedCall(call, kernel))
+      return fail("what kernel @" + call.getCallee() +
+                  " demands of shapes is left to check when it runs");
+    calls.push_back({call, kernel});
+    unsigned next = 0;
+    for (ValueRange tensors :
+         {ValueRange(call.getOperands()), ValueRange(call.getResults())})
+      for (Value value : tensors) {
+        auto type = dyn_cast<RankedTensorType>(value.getType());
+        if (!type || llvm::is_contained(getSymDims(type), SymExprAttr()))
+          return fail("a tensor has an unknown dimension");
+        auto parameter =
+            cast<RankedTensorType>(kernel.getArgumentTypes()[next++]);
+        if (failed(unifyElementType(value, parameter.getElementType())))
+          return failure();
+      }
+  }
+  DenseSet<Value> seen;
+  for (Value value : returned.getOperands())
+    if (!value.getDefiningOp() || !seen.insert(value).second)
+      return fail("it returns a parameter, or a value twice");
+  return success();
+}
+
+void KernelMerger::makeSignature() {
+  SmallVector<Value> outputs(
+      primitive.getBody().front().getTerminator()->getOperands());
+  SmallVector<Value> tensors;
+  for (BlockArgument argument : primitive.getArguments())
+    // A parameter that no kernel reads has no type here.
+    if (elementTypes.contains(argument)) {
+      merged.inputs.push_back(argument.getArgNumber());
+      tensors.push_back(argument);
+    }
+  llvm::append_range(tensors, outputs);
+
+  llvm::SetVector<StringAttr> symbols;
+  for (Value tensor : tensors)
+    walkSymbols(tensor.getType(),
+                [&](StringAttr name) { symbols.insert(name); });
+  for (auto [call, kernel] : calls) {
+    auto use = [&](StringAttr name) { symbols.insert(name); };
+    walkSymbols(call.getSymArgsAttr(), use);
+    for (Type type : call->getResultTypes())
+      walkSymbols(type, use);
+  }
+  for (Value tensor : tensors)
+    walkDefinedSymbols(tensor.getType(),
+                       [&](StringAttr name) { symbols.remove(name); });
+  for (StringAttr symbol : symbols)
+    merged.integers.push_back(
+        SymExprAttr::getSymbol(symbol.getContext(), symbol.getValue()));
+
+  SmallVector<Type> inputTypes, outputTypes;
+  for (Value tensor : tensors)
+    inputTypes.push_back(getKernelType(tensor));
+  for (Value output : outputs)
+    outputTypes.push_back(getKernelType(output));
+  inputTypes.append(symbols.size(), builder.getIndexType());
+  merged.function =
+      func::FuncOp::create(loc, primitive.getName(),
+                           builder.getFunctionType(inputTypes, outputTypes));
+  merged.function.setPrivate();
+  auto getShape = [](Value tensor) -> Attribute {
+    return cast<RankedTensorType>(tensor.getType()).getEncoding();
+  };
+  for (auto [index, tensor] : llvm::enumerate(tensors))
+    if (Attribute shape = getShape(tensor))
+      merged.function.setArgAttr(index, RelaxDialect::kShapeAttr, shape);
+  for (auto [index, output] : llvm::enumerate(outputs))
+    if (Attribute shape = getShape(output))
+      merged.function.setResultAttr(index, RelaxDialect::kShapeAttr, shape);
+  for (auto [index, symbol] : llvm::enumerate(symbols))
+    merged.function.setArgAttr(tensors.size() + index,
+                               RelaxDialect::kSymbolAttr, symbol);
+  llvm::DenseSet<StringAttr> defined(symbols.begin(), symbols.end());
+  for (Value tensor : tensors)
+    walkDefinedSymbols(tensor.getType(),
+                       [&](StringAttr name) { defined.insert(name); });
+  if (DictionaryAttr ranges = primitive.getSymbolRanges()) {
+    SmallVector<NamedAttribute> kept =
+        llvm::filter_to_vector(ranges, [&](NamedAttribute range) {
+          return defined.contains(range.getName());
+        });
+    if (!kept.empty())
+      merged.function->setAttr(RelaxDialect::kSymbolsAttr,
+                               builder.getDictionaryAttr(kept));
+  }
+
+  Block *entry = merged.function.addEntryBlock();
+  for (auto [index, tensor] : llvm::enumerate(tensors))
+    if (index < merged.inputs.size())
+      values.map(tensor, entry->getArgument(index));
+    else
+      destinations[tensor] = entry->getArgument(index);
+  builder.setInsertionPointToEnd(entry);
+  for (auto [index, expr] : llvm::enumerate(merged.integers))
+    sizes.define(expr, entry->getArgument(tensors.size() + index));
+  for (auto [index, tensor] : llvm::enumerate(tensors))
+    for (auto [dim, expr] :
+         llvm::enumerate(getSymDims(cast<RankedTensorType>(tensor.getType()))))
+      if (expr.isSymbol() && !sizes.isDefined(expr))
+        sizes.define(expr, tensor::DimOp::create(
+                               builder, loc, entry->getArgument(index), dim));
+}
+
+Value KernelMerger::makeDestination(Value result) {
+  if (Value destination = destinations.lookup(result))
+    return destination;
+  RankedTensorType type = getKernelType(result);
+  SmallVector<Value> dynamic;
+  for (SymExprAttr dim : getSymDims(cast<RankedTensorType>(result.getType())))
+    if (!dim.isConstant())
+      dynamic.push_back(sizes.get(dim));
+  return tensor::EmptyOp::create(builder, loc, type, dynamic);
+}
+
+void KernelMerger::inlineCall(CallTIROp call, func::FuncOp kernel) {
+  // The value of each parameter, and in the primitive function its type.
+  SmallVector<Value> arguments, described;
+  for (Value operand : call.getOperands()) {
+    arguments.push_back(values.lookup(operand));
+    described.push_back(operand);
+  }
+  for (Value result : call.getResults()) {
+    arguments.push_back(makeDestination(result));
+    described.push_back(result);
+  }
+  for (SymExprAttr expr : getSymExprs(call.getSymArgs())) {
+    Type type = kernel.getArgumentTypes()[arguments.size()];
+    Value value = sizes.get(expr);
+    if (!type.isIndex())
+      value = arith::IndexCastOp::create(builder, loc, type, value);
+    arguments.push_back(value);
+  }
+  IRMapping mapping;
+  for (auto [parameter, argument] : llvm::zip(kernel.getArguments(), arguments))
+    mapping.map(parameter, castTo(argument, parameter.getType()));
+  Block &body = kernel.getBody().front();
+  for (Operation &op : body.without_terminator()) {
+    // A dimension of a parameter is known by its symbol.
+    if (auto dim = dyn_cast<tensor::DimOp>(op))
+      if (auto parameter = dyn_cast<BlockArgument>(dim.getSource()))
+        if (std::optional<int64_t> index = dim.getConstantIndex()) {
+          auto type = cast<RankedTensorType>(
+              described[parameter.getArgNumber()].getType());
+          mapping.map(dim.getResult(), sizes.get(getSymDims(type)[*index]));
+          continue;
+        }
+    builder.clone(op, mapping);
+  }
+  for (auto [result, returned] :
+       llvm::zip(call.getResults(), body.getTerminator()->getOperands()))
+    values.map(result, castTo(mapping.lookup(returned), getKernelType(result)));
+}
+
+FailureOr<MergedKernel> KernelMerger::run() {
+  if (failed(collectCalls()))
+    return failure();
+  makeSignature();
+  for (auto [call, kernel] : calls)
+    inlineCall(call, kernel);
+  func::ReturnOp::create(
+      builder, loc,
+      llvm::map_to_vector(
+          primitive.getBody().front().getTerminator()->getOperands(),
+          [&](Value value) { return values.lookup(value); }));
+  return merged;
+}
+
+} // namespace
+
+FailureOr<MergedKernel>
+relax::mergeKernels(FuncOp primitive, SymbolTable &table, std::string &reason) {
+  return KernelMerger(primitive, table, reason).run();
+}

@@ -1,0 +1,153 @@
+//===- Slice.cpp - kernels of slices --------------------------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relax/Ops/Slice.h"
+#include "Relax/Rules.h"
+#include "Relax/SymDirectives.h"
+#include "Transforms/Legalize/Movement.h"
+#include "Transforms/Legalize/Registry.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+using arith::CmpIPredicate;
+using Scalars = ScalarBuilder;
+
+/// The position at which a slice begins, as an index. Where it is proved to lie
+/// in the dimension, nothing is clamped.
+static OpFoldResult getBegin(KernelBuilder &kernel, SymExprAttr begin,
+                             SymExprAttr dim, SymExprAttr stride) {
+  const Prover &prover = kernel.prover();
+  SymExprAttr zero = kernel.constant(0);
+  Scalars &s = kernel.builder();
+  if (std::optional<int64_t> step = stride.getConstantValue()) {
+    if (*step > 0 && prover.lessEqual(zero, begin) == Truth::Yes &&
+        prover.lessEqual(begin, dim) == Truth::Yes)
+      return getSize(kernel, begin);
+    return clampPosition(s, kernel.size(begin), kernel.size(dim), *step < 0);
+  }
+  Value position = kernel.size(begin), size = kernel.size(dim);
+  Value isBackwards =
+      s.compare(CmpIPredicate::slt, kernel.size(stride), s.index(0));
+  return s.select(isBackwards, clampPosition(s, position, size, true),
+                  clampPosition(s, position, size, false));
+}
+
+static Value toValue(Scalars &s, OpFoldResult position) {
+  return getValueOrCreateConstantIndexOp(s, s.getLoc(), position);
+}
+
+static LogicalResult stridedSlice(StridedSliceOp op, KernelBuilder &kernel) {
+  Value x = kernel.input(op.getX()), destination = kernel.destination();
+  SymDims dims(kernel.dims(x)), sizes(kernel.dims(destination));
+  int64_t rank = dims.size();
+  Scalars &s = kernel.builder();
+  SmallVector<SymExprAttr> begins = getSymExprs(op.getBegin()),
+                           ends = getSymExprs(op.getEnd()), strides;
+  if (op.getStrides())
+    strides = getSymExprs(*op.getStrides());
+  strides.resize(begins.size(), kernel.constant(1));
+
+  SmallVector<OpFoldResult> offsets(rank, s.getIndexAttr(0)),
+      steps(rank, s.getIndexAttr(1));
+  bool isForwards = true;
+  for (auto [axisAttr, begin, end, stride] :
+       llvm::zip(op.getAxes(), begins, ends, strides)) {
+    int64_t axis = getAxis(axisAttr, rank);
+    if (op.getAssumeInbound()) {
+      kernel.require(CmpIPredicate::sle, kernel.constant(0), begin,
+                     "a slice must begin in its dimension");
+      kernel.require(CmpIPredicate::sle, begin, end,
+                     "a slice must not begin behind its end");
+      if (!isSliceEnd(end))
+        kernel.require(CmpIPredicate::sle, end, dims[axis],
+                       "a slice must end in its dimension");
+    }
+    offsets[axis] = getBegin(kernel, begin, dims[axis], stride);
+    steps[axis] = getSize(kernel, stride);
+    std::optional<int64_t> step = stride.getConstantValue();
+    isForwards &= step && *step > 0;
+  }
+  if (isForwards) {
+    Value slice =
+        kernel.withDims(tensor::ExtractSliceOp::create(
+                            s, x, offsets, getSizes(kernel, sizes), steps),
+                        sizes);
+    return kernel.yield(kernel.move(slice, destination));
+  }
+  SmallVector<Value> from, by;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    from.push_back(toValue(s, offsets[axis]));
+    by.push_back(toValue(s, steps[axis]));
+  }
+  return kernel.yield(kernel.generate(
+      destination, [&](Scalars &s, ValueRange position) -> Value {
+        SmallVector<Value> at;
+        for (int64_t axis = 0; axis < rank; ++axis)
+          at.push_back(s.add(from[axis], s.mul(position[axis], by[axis])));
+        return tensor::ExtractOp::create(s, x, at);
+      }));
+}
+
+static LogicalResult dynamicStridedSlice(DynamicStridedSliceOp op,
+                                         KernelBuilder &kernel) {
+  return kernel.reject("its positions are known only when it runs, and so is "
+                       "the size of the result");
+}
+
+static LogicalResult sliceScatter(SliceScatterOp op, KernelBuilder &kernel) {
+  Value input = kernel.input(op.getInput()), src = kernel.input(op.getSrc());
+  SymDims dims(kernel.dims(input)), srcDims(kernel.dims(src));
+  int64_t rank = dims.size(), axis = getAxis(op.getAxis(), rank);
+  SymExprAttr stride = op.getStep().value_or(kernel.constant(1));
+  Scalars &s = kernel.builder();
+
+  Deduction deduction(op.getContext(), op.getLoc(),
+                      op->getName().getStringRef(), op->getOperands());
+  FailureOr<SymExprAttr> size = deduceSliceSize(
+      deduction, dims[axis], op.getStart(), op.getEnd(), stride);
+  if (failed(size) || !*size)
+    return kernel.reject("the size of the slice must be known");
+  for (int64_t index = 0; index < rank; ++index)
+    kernel.requireEqual(srcDims[index], index == axis ? *size : dims[index],
+                        "src must have the shape of the slice, in dimension " +
+                            Twine(index));
+
+  OpFoldResult begin = getBegin(kernel, op.getStart(), dims[axis], stride);
+  Value copy = kernel.move(input, kernel.destination());
+  std::optional<int64_t> step = stride.getConstantValue();
+  if (step && *step > 0) {
+    SmallVector<OpFoldResult> offsets(rank, s.getIndexAttr(0)),
+        steps(rank, s.getIndexAttr(1));
+    offsets[axis] = begin;
+    steps[axis] = s.getIndexAttr(*step);
+    return kernel.yield(tensor::InsertSliceOp::create(s, src, copy, offsets,
+                                                      getSizes(kernel, srcDims),
+                                                      steps)
+                            .getResult());
+  }
+  SmallVector<Value> sizes;
+  for (SymExprAttr dim : srcDims)
+    sizes.push_back(kernel.size(dim));
+  Value from = toValue(s, begin), by = kernel.size(stride);
+  return kernel.yield(kernel.iterate(
+      s, sizes, copy, [&](Scalars &s, ValueRange position, ValueRange state) {
+        SmallVector<Value> at(position);
+        at[axis] = s.add(from, s.mul(position[axis], by));
+        Value element = tensor::ExtractOp::create(s, src, position);
+        return SmallVector<Value>{
+            tensor::InsertOp::create(s, element, state[0], at)};
+      }));
+}
+
+void relax::populateSliceKernels(KernelRegistry &registry) {
+  registry.add<StridedSliceOp>(stridedSlice);
+  registry.add<DynamicStridedSliceOp>(dynamicStridedSlice);
+  registry.add<SliceScatterOp>(sliceScatter);
+}

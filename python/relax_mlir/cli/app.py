@@ -1,0 +1,142 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The subcommands of `relax-mlir`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="Compiles programs whose shapes are known at run time, and runs language models.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+ModelArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A .gguf file, a folder in Hugging Face's form, an exported folder, or 'smollm2' where it is installed.",
+    ),
+]
+Layout = Annotated[
+    str, typer.Option(help="How matrices lie in memory: panels (f32), quantised (as the file has them), plain.")
+]
+Context = Annotated[int | None, typer.Option(help="A bound on the tokens of a sequence.")]
+MaxTokens = Annotated[int | None, typer.Option("--max-tokens", "-n", help="The most tokens to generate.")]
+Temperature = Annotated[float, typer.Option(help="0 takes the most likely token; higher is more surprising.")]
+TopK = Annotated[int, typer.Option(help="Draw from so many of the most likely tokens; 0 from all.")]
+TopP = Annotated[float, typer.Option(help="Draw from the fewest tokens whose probabilities reach this.")]
+MinP = Annotated[float, typer.Option(help="Draw from tokens at least this fraction as likely as the first.")]
+Seed = Annotated[int | None, typer.Option(help="The same seed gives the same text.")]
+Function = Annotated[str, typer.Option("--function", "-f", help="Which function of the program.")]
+
+
+@app.command("compile")
+def compile_(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A model, or a program in a .mlir file.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    layout: Layout = "panels",
+    context: Context = None,
+) -> None:
+    """Compiles a model or a program to a folder that runs without the compiler."""
+    from .commands import export
+
+    export(source, output, layout=layout, context=context)
+
+
+@app.command()
+def run(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A program in a .mlir file, or an exported folder.")],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ARGUMENT...",
+            help="The arguments: x.npy, a number, or a shape with a type, such as 2x128xf32, filled at random.",
+        ),
+    ] = None,
+    function: Function = "main",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A .npz file for the results.")] = None,
+) -> None:
+    """Calls a function of a program and shows its results."""
+    from .commands import call
+
+    call(source, arguments or [], function=function, output=output)
+
+
+@app.command()
+def generate(
+    model: ModelArgument,
+    prompt: Annotated[str, typer.Argument(help="The prompt; - reads it from the standard input.")],
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Continue the prompt as it is, without the chat template.")
+    ] = False,
+    system: Annotated[str | None, typer.Option(help="The message that tells the model how to behave.")] = None,
+    max_tokens: MaxTokens = None,
+    temperature: Temperature = 0.0,
+    top_k: TopK = 0,
+    top_p: TopP = 1.0,
+    min_p: MinP = 0.0,
+    seed: Seed = None,
+    layout: Layout = "panels",
+    context: Context = None,
+) -> None:
+    """Answers a prompt; the text comes as it is made."""
+    from ..models import Sampling
+    from .commands import answer
+
+    sampling = Sampling(temperature, top_k, top_p, min_p, seed)
+    options = {"layout": layout, "context": context}
+    answer(model, prompt, raw=raw, system=system, max_tokens=max_tokens, sampling=sampling, options=options)
+
+
+@app.command()
+def chat(
+    model: ModelArgument,
+    system: Annotated[str | None, typer.Option(help="The message that tells the model how to behave.")] = None,
+    max_tokens: MaxTokens = None,
+    temperature: Temperature = 0.7,
+    top_k: TopK = 40,
+    top_p: TopP = 0.95,
+    min_p: MinP = 0.0,
+    seed: Seed = None,
+    layout: Layout = "panels",
+    context: Context = None,
+) -> None:
+    """Talks with a model. An empty line or the end of the input leaves; /clear forgets."""
+    from ..models import Sampling
+    from .commands import talk
+
+    sampling = Sampling(temperature, top_k, top_p, min_p, seed)
+    options = {"layout": layout, "context": context}
+    talk(model, system=system, max_tokens=max_tokens, sampling=sampling, options=options)
+
+
+@app.command()
+def inspect(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A model, or a program in a .mlir file.")],
+    layout: Layout = "panels",
+    plot: Annotated[bool, typer.Option("--plot", help="Draw the memory plan over time.")] = False,
+) -> None:
+    """Shows what a model or a program is: signatures, symbols with their bounds, kernels, sizes."""
+    from .inspection import inspect as show
+
+    show(source, layout=layout, plot=plot)
+
+
+@app.command()
+def bench(
+    model: ModelArgument,
+    prompts: Annotated[str, typer.Option(help="Lengths of prompts.")] = "1,16,128,512",
+    batches: Annotated[str, typer.Option(help="Sizes of batches.")] = "1",
+    steps: Annotated[int, typer.Option(help="Tokens to generate behind each prompt.")] = 32,
+    layout: Layout = "panels",
+) -> None:
+    """Measures prompts and generation, in tokens per second."""
+    from .commands import measure
+
+    measure(model, prompts, batches, steps, options={"layout": layout, "context": None})

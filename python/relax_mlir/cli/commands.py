@@ -1,0 +1,225 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the subcommands do."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from .. import dtypes, load
+from ..errors import ModelError, RelaxError
+from ..models import Cache, LanguageModel, Sampling, build
+from ..models.loading import Program
+
+# Answers go to the standard output, everything about them beside it.
+notes = Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def progress(text: str, total: int | None = None) -> Iterator[Any]:
+    """A bar that disappears when the work is done; gives what moves it on."""
+    columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()]
+    with Progress(*columns, console=notes, transient=True) as bars:
+        task = bars.add_task(text, total=total)
+        yield lambda done: bars.update(task, completed=done)
+
+
+def compile_program(program: Program) -> LanguageModel:
+    """Compiles, with a bar for the weights."""
+    begin = time.perf_counter()
+    with progress("compiling", len(program.weights)) as advance:
+        program.weights.on_read = advance
+        model = program.compile()
+    seconds = time.perf_counter() - begin
+    size = program.weights.nbytes / 2**20
+    notes.print(f"[dim]{program.path.name}: {size:.0f} MiB of weights, ready in {seconds:.1f} s[/dim]")
+    return model
+
+
+def open_model(name: str, options: Mapping[str, Any]) -> LanguageModel:
+    """A model, compiled unless it is an exported folder."""
+    with progress(f"reading {name}"):
+        program = build(name, layout=options["layout"], context_length=options["context"])
+    return compile_program(program)
+
+
+# --- compile and run
+
+
+def export(source: str, output: Path, *, layout: str, context: int | None) -> None:
+    if Path(source).suffix in (".mlir", ".mlirbc"):
+        from .. import compile  # noqa: A004
+
+        with progress(f"compiling {source}"):
+            compile(load(source)).export(output)
+    else:
+        with progress(f"reading {source}"):
+            program = build(source, layout=layout, context_length=context)
+        compile_program(program).export(output)
+    notes.print(f"wrote {output}")
+
+
+_ARGUMENT = re.compile(r"((?:\d+x)*)([a-z]+\d*\w*)$")
+
+
+def parse_argument(text: str, generator: np.random.Generator) -> Any:
+    """An argument of a function: a file, a number, or a shape to fill at random."""
+    if text.endswith(".npy"):
+        try:
+            return np.load(text, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise RelaxError(f"cannot read '{text}': {error}") from None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    match = _ARGUMENT.match(text)
+    if not match:
+        raise RelaxError(f"argument {text!r} is no .npy file, number or shape such as 2x128xf32")
+    shape = tuple(map(int, match[1].split("x")[:-1]))
+    try:
+        dtype = dtypes.to_numpy(match[2])
+    except ValueError as error:
+        raise RelaxError(f"argument {text!r}: {error}") from None
+    if dtypes.is_float(match[2]):
+        return generator.standard_normal(shape).astype(dtype)
+    return generator.integers(0, 2 if match[2] == "bool" else 100, shape).astype(dtype)
+
+
+def call(source: str, arguments: Sequence[str], *, function: str, output: Path | None) -> None:
+    from .. import compile  # noqa: A004
+
+    generator = np.random.default_rng(0)
+    values = [parse_argument(text, generator) for text in arguments]
+    with progress(f"compiling {source}"):
+        executable = compile(load(source))
+    results = executable[function](*values)
+    results = [np.from_dlpack(r) for r in (results if isinstance(results, (tuple, list)) else [results])]
+    for index, result in enumerate(results):
+        print(f"result {index}: {list(result.shape)} {result.dtype}\n{result}")
+    if output:
+        np.savez(output, *results)
+
+
+# --- generate and chat
+
+
+def _write(pieces: Iterator[str]) -> None:
+    for piece in pieces:
+        sys.stdout.write(piece)
+        sys.stdout.flush()
+    sys.stdout.write("\n")
+
+
+def _speeds(model: LanguageModel) -> str:
+    s = model.statistics
+    return (
+        f"prompt {s.prompt_tokens} tokens, {s.prompt_rate:.1f} tokens/s; "
+        f"answer {s.new_tokens} tokens, {s.decode_rate:.1f} tokens/s"
+    )
+
+
+def answer(
+    name: str,
+    prompt: str,
+    *,
+    raw: bool,
+    system: str | None,
+    max_tokens: int | None,
+    sampling: Sampling,
+    options: Mapping[str, Any],
+) -> None:
+    if prompt == "-":
+        prompt = sys.stdin.read()
+    model = open_model(name, options)
+    messages = [{"role": "system", "content": system}] if system else []
+    messages.append({"role": "user", "content": prompt})
+    if raw or not model.tokenizer.chat_template:
+        pieces = model.stream(prompt, max_new_tokens=max_tokens, sampling=sampling)
+    else:
+        pieces = model.stream(messages, max_new_tokens=max_tokens, sampling=sampling)
+    _write(pieces)
+    notes.print(f"[dim]{_speeds(model)}[/dim]")
+
+
+def talk(
+    name: str, *, system: str | None, max_tokens: int | None, sampling: Sampling, options: Mapping[str, Any]
+) -> None:
+    model = open_model(name, options)
+    conversation = model.chat(system=system)
+    while True:
+        try:
+            text = notes.input("[bold]> [/bold]").strip()
+        except (EOFError, KeyboardInterrupt):
+            return
+        if not text:
+            return
+        if text == "/clear":
+            conversation.clear()
+            continue
+        try:
+            _write(conversation.say(text, max_new_tokens=max_tokens, sampling=sampling))
+        except KeyboardInterrupt:
+            notes.print("\n[dim]stopped[/dim]")
+        except RelaxError as error:
+            notes.print(f"[red]{error}[/red]")
+        else:
+            notes.print(f"[dim]{_speeds(model)}[/dim]")
+
+
+# --- bench
+
+
+def _numbers(text: str, what: str) -> list[int]:
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 1:
+        raise RelaxError(f"{what} is {text!r}; expected numbers such as 1,16,128")
+    return numbers
+
+
+def measure(name: str, prompts: str, batches: str, steps: int, *, options: Mapping[str, Any]) -> None:
+    lengths, sizes = _numbers(prompts, "--prompts"), _numbers(batches, "--batches")
+    if steps < 1:
+        raise RelaxError(f"--steps is {steps}; expected at least 1")
+    model = open_model(name, options)
+    table = Table("batch", "prompt", "prompt, tokens/s", "answer, tokens/s", title=f"{name}, {options['layout']}")
+    generator = np.random.default_rng(0)
+    for batch in sizes:
+        for length in lengths:
+            if length + steps > model.config.context_length:
+                raise ModelError(
+                    f"{length} + {steps} tokens are more than the context of {model.config.context_length}"
+                )
+            tokens = generator.integers(0, model.config.vocab_size, (batch, length))
+            rates = [_measure(model, tokens, steps) for _ in range(3)]
+            prompt, decode = (sorted(column)[1] for column in zip(*rates))
+            table.add_row(str(batch), str(length), f"{prompt:.1f}", f"{decode:.1f}")
+    Console(highlight=False).print(table)
+
+
+def _measure(model: LanguageModel, tokens: np.ndarray, steps: int) -> tuple[float, float]:
+    """Tokens per second of the prompt, and of the steps after it."""
+    batch, length = tokens.shape
+    cache = Cache(model.config, batch, length + steps)
+    begin = time.perf_counter()
+    logits = model.logits(tokens, cache)
+    middle = time.perf_counter()
+    for _ in range(steps):
+        logits = model.logits(logits.argmax(-1)[:, None], cache)
+    end = time.perf_counter()
+    return batch * length / (middle - begin), batch * steps / (end - middle)

@@ -1,0 +1,99 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`relax-mlir inspect`: what a program is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from mlir import ir
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from .. import load
+from ..annotations import Annotation, Tensor
+from ..errors import RelaxError
+from ..models import build
+from ..module import Module
+from ..symbolic import Range
+
+
+def inspect(source: str, *, layout: str, plot: bool) -> None:
+    console = Console(highlight=False)
+    if plot:
+        raise RelaxError("--plot draws the memory plan of a compiled program; compile it first")
+    if Path(source).suffix in (".mlir", ".mlirbc"):
+        show_module(load(source), console)
+        return
+    program = build(source, layout=layout)
+    config = program.config
+    table = Table("", "", show_header=False, title=escape(config.name or program.path.name))
+    for name in (
+        "num_layers hidden_size intermediate_size num_heads num_kv_heads head_dim vocab_size context_length rope_layout"
+    ).split():
+        table.add_row(name, str(getattr(config, name)))
+    table.add_row("weights in memory", f"{program.weights.nbytes / 2**20:.1f} MiB in {len(program.weights)} tensors")
+    row = 8 * config.num_layers * config.num_kv_heads * config.head_dim
+    table.add_row("cache", f"{row / 2**10:.1f} KiB a token")
+    if program.tokenizer:
+        table.add_row("tokens that end an answer", ", ".join(map(str, sorted(program.tokenizer.stop_ids))))
+        table.add_row("chat template", "yes" if program.tokenizer.chat_template else "no")
+    console.print(table)
+    show_module(program.module, console)
+
+
+def show_module(module: Module, console: Console) -> None:
+    """The functions of a program, their symbols, the ops in them, and its kernels."""
+    functions = [operation.operation for operation in module.ir.body.operations]
+    calls: Counter[str] = Counter()
+    for function in functions:
+        if function.name == "relax.func":
+            _show_function(function, console, calls)
+    kernels = [function for function in functions if function.name == "func.func"]
+    if kernels:
+        table = Table("kernel", "calls", title="kernels")
+        for kernel in kernels:
+            name = ir.StringAttr(kernel.attributes["sym_name"]).value
+            table.add_row(name, str(calls[name]))
+        console.print(table)
+
+
+def _show_function(function: ir.Operation, console: Console, calls: Counter[str]) -> None:
+    attributes = function.attributes
+    signature = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
+    entries = list(attributes["arg_attrs"]) if "arg_attrs" in attributes else []
+    parameters = []
+    for index, type in enumerate(signature.inputs):
+        symbol = entries[index]["relax.symbol"].value if entries and "relax.symbol" in entries[index] else None
+        parameters.append(symbol or _describe(type))
+    results = ", ".join(map(_describe, signature.results))
+    console.print(f"[bold]{attributes['sym_name'].value}[/bold]({escape(', '.join(parameters))}) → {escape(results)}")
+    if "relax.symbols" in attributes:
+        ranges = attributes["relax.symbols"]
+        for entry in ranges:
+            bounds = Range.from_mlir(entry.attr)
+            above = "" if bounds.upper is None else f" ≤ {bounds.upper}"
+            console.print(f"  {bounds.lower} ≤ {entry.name}{above}")
+    ops: Counter[str] = Counter()
+
+    def count(operation: ir.Operation) -> ir.WalkResult:
+        ops[operation.name] += 1
+        if "callee" in operation.attributes:
+            calls[ir.FlatSymbolRefAttr(operation.attributes["callee"]).value] += 1
+        return ir.WalkResult.ADVANCE
+
+    for region in function.regions:
+        for block in region.blocks:
+            for operation in block.operations:
+                operation.operation.walk(count)
+    console.print("  " + ", ".join(f"{number} {name.removeprefix('relax.')}" for name, number in ops.most_common()))
+
+
+def _describe(type: ir.Type) -> str:
+    annotation = Annotation.from_mlir(type)
+    if isinstance(annotation, Tensor) and annotation.shape is not None:
+        dims = ", ".join("?" if dim is None else str(dim) for dim in annotation.shape)
+        return f"{annotation.dtype}[{dims}]"
+    return repr(annotation)

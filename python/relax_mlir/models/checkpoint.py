@@ -1,0 +1,158 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checkpoints: tensors by name, whichever file they come from."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import MissingPackageError, ModelError, WeightError
+from ..nn import Module, Parameter
+from .config import LlamaConfig
+from .matrix import StoredParameter
+
+
+def require(package: str, extra: str = "llm"):
+    """An optional package, imported; the error says how to install it."""
+    import importlib
+
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise MissingPackageError(
+            f"this needs the package '{package}', which cannot be imported ({error}); "
+            f"install it with: pip install 'relax-mlir[{extra}]'"
+        ) from None
+
+
+class CheckpointTensor(abc.ABC):
+    """A tensor of a checkpoint. Reading it is left until it is asked for."""
+
+    def __init__(self, name: str, shape: Sequence[int], format: str) -> None:
+        self.name = name
+        self.shape = tuple(shape)
+        self.format = format
+        """F32, F16, BF16, or a format of GGML such as Q4_1."""
+
+    @abc.abstractmethod
+    def dense(self) -> np.ndarray:
+        """The elements as f32, checked to be numbers."""
+
+    def blocks(self) -> np.ndarray:
+        """The blocks of a quantised matrix, `u8 [rows, columns / 32, bytes]`."""
+        raise WeightError(f"tensor '{self.name}' is {self.format}; expected a quantised one")
+
+    def _checked(self, values: np.ndarray) -> np.ndarray:
+        require_numbers(self.name, values)
+        return values
+
+
+def require_numbers(name: str, values: np.ndarray) -> None:
+    """Refuses NaN and infinity, which would make every result of the model worthless."""
+    # The sum of numbers is one in nearly all cases, and needs no array of its own.
+    with np.errstate(all="ignore"):
+        if np.isfinite(np.sum(values, dtype=np.float32)):
+            return
+    wrong = np.flatnonzero(~np.isfinite(values.astype(np.float32, copy=False)))
+    if len(wrong):
+        where = np.unravel_index(wrong[0], values.shape)
+        raise WeightError(
+            f"tensor '{name}' holds {len(wrong)} values that are no numbers, the first of them "
+            f"{values[where]} at {[int(i) for i in where]}; the file is damaged, or was written by a failed training"
+        )
+
+
+class Checkpoint(abc.ABC):
+    """The tensors of a model under the names of Hugging Face's checkpoints, and its configuration."""
+
+    path: Path
+
+    @abc.abstractmethod
+    def config(self) -> LlamaConfig: ...
+
+    @abc.abstractmethod
+    def names(self) -> Sequence[str]:
+        """The names of all tensors."""
+
+    @abc.abstractmethod
+    def tensor(self, name: str) -> CheckpointTensor:
+        """A tensor by its name; `WeightError` where there is none."""
+
+    def format(self, name: str) -> str:
+        """The format of a tensor; that of one that is missing is F32."""
+        return self.tensor(name).format if name in self.names() else "F32"
+
+
+class ModelWeights(Mapping[str, np.ndarray]):
+    """The parameters of a model, by name, each computed from the checkpoint when it is asked for.
+
+    Names and shapes are checked at once, so that what is missing is known before anything is compiled.
+    """
+
+    def __init__(self, model: Module, checkpoint: Checkpoint) -> None:
+        self._checkpoint = checkpoint
+        self._read = 0
+        self.on_read: Callable[[int], object] | None = None
+        """Called with the number of parameters read so far, to show how far loading is."""
+        self._parameters: dict[str, Parameter] = model.assign_names()
+        known = set(checkpoint.names())
+        missing = sorted({self._origin(p) for p in self._parameters.values()} - known)
+        if missing:
+            more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+            raise WeightError(
+                f"'{checkpoint.path}' lacks {len(missing)} of the model's tensors: {', '.join(missing[:5])}{more}; "
+                "the file is incomplete, or of another architecture than its configuration says"
+            )
+        for parameter in self._parameters.values():
+            expected = parameter.origin_shape if isinstance(parameter, StoredParameter) else parameter.shape
+            found = checkpoint.tensor(self._origin(parameter)).shape
+            if found != expected:
+                raise WeightError(
+                    f"tensor '{self._origin(parameter)}' of '{checkpoint.path}' has the shape {found}; "
+                    f"the model's configuration asks for {expected}"
+                )
+
+    @staticmethod
+    def _origin(parameter: Parameter) -> str:
+        return parameter.origin if isinstance(parameter, StoredParameter) else parameter.name
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        parameter = self._parameters[name]
+        tensor = self._checkpoint.tensor(self._origin(parameter))
+        array = parameter.convert(tensor) if isinstance(parameter, StoredParameter) else tensor.dense()
+        if array.dtype.kind == "f":
+            require_numbers(name, array)
+        self._read += 1
+        if self.on_read:
+            self.on_read(self._read)
+        return array
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parameters)
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+    @property
+    def nbytes(self) -> int:
+        """What all parameters take in memory."""
+        sizes = {"f32": 4, "f16": 2, "i8": 1}
+        return sum(sizes[p.dtype] * int(np.prod(p.shape)) for p in self._parameters.values())
+
+
+def open_checkpoint(path: str | Path) -> Checkpoint:
+    """A GGUF file, or a folder in Hugging Face's form."""
+    path = Path(path)
+    if path.is_dir():
+        from .safetensors import SafetensorsCheckpoint
+
+        return SafetensorsCheckpoint(path)
+    if not path.exists():
+        raise ModelError(f"there is no model at '{path}'; expected a .gguf file or a folder with config.json")
+    from .gguf import GGUFCheckpoint
+
+    return GGUFCheckpoint(path)

@@ -1,0 +1,270 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A compiled language model with its cache: from prompts to answers, token by token."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ContextLengthError, RelaxError
+from .config import LlamaConfig
+from .sampling import Sampler, Sampling
+from .tokenizer import Message, Tokenizer
+
+PROMPT_CHUNK = 512
+"""Tokens of a prompt that are taken at once: scores of attention grow with it, speed hardly."""
+
+
+class Cache:
+    """Keys and values of a batch of sequences.
+
+    `length` rows of `capacity` are filled. Sequences that are shorter than others begin at their `start`.
+    """
+
+    def __init__(self, config: LlamaConfig, batch: int, capacity: int) -> None:
+        if not 0 < capacity <= config.context_length:
+            raise ContextLengthError(
+                f"a cache of {capacity} tokens: the model's context has from 1 to {config.context_length}"
+            )
+        shape = (config.num_layers, batch, capacity, config.num_kv_heads, config.head_dim)
+        try:
+            self.keys, self.values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+        except MemoryError:
+            size = 8 * int(np.prod(shape, dtype=object)) >> 20
+            raise RelaxError(
+                f"no memory for a cache of {capacity} tokens and {batch} sequences, {size} MiB; ask for fewer tokens"
+            ) from None
+        self.start = np.zeros(batch, np.int64)
+        self.length = 0
+
+    @property
+    def batch(self) -> int:
+        return self.keys.shape[1]
+
+    @property
+    def capacity(self) -> int:
+        return self.keys.shape[2]
+
+    @property
+    def nbytes(self) -> int:
+        return self.keys.nbytes + self.values.nbytes
+
+
+@dataclasses.dataclass
+class Statistics:
+    """What a generation took. Rates are tokens of all sequences in a second."""
+
+    prompt_tokens: int = 0
+    prompt_seconds: float = 0.0
+    new_tokens: int = 0
+    decode_tokens: int = 0
+    decode_seconds: float = 0.0
+
+    @property
+    def prompt_rate(self) -> float:
+        return self.prompt_tokens / self.prompt_seconds if self.prompt_seconds else 0.0
+
+    @property
+    def decode_rate(self) -> float:
+        return self.decode_tokens / self.decode_seconds if self.decode_seconds else 0.0
+
+
+class LanguageModel:
+    """A compiled decoder: `executable["forward"](tokens, start, keys, values, t)` gives logits."""
+
+    def __init__(self, executable: Any, config: LlamaConfig, tokenizer: Tokenizer | None = None) -> None:
+        self.executable = executable
+        self.config = config
+        self._forward = executable["forward"]
+        self._tokenizer = tokenizer
+        self.statistics = Statistics()
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        if self._tokenizer is None:
+            raise RelaxError("the model has no tokeniser; give it tokens rather than text")
+        return self._tokenizer
+
+    # --- tokens
+
+    def logits(self, tokens: np.ndarray, cache: Cache) -> np.ndarray:
+        """The logits [b, vocab] that follow these tokens [b, n], which go into the cache."""
+        tokens = np.ascontiguousarray(tokens, np.int64)
+        if tokens.ndim != 2 or len(tokens) != cache.batch or not tokens.shape[1]:
+            raise RelaxError(f"expected tokens of shape [{cache.batch}, n], got {list(tokens.shape)}")
+        wrong = tokens[(tokens < 0) | (tokens >= self.config.vocab_size)]
+        if len(wrong):
+            raise RelaxError(f"token {wrong[0]} is none of the {self.config.vocab_size} of the vocabulary")
+        if cache.length + tokens.shape[1] > cache.capacity:
+            raise ContextLengthError(
+                f"{tokens.shape[1]} tokens more than the {cache.length} in the cache do not fit in its {cache.capacity}"
+            )
+        for begin in range(0, tokens.shape[1], PROMPT_CHUNK):
+            part = np.ascontiguousarray(tokens[:, begin : begin + PROMPT_CHUNK])
+            result = self._forward(part, cache.start, cache.keys, cache.values, cache.length)
+            cache.length += part.shape[1]
+        return np.from_dlpack(result)
+
+    def generate_tokens(
+        self,
+        prompts: Sequence[Sequence[int]],
+        *,
+        max_new_tokens: int | None = None,
+        sampling: Sampling | None = None,
+        stop_ids: Collection[int] | None = None,
+        cache: Cache | None = None,
+    ) -> Iterator[list[int | None]]:
+        """Gives the next token of each sequence, step by step; None for one that is over.
+
+        A sequence is over after a stop token, which is given, too. All end after `max_new_tokens`, or where the
+        context is full.
+
+        Args:
+          prompts: the tokens of each sequence; with a cache, those that follow what it holds.
+          stop_ids: the tokenizer's unless given.
+        """
+        lengths = [len(prompt) for prompt in prompts]
+        if not lengths or min(lengths) == 0:
+            raise RelaxError("a prompt is empty; expected at least one token")
+        if max_new_tokens is not None and max_new_tokens < 1:
+            raise RelaxError(f"max_new_tokens is {max_new_tokens}; expected at least 1")
+        longest = max(lengths)
+        used, limit = (cache.length, cache.capacity) if cache else (0, self.config.context_length)
+        if used + longest > limit:
+            before = f" after {used} others" if used else ""
+            raise ContextLengthError(
+                f"the prompt has {longest} tokens{before}, the context {limit}; shorten the prompt"
+            )
+        if stop_ids is None:
+            stop_ids = self._tokenizer.stop_ids if self._tokenizer else ()
+        room = limit - used - longest + 1  # the last token need not go into the cache
+        steps = room if max_new_tokens is None else min(max_new_tokens, room)
+        if cache is None:
+            cache = Cache(self.config, len(prompts), min(limit, longest + steps))
+        if cache.length == 0:
+            cache.start[:] = [longest - length for length in lengths]
+        elif len(set(lengths)) > 1:
+            raise RelaxError("prompts of different lengths cannot follow what a cache holds")
+        tokens = np.zeros((len(prompts), longest), np.int64)
+        for row, prompt in zip(tokens, prompts):
+            row[longest - len(prompt) :] = prompt
+        return self._steps(tokens, steps, Sampler(sampling or Sampling(), len(prompts)), frozenset(stop_ids), cache)
+
+    def _steps(
+        self, tokens: np.ndarray, steps: int, sampler: Sampler, stops: frozenset[int], cache: Cache
+    ) -> Iterator[list[int | None]]:
+        statistics = self.statistics = Statistics(prompt_tokens=tokens.size)
+        over = np.zeros(len(tokens), bool)
+        for step in range(steps):
+            begin = time.perf_counter()
+            logits = self.logits(tokens, cache)
+            seconds = time.perf_counter() - begin
+            if step == 0:
+                statistics.prompt_seconds = seconds
+            else:
+                statistics.decode_tokens += len(tokens)
+                statistics.decode_seconds += seconds
+            drawn = sampler(logits)
+            given = [None if done else int(token) for done, token in zip(over, drawn)]
+            statistics.new_tokens += sum(token is not None for token in given)
+            yield given
+            over |= np.isin(drawn, list(stops))
+            if over.all():
+                return
+            tokens = drawn[:, None]
+
+    # --- text
+
+    def stream(
+        self,
+        prompt: str | Sequence[Message],
+        *,
+        max_new_tokens: int | None = None,
+        sampling: Sampling | None = None,
+    ) -> Iterator[str]:
+        """The answer to a prompt, or to the messages of a chat, in pieces as they come."""
+        tokenizer = self.tokenizer
+        ids = tokenizer.encode(prompt) if isinstance(prompt, str) else tokenizer.encode_chat(prompt)
+        steps = self.generate_tokens([ids], max_new_tokens=max_new_tokens, sampling=sampling)
+        return self._text(steps)
+
+    def _text(self, steps: Iterator[list[int | None]]) -> Iterator[str]:
+        stream = self.tokenizer.stream()
+        for (token,) in steps:
+            if token in self.tokenizer.stop_ids:
+                break
+            if text := stream.push(token):
+                yield text
+        if text := stream.finish():
+            yield text
+
+    def complete(
+        self, prompts: Sequence[str], *, max_new_tokens: int | None = None, sampling: Sampling | None = None
+    ) -> list[str]:
+        """The answers to prompts, all at once."""
+        tokenizer = self.tokenizer
+        answers: list[list[int]] = [[] for _ in prompts]
+        ids = [tokenizer.encode(prompt) for prompt in prompts]
+        for step in self.generate_tokens(ids, max_new_tokens=max_new_tokens, sampling=sampling):
+            for answer, token in zip(answers, step):
+                if token is not None and token not in tokenizer.stop_ids:
+                    answer.append(token)
+        return [tokenizer.decode(answer) for answer in answers]
+
+    def chat(self, capacity: int | None = None, *, system: str | None = None) -> Chat:
+        """A conversation that keeps what has been said in its cache.
+
+        Args:
+          capacity: how many tokens it may have; the whole context unless given.
+          system: the message that tells the model how to behave.
+        """
+        return Chat(self, capacity, system)
+
+
+class Chat:
+    """A conversation. What earlier turns have left in the cache is not computed again."""
+
+    def __init__(self, model: LanguageModel, capacity: int | None = None, system: str | None = None) -> None:
+        self._model = model
+        self._system: list[Message] = [{"role": "system", "content": system}] if system else []
+        self._cache = Cache(model.config, 1, capacity or model.config.context_length)
+        self._cached: list[int] = []
+        self.messages = list(self._system)
+
+    def say(self, text: str, *, max_new_tokens: int | None = None, sampling: Sampling | None = None) -> Iterator[str]:
+        """The answer to a message, in pieces. Both are part of the conversation once the answer is over."""
+        model, tokenizer = self._model, self._model.tokenizer
+        asked = [*self.messages, {"role": "user", "content": text}]
+        ids = tokenizer.encode_chat(asked)
+        # The tokens of an answer may differ from those of its text: go back to where they part.
+        common, known = 0, min(len(ids) - 1, len(self._cached), self._cache.length)
+        while common < known and ids[common] == self._cached[common]:
+            common += 1
+        self._cached = ids[:common]
+        self._cache.length = common
+        steps = model.generate_tokens(
+            [ids[common:]], max_new_tokens=max_new_tokens, sampling=sampling, cache=self._cache
+        )
+        self._cached = list(ids)
+        answer = ""
+
+        def recorded() -> Iterator[list[int | None]]:
+            for (token,) in steps:
+                yield [token]
+                self._cached.append(token)  # it is in the cache once the next step has begun
+
+        for piece in model._text(recorded()):
+            answer += piece
+            yield piece
+        del self._cached[self._cache.length :]
+        self.messages = [*asked, {"role": "assistant", "content": answer}]
+
+    def clear(self) -> None:
+        """Forgets what has been said."""
+        self.messages, self._cached = list(self._system), []
+        self._cache.length = 0

@@ -1,0 +1,355 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensor programs of the language models: what no graph op says.
+
+The KV cache `[layers, b, c, h, d]` is written in place and read as far as it is filled; the layer and the number
+of rows filled come as integers, so that one kernel serves every layer and every step. Matrices in panels of 64
+rows are read by the row, and decoded where they are quantised.
+"""
+
+from __future__ import annotations
+
+from string import Template
+
+from ..nn import Kernel
+
+PANEL = 64
+"""Rows of a matrix that lie side by side in memory: what one tile of the matrix product takes."""
+
+GROUP = 32
+"""Elements of a row that share a scale in GGML's formats."""
+
+
+def _kernel(name: str, text: str, **values: object) -> Kernel:
+    return Kernel(name, Template(text).substitute(NAME=name, **values))
+
+
+# --- the cache
+
+_CACHE_UPDATE = """
+func.func private @$NAME(
+    %new: tensor<?x?x${H}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $D]>},
+    %cache: tensor<${L}x?x?x${H}x${D}xf32> {relax.shape = #relax.shape<[$L, b, c, $H, $D]>},
+    %layer: index {relax.symbol = "layer"}, %past: index {relax.symbol = "t"})
+    -> (tensor<${L}x?x?x${H}x${D}xf32> {relax.shape = #relax.shape<[$L, b, c, $H, $D]>}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b = tensor.dim %new, %c0 : tensor<?x?x${H}x${D}xf32>
+  %n = tensor.dim %new, %c1 : tensor<?x?x${H}x${D}xf32>
+  %rows = tensor.extract_slice %cache[%layer, 0, %past, 0, 0] [1, %b, %n, $H, $D] [1, 1, 1, 1, 1]
+      : tensor<${L}x?x?x${H}x${D}xf32> to tensor<?x?x${H}x${D}xf32>
+  %written = linalg.generic {
+      indexing_maps = [affine_map<(b, n, h, d) -> (b, n, h, d)>, affine_map<(b, n, h, d) -> (b, n, h, d)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%new : tensor<?x?x${H}x${D}xf32>) outs(%rows : tensor<?x?x${H}x${D}xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<?x?x${H}x${D}xf32>
+  %result = tensor.insert_slice %written into %cache[%layer, 0, %past, 0, 0] [1, %b, %n, $H, $D] [1, 1, 1, 1, 1]
+      : tensor<?x?x${H}x${D}xf32> into tensor<${L}x?x?x${H}x${D}xf32>
+  return %result : tensor<${L}x?x?x${H}x${D}xf32>
+}
+"""
+
+
+def cache_update(layers: int, heads: int, size: int) -> Kernel:
+    """Writes `new [b, n, h, d]` behind the `t` rows that a layer of the cache holds."""
+    return _kernel(f"cache_update_{layers}x{heads}x{size}", _CACHE_UPDATE, L=layers, H=heads, D=size)
+
+
+# Hidden scores are finite, and below what the maximum starts from, so that a query without a key has the sum zero.
+_ATTEND = """
+func.func private @$NAME(
+    %q: tensor<?x?x${H}x${G}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>},
+    %keys: tensor<${L}x?x?x${H}x${D}xf32> {relax.shape = #relax.shape<[$L, b, c, $H, $D]>},
+    %values: tensor<${L}x?x?x${H}x${D}xf32> {relax.shape = #relax.shape<[$L, b, c, $H, $D]>},
+    %start: tensor<?xi64> {relax.shape = #relax.shape<[b]>},
+    %dest: tensor<?x?x${H}x${G}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>},
+    %layer: index {relax.symbol = "layer"}, %past: index {relax.symbol = "t"})
+    -> (tensor<?x?x${H}x${G}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %lowest = arith.constant -1.0e29 : f32
+  %b = tensor.dim %q, %c0 : tensor<?x?x${H}x${G}x${D}xf32>
+  %n = tensor.dim %q, %c1 : tensor<?x?x${H}x${G}x${D}xf32>
+  %m = arith.addi %past, %n : index
+  %k = tensor.extract_slice %keys[%layer, 0, 0, 0, 0] [1, %b, %m, $H, $D] [1, 1, 1, 1, 1]
+      : tensor<${L}x?x?x${H}x${D}xf32> to tensor<?x?x${H}x${D}xf32>
+  %v = tensor.extract_slice %values[%layer, 0, 0, 0, 0] [1, %b, %m, $H, $D] [1, 1, 1, 1, 1]
+      : tensor<${L}x?x?x${H}x${D}xf32> to tensor<?x?x${H}x${D}xf32>
+
+  %e0 = tensor.empty(%b, %n, %m) : tensor<?x${H}x${G}x?x?xf32>
+  %s0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<?x${H}x${G}x?x?xf32>) -> tensor<?x${H}x${G}x?x?xf32>
+  %s1 = linalg.generic {
+      indexing_maps = [affine_map<(b, h, g, i, j, d) -> (b, i, h, g, d)>,
+                       affine_map<(b, h, g, i, j, d) -> (b, j, h, d)>,
+                       affine_map<(b, h, g, i, j, d) -> (b, h, g, i, j)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<?x?x${H}x${G}x${D}xf32>, tensor<?x?x${H}x${D}xf32>)
+      outs(%s0 : tensor<?x${H}x${G}x?x?xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<?x${H}x${G}x?x?xf32>
+  %s2 = linalg.generic {
+      indexing_maps = [affine_map<(b, h, g, i, j) -> (b)>, affine_map<(b, h, g, i, j) -> (b, h, g, i, j)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]}
+      ins(%start : tensor<?xi64>) outs(%s1 : tensor<?x${H}x${G}x?x?xf32>) {
+  ^bb0(%first: i64, %s: f32):
+    %scale = arith.constant $SCALE : f32
+    %hidden = arith.constant -1.0e30 : f32
+    %i = linalg.index 3 : index
+    %j = linalg.index 4 : index
+    %position = arith.addi %i, %past : index
+    %begin = arith.index_cast %first : i64 to index
+    %early = arith.cmpi sle, %j, %position : index
+    %own = arith.cmpi sge, %j, %begin : index
+    %seen = arith.andi %early, %own : i1
+    %scaled = arith.mulf %s, %scale : f32
+    %0 = arith.select %seen, %scaled, %hidden : f32
+    linalg.yield %0 : f32
+  } -> tensor<?x${H}x${G}x?x?xf32>
+
+  %e1 = tensor.empty(%b, %n) : tensor<?x${H}x${G}x?xf32>
+  %m0 = linalg.fill ins(%lowest : f32) outs(%e1 : tensor<?x${H}x${G}x?xf32>) -> tensor<?x${H}x${G}x?xf32>
+  %max = linalg.generic {
+      indexing_maps = [affine_map<(b, h, g, i, j) -> (b, h, g, i, j)>, affine_map<(b, h, g, i, j) -> (b, h, g, i)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%s2 : tensor<?x${H}x${G}x?x?xf32>) outs(%m0 : tensor<?x${H}x${G}x?xf32>) {
+  ^bb0(%s: f32, %most: f32):
+    %0 = arith.maximumf %s, %most : f32
+    linalg.yield %0 : f32
+  } -> tensor<?x${H}x${G}x?xf32>
+  %s3 = linalg.generic {
+      indexing_maps = [affine_map<(b, h, g, i, j) -> (b, h, g, i)>, affine_map<(b, h, g, i, j) -> (b, h, g, i, j)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]}
+      ins(%max : tensor<?x${H}x${G}x?xf32>) outs(%s2 : tensor<?x${H}x${G}x?x?xf32>) {
+  ^bb0(%most: f32, %s: f32):
+    %0 = arith.subf %s, %most : f32
+    %1 = math.exp %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<?x${H}x${G}x?x?xf32>
+  %e2 = tensor.empty(%b, %n) : tensor<?x${H}x${G}x?xf32>
+  %t0 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<?x${H}x${G}x?xf32>) -> tensor<?x${H}x${G}x?xf32>
+  %total = linalg.generic {
+      indexing_maps = [affine_map<(b, h, g, i, j) -> (b, h, g, i, j)>, affine_map<(b, h, g, i, j) -> (b, h, g, i)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%s3 : tensor<?x${H}x${G}x?x?xf32>) outs(%t0 : tensor<?x${H}x${G}x?xf32>) {
+  ^bb0(%s: f32, %sum: f32):
+    %0 = arith.addf %sum, %s : f32
+    linalg.yield %0 : f32
+  } -> tensor<?x${H}x${G}x?xf32>
+
+  %y0 = linalg.fill ins(%zero : f32) outs(%dest : tensor<?x?x${H}x${G}x${D}xf32>) -> tensor<?x?x${H}x${G}x${D}xf32>
+  %y1 = linalg.generic {
+      indexing_maps = [affine_map<(b, i, h, g, d, j) -> (b, h, g, i, j)>,
+                       affine_map<(b, i, h, g, d, j) -> (b, j, h, d)>,
+                       affine_map<(b, i, h, g, d, j) -> (b, i, h, g, d)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%s3, %v : tensor<?x${H}x${G}x?x?xf32>, tensor<?x?x${H}x${D}xf32>)
+      outs(%y0 : tensor<?x?x${H}x${G}x${D}xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<?x?x${H}x${G}x${D}xf32>
+  %y2 = linalg.generic {
+      indexing_maps = [affine_map<(b, i, h, g, d) -> (b, h, g, i)>, affine_map<(b, i, h, g, d) -> (b, i, h, g, d)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]}
+      ins(%total : tensor<?x${H}x${G}x?xf32>) outs(%y1 : tensor<?x?x${H}x${G}x${D}xf32>) {
+  ^bb0(%sum: f32, %y: f32):
+    %tiny = arith.constant 1.0e-30 : f32
+    %divisor = arith.maximumf %sum, %tiny : f32
+    %0 = arith.divf %y, %divisor : f32
+    linalg.yield %0 : f32
+  } -> tensor<?x?x${H}x${G}x${D}xf32>
+  return %y2 : tensor<?x?x${H}x${G}x${D}xf32>
+}
+"""
+
+
+def attend(layers: int, kv_heads: int, group: int, size: int, scale: float) -> Kernel:
+    """Causal attention of `q [b, n, h, g, d]` over the first `t + n` rows of a layer of the cache.
+
+    `start [b]` is the first row that belongs to each sequence: the rows before it are padding.
+    """
+    name = f"attend_{layers}x{kv_heads}x{group}x{size}"
+    return _kernel(name, _ATTEND, L=layers, H=kv_heads, G=group, D=size, SCALE=f"{scale:.9e}")
+
+
+# --- matrices in panels
+
+_PANEL_ROWS = """
+func.func private @$NAME(
+    %ids: tensor<?xi64> {relax.shape = #relax.shape<[m]>}, %panels: tensor<${P}x${K}x${W}xf32>,
+    %dest: tensor<?x${K}xf32> {relax.shape = #relax.shape<[m, $K]>})
+    -> (tensor<?x${K}xf32> {relax.shape = #relax.shape<[m, $K]>}) {
+  %rows = linalg.generic {
+      indexing_maps = [affine_map<(m, k) -> (m)>, affine_map<(m, k) -> (m, k)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%ids : tensor<?xi64>) outs(%dest : tensor<?x${K}xf32>) {
+  ^bb0(%id: i64, %out: f32):
+    $ROW
+    %k = linalg.index 1 : index
+    %0 = tensor.extract %panels[%panel, %k, %lane] : tensor<${P}x${K}x${W}xf32>
+    linalg.yield %0 : f32
+  } -> tensor<?x${K}xf32>
+  return %rows : tensor<?x${K}xf32>
+}
+"""
+
+# An index outside the matrix reads its first or last row, never other memory.
+_ROW = """%c0 = arith.constant 0 : i64
+    %last = arith.constant $LAST : i64
+    %width = arith.constant $W : index
+    %raised = arith.maxsi %id, %c0 : i64
+    %clamped = arith.minsi %raised, %last : i64
+    %row = arith.index_cast %clamped : i64 to index
+    %panel = arith.divui %row, %width : index
+    %lane = arith.remui %row, %width : index"""
+
+
+def _row(rows: int) -> str:
+    return Template(_ROW).substitute(LAST=rows - 1, W=PANEL)
+
+
+def panel_rows(rows: int, columns: int) -> Kernel:
+    """The rows `ids [m]` of a matrix in panels `[p, k, 64]`."""
+    panels = -(-rows // PANEL)
+    return _kernel(f"rows_{rows}x{columns}", _PANEL_ROWS, P=panels, K=columns, W=PANEL, ROW=_row(rows))
+
+
+# --- quantised matrices in panels
+#
+# Each format says how its 32 elements lie in memory (HALF × INNER, in the order of the columns), how many bytes
+# hold them, and how an element follows from its byte, its scale and its minimum.
+
+_DECODE = """
+func.func private @$NAME(
+    %codes: tensor<${P}x${B}x${BYTES}x${W}xi8>, %scales: tensor<${P}x${B}x${W}xf16>,
+    $MINIMUM_PARAMETER
+    %dest: tensor<${P}x${B}x${HALVES}x${BYTES}x${W}xf32>)
+    -> tensor<${P}x${B}x${HALVES}x${BYTES}x${W}xf32> {
+  %decoded = linalg.generic {
+      indexing_maps = [affine_map<(p, b, h, j, w) -> (p, b, j, w)>, $SCALE_MAPS
+                       affine_map<(p, b, h, j, w) -> (p, b, h, j, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]}
+      ins(%codes, %scales$MINIMUM : tensor<${P}x${B}x${BYTES}x${W}xi8>, tensor<${P}x${B}x${W}xf16>$MINIMUM_TYPE)
+      outs(%dest : tensor<${P}x${B}x${HALVES}x${BYTES}x${W}xf32>) {
+  ^bb0(%code: i8, %scale: f16, $MINIMUM_ARGUMENT%out: f32):
+    %half = linalg.index 2 : index
+    $ELEMENT
+    linalg.yield %element : f32
+  } -> tensor<${P}x${B}x${HALVES}x${BYTES}x${W}xf32>
+  return %decoded : tensor<${P}x${B}x${HALVES}x${BYTES}x${W}xf32>
+}
+"""
+
+_QUANTISED_ROWS = """
+func.func private @$NAME(
+    %ids: tensor<?xi64> {relax.shape = #relax.shape<[m]>},
+    %codes: tensor<${P}x${B}x${BYTES}x${W}xi8>, %scales: tensor<${P}x${B}x${W}xf16>,
+    $MINIMUM_PARAMETER
+    %dest: tensor<?x${K}xf32> {relax.shape = #relax.shape<[m, $K]>})
+    -> (tensor<?x${K}xf32> {relax.shape = #relax.shape<[m, $K]>}) {
+  %rows = linalg.generic {
+      indexing_maps = [affine_map<(m, k) -> (m)>, affine_map<(m, k) -> (m, k)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%ids : tensor<?xi64>) outs(%dest : tensor<?x${K}xf32>) {
+  ^bb0(%id: i64, %out: f32):
+    $ROW
+    %k = linalg.index 1 : index
+    %group = arith.constant $GROUP : index
+    %bytes = arith.constant $BYTES : index
+    %block = arith.divui %k, %group : index
+    %offset = arith.remui %k, %group : index
+    %half = arith.divui %offset, %bytes : index
+    %byte = arith.remui %offset, %bytes : index
+    %code = tensor.extract %codes[%panel, %block, %byte, %lane] : tensor<${P}x${B}x${BYTES}x${W}xi8>
+    %scale = tensor.extract %scales[%panel, %block, %lane] : tensor<${P}x${B}x${W}xf16>
+    $MINIMUM_EXTRACT
+    $ELEMENT
+    linalg.yield %element : f32
+  } -> tensor<?x${K}xf32>
+  return %rows : tensor<?x${K}xf32>
+}
+"""
+
+_NIBBLE = """%four = arith.constant 4 : i8
+    %fifteen = arith.constant 15 : i8
+    %first = arith.constant 0 : index
+    %high = arith.shrui %code, %four : i8
+    %low = arith.andi %code, %fifteen : i8
+    %is_low = arith.cmpi eq, %half, %first : index
+    %nibble = arith.select %is_low, %low, %high : i8
+    %number = arith.uitofp %nibble : i8 to f32
+    %d = arith.extf %scale : f16 to f32
+    """
+
+_ELEMENTS = {
+    "Q4_0": _NIBBLE
+    + """%eight = arith.constant 8.0 : f32
+    %centred = arith.subf %number, %eight : f32
+    %element = arith.mulf %centred, %d : f32""",
+    "Q4_1": _NIBBLE
+    + """%m = arith.extf %minimum : f16 to f32
+    %product = arith.mulf %number, %d : f32
+    %element = arith.addf %product, %m : f32""",
+    "Q8_0": """%number = arith.sitofp %code : i8 to f32
+    %d = arith.extf %scale : f16 to f32
+    %element = arith.mulf %number, %d : f32""",
+}
+
+QUANTISED = tuple(_ELEMENTS)
+"""The formats that stay quantised in memory."""
+
+
+def halves(quantisation: str) -> int:
+    """Elements that share a byte."""
+    return 1 if quantisation == "Q8_0" else 2
+
+
+def has_minimum(quantisation: str) -> bool:
+    return quantisation == "Q4_1"
+
+
+def _quantised(quantisation: str, rows: int, columns: int) -> dict[str, object]:
+    """What the templates of a quantised matrix need."""
+    panels, blocks = -(-rows // PANEL), columns // GROUP
+    parts = halves(quantisation)
+    minimum = f"tensor<{panels}x{blocks}x{PANEL}xf16>"
+    with_minimum = has_minimum(quantisation)
+    scale_map = "affine_map<(p, b, h, j, w) -> (p, b, w)>,"
+    return {
+        "P": panels,
+        "B": blocks,
+        "K": columns,
+        "W": PANEL,
+        "GROUP": GROUP,
+        "HALVES": parts,
+        "BYTES": GROUP // parts,
+        "ROW": _row(rows),
+        "ELEMENT": _ELEMENTS[quantisation],
+        "SCALE_MAPS": scale_map * (2 if with_minimum else 1),
+        "MINIMUM": ", %minima" if with_minimum else "",
+        "MINIMUM_TYPE": f", {minimum}" if with_minimum else "",
+        "MINIMUM_PARAMETER": f"%minima: {minimum}," if with_minimum else "",
+        "MINIMUM_ARGUMENT": "%minimum: f16, " if with_minimum else "",
+        "MINIMUM_EXTRACT": (
+            f"%minimum = tensor.extract %minima[%panel, %block, %lane] : {minimum}" if with_minimum else ""
+        ),
+    }
+
+
+def decode(quantisation: str, rows: int, columns: int) -> Kernel:
+    """The elements of a quantised matrix: `[p, k / 32, halves, 32 / halves, 64]`."""
+    name = f"decode_{quantisation.lower()}_{rows}x{columns}"
+    return _kernel(name, _DECODE, **_quantised(quantisation, rows, columns))
+
+
+def quantised_rows(quantisation: str, rows: int, columns: int) -> Kernel:
+    """The rows `ids [m]` of a quantised matrix."""
+    name = f"rows_{quantisation.lower()}_{rows}x{columns}"
+    return _kernel(name, _QUANTISED_ROWS, **_quantised(quantisation, rows, columns))

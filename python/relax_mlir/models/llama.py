@@ -1,0 +1,229 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The decoder of the Llama family, with a KV cache that is written in place.
+
+    forward(tokens [b, n], start [b], keys, values, t) -> logits [b, vocab]
+
+takes `n` tokens of each of `b` sequences behind the `t` that the cache holds, and gives the logits that follow
+the last one; `forward_all` gives those of all positions. The same function serves the prompt and each step after
+it. `keys` and `values [layers, b, c, kv_heads, head_dim]` have room for `c` tokens; rows `t` to `t + n` are written.
+Sequences of different lengths are padded at the front: `start` says where each begins.
+
+Between attention and projections all tokens of all sequences are the rows of one matrix `[b * n, hidden]`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from .. import nn, op
+from ..annotations import Tensor
+from ..module import Module
+from ..symbolic import Range, Sym
+from ..values import Value
+from . import kernels
+from .config import LlamaConfig
+from .matrix import Matrix
+
+MakeMatrix = Callable[[str, int, int], Matrix]
+"""A matrix by its path, rows and columns."""
+
+
+@dataclasses.dataclass
+class _Step:
+    """What all layers of one call share. The caches are replaced as they are written."""
+
+    batch: Sym
+    length: Sym
+    past: Sym
+    start: Value
+    keys: Value
+    values: Value
+
+    @property
+    def rows(self) -> Sym:
+        return self.batch * self.length
+
+
+class Projection(nn.Module):
+    """A matrix, and a bias where there is one."""
+
+    def __init__(self, make: MakeMatrix, path: str, rows: int, columns: int, bias: bool = False) -> None:
+        self.weight = make(f"{path}.weight", rows, columns)
+        self.bias = nn.Parameter((rows,)) if bias else None
+
+    def forward(self, x: Value) -> Value:
+        y = self.weight.project(x)
+        return y if self.bias is None else y + self.bias.value
+
+
+class Attention(nn.Module):
+    """Attention with grouped heads over the cache."""
+
+    def __init__(self, config: LlamaConfig, make: MakeMatrix, path: str, layer: int) -> None:
+        self._config = config
+        self._layer = layer
+        hidden, size = config.hidden_size, config.head_dim
+        queries, keys = config.num_heads * size, config.num_kv_heads * size
+        self.q_proj = Projection(make, f"{path}.q_proj", queries, hidden, config.qkv_bias)
+        self.k_proj = Projection(make, f"{path}.k_proj", keys, hidden, config.qkv_bias)
+        self.v_proj = Projection(make, f"{path}.v_proj", keys, hidden, config.qkv_bias)
+        self.o_proj = Projection(make, f"{path}.o_proj", hidden, queries)
+        if config.qk_norm:
+            self.q_norm = nn.RMSNorm(size, config.rms_norm_eps)
+            self.k_norm = nn.RMSNorm(size, config.rms_norm_eps)
+        layers, heads = config.num_layers, config.num_kv_heads
+        self._update = kernels.cache_update(layers, heads, size)
+        self._attend = kernels.attend(layers, heads, config.group, size, size**-0.5)
+
+    def kernels(self) -> list[nn.Kernel]:
+        return [self._update, self._attend]
+
+    def _heads(self, x: Value, step: _Step, count: int) -> Value:
+        return op.reshape(x, (step.batch, step.length, count, self._config.head_dim))
+
+    def _turn(self, x: Value, step: _Step) -> Value:
+        config = self._config
+        factors = config.rope_factors
+        return op.rotary_embedding(
+            x,
+            offset=step.past,
+            layout=config.rope_layout,
+            rotary_dim=config.rope_dim,
+            theta=config.rope_theta,
+            scale=config.rope_scale,
+            freq_factors=op.constant(list(factors), "f32") if factors else None,
+        )
+
+    def forward(self, x: Value, step: _Step) -> Value:
+        config = self._config
+        q = self._heads(self.q_proj(x), step, config.num_heads)
+        k = self._heads(self.k_proj(x), step, config.num_kv_heads)
+        v = self._heads(self.v_proj(x), step, config.num_kv_heads)
+        if config.qk_norm:
+            q, k = self.q_norm(q), self.k_norm(k)
+        q, k = self._turn(q, step), self._turn(k, step)
+        step.keys = self._written(k, step.keys, step)
+        step.values = self._written(v, step.values, step)
+        grouped = (step.batch, step.length, config.num_kv_heads, config.group, config.head_dim)
+        attended = op.call_tir(
+            self._attend.name,
+            [op.reshape(q, grouped), step.keys, step.values, step.start],
+            Tensor(grouped, "f32"),
+            sym=[self._layer, step.past],
+        )
+        return self.o_proj(op.reshape(attended, (step.rows, config.num_heads * config.head_dim)))
+
+    def _written(self, rows: Value, cache: Value, step: _Step) -> Value:
+        return op.call_tir_inplace(
+            self._update.name, [rows, cache], cache.annotation, [1], sym=[self._layer, step.past]
+        )
+
+
+class Mlp(nn.Module):
+    """The gated feed-forward network."""
+
+    def __init__(self, config: LlamaConfig, make: MakeMatrix, path: str) -> None:
+        hidden, inner = config.hidden_size, config.intermediate_size
+        self.gate_proj = Projection(make, f"{path}.gate_proj", inner, hidden)
+        self.up_proj = Projection(make, f"{path}.up_proj", inner, hidden)
+        self.down_proj = Projection(make, f"{path}.down_proj", hidden, inner)
+
+    def forward(self, x: Value) -> Value:
+        return self.down_proj(op.silu(self.gate_proj(x)) * self.up_proj(x))
+
+
+class DecoderLayer(nn.Module):
+    """Attention and the feed-forward network, each normalised before and added to what comes in."""
+
+    def __init__(self, config: LlamaConfig, make: MakeMatrix, path: str, layer: int) -> None:
+        self.input_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.self_attn = Attention(config, make, f"{path}.self_attn", layer)
+        self.post_attention_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.mlp = Mlp(config, make, f"{path}.mlp")
+
+    def forward(self, x: Value, step: _Step) -> Value:
+        x = x + self.self_attn(self.input_layernorm(x), step)
+        return x + self.mlp(self.post_attention_layernorm(x))
+
+
+class Embeddings(nn.Module):
+    """A row for each token."""
+
+    def __init__(self, config: LlamaConfig, make: MakeMatrix) -> None:
+        self.weight = make("model.embed_tokens.weight", config.vocab_size, config.hidden_size)
+
+    def kernels(self) -> Sequence[nn.Kernel]:
+        return self.weight.row_kernels()
+
+    def forward(self, tokens: Value) -> Value:
+        return self.weight.rows(tokens)
+
+
+class Decoder(nn.Module):
+    """From tokens to hidden states."""
+
+    def __init__(self, config: LlamaConfig, make: MakeMatrix) -> None:
+        self.embed_tokens = Embeddings(config, make)
+        self.layers = nn.ModuleList(
+            DecoderLayer(config, make, f"model.layers.{layer}", layer) for layer in range(config.num_layers)
+        )
+        self.norm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
+
+    def forward(self, tokens: Value, step: _Step) -> Value:
+        x = self.embed_tokens(op.reshape(tokens, (step.rows,)))
+        for layer in self.layers:
+            x = layer(x, step)
+        return x
+
+
+class Llama(nn.Module):
+    """The decoder with its head. Paths of parameters are those of Hugging Face's checkpoints."""
+
+    def __init__(self, config: LlamaConfig, make: MakeMatrix) -> None:
+        self.config = config
+        self.model = Decoder(config, make)
+        if not config.tie_embeddings:
+            self.lm_head = Projection(make, "lm_head", config.vocab_size, config.hidden_size)
+
+    def forward(self, tokens: Value, start: Value, keys: Value, values: Value, past: Value) -> Value:
+        """The logits that follow the last token: [b, vocab]."""
+        step = self._step(tokens, start, keys, values)
+        x = op.reshape(self.model(tokens, step), (step.batch, step.length, self.config.hidden_size))
+        last = op.strided_slice(x, [1], [step.length - 1], [step.length])
+        return self._head(op.reshape(last, (step.batch, self.config.hidden_size)))
+
+    def forward_all(self, tokens: Value, start: Value, keys: Value, values: Value, past: Value) -> Value:
+        """The logits that follow each token: [b, n, vocab]."""
+        step = self._step(tokens, start, keys, values)
+        logits = self._head(self.model(tokens, step))
+        return op.reshape(logits, (step.batch, step.length, self.config.vocab_size))
+
+    def _step(self, tokens: Value, start: Value, keys: Value, values: Value) -> _Step:
+        (batch, length), capacity, past = tokens.shape, keys.shape[2], Sym("t")
+        op.require_at_most(past + length, capacity, "the tokens do not fit in the cache: t + n is more than c")
+        return _Step(batch, length, past, start, keys, values)
+
+    def _head(self, x: Value) -> Value:
+        x = self.model.norm(x)
+        return self.model.embed_tokens.weight.project(x) if self.config.tie_embeddings else self.lm_head(x)
+
+    def export(self, functions: Sequence[str] = ("forward",)) -> Module:
+        """The program with these of `forward` and `forward_all`."""
+        config = self.config
+        b, n, c, t = Sym("b"), Sym("n"), Sym("c"), Sym("t")
+        cache = (config.num_layers, b, c, config.num_kv_heads, config.head_dim)
+
+        def params() -> list[Tensor | Sym]:
+            return [
+                Tensor((b, n), "i64", name="tokens"),
+                Tensor((b,), "i64", name="start"),
+                Tensor(cache, "f32", name="keys"),
+                Tensor(cache, "f32", name="values"),
+                t,
+            ]
+
+        limit = config.context_length
+        symbols = {b: Range(1), n: Range(1, limit), c: Range(1, limit), t: Range(0, limit - 1)}
+        return nn.export(self, {name: params() for name in functions}, symbols=symbols)

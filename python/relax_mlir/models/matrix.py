@@ -1,0 +1,242 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Matrices of a model's weights, in the layouts in which they lie in memory.
+
+A matrix `[n, k]` of the checkpoint is multiplied (`project`) and read by the row (`rows`), so that an embedding and
+an output head may share it. All layouts but the plain one put 64 rows side by side:
+
+    plain       values [n, k]
+    panels      panels [n / 64, k, 64]
+    quantised   codes  [n / 64, k / 32, 16 or 32, 64], scales and minima [n / 64, k / 32, 64]
+
+so that a matrix product reads memory in order, 64 results at a time. Rows that fill the last panel are zero.
+Quantised matrices are decoded by a kernel of its own, which fusion puts into the product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import op
+from ..annotations import Tensor
+from ..errors import fail
+from ..nn import Kernel, Module, Parameter
+from ..op.support import Operand
+from ..values import Value
+from . import kernels
+from .kernels import GROUP, PANEL
+
+if TYPE_CHECKING:
+    from .checkpoint import CheckpointTensor
+
+LAYOUTS = ("plain", "panels", "quantised")
+
+
+class StoredParameter(Parameter):
+    """A parameter that is computed from a tensor of the checkpoint, whose name is the path of the matrix."""
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        dtype: str,
+        origin_shape: Sequence[int],
+        convert: Callable[[CheckpointTensor], np.ndarray],
+    ) -> None:
+        super().__init__(shape, dtype)
+        self.origin_shape = tuple(origin_shape)
+        self.convert = convert
+
+    @property
+    def origin(self) -> str:
+        """The name of the checkpoint's tensor."""
+        return self.name.rpartition(".")[0]
+
+
+class Matrix(Module):
+    """A matrix of weights, of `rows` outputs and `columns` inputs."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self.shape = (rows, columns)
+
+    def project(self, x: Operand) -> Value:
+        """`x [m, columns] @ transpose(self)`: [m, rows]."""
+        raise NotImplementedError
+
+    def rows(self, ids: Operand) -> Value:
+        """The rows of these numbers `[m]`: [m, columns]. Calls `row_kernels`."""
+        raise NotImplementedError
+
+    def row_kernels(self) -> Sequence[Kernel]:
+        return ()
+
+
+class PlainMatrix(Matrix):
+    """As the checkpoint has it."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        super().__init__(rows, columns)
+        self.values = StoredParameter((rows, columns), "f32", (rows, columns), lambda tensor: tensor.dense())
+
+    def project(self, x: Operand) -> Value:
+        return op.linear(x, self.values.value)
+
+    def rows(self, ids: Operand) -> Value:
+        return op.take(self.values.value, ids, axis=0, mode="clip")
+
+
+class _PanelledMatrix(Matrix):
+    def _panels(self) -> int:
+        return -(-self.shape[0] // PANEL)
+
+    def _join(self, product: Value, m: object) -> Value:
+        """From panels [m, p, 64] of results to [m, rows]."""
+        rows = self.shape[0]
+        joined = op.reshape(product, (m, self._panels() * PANEL))
+        return joined if rows % PANEL == 0 else op.strided_slice(joined, [1], [0], [rows])
+
+    def _stored(self) -> list[Value]:
+        raise NotImplementedError
+
+    def rows(self, ids: Value) -> Value:
+        (kernel,), (m,) = self.row_kernels(), ids.shape
+        return op.call_tir(kernel.name, [ids, *self._stored()], Tensor((m, self.shape[1]), "f32"))
+
+
+class PanelMatrix(_PanelledMatrix):
+    """Panels of floats."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        super().__init__(rows, columns)
+        shape = (self._panels(), columns, PANEL)
+        self.panels = StoredParameter(shape, "f32", (rows, columns), load_panels)
+
+    def row_kernels(self) -> Sequence[Kernel]:
+        return [kernels.panel_rows(*self.shape)]
+
+    def _stored(self) -> list[Value]:
+        return [self.panels.value]
+
+    def project(self, x: Operand) -> Value:
+        product = op.einsum("mk,pkw->mpw", [x, self.panels.value])
+        return self._join(product, product.shape[0])
+
+
+class QuantisedMatrix(_PanelledMatrix):
+    """Panels of a format of GGML, decoded as the product reads them."""
+
+    def __init__(self, rows: int, columns: int, quantisation: str) -> None:
+        super().__init__(rows, columns)
+        if quantisation not in kernels.QUANTISED:
+            fail(f"no layout for {quantisation} in memory; expected one of {', '.join(kernels.QUANTISED)}")
+        if columns % GROUP:
+            fail(f"a matrix of {columns} columns cannot be {quantisation}: the columns come in groups of {GROUP}")
+        self.quantisation = quantisation
+        panels, blocks = self._panels(), columns // GROUP
+        size = GROUP // kernels.halves(quantisation)
+
+        def stored(shape: tuple[int, ...], dtype: str, pack: Callable[[np.ndarray], np.ndarray]) -> StoredParameter:
+            return StoredParameter(shape, dtype, (rows, columns), lambda tensor: pack(tensor.blocks()))
+
+        self.codes = stored((panels, blocks, size, PANEL), "i8", lambda packed: pack_codes(packed, quantisation))
+        self.scales = stored((panels, blocks, PANEL), "f16", pack_scales)
+        self.minima = None
+        if kernels.has_minimum(quantisation):
+            self.minima = stored((panels, blocks, PANEL), "f16", pack_minima)
+
+    def kernels(self) -> Sequence[Kernel]:
+        return [kernels.decode(self.quantisation, *self.shape)]
+
+    def row_kernels(self) -> Sequence[Kernel]:
+        return [kernels.quantised_rows(self.quantisation, *self.shape)]
+
+    def _stored(self) -> list[Value]:
+        parameters = [self.codes, self.scales] + ([self.minima] if self.minima else [])
+        return [parameter.value for parameter in parameters]
+
+    def project(self, x: Value) -> Value:
+        (m, columns), panels = x.shape, self._panels()
+        parts = kernels.halves(self.quantisation)
+        inner = (columns // GROUP, parts, GROUP // parts)
+        decode = kernels.decode(self.quantisation, *self.shape)
+        values = op.call_tir(decode.name, self._stored(), Tensor((panels, *inner, PANEL), "f32"))
+        product = op.einsum("mbhj,pbhjw->mpw", [op.reshape(x, (m, *inner)), values])
+        return self._join(product, m)
+
+
+def make(rows: int, columns: int, layout: str, quantisation: str = "F32") -> Matrix:
+    """A matrix in a layout; "quantised" keeps what it can, and has floats in panels where it cannot."""
+    if layout == "plain":
+        return PlainMatrix(rows, columns)
+    if layout == "quantised" and quantisation in kernels.QUANTISED and columns % GROUP == 0:
+        return QuantisedMatrix(rows, columns, quantisation)
+    if layout in LAYOUTS:
+        return PanelMatrix(rows, columns)
+    fail(f"unknown layout {layout!r}; expected one of {', '.join(LAYOUTS)}")
+
+
+# --- from the checkpoint's layout to panels
+
+
+def _padded(array: np.ndarray) -> np.ndarray:
+    """With rows of zeros, to a whole number of panels."""
+    missing = -len(array) % PANEL
+    return np.pad(array, [(0, missing)] + [(0, 0)] * (array.ndim - 1)) if missing else array
+
+
+def pack_panels(matrix: np.ndarray) -> np.ndarray:
+    """[n, k] to [n / 64, k, 64]."""
+    padded = _padded(matrix)
+    panels = padded.reshape(len(padded) // PANEL, PANEL, matrix.shape[1])
+    return np.ascontiguousarray(panels.transpose(0, 2, 1))
+
+
+def load_panels(tensor: CheckpointTensor) -> np.ndarray:
+    """A matrix of a checkpoint as panels of floats."""
+    if tensor.format not in kernels.QUANTISED:
+        return pack_panels(tensor.dense())
+    # Bytes are quicker to rearrange than the floats that they become.
+    blocks, quantisation = tensor.blocks(), tensor.format
+    codes, scales = pack_codes(blocks, quantisation), pack_scales(blocks).astype(np.float32)
+    panels, groups, size, width = codes.shape
+    values = np.empty((panels, groups, GROUP // size, size, width), np.float32)
+    with np.errstate(all="ignore"):  # what is no number is reported with the tensor's name
+        if quantisation == "Q8_0":
+            np.multiply(codes, scales[:, :, None], out=values[:, :, 0])
+        else:
+            codes = codes.view(np.uint8)
+            for half, nibbles in enumerate((codes & 15, codes >> 4)):
+                numbers = nibbles.view(np.int8) - np.int8(8) if quantisation == "Q4_0" else nibbles
+                np.multiply(numbers, scales[:, :, None], out=values[:, :, half])
+        if kernels.has_minimum(quantisation):
+            values += pack_minima(blocks).astype(np.float32)[:, :, None, None]
+    return values.reshape(panels, groups * GROUP, width)
+
+
+def pack_codes(blocks: np.ndarray, quantisation: str) -> np.ndarray:
+    """GGML's blocks `u8 [n, k / 32, bytes]` to codes `i8 [n / 64, k / 32, 16 or 32, 64]`.
+
+    A block is a scale, a minimum where the format has one, and the codes: byte `j` holds element `j`, in its low
+    half where two share it, with element `j + 16` in the high one.
+    """
+    header = 4 if kernels.has_minimum(quantisation) else 2
+    return _pack_blocks(blocks[:, :, header:].view("i1"))
+
+
+def pack_scales(blocks: np.ndarray) -> np.ndarray:
+    """The scales of blocks, `f16 [n / 64, k / 32, 64]`."""
+    return _pack_blocks(np.ascontiguousarray(blocks[:, :, :2]).view("<f2"))[:, :, 0]
+
+
+def pack_minima(blocks: np.ndarray) -> np.ndarray:
+    """The minima of blocks, `f16 [n / 64, k / 32, 64]`."""
+    return _pack_blocks(np.ascontiguousarray(blocks[:, :, 2:4]).view("<f2"))[:, :, 0]
+
+
+def _pack_blocks(part: np.ndarray) -> np.ndarray:
+    """[n, groups, size] to [n / 64, groups, size, 64]."""
+    padded = _padded(part)
+    panels = padded.reshape(len(padded) // PANEL, PANEL, *part.shape[1:])
+    return np.ascontiguousarray(panels.transpose(0, 2, 3, 1))

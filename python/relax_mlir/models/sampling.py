@@ -1,0 +1,84 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The next token, from logits."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from ..errors import RelaxError
+
+
+@dataclasses.dataclass(frozen=True)
+class Sampling:
+    """How a token is drawn. A temperature of 0 takes the most likely one, and nothing else has effect then.
+
+    The logits are divided by the temperature; then, each on what the one before it has left, `top_k` keeps so many
+    of the most likely tokens (0: all), `top_p` the fewest whose probabilities reach that sum, and `min_p` those at
+    least that fraction as likely as the first. The same seed gives the same tokens; without one they differ.
+    """
+
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, valid, expected in (
+            ("temperature", math.isfinite(self.temperature) and self.temperature >= 0, "a number from 0"),
+            ("top_k", int(self.top_k) == self.top_k and self.top_k >= 0, "a number of tokens, or 0 for all"),
+            ("top_p", 0 < self.top_p <= 1, "more than 0 and at most 1"),
+            ("min_p", 0 <= self.min_p <= 1, "from 0 to 1"),
+            ("seed", self.seed is None or (int(self.seed) == self.seed and self.seed >= 0), "an integer from 0"),
+        ):
+            if not valid:
+                raise RelaxError(f"{name} is {getattr(self, name)!r}; expected {expected}")
+
+
+class Sampler:
+    """Draws tokens for the sequences of a batch, each with random numbers of its own."""
+
+    def __init__(self, sampling: Sampling, batch: int = 1) -> None:
+        self._sampling = sampling
+        sequences = np.random.SeedSequence(sampling.seed).spawn(batch)
+        self._generators = [np.random.default_rng(sequence) for sequence in sequences]
+
+    def __call__(self, logits: np.ndarray) -> np.ndarray:
+        """The next token of each sequence, of logits [b, vocab]: i64 [b]."""
+        if logits.ndim != 2 or len(logits) != len(self._generators):
+            raise RelaxError(f"expected logits of shape [{len(self._generators)}, vocab], got {list(logits.shape)}")
+        if np.isnan(logits).any():
+            raise RelaxError("the logits hold NaN: no token can be drawn from them")
+        if self._sampling.temperature == 0:
+            return logits.argmax(-1).astype(np.int64)
+        return np.array([self._draw(row, rng) for row, rng in zip(logits, self._generators)], np.int64)
+
+    def _draw(self, logits: np.ndarray, generator: np.random.Generator) -> int:
+        ids, probabilities = candidates(logits, self._sampling)
+        # The place of a number in the running sum; the sum's own rounding must not lead past the end.
+        total = np.cumsum(probabilities)
+        place = np.searchsorted(total, generator.random() * total[-1], side="right")
+        return int(ids[min(place, len(ids) - 1)])
+
+
+def candidates(logits: np.ndarray, sampling: Sampling) -> tuple[np.ndarray, np.ndarray]:
+    """The tokens that may be drawn, the most likely first, and their probabilities."""
+    values = logits.astype(np.float64)
+    ids = np.arange(len(values))
+    if 0 < sampling.top_k < len(values):
+        ids = np.argpartition(values, -int(sampling.top_k))[-int(sampling.top_k) :]
+    ids = ids[np.argsort(-values[ids], kind="stable")]
+    # Taken from the largest before the division, so that a low temperature does not overflow.
+    weights = np.exp((values[ids] - values[ids[0]]) / sampling.temperature)
+    probabilities = weights / weights.sum()
+    if sampling.top_p < 1:
+        count = int(np.searchsorted(np.cumsum(probabilities), sampling.top_p)) + 1
+        ids, probabilities = ids[:count], probabilities[:count]
+    if sampling.min_p > 0:
+        count = int(np.count_nonzero(probabilities >= sampling.min_p * probabilities[0]))
+        ids, probabilities = ids[:count], probabilities[:count]
+    return ids, probabilities / probabilities.sum()

@@ -1,0 +1,64 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From a tree of modules to a program."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from ..builder import BlockBuilder, Parameter
+from ..errors import fail
+from ..module import Module as Program
+from ..symbolic import Sym, SymbolRanges
+from .module import Module
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    """A tensor program in MLIR text: a `func.func` of that name (see `op.call_tir`)."""
+
+    name: str
+    text: str
+
+
+def export(
+    model: Module,
+    functions: Mapping[str, Sequence[Parameter]],
+    *,
+    symbols: SymbolRanges | None = None,
+    builder: BlockBuilder | None = None,
+) -> Program:
+    """A program with one function for each of these methods of the model.
+
+    Args:
+      functions: the parameters of each method, annotations and symbols.
+      symbols: declared bounds; each function takes those of the symbols that its parameters have.
+    """
+    builder = builder or BlockBuilder()
+    model.assign_names()
+    added: dict[str, Kernel] = {}
+    for _, module in model.named_modules():
+        for kernel in module.kernels():
+            if added.setdefault(kernel.name, kernel) != kernel:
+                fail(f"two kernels are named '{kernel.name}' and differ")
+    for kernel in added.values():
+        builder.add_kernels(kernel.text)
+    for name, params in functions.items():
+        method = getattr(model, name, None)
+        if method is None:
+            fail(f"{type(model).__name__} has no method '{name}'")
+        used = _symbols(params)
+        ranges = {symbol: bound for symbol, bound in (symbols or {}).items() if str(symbol) in used}
+        with builder.function(name, params, symbols=ranges) as function:
+            results = method(*function.params)
+            builder.return_(*(results if isinstance(results, tuple) else (results,)))
+    return builder.module()
+
+
+def _symbols(params: Sequence[Parameter]) -> set[str]:
+    names: set[str] = set()
+    for param in params:
+        dims = [param] if isinstance(param, Sym) else getattr(param, "shape", None) or getattr(param, "dims", None)
+        names.update(*(dim.symbols for dim in dims or () if isinstance(dim, Sym)))
+    return names

@@ -1,0 +1,111 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command `relax-mlir`."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tiny_models import random_weights, smollm2, write_gguf
+
+from relax_mlir import RelaxError
+from relax_mlir.cli.commands import parse_argument
+
+pytest.importorskip("typer")
+pytest.importorskip("rich")
+
+PROGRAM = """
+relax.func @main(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+    attributes {relax.symbols = {n = #relax.range<1, 64>}} {
+  %0 = relax.add %x, %y
+      : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+  relax.return %0 : tensor<?x4xf32, #relax.shape<[n, 4]>>
+}
+"""
+
+
+def relax_mlir(*arguments, status=0, stdin=""):
+    """What the command writes, to either stream."""
+    command = [sys.executable, "-c", "from relax_mlir.cli import main; main()", *map(str, arguments)]
+    run = subprocess.run(command, capture_output=True, text=True, input=stdin, timeout=120)
+    assert run.returncode == status, run.stdout + run.stderr
+    assert "Traceback" not in run.stderr
+    return run.stdout + run.stderr
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "program.mlir"
+    path.write_text(PROGRAM)
+    return path
+
+
+def test_help():
+    text = relax_mlir("--help")
+    for command in ("compile", "run", "generate", "chat", "inspect", "bench"):
+        assert command in text
+
+
+# The results of a call are shown, and written.
+def test_run(program, tmp_path):
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", x[0])
+    text = relax_mlir("run", program, tmp_path / "x.npy", tmp_path / "y.npy", "-o", tmp_path / "out.npz")
+    assert "result 0: [2, 4] float32" in text
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npz")["arr_0"], x + x[0])
+    assert "result 0: [3, 4]" in relax_mlir("run", program, "3x4xf32", "4xf32")
+
+
+def test_inspect_program(program):
+    text = relax_mlir("inspect", program)
+    assert "main(f32[n, 4], f32[4]) → f32[n, 4]" in text and "1 ≤ n ≤ 64" in text and "1 add" in text
+
+
+def test_inspect_model(tmp_path):
+    path = write_gguf(tmp_path / "x.gguf", random_weights(), quantisation="Q4_1")
+    text = relax_mlir("inspect", path, "--layout", "quantised")
+    assert "decode_q4_1_64x64" in text and "context_length" in text and "0 ≤ t ≤ 127" in text
+
+
+def test_inspect_smollm2():
+    smollm2()
+    assert "49152" in relax_mlir("inspect", "smollm2")
+
+
+# An error is one message, and no stack trace of ours.
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["inspect", "nothing.gguf"], "there is no model at 'nothing.gguf'"),
+        (["inspect", "nothing.mlir"], "cannot read 'nothing.mlir'"),
+        (["generate", "nothing", "hello"], "there is no model at 'nothing'"),
+        (["generate", "smollm2", "hello", "--top-p", "2"], "top_p is 2.0; expected"),
+        (["bench", "smollm2", "--prompts", "a"], "--prompts is 'a'; expected numbers"),
+    ],
+)
+def test_errors(arguments, message):
+    assert "error: " + message in relax_mlir(*arguments, status=1)
+
+
+@pytest.mark.parametrize(
+    "text, shape, dtype",
+    [
+        ("2x128xf32", (2, 128), "float32"),
+        ("3xi64", (3,), "int64"),
+        ("f16", (), "float16"),
+        ("0x4xbool", (0, 4), "bool"),
+    ],
+)
+def test_random_arguments(text, shape, dtype):
+    value = parse_argument(text, np.random.default_rng(0))
+    assert value.shape == shape and value.dtype == dtype
+
+
+def test_arguments():
+    generator = np.random.default_rng(0)
+    assert parse_argument("3", generator) == 3 and parse_argument("0.5", generator) == 0.5
+    for text in ("x", "2xx3xf32", "2xf33", "nothing.npy"):
+        with pytest.raises(RelaxError, match="argument|cannot read"):
+            parse_argument(text, generator)

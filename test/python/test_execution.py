@@ -1,0 +1,364 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Host code: what a compiled module does around its kernels."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+import tvm_ffi
+
+import relax_mlir
+from relax_mlir import RelaxError, runtime
+
+T = "tensor<?xf32, #relax.shape<[n]>>"
+X = np.arange(4, dtype=np.float32)
+
+
+def compiled(text):
+    return relax_mlir.compile(relax_mlir.parse(text))
+
+
+def to_python(value):
+    """Tensors as arrays, sequences as lists."""
+    if hasattr(value, "__dlpack__"):
+        return np.from_dlpack(value).tolist()
+    if isinstance(value, (bool, int, float)):
+        return value
+    return [to_python(member) for member in value]
+
+
+def run(text, *args, function="main"):
+    return to_python(compiled(text)[function](*args))
+
+
+# --- control flow
+
+
+@pytest.mark.parametrize("flag, expected", [(True, [0, 4, 16, 36]), (False, [0, 1, 2, 3])])
+def test_branches_of_several_ops(flag, expected):
+    text = f"""
+    relax.func @main(%c: i1, %x: {T}) -> {T} {{
+      %0 = relax.if %c : i1 -> {T} {{
+        %1 = relax.add %x, %x : ({T}, {T}) -> {T}
+        %2 = relax.multiply %1, %1 : ({T}, {T}) -> {T}
+        relax.yield %2 : {T}
+      }} else {{
+        relax.yield %x : {T}
+      }}
+      relax.return %0 : {T}
+    }}"""
+    assert run(text, flag, X) == expected
+
+
+WHILE = f"""
+relax.func @main(%k: i64, %x: {T}) -> ({T}, i64) {{
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %r:2 = relax.while %x, %zero : ({T}, i64) -> ({T}, i64) {{
+  ^bb0(%a: {T}, %i: i64):
+    %c = arith.cmpi slt, %i, %k : i64
+    relax.condition %c : i1
+  }} do {{
+  ^bb0(%a: {T}, %i: i64):
+    %b = relax.add %a, %a : ({T}, {T}) -> {T}
+    %d = relax.subtract %b, %a : ({T}, {T}) -> {T}
+    %e = relax.add %d, %a : ({T}, {T}) -> {T}
+    %j = arith.addi %i, %one : i64
+    relax.yield %e, %j : {T}, i64
+  }}
+  relax.return %r#0, %r#1 : {T}, i64
+}}"""
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_loops(count):
+    assert run(WHILE, count, X) == [(X * 2**count).tolist(), count]
+
+
+def test_recursion():
+    text = f"""
+    relax.func @main(%k: i64, %x: {T}) -> {T} {{
+      %zero = arith.constant 0 : i64
+      %one = arith.constant 1 : i64
+      %c = arith.cmpi sgt, %k, %zero : i64
+      %0 = relax.if %c : i1 -> {T} {{
+        %b = relax.add %x, %x : ({T}, {T}) -> {T}
+        %j = arith.subi %k, %one : i64
+        %r = relax.call @main(%j, %b) : (i64, {T}) -> {T}
+        relax.yield %r : {T}
+      }} else {{
+        relax.yield %x : {T}
+      }}
+      relax.return %0 : {T}
+    }}"""
+    assert run(text, 3, X) == (X * 8).tolist()
+
+
+# --- values
+
+
+def test_tuples_shapes_and_expressions_cross_the_boundary():
+    text = f"""
+    relax.func @main(%t: tuple<{T}, tensor<2xi64>>, %s: !relax.shape<[n, 2]>)
+        -> (tuple<tensor<2xi64>, !relax.shape<[2]>>, {T}, index) {{
+      %a = relax.get %t[0] : (tuple<{T}, tensor<2xi64>>) -> {T}
+      %b = relax.get %t[1] : (tuple<{T}, tensor<2xi64>>) -> tensor<2xi64>
+      %s0 = relax.shape [2] : !relax.shape<[2]>
+      %u = relax.tuple %b, %s0 : (tensor<2xi64>, !relax.shape<[2]>) -> tuple<tensor<2xi64>, !relax.shape<[2]>>
+      %i = relax.sym 2*n + 1 : index
+      relax.return %u, %a, %i : tuple<tensor<2xi64>, !relax.shape<[2]>>, {T}, index
+    }}"""
+    assert run(text, (X, np.array([5, 6])), [4, 2]) == [[[5, 6], [2]], X.tolist(), 9]
+
+
+def test_constants():
+    text = """
+    relax.func @main() -> (tensor<3xf32>, tensor<2xi1>) {
+      %0 = relax.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+      %1 = relax.constant dense<[true, false]> : tensor<2xi1>
+      relax.return %0, %1 : tensor<3xf32>, tensor<2xi1>
+    }"""
+    assert run(text) == [[1, 2, 3], [True, False]]
+
+
+def test_shapes_become_tensors_and_tensors_shapes():
+    text = f"""
+    relax.func @main(%x: {T}, %t: tensor<2xi64>) -> (tensor<1xi64>, tensor<?x?xf32>) {{
+      %s = relax.shape_of %x : ({T}) -> !relax.shape<[n]>
+      %n = relax.shape_to_tensor %s : (!relax.shape<[n]>) -> tensor<1xi64>
+      %u = relax.tensor_to_shape %t : (tensor<2xi64>) -> !relax.shape<2>
+      %v = relax.match_cast %u : (!relax.shape<2>) -> !relax.shape<[a, b]>
+      %y = relax.reshape %x, %v : ({T}, !relax.shape<[a, b]>) -> tensor<?x?xf32, #relax.shape<[a, b]>>
+      relax.return %n, %y : tensor<1xi64>, tensor<?x?xf32, #relax.shape<[a, b]>>
+    }}"""
+    main = compiled(text)["main"]
+    assert to_python(main(X, np.array([2, 2]))) == [[4], [[0, 1], [2, 3]]]
+    with pytest.raises(ValueError, match="elements"):
+        main(X, np.array([2, 3]))
+    with pytest.raises(ValueError, match="element 0 of a shape is -1"):
+        main(X, np.array([-1, 4]))
+
+
+# A match_cast is an alias: what it was made of stays alive and unchanged.
+def test_aliases_keep_their_storage():
+    text = f"""
+    relax.func @main(%x: {T}) -> {T} {{
+      %quarter = relax.constant dense<0.25> : tensor<f32>
+      %eighth = relax.constant dense<0.125> : tensor<f32>
+      %a = relax.add %x, %quarter : ({T}, tensor<f32>) -> {T}
+      %b = relax.match_cast %a : ({T}) -> {T}
+      %c = relax.add %x, %eighth : ({T}, tensor<f32>) -> {T}
+      %d = relax.add %b, %c : ({T}, {T}) -> {T}
+      relax.return %d : {T}
+    }}"""
+    assert run(text, X) == (2 * X + 0.375).tolist()
+
+
+def test_parameters_come_back_as_the_same_tensor():
+    text = f"relax.func @main(%x: {T}) -> {T} {{\n relax.return %x : {T}\n}}"
+    given = tvm_ffi.from_dlpack(X)
+    assert np.shares_memory(np.from_dlpack(compiled(text)["main"](given)), X)
+
+
+# --- callables
+
+SCALE = f"""
+relax.func private @scale(%w: tensor<f32>, %x: {T}) -> {T} {{
+  %0 = relax.multiply %x, %w : ({T}, tensor<f32>) -> {T}
+  relax.return %0 : {T}
+}}
+relax.func @make(%w: tensor<f32>) -> (({T}) -> {T}) {{
+  %d = relax.add %w, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %f = relax.make_closure @scale(%d) : (tensor<f32>) -> (({T}) -> {T})
+  relax.return %f : ({T}) -> {T}
+}}
+relax.func @apply(%f: ({T}) -> {T}, %x: {T}) -> {T} {{
+  %0 = relax.call_closure %f(%x) : ({T}) -> {T} calls ({T}) -> {T}
+  relax.return %0 : {T}
+}}"""
+
+
+def test_closures_outlive_the_call_that_made_them():
+    module = compiled(SCALE)
+    double = module["make"](np.array(1, np.float32))
+    gc.collect()
+    assert to_python(module["apply"](double, X)) == (2 * X).tolist()
+    assert to_python(double(tvm_ffi.from_dlpack(X))) == (2 * X).tolist()
+
+
+def test_python_functions_are_callables():
+    module = compiled(SCALE)
+
+    def shifted(x):
+        return tvm_ffi.from_dlpack(np.from_dlpack(x) + 100)
+
+    assert to_python(module["apply"](shifted, X)) == (X + 100).tolist()
+
+    def broken(x):
+        raise RuntimeError("of mine")
+
+    with pytest.raises(RuntimeError, match="of mine"):
+        module["apply"](broken, X)
+    with pytest.raises(ValueError, match="result 0 of a callable: dimension 0 must be n = 4, got 3"):
+        module["apply"](lambda x: tvm_ffi.from_dlpack(np.zeros(3, np.float32)), X)
+    assert to_python(module["apply"](shifted, X)) == (X + 100).tolist()
+
+
+LIBRARY = f"""
+relax.func @main(%x: {T}) -> {T} {{
+  %0 = relax.call_library "relax_test.times"(%x) sym [n] : ({T}) -> {T}
+  relax.return %0 : {T}
+}}"""
+
+
+def test_library_functions_are_found_at_run_time():
+    module = compiled(LIBRARY)
+    tvm_ffi.remove_global_func("relax_test.times") if tvm_ffi.get_global_func("relax_test.times", True) else None
+    with pytest.raises(RuntimeError, match="'relax_test.times' is not registered"):
+        module["main"](X)
+
+    @tvm_ffi.register_global_func("relax_test.times", override=True)
+    def times(x, out, n):
+        np.from_dlpack(out)[:] = np.from_dlpack(x) * n
+
+    assert to_python(module["main"](X)) == (X * 4).tolist()
+
+
+# --- weights
+
+WEIGHTED = """
+relax.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %w = relax.constant weight "w" : tensor<2xf32>
+  %0 = relax.add %x, %w : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  relax.return %0 : tensor<2xf32>
+}"""
+
+
+def test_weights_are_bound_by_name():
+    module = compiled(WEIGHTED)
+    x = np.ones(2, np.float32)
+    with pytest.raises(ValueError, match="not bound"):
+        module["main"](x)
+    with pytest.raises(ValueError, match=r"weight 'w' \(tensor f32 \[2\]\): dimension 0 must be 2, got 3"):
+        module.bind_weights({"w": np.zeros(3, np.float32)})
+    with pytest.raises(TypeError, match="expected elements of type f32, got f64"):
+        module.bind_weights({"w": np.zeros(2)})
+    with pytest.raises(ValueError, match="no weight 'v'"):
+        module.bind_weights({"v": np.zeros(2, np.float32)})
+    module.bind_weights({"w": np.array([1, 2], np.float32)})
+    assert to_python(module["main"](x)) == [2, 3]
+
+
+# --- arguments
+
+BOUNDED = f"""
+relax.func @main(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<?xf32, #relax.shape<[2*n]>>)
+    -> tensor<?x4xf32, #relax.shape<[n, 4]>> attributes {{relax.symbols = {{n = #relax.range<1, 8>}}}} {{
+  %0 = relax.add %x, %x : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?x4xf32, #relax.shape<[n, 4]>>)
+      -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+  relax.return %0 : tensor<?x4xf32, #relax.shape<[n, 4]>>
+}}"""
+
+
+def rows(n, dtype=np.float32):
+    return np.ones((n, 4), dtype)
+
+
+@pytest.mark.parametrize(
+    "args, error, message",
+    [
+        ((rows(2),), TypeError, "main: expected 2 arguments, got 1"),
+        ((rows(2), 3), TypeError, r"argument 1 .*\(tensor f32 \[2\*n\]\): expected a tensor, got the integer 3"),
+        ((rows(2, np.float64), np.ones(4, np.float32)), TypeError, "argument 0 .* type f32, got f64"),
+        ((np.ones(4, np.float32), np.ones(4, np.float32)), ValueError, "expected 2 dimensions, got 1"),
+        ((np.ones((2, 3), np.float32), np.ones(4, np.float32)), ValueError, "dimension 1 must be 4, got 3"),
+        ((rows(2), np.ones(5, np.float32)), ValueError, r"argument 1.*: dimension 0 must be 2\*n = 4, got 5"),
+        ((rows(9), np.ones(18, np.float32)), ValueError, "argument 0.*: symbol 'n' = 9 exceeds its declared bound 8"),
+        ((rows(0), np.ones(0, np.float32)), ValueError, "symbol 'n' = 0 is below its declared bound 1"),
+    ],
+)
+def test_wrong_arguments_are_named(args, error, message):
+    module = compiled(BOUNDED)
+    with pytest.raises(error, match=message):
+        module["main"](*args)
+    assert to_python(module["main"](rows(1), np.ones(2, np.float32))) == [[2.0] * 4]
+
+
+@pytest.mark.parametrize("given", [np.asfortranarray(rows(3)), np.ones((6, 8), np.float32)[::2, ::2], rows(3)[::-1]])
+def test_strided_arguments(given):
+    assert to_python(compiled(BOUNDED)["main"](given, np.ones(6, np.float32))) == [[2.0] * 4] * 3
+
+
+def test_unaligned_and_read_only_arguments():
+    data = np.zeros(4 * 12 + 1, np.uint8)
+    given = data[1:].view(np.float32).reshape(3, 4)
+    given[:] = 1
+    given.flags.writeable = False
+    assert to_python(compiled(BOUNDED)["main"](given, np.ones(6, np.float32))) == [[2.0] * 4] * 3
+
+
+# --- memory and threads
+
+
+def test_failures_and_calls_leave_nothing_behind():
+    module = compiled(WHILE)
+    before = runtime.pool_statistics().used
+    for _ in range(20):
+        module["main"](3, X)
+        with pytest.raises(TypeError):
+            module["main"](3, X.astype(np.float64))
+    gc.collect()
+    assert runtime.pool_statistics().used == before
+
+
+def test_a_steady_state_asks_the_system_for_nothing():
+    module = compiled(WHILE)
+    for _ in range(3):
+        module["main"](3, X)
+    before = runtime.pool_statistics().requests
+    for _ in range(50):
+        module["main"](3, X)
+    assert runtime.pool_statistics().requests == before
+
+
+def test_no_memory_is_an_error_and_the_module_stays_usable():
+    module = compiled(BOUNDED.replace("range<1, 8>", "range<1>"))
+    big = np.ones((1 << 18, 4), np.float32)
+    runtime.trim_pool()
+    runtime.set_pool_limit(1 << 20)
+    try:
+        with pytest.raises(MemoryError, match="no memory for 4194304 bytes"):
+            module["main"](big, np.ones(2 << 18, np.float32))
+    finally:
+        runtime.set_pool_limit(None)
+    assert np.from_dlpack(module["main"](big, np.ones(2 << 18, np.float32))).sum() == big.size * 2
+
+
+def test_several_threads_share_a_module():
+    module = compiled(WHILE)
+    failures = []
+
+    def work(seed):
+        x = np.full(5 + seed, seed, np.float32)
+        for _ in range(200):
+            result, _ = module["main"](3, x)
+            if not np.array_equal(np.from_dlpack(result), x * 8):
+                failures.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+# --- programs that cannot be compiled
+
+
+def test_an_unknown_rank_is_an_error_with_its_place():
+    text = "relax.func @main(%x: tensor<*xf32>) -> tensor<*xf32> {\n relax.return %x : tensor<*xf32>\n}"
+    with pytest.raises(RelaxError, match="known rank"):
+        compiled(text)

@@ -1,0 +1,208 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels that rearrange, slice and join against NumPy."""
+
+import numpy as np
+import pytest
+from kernel_runner import DTYPES, AssertionFailed, Program, assert_close, legalize, random, single, tensor_type
+
+SIZES = [(0, 3), (3, 0), (1, 1), (5, 7)]
+
+
+def same(actual, expected):
+    expected = np.asarray(expected)
+    assert actual.dtype == expected.dtype and actual.shape == expected.shape
+    np.testing.assert_array_equal(actual, expected)
+
+
+# The four ops that only give another shape become a reshape, and no kernel.
+def test_views():
+    x = tensor_type(("n", 1, 4), "f32")
+    source = f"""
+        relax.func @main(%x: {x}) -> ({tensor_type(("4*n",), "f32")}, {tensor_type(("n", 4), "f32")}, {tensor_type((1, "n", 1, 4, 1), "f32")}, {tensor_type((2, "2*n"), "f32")}) {{
+          %0 = relax.flatten %x : ({x}) -> {tensor_type(("4*n",), "f32")}
+          %1 = relax.squeeze %x axis [1] : ({x}) -> {tensor_type(("n", 4), "f32")}
+          %2 = relax.expand_dims %x axis [0, -1] : ({x}) -> {tensor_type((1, "n", 1, 4, 1), "f32")}
+          %3 = relax.reshape %x to [2, -1] : ({x}) -> {tensor_type((2, "2*n"), "f32")}
+          relax.return %0, %1, %2, %3 : {tensor_type(("4*n",), "f32")}, {tensor_type(("n", 4), "f32")}, {tensor_type((1, "n", 1, 4, 1), "f32")}, {tensor_type((2, "2*n"), "f32")}
+        }}"""
+    text = legalize(source)
+    assert text.count("relax.reshape") == 4 and "func.func" not in text
+    run = Program(source)
+    for n in (0, 1, 5):
+        x = random((n, 1, 4))
+        for actual, expected in zip(
+            run("main", x), (x.ravel(), x[:, 0], x[None, ..., None], x.reshape(2, 2 * n)), strict=True
+        ):
+            same(actual, expected)
+
+
+# Any order of dimensions, of every element type.
+@pytest.mark.parametrize("dtype", list(DTYPES))
+def test_permute_dims(dtype):
+    for axes, dims in ((None, (3, "m", "n")), ([1, 0, 2], ("m", "n", 3)), ([-1, 0, 1], (3, "n", "m"))):
+        text = "permute_dims %0" + (f" axes {axes}" if axes else "")
+        run = single(text, [("n", "m", 3, dtype)], (*dims, dtype))
+        for n, m in SIZES:
+            x = random((n, m, 3), dtype)
+            same(run("main", x)[0], np.transpose(x, axes))
+
+
+# To known and unknown shapes; the adjoint sums up what was repeated.
+def test_broadcast_to():
+    x, y, result = tensor_type(("m", 1), "i8"), tensor_type(("n",), "f32"), tensor_type(("n", "m", 3), "i8")
+    run = Program(f"""
+        relax.func @main(%x: {x}, %y: {y}) -> {result} {{
+          %0 = relax.broadcast_to %x to [n, m, 3] : ({x}) -> {result}
+          relax.return %0 : {result}
+        }}""")
+    for n, m in SIZES:
+        x = random((m, 1), "i8")
+        same(run("main", x, random((n,)))[0], np.broadcast_to(x, (n, m, 3)))
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+def test_collapse_sum(dtype):
+    run = single("collapse_sum_to %0 to [1, m, 1]", [("k", "n", "m", 3, dtype)], (1, "m", 1, dtype))
+    like = single("collapse_sum_like %0, %1", [("k", "n", "m", 3, dtype), ("m", 3, dtype)], ("m", 3, dtype))
+    for n, m in SIZES:
+        x = random((2, n, m, 3), dtype)
+        wide = x.astype(float)
+        assert_close(run("main", x)[0], wide.sum((0, 1, 3)).reshape(1, m, 1), dtype)
+        assert_close(like("main", x, random((m, 3), dtype))[0], wide.sum((0, 1)), dtype)
+
+
+# One, two and three parts along any axis, empty ones too; others must agree.
+@pytest.mark.parametrize("dtype", ["f32", "i1", "bf16"])
+def test_concat(dtype):
+    first = single("concat %0, %1, %2 axis 0", [("n", 3, dtype), ("m", 3, dtype), (2, 3, dtype)], ("n + m + 2", 3, dtype))
+    last = single("concat %0, %1 axis -1", [(3, "n", dtype), (3, 2, dtype)], (3, "n + 2", dtype))
+    for n, m in SIZES:
+        x, y = random((n, 3), dtype), random((m, 3), dtype, 1)
+        z = random((2, 3), dtype, 2)
+        same(first("main", x, y, z)[0], np.concatenate([x, y, z]))
+        x, y = random((3, n), dtype), random((3, 2), dtype, 1)
+        same(last("main", x, y)[0], np.concatenate([x, y], -1))
+    guarded = single("concat %0, %1 axis 0", [("n", "k", dtype), ("m", "j", dtype)], ("n + m", "k", dtype))
+    same(guarded("main", random((2, 3), dtype), random((0, 3), dtype))[0], random((2, 3), dtype))
+    with pytest.raises(AssertionFailed):
+        guarded("main", random((2, 3), dtype), random((2, 4), dtype))
+
+
+# A new dimension in any place.
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_stack(axis):
+    dims = ["n", 3]
+    dims.insert(axis % 3, 2)
+    run = single(f"stack %0, %1 axis {axis}", [("n", 3, "f32"), ("n", 3, "f32")], (*dims, "f32"))
+    for n, _ in SIZES:
+        x, y = random((n, 3)), random((n, 3), seed=1)
+        same(run("main", x, y)[0], np.stack([x, y], axis))
+
+
+# Into parts, of which the last are smaller or empty, and at positions.
+def test_split():
+    run = single("split %0 into 3 axis 0", [("6*n", 2, "f32")], *[("2*n", 2, "f32")] * 3)
+    for n in (0, 1, 4):
+        x = random((6 * n, 2))
+        for actual, expected in zip(run("main", n, x), np.split(x, 3), strict=True):
+            same(actual, expected)
+    run = single("split %0 into 4 axis 0", [(7, "f32")], (2, "f32"), (2, "f32"), (2, "f32"), (1, "f32"))
+    x = random((7,))
+    for actual, expected in zip(run("main", x), (x[:2], x[2:4], x[4:6], x[6:]), strict=True):
+        same(actual, expected)
+    run = single("split %0 at [2, -3] axis -1", [(2, "n + 9", "i32")], (2, 2, "i32"), (2, "n + 4", "i32"), (2, 3, "i32"))
+    for n in (0, 1, 4):
+        x = random((2, n + 9), "i32")
+        for actual, expected in zip(run("main", n, x), np.split(x, [2, n + 6], -1), strict=True):
+            same(actual, expected)
+
+
+# Elements, whole tensors, flattened ones.
+def test_repeat_and_tile():
+    repeat = single("repeat %0 by 3 axis 1", [("n", "m", "i8")], ("n", "3*m", "i8"))
+    flat = single("repeat %0 by 2", [("n", 3, "i8")], ("6*n", "i8"))
+    tile = single("tile %0 by [2, 1, 3]", [("n", "m", "i8")], (2, "n", "3*m", "i8"))
+    more = single("tile %0 by [3]", [("n", "m", "i8")], ("n", "3*m", "i8"))
+    for n, m in SIZES:
+        x = random((n, m), "i8")
+        same(repeat("main", x)[0], np.repeat(x, 3, 1))
+        same(tile("main", x)[0], np.tile(x, (2, 1, 3)))
+        same(more("main", x)[0], np.tile(x, 3))
+        x = random((n, 3), "i8")
+        same(flat("main", x)[0], np.repeat(x, 2))
+
+
+# Whole dimensions, and beginnings of sequences of given lengths, whatever these are.
+def test_reversal():
+    flip = single("flip %0 axis -2", [("n", "m", "f16")], ("n", "m", "f16"))
+    reverse = single(
+        "reverse_sequence %0, %1 {seq_axis = 0, batch_axis = 1}", [("n", "m", "f32"), ("m", "i32")], ("n", "m", "f32")
+    )
+    for n, m in SIZES:
+        x = random((n, m), "f16")
+        same(flip("main", x)[0], x[::-1])
+        x, lengths = random((n, m)), np.random.default_rng(1).integers(0, n + 1, m).astype(np.int32)
+        expected = x.copy()
+        for column, length in enumerate(lengths):
+            expected[:length, column] = x[:length, column][::-1]
+        same(reverse("main", x, lengths)[0], expected)
+    reverse("main", random((2, 3)), np.array([-(1 << 31), 100, (1 << 31) - 1], np.int32))
+
+
+SLICES = [
+    # axes, begin, end, strides, result in n, the slice in NumPy
+    ("[0]", "[1]", "[n]", None, ("n - 1", 5), lambda x: x[1:], 1),
+    ("[0, 1]", "[0, 1]", "[-1, 4]", "[1, 2]", ("n - 1", 2), lambda x: x[:-1, 1:4:2], 1),
+    ("[1]", "[-2]", "[9223372036854775807]", None, ("n", 2), lambda x: x[:, -2:], 0),
+    ("[0]", "[0]", "[3]", None, ("min(n, 3)", 5), lambda x: x[:3], 0),
+    ("[0]", "[2]", "[4]", None, ("min(n, 4) - min(n, 2)", 5), lambda x: x[2:4], 0),
+    ("[0]", "[9223372036854775807]", "[-9223372036854775807]", "[-1]", ("n", 5), lambda x: x[::-1], 0),
+    ("[1]", "[4]", "[0]", "[-2]", ("n", 2), lambda x: x[:, 4:0:-2], 0),
+    ("[0]", "[0]", "[9223372036854775807]", "[3]", ("n ceildiv 3", 5), lambda x: x[::3], 0),
+]
+
+
+# As Python slices: negative and too large positions, strides, walking backwards.
+@pytest.mark.parametrize(("axes", "begin", "end", "strides", "result", "reference", "least"), SLICES)
+@pytest.mark.parametrize("dtype", ["f32", "i1"])
+def test_strided_slice(axes, begin, end, strides, result, reference, least, dtype):
+    text = f"strided_slice %0 axes {axes} begin {begin} end {end}" + (f" strides {strides}" if strides else "")
+    run = single(text, [("n", 5, dtype)], (*result, dtype), symbols=f"n = #relax.range<{least}, *>")
+    for n in (0, 1, 2, 3, 7):
+        if n >= least:
+            x = random((n, 5), dtype)
+            same(run("main", x)[0], reference(x))
+
+
+# Positions that are promised to lie inside are checked.
+def test_slice_inbound():
+    n, k, m, result = (tensor_type((dim,), "f32") for dim in ("n", "k", "m", "m - k"))
+    run = Program(f"""
+        relax.func @main(%x: {n}, %k: {k}, %m: {m}) -> {result} {{
+          %0 = relax.strided_slice %x axes [0] begin [k] end [m] assume_inbound : ({n}) -> {result}
+          relax.return %0 : {result}
+        }}""")
+    x = random((5,))
+    same(run("main", x, random((1,)), random((4,)))[0], x[1:4])
+    same(run("main", x, random((5,)), random((5,)))[0], x[5:5])
+    for k, m in ((1, 6), (3, 2)):
+        with pytest.raises(AssertionFailed):
+            run("main", x, random((k,)), random((m,)))
+
+
+# A slice is replaced, forwards and backwards; the source must have its shape.
+def test_slice_scatter():
+    forwards = single("slice_scatter %0, %1 axis 0 start 1 end 5 step 2", [("n + 5", 3, "f32"), (2, 3, "f32")], ("n + 5", 3, "f32"))
+    backwards = single("slice_scatter %0, %1 axis 0 start 4 end 0 step -2", [("n + 5", 3, "f32"), (2, 3, "f32")], ("n + 5", 3, "f32"))
+    for n in (0, 3):
+        x, src = random((n + 5, 3)), random((2, 3), seed=1)
+        expected = x.copy()
+        expected[1:5:2] = src
+        same(forwards("main", n, x, src)[0], expected)
+        expected = x.copy()
+        expected[4:0:-2] = src
+        same(backwards("main", n, x, src)[0], expected)
+    guarded = single("slice_scatter %0, %1 axis 0 start 1 end 3", [("n + 4", "f32"), ("m", "f32")], ("n + 4", "f32"))
+    with pytest.raises(AssertionFailed):
+        guarded("main", 0, random((4,)), random((3,)))

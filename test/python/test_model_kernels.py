@@ -1,0 +1,155 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The tensor programs of the language models, compiled, against NumPy."""
+
+import numpy as np
+import pytest
+
+from relax_mlir import BlockBuilder, Sym, Tensor, compile, op
+from relax_mlir.models import kernels, matrix
+
+b, n, c, t, m, layer = map(Sym, ("b", "n", "c", "t", "m", "layer"))
+LAYERS, HEADS, GROUP, SIZE = 3, 2, 3, 8
+CACHE = (LAYERS, b, c, HEADS, SIZE)
+
+
+def random(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def program(kernel, params, build):
+    """A compiled function with these parameters, whose body `build` makes of their values."""
+    bb = BlockBuilder()
+    bb.add_kernels(kernel.text)
+    with bb.function("main", params) as function:
+        bb.return_(build(*function.params))
+    return compile(bb.module())["main"]
+
+
+# --- the cache
+
+
+@pytest.fixture(scope="module")
+def update():
+    kernel = kernels.cache_update(LAYERS, HEADS, SIZE)
+    params = [Tensor((b, n, HEADS, SIZE)), Tensor(CACHE), layer, t]
+    return program(
+        kernel,
+        params,
+        lambda new, cache, *_: op.call_tir_inplace(kernel.name, [new, cache], cache.annotation, [1], sym=[layer, t]),
+    )
+
+
+# The rows are written where they belong, in place, and nothing else is.
+@pytest.mark.parametrize(
+    "batch, length, past, capacity", [(1, 1, 0, 1), (2, 1, 4, 5), (3, 5, 2, 9), (2, 0, 3, 7), (1, 17, 0, 40)]
+)
+@pytest.mark.parametrize("number", [0, 2])
+def test_cache_update(update, batch, length, past, capacity, number):
+    cache, new = random(LAYERS, batch, capacity, HEADS, SIZE), random(batch, length, HEADS, SIZE, seed=1)
+    expected = cache.copy()
+    expected[number, :, past : past + length] = new
+    update(new, cache, number, past)
+    np.testing.assert_array_equal(cache, expected)
+
+
+def attention(q, keys, values, start, past):
+    """softmax(q k / sqrt(d)) v over the rows from `start` to each query; zero where there is none."""
+    length = q.shape[1]
+    scores = np.einsum("bihgd,bjhd->bhgij", q, keys[:, : past + length]).astype(np.float64) / np.sqrt(SIZE)
+    rows = np.arange(past + length)
+    seen = (rows <= past + np.arange(length)[:, None]) & (rows >= start[:, None, None])
+    weights = np.exp(scores - scores.max(-1, keepdims=True)) * seen[:, None, None]
+    total = weights.sum(-1, keepdims=True)
+    weights = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+    return np.einsum("bhgij,bjhd->bihgd", weights, values[:, : past + length])
+
+
+@pytest.fixture(scope="module")
+def attend():
+    kernel = kernels.attend(LAYERS, HEADS, GROUP, SIZE, SIZE**-0.5)
+    query = (b, n, HEADS, GROUP, SIZE)
+    params = [Tensor(query), Tensor(CACHE), Tensor(CACHE), Tensor((b,), "i64"), layer, t]
+    return program(
+        kernel,
+        params,
+        lambda q, keys, values, start, *_: op.call_tir(
+            kernel.name, [q, keys, values, start], Tensor(query), sym=[layer, t]
+        ),
+    )
+
+
+# Each query sees the rows up to its own, from where its sequence starts; what is behind them is never read.
+@pytest.mark.parametrize(
+    "batch, length, past, start",
+    [
+        (1, 1, 0, [0]),
+        (1, 1, 30, [0]),
+        (2, 5, 0, [0, 2]),
+        (2, 3, 4, [5, 0]),
+        (3, 1, 9, [0, 4, 9]),
+        (1, 40, 7, [0]),
+        (2, 0, 3, [0, 0]),
+        (1, 4, 0, [3]),
+    ],
+)
+@pytest.mark.parametrize("scale", [1, 30])
+def test_attend(attend, batch, length, past, start, scale):
+    q = random(batch, length, HEADS, GROUP, SIZE) * np.float32(scale)
+    keys, values = (random(LAYERS, batch, past + length + 3, HEADS, SIZE, seed=seed) for seed in (1, 2))
+    keys[:, :, past + length :] = values[:, :, past + length :] = np.nan
+    keys[0], values[2] = np.nan, np.nan
+    found = attend(q, keys, values, np.array(start), 1, past)
+    expected = attention(q, keys[1], values[1], np.array(start), past)
+    np.testing.assert_allclose(np.from_dlpack(found), expected, rtol=1e-4, atol=1e-5)
+
+
+# --- matrices
+
+
+IDS = np.array([0, 5, 99, 63, 64, 5, -1, 100, 2**40])
+
+
+# Rows of a matrix in panels; numbers outside it give its first or last row.
+def test_panel_rows():
+    values = random(100, 24)
+    kernel = kernels.panel_rows(100, 24)
+    panels = matrix.pack_panels(values)
+    params = [Tensor((m,), "i64"), Tensor(panels.shape)]
+    rows = program(kernel, params, lambda ids, w: op.call_tir(kernel.name, [ids, w], Tensor((m, 24))))
+    for ids in (IDS, IDS[:1], IDS[:0]):
+        np.testing.assert_array_equal(np.from_dlpack(rows(ids, panels)), values[ids.clip(0, 99)])
+
+
+def quantised(quantisation, rows, columns):
+    """Random values in a format: those that it decodes to, and the arrays of its panels."""
+    gguf = pytest.importorskip("gguf")
+    kind = gguf.GGMLQuantizationType[quantisation]
+    data = gguf.quants.quantize(random(rows, columns), kind)
+    blocks = data.reshape(rows, columns // 32, -1)
+    parts = [matrix.pack_codes(blocks, quantisation), matrix.pack_scales(blocks)]
+    if kernels.has_minimum(quantisation):
+        parts.append(matrix.pack_minima(blocks))
+    return gguf.quants.dequantize(data, kind), parts
+
+
+@pytest.mark.parametrize("quantisation", kernels.QUANTISED)
+def test_quantised_rows(quantisation):
+    values, parts = quantised(quantisation, 100, 96)
+    kernel = kernels.quantised_rows(quantisation, 100, 96)
+    params = [Tensor((m,), "i64"), *(Tensor(p.shape, "i8" if p.dtype == np.int8 else "f16") for p in parts)]
+    rows = program(kernel, params, lambda *args: op.call_tir(kernel.name, args, Tensor((m, 96))))
+    np.testing.assert_allclose(np.from_dlpack(rows(IDS, *parts)), values[IDS.clip(0, 99)], rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("quantisation", kernels.QUANTISED)
+def test_decode(quantisation):
+    values, parts = quantised(quantisation, 100, 96)
+    kernel = kernels.decode(quantisation, 100, 96)
+    halves = kernels.halves(quantisation)
+    params = [Tensor(p.shape, "i8" if p.dtype == np.int8 else "f16") for p in parts]
+    result = Tensor((2, 3, halves, 32 // halves, 64))
+    decode = program(kernel, params, lambda *args: op.call_tir(kernel.name, args, result))
+    found = np.from_dlpack(decode(*parts)).reshape(2, 96, 64).transpose(0, 2, 1).reshape(128, 96)
+    np.testing.assert_allclose(found[:100], values, rtol=1e-6, atol=1e-7)
+    assert not found[100:].any()

@@ -1,0 +1,91 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Drawing tokens from logits."""
+
+import numpy as np
+import pytest
+
+from relax_mlir import RelaxError
+from relax_mlir.models import Sampler, Sampling
+from relax_mlir.models.sampling import candidates
+
+LOGITS = np.log(np.array([0.1, 0.4, 0.05, 0.25, 0.2], np.float32))
+
+
+# Greedy takes the largest, the first of several.
+def test_greedy():
+    logits = np.array([[1, 3, 2, 3], [0, 0, 0, 0]], np.float32)
+    assert Sampler(Sampling(), 2)(logits).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "sampling, ids",
+    [
+        (Sampling(1.0), [1, 3, 4, 0, 2]),
+        (Sampling(1.0, top_k=2), [1, 3]),
+        (Sampling(1.0, top_k=99), [1, 3, 4, 0, 2]),
+        (Sampling(1.0, top_p=0.6), [1, 3]),
+        (Sampling(1.0, top_p=0.66), [1, 3, 4]),
+        (Sampling(1.0, top_p=1e-9), [1]),
+        (Sampling(1.0, min_p=0.49), [1, 3, 4]),
+        (Sampling(1.0, min_p=1.0), [1]),
+        # A low temperature makes the first so likely that it alone reaches the sum.
+        (Sampling(0.1, top_p=0.9), [1]),
+        (Sampling(1.0, top_k=3, top_p=0.8, min_p=0.6), [1, 3]),
+    ],
+)
+def test_candidates(sampling, ids):
+    found, probabilities = candidates(LOGITS, sampling)
+    assert found.tolist() == ids
+    expected = np.exp(LOGITS[ids].astype(np.float64) / sampling.temperature)
+    np.testing.assert_allclose(probabilities, expected / expected.sum())
+
+
+# Tokens come as often as their probabilities say.
+def test_frequencies():
+    sampler = Sampler(Sampling(1.0, seed=1), 4000)
+    drawn = sampler(np.tile(LOGITS, (4000, 1)))
+    np.testing.assert_allclose(np.bincount(drawn, minlength=5) / 4000, np.exp(LOGITS), atol=0.03)
+
+
+# The seed decides; a sequence draws the same whatever is beside it in the batch.
+def test_seed():
+    logits = np.random.default_rng(0).standard_normal((3, 50)).astype(np.float32)
+
+    def draw(seed, batch):
+        sampler = Sampler(Sampling(2.0, seed=seed), batch)
+        return [sampler(logits[:batch]).tolist() for _ in range(20)]
+
+    assert draw(1, 3) == draw(1, 3) != draw(2, 3)
+    assert [step[:2] for step in draw(1, 3)] == draw(1, 2)
+
+
+# Logits at the limits of floats draw a token all the same.
+@pytest.mark.parametrize("row", [[-np.inf, 0, -np.inf], [3e38, -3e38, 0], [-3e38, -3e38, -3e38]])
+@pytest.mark.parametrize("temperature", [0.0, 1e-3, 1.0, 100.0])
+def test_extreme_logits(row, temperature):
+    logits = np.array([row], np.float32)
+    (token,) = Sampler(Sampling(temperature, seed=0))(logits)
+    assert logits[0, token] == logits.max() or temperature > 1
+
+
+def test_nan():
+    with pytest.raises(RelaxError, match="NaN"):
+        Sampler(Sampling())(np.array([[0, np.nan]], np.float32))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"temperature": -1},
+        {"temperature": float("nan")},
+        {"top_k": -1},
+        {"top_p": 0},
+        {"top_p": 1.5},
+        {"min_p": -0.1},
+        {"seed": -1},
+    ],
+)
+def test_wrong_options(options):
+    with pytest.raises(RelaxError, match=f"{next(iter(options))} is .*; expected"):
+        Sampling(**options)
