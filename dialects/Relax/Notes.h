@@ -1,12 +1,12 @@
-//===- Notes.h - attributes that passes leave on functions ------*- C++ -*-===//
+//===- Notes.h - attributes on functions, for passes -----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What a pass notes for later passes and for people. Nothing depends on a note
-// for its meaning: a module without them is as right as one with them.
+// What is noted for passes and for people. No function depends on a note for
+// what it computes: a module without them is as right as one with them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +24,10 @@ constexpr llvm::StringLiteral kPattern = "relax.pattern";
 constexpr llvm::StringLiteral kPrimitive = "relax.primitive";
 /// On a graph function: bytes before and after `relax-plan-memory`.
 constexpr llvm::StringLiteral kMemoryPlan = "relax.memory_plan";
+
+/// On a graph function: it is a pattern of `relax-dispatch-library`, and this
+/// what it is replaced by.
+constexpr llvm::StringLiteral kLibrary = "relax.library";
 
 } // namespace mlir::relax::notes
 

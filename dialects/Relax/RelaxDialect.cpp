@@ -107,6 +107,13 @@ static std::optional<LogicalResult> verifyNote(Operation *op,
   if (attribute.getName() == notes::kMemoryPlan)
     return require(isa<FuncOp>(op) && isa<DictionaryAttr>(value),
                    "a dictionary, on a graph function");
+  if (attribute.getName() == notes::kLibrary) {
+    auto library = dyn_cast<DictionaryAttr>(value);
+    auto name = library ? library.getAs<StringAttr>("function") : StringAttr();
+    return require(isa<FuncOp>(op) && name && !name.getValue().empty(),
+                   "a dictionary with the name of a 'function', on a graph "
+                   "function");
+  }
   return std::nullopt;
 }
 

@@ -188,6 +188,8 @@ static bool isEpilogue(Operation *op) {
     return false;
   AffineMap write = nest.getIndexingMapMatchingResult(nest->getResult(0));
   bool reads = false;
+  for (OpOperand &init : nest.getDpsInitsMutable())
+    reads |= nest.payloadUsesValueFromOperand(&init);
   for (OpOperand *input : nest.getDpsInputOperands()) {
     Operation *producer = skipCasts(input->get()).getDefiningOp();
     if (!producer || isScaffolding(producer))

@@ -19,14 +19,7 @@ LAYOUTS = ["plain", "panels", "quantised"]
 FUNCTIONS = ("forward", "forward_all")
 
 # How SmolLM2 goes on, by PyTorch (transformers 5.24, the same file, greedy).
-CONTINUATIONS = {
-    "The capital of France is": " Paris.\n\nThe answer is: 2018-01-22 12:1",
-    "Once upon a time": (
-        ", the city of Nova Haven was a thriving metropolis, with towering skyscrapers and bustling streets. "
-        "But as the years went by"
-    ),
-    "def fibonacci(n):": ("\n    if n == 0:\n        return 1\n    return n * fibonacci(n - 1)\n"),
-}
+CONTINUATIONS = {"The capital of France is": " Paris.\n\nThe answer is: 2018-01-22 12:1"}
 
 
 def reference(path):
@@ -81,7 +74,7 @@ def test_kernels_are_shared(tmp_path):
     deep = dataclasses.replace(CONFIG, num_layers=5)
     for config in (CONFIG, deep):
         path = write_gguf(tmp_path / "x.gguf", random_weights(config), config)
-        assert len(models.build(path).module.functions) == 4
+        assert len(models.build(path).module.functions) == 6
 
 
 @pytest.mark.parametrize("variant", [{"qkv_bias": True}, {"qk_norm": True}, {"tie_embeddings": False}])

@@ -104,6 +104,22 @@ def test_attend(attend, batch, length, past, start, scale):
     np.testing.assert_allclose(np.from_dlpack(found), expected, rtol=1e-4, atol=1e-5)
 
 
+# --- rotary embedding
+
+
+# The angles of any position of a long context are as good as f32 can say.
+@pytest.mark.parametrize("function", ["cos", "sin"])
+@pytest.mark.parametrize("length, past", [(1, 0), (7, 3), (5, 131067), (0, 4)])
+def test_rotary_table(function, length, past):
+    kernel = kernels.rotary_table(function, 32)
+    frequencies = 500000.0 ** (-np.arange(32) / 32)
+    table = program(
+        kernel, [Tensor((32,), "f64"), n, t], lambda f, *_: op.call_tir(kernel.name, [f], Tensor((n, 32)), sym=[t])
+    )
+    expected = getattr(np, function)(np.arange(past, past + length)[:, None] * frequencies)
+    np.testing.assert_allclose(np.from_dlpack(table(frequencies, length, past)), expected, atol=5e-7)
+
+
 # --- matrices
 
 

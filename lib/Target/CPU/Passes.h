@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -20,6 +21,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
 
 namespace mlir::relax {
 
@@ -28,9 +30,23 @@ namespace mlir::relax {
 #define GEN_PASS_REGISTRATION
 #include "Target/CPU/Passes.h.inc"
 
+/// How kernels are scheduled.
+struct KernelOptions : PassPipelineOptions<KernelOptions> {
+  Option<unsigned> vectorBits{*this, "vector-bits",
+                              llvm::cl::desc("bits of a vector register"),
+                              llvm::cl::init(512)};
+  Option<bool> schedule{*this, "schedule",
+                        llvm::cl::desc("make vectors, not plain loops alone"),
+                        llvm::cl::init(true)};
+  Option<bool> parallel{*this, "parallel",
+                        llvm::cl::desc("use the thread pool of the runtime"),
+                        llvm::cl::init(true)};
+};
+
 /// The pipeline `relax-cpu-bufferize`, on modules: kernels whose boundary are
 /// memrefs (KernelBoundary.h) become loops over memrefs.
-void buildKernelBufferizePipeline(OpPassManager &manager);
+void buildKernelBufferizePipeline(OpPassManager &manager,
+                                  const KernelOptions &options = {});
 
 /// The pipeline `relax-cpu-to-llvm`, on modules: loops over memrefs, in kernels
 /// and host functions alike, become the LLVM dialect. Allocations become calls

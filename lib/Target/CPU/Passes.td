@@ -170,4 +170,80 @@ def BufferizeKernelsPass : Pass<"relax-bufferize-kernels", "::mlir::func::FuncOp
                            "::mlir::scf::SCFDialect"];
 }
 
+def ApproximateMathPass : Pass<"relax-approximate-math", "::mlir::func::FuncOp"> {
+  let summary = "replace functions of vectors by polynomials";
+  let description = [{
+    `exp`, `expm1`, `log`, `log1p`, `log2`, `log10`, `tanh`, `erf`, `sin` and `cos` of
+    vectors of f32, f16 and bf16 become arithmetic, within 3 units in the last place
+    of an f32, with the results of libm for infinities, NaN, zeros and denormal
+    numbers. Scalars and vectors of f64 stay, and call libm.
+
+    Before:
+
+    ```mlir
+    %0 = math.exp %x : vector<16xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %n = vector.fma %x, %log2e, %magic : vector<16xf32>
+    ...
+    %0 = arith.mulf %p, %scale : vector<16xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def OutlineParallelPass : Pass<"relax-outline-parallel", "::mlir::ModuleOp"> {
+  let summary = "give parallel loops to the thread pool of the runtime";
+  let description = [{
+    The body of each `scf.forall` of one dimension becomes a function of a closure
+    and a range of the loop, and the loop a call of the runtime,
+
+    ```c
+    void relax_rt_parallel_for(void (*body)(void *closure, int64_t first, int64_t last),
+                               void *closure, int64_t count, int64_t grain);
+    ```
+
+    which calls `body` for ranges that cover [0, count) and begin at multiples of
+    `grain`, the step of the loop; a loop of one step runs where it is. What the body
+    uses is stored in the closure, on the caller's stack. Other parallel loops, and
+    all of them with `sequential`, become loops in order.
+
+    Before:
+
+    ```mlir
+    scf.forall (%first) = (0) to (%n) step (%grain) {
+      "use"(%x, %first) : (memref<?xf32>, index) -> ()
+    }
+    ```
+
+    After:
+
+    ```mlir
+    llvm.store %x.descriptor, %closure[0]
+    call @relax_rt_parallel_for(@k_parallel, %closure, %n, %grain)
+    ...
+    func.func private @k_parallel(%closure: !llvm.ptr, %from: i64, %to: i64) {
+      %x.descriptor = llvm.load %closure[0]
+      scf.for %first = %from to %to step %grain {
+        "use"(%x, %first) : (memref<?xf32>, index) -> ()
+      }
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"sequential", "sequential", "bool", /*default=*/"false",
+           "make loops in order of all parallel loops">
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 #endif // RELAX_TARGET_CPU_PASSES_TD

@@ -15,14 +15,26 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-void relax::buildKernelBufferizePipeline(OpPassManager &manager) {
+void relax::buildKernelBufferizePipeline(OpPassManager &manager,
+                                         const KernelOptions &options) {
   // What a kernel may not add to the module by itself.
   manager.addPass(createOutlineConstantsPass());
-  manager.addNestedPass<func::FuncOp>(createBufferizeKernelsPass());
+  OpPassManager &kernels = manager.nest<func::FuncOp>();
+  if (options.schedule) {
+    ScheduleKernelsPassOptions schedule;
+    schedule.vectorBits = options.vectorBits;
+    kernels.addPass(createScheduleKernelsPass(schedule));
+  }
+  // Whatever no schedule took, and the temporaries of what one did.
+  kernels.addPass(createBufferizeKernelsPass());
+  OutlineParallelPassOptions parallel;
+  parallel.sequential = !options.parallel;
+  manager.addPass(createOutlineParallelPass(parallel));
 }
 
 void relax::buildKernelToLLVMPipeline(OpPassManager &manager) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createApproximateMathPass());
   // Vectors of more than one dimension become rows.
   VectorTransferToSCFOptions unroll;
   functions.addPass(createConvertVectorToSCFPass(unroll.enableFullUnroll()));
@@ -53,9 +65,9 @@ void relax::buildKernelToLLVMPipeline(OpPassManager &manager) {
 }
 
 void relax::registerRelaxCPUPipelines() {
-  PassPipelineRegistration<>("relax-cpu-bufferize",
-                             "kernels with memref boundaries to loops",
-                             buildKernelBufferizePipeline);
+  PassPipelineRegistration<KernelOptions>(
+      "relax-cpu-bufferize", "kernels with memref boundaries to loops",
+      buildKernelBufferizePipeline);
   PassPipelineRegistration<>("relax-cpu-to-llvm",
                              "loops over memrefs to the LLVM dialect",
                              buildKernelToLLVMPipeline);

@@ -120,6 +120,48 @@ static LogicalResult normalize(func::FuncOp kernel) {
   return success();
 }
 
+/// Loops of an element-wise kernel that run over contiguous memory in all
+/// operands become one: vectors then cross the ends of rows, however short
+/// those are.
+static void collapseLoops(func::FuncOp kernel) {
+  auto ops = llvm::to_vector(kernel.getOps<linalg::GenericOp>());
+  if (ops.size() != 1 || ops.front().getNumReductionLoops() ||
+      ops.front().hasIndexSemantics() || ops.front().getNumLoops() < 2)
+    return;
+  linalg::GenericOp op = ops.front();
+  WalkResult walk = op.getBody()->walk(
+      [](tensor::ExtractOp) { return WalkResult::interrupt(); });
+  if (walk.wasInterrupted())
+    return;
+  auto inMemory = [](Value operand) {
+    return !isa<RankedTensorType>(operand.getType()) ||
+           operand.getDefiningOp<bufferization::ToTensorOp>() ||
+           operand.getDefiningOp<tensor::EmptyOp>();
+  };
+  if (!llvm::all_of(op->getOperands(), inMemory))
+    return;
+  SmallVector<ReassociationIndices> groups{{0}};
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (int64_t loop = 1; loop < op.getNumLoops(); ++loop) {
+    ReassociationIndices group = groups.back();
+    group.push_back(loop);
+    if (linalg::areDimSequencesPreserved(maps, {group}))
+      groups.back() = group;
+    else
+      groups.push_back({loop});
+  }
+  if (groups.size() == op.getNumLoops())
+    return;
+  IRRewriter rewriter(op);
+  FailureOr<linalg::CollapseResult> collapsed =
+      linalg::collapseOpIterationDims(op, groups, rewriter);
+  if (failed(collapsed))
+    return;
+  rewriter.replaceOp(op, collapsed->results);
+  for (auto root : kernel.getOps<MaterializeInDestinationOp>())
+    peelReshapes(root);
+}
+
 /// Bits of the widest element that the kernel works on.
 static unsigned widestElement(func::FuncOp kernel) {
   unsigned widest = 8;
@@ -141,6 +183,7 @@ static unsigned widestElement(func::FuncOp kernel) {
 static LogicalResult schedule(func::FuncOp kernel, unsigned vectorBits) {
   if (failed(normalize(kernel)))
     return failure();
+  collapseLoops(kernel);
   FailureOr<KernelGraph> graph = KernelGraph::read(kernel);
   if (failed(graph))
     return failure();

@@ -40,7 +40,12 @@ static bool shouldFuse(OpOperand &operand) {
   auto producer = operand.get().getDefiningOp<GenericOp>();
   if (!producer || !linalg::areElementwiseOpsFusable(&operand))
     return false;
-  // Computed by nobody else, so that nothing is computed twice.
+  // An update of what is there needs that to be in memory.
+  if (llvm::any_of(producer.getDpsInitsMutable(), [&](OpOperand &init) {
+        return producer.payloadUsesValueFromOperand(&init);
+      }))
+    return false;
+  // Used by nobody else, so that nothing is computed twice.
   if (llvm::any_of(producer->getUsers(),
                    [&](Operation *user) { return user != consumer; }))
     return false;

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The kernel's symbols are those of the primitive function, so that the type of
-// each value there says what its dimensions are here. Each dimension is one
-// value, computed at the start from a parameter that has it plainly.
+// each value there says what its dimensions are here. Each expression is one
+// value: a dimension of the first parameter that has it, else computed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,6 @@ class SizeBuilder {
 public:
   SizeBuilder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
 
-  /// `value` is that of a symbol.
   void define(SymExprAttr expr, Value value) {
     values.try_emplace(expr, value);
   }
@@ -282,7 +281,7 @@ void KernelMerger::makeSignature() {
   for (auto [index, tensor] : llvm::enumerate(tensors))
     for (auto [dim, expr] :
          llvm::enumerate(getSymDims(cast<RankedTensorType>(tensor.getType()))))
-      if (expr.isSymbol() && !sizes.isDefined(expr))
+      if (!expr.isConstant() && !sizes.isDefined(expr))
         sizes.define(expr, tensor::DimOp::create(
                                builder, loc, entry->getArgument(index), dim));
 }

@@ -367,13 +367,13 @@ struct Legalize : relax::impl::LegalizePassBase<Legalize> {
     populateNormalizationKernels(registry);
     populateAttentionKernels(registry);
     populateReductionKernels(registry);
+    populateConvolutionKernels(registry);
+    populatePoolingKernels(registry);
     populateManipulateKernels(registry);
     populateSliceKernels(registry);
     populateIndexKernels(registry);
     populateQuantizationKernels(registry);
-    populateConvolutionKernels(registry);
     populateImageKernels(registry);
-    populatePoolingKernels(registry);
     populateSortKernels(registry);
     KernelTable kernels(getOperation());
     SmallVector<FuncOp> guarded;

@@ -44,13 +44,13 @@ void populateLinearKernels(KernelRegistry &registry);
 void populateNormalizationKernels(KernelRegistry &registry);
 void populateAttentionKernels(KernelRegistry &registry);
 void populateReductionKernels(KernelRegistry &registry);
+void populateConvolutionKernels(KernelRegistry &registry);
+void populatePoolingKernels(KernelRegistry &registry);
 void populateManipulateKernels(KernelRegistry &registry);
 void populateSliceKernels(KernelRegistry &registry);
 void populateIndexKernels(KernelRegistry &registry);
 void populateQuantizationKernels(KernelRegistry &registry);
-void populateConvolutionKernels(KernelRegistry &registry);
 void populateImageKernels(KernelRegistry &registry);
-void populatePoolingKernels(KernelRegistry &registry);
 void populateSortKernels(KernelRegistry &registry);
 
 } // namespace mlir::relax

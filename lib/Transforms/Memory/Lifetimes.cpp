@@ -59,6 +59,20 @@ void relax::walkDirectAliases(OpOperand &use, function_ref<void(Value)> fn) {
       fn(result);
 }
 
+Value relax::getAliasedTensor(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op)
+    return {};
+  ArrayRef<int64_t> inplace = getInplaceIndices(op);
+  if (!inplace.empty()) {
+    int64_t index = inplace[cast<OpResult>(tensor).getResultNumber()];
+    return index == -1 ? Value() : op->getOperand(index);
+  }
+  if (!isView(op) || !isa<TensorType>(op->getOperand(0).getType()))
+    return {};
+  return op->getOperand(0);
+}
+
 bool relax::takesReference(OpOperand &use) {
   return isa<ReturnOp, YieldOp, OutputOp, WhileOp, MakeClosureOp>(
       use.getOwner());

@@ -29,6 +29,9 @@ SymExprAttr getByteSize(RankedTensorType type, SymBuilder &math);
 bool isCounted(Type type);
 /// Calls `fn` on each result of `use`'s owner that aliases the operand.
 void walkDirectAliases(OpOperand &use, function_ref<void(Value)> fn);
+/// The tensor that `tensor` is a view of, or in place of; null where it is
+/// neither.
+Value getAliasedTensor(Value tensor);
 /// Whether `use` takes a reference of its own: of what is returned, yielded,
 /// carried by a loop or captured.
 bool takesReference(OpOperand &use);

@@ -7,7 +7,6 @@
 
 #include "Analysis/KernelPattern.h"
 #include "Relax/Ops/Call.h"
-#include "Relax/Ops/Core.h"
 #include "Transforms/Memory/Lifetimes.h"
 #include "Transforms/Memory/Passes.h"
 
@@ -37,19 +36,9 @@ bool haveSameShape(Type lhs, Type rhs, const Prover &prover) {
 /// The place of `tensor` in a storage, through aliases; null where it is in
 /// none.
 TensorFromStorageOp findPlace(Value tensor) {
-  while (Operation *op = tensor.getDefiningOp()) {
-    if (auto place = dyn_cast<TensorFromStorageOp>(op))
-      return place;
-    auto call = dyn_cast<CallTIRInplaceOp>(op);
-    if (call)
-      tensor = call.getOperand(
-          call.getInplaceIndices()[cast<OpResult>(tensor).getResultNumber()]);
-    else if (auto cast = dyn_cast<MatchCastOp>(op))
-      tensor = cast.getInput();
-    else
-      return {};
-  }
-  return {};
+  while (Value aliased = getAliasedTensor(tensor))
+    tensor = aliased;
+  return tensor.getDefiningOp<TensorFromStorageOp>();
 }
 
 class CallReuse {

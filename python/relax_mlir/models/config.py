@@ -9,6 +9,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ..errors import ModelError
 
 # Architectures of GGUF: the layout of their rotary embedding, and whether q, k and v have a bias or a norm.
@@ -64,6 +66,8 @@ class LlamaConfig:
                 "each key and value head serves the same number of query heads"
             )
         turned = self.head_dim if self.rope_dim is None else self.rope_dim
+        if self.rope_factors is not None and len(self.rope_factors) != turned // 2:
+            raise ModelError(f"{len(self.rope_factors)} rope_factors; expected one for each of {turned // 2} pairs")
         if turned % 2 or not 0 < turned <= self.head_dim:
             raise ModelError(f"the rotary embedding turns {turned} of {self.head_dim} elements of a head")
 
@@ -71,6 +75,12 @@ class LlamaConfig:
     def group(self) -> int:
         """Query heads that share a key and value head."""
         return self.num_heads // self.num_kv_heads
+
+    def rope_frequencies(self) -> np.ndarray:
+        """By how much the angle of each pair grows from one token to the next: f64."""
+        size = self.rope_dim or self.head_dim
+        frequencies = self.rope_theta ** (-np.arange(0, size, 2) / size) * self.rope_scale
+        return frequencies / np.array(self.rope_factors) if self.rope_factors else frequencies
 
     @staticmethod
     def from_gguf(metadata: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> LlamaConfig:

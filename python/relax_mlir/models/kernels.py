@@ -179,6 +179,43 @@ def attend(layers: int, kv_heads: int, group: int, size: int, scale: float) -> K
     return _kernel(name, _ATTEND, L=layers, H=kv_heads, G=group, D=size, SCALE=f"{scale:.9e}")
 
 
+# --- rotary embedding
+
+# Angles grow to thousands of turns: whole turns are taken off before they become f32.
+_ROTARY_TABLE = """
+func.func private @$NAME(
+    %frequencies: tensor<${P}xf64>, %dest: tensor<?x${P}xf32> {relax.shape = #relax.shape<[n, $P]>},
+    %past: index {relax.symbol = "t"}) -> (tensor<?x${P}xf32> {relax.shape = #relax.shape<[n, $P]>}) {
+  %table = linalg.generic {
+      indexing_maps = [affine_map<(n, p) -> (p)>, affine_map<(n, p) -> (n, p)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%frequencies : tensor<${P}xf64>) outs(%dest : tensor<?x${P}xf32>) {
+  ^bb0(%frequency: f64, %out: f32):
+    %turn = arith.constant 6.283185307179586 : f64
+    %per_radian = arith.constant 0.15915494309189535 : f64
+    %i = linalg.index 0 : index
+    %position = arith.addi %i, %past : index
+    %integer = arith.index_cast %position : index to i64
+    %number = arith.sitofp %integer : i64 to f64
+    %angle = arith.mulf %number, %frequency : f64
+    %turns = arith.mulf %angle, %per_radian : f64
+    %whole = math.floor %turns : f64
+    %fraction = arith.subf %turns, %whole : f64
+    %rest = arith.mulf %fraction, %turn : f64
+    %small = arith.truncf %rest : f64 to f32
+    %0 = math.$FUNCTION %small : f32
+    linalg.yield %0 : f32
+  } -> tensor<?x${P}xf32>
+  return %table : tensor<?x${P}xf32>
+}
+"""
+
+
+def rotary_table(function: str, pairs: int) -> Kernel:
+    """Cosine or sine of the angle of each pair at the positions from `t` on: [n, pairs]."""
+    return _kernel(f"rotary_{function}_{pairs}", _ROTARY_TABLE, FUNCTION=function, P=pairs)
+
+
 # --- matrices in panels
 
 _PANEL_ROWS = """

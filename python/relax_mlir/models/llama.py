@@ -24,7 +24,7 @@ from ..symbolic import Range, Sym
 from ..values import Value
 from . import kernels
 from .config import LlamaConfig
-from .matrix import Matrix
+from .matrix import Epilogue, Matrix
 
 MakeMatrix = Callable[[str, int, int], Matrix]
 """A matrix by its path, rows and columns."""
@@ -40,6 +40,8 @@ class _Step:
     start: Value
     keys: Value
     values: Value
+    cos: Value
+    sin: Value
 
     @property
     def rows(self) -> Sym:
@@ -53,9 +55,15 @@ class Projection(nn.Module):
         self.weight = make(f"{path}.weight", rows, columns)
         self.bias = nn.Parameter((rows,)) if bias else None
 
-    def forward(self, x: Value) -> Value:
-        y = self.weight.project(x)
-        return y if self.bias is None else y + self.bias.value
+    def forward(self, x: Value, then: Epilogue | None = None, *operands: Value) -> Value:
+        """The product with the bias, and what is done with it element by element."""
+        if self.bias is None:
+            return self.weight.project(x, then, *operands)
+
+        def biased(y: Value, bias: Value, *rest: Value) -> Value:
+            return then(y + bias, *rest) if then else y + bias
+
+        return self.weight.project(x, biased, self.bias.value, *operands)
 
 
 class Attention(nn.Module):
@@ -85,18 +93,9 @@ class Attention(nn.Module):
 
     def _turn(self, x: Value, step: _Step) -> Value:
         config = self._config
-        factors = config.rope_factors
-        return op.rotary_embedding(
-            x,
-            offset=step.past,
-            layout=config.rope_layout,
-            rotary_dim=config.rope_dim,
-            theta=config.rope_theta,
-            scale=config.rope_scale,
-            freq_factors=op.constant(list(factors), "f32") if factors else None,
-        )
+        return op.rotary_embedding(x, cos=step.cos, sin=step.sin, layout=config.rope_layout, rotary_dim=config.rope_dim)
 
-    def forward(self, x: Value, step: _Step) -> Value:
+    def forward(self, x: Value, residual: Value, step: _Step) -> Value:
         config = self._config
         q = self._heads(self.q_proj(x), step, config.num_heads)
         k = self._heads(self.k_proj(x), step, config.num_kv_heads)
@@ -113,7 +112,8 @@ class Attention(nn.Module):
             Tensor(grouped, "f32"),
             sym=[self._layer, step.past],
         )
-        return self.o_proj(op.reshape(attended, (step.rows, config.num_heads * config.head_dim)))
+        joined = op.reshape(attended, (step.rows, config.num_heads * config.head_dim))
+        return self.o_proj(joined, op.add, residual)
 
     def _written(self, rows: Value, cache: Value, step: _Step) -> Value:
         return op.call_tir_inplace(
@@ -130,8 +130,9 @@ class Mlp(nn.Module):
         self.up_proj = Projection(make, f"{path}.up_proj", inner, hidden)
         self.down_proj = Projection(make, f"{path}.down_proj", hidden, inner)
 
-    def forward(self, x: Value) -> Value:
-        return self.down_proj(op.silu(self.gate_proj(x)) * self.up_proj(x))
+    def forward(self, x: Value, residual: Value) -> Value:
+        gate = self.gate_proj(x, op.silu)
+        return self.down_proj(self.up_proj(x, op.multiply, gate), op.add, residual)
 
 
 class DecoderLayer(nn.Module):
@@ -144,8 +145,8 @@ class DecoderLayer(nn.Module):
         self.mlp = Mlp(config, make, f"{path}.mlp")
 
     def forward(self, x: Value, step: _Step) -> Value:
-        x = x + self.self_attn(self.input_layernorm(x), step)
-        return x + self.mlp(self.post_attention_layernorm(x))
+        x = self.self_attn(self.input_layernorm(x), x, step)
+        return self.mlp(self.post_attention_layernorm(x), x)
 
 
 class Embeddings(nn.Module):
@@ -187,6 +188,10 @@ class Llama(nn.Module):
         if not config.tie_embeddings:
             self.lm_head = Projection(make, "lm_head", config.vocab_size, config.hidden_size)
 
+    def kernels(self) -> Sequence[nn.Kernel]:
+        pairs = (self.config.rope_dim or self.config.head_dim) // 2
+        return [kernels.rotary_table(function, pairs) for function in ("cos", "sin")]
+
     def forward(self, tokens: Value, start: Value, keys: Value, values: Value, past: Value) -> Value:
         """The logits that follow the last token: [b, vocab]."""
         step = self._step(tokens, start, keys, values)
@@ -203,7 +208,10 @@ class Llama(nn.Module):
     def _step(self, tokens: Value, start: Value, keys: Value, values: Value) -> _Step:
         (batch, length), capacity, past = tokens.shape, keys.shape[2], Sym("t")
         op.require_at_most(past + length, capacity, "the tokens do not fit in the cache: t + n is more than c")
-        return _Step(batch, length, past, start, keys, values)
+        frequencies = op.constant(self.config.rope_frequencies(), "f64")
+        table = Tensor((length, *frequencies.shape), "f32")
+        cos, sin = (op.call_tir(kernel.name, [frequencies], table, sym=[past]) for kernel in self.kernels())
+        return _Step(batch, length, past, start, keys, values, cos, sin)
 
     def _head(self, x: Value) -> Value:
         x = self.model.norm(x)

@@ -32,6 +32,9 @@ from .kernels import GROUP, PANEL
 if TYPE_CHECKING:
     from .checkpoint import CheckpointTensor
 
+Epilogue = Callable[..., Value]
+"""What is done with the result of a product, element by element."""
+
 LAYOUTS = ("plain", "panels", "quantised")
 
 
@@ -61,8 +64,16 @@ class Matrix(Module):
     def __init__(self, rows: int, columns: int) -> None:
         self.shape = (rows, columns)
 
-    def project(self, x: Operand) -> Value:
-        """`x [m, columns] @ transpose(self)`: [m, rows]."""
+    def project(self, x: Value, then: Epilogue | None = None, *operands: Value) -> Value:
+        """`then(x @ transpose(self), *operands)`: [m, rows], of `x [m, columns]`.
+
+        `then` is element-wise, and its operands are [m, rows] or [rows]. It is applied where the product has its
+        results together, so that fusion finds one after the other.
+        """
+        product = self._product(x)
+        return then(product, *operands) if then else product
+
+    def _product(self, x: Value) -> Value:
         raise NotImplementedError
 
     def rows(self, ids: Operand) -> Value:
@@ -80,7 +91,7 @@ class PlainMatrix(Matrix):
         super().__init__(rows, columns)
         self.values = StoredParameter((rows, columns), "f32", (rows, columns), lambda tensor: tensor.dense())
 
-    def project(self, x: Operand) -> Value:
+    def _product(self, x: Value) -> Value:
         return op.linear(x, self.values.value)
 
     def rows(self, ids: Operand) -> Value:
@@ -91,11 +102,16 @@ class _PanelledMatrix(Matrix):
     def _panels(self) -> int:
         return -(-self.shape[0] // PANEL)
 
-    def _join(self, product: Value, m: object) -> Value:
-        """From panels [m, p, 64] of results to [m, rows]."""
-        rows = self.shape[0]
-        joined = op.reshape(product, (m, self._panels() * PANEL))
-        return joined if rows % PANEL == 0 else op.strided_slice(joined, [1], [0], [rows])
+    def project(self, x: Value, then: Epilogue | None = None, *operands: Value) -> Value:
+        (m, _), rows, panels = x.shape, self.shape[0], self._panels()
+        product = self._product(x)
+        if rows % PANEL == 0:
+            if then:
+                split = [op.reshape(y, (*y.shape[:-1], panels, PANEL)) for y in operands]
+                product = then(product, *split)
+            return op.reshape(product, (m, rows))
+        joined = op.strided_slice(op.reshape(product, (m, panels * PANEL)), [1], [0], [rows])
+        return then(joined, *operands) if then else joined
 
     def _stored(self) -> list[Value]:
         raise NotImplementedError
@@ -119,9 +135,8 @@ class PanelMatrix(_PanelledMatrix):
     def _stored(self) -> list[Value]:
         return [self.panels.value]
 
-    def project(self, x: Operand) -> Value:
-        product = op.einsum("mk,pkw->mpw", [x, self.panels.value])
-        return self._join(product, product.shape[0])
+    def _product(self, x: Value) -> Value:
+        return op.einsum("mk,pkw->mpw", [x, self.panels.value])
 
 
 class QuantisedMatrix(_PanelledMatrix):
@@ -156,14 +171,13 @@ class QuantisedMatrix(_PanelledMatrix):
         parameters = [self.codes, self.scales] + ([self.minima] if self.minima else [])
         return [parameter.value for parameter in parameters]
 
-    def project(self, x: Value) -> Value:
+    def _product(self, x: Value) -> Value:
         (m, columns), panels = x.shape, self._panels()
         parts = kernels.halves(self.quantisation)
         inner = (columns // GROUP, parts, GROUP // parts)
         decode = kernels.decode(self.quantisation, *self.shape)
         values = op.call_tir(decode.name, self._stored(), Tensor((panels, *inner, PANEL), "f32"))
-        product = op.einsum("mbhj,pbhjw->mpw", [op.reshape(x, (m, *inner)), values])
-        return self._join(product, m)
+        return op.einsum("mbhj,pbhjw->mpw", [op.reshape(x, (m, *inner)), values])
 
 
 def make(rows: int, columns: int, layout: str, quantisation: str = "F32") -> Matrix:

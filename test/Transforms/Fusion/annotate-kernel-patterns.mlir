@@ -83,6 +83,23 @@ func.func private @sum(%x: tensor<4x8xf32>, %d: tensor<4xf32>) -> tensor<4xf32> 
   return %0 : tensor<4xf32>
 }
 
+// What follows a reduction may update its result.
+// CHECK: @mean({{.*}}relax.pattern = "reduction"
+func.func private @mean(%x: tensor<4x8xf32>, %d: tensor<4xf32>) -> tensor<4xf32> {
+  %c = arith.constant 8.0 : f32
+  %0 = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x8xf32>) outs(%d : tensor<4xf32>) {
+  ^bb0(%e: f32, %o: f32):
+    %1 = arith.addf %e, %o : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  %2 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%0 : tensor<4xf32>) {
+  ^bb0(%o: f32):
+    %3 = arith.divf %o, %c : f32
+    linalg.yield %3 : f32
+  } -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
 // A sum of squares is no sum of products of two tensors.
 // CHECK: @squares({{.*}}relax.pattern = "reduction"
 func.func private @squares(%x: tensor<4x8xf32>, %d: tensor<4xf32>) -> tensor<4xf32> {

@@ -150,6 +150,17 @@ relax.func @static(%x: tensor<16xf32>) -> tensor<16xf32> {
   relax.return %1 : tensor<16xf32>
 }
 
+// A size that is an expression of h and no symbol of its own: h is passed, the
+// size itself is read off a parameter (apache/tvm#20238).
+// CHECK-LABEL: relax.func @halved(
+// CHECK-NEXT:    relax.call_tir @fused_matmul_bias(%{{.*}}, %{{.*}}, %{{.*}}) sym [h]
+!h = tensor<?x8xf32, #relax.shape<[(h + 1) floordiv 2, 8]>>
+relax.func @halved(%x: !h, %w: tensor<8x8xf32>, %b: tensor<8xf32>, %s: !relax.shape<[h]>) -> !h {
+  %0 = relax.call_tir @matmul(%x, %w) : (!h, tensor<8x8xf32>) -> !h
+  %1 = relax.call_tir @bias(%0, %b) : (!h, tensor<8xf32>) -> !h
+  relax.return %1 : !h
+}
+
 // CHECK-LABEL: func.func private @fused_exp_exp_exp_add(
 // CHECK-SAME:    %[[X:.*]]: tensor<?xf32> {relax.shape = #relax.shape<[n]>}, %[[D:.*]]: tensor<?xf32> {relax.shape = #relax.shape<[n]>}) -> (tensor<?xf32> {relax.shape = #relax.shape<[n]>})
 // CHECK-NEXT:    %[[R:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<?xf32>) outs(%[[D]] : tensor<?xf32>)
@@ -194,5 +205,11 @@ relax.func @static(%x: tensor<16xf32>) -> tensor<16xf32> {
 // CHECK-NEXT:    %[[R:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<16xf32>) outs(%[[D]] : tensor<16xf32>)
 // CHECK-NOT:     tensor.cast
 // CHECK:         return %[[R]] : tensor<16xf32>
+
+// CHECK-LABEL: func.func private @fused_matmul_bias(
+// CHECK-SAME:    %[[X:.*]]: tensor<?x8xf32> {relax.shape = #relax.shape<[(h + 1) floordiv 2, 8]>}, {{.*}}, %{{.*}}: index {relax.symbol = "h"})
+// CHECK:         %[[N:.*]] = tensor.dim %[[X]]
+// CHECK-NOT:     arith.floordivsi
+// CHECK:         tensor.empty(%[[N]])
 
 // CHECK-NOT: relax.primitive

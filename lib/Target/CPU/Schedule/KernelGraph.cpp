@@ -93,10 +93,10 @@ LogicalResult KernelGraph::collect(func::FuncOp kernel) {
     } else if (auto root =
                    dyn_cast<bufferization::MaterializeInDestinationOp>(op)) {
       roots.push_back(root);
-    } else if (llvm::any_of(op.getResultTypes(), llvm::IsaPred<TensorType>) &&
-               !isView(&op)) {
-      return failure();
-    } else if (op.getNumRegions() || isa<tensor::ExtractOp>(op)) {
+    } else if (isView(&op)) {
+      continue;
+    } else if (llvm::any_of(op.getResultTypes(), llvm::IsaPred<TensorType>) ||
+               op.getNumRegions() || isa<tensor::ExtractOp>(op)) {
       return failure();
     }
   }

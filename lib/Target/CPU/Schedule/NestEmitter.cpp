@@ -157,6 +157,7 @@ void NestEmitter::chooseLevels() {
 void NestEmitter::chooseStorage() {
   for (const Output &output : graph.outputs)
     destinations[output.value].push_back(output.buffer);
+  DenseSet<Value> taken;
   for (auto [index, stage] : llvm::enumerate(nest.stages)) {
     for (OpResult result : stage.op->getResults()) {
       auto type = cast<RankedTensorType>(result.getType());
@@ -169,7 +170,7 @@ void NestEmitter::chooseStorage() {
           inner.push_back(dim);
       }
       // Who reads it.
-      bool readLater = false, readHere = false;
+      bool readLater = false, readHere = false, onlyStages = true;
       Value shared;
       for (linalg::GenericOp reader :
            stage.op->getBlock()->getOps<linalg::GenericOp>()) {
@@ -184,6 +185,7 @@ void NestEmitter::chooseStorage() {
           graph.visitInlined(
               other.op, [&](linalg::GenericOp op) { here |= op == reader; });
         (here ? readHere : readLater) = true;
+        onlyStages &= graph.isStage(reader);
         // The destination of the last reader, if it reads what it overwrites.
         if (reader == nest.stages.back().op && !reader.getNumReductionLoops() &&
             reader->getNumResults() == 1)
@@ -199,6 +201,9 @@ void NestEmitter::chooseStorage() {
       }
       auto found = destinations.find(result);
       bool isOutput = found != destinations.end();
+      // Others read before the last reader writes, and no other value is there.
+      if (!onlyStages || (shared && taken.contains(shared)))
+        shared = Value();
       if (readLater ||
           (readHere && !inner.empty() && outerLanes && !isOutput && !shared)) {
         // A buffer for all of it.
@@ -223,6 +228,7 @@ void NestEmitter::chooseStorage() {
       } else if (isOutput) {
         emitter.storage[result] = {destinations[result].front(), all};
       } else if (shared) {
+        taken.insert(shared);
         emitter.storage[result] = {shared, all};
         destinations[result].push_back(shared);
       } else {

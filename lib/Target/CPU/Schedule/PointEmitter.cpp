@@ -374,6 +374,18 @@ FailureOr<Lanes> PointEmitter::compute(Value tensor, ArrayRef<Lanes> index) {
     return element(slice.getSource(), at);
   }
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
+    // Memory has no gaps: a buffer may be looked at in the new shape.
+    if (auto view =
+            collapse.getSrc().getDefiningOp<bufferization::ToTensorOp>()) {
+      Value &buffer = views[tensor];
+      if (!buffer) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPoint(collapse);
+        buffer = memref::CollapseShapeOp::create(
+            builder, loc, view.getBuffer(), collapse.getReassociationIndices());
+      }
+      return load(buffer, index);
+    }
     // The inner dimension of a group takes what is left of an index.
     SmallVector<Lanes> at(collapse.getSrcType().getRank());
     for (auto [dim, group] :

@@ -115,6 +115,8 @@ private:
   }
 
   std::vector<std::map<Key, Lanes>> scopes;
+  /// Buffers in the shape of a reshaped tensor.
+  DenseMap<Value, Value> views;
 };
 
 } // namespace mlir::relax

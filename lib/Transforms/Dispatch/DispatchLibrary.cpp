@@ -1,0 +1,276 @@
+//===- DispatchLibrary.cpp - replace what a library does by calls ---------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   1. match the ops of a pattern from its returned value upwards, which binds
+//      its parameters to values
+//   2. unify the parameters' types with theirs; all must be proved
+//   3. call the library with these values
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relax/CallUtils.h"
+#include "Relax/Notes.h"
+#include "Relax/Ops/Call.h"
+#include "Relax/Ops/Control.h"
+#include "Relax/Ops/Core.h"
+#include "Relax/Ops/Function.h"
+#include "Transforms/Dispatch/Passes.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_DISPATCHLIBRARYPASS
+#include "Transforms/Dispatch/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+namespace {
+
+/// Values and ops of the program for those of a pattern.
+struct Match {
+  DenseMap<Value, Value> values;
+  llvm::SmallMapVector<Operation *, Operation *, 4> ops; // program -> pattern
+};
+
+/// Whether the ops compute the same of what their operands are.
+bool isSameOp(Operation *pattern, Operation *op) {
+  return pattern->getName() == op->getName() &&
+         pattern->getNumOperands() == op->getNumOperands() &&
+         pattern->getNumResults() == op->getNumResults() &&
+         op->getNumRegions() == 0 &&
+         pattern->getDiscardableAttrDictionary() ==
+             op->getDiscardableAttrDictionary() &&
+         op->getName().compareOpProperties(pattern->getPropertiesStorage(),
+                                           op->getPropertiesStorage());
+}
+
+class Matcher {
+public:
+  /// Null where `root` does not end what the pattern computes.
+  static std::optional<Match> match(FuncOp pattern, Operation *root) {
+    Value returned = pattern.getBody().front().getTerminator()->getOperand(0);
+    Match match;
+    if (root->getNumResults() != 1 ||
+        !matchValue(returned, root->getResult(0), match) ||
+        !isClosed(match, root))
+      return std::nullopt;
+    return match;
+  }
+
+private:
+  static bool matchValue(Value pattern, Value value, Match &match) {
+    if (Value known = match.values.lookup(pattern))
+      return known == value;
+    Operation *patternOp = pattern.getDefiningOp();
+    Operation *op = value.getDefiningOp();
+    if (patternOp && (!op ||
+                      cast<OpResult>(pattern).getResultNumber() !=
+                          cast<OpResult>(value).getResultNumber() ||
+                      !matchOp(patternOp, op, match)))
+      return false;
+    match.values[pattern] = value;
+    return true;
+  }
+
+  static bool matchOp(Operation *pattern, Operation *op, Match &match) {
+    if (match.ops.contains(op))
+      return match.ops[op] == pattern;
+    if (!isSameOp(pattern, op))
+      return false;
+    SmallVector<Value> operands(op->getOperands());
+    unsigned orders =
+        op->hasTrait<OpTrait::IsCommutative>() && operands.size() == 2 ? 2 : 1;
+    for (unsigned order = 0; order < orders; ++order) {
+      Match attempt = match;
+      if (llvm::all_of(llvm::zip(pattern->getOperands(), operands),
+                       [&](auto pair) {
+                         auto [wanted, actual] = pair;
+                         return matchValue(wanted, actual, attempt);
+                       })) {
+        match = std::move(attempt);
+        match.ops[op] = pattern;
+        return true;
+      }
+      std::reverse(operands.begin(), operands.end());
+    }
+    return false;
+  }
+
+  /// Whether what is computed on the way is used in the match alone, and in the
+  /// block of its root.
+  static bool isClosed(const Match &match, Operation *root) {
+    return llvm::all_of(match.ops, [&](auto pair) {
+      Operation *op = pair.first;
+      if (op == root || op->hasTrait<OpTrait::ConstantLike>())
+        return true;
+      return op->getBlock() == root->getBlock() &&
+             llvm::all_of(op->getUsers(), [&](Operation *user) {
+               return match.ops.contains(user);
+             });
+    });
+  }
+};
+
+/// Whether the range is proved of `value`.
+bool isInRange(SymExprAttr value, SymbolFacts::Range range,
+               const Prover &prover) {
+  auto constant = [&](int64_t number) {
+    return SymExprAttr::getConstant(value.getContext(), number);
+  };
+  return prover.lessEqual(constant(range.lower), value) == Truth::Yes &&
+         (!range.upper ||
+          prover.lessEqual(value, constant(*range.upper)) == Truth::Yes) &&
+         (range.multipleOf == 1 ||
+          prover.divisible(value, constant(range.multipleOf)) == Truth::Yes);
+}
+
+class Dispatcher {
+public:
+  explicit Dispatcher(ArrayRef<FuncOp> patterns) : patterns(patterns) {}
+
+  void run(FuncOp function) {
+    SmallVector<Operation *> ops;
+    function.walk([&](Operation *op) { ops.push_back(op); });
+    // What is matched goes with its root, which comes first here.
+    DenseSet<Operation *> erased;
+    for (Operation *op : llvm::reverse(ops)) {
+      if (erased.contains(op))
+        continue;
+      for (FuncOp pattern : patterns) {
+        std::optional<Match> match = Matcher::match(pattern, op);
+        if (!match || !replace(pattern, op, *match))
+          continue;
+        // Users were entered after what they use.
+        for (auto &[matched, _] : llvm::reverse(match->ops))
+          if (matched->use_empty()) {
+            erased.insert(matched);
+            matched->erase();
+          }
+        break;
+      }
+    }
+  }
+
+private:
+  bool replace(FuncOp pattern, Operation *root, const Match &match);
+
+  ArrayRef<FuncOp> patterns;
+};
+
+bool Dispatcher::replace(FuncOp pattern, Operation *root, const Match &match) {
+  // The library allocates nothing, so the size of the result must be known.
+  auto type = dyn_cast<RankedTensorType>(root->getResult(0).getType());
+  if (!type || llvm::is_contained(getSymDims(type), SymExprAttr()))
+    return false;
+  SmallVector<Value> operands;
+  for (BlockArgument parameter : pattern.getArguments())
+    operands.push_back(match.values.lookup(parameter));
+
+  // A contradiction is no error here, only no match.
+  ScopedDiagnosticHandler silence(root->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  Prover prover(root->getContext(), SymbolFacts::at(root));
+  Unifier unifier(prover, root->getContext());
+  if (failed(unifyCall(root, Signature::of(pattern), operands, unifier)) ||
+      !unifier.getUndecided().empty())
+    return false;
+  SymbolFacts conditions(pattern.getSymbolRanges());
+  for (auto [symbol, value] : unifier.getBindings())
+    if (!value || !isInRange(value, conditions.get(symbol), prover))
+      return false;
+
+  auto library = pattern->getAttrOfType<DictionaryAttr>(notes::kLibrary);
+  SmallVector<Attribute> integers;
+  if (auto exprs = library.getAs<ArrayAttr>("sym"))
+    for (Attribute expr : exprs)
+      integers.push_back(unifier.instantiate(cast<SymExprAttr>(expr)));
+  OpBuilder builder(root);
+  auto call =
+      CallLibraryOp::create(builder, root->getLoc(), root->getResultTypes(),
+                            library.getAs<StringAttr>("function"), operands,
+                            builder.getArrayAttr(integers));
+  for (NamedAttribute entry : library)
+    if (entry.getName() != "function" && entry.getName() != "sym")
+      call->setAttr(entry.getName(), entry.getValue());
+  root->replaceAllUsesWith(call);
+  return true;
+}
+
+/// Whether the pass can do something with a pattern; reports an error.
+LogicalResult verifyPattern(FuncOp pattern) {
+  if (pattern.isExternal())
+    return pattern.emitError("a pattern needs a body");
+  Block &body = pattern.getBody().front();
+  for (Operation &op : body.without_terminator())
+    if (op.getNumRegions() != 0 || !isMemoryEffectFree(&op))
+      return op.emitError("a pattern must not hold control flow or side "
+                          "effects");
+  Operation *terminator = body.getTerminator();
+  if (terminator->getNumOperands() != 1 ||
+      !terminator->getOperand(0).getDefiningOp())
+    return terminator->emitError(
+        "a pattern must return one value that an op computes");
+  for (BlockArgument parameter : pattern.getArguments()) {
+    if (!isa<TensorType>(parameter.getType()))
+      return pattern.emitError()
+             << "parameter " << parameter.getArgNumber()
+             << " of a pattern must be a tensor, got " << parameter.getType();
+    if (parameter.use_empty())
+      return pattern.emitError() << "parameter " << parameter.getArgNumber()
+                                 << " of a pattern is not used";
+  }
+  DenseSet<StringAttr> defined;
+  pattern.walkParameterSymbols([&](StringAttr name) { defined.insert(name); });
+  auto library = pattern->getAttrOfType<DictionaryAttr>(notes::kLibrary);
+  auto exprs = library.getAs<ArrayAttr>("sym");
+  for (Attribute expr : exprs ? exprs.getValue() : ArrayRef<Attribute>()) {
+    if (!isa<SymExprAttr>(expr))
+      return pattern.emitError()
+             << "'sym' must hold expressions (#relax.expr), got " << expr;
+    StringAttr missing;
+    walkSymbols(expr, [&](StringAttr name) {
+      if (!defined.contains(name))
+        missing = name;
+    });
+    if (missing)
+      return pattern.emitError() << "'sym' uses symbol '" << missing.getValue()
+                                 << "', which no parameter defines";
+  }
+  return success();
+}
+
+struct DispatchLibrary : relax::impl::DispatchLibraryPassBase<DispatchLibrary> {
+  using DispatchLibraryPassBase::DispatchLibraryPassBase;
+
+  void runOnOperation() override {
+    OwningOpRef<ModuleOp> file;
+    if (!table.empty() &&
+        !(file = parseSourceFile<ModuleOp>(table, &getContext())))
+      return signalPassFailure();
+    SmallVector<FuncOp> patterns, functions;
+    for (ModuleOp module : {getOperation(), file.get()})
+      for (FuncOp function : module ? llvm::to_vector(module.getOps<FuncOp>())
+                                    : SmallVector<FuncOp>())
+        if (!function->hasAttr(notes::kLibrary)) {
+          if (module == getOperation())
+            functions.push_back(function);
+        } else if (failed(verifyPattern(function))) {
+          return signalPassFailure();
+        } else {
+          patterns.push_back(function);
+        }
+    for (FuncOp function : functions)
+      Dispatcher(patterns).run(function);
+    for (FuncOp pattern : patterns)
+      if (pattern->getParentOp() == getOperation())
+        pattern.erase();
+  }
+};
+
+} // namespace

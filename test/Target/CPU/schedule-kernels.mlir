@@ -1,0 +1,150 @@
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: relax-opt %s -relax-convert-kernel-boundary -relax-cpu-schedule-kernels -canonicalize -cse | FileCheck %s
+// RUN: relax-opt %s -relax-convert-kernel-boundary -relax-cpu-schedule-kernels="vector-bits=256" -canonicalize -cse | FileCheck %s --check-prefix=AVX2
+
+// Element-wise: full vectors, then what is left with lanes off. Producers are
+// computed where they are used.
+// CHECK-LABEL: func.func private @chain(
+// CHECK-NOT:     memref.alloc
+// CHECK:         scf.forall
+// CHECK:           scf.for
+// CHECK:             vector.load {{.*}} vector<16xf32>
+// CHECK:             math.exp {{.*}} vector<16xf32>
+// CHECK:             vector.store
+// CHECK:           scf.for
+// CHECK:             vector.create_mask
+// CHECK:             vector.maskedload
+// CHECK:             vector.maskedstore
+// AVX2-LABEL:  func.func private @chain(
+// AVX2:          vector.load {{.*}} vector<8xf32>
+func.func private @chain(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %0 = linalg.negf ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %1 = linalg.exp ins(%0 : tensor<?xf32>) outs(%out : tensor<?xf32>) -> tensor<?xf32>
+  return %1 : tensor<?xf32>
+}
+
+// Rows that are contiguous are one: short ones fill vectors as well.
+// CHECK-LABEL: func.func private @collapse(
+// CHECK:         memref.collapse_shape {{.*}} into memref<?xf32>
+// CHECK:         vector.load {{.*}} : memref<?xf32>, vector<16xf32>
+func.func private @collapse(%x: tensor<?x3xf32>, %out: tensor<?x3xf32>) -> tensor<?x3xf32> {
+  %0 = linalg.exp ins(%x : tensor<?x3xf32>) outs(%out : tensor<?x3xf32>) -> tensor<?x3xf32>
+  return %0 : tensor<?x3xf32>
+}
+
+// A contraction with an epilogue: 6 rows by 4 vectors in registers, one loop over
+// the reduction, then fewer rows for what is left.
+// CHECK-LABEL: func.func private @matmul(
+// CHECK-NOT:     memref.alloc
+// CHECK:         scf.forall
+// CHECK:         %{{.*}}:24 = scf.for %{{.*}} = %c0 to %c48
+// CHECK-COUNT-24:  arith.addf {{.*}} fastmath<contract> : vector<16xf32>
+// CHECK:         arith.maximumf
+// CHECK:         scf.index_switch
+// CHECK:         case 1
+// CHECK:         %{{.*}}:4 = scf.for
+// CHECK:         case 5
+// CHECK:         %{{.*}}:20 = scf.for
+// CHECK-NOT:     linalg
+// AVX2-LABEL:  func.func private @matmul(
+// AVX2:          %{{.*}}:12 = scf.for
+func.func private @matmul(%x: tensor<?x48xf32>, %w: tensor<48x128xf32>, %out: tensor<?x128xf32>) -> tensor<?x128xf32> {
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%out : tensor<?x128xf32>) -> tensor<?x128xf32>
+  %0 = linalg.matmul ins(%x, %w : tensor<?x48xf32>, tensor<48x128xf32>) outs(%f : tensor<?x128xf32>) -> tensor<?x128xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%0 : tensor<?x128xf32>) outs(%out : tensor<?x128xf32>) {
+  ^bb0(%a: f32, %c: f32):
+    %r = arith.maximumf %a, %z : f32
+    linalg.yield %r : f32
+  } -> tensor<?x128xf32>
+  return %1 : tensor<?x128xf32>
+}
+
+// A transposed operand is read along the reduction, 4 by 4 dot products at once.
+// CHECK-LABEL: func.func private @transposed(
+// CHECK:         %{{.*}}:16 = scf.for
+// CHECK:         vector.reduction <add>
+func.func private @transposed(%x: tensor<?x64xf32>, %w: tensor<?x64xf32>, %out: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%out : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<?x64xf32>, tensor<?x64xf32>) outs(%f : tensor<?x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}
+
+// Stages that share rows are done row by row: the sum is a scalar in a register.
+// CHECK-LABEL: func.func private @rows(
+// CHECK-NOT:     memref.alloc
+// CHECK:         scf.forall
+// CHECK:           scf.for %[[ROW:.*]] = %{{.*}} to %{{.*}} step %c1
+// CHECK:             vector.reduction <add>
+// CHECK:             math.sqrt %{{.*}} : f32
+// CHECK:             vector.store {{.*}}[%[[ROW]],
+func.func private @rows(%x: tensor<?x64xf32>, %out: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0.0 : f32
+  %n = tensor.dim %x, %c0 : tensor<?x64xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+                       iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<?x64xf32>) outs(%f : tensor<?xf32>) {
+  ^bb0(%a: f32, %c: f32):
+    %p = arith.mulf %a, %a : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  %1 = linalg.sqrt ins(%0 : tensor<?xf32>) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%x, %1 : tensor<?x64xf32>, tensor<?xf32>) outs(%out : tensor<?x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %q = arith.divf %a, %b : f32
+    linalg.yield %q : f32
+  } -> tensor<?x64xf32>
+  return %2 : tensor<?x64xf32>
+}
+
+// Booleans have a byte each in memory: vectors of them are vectors of bytes.
+// CHECK-LABEL: func.func private @booleans(
+// CHECK:         vector.load {{.*}} : memref<?xi8>, vector<{{.*}}xi8>
+// CHECK:         arith.cmpi ne
+// CHECK:         arith.extui
+// CHECK:         vector.store {{.*}} : memref<?xi8>
+func.func private @booleans(%x: tensor<?xi1>, %y: tensor<?xi1>, %out: tensor<?xi1>) -> tensor<?xi1> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+                       iterator_types = ["parallel"]}
+      ins(%x, %y : tensor<?xi1>, tensor<?xi1>) outs(%out : tensor<?xi1>) {
+  ^bb0(%a: i1, %b: i1, %c: i1):
+    %r = arith.xori %a, %b : i1
+    linalg.yield %r : i1
+  } -> tensor<?xi1>
+  return %0 : tensor<?xi1>
+}
+
+// A kernel that is more than structured ops is left for plain loops.
+// CHECK-LABEL: func.func private @other(
+// CHECK:         scf.for {{.*}} -> (tensor<4xf32>)
+// CHECK:         bufferization.materialize_in_destination
+func.func private @other(%x: tensor<4xf32>, %n: index, %out: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> tensor<4xf32> {
+    %0 = linalg.exp ins(%a : tensor<4xf32>) outs(%out : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %0 : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}

@@ -1,0 +1,151 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The compiled decoder against the one in NumPy."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+from reference_llama import ReferenceLlama
+from tiny_models import CONFIG, random_weights, smollm2, write_gguf, write_hugging_face
+
+from relax_mlir import models
+from relax_mlir.models import Cache
+
+pytest.importorskip("gguf")
+
+FUNCTIONS = ("forward", "forward_all")
+
+# Configurations with what is special about them; sizes that no tile divides.
+VARIANTS = {
+    "plain": ("plain", "F32", {}),
+    "panels": ("panels", "F32", {}),
+    "Q4_0": ("quantised", "Q4_0", {}),
+    "Q4_1": ("quantised", "Q4_1", {}),
+    "Q8_0": ("quantised", "Q8_0", {}),
+    "own head": ("panels", "F32", {"tie_embeddings": False}),
+    "half split": ("panels", "F32", {"rope_layout": "half_split"}),
+    "bias": ("panels", "F32", {"rope_layout": "half_split", "qkv_bias": True}),
+    "norm": ("panels", "F32", {"rope_layout": "half_split", "qk_norm": True}),
+    "one head": ("panels", "F32", {"num_heads": 1, "num_kv_heads": 1}),
+    "odd": ("panels", "F32", {"intermediate_size": 70, "num_heads": 6, "num_kv_heads": 3}),
+}
+
+
+@pytest.fixture(scope="module", params=VARIANTS.values(), ids=VARIANTS.keys())
+def pair(request, tmp_path_factory):
+    """A compiled model, and the one that it should be."""
+    layout, quantisation, changes = request.param
+    config = dataclasses.replace(CONFIG, **changes)
+    path = tmp_path_factory.mktemp("model")
+    if config.rope_layout == "half_split":
+        architecture = "Qwen2" if config.qkv_bias else "Qwen3" if config.qk_norm else "Llama"
+        names = {"architectures": [f"{architecture}ForCausalLM"]}
+        write_hugging_face(path, random_weights(config), config, **names)
+    else:
+        path = write_gguf(path / "x.gguf", random_weights(config), config, quantisation)
+    program = models.build(path, layout=layout, functions=FUNCTIONS)
+    return program.compile(), ReferenceLlama(program.config, models.open_checkpoint(path))
+
+
+# Any number of sequences and tokens, behind any number that the cache holds, with or without padding.
+@pytest.mark.parametrize(
+    "batch, length, past, start",
+    [
+        (1, 1, 0, [0]),
+        (1, 7, 0, [0]),
+        (1, 1, 40, [0]),
+        (2, 33, 0, [0, 5]),
+        (3, 1, 10, [0, 3, 9]),
+        (2, 5, 60, [7, 0]),
+        (5, 12, 1, [0, 0, 0, 0, 0]),
+    ],
+)
+def test_logits(pair, batch, length, past, start):
+    model, reference = pair
+    start = np.array(start)
+    tokens = np.random.default_rng(length).integers(0, CONFIG.vocab_size, (batch, past + length))
+    found, expected = Cache(model.config, batch, 80), Cache(model.config, batch, 80)
+    if past:
+        for each, run in ((found, model.executable), (expected, reference)):
+            run["forward"](tokens[:, :past], start, each.keys, each.values, 0)
+    tokens = np.ascontiguousarray(tokens[:, past:])
+    want = reference["forward_all"](tokens, start, expected.keys, expected.values, past)
+    # What stands before a sequence begins is nothing.
+    real = past + np.arange(length) >= start[:, None]
+    got = model.executable["forward_all"](tokens, start, found.keys, found.values, past)
+    np.testing.assert_allclose(np.from_dlpack(got)[real], want[real], atol=2e-4)
+    last = model.executable["forward"](tokens, start, found.keys, found.values, past)
+    np.testing.assert_allclose(np.from_dlpack(last), want[:, -1], atol=2e-4)
+    # Rows behind what is filled stay as they are.
+    assert not found.keys[:, :, past + length :].any() and not found.values[:, :, past + length :].any()
+
+
+# --- what a call refuses
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    path = write_gguf(tmp_path_factory.mktemp("model") / "x.gguf", random_weights())
+    return models.load(path)
+
+
+def arguments(batch=1, length=2, past=0, capacity=8, config=CONFIG):
+    cache = Cache(config, batch, capacity)
+    return [np.ones((batch, length), np.int64), cache.start, cache.keys, cache.values, past]
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda a: arguments(length=5, past=4), "do not fit in the cache"),
+        (lambda a: arguments(length=1, past=8), "do not fit in the cache"),
+        (lambda a: [a[0].astype(np.int32), *a[1:]], "i64|int64"),
+        (lambda a: [a[0], np.zeros(2, np.int64), *a[2:]], "2"),
+        (lambda a: [a[0], a[1], a[2], a[3][:, :, :-1].copy(), a[4]], "7"),
+        (lambda a: [a[0], a[1], a[2][:1].copy(), a[3], a[4]], "2"),
+        (lambda a: [a[0][:, :0].copy(), *a[1:]], "n"),
+        (lambda a: [*a[:4], -1], "t"),
+        (lambda a: [*a[:4], 128], "t"),
+        (lambda a: a[:4], "argument"),
+    ],
+)
+def test_refused(tiny, change, message):
+    with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
+        tiny.executable["forward"](*change(arguments()))
+    assert np.isfinite(np.from_dlpack(tiny.executable["forward"](*arguments()))).all()
+
+
+# --- the real model
+
+
+# How SmolLM2 goes on, by PyTorch (transformers 5.24, the same file, greedy).
+CONTINUATIONS = {
+    "The capital of France is": " Paris.\n\nThe answer is: 2018-01-22 12:1",
+    "Once upon a time": (
+        ", the city of Nova Haven was a thriving metropolis, with towering skyscrapers and bustling streets. "
+        "But as the years went by"
+    ),
+    "def fibonacci(n):": "\n    if n == 0:\n        return 1\n    return n * fibonacci(n - 1)\n",
+    "The three primary colors are": (
+        " the primary colors of the RGB color model: red, blue, and green. "
+        "These colors are fundamental to the RGB color"
+    ),
+    "Water boils at": " 100°C, which is a perfect Celsius.\n\nThe ratio of the heat released to the heat",
+}
+
+
+@functools.cache
+def compiled_smollm2(layout):
+    smollm2()
+    return models.load("smollm2", layout=layout)
+
+
+@pytest.mark.parametrize("layout", ["panels", "quantised"])
+def test_smollm2(layout):
+    model = compiled_smollm2(layout)
+    for prompt, continuation in CONTINUATIONS.items():
+        assert "".join(model.stream(prompt, max_new_tokens=24)) == continuation
+    # All at once, of different lengths.
+    assert model.complete(list(CONTINUATIONS), max_new_tokens=24) == list(CONTINUATIONS.values())
