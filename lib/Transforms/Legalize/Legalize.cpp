@@ -373,6 +373,7 @@ struct Legalize : relax::impl::LegalizePassBase<Legalize> {
     populateSliceKernels(registry);
     populateIndexKernels(registry);
     populateQuantizationKernels(registry);
+    populateImageKernels(registry);
     populateSortKernels(registry);
     KernelTable kernels(getOperation());
     SmallVector<FuncOp> guarded;

@@ -50,6 +50,7 @@ void populateManipulateKernels(KernelRegistry &registry);
 void populateSliceKernels(KernelRegistry &registry);
 void populateIndexKernels(KernelRegistry &registry);
 void populateQuantizationKernels(KernelRegistry &registry);
+void populateImageKernels(KernelRegistry &registry);
 void populateSortKernels(KernelRegistry &registry);
 
 } // namespace mlir::relax

@@ -10,6 +10,8 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::relax;
 
@@ -226,6 +228,26 @@ Value ScalarBuilder::convert(Value value, Type from, Type to) {
   if (isUnsignedElement(from))
     return arith::ExtUIOp::create(*this, target, value);
   return arith::ExtSIOp::create(*this, target, value);
+}
+
+Value ScalarBuilder::saturate(Value value, Type to) {
+  Type type = value.getType(), integer = getKernelElementType(to);
+  unsigned width = to.getIntOrFloatBitWidth();
+  bool isUnsigned = isUnsignedElement(to);
+  APInt least =
+      isUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width);
+  APInt greatest =
+      isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+  Value low = number(type, least.roundToDouble(!isUnsigned));
+  // The first number beyond is exact, unlike the last one within.
+  Value beyond = number(type, std::ldexp(1.0, isUnsigned ? width : width - 1));
+  Value isLow = compare(arith::CmpFPredicate::OLE, value, low);
+  Value isHigh = compare(arith::CmpFPredicate::OGE, value, beyond);
+  Value isNaN = compare(arith::CmpFPredicate::UNO, value, value);
+  Value isOutside = either(isNaN, either(isLow, isHigh));
+  Value inside = convert(select(isOutside, number(type, 0), value), type, to);
+  Value result = select(isLow, number(integer, least), inside);
+  return select(isHigh, number(integer, greatest), result);
 }
 
 Value ScalarBuilder::toIndex(Value integer) {

@@ -63,6 +63,9 @@ public:
 
   /// As `relax.astype` converts; `from` and `to` are types of the graph.
   Value convert(Value value, Type from, Type to);
+  /// A float, rounded towards zero, as an integer of a type of the graph:
+  /// limited to its range, and zero for NaN.
+  Value saturate(Value number, Type to);
   /// Between floats.
   Value convertFloat(Value value, Type to);
   Value toIndex(Value integer);

@@ -1,0 +1,384 @@
+//===- Image.cpp - kernels that pad and resize ----------------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every element of a result finds the elements of the operand that it is made
+// of. Coordinates are in f64: they are exact wherever they are whole.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relax/Ops/Image.h"
+#include "Transforms/Legalize/Registry.h"
+#include "Transforms/Legalize/SlidingWindows.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+using arith::CmpFPredicate;
+using arith::CmpIPredicate;
+using Scalars = ScalarBuilder;
+using Values = SmallVector<Value>;
+
+static Type elementOf(Value tensor) {
+  return cast<TensorType>(tensor.getType()).getElementType();
+}
+
+//===----------------------------------------------------------------------===//
+// Padding
+//===----------------------------------------------------------------------===//
+
+/// What the mode asks of the padding of an axis.
+static void requirePadWidth(KernelBuilder &kernel, StringRef mode,
+                            SymExprAttr extent, SymExprAttr width) {
+  SymExprAttr zero = kernel.constant(0), one = kernel.constant(1);
+  std::string text = "padding with mode '" + mode.str() + "' must be ";
+  kernel.require(CmpIPredicate::sle, zero, width, text + "at least 0");
+  Guard::Comparison isNothing{CmpIPredicate::eq, width, zero};
+  if (mode == "reflect")
+    kernel.requireAny({isNothing, {CmpIPredicate::slt, width, extent}},
+                      text + "less than the size, " + extent.str());
+  else if (mode == "circular")
+    kernel.requireAny({isNothing, {CmpIPredicate::sle, width, extent}},
+                      text + "at most the size, " + extent.str());
+  else
+    kernel.requireAny({isNothing, {CmpIPredicate::sle, one, extent}},
+                      text + "0 where the size is 0");
+}
+
+/// The position in an axis of `size` of what is `at`, before or behind it.
+static Value wrap(Scalars &s, StringRef mode, Value at, Value size) {
+  Value zero = s.index(0), one = s.index(1);
+  if (mode == "replicate")
+    return s.min(s.max(at, zero), s.sub(size, one));
+  Value isBefore = s.compare(CmpIPredicate::slt, at, zero);
+  Value isBehind = s.compare(CmpIPredicate::sge, at, size);
+  bool reflects = mode == "reflect";
+  Value end = s.sub(size, one);
+  Value before = reflects ? s.sub(zero, at) : s.add(at, size);
+  Value behind = reflects ? s.sub(s.add(end, end), at) : s.sub(at, size);
+  return s.select(isBefore, before, s.select(isBehind, behind, at));
+}
+
+static LogicalResult pad(PadOp op, KernelBuilder &kernel) {
+  Value data = kernel.input(op.getData()), destination = kernel.destination();
+  Type type = elementOf(destination);
+  StringRef mode = op.getPadMode();
+  SymDims dims(kernel.dims(data)), padded(kernel.dims(destination));
+  SmallVector<SymExprAttr> widths =
+      llvm::map_to_vector(op.getPadWidth(), [](Attribute width) {
+        return cast<SymExprAttr>(width);
+      });
+  for (auto [axis, dim] : llvm::enumerate(dims))
+    if (mode == "constant")
+      kernel.require(CmpIPredicate::sle, kernel.constant(0), padded[axis],
+                     "pad_width crops more than there is");
+    else
+      for (SymExprAttr width : {widths[2 * axis], widths[2 * axis + 1]})
+        requirePadWidth(kernel, mode, dim, width);
+
+  auto filling = [&](Scalars &s) -> Value {
+    Attribute value = op.getPadValueAttr();
+    if (auto number = dyn_cast_or_null<FloatAttr>(value))
+      return s.number(type, number.getValueAsDouble());
+    if (auto number = dyn_cast_or_null<IntegerAttr>(value))
+      return s.number(
+          type, number.getValue().sextOrTrunc(type.getIntOrFloatBitWidth()));
+    return s.number(type, 0);
+  };
+  auto element = [&](Scalars &s, ValueRange position) -> Value {
+    Values source;
+    Value isInside;
+    for (auto [axis, dim] : llvm::enumerate(dims)) {
+      SymExprAttr before = widths[2 * axis], after = widths[2 * axis + 1];
+      Value at = position[axis];
+      if (!before.isConstant(0))
+        at = s.sub(at, kernel.size(before));
+      else if (after.isConstant(0)) {
+        source.push_back(at);
+        continue;
+      }
+      Value size = kernel.size(dim);
+      if (mode == "constant") {
+        Value inAxis = s.both(s.compare(CmpIPredicate::sge, at, s.index(0)),
+                              s.compare(CmpIPredicate::slt, at, size));
+        isInside = isInside ? s.both(isInside, inAxis) : inAxis;
+      } else {
+        at = wrap(s, mode, at, size);
+      }
+      source.push_back(at);
+    }
+    auto read = [&](OpBuilder &builder, Location loc) -> Value {
+      return tensor::ExtractOp::create(builder, loc, data, source);
+    };
+    if (!isInside)
+      return read(s, s.getLoc());
+    auto choice = scf::IfOp::create(
+        s, isInside,
+        [&](OpBuilder &builder, Location loc) {
+          scf::YieldOp::create(builder, loc, read(builder, loc));
+        },
+        [&](OpBuilder &builder, Location loc) {
+          Scalars s(loc, builder);
+          scf::YieldOp::create(s, filling(s));
+        });
+    return choice.getResult(0);
+  };
+  return kernel.yield(kernel.generate(destination, element));
+}
+
+//===----------------------------------------------------------------------===//
+// Pixel shuffling
+//===----------------------------------------------------------------------===//
+
+static LogicalResult pixelShuffle(PixelShuffleOp op, KernelBuilder &kernel) {
+  Value data = kernel.input(op.getData());
+  int64_t factor = op.getUpscaleFactor(), rank = kernel.dims(data).size();
+  SymExprAttr channels = kernel.dims(data)[rank - 3];
+  SymExprAttr area = kernel.constant(factor * factor);
+  if (kernel.prover().divisible(channels, area) != Truth::Yes)
+    kernel.requireEqual(kernel.math().mod(channels, area), kernel.constant(0),
+                        "the channels of data must be a multiple of "
+                        "upscale_factor squared, " +
+                            area.str() + ": " + channels.str());
+  auto element = [&](Scalars &s, ValueRange position) -> Value {
+    Value scale = s.index(factor);
+    auto whole = [&](Value value) -> Value {
+      return arith::DivUIOp::create(s, value, scale);
+    };
+    auto rest = [&](Value value) -> Value {
+      return arith::RemUIOp::create(s, value, scale);
+    };
+    Values source(position);
+    Value &channel = source[rank - 3], &y = source[rank - 2],
+          &x = source[rank - 1];
+    channel = s.add(s.mul(channel, scale), rest(y));
+    channel = s.add(s.mul(channel, scale), rest(x));
+    y = whole(y);
+    x = whole(x);
+    return tensor::ExtractOp::create(s, data, source);
+  };
+  return kernel.yield(kernel.generate(kernel.destination(), element));
+}
+
+//===----------------------------------------------------------------------===//
+// Resizing
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The elements along one axis that an element of the result is made of.
+struct Taps {
+  Values positions;
+  Values weights;  // in f64; none for the nearest alone
+  Value isOutside; // null if it never is
+};
+
+class Resize {
+public:
+  Resize(Resize2DOp op, KernelBuilder &kernel)
+      : op(op), kernel(kernel), layout(layoutOf(op, op.getLayout(), "NCHW")),
+        data(kernel.input(op.getData())) {
+    from = toCanonical(kernel.dims(data), layout);
+    to = toCanonical(kernel.dims(kernel.destination()), layout);
+  }
+
+  LogicalResult run();
+
+private:
+  Value element(Scalars &s, ValueRange position);
+  Value coordinate(Scalars &s, Value at, int64_t axis, Taps &taps);
+  Value roundToNearest(Scalars &s, Value coordinate);
+  Taps findTaps(Scalars &s, Value at, int64_t axis);
+  void findCubicWeights(Scalars &s, Value fraction, Taps &taps);
+
+  Resize2DOp op;
+  KernelBuilder &kernel;
+  Layout layout;
+  Value data;
+  SymDims from, to;
+};
+
+} // namespace
+
+/// An index as a number.
+static Value toNumber(Scalars &s, Value index) {
+  return arith::SIToFPOp::create(
+      s, s.getF64Type(), arith::IndexCastOp::create(s, s.getI64Type(), index));
+}
+
+static Value numberOf(Scalars &s, double value) {
+  return s.number(s.getF64Type(), value);
+}
+
+/// Where position `at` of the result is in the data.
+Value Resize::coordinate(Scalars &s, Value at, int64_t axis, Taps &taps) {
+  StringRef mode = op.getCoordinateTransformationMode();
+  Value zero = numberOf(s, 0), one = numberOf(s, 1), half = numberOf(s, 0.5);
+  Value position = toNumber(s, at);
+  Value have = toNumber(s, kernel.size(from[2 + axis]));
+  Value wanted = toNumber(s, kernel.size(to[2 + axis]));
+  Value isOne = s.compare(CmpFPredicate::OLE, wanted, one);
+  if (mode == "asymmetric")
+    return s.div(s.mul(position, have), wanted);
+  if (mode == "align_corners" || mode == "tf_crop_and_resize") {
+    // Between the last elements, and not of the whole: `steps` are never zero.
+    Value steps = s.select(isOne, one, s.sub(wanted, one));
+    Value last = s.sub(have, one);
+    if (mode == "align_corners")
+      return s.div(s.mul(position, last), steps);
+    Value low = s.mul(numberOf(s, op.getRoi()[axis]), last);
+    Value high = s.mul(numberOf(s, op.getRoi()[2 + axis]), last);
+    Value moving = s.add(low, s.div(s.mul(position, s.sub(high, low)), steps));
+    Value result = s.select(isOne, s.mul(half, s.add(low, high)), moving);
+    taps.isOutside = s.either(s.compare(CmpFPredicate::OLT, result, zero),
+                              s.compare(CmpFPredicate::OGT, result, last));
+    return result;
+  }
+  Value scaled = s.div(s.mul(s.add(position, half), have), wanted);
+  if (mode == "tf_half_pixel_for_nn")
+    return scaled;
+  Value result = s.sub(scaled, half);
+  return mode == "pytorch_half_pixel" ? s.select(isOne, zero, result) : result;
+}
+
+Value Resize::roundToNearest(Scalars &s, Value coordinate) {
+  StringRef method = op.getRoundingMethod();
+  Value half = numberOf(s, 0.5);
+  if (method == "round")
+    return math::RoundEvenOp::create(s, coordinate);
+  if (method == "floor")
+    return math::FloorOp::create(s, coordinate);
+  if (method == "ceil")
+    return math::CeilOp::create(s, coordinate);
+  if (method == "round_prefer_floor")
+    return math::CeilOp::create(s, s.sub(coordinate, half));
+  return math::FloorOp::create(s, s.add(coordinate, half));
+}
+
+/// Of the cubic spline through four elements, `fraction` behind the second.
+void Resize::findCubicWeights(Scalars &s, Value fraction, Taps &taps) {
+  double alpha = op.getCubicAlpha().convertToDouble();
+  Value one = numberOf(s, 1);
+  // ((a * d + b) * d + c) * d + e
+  auto polynomial = [&](Value d, double a, double b, double c, double e) {
+    Value sum = s.add(s.mul(numberOf(s, a), d), numberOf(s, b));
+    sum = s.add(s.mul(sum, d), numberOf(s, c));
+    return s.add(s.mul(sum, d), numberOf(s, e));
+  };
+  auto inner = [&](Value d) {
+    return polynomial(d, alpha + 2, -(alpha + 3), 0, 1);
+  };
+  auto outer = [&](Value d) {
+    return polynomial(d, alpha, -5 * alpha, 8 * alpha, -4 * alpha);
+  };
+  Value rest = s.sub(one, fraction);
+  taps.weights = {outer(s.add(fraction, one)), inner(fraction), inner(rest),
+                  outer(s.add(rest, one))};
+}
+
+Taps Resize::findTaps(Scalars &s, Value at, int64_t axis) {
+  Taps taps;
+  Value where = coordinate(s, at, axis, taps);
+  Value zero = s.index(0),
+        last = s.sub(kernel.size(from[2 + axis]), s.index(1));
+  auto toIndex = [&](Value whole) {
+    return s.toIndex(arith::FPToSIOp::create(s, s.getI64Type(), whole));
+  };
+  auto clamp = [&](Value index) { return s.min(s.max(index, zero), last); };
+  if (op.getMethod() == "nearest_neighbor") {
+    taps.positions = {clamp(toIndex(roundToNearest(s, where)))};
+    return taps;
+  }
+  Value floor = math::FloorOp::create(s, where);
+  Value fraction = s.sub(where, floor), base = toIndex(floor);
+  if (op.getMethod() == "linear") {
+    taps.positions = {clamp(base), clamp(s.add(base, s.index(1)))};
+    taps.weights = {s.sub(numberOf(s, 1), fraction), fraction};
+    return taps;
+  }
+  findCubicWeights(s, fraction, taps);
+  Value sum;
+  for (int64_t tap = 0; tap < 4; ++tap) {
+    Value index = s.add(base, s.index(tap - 1)), inside = clamp(index);
+    taps.positions.push_back(inside);
+    if (!op.getCubicExclude())
+      continue;
+    Value &weight = taps.weights[tap];
+    weight = s.select(s.compare(CmpIPredicate::eq, index, inside), weight,
+                      numberOf(s, 0));
+    sum = sum ? s.add(sum, weight) : weight;
+  }
+  if (sum)
+    for (Value &weight : taps.weights)
+      weight = s.div(weight, sum);
+  return taps;
+}
+
+Value Resize::element(Scalars &s, ValueRange position) {
+  Type have = elementOf(op.getData()), wanted = elementOf(op.getResult());
+  Taps y = findTaps(s, position[layout[2]], 0),
+       x = findTaps(s, position[layout[3]], 1);
+  auto read = [&](Value atY, Value atX) -> Value {
+    Values source(position);
+    source[layout[2]] = atY;
+    source[layout[3]] = atX;
+    return tensor::ExtractOp::create(s, data, source);
+  };
+  Value result;
+  if (y.weights.empty()) {
+    result = s.convert(read(y.positions[0], x.positions[0]), have, wanted);
+    result = s.convertFloat(result, getComputeType(result.getType()));
+  } else {
+    // Integers that f32 does not hold are summed up in f64.
+    bool isWide = have.isF64() ||
+                  (isa<IntegerType>(have) && have.getIntOrFloatBitWidth() > 16);
+    Type compute = isWide ? s.getF64Type() : Type(s.getF32Type());
+    for (auto [atY, weightY] : llvm::zip(y.positions, y.weights)) {
+      Value row;
+      for (auto [atX, weightX] : llvm::zip(x.positions, x.weights)) {
+        Value term = s.mul(s.convert(read(atY, atX), have, compute),
+                           s.convertFloat(weightX, compute));
+        row = row ? s.add(row, term) : term;
+      }
+      row = s.mul(row, s.convertFloat(weightY, compute));
+      result = result ? s.add(result, row) : row;
+    }
+    if (isa<IntegerType>(wanted))
+      result = s.saturate(math::RoundEvenOp::create(s, result), wanted);
+    else
+      result = s.convertFloat(result, getComputeType(wanted));
+  }
+  if (!y.isOutside)
+    return result;
+  double extrapolated = op.getExtrapolationValue().convertToDouble();
+  return s.select(s.either(y.isOutside, x.isOutside),
+                  s.number(result.getType(), extrapolated), result);
+}
+
+LogicalResult Resize::run() {
+  for (int64_t axis : {0, 1})
+    kernel.requireAny(
+        {{CmpIPredicate::eq, to[2 + axis], kernel.constant(0)},
+         {CmpIPredicate::sle, kernel.constant(1), from[2 + axis]}},
+        "data is empty along '" + getSpatialLetters(2).substr(axis, 1) +
+            "', it cannot be resized to " + to[2 + axis].str());
+  return kernel.yield(kernel.generate(
+      kernel.destination(),
+      [&](Scalars &s, ValueRange position) { return element(s, position); }));
+}
+
+static LogicalResult resize(Resize2DOp op, KernelBuilder &kernel) {
+  return Resize(op, kernel).run();
+}
+
+void relax::populateImageKernels(KernelRegistry &registry) {
+  registry.add<PadOp>(pad);
+  registry.add<PixelShuffleOp>(pixelShuffle);
+  registry.add<Resize2DOp>(resize);
+}
