@@ -23,9 +23,10 @@ static MemRefType bufferType(RankedTensorType type) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-/// Symbolic shapes belong to tensors.
+/// Symbolic shapes belong to tensors; without them, no bounds of symbols.
 static void dropShapes(func::FuncOp kernel) {
   kernel.removeResAttrsAttr();
+  kernel->removeAttr("relax.symbols");
   for (unsigned i = 0, e = kernel.getNumArguments(); i < e; ++i)
     kernel.removeArgAttr(i, "relax.shape");
 }

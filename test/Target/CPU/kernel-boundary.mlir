@@ -30,6 +30,17 @@ func.func private @two(%x: tensor<4xf32>, %a: tensor<4xf32>, %b: tensor<4xf32>) 
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 
+// Bounds of symbols go with the shapes that define them.
+// CHECK-LABEL: func.func private @bounded(
+// CHECK-SAME:    %{{.*}}: memref<?xf32>, %{{.*}}: memref<?xf32>) {
+func.func private @bounded(
+    %x: tensor<?xf32> {relax.shape = #relax.shape<[n]>},
+    %out: tensor<?xf32> {relax.shape = #relax.shape<[n]>}) -> (tensor<?xf32> {relax.shape = #relax.shape<[n]>})
+    attributes {relax.symbols = {n = #relax.range<1, 8>}} {
+  %0 = linalg.exp ins(%x : tensor<?xf32>) outs(%out : tensor<?xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
 // A function on memrefs is a kernel already.
 // CHECK-LABEL: func.func @memrefs(
 // CHECK-NEXT:    return
