@@ -245,6 +245,51 @@ def test_transpose_and_gather(rng):
         np.testing.assert_array_equal(out, table[indices])
 
 
+def test_concat_and_pad(rng):
+    """Parts of a destination; what padding reads is inside of its source."""
+    x, y, out = tensor((3, "?")), tensor((3, "?")), tensor((3, "?"))
+    body = f"%r = tensor.concat dim(1) %x, %y : ({x}, {y}) -> {out}"
+    kernel = Kernel(function([("%x", x), ("%y", y), ("%out", out)], [out], ["%r"], body))
+    assert "vector<" in kernel.loops
+    for left, right in ((1, 1), (0, 5), (17, 40)):
+        x, y, out = random(rng, 3, left), random(rng, 3, right), np.full((3, left + right), np.nan, np.float32)
+        kernel(x, y, out)
+        np.testing.assert_array_equal(out, np.concatenate([x, y], 1))
+
+    x, out = tensor(("?", "?")), tensor(("?", "?"))
+    body = f"""%r = tensor.pad %x low[1, 2] high[0, 3] {{
+  ^bb0(%i: index, %j: index):
+    tensor.yield %one : f32
+  }} : {x} to {out}"""
+    kernel = Kernel(function([("%x", x), ("%out", out)], [out], ["%r"], body))
+    assert "vector<" in kernel.loops
+    for shape in ((1, 1), (3, 50), (0, 2)):
+        x, out = random(rng, *shape), np.full((shape[0] + 1, shape[1] + 5), np.nan, np.float32)
+        kernel(x, out)
+        np.testing.assert_array_equal(out, np.pad(x, ((1, 0), (2, 3)), constant_values=1))
+
+
+def test_booleans(rng):
+    """Comparisons give bytes of 0 and 1, with vectors, with a reduction and in plain loops."""
+    x, mask, any_of = tensor(("?", 20)), tensor(("?", 20), "i1"), tensor(("?",), "i1")
+    compare = "%v = arith.cmpf ogt, %a, %zero : f32\n    linalg.yield %v : i1"
+    either = "%v = arith.ori %acc, %a : i1\n    linalg.yield %v : i1"
+    body = generic("%r", "i, j", "pp", [("%x", x, "i, j")], ("%mask", mask, "i, j"), compare)
+    body += f"""
+  %false = arith.constant false
+  %f = linalg.fill ins(%false : i1) outs(%any : {any_of}) -> {any_of}"""
+    body += generic("%q", "i, j", "pr", [("%r", mask, "i, j")], ("%f", any_of, "i"), either)
+    source = function([("%x", x), ("%mask", mask), ("%any", any_of)], [mask, any_of], ["%r", "%q"], body)
+    for options in ("", "schedule=0"):
+        kernel = Kernel(source, options)
+        for rows in (0, 1, 9):
+            values = random(rng, rows, 20) - 1
+            mask, any_of = np.zeros((rows, 20), np.bool_), np.zeros(rows, np.bool_)
+            kernel(values, mask, any_of)
+            np.testing.assert_array_equal(mask, values > 0)
+            np.testing.assert_array_equal(any_of, (values > 0).any(1))
+
+
 def test_plain_loops_agree(rng):
     """A kernel that no schedule takes runs as plain loops: here, a loop over tensors."""
     x = tensor((8,))
@@ -281,7 +326,8 @@ def test_functions_of_vectors(rng, name):
     """Within a few units in the last place, and libm's results for special values."""
     reference, low, high = FUNCTIONS[name]
     x = tensor(("?",))
-    body = generic("%r", "i", "p", [("%x", x, "i")], ("%out", x, "i"), f"%v = math.{name} %a : f32\n linalg.yield %v : f32")
+    call = f"%v = math.{name} %a : f32\n    linalg.yield %v : f32"
+    body = generic("%r", "i", "p", [("%x", x, "i")], ("%out", x, "i"), call)
     kernel = Kernel(function([("%x", x), ("%out", x)], [x], ["%r"], body))
     values = np.concatenate([rng.uniform(low, high, 50000), rng.uniform(-1, 1, 50000), SPECIAL]).astype(np.float32)
     out = np.zeros_like(values)
