@@ -228,6 +228,10 @@ static void collapseLoops(func::FuncOp kernel) {
   };
   if (!llvm::all_of(op->getOperands(), inMemory))
     return;
+  // Part of a buffer has gaps between its rows.
+  for (auto root : kernel.getOps<MaterializeInDestinationOp>())
+    if (!cast<MemRefType>(root.getDest().getType()).getLayout().isIdentity())
+      return;
   SmallVector<ReassociationIndices> groups{{0}};
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   if (!llvm::all_of(maps,
