@@ -26,7 +26,7 @@ from .values import Value
 from .module import Module, load, parse
 from .builder import BlockBuilder, Function
 from . import nn, op, pipelines
-from .compiler import Target, compile
+from .compiler import Code, Target, compile, compile_code
 from .runtime import Executable
 
 __version__ = "0.1.0"
@@ -35,6 +35,7 @@ __all__ = [
     "Annotation",
     "BlockBuilder",
     "Callable",
+    "Code",
     "ContextLengthError",
     "Executable",
     "Facts",
@@ -58,6 +59,7 @@ __all__ = [
     "WeightError",
     "ceildiv",
     "compile",
+    "compile_code",
     "default_context",
     "load",
     "nn",

@@ -12,13 +12,16 @@ import ctypes
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import tvm_ffi
 
 from . import _relax
 from .errors import RelaxError
+
+if TYPE_CHECKING:
+    from .compiler import Code
 
 _SYMBOLS = (
     "relax_rt_alloc",
@@ -124,19 +127,19 @@ class Executable:
     and given. The module stays usable after an error.
     """
 
-    def __init__(self, object_code: bytes, functions: tuple[str, ...]) -> None:
-        self.functions = functions
-        self.object_code = object_code
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.functions = tuple(code.functions)
         self._session = _relax.JITSession()
         runtime = library()
         for name in _SYMBOLS:
             address = ctypes.cast(getattr(runtime, name), ctypes.c_void_p).value
             self._session.define(name, address)
-        self._session.add_object(object_code)
-        self._weights: dict[str, Any] = {}
+        self._session.add_object(code.object)
+        self.weights: dict[str, Any] = {}
         # What a function needs as long as it lives, which may be longer than this object.
-        self._kept = (self._session, self._weights)
-        self._callables = {name: self._load(name) for name in functions}
+        self._kept = (self._session, self.weights)
+        self._callables = {name: self._load(name) for name in self.functions}
 
     def _load(self, name: str) -> tvm_ffi.Function:
         address = self._session.lookup(f"__tvm_ffi_{name}")
@@ -163,8 +166,10 @@ class Executable:
           ValueError: the module has no such weight, or it has another shape.
           TypeError: it has another element type.
         """
+        if not self.code.weights and weights:
+            raise ValueError(f"the module has no weight '{next(iter(weights))}'; it has none at all")
         bind = self._load("bind_weight")
         for name, value in weights.items():
             tensor = _as_argument(value)
             bind(name, tensor)
-            self._weights[name] = (tensor, value)
+            self.weights[name] = tensor

@@ -36,14 +36,18 @@ def fuse_kernels() -> Pipeline:
     )
 
 
-def plan_memory() -> Pipeline:
-    """Every tensor gets a place, and every place an end."""
+def plan_memory(use_bounds: bool = False) -> Pipeline:
+    """Every tensor gets a place, and every place an end.
+
+    With `use_bounds`, places are as large as the declared bounds of symbols allow, so that a call takes its memory
+    at once whatever its sizes are; else they are as large as a call needs.
+    """
     return Pipeline(
         [
             InlineDataflow(),  # allocation is a side effect
             LowerCallTIR(),
             ReuseInPlace(),
-            PlanMemory(),
+            PlanMemory(use_bounds=use_bounds),
             InsertKills(),
         ]
     )
