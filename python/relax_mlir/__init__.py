@@ -28,6 +28,7 @@ from .builder import BlockBuilder, Function
 from . import nn, op, pipelines
 from .compiler import Code, Target, compile, compile_code
 from .runtime import Executable
+from .export import ExportedModel, load_exported
 
 __version__ = "0.1.0"
 
@@ -38,6 +39,7 @@ __all__ = [
     "Code",
     "ContextLengthError",
     "Executable",
+    "ExportedModel",
     "Facts",
     "Function",
     "MissingPackageError",
@@ -62,6 +64,7 @@ __all__ = [
     "compile_code",
     "default_context",
     "load",
+    "load_exported",
     "nn",
     "op",
     "parse",

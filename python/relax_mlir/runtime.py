@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -49,13 +50,17 @@ class PoolStatistics(NamedTuple):
     requests: int
 
 
-@functools.cache
-def library() -> ctypes.CDLL:
+def library_path() -> Path:
     """The runtime's shared library."""
     path = Path(__file__).parent / "lib" / "librelax_runtime.so"
-    if not path.exists():  # an editable install keeps it elsewhere
-        path = Path(_relax.__file__).parent / "lib" / "librelax_runtime.so"
-    return ctypes.CDLL(str(path))
+    # An editable install keeps it beside the extension.
+    return path if path.exists() else Path(_relax.__file__).parent / "lib" / path.name
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """The same, loaded."""
+    return ctypes.CDLL(str(library_path()))
 
 
 def pool_statistics() -> PoolStatistics:
@@ -90,14 +95,14 @@ def set_thread_count(count: int | None) -> None:
     library().relax_rt_set_thread_count(ctypes.c_int32(count or 0))
 
 
-def _as_argument(value: Any) -> Any:
-    """What TVM FFI takes: a tensor without a copy."""
+def as_argument(value: Any) -> Any:
+    """What TVM FFI takes for a value; arrays are not copied."""
     if isinstance(value, np.ndarray):
         return _from_numpy(value)
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, (tuple, list)):
-        return type(value)(_as_argument(member) for member in value)
+        return type(value)(as_argument(member) for member in value)
     return value
 
 
@@ -117,6 +122,16 @@ def _ml_dtypes_tensor(array: np.ndarray) -> Any:
     raise RelaxError(
         f"NumPy cannot hand over an array of {array.dtype.name} without a copy; pass a tensor of PyTorch or JAX"
     )
+
+
+def callable_with_arrays(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of TVM FFI that takes NumPy arrays of every kind."""
+
+    def call(*args: Any) -> Any:
+        return function(*map(as_argument, args))
+
+    call.__name__ = call.__qualname__ = name
+    return call
 
 
 class Executable:
@@ -150,14 +165,16 @@ class Executable:
         if function is None:
             raise KeyError(f"the module has no function '{name}'; it has {', '.join(self.functions)}")
 
-        def call(*args: Any) -> Any:
-            return function(*map(_as_argument, args))
-
-        call.__name__ = call.__qualname__ = name
-        return call
+        return callable_with_arrays(name, function)
 
     def __contains__(self, name: object) -> bool:
         return name in self._callables
+
+    def export(self, folder: str | os.PathLike[str]) -> None:
+        """Writes a folder that runs without the compiler (`relax_mlir.export`), with the weights that are bound."""
+        from .export import export
+
+        export(self.code, folder, self.weights)
 
     def bind_weights(self, weights: Mapping[str, Any]) -> None:
         """Gives the module's weights their values, by name; they are not copied and must not change.
@@ -170,6 +187,6 @@ class Executable:
             raise ValueError(f"the module has no weight '{next(iter(weights))}'; it has none at all")
         bind = self._load("bind_weight")
         for name, value in weights.items():
-            tensor = _as_argument(value)
+            tensor = as_argument(value)
             bind(name, tensor)
             self.weights[name] = tensor

@@ -1,0 +1,206 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiled models in folders, that run without the compiler.
+
+    model.so              the code; exports `__tvm_ffi_<function>` for each function
+    librelax_runtime.so   memory and threads; found beside the code
+    model.o, model.h      the same code, for programs in C that link it
+    weights.safetensors   the weights, if there are any
+    metadata.json         signatures, symbols with their bounds, memory plans, names of weights
+
+`tvm_ffi.load_module("model.so")` calls it from any program; `load_exported` also binds the weights.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tvm_ffi
+
+from . import dtypes, runtime
+from .compiler import Code, Target
+from .errors import ModelError, RelaxError
+
+VERSION = 1
+"""Of what is in the folder."""
+
+
+def export(code: Code, folder: str | os.PathLike[str], weights: Mapping[str, Any] | None = None) -> None:
+    """Writes a folder.
+
+    Code for this machine is linked to a shared library; code for another becomes one where a cross-compiler is
+    installed (`aarch64-linux-gnu-gcc`), and stays an object file where there is none.
+
+    Raises:
+      RelaxError: a weight is missing, or the folder cannot be written.
+    """
+    folder = Path(folder)
+    missing = [name for name in code.weights if name not in (weights or {})]
+    if missing:
+        raise RelaxError(f"{len(missing)} weights have no value: {', '.join(missing[:5])}; pass them to export")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "model.o").write_bytes(code.object)
+        (folder / "model.h").write_text(_header(code))
+        if weights and code.weights:
+            _save_weights({name: weights[name] for name in code.weights}, folder / "weights.safetensors")
+        description = {"version": VERSION, **code.to_json()}
+        (folder / "metadata.json").write_text(json.dumps(description, indent=1) + "\n")
+    except OSError as error:
+        raise RelaxError(f"cannot write '{folder}': {error.strerror}") from None
+    if code.target.triple.split("-")[0] == Target.host().triple.split("-")[0]:
+        shutil.copy2(runtime.library_path(), folder / "librelax_runtime.so")
+        link_shared(folder / "model.o", folder / "model.so", folder)
+
+
+def _save_weights(weights: Mapping[str, Any], path: Path) -> None:
+    try:
+        from safetensors.numpy import save_file
+    except ModuleNotFoundError:
+        raise RelaxError("writing weights takes the package safetensors; pip install safetensors") from None
+    save_file({name: np.ascontiguousarray(_to_numpy(value)) for name, value in weights.items()}, path)
+
+
+def _to_numpy(value: Any) -> np.ndarray:
+    return value if isinstance(value, np.ndarray) else np.from_dlpack(value)
+
+
+def find_linker() -> str:
+    """A compiler that links for this machine."""
+    for name in filter(None, (os.environ.get("CC"), "cc", "gcc", "clang")):
+        if path := shutil.which(name):
+            return path
+    raise RelaxError(
+        "a shared library needs a linker, and none of cc, gcc and clang is on PATH; install one, or set CC. "
+        "The object file model.o is written"
+    )
+
+
+def link_shared(object: Path, output: Path, runtime_folder: Path, linker: str | None = None) -> None:
+    """Links an object file with the runtime, which is looked for beside the result."""
+    command = [linker or find_linker(), "-shared", "-o", str(output), str(object), f"-L{runtime_folder}"]
+    command += ["-lrelax_runtime", "-Wl,-rpath,$ORIGIN", "-lm"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode:
+        raise RelaxError(f"linking '{output}' failed:\n{run.stderr.strip()}")
+
+
+def _header(code: Code) -> str:
+    lines = [
+        "/* Functions of a compiled model, with the calling convention of TVM FFI. Made by relax-mlir. */",
+        "#ifndef RELAX_MODEL_H",
+        "#define RELAX_MODEL_H",
+        "#include <stdint.h>",
+        "struct TVMFFIAny; /* of tvm/ffi/c_api.h, or of RelaxRuntime.h's neighbour TVMFFI.h */",
+        "#ifdef __cplusplus",
+        'extern "C" {',
+        "#endif",
+    ]
+    entries = [(name, function) for name, function in code.functions.items() if re.fullmatch(r"\w+", name)]
+    for name, function in entries:
+        arguments = ", ".join(f"{entry['name']}: {entry['type']}" for entry in function["parameters"])
+        lines += [f"/* ({arguments}) -> ({', '.join(function['results'])}) */", _declaration(name)]
+    if code.weights:
+        lines += ["/* (name, tensor) */", _declaration("bind_weight")]
+    lines += ["#ifdef __cplusplus", "}", "#endif", "#endif"]
+    return "\n".join(lines) + "\n"
+
+
+def _declaration(name: str) -> str:
+    return (
+        f"int __tvm_ffi_{name}(void *self, const struct TVMFFIAny *args, int32_t count, struct TVMFFIAny *result);"
+    )
+
+
+class ExportedModel:
+    """A folder that `export` wrote: `model["main"](x)` calls a function, as `Executable` does.
+
+    Attributes:
+      metadata: what metadata.json holds.
+      weights: the weights, which lie in the mapped file.
+    """
+
+    def __init__(self, folder: Path, metadata: Mapping[str, Any]) -> None:
+        self.metadata = metadata
+        self.functions = tuple(metadata["functions"])
+        try:
+            self._module = tvm_ffi.load_module(str(folder / "model.so"))
+        except Exception as error:
+            raise ModelError(f"cannot load '{folder / 'model.so'}': {error}") from None
+        self.weights = read_weights(folder / "weights.safetensors") if metadata["weights"] else {}
+        for name in metadata["weights"]:
+            if name not in self.weights:
+                raise ModelError(f"'{folder / 'weights.safetensors'}' lacks the weight '{name}'")
+            self._module.bind_weight(name, runtime.as_argument(self.weights[name]))
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        if name not in self.functions:
+            raise KeyError(f"the model has no function '{name}'; it has {', '.join(self.functions)}")
+        return runtime.callable_with_arrays(name, self._module[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.functions
+
+
+def load_exported(folder: str | os.PathLike[str]) -> ExportedModel:
+    """Loads a folder that `export` wrote; weights are mapped, so that processes share them.
+
+    Raises:
+      ModelError: something is missing or damaged, or was made for another machine.
+    """
+    folder = Path(folder)
+    path = folder / "metadata.json"
+    try:
+        metadata = json.loads(path.read_text())
+    except OSError as error:
+        raise ModelError(f"'{folder}' is no exported model: {path.name}: {error.strerror}") from None
+    except ValueError:
+        raise ModelError(f"'{path}' is damaged; export the model again") from None
+    if not isinstance(metadata, dict) or metadata.get("version") != VERSION:
+        raise ModelError(f"'{path}' is of another version of relax-mlir; export the model again")
+    triple = metadata["target"]["triple"]
+    if triple.split("-")[0] != Target.host().triple.split("-")[0]:
+        raise ModelError(f"'{folder}' was compiled for {triple}, this machine is {Target.host().triple}")
+    return ExportedModel(folder, metadata)
+
+
+def read_weights(path: Path) -> dict[str, np.ndarray]:
+    """The tensors of a safetensors file, in the mapped file.
+
+    Source: the description of the format in the package `safetensors`.
+    """
+    try:
+        with path.open("rb") as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        size = int.from_bytes(data[:8], "little")
+        entries: dict[str, Any] = json.loads(data[8 : 8 + size])
+        tensors = {}
+        for name, entry in entries.items():
+            if name == "__metadata__":
+                continue
+            dtype = dtypes.to_numpy(entry["dtype"].lower())
+            begin, end = entry["data_offsets"]
+            if 8 + size + end > len(data):
+                raise ModelError(f"'{path}' is cut short: tensor '{name}' ends behind the end of the file")
+            array = np.frombuffer(data, np.uint8, end - begin, 8 + size + begin)
+            tensors[name] = array.view(dtype).reshape(_shape(entry["shape"]))
+        return tensors
+    except OSError as error:
+        raise ModelError(f"cannot read '{path}': {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"'{path}' is no safetensors file, or damaged: {error}") from None
+
+
+def _shape(dims: Sequence[int]) -> tuple[int, ...]:
+    return tuple(int(dim) for dim in dims)
