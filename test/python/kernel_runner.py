@@ -13,7 +13,6 @@ import re
 from pathlib import Path
 
 import ml_dtypes
-
 import numpy as np
 from conftest import relax_opt
 from mlir import ir

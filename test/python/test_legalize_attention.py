@@ -79,7 +79,9 @@ def test_masks(causal, window):
 
 
 # Biases of every shape that broadcasts, of numbers and of Booleans, with a scale.
-@pytest.mark.parametrize("bias", [("b", 4, "n", "m"), (1, 1, "n", "m"), ("b", 1, 1, "m"), (4, "n", "m"), ("n", "m"), ("m",), ()])
+@pytest.mark.parametrize(
+    "bias", [("b", 4, "n", "m"), (1, 1, "n", "m"), ("b", 1, 1, "m"), (4, "n", "m"), ("n", "m"), ("m",), ()]
+)
 @pytest.mark.parametrize("bias_type", ["f32", "i1"])
 @pytest.mark.parametrize("key_heads", [4, 2])
 def test_bias(bias, bias_type, key_heads):

@@ -57,7 +57,9 @@ def test_arange(dtype):
         }}""")
     for n in (0, 1, 6, 7):
         results = run("main", random((n,)))
-        for result, expected in zip(results, (np.arange(n, 2 * n), np.arange(n, 0, -2), np.arange(1, 10, 3)), strict=True):
+        for result, expected in zip(
+            results, (np.arange(n, 2 * n), np.arange(n, 0, -2), np.arange(1, 10, 3)), strict=True
+        ):
             assert_close(result, expected.astype(DTYPES[dtype]), dtype)
 
 

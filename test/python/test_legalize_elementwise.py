@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from kernel_runner import DTYPES, AssertionFailed, Program, tensor_type
+from kernel_runner import DTYPES, AssertionFailed, Program, single, tensor_type
 
 FLOATS = ("f32", "f16", "bf16", "f64")
 INTS = ("i8", "i32", "i64", "ui8")
@@ -31,7 +31,9 @@ def ramp(x):
 
 def no_zero(function):
     """An integer divided by zero gives 0."""
-    return lambda x, y: np.where(y == 0, 0, function(x, np.where(y == 0, 1, y))) if x.dtype.kind in "iu" else function(x, y)
+    return lambda x, y: (
+        np.where(y == 0, 0, function(x, np.where(y == 0, 1, y))) if x.dtype.kind in "iu" else function(x, y)
+    )
 
 
 def truncated(x, y):
@@ -238,7 +240,9 @@ def test_narrow_double(dtype):
           relax.return %0 : {tensor_type(("n",), dtype)}
         }}""")
     steps = {"f16": 2.0**-11, "bf16": 2.0**-8}[dtype]
-    x = np.array([1 + steps, 1 + steps + 2.0**-40, 1 + steps - 2.0**-40, 1 + 3 * steps, 1e300, -1e300, np.nan, 0.0, -0.0])
+    x = np.array(
+        [1 + steps, 1 + steps + 2.0**-40, 1 + steps - 2.0**-40, 1 + 3 * steps, 1e300, -1e300, np.nan, 0.0, -0.0]
+    )
     x = np.concatenate([x, np.random.default_rng(0).standard_normal(1000)])
     with np.errstate(all="ignore"):
         # ml_dtypes rounds a double to bf16 by way of f32.
@@ -311,29 +315,30 @@ def test_broadcasting(lhs, rhs, result, shapes, bad):
 
 # Three operands broadcast; the condition is Boolean.
 def test_where_and_fma():
-    run = Program("""
-        relax.func @where(%c: tensor<?x1xi1, #relax.shape<[n, 1]>>, %x: tensor<4xf32>, %y: tensor<f32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>> {
-          %0 = relax.where %c, %x, %y : (tensor<?x1xi1, #relax.shape<[n, 1]>>, tensor<4xf32>, tensor<f32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
-          relax.return %0 : tensor<?x4xf32, #relax.shape<[n, 4]>>
-        }
-        relax.func @fma(%x: tensor<?x4xi32, #relax.shape<[n, 4]>>, %y: tensor<4xi32>) -> tensor<?x4xi32, #relax.shape<[n, 4]>> {
-          %c = relax.constant dense<3> : tensor<i32>
-          %0 = relax.ewise_fma %x, %y, %c : (tensor<?x4xi32, #relax.shape<[n, 4]>>, tensor<4xi32>, tensor<i32>) -> tensor<?x4xi32, #relax.shape<[n, 4]>>
-          relax.return %0 : tensor<?x4xi32, #relax.shape<[n, 4]>>
-        }""")
+    where = single("where %0, %1, %2", [("n", 1, "i1"), (4, "f32"), ("f32",)], ("n", 4, "f32"))
     c, x, y = numbers("i1", (7, 1)), numbers("f32", (4,)), np.array(2.5, np.float32)
-    check(run("where", c, x, y)[0], np.where(c, x, y), "f32")
-    x, y = numbers("i32", (7, 4)), numbers("i32", (4,))
-    check(run("fma", x, y)[0], x * y + 3, "i32")
+    check(where("main", c, x, y)[0], np.where(c, x, y), "f32")
+    fma = single("ewise_fma %0, %1, %2", [("n", 4, "i32"), (4, "i32"), ("i32",)], ("n", 4, "i32"))
+    x, y, z = numbers("i32", (7, 4)), numbers("i32", (4,)), np.array(3, np.int32)
+    check(fma("main", x, y, z)[0], x * y + 3, "i32")
+
+
+# A constant of one number is part of the kernel.
+def test_constant_operand():
+    operand = tensor_type(("n", 4), "f16")
+    run = Program(f"""
+        relax.func @main(%x: {operand}) -> {operand} {{
+          %c = relax.constant dense<0.1> : tensor<1x4xf16>
+          %0 = relax.multiply %x, %c : ({operand}, tensor<1x4xf16>) -> {operand}
+          relax.return %0 : {operand}
+        }}""")
+    x = numbers("f16", (7, 4))
+    check(run("main", x)[0], x.astype(np.float32) * np.float32(np.float16(0.1)), "f16")
 
 
 # One slope for each channel, or one for all, which the size decides.
 def test_prelu():
-    run = Program("""
-        relax.func @main(%x: tensor<?x4x2xf32, #relax.shape<[n, 4, 2]>>, %a: tensor<?xf32, #relax.shape<[m]>>) -> tensor<?x4x2xf32, #relax.shape<[n, 4, 2]>> {
-          %0 = relax.prelu %x, %a axis 1 : (tensor<?x4x2xf32, #relax.shape<[n, 4, 2]>>, tensor<?xf32, #relax.shape<[m]>>) -> tensor<?x4x2xf32, #relax.shape<[n, 4, 2]>>
-          relax.return %0 : tensor<?x4x2xf32, #relax.shape<[n, 4, 2]>>
-        }""")
+    run = single("prelu %0, %1 axis 1", [("n", 4, 2, "f32"), ("m", "f32")], ("n", 4, 2, "f32"))
     x = numbers("f32", (3, 4, 2))
     for size in (1, 4):
         a = numbers("f32", (size,))

@@ -178,7 +178,9 @@ def test_one_hot(dtype, on, off, axis):
         i = np.array(i, np.int64)
         hits = np.where(i < 0, i + 4, i)[:, None] == np.arange(4)
         values = {"true": True, "false": False}
-        expected = np.where(hits, values.get(on) or float(on), values[off] if dtype == "i1" else float(off)).astype(DTYPES[dtype])
+        expected = np.where(hits, values.get(on) or float(on), values[off] if dtype == "i1" else float(off)).astype(
+            DTYPES[dtype]
+        )
         same(run("main", i)[0], expected if axis == -1 else expected.T)
 
 
@@ -209,7 +211,9 @@ def test_quantize(out, dtype, zero):
 def test_dequantize(data, out, zero):
     for own in ((), ("n",)):
         operands = [("n", 5, data), (*own, out)] + [(*own, data)] * zero
-        run = single(f"dequantize %0, %1{', %2' if zero else ''} {{axis = 0, out_dtype = {out}}}", operands, ("n", 5, out))
+        run = single(
+            f"dequantize %0, %1{', %2' if zero else ''} {{axis = 0, out_dtype = {out}}}", operands, ("n", 5, out)
+        )
         for n in (0, 1, 40):
             q, scale = random((n, 5), data), np.abs(random((n,) if own else (), out, 1))
             point = random((n,) if own else (), data, 2)

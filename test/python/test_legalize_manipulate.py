@@ -17,24 +17,36 @@ def same(actual, expected):
 
 # The four ops that only give another shape become a reshape, and no kernel.
 def test_views():
-    x = tensor_type(("n", 1, 4), "f32")
+    shapes = [("n", 1, 4), ("4*n",), ("n", 4), (1, "n", 1, 4, 1), (2, "2*n")]
+    x, *results = [tensor_type(dims, "f32") for dims in shapes]
+    ops = ["flatten %x", "squeeze %x axis [1]", "expand_dims %x axis [0, -1]", "reshape %x to [2, -1]"]
+    lines = [f"%{i} = relax.{op} : ({x}) -> {result}" for i, (op, result) in enumerate(zip(ops, results, strict=True))]
     source = f"""
-        relax.func @main(%x: {x}) -> ({tensor_type(("4*n",), "f32")}, {tensor_type(("n", 4), "f32")}, {tensor_type((1, "n", 1, 4, 1), "f32")}, {tensor_type((2, "2*n"), "f32")}) {{
-          %0 = relax.flatten %x : ({x}) -> {tensor_type(("4*n",), "f32")}
-          %1 = relax.squeeze %x axis [1] : ({x}) -> {tensor_type(("n", 4), "f32")}
-          %2 = relax.expand_dims %x axis [0, -1] : ({x}) -> {tensor_type((1, "n", 1, 4, 1), "f32")}
-          %3 = relax.reshape %x to [2, -1] : ({x}) -> {tensor_type((2, "2*n"), "f32")}
-          relax.return %0, %1, %2, %3 : {tensor_type(("4*n",), "f32")}, {tensor_type(("n", 4), "f32")}, {tensor_type((1, "n", 1, 4, 1), "f32")}, {tensor_type((2, "2*n"), "f32")}
+        relax.func @main(%x: {x}) -> ({", ".join(results)}) {{
+          {chr(10).join(lines)}
+          relax.return %0, %1, %2, %3 : {", ".join(results)}
         }}"""
     text = legalize(source)
     assert text.count("relax.reshape") == 4 and "func.func" not in text
     run = Program(source)
     for n in (0, 1, 5):
         x = random((n, 1, 4))
-        for actual, expected in zip(
-            run("main", x), (x.ravel(), x[:, 0], x[None, ..., None], x.reshape(2, 2 * n)), strict=True
-        ):
-            same(actual, expected)
+        expected = (x.ravel(), x[:, 0], x[None, ..., None], x.reshape(2, 2 * n))
+        for actual, wanted in zip(run("main", x), expected, strict=True):
+            same(actual, wanted)
+
+
+# What is undecided of a shape is checked.
+def test_view_guards():
+    squeeze = single("squeeze %0 axis [0]", [("n", "m", "f32")], ("m", "f32"))
+    same(squeeze("main", random((1, 3)))[0], random((1, 3))[0])
+    for shape in ((2, 3), (0, 3), (0, 0)):
+        with pytest.raises(AssertionFailed):
+            squeeze("main", random(shape))
+    reshape = single("reshape %0 to [3, n]", [("n", "m", "f32")], (3, "n", "f32"))
+    same(reshape("main", random((5, 3)))[0], random((5, 3)).reshape(3, 5))
+    with pytest.raises(AssertionFailed):
+        reshape("main", random((5, 4)))
 
 
 # Any order of dimensions, of every element type.
@@ -75,7 +87,9 @@ def test_collapse_sum(dtype):
 # One, two and three parts along any axis, empty ones too; others must agree.
 @pytest.mark.parametrize("dtype", ["f32", "i1", "bf16"])
 def test_concat(dtype):
-    first = single("concat %0, %1, %2 axis 0", [("n", 3, dtype), ("m", 3, dtype), (2, 3, dtype)], ("n + m + 2", 3, dtype))
+    first = single(
+        "concat %0, %1, %2 axis 0", [("n", 3, dtype), ("m", 3, dtype), (2, 3, dtype)], ("n + m + 2", 3, dtype)
+    )
     last = single("concat %0, %1 axis -1", [(3, "n", dtype), (3, 2, dtype)], (3, "n + 2", dtype))
     for n, m in SIZES:
         x, y = random((n, 3), dtype), random((m, 3), dtype, 1)
@@ -111,7 +125,9 @@ def test_split():
     x = random((7,))
     for actual, expected in zip(run("main", x), (x[:2], x[2:4], x[4:6], x[6:]), strict=True):
         same(actual, expected)
-    run = single("split %0 at [2, -3] axis -1", [(2, "n + 9", "i32")], (2, 2, "i32"), (2, "n + 4", "i32"), (2, 3, "i32"))
+    run = single(
+        "split %0 at [2, -3] axis -1", [(2, "n + 9", "i32")], (2, 2, "i32"), (2, "n + 4", "i32"), (2, 3, "i32")
+    )
     for n in (0, 1, 4):
         x = random((2, n + 9), "i32")
         for actual, expected in zip(run("main", n, x), np.split(x, [2, n + 6], -1), strict=True):
@@ -193,8 +209,12 @@ def test_slice_inbound():
 
 # A slice is replaced, forwards and backwards; the source must have its shape.
 def test_slice_scatter():
-    forwards = single("slice_scatter %0, %1 axis 0 start 1 end 5 step 2", [("n + 5", 3, "f32"), (2, 3, "f32")], ("n + 5", 3, "f32"))
-    backwards = single("slice_scatter %0, %1 axis 0 start 4 end 0 step -2", [("n + 5", 3, "f32"), (2, 3, "f32")], ("n + 5", 3, "f32"))
+    forwards = single(
+        "slice_scatter %0, %1 axis 0 start 1 end 5 step 2", [("n + 5", 3, "f32"), (2, 3, "f32")], ("n + 5", 3, "f32")
+    )
+    backwards = single(
+        "slice_scatter %0, %1 axis 0 start 4 end 0 step -2", [("n + 5", 3, "f32"), (2, 3, "f32")], ("n + 5", 3, "f32")
+    )
     for n in (0, 3):
         x, src = random((n + 5, 3)), random((2, 3), seed=1)
         expected = x.copy()

@@ -77,7 +77,6 @@ def test_layer_norm(dtype, axes, affine):
         assert_close(run("main", x, *scales)[0], expected, dtype)
 
 
-
 # The mean square is computed in f32, whatever the elements are.
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(("axes", "weight"), [([-1], True), ([-1], False), ([1, 0], True)])

@@ -81,7 +81,12 @@ def test_special_values():
 @pytest.mark.parametrize("dtype", ["f32", "f16", "i8", "ui8"])
 def test_positions(op, dtype):
     reference = getattr(np, op)
-    for axis, keepdims, dims in ((1, False, ("n", 3)), (-1, True, ("n", "m", 1)), (None, False, ()), (None, True, (1, 1, 1))):
+    for axis, keepdims, dims in (
+        (1, False, ("n", 3)),
+        (-1, True, ("n", "m", 1)),
+        (None, False, ()),
+        (None, True, (1, 1, 1)),
+    ):
         text = f"{op} %0" + ("" if axis is None else f" axis {axis}") + (" keepdims" if keepdims else "")
         run = single(text, [("n", "m", 3, dtype)], (*dims, "i64"))
         for n, m in ((1, 1), (4, 5), (3, 64)):
@@ -98,7 +103,9 @@ def test_positions(op, dtype):
 
 # Running sums and products, exclusive or not, of a converted type or flattened.
 @pytest.mark.parametrize("op", ["cumsum", "cumprod"])
-@pytest.mark.parametrize(("dtype", "out"), [("f32", "f32"), ("f16", "f16"), ("i8", "i8"), ("i32", "i64"), ("i1", "i32")])
+@pytest.mark.parametrize(
+    ("dtype", "out"), [("f32", "f32"), ("f16", "f16"), ("i8", "i8"), ("i32", "i64"), ("i1", "i32")]
+)
 @pytest.mark.parametrize("exclusive", [False, True])
 def test_scan(op, dtype, out, exclusive):
     reference = getattr(np, op)

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // One line for each op where an op of arith or math computes it, else a small
-// function of its elements.
+// function of its elements. Long because there are some 90 of these ops.
 //
 //===----------------------------------------------------------------------===//
 
