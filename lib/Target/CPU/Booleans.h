@@ -8,7 +8,7 @@
 #ifndef RELAX_TARGET_CPU_BOOLEANS_H
 #define RELAX_TARGET_CPU_BOOLEANS_H
 
-#include "mlir/IR/Operation.h"
+#include "mlir/IR/Builders.h"
 
 namespace mlir::relax {
 
