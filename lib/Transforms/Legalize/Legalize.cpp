@@ -18,6 +18,7 @@
 #include "Relax/Ops/SplatFold.h"
 #include "Relax/RelaxOps.h"
 #include "Relax/Rules.h"
+#include "Transforms/Legalize/Counting.h"
 #include "Transforms/Legalize/Passes.h"
 #include "Transforms/Legalize/Registry.h"
 #include "Transforms/Shapes/RewriteSymbols.h"
@@ -167,6 +168,8 @@ private:
     if (!build)
       return refuse(op, "there is no kernel for this op");
     nameOperandDims(op);
+    if (isCounted(op) && failed(nameCountedDims(op)))
+      return failure();
     for (Value value : llvm::concat<Value>(op->getOperands(), op->getResults()))
       if (isa<UnrankedTensorType>(value.getType()))
         return refuse(op,
@@ -181,6 +184,48 @@ private:
     if (failed((*build)(op, kernel)))
       return refuse(op, kernel.getReason());
     replace(op, kernel);
+    return success();
+  }
+
+  /// Counts what the size of the results is, and makes it a symbol.
+  LogicalResult nameCountedDims(Operation *op) {
+    if (!isa<RankedTensorType>(op->getOperand(0).getType()))
+      return success(); // is refused
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    // One that is not valid, and only lives while its kernel is built.
+    OperationState state(loc, op->getName(), op->getOperands(),
+                         RankedTensorType::get({1}, builder.getI64Type()),
+                         op->getAttrs());
+    Operation *counter = builder.create(state);
+    SymExprAttr symbol = fresh.make();
+    MLIRContext *context = op->getContext();
+    auto shape = TensorToShapeOp::create(
+        builder, loc, ShapeType::get(context, {SymExprAttr()}),
+        counter->getResult(0));
+    MatchCastOp::create(builder, loc, ShapeType::get(context, {symbol}), shape);
+    KernelBuilder kernel(counter,
+                         [&](Value operand) { return getNumber(operand); });
+    buildCount(counter, kernel);
+    replace(counter, kernel);
+    // What deduction leaves open is the symbol.
+    SmallVector<Type> types;
+    if (failed(cast<InferTypeOpInterface>(op).inferReturnTypes(
+            context, loc, op->getOperands(), op->getAttrDictionary(),
+            op->getPropertiesStorage(), op->getRegions(), types)))
+      return failure();
+    builder.setInsertionPointAfter(op);
+    for (auto [result, type] : llvm::zip(op->getResults(), types)) {
+      auto tensor = cast<RankedTensorType>(type);
+      SymDims dims = getSymDims(tensor);
+      llvm::replace(dims, SymExprAttr(), symbol);
+      Type named = getTensorType(dims, tensor.getElementType());
+      if (named == result.getType())
+        continue;
+      auto coarse = MatchCastOp::create(builder, loc, result.getType(), result);
+      result.replaceAllUsesExcept(coarse.getResult(), coarse);
+      result.setType(named);
+    }
     return success();
   }
 
@@ -375,6 +420,7 @@ struct Legalize : relax::impl::LegalizePassBase<Legalize> {
     populateQuantizationKernels(registry);
     populateImageKernels(registry);
     populateSortKernels(registry);
+    populateUniqueKernels(registry);
     KernelTable kernels(getOperation());
     SmallVector<FuncOp> guarded;
     for (FuncOp function : getOperation().getOps<FuncOp>()) {

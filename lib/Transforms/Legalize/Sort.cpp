@@ -5,21 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A line of elements, along the sorted dimension, is sorted by merging runs
-// that double their length, from one half of a scratch tensor to the other:
-//
-//   scratch[0]  3 | 1 | 2 | 0      width 1
-//   scratch[1]  1   3 | 0   2      width 2
-//   scratch[0]  0   1   2   3
-//
-// Where indices are asked for, a second scratch tensor moves with the first.
-// Merging takes the left one of equal elements, so that it is stable.
+// Each line of elements along the sorted dimension is copied to a scratch
+// tensor, sorted there (MergeSort.h), and as much of it copied to the results
+// as they hold.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Relax/Ops/Sort.h"
+#include "Transforms/Legalize/MergeSort.h"
 #include "Transforms/Legalize/Registry.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -35,46 +29,8 @@ static Type elementOf(Value tensor) {
   return cast<TensorType>(tensor.getType()).getElementType();
 }
 
-static Value read(Scalars &s, Value tensor, ValueRange position) {
-  return tensor::ExtractOp::create(s, tensor, position);
-}
-static Value write(Scalars &s, Value element, Value tensor,
-                   ValueRange position) {
-  return tensor::InsertOp::create(s, element, tensor, position);
-}
-
-/// `for (i = from; i < to; i += step)`, with `state` from one to the next.
-static Values loop(Scalars &s, Value from, Value to, Value step,
-                   ValueRange state,
-                   function_ref<Values(Scalars &, Value, ValueRange)> body) {
-  auto loop = scf::ForOp::create(
-      s, from, to, step, state,
-      [&](OpBuilder &builder, Location loc, Value index, ValueRange now) {
-        Scalars inner(loc, builder);
-        scf::YieldOp::create(inner, body(inner, index, now));
-      });
-  return llvm::to_vector_of<Value>(loop.getResults());
-}
-
 //===----------------------------------------------------------------------===//
-// Order
-//===----------------------------------------------------------------------===//
-
-/// Whether `lhs` is less than `rhs`; NaN is larger than every number.
-static Value isLess(Scalars &s, Value lhs, Value rhs, bool isUnsigned) {
-  Type type = lhs.getType();
-  if (!isa<FloatType>(type))
-    return s.compare(isUnsigned ? CmpIPredicate::ult : CmpIPredicate::slt, lhs,
-                     rhs);
-  lhs = s.convertFloat(lhs, getComputeType(type));
-  rhs = s.convertFloat(rhs, getComputeType(type));
-  Value onlyRightIsNaN = s.both(s.compare(CmpFPredicate::ORD, lhs, lhs),
-                                s.compare(CmpFPredicate::UNO, rhs, rhs));
-  return s.either(s.compare(CmpFPredicate::OLT, lhs, rhs), onlyRightIsNaN);
-}
-
-//===----------------------------------------------------------------------===//
-// Merging
+// Sorting
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -82,10 +38,9 @@ namespace {
 /// Sorts the lines of a tensor along a dimension.
 class Sorter {
 public:
-  Sorter(KernelBuilder &kernel, Value data, Type graphElement, int64_t axis,
+  Sorter(KernelBuilder &kernel, Value data, Type element, int64_t axis,
          bool descending)
-      : kernel(kernel), data(data), isUnsigned(isUnsignedElement(graphElement)),
-        descending(descending) {
+      : kernel(kernel), data(data), element(element), descending(descending) {
     int64_t rank = kernel.dims(data).size();
     this->axis = axis < 0 ? axis + rank : axis;
   }
@@ -96,13 +51,13 @@ public:
 
 private:
   Values fill(Scalars &s, ValueRange position, ValueRange scratch);
-  Values merge(Scalars &s, Value from, Value to, Value low, Value width,
-               ValueRange scratch);
+  Sorted sortLine(Scalars &s, ValueRange scratch);
 
   KernelBuilder &kernel;
   Value data;
+  Type element; // of the graph
   int64_t axis;
-  bool isUnsigned, descending;
+  bool descending;
   Value zero, one, count;
 };
 
@@ -110,54 +65,31 @@ private:
 
 /// Copies a line to the first half of the scratch tensors.
 Values Sorter::fill(Scalars &s, ValueRange position, ValueRange scratch) {
-  return loop(s, zero, count, one, scratch,
-              [&](Scalars &s, Value index, ValueRange state) {
-                Values source(position);
-                source.insert(source.begin() + axis, index);
-                Values next = {
-                    write(s, read(s, data, source), state[0], {zero, index})};
-                if (state.size() > 1) {
-                  Value number =
-                      arith::IndexCastOp::create(s, elementOf(state[1]), index);
-                  next.push_back(write(s, number, state[1], {zero, index}));
-                }
-                return next;
-              });
-}
-
-/// Merges the runs from `low` and from `low + width` on.
-Values Sorter::merge(Scalars &s, Value from, Value to, Value low, Value width,
-                     ValueRange scratch) {
-  Value middle = s.min(s.add(low, width), count);
-  Value high = s.min(s.add(middle, width), count);
-  Value lastLeft = s.sub(middle, one), lastRight = s.sub(high, one);
-  Values state = {low, middle};
-  llvm::append_range(state, scratch);
-  Values merged = loop(
-      s, low, high, one, state,
-      [&](Scalars &s, Value index, ValueRange state) -> Values {
-        Value left = state[0], right = state[1];
-        // A run that is used up shows its last element, which does not count.
-        Value atLeft = s.min(left, lastLeft), atRight = s.min(right, lastRight);
-        Value onLeft = read(s, state[2], {from, atLeft});
-        Value onRight = read(s, state[2], {from, atRight});
-        Value isBefore = descending ? isLess(s, onLeft, onRight, isUnsigned)
-                                    : isLess(s, onRight, onLeft, isUnsigned);
-        Value noLeft = s.compare(CmpIPredicate::sge, left, middle);
-        Value hasRight = s.compare(CmpIPredicate::slt, right, high);
-        Value takeRight = s.both(hasRight, s.either(noLeft, isBefore));
-        Values next = {s.select(takeRight, left, s.add(left, one)),
-                       s.select(takeRight, s.add(right, one), right),
-                       write(s, s.select(takeRight, onRight, onLeft), state[2],
-                             {to, index})};
-        if (state.size() > 3) {
-          Value origin =
-              read(s, state[3], {from, s.select(takeRight, atRight, atLeft)});
-          next.push_back(write(s, origin, state[3], {to, index}));
+  return forLoop(
+      s, zero, count, one, scratch,
+      [&](Scalars &s, Value index, ValueRange state) {
+        Values source(position);
+        source.insert(source.begin() + axis, index);
+        Values next = {writeElement(s, readElement(s, data, source), state[0],
+                                    {zero, index})};
+        if (state.size() > 1) {
+          Value number =
+              arith::IndexCastOp::create(s, elementOf(state[1]), index);
+          next.push_back(writeElement(s, number, state[1], {zero, index}));
         }
         return next;
       });
-  return Values(ArrayRef(merged).drop_front(2));
+}
+
+Sorted Sorter::sortLine(Scalars &s, ValueRange scratch) {
+  return mergeSort(
+      s, count, scratch,
+      [&](Scalars &s, ValueRange scratch, ValueRange right, ValueRange left) {
+        Value onRight = readElement(s, scratch[0], right);
+        Value onLeft = readElement(s, scratch[0], left);
+        return descending ? isLess(s, onLeft, onRight, element)
+                          : isLess(s, onRight, onLeft, element);
+      });
 }
 
 Values Sorter::run(Value values, Value indices) {
@@ -178,15 +110,6 @@ Values Sorter::run(Value values, Value indices) {
 
   zero = s.index(0);
   one = s.index(1);
-  // Runs of length one become one run in as many passes as there are bits in
-  // `count - 1`.
-  Type i64 = s.getI64Type();
-  Value last = s.sub(s.max(count, one), one);
-  Value leadingZeros = math::CountLeadingZerosOp::create(
-      s, arith::IndexCastOp::create(s, i64, last));
-  Value passes = s.toIndex(s.sub(s.number(i64, 64), leadingZeros));
-  Value lastHalf = arith::AndIOp::create(s, passes, one);
-
   SymDims scratchDims = {kernel.constant(2), dims[axis]};
   Values state(results);
   state.push_back(kernel.empty(scratchDims, elementOf(data)));
@@ -200,36 +123,26 @@ Values Sorter::run(Value values, Value indices) {
           ValueRange state) -> scf::ValueVector {
         Scalars s(loc, builder);
         size_t firstScratch = results.size();
-        Values scratch = fill(s, position, state.drop_front(firstScratch));
-        scratch =
-            loop(s, zero, passes, one, scratch,
-                 [&](Scalars &s, Value pass, ValueRange scratch) {
-                   Value from = arith::AndIOp::create(s, pass, one);
-                   Value to = s.sub(one, from);
-                   Value width = arith::ShLIOp::create(s, one, pass);
-                   return loop(s, zero, count, s.add(width, width), scratch,
-                               [&](Scalars &s, Value low, ValueRange scratch) {
-                                 return merge(s, from, to, low, width, scratch);
-                               });
-                 });
+        Sorted line =
+            sortLine(s, fill(s, position, state.drop_front(firstScratch)));
         Values sorted =
-            loop(s, zero, kept, one, state.take_front(firstScratch),
-                 [&](Scalars &s, Value index, ValueRange state) {
-                   Values target(position);
-                   target.insert(target.begin() + axis, index);
-                   Values next;
-                   for (auto [number, result] : llvm::enumerate(state)) {
-                     Value from = values ? scratch[number] : scratch[1];
-                     next.push_back(write(s, read(s, from, {lastHalf, index}),
-                                          result, target));
-                   }
-                   return next;
-                 });
-        llvm::append_range(sorted, scratch);
+            forLoop(s, zero, kept, one, state.take_front(firstScratch),
+                    [&](Scalars &s, Value index, ValueRange state) {
+                      Values target(position);
+                      target.insert(target.begin() + axis, index);
+                      Values next;
+                      for (auto [number, result] : llvm::enumerate(state)) {
+                        Value from = line.scratch[values ? number : 1];
+                        next.push_back(writeElement(
+                            s, readElement(s, from, {line.half, index}), result,
+                            target));
+                      }
+                      return next;
+                    });
+        llvm::append_range(sorted, line.scratch);
         return scf::ValueVector(sorted.begin(), sorted.end());
       });
-  // Of a vector nothing is looped over.
-  return Values(ArrayRef(nest.results).take_front(results.size()));
+  return Values(ArrayRef<Value>(nest.results).take_front(results.size()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -296,7 +209,7 @@ static LogicalResult bucketize(BucketizeOp op, KernelBuilder &kernel) {
           Value middle =
               arith::ShRUIOp::create(s, s.add(range[0], range[1]), s.index(1));
           Value reached =
-              isReached(s, read(s, boundaries, middle), elements[0]);
+              isReached(s, readElement(s, boundaries, middle), elements[0]);
           Value low = s.select(reached, range[0], s.add(middle, s.index(1)));
           Value high = s.select(reached, middle, range[1]);
           scf::YieldOp::create(s, ValueRange{low, high});
