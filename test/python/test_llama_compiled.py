@@ -66,11 +66,11 @@ def test_logits(pair, batch, length, past, start):
     model, reference = pair
     start = np.array(start)
     tokens = np.random.default_rng(length).integers(0, CONFIG.vocab_size, (batch, past + length))
+    before, tokens = np.ascontiguousarray(tokens[:, :past]), np.ascontiguousarray(tokens[:, past:])
     found, expected = Cache(model.config, batch, 80), Cache(model.config, batch, 80)
     if past:
         for each, run in ((found, model.executable), (expected, reference)):
-            run["forward"](tokens[:, :past], start, each.keys, each.values, 0)
-    tokens = np.ascontiguousarray(tokens[:, past:])
+            run["forward"](before, start, each.keys, each.values, 0)
     want = reference["forward_all"](tokens, start, expected.keys, expected.values, past)
     # What stands before a sequence begins is nothing.
     real = past + np.arange(length) >= start[:, None]
