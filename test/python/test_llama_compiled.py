@@ -10,7 +10,7 @@ import pytest
 from reference_llama import ReferenceLlama
 from tiny_models import CONFIG, random_weights, smollm2, write_gguf, write_hugging_face
 
-from relax_mlir import models
+from relax_mlir import ModelError, WeightError, models
 from relax_mlir.models import Cache
 
 pytest.importorskip("gguf")
@@ -66,11 +66,11 @@ def test_logits(pair, batch, length, past, start):
     model, reference = pair
     start = np.array(start)
     tokens = np.random.default_rng(length).integers(0, CONFIG.vocab_size, (batch, past + length))
+    before, tokens = np.ascontiguousarray(tokens[:, :past]), np.ascontiguousarray(tokens[:, past:])
     found, expected = Cache(model.config, batch, 80), Cache(model.config, batch, 80)
     if past:
         for each, run in ((found, model.executable), (expected, reference)):
-            run["forward"](tokens[:, :past], start, each.keys, each.values, 0)
-    tokens = np.ascontiguousarray(tokens[:, past:])
+            run["forward"](before, start, each.keys, each.values, 0)
     want = reference["forward_all"](tokens, start, expected.keys, expected.values, past)
     # What stands before a sequence begins is nothing.
     real = past + np.arange(length) >= start[:, None]
@@ -115,6 +115,31 @@ def test_refused(tiny, change, message):
     with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
         tiny.executable["forward"](*change(arguments()))
     assert np.isfinite(np.from_dlpack(tiny.executable["forward"](*arguments()))).all()
+
+
+# --- exported models
+
+
+# A folder gives the model back, without compiling.
+@pytest.mark.parametrize("layout", ["panels", "quantised"])
+def test_export(tmp_path, layout, monkeypatch):
+    pytest.importorskip("safetensors")
+    path = write_gguf(tmp_path / "x.gguf", random_weights(), quantisation="Q4_1")
+    program = models.build(path, layout=layout)
+    program.export(tmp_path / "out")
+    expected = np.from_dlpack(program.compile().executable["forward"](*arguments()))
+    monkeypatch.setattr("relax_mlir.models.loading.compile", None)
+    model = models.load(tmp_path / "out")
+    assert model.config == program.config
+    np.testing.assert_array_equal(np.from_dlpack(model.executable["forward"](*arguments())), expected)
+    with pytest.raises(ModelError, match="layout cannot be changed"):
+        models.load(tmp_path / "out", layout="plain")
+    weights = tmp_path / "out" / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-10])
+    with pytest.raises(WeightError, match="truncated or damaged"):
+        models.load(tmp_path / "out")
+    with pytest.raises(ModelError, match="holds something else"):
+        program.export(tmp_path)
 
 
 # --- the real model

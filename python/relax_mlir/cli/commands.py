@@ -20,6 +20,7 @@ from rich.table import Table
 from .. import dtypes, load
 from ..errors import ModelError, RelaxError
 from ..models import Cache, LanguageModel, Sampling, build
+from ..models.exported import is_exported, load_exported
 from ..models.loading import Program
 
 # Answers go to the standard output, everything about them beside it.
@@ -49,6 +50,9 @@ def compile_program(program: Program) -> LanguageModel:
 
 def open_model(name: str, options: Mapping[str, Any]) -> LanguageModel:
     """A model, compiled unless it is an exported folder."""
+    if is_exported(name):
+        with progress(f"reading {name}"):
+            return load_exported(name)
     with progress(f"reading {name}"):
         program = build(name, layout=options["layout"], context_length=options["context"])
     return compile_program(program)
@@ -58,15 +62,11 @@ def open_model(name: str, options: Mapping[str, Any]) -> LanguageModel:
 
 
 def export(source: str, output: Path, *, layout: str, context: int | None) -> None:
-    if Path(source).suffix in (".mlir", ".mlirbc"):
-        from .. import compile  # noqa: A004
-
-        with progress(f"compiling {source}"):
-            compile(load(source)).export(output)
-    else:
-        with progress(f"reading {source}"):
-            program = build(source, layout=layout, context_length=context)
-        compile_program(program).export(output)
+    with progress(f"reading {source}"):
+        program = build(source, layout=layout, context_length=context)
+    with progress("compiling", len(program.weights)) as advance:
+        program.weights.on_read = advance
+        program.export(output)
     notes.print(f"wrote {output}")
 
 

@@ -10,10 +10,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..compiler import compile
+from ..compiler import Target, compile
 from ..errors import MissingPackageError, ModelError
 from ..module import Module
-from . import matrix
+from . import exported, matrix
 from .checkpoint import Checkpoint, ModelWeights, open_checkpoint
 from .config import LlamaConfig
 from .generation import LanguageModel
@@ -56,6 +56,11 @@ class Program:
     config: LlamaConfig
     tokenizer: Tokenizer | None
     path: Path
+    functions: tuple[str, ...] = ("forward",)
+
+    def export(self, folder: str | os.PathLike[str], target: Target | None = None) -> None:
+        """Compiles the model to a folder, from which `load` has it at once."""
+        exported.export(self, folder, target)
 
     def compile(self, **options: Any) -> LanguageModel:
         """The model, compiled; any number of tokens and sequences runs without compiling again.
@@ -94,11 +99,15 @@ def build(
 
     model = Llama(config, make)
     weights = ModelWeights(model, checkpoint)
-    return Program(model.export(functions), weights, config, _tokenizer(checkpoint), path)
+    return Program(model.export(functions), weights, config, _tokenizer(checkpoint), path, functions)
 
 
 def load(name: str | os.PathLike[str], **options: Any) -> LanguageModel:
-    """Reads and compiles a model; the options are those of `build`."""
+    """Reads and compiles a model; the options are those of `build`. What was exported is compiled already."""
+    if exported.is_exported(name):
+        if options:
+            raise ModelError(f"'{name}' was compiled with its options; {', '.join(options)} cannot be changed")
+        return exported.load_exported(name)
     return build(name, **options).compile()
 
 
