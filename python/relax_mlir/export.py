@@ -18,17 +18,18 @@ import mmap
 import os
 import re
 import shutil
+import struct
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tvm_ffi
 
-from . import dtypes, runtime
+from . import runtime
 from .compiler import Code, Target
-from .errors import ModelError, RelaxError
+from .errors import ModelError, RelaxError, WeightError
 
 VERSION = 1
 """Of what is in the folder."""
@@ -136,10 +137,10 @@ class ExportedModel:
             self._module = tvm_ffi.load_module(str(folder / "model.so"))
         except Exception as error:
             raise ModelError(f"cannot load '{folder / 'model.so'}': {error}") from None
-        self.weights = read_weights(folder / "weights.safetensors") if metadata["weights"] else {}
+        self.weights = map_weights(folder / "weights.safetensors") if metadata["weights"] else {}
         for name in metadata["weights"]:
             if name not in self.weights:
-                raise ModelError(f"'{folder / 'weights.safetensors'}' lacks the weight '{name}'")
+                raise WeightError(f"'{folder / 'weights.safetensors'}' lacks the weight '{name}'")
             self._module.bind_weight(name, runtime.as_argument(self.weights[name]))
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
@@ -155,7 +156,7 @@ def load_exported(folder: str | os.PathLike[str]) -> ExportedModel:
     """Loads a folder that `export` wrote; weights are mapped, so that processes share them.
 
     Raises:
-      ModelError: something is missing or damaged, or was made for another machine.
+      ModelError: something is missing or damaged, or was made for another machine; WeightError is one.
     """
     folder = Path(folder)
     path = folder / "metadata.json"
@@ -173,34 +174,51 @@ def load_exported(folder: str | os.PathLike[str]) -> ExportedModel:
     return ExportedModel(folder, metadata)
 
 
-def read_weights(path: Path) -> dict[str, np.ndarray]:
-    """The tensors of a safetensors file, in the mapped file.
+_DTYPES = {
+    "F64": "f8",
+    "F32": "f4",
+    "F16": "f2",
+    "I64": "i8",
+    "I32": "i4",
+    "I16": "i2",
+    "I8": "i1",
+    "U64": "u8",
+    "U32": "u4",
+    "U16": "u2",
+    "U8": "u1",
+    "BOOL": "?",
+}
 
-    Source: the description of the format in the package `safetensors`.
+
+def map_weights(path: Path) -> dict[str, np.ndarray]:
+    """The tensors of a safetensors file, as views of the mapped file.
+
+    Raises:
+      WeightError: the file cannot be read, is cut short or damaged.
     """
     try:
         with path.open("rb") as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        size = int.from_bytes(data[:8], "little")
-        entries: dict[str, Any] = json.loads(data[8 : 8 + size])
-        tensors = {}
-        for name, entry in entries.items():
-            if name == "__metadata__":
-                continue
-            dtype = dtypes.to_numpy(entry["dtype"].lower())
-            begin, end = entry["data_offsets"]
-            if 8 + size + end > len(data):
-                raise ModelError(f"'{path}' is cut short: tensor '{name}' ends behind the end of the file")
-            array = np.frombuffer(data, np.uint8, end - begin, 8 + size + begin)
-            tensors[name] = array.view(dtype).reshape(_shape(entry["shape"]))
-        return tensors
-    except OSError as error:
-        raise ModelError(f"cannot read '{path}': {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
-        if isinstance(error, ModelError):
-            raise
-        raise ModelError(f"'{path}' is no safetensors file, or damaged: {error}") from None
+    except (OSError, ValueError) as error:
+        raise WeightError(f"cannot read '{path}': {getattr(error, 'strerror', None) or error}") from None
+    damaged = WeightError(f"'{path}' is truncated or damaged; export the model again")
+    if len(data) < 8:
+        raise damaged
+    (size,) = struct.unpack_from("<Q", data)
+    if size > len(data) - 8:
+        raise damaged
+    try:
+        header: dict[str, Any] = json.loads(data[8 : 8 + size])
+        header.pop("__metadata__", None)
+        return {name: _view(data, 8 + size, entry) for name, entry in header.items()}
+    except (ValueError, KeyError, TypeError):
+        raise damaged from None
 
 
-def _shape(dims: Sequence[int]) -> tuple[int, ...]:
-    return tuple(int(dim) for dim in dims)
+def _view(data: mmap.mmap, start: int, entry: Mapping[str, Any]) -> np.ndarray:
+    dtype = np.dtype(_DTYPES[entry["dtype"]]).newbyteorder("<")
+    count = int(np.prod(entry["shape"], dtype=object))
+    begin, end = entry["data_offsets"]
+    if end - begin != count * dtype.itemsize:
+        raise ValueError
+    return np.frombuffer(data, dtype, count, start + begin).reshape(entry["shape"])

@@ -14,7 +14,6 @@ from ._generated import (
     LowerToHost,
     PlanMemory,
     ReuseInPlace,
-    ScheduleKernels,
 )
 from .passes import Pass, Simplify, SymbolDCE
 from .pipeline import Pipeline
@@ -58,8 +57,7 @@ def make_code(vector_bits: int) -> Pipeline:
     return Pipeline(
         [
             LowerToHost(),
-            ScheduleKernels(vector_bits),
-            Pass("relax-cpu-bufferize"),  # what no schedule fits
+            Pass("relax-cpu-bufferize", vector_bits=vector_bits),  # loops over vectors, on the thread pool
             Pass("relax-cpu-to-llvm"),
         ]
     )
