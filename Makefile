@@ -11,8 +11,10 @@ BIN := $(VENV)/bin
 setup: ## the environment, with the package built and installed editable
 	@tools/setup-environment $(VENV)
 
-demo: setup ## the paper's running example, through the Python API
-	@$(BIN)/python examples/paper_example.py
+PROMPT ?= What is the capital of France, and what is it known for?
+
+demo: setup ## compiles SmolLM2 and answers PROMPT
+	@$(BIN)/relax-mlir generate smollm2 "$(PROMPT)" --max-tokens 100
 
 test: setup ## all tests; the last line is the sum
 	@$(BIN)/python tools/run-tests $(PYTEST_OPTIONS)
