@@ -145,7 +145,7 @@ def test_rotary_positions(dims, dtype):
     for b, n in ROTARY_SIZES:
         x, factors = random((b, n, 2, 8)), np.abs(random((4,), seed=1)) + 1
         shape = {0: (), 1: (n,), 2: (b, n)}[len(dims)]
-        positions = np.abs(random(shape, dtype, 2))
+        positions = np.asarray(np.abs(random(shape, dtype, 2)))
         all_positions = np.broadcast_to(positions + np.arange(n) if not dims else positions, (b, n))
         expected = rotary(x.astype(float), all_positions, 8, "half_split", factors=factors)
         assert_close(run("main", x, positions, factors)[0], expected, "f32")
