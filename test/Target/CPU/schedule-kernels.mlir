@@ -148,3 +148,12 @@ func.func private @other(%x: tensor<4xf32>, %n: index, %out: tensor<4xf32>) -> t
   }
   return %r : tensor<4xf32>
 }
+
+// Three loops over contiguous memory become one.
+// CHECK-LABEL: func.func private @three_loops(
+// CHECK:         memref.collapse_shape {{.*}} {{\[\[}}0, 1, 2]] : memref<?x2x64xf32> into memref<?xf32>
+// CHECK:         vector.load {{.*}} : memref<?xf32>, vector<16xf32>
+func.func private @three_loops(%x: tensor<?x2x64xf32>, %y: tensor<?x2x64xf32>, %out: tensor<?x2x64xf32>) -> tensor<?x2x64xf32> {
+  %0 = linalg.add ins(%x, %y : tensor<?x2x64xf32>, tensor<?x2x64xf32>) outs(%out : tensor<?x2x64xf32>) -> tensor<?x2x64xf32>
+  return %0 : tensor<?x2x64xf32>
+}

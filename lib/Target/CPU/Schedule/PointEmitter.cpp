@@ -53,7 +53,8 @@ Value PointEmitter::size(Value shaped, unsigned dim) {
                                              slice.getMixedSizes()[dim]);
   if (auto collapse = dyn_cast_if_present<tensor::CollapseShapeOp>(op)) {
     Value product = constant(1);
-    for (int64_t from : collapse.getReassociationIndices()[dim])
+    ReassociationIndices group = collapse.getReassociationIndices()[dim];
+    for (int64_t from : group)
       product = multiply(product, size(collapse.getSrc(), from));
     return product;
   }
