@@ -132,6 +132,14 @@ public:
     return mul(mul(p, powerOfTwo(half)), powerOfTwo(rest));
   }
 
+  /// e^x where 2^n and the result are normal numbers: |x| <= 87.
+  Value ordinaryExp(Value x) {
+    Reduced reduced = reduceExp(x);
+    Value p = add(reduced.powerMinusOne, constant(1.0f));
+    Value shift = make<arith::ShLIOp>(reduced.n, integer(23));
+    return fromBits(make<arith::AddIOp>(bits(p), shift));
+  }
+
   Value expm1(Value x) {
     Value limited = limit(x, -87.0f, 88.0f);
     Reduced reduced = reduceExp(limited);
@@ -285,6 +293,43 @@ struct Approximate : OpRewritePattern<Op> {
   Value (*function)(Floats &, Value);
 };
 
+/// Marks an exponential that is alone, or nearly so, in its block.
+static constexpr StringLiteral isRare = "is_rare";
+
+/// An exponential in a small loop: a branch where all arguments are ordinary
+/// saves half of the work. Many in one block, those of an epilogue, stay as
+/// small as they can be.
+struct ApproximateRareExp : OpRewritePattern<math::ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::ExpOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!op->hasAttr(isRare) || !type || type.getRank() != 1 ||
+        type.isScalable() || !type.getElementType().isF32())
+      return rewriter.notifyMatchFailure(op, "not rare, or not of f32");
+    Location loc = op.getLoc();
+    Value x = op.getOperand();
+    Floats floats(rewriter, loc, type);
+    Value ordinary = floats.compare(arith::CmpFPredicate::OLE, floats.abs(x),
+                                    floats.constant(87.0f));
+    Value all = vector::ReductionOp::create(
+        rewriter, loc, vector::CombiningKind::AND, ordinary);
+    auto branch = scf::IfOp::create(
+        rewriter, loc, all,
+        [&](OpBuilder &builder, Location at) {
+          Floats inner(builder, at, type);
+          scf::YieldOp::create(builder, at, inner.ordinaryExp(x));
+        },
+        [&](OpBuilder &builder, Location at) {
+          Floats inner(builder, at, type);
+          scf::YieldOp::create(builder, at, inner.exp(x));
+        });
+    rewriter.replaceOp(op, branch.getResults());
+    return success();
+  }
+};
+
 /// Sine and cosine: where an argument is so large that the reduction does not
 /// hold, all lanes go through libm.
 template <typename Op, bool isCosine>
@@ -326,7 +371,15 @@ struct ApproximateSine : OpRewritePattern<Op> {
 struct ApproximateMath : relax::impl::ApproximateMathPassBase<ApproximateMath> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    DenseMap<Block *, SmallVector<Operation *>> blocks;
+    getOperation().walk(
+        [&](math::ExpOp op) { blocks[op->getBlock()].push_back(op); });
+    for (auto &[block, ops] : blocks)
+      for (Operation *op : ops)
+        if (ops.size() <= 2)
+          op->setAttr(isRare, UnitAttr::get(context));
     RewritePatternSet patterns(context);
+    patterns.add<ApproximateRareExp>(context, /*benefit=*/2);
     patterns.add<Approximate<math::ExpOp>>(
         context, +[](Floats &f, Value x) { return f.exp(x); });
     patterns.add<Approximate<math::ExpM1Op>>(

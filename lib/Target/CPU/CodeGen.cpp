@@ -11,12 +11,14 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -27,18 +29,39 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Machine-level loop-invariant code motion moves the constant vectors of an
-/// epilogue (the coefficients of `exp`, say) out of the reduction loop before
-/// it, where they take the registers of the accumulators: a matmul with 24 of
-/// them runs at half its speed. LLVM IR has been through LICM already, and a
-/// constant that is a memory operand costs nothing. There is no option of the
-/// target machine for it, only this one, global to the process.
-static void disableMachineLICM() {
-  auto &options = llvm::cl::getRegisteredOptions();
-  auto found = options.find("disable-machine-licm");
-  if (found != options.end())
-    static_cast<llvm::cl::opt<bool> *>(found->second)->setValue(true);
-}
+namespace {
+
+/// Keeps machine-level loop-invariant code motion away from functions that hold
+/// many accumulators. It would move the constant vectors of an epilogue (the
+/// coefficients of `exp`, say) out of the loop over tiles, over the reduction
+/// loop inside of it, where they take the registers of the accumulators: a
+/// matmul with 24 of them runs at half its speed. Other loops want their
+/// constants in registers, and the option of LLVM that turns the pass off is
+/// for all of them.
+class KeepAccumulators : public llvm::OptPassGate {
+public:
+  explicit KeepAccumulators(llvm::Module &module) {
+    for (llvm::Function &function : module)
+      for (llvm::BasicBlock &block : function) {
+        unsigned vectors = llvm::count_if(block.phis(), [](llvm::PHINode &phi) {
+          return phi.getType()->isVectorTy();
+        });
+        if (vectors >= 8)
+          functions.insert(("function (" + function.getName() + ")").str());
+      }
+  }
+
+  bool shouldRunPass(StringRef pass, StringRef description) const override {
+    return !pass.ends_with("Machine Loop Invariant Code Motion") ||
+           !functions.contains(description);
+  }
+  bool isEnabled() const override { return true; }
+
+private:
+  llvm::StringSet<> functions;
+};
+
+} // namespace
 
 static void initializeTargets() {
   static std::once_flag once;
@@ -51,7 +74,6 @@ static void initializeTargets() {
     LLVMInitializeAArch64Target();
     LLVMInitializeAArch64TargetMC();
     LLVMInitializeAArch64AsmPrinter();
-    disableMachineLICM();
   });
 }
 
@@ -160,6 +182,8 @@ static LogicalResult emit(ModuleOp module, const CPUTarget &target,
       translateAndOptimize(module, context, *machine, target.optimization);
   if (!translated)
     return failure();
+  KeepAccumulators gate(*translated);
+  context.setOptPassGate(gate);
   llvm::raw_svector_ostream stream(output);
   llvm::legacy::PassManager codegen;
   if (machine->addPassesToEmitFile(codegen, stream, nullptr, kind))

@@ -7,11 +7,25 @@
 // CHECK-LABEL: func.func @exp(
 // CHECK-NOT:     math.exp
 // CHECK-NOT:     arith.fptosi
-// CHECK:         vector.fma
+// CHECK:         scf.if
+// CHECK:           vector.fma
+// CHECK:         } else {
+// CHECK:           vector.fma
 // CHECK:         return
 func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
   %0 = math.exp %x : vector<16xf32>
   return %0 : vector<16xf32>
+}
+
+// Many of them, as in the epilogue of a contraction, have no branches.
+// CHECK-LABEL: func.func @many(
+// CHECK-NOT:     scf.if
+// CHECK:         return
+func.func @many(%x: vector<16xf32>) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>) {
+  %0 = math.exp %x : vector<16xf32>
+  %1 = math.exp %0 : vector<16xf32>
+  %2 = math.exp %1 : vector<16xf32>
+  return %0, %1, %2 : vector<16xf32>, vector<16xf32>, vector<16xf32>
 }
 
 // Half precision is computed in f32.
