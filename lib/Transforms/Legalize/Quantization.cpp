@@ -38,22 +38,12 @@ static Value toFloat(Scalars &s, Value value, Type from, Type type) {
   return s.convert(value, from, type);
 }
 
-/// The least or the greatest number of `to` that `type` can hold.
-static Value getBound(Scalars &s, FloatType type, Type to, bool isGreatest) {
-  APFloat bound(type.getFloatSemantics());
-  if (auto number = dyn_cast<FloatType>(to)) {
-    bound = APFloat::getLargest(number.getFloatSemantics(), !isGreatest);
-    bool losesInfo;
-    bound.convert(type.getFloatSemantics(), APFloat::rmTowardZero, &losesInfo);
-  } else {
-    unsigned width = to.getIntOrFloatBitWidth();
-    bool isUnsigned = isUnsignedElement(to);
-    APInt integer = isUnsigned ? (isGreatest ? APInt::getMaxValue(width)
-                                             : APInt::getMinValue(width))
-                               : (isGreatest ? APInt::getSignedMaxValue(width)
-                                             : APInt::getSignedMinValue(width));
-    bound.convertFromAPInt(integer, !isUnsigned, APFloat::rmTowardZero);
-  }
+/// The least or the greatest number of `to`, which `type` holds.
+static Value getBound(Scalars &s, FloatType type, FloatType to,
+                      bool isGreatest) {
+  APFloat bound = APFloat::getLargest(to.getFloatSemantics(), !isGreatest);
+  bool losesInfo;
+  bound.convert(type.getFloatSemantics(), APFloat::rmTowardZero, &losesInfo);
   return arith::ConstantOp::create(s, s.getFloatAttr(type, bound));
 }
 
@@ -65,44 +55,47 @@ static LogicalResult quantize(QuantizeOp op, KernelBuilder &kernel) {
     type = Float64Type::get(op.getContext());
   return kernel.yield(kernel.map(
       getReads(op, kernel), kernel.destination(),
-      [&](Scalars &s, ValueRange x) {
+      [&](Scalars &s, ValueRange x) -> Value {
         Value scaled =
             s.div(s.convertFloat(x[0], type), s.convertFloat(x[1], type));
         Value whole = math::RoundEvenOp::create(s, scaled);
         if (op.getZeroPoint())
           whole = s.add(
               whole, toFloat(s, x[2], getElementType(op.getZeroPoint()), type));
-        // NaN becomes the least number: converting it is undefined.
+        auto small = dyn_cast<FloatType>(to);
+        if (!small)
+          return s.saturate(whole, to);
         whole =
-            arith::MaxNumFOp::create(s, whole, getBound(s, type, to, false));
-        whole = arith::MinNumFOp::create(s, whole, getBound(s, type, to, true));
-        return isa<FloatType>(to) ? whole : s.convert(whole, type, to);
+            arith::MaxNumFOp::create(s, whole, getBound(s, type, small, false));
+        return arith::MinNumFOp::create(s, whole,
+                                        getBound(s, type, small, true))
+            .getResult();
       }));
 }
 
 static LogicalResult dequantize(DequantizeOp op, KernelBuilder &kernel) {
   Type data = getElementType(op.getData());
   Type type = getComputeType(getElementType(op.getResult()));
+  Type zero = op.getZeroPoint() ? getElementType(op.getZeroPoint()) : Type();
+  bool isWhole = isa<IntegerType>(data) && (!zero || isa<IntegerType>(zero));
   return kernel.yield(kernel.map(
       getReads(op, kernel), kernel.destination(),
       [&](Scalars &s, ValueRange x) {
         Value difference = x[0];
-        if (isa<IntegerType>(data)) {
+        if (isWhole) {
           // The difference takes one bit more, and a sign.
           unsigned width = data.getIntOrFloatBitWidth();
+          if (zero)
+            width = std::max(width, zero.getIntOrFloatBitWidth());
           Type wide = s.getIntegerType(width < 31 ? 32 : 2 * width);
           difference = s.convert(difference, data, wide);
-          if (op.getZeroPoint())
-            difference =
-                s.sub(difference,
-                      s.convert(x[2], getElementType(op.getZeroPoint()), wide));
+          if (zero)
+            difference = s.sub(difference, s.convert(x[2], zero, wide));
           difference = s.convert(difference, wide, type);
         } else {
-          difference = s.convertFloat(difference, type);
-          if (op.getZeroPoint())
-            difference = s.sub(
-                difference,
-                toFloat(s, x[2], getElementType(op.getZeroPoint()), type));
+          difference = toFloat(s, difference, data, type);
+          if (zero)
+            difference = s.sub(difference, toFloat(s, x[2], zero, type));
         }
         return s.mul(difference, s.convertFloat(x[1], type));
       }));
