@@ -242,6 +242,20 @@ static void markMutable(Value value, llvm::SmallBitVector &marked) {
     Operation *op = next.getDefiningOp();
     if (isa<TensorFromStorageOp, ConstantOp>(op))
       continue;
+    // What is written in place is that operand, and nothing else of the call.
+    unsigned result = cast<OpResult>(next).getResultNumber();
+    if (auto call = dyn_cast<CallTIRInplaceOp>(op)) {
+      pending.push_back(call.getOperands()[call.getInplaceIndices()[result]]);
+      continue;
+    }
+    if (auto call = dyn_cast<CallLibraryInplaceOp>(op)) {
+      pending.push_back(call.getOperands()[call.getInplaceIndices()[result]]);
+      continue;
+    }
+    if (isa<ReshapeOp>(op)) {
+      pending.push_back(op->getOperand(0));
+      continue;
+    }
     llvm::append_range(pending, op->getOperands());
     // What a branch or a body yields.
     for (Region &region : op->getRegions())
@@ -264,11 +278,13 @@ ExportedFunction ExportedFunction::of(FuncOp function) {
       name = named.getName().str();
     result.parameterNames.push_back(name);
   }
-  function.walk([&](CallTIRInplaceOp op) {
+  auto markWritten = [&](auto op) {
     for (int64_t index : op.getInplaceIndices())
       if (index >= 0)
         markMutable(op.getOperands()[index], result.mutableParameters);
-  });
+  };
+  function.walk([&](CallTIRInplaceOp op) { markWritten(op); });
+  function.walk([&](CallLibraryInplaceOp op) { markWritten(op); });
   return result;
 }
 

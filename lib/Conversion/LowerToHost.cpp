@@ -33,6 +33,11 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
+/// The host function of a graph function.
+static std::string hostName(StringRef function) {
+  return ("relax.graph." + function).str();
+}
+
 /// Nothing but the exports is seen from outside.
 static void makeInternal(func::FuncOp function) {
   function.setPrivate();
@@ -622,7 +627,8 @@ LogicalResult FunctionLowering::lowerCall(CallOp op) {
   SmallVector<Type> types;
   for (Type type : callee.getResultTypes())
     (void)flattenType(type, types);
-  auto call = func::CallOp::create(builder, callee.getSymName(), types, args);
+  auto call =
+      func::CallOp::create(builder, hostName(callee.getSymName()), types, args);
   setResults(op, call.getResults(), callee.getResultTypes());
   return success();
 }
@@ -658,8 +664,8 @@ LogicalResult FunctionLowering::lowerMakeClosure(MakeClosureOp op) {
     for (Type type : callee.getResultTypes())
       if (failed(flattenType(type, results)))
         return op.emitOpError() << "cannot compile a result of type " << type;
-    auto call =
-        func::CallOp::create(builder, callee.getSymName(), results, args);
+    auto call = func::CallOp::create(builder, hostName(callee.getSymName()),
+                                     results, args);
     out.write(call.getResults());
     func::ReturnOp::create(builder);
   }
@@ -994,15 +1000,21 @@ private:
     FailureOr<WeightTable> weights = WeightTable::of(module, builder);
     if (failed(weights))
       return failure();
+    // Names of their own: one of libm's must stay what it is there.
+    SymbolTable kernels(module);
+    for (auto kernel :
+         llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (!kernel.isExternal() &&
+          failed(kernels.rename(kernel,
+                                ("relax.kernel." + kernel.getName()).str())))
+        return failure();
     for (auto kernel : module.getOps<func::FuncOp>()) {
       convertKernelBoundary(kernel);
       kernel->removeAttr(RelaxDialect::kSymbolsAttr);
       if (!kernel.isExternal())
         makeInternal(kernel);
     }
-    // Read before there are two functions of a name.
     SymbolTableCollection symbolTable;
-    symbolTable.getSymbolTable(module);
     SmallVector<FuncOp> functions(module.getOps<FuncOp>());
     SmallVector<ExportedFunction> exports;
     for (FuncOp function : functions)
@@ -1039,7 +1051,7 @@ private:
     builder.setInsertionPointToEnd(module.getBody());
     builder.setLoc(module.getLoc());
     for (const ExportedFunction &function : exports)
-      exportFunction(builder, function, function.name, *weights);
+      exportFunction(builder, function, hostName(function.name), *weights);
     weights->exportBinding(builder);
     return success();
   }
