@@ -1014,7 +1014,9 @@ private:
       if (!kernel.isExternal())
         makeInternal(kernel);
     }
+    // Read before there is more in the module: only these are called.
     SymbolTableCollection symbolTable;
+    symbolTable.getSymbolTable(module);
     SmallVector<FuncOp> functions(module.getOps<FuncOp>());
     SmallVector<ExportedFunction> exports;
     for (FuncOp function : functions)
@@ -1038,7 +1040,7 @@ private:
       builder.setLoc(function.getLoc());
       builder.setInsertionPointToEnd(module.getBody());
       auto host = func::FuncOp::create(builder, function.getLoc(),
-                                       function.getSymName(),
+                                       hostName(function.getSymName()),
                                        builder.getFunctionType(args, results));
       makeInternal(host);
       FunctionLowering lowering(builder, *weights, symbolTable);
