@@ -189,9 +189,9 @@ def attributes(**values: object) -> str:
 def resize_op(size, **rest) -> tuple[str, dict]:
     """The op, and what `source_of` needs for its second operand."""
     height, width = size
-    return f"relax.resize2d %0, %size {attributes(**rest)}", dict(
-        types=f"!relax.shape<[{height}, {width}]>", before=f"%size = relax.shape [{height}, {width}] : !relax.shape<[{height}, {width}]>"
-    )
+    type_ = f"!relax.shape<[{height}, {width}]>"
+    before = f"%size = relax.shape [{height}, {width}] : {type_}"
+    return f"relax.resize2d %0, %size {attributes(**rest)}", {"types": type_, "before": before}
 
 
 def check_resize(x, size, wanted=None, tolerance=1e-5, **rest):
