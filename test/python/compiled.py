@@ -72,10 +72,12 @@ def source_of(
     arguments = [f"%{index}: {type_}" for index, type_ in enumerate(operand_types)]
     result_types = ", ".join(map(coarse_type, results))
     listed = result_types if len(results) == 1 else f"({result_types})"
+    inputs = ", ".join(filter(None, [*operand_types, types]))
+    count = "" if len(results) == 1 else f":{len(results)}"
     names = ", ".join(["%r"] if len(results) == 1 else [f"%r#{index}" for index in range(len(results))])
     return f"""relax.func @main({", ".join(filter(None, [*arguments, parameters]))}) -> {listed} {{
   {before}
-  %r{"" if len(results) == 1 else f":{len(results)}"} = {op} : ({", ".join(filter(None, [*operand_types, types]))}) -> {listed}
+  %r{count} = {op} : ({inputs}) -> {listed}
   relax.return {names} : {result_types}
 }}
 """

@@ -28,7 +28,10 @@ def reference(x, w, strides=(1,), padding=(0,), dilation=(1,), groups=1) -> np.n
             (
                 slice(None),
                 slice(None),
-                *(slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, n, s in zip(tap, dilation, counts, strides, strict=True)),
+                *(
+                    slice(t * d, t * d + (n - 1) * s + 1, s)
+                    for t, d, n, s in zip(tap, dilation, counts, strides, strict=True)
+                ),
             )
         ]
         for group in range(groups):
@@ -58,9 +61,8 @@ def transposed(x, w, strides=(1,), padding=(0,), dilation=(1,), groups=1, output
         )
         for group in range(groups):
             channels = slice(group * inner, (group + 1) * inner)
-            product = np.einsum(
-                "ni...,io->no...", x[:, channels].astype(np.float64), w[(channels, slice(None), *tap)].astype(np.float64)
-            )
+            taps = w[(channels, slice(None), *tap)].astype(np.float64)
+            product = np.einsum("ni...,io->no...", x[:, channels].astype(np.float64), taps)
             result[(slice(None), slice(group * out, (group + 1) * out), *window)] += product
     crop = tuple(slice(p, size - q) for p, q, size in zip(before, after, whole, strict=True))
     return result[(slice(None), slice(None), *crop)]

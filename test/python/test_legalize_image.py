@@ -24,7 +24,13 @@ def values(shape: tuple[int, ...], dtype: type = np.float32) -> np.ndarray:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     "shape,widths",
-    [((7,), [2, 3]), ((3, 5), [1, 2, 0, 4]), ((3, 5), [0, 0, 0, 0]), ((2, 3, 4), [0, 0, 2, 0, 1, 3]), ((0, 3), [0, 0, 1, 1])],
+    [
+        ((7,), [2, 3]),
+        ((3, 5), [1, 2, 0, 4]),
+        ((3, 5), [0, 0, 0, 0]),
+        ((2, 3, 4), [0, 0, 2, 0, 1, 3]),
+        ((0, 3), [0, 0, 1, 1]),
+    ],
 )
 def test_pad(shape, widths, mode, dtype):
     x = values(shape, dtype)
@@ -155,7 +161,10 @@ def resized(
     result = np.zeros((*x.shape[:2], *size))
     for position in itertools.product(*map(range, size)):
         axes = [
-            taps(at, h, o, coordinate_transformation_mode, (roi[a], roi[2 + a]), method, rounding_method, cubic_alpha, cubic_exclude)
+            taps(
+                *(at, h, o, coordinate_transformation_mode, (roi[a], roi[2 + a])),
+                *(method, rounding_method, cubic_alpha, cubic_exclude),
+            )
             for a, (at, h, o) in enumerate(zip(position, x.shape[2:], size, strict=True))
         ]
         if axes[0][1] or axes[1][1]:
@@ -180,9 +189,9 @@ def attributes(**values: object) -> str:
 def resize_op(size, **rest) -> tuple[str, dict]:
     """The op, and what `source_of` needs for its second operand."""
     height, width = size
-    return f"relax.resize2d %0, %size {attributes(**rest)}", dict(
-        types=f"!relax.shape<[{height}, {width}]>", before=f"%size = relax.shape [{height}, {width}] : !relax.shape<[{height}, {width}]>"
-    )
+    type_ = f"!relax.shape<[{height}, {width}]>"
+    before = f"%size = relax.shape [{height}, {width}] : {type_}"
+    return f"relax.resize2d %0, %size {attributes(**rest)}", {"types": type_, "before": before}
 
 
 def check_resize(x, size, wanted=None, tolerance=1e-5, **rest):
@@ -193,8 +202,21 @@ def check_resize(x, size, wanted=None, tolerance=1e-5, **rest):
         np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance)
 
 
-COORDINATES = ["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn", "tf_crop_and_resize"]
-SIZES = [((2, 3, 4, 5), (8, 10)), ((1, 2, 5, 7), (3, 4)), ((1, 1, 4, 6), (1, 1)), ((1, 1, 1, 1), (3, 2)), ((0, 2, 3, 3), (2, 2))]
+COORDINATES = [
+    "half_pixel",
+    "align_corners",
+    "asymmetric",
+    "pytorch_half_pixel",
+    "tf_half_pixel_for_nn",
+    "tf_crop_and_resize",
+]
+SIZES = [
+    ((2, 3, 4, 5), (8, 10)),
+    ((1, 2, 5, 7), (3, 4)),
+    ((1, 1, 4, 6), (1, 1)),
+    ((1, 1, 1, 1), (3, 2)),
+    ((0, 2, 3, 3), (2, 2)),
+]
 
 
 @pytest.mark.parametrize("mode", COORDINATES)

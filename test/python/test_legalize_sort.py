@@ -100,4 +100,5 @@ def test_bucketize(count, right, dtype):
     expected = np.searchsorted(boundaries, x, side="right" if right else "left")
     names = [name for name, given in (("right", right),) if given]
     check(f"relax.bucketize %0, %1 {{{', '.join(names)}}}", [x, boundaries], [expected.astype(np.int64)])
-    check(f"relax.bucketize %0, %1 {{{', '.join([*names, 'out_int32'])}}}", [x, boundaries], [expected.astype(np.int32)])
+    narrow = ", ".join([*names, "out_int32"])
+    check(f"relax.bucketize %0, %1 {{{narrow}}}", [x, boundaries], [expected.astype(np.int32)])

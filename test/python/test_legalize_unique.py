@@ -73,6 +73,7 @@ def test_unique_slices(shape, axis, is_sorted, flags, dtype):
 # The size is a symbol to what follows.
 def test_what_follows():
     x = np.array([3, 1, 3, 2, 1], np.float32)
-    source = source_of("relax.exp %u", [x], [x], [["n"]], before="%u = relax.unique %0 : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32>")
+    distinct = "%u = relax.unique %0 : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32>"
+    source = source_of("relax.exp %u", [x], [x], [["n"]], before=distinct)
     source = source.replace("relax.exp %u : (tensor<?xf32, #relax.shape<[n]>>)", "relax.exp %u : (tensor<?xf32>)")
     np.testing.assert_allclose(execute(source, x)[0], np.exp([1, 2, 3]), rtol=1e-6)
