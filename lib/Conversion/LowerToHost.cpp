@@ -17,6 +17,7 @@
 #include "Conversion/Passes.h"
 #include "Conversion/Slots.h"
 #include "Relax/CallUtils.h"
+#include "Target/CPU/Booleans.h"
 #include "Target/CPU/KernelBoundary.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -285,7 +286,11 @@ Value FunctionLowering::condition(Value value) {
   Value host = getOne(value);
   if (!isa<MemRefType>(host.getType()))
     return host;
-  return memref::LoadOp::create(builder, host, ValueRange());
+  Value byte = memref::LoadOp::create(
+      builder, bytesOfBooleans(builder, builder.getLoc(), host), ValueRange());
+  return arith::CmpIOp::create(
+      builder, arith::CmpIPredicate::ne, byte,
+      arith::ConstantIntOp::create(builder, builder.getI8Type(), 0));
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,7 +17,7 @@ from . import _relax, cache
 from .errors import collected_errors, error_from
 from .module import Module
 from .pipelines import Pipeline
-from .pipelines.cpu import fuse_kernels, make_code, make_kernels, plan_memory
+from .pipelines.cpu import default_pipeline, make_code
 from .runtime import Executable
 
 
@@ -71,13 +71,20 @@ class Code:
 
 
 def compile_code(
-    module: Module, target: Target | None = None, *, use_bounds: bool = False, cached: bool = True
+    module: Module,
+    target: Target | None = None,
+    *,
+    use_bounds: bool = False,
+    pipeline: Pipeline | None = None,
+    cached: bool = True,
 ) -> Code:
     """The code of a module, which is not changed.
 
     Args:
       target: this machine unless given.
       use_bounds: plan memory for the declared bounds of symbols rather than for the sizes of each call.
+      pipeline: what leads to kernels and planned memory, `default_pipeline()` unless given; all that comes after
+        it makes code of that (`relax_mlir.pipelines.cpu.make_code`).
       cached: look into the cache on disk (`relax_mlir.cache`), and leave the code there.
 
     Raises:
@@ -85,6 +92,7 @@ def compile_code(
     """
     target = target or Target.host()
     key = ""
+    cached = cached and pipeline is None
     if cached:
         key = cache.key_of(_compiler_version(), repr((target, use_bounds)), module.to_bytecode())
         if found := cache.read(key):
@@ -92,7 +100,7 @@ def compile_code(
     module = module.clone()
     functions = _describe_functions(module)
     weights = _find_weights(module)
-    Pipeline([make_kernels(), fuse_kernels(), plan_memory(use_bounds)]).run(module)
+    (pipeline or default_pipeline(use_bounds)).run(module)
     memory = _describe_memory(module)
     make_code(target.vector_bits).run(module)
     with collected_errors(module.context) as errors:
@@ -111,6 +119,7 @@ def compile(
     target: Target | None = None,
     weights: Mapping[str, Any] | None = None,
     use_bounds: bool = False,
+    pipeline: Pipeline | None = None,
     cached: bool = True,
 ) -> Executable:
     """Compiles a module for this machine and loads it; it is not changed.
@@ -118,12 +127,13 @@ def compile(
     Args:
       target: a variant of this machine's CPU, to try another set of vector units.
       weights: what `relax.constant weight "name"` stands for; can also be given later.
-      use_bounds, cached: as for `compile_code`.
+      use_bounds, pipeline, cached: as for `compile_code`.
 
     >>> executable = compile(module)
     >>> y = executable["main"](np.ones((3, 128), np.float32))
     """
-    executable = Executable(compile_code(module, target, use_bounds=use_bounds, cached=cached))
+    options = {"use_bounds": use_bounds, "pipeline": pipeline, "cached": cached}
+    executable = Executable(compile_code(module, target, **options))
     if weights:
         executable.bind_weights(weights)
     return executable

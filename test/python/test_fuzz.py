@@ -136,8 +136,12 @@ def corpus():
 # Valid programs
 
 
-@pytest.mark.parametrize("options", passes(), ids=" ".join)
+# Host code is made of programs that are legalised: test_differential.py does both.
+@pytest.mark.parametrize("options", [o for o in passes() if "--relax-lower-to-host" not in o], ids=" ".join)
 def test_random_programs_are_valid(options):
+    if options == ("--relax-legalize",):
+        # Some ops of random programs have sizes of which nothing is known.
+        options = ("--relax-legalize=allow-partial",)
     for seed in seeds(2):
         module = random_module(seed, functions=12).encode()
         result = relax_opt(*options, source=module)

@@ -15,7 +15,7 @@ from ._generated import (
     PlanMemory,
     ReuseInPlace,
 )
-from .passes import Pass, Simplify, SymbolDCE
+from .passes import KernelsToLoops, LoopsToLLVM, Simplify, SymbolDCE
 from .pipeline import Pipeline
 
 
@@ -57,12 +57,17 @@ def make_code(vector_bits: int) -> Pipeline:
     return Pipeline(
         [
             LowerToHost(),
-            Pass("relax-cpu-bufferize", vector_bits=vector_bits),  # loops over vectors, on the thread pool
-            Pass("relax-cpu-to-llvm"),
+            KernelsToLoops(vector_bits),
+            LoopsToLLVM(),
         ]
     )
 
 
+def default_pipeline(use_bounds: bool = False) -> Pipeline:
+    """From graph ops to calls of kernels in planned memory."""
+    return Pipeline([make_kernels(), fuse_kernels(), plan_memory(use_bounds)])
+
+
 def lower_for_cpu(vector_bits: int) -> Pipeline:
     """All of it."""
-    return Pipeline([make_kernels(), fuse_kernels(), plan_memory(), make_code(vector_bits)])
+    return Pipeline([default_pipeline(), make_code(vector_bits)])

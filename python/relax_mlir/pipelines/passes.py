@@ -122,3 +122,23 @@ class Simplify(OptionsPass):
     """The first phase as one step: inlines, deduces, folds, simplifies shapes, merges and removes code."""
 
     argument: ClassVar[str] = "relax-simplify"
+
+
+@dataclasses.dataclass(frozen=True)
+class KernelsToLoops(OptionsPass):
+    """Kernels with memref boundaries become loops over vectors, some of them on the thread pool."""
+
+    vector_bits: int = 512
+    schedule: bool = True
+    """Whether to tile, fuse and vectorise; plain loops otherwise."""
+    parallel: bool = True
+    """Whether loops may run on the thread pool."""
+
+    argument: ClassVar[str] = "relax-cpu-bufferize"
+
+
+@dataclasses.dataclass(frozen=True)
+class LoopsToLLVM(OptionsPass):
+    """Loops over memrefs, and host code, become the LLVM dialect."""
+
+    argument: ClassVar[str] = "relax-cpu-to-llvm"
