@@ -112,7 +112,7 @@ class Program:
         return getattr(op, name)(a, b), self.record(function, a_name, b_name)
 
     def step(self, values):
-        kind = self.random.choice(["simple"] * 5 + ["reshape", "alias", "branch", "norm", "transpose", "concat"])
+        kind = self.random.choice(["simple"] * 5 + ["reshape", "alias", "branch", "centre", "transpose", "concat"])
         a, a_name = self.random.choice(values)
         n, m = self.n, self.m
         if kind == "simple":
@@ -122,11 +122,11 @@ class Program:
             return op.reshape(op.reshape(op.negative(flat), (n, 1, m)), (n, m)), self.record(np.negative, a_name)
         if kind == "alias":
             return op.match_cast(a, Tensor((n, m), "f32")), a_name
-        if kind == "norm":
-            centred = op.subtract(a, op.max(a, [1], keepdims=True)) if self.random.random() < 0.5 else a
+        if kind == "centre":
+            centred = op.subtract(a, op.mean(a, [1], keepdims=True)) if self.random.random() < 0.5 else a
             name = self.record(lambda x: x, a_name)
             if centred is not a:
-                name = self.record(lambda x: x - x.max(1, keepdims=True, initial=-np.inf), a_name)
+                name = self.record(lambda x: x - x.mean(1, keepdims=True), a_name)
             return op.add(centred, a), self.record(np.add, name, a_name)
         if kind == "transpose":
             turned = op.permute_dims(op.abs(op.permute_dims(a, [1, 0])), [1, 0])
