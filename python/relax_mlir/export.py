@@ -130,7 +130,7 @@ class ExportedModel:
       weights: the weights, which lie in the mapped file.
     """
 
-    def __init__(self, folder: Path, metadata: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, metadata: Mapping[str, Any], mapped: bool = True) -> None:
         self.metadata = metadata
         self.functions = tuple(metadata["functions"])
         try:
@@ -138,9 +138,12 @@ class ExportedModel:
         except Exception as error:
             raise ModelError(f"cannot load '{folder / 'model.so'}': {error}") from None
         self.weights = map_weights(folder / "weights.safetensors") if metadata["weights"] else {}
+        memory = runtime.HugePages()
         for name in metadata["weights"]:
             if name not in self.weights:
                 raise WeightError(f"'{folder / 'weights.safetensors'}' lacks the weight '{name}'")
+            if not mapped:
+                self.weights[name] = memory.copy(self.weights[name])
             self._module.bind_weight(name, runtime.as_argument(self.weights[name]))
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
@@ -152,8 +155,12 @@ class ExportedModel:
         return name in self.functions
 
 
-def load_exported(folder: str | os.PathLike[str]) -> ExportedModel:
-    """Loads a folder that `export` wrote; weights are mapped, so that processes share them.
+def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> ExportedModel:
+    """Loads a folder that `export` wrote.
+
+    Args:
+      mapped: weights stay in the mapped file, so that processes share them and loading takes no time; if not, they
+        are copied to memory that is faster to read (`relax_mlir.runtime.HugePages`).
 
     Raises:
       ModelError: something is missing or damaged, or was made for another machine; WeightError is one.
@@ -171,7 +178,7 @@ def load_exported(folder: str | os.PathLike[str]) -> ExportedModel:
     triple = metadata["target"]["triple"]
     if triple.split("-")[0] != Target.host().triple.split("-")[0]:
         raise ModelError(f"'{folder}' was compiled for {triple}, this machine is {Target.host().triple}")
-    return ExportedModel(folder, metadata)
+    return ExportedModel(folder, metadata, mapped)
 
 
 _DTYPES = {

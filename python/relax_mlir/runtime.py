@@ -8,8 +8,10 @@ library that speaks DLPack, and are not copied.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
+import mmap
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -124,6 +126,36 @@ def _ml_dtypes_tensor(array: np.ndarray) -> Any:
     )
 
 
+class HugePages:
+    """Memory in pages of 2 MiB, for data that is read in order: it comes nearly twice as fast.
+
+    Arrays are placed one behind the other in pieces of at least 64 MiB.
+    """
+
+    _PAGE, _PIECE = 2 << 20, 64 << 20
+
+    def __init__(self) -> None:
+        self._free = np.empty(0, np.uint8)
+
+    def copy(self, array: np.ndarray) -> np.ndarray:
+        """The array in that memory. Small ones share a page with others."""
+        size = -(-array.nbytes // 64) * 64
+        if size > len(self._free):
+            self._free = self._allocate(max(size, self._PIECE))
+        place, self._free = self._free[: array.nbytes], self._free[size:]
+        result = place.view(array.dtype).reshape(array.shape)
+        result[...] = array
+        return result
+
+    def _allocate(self, size: int) -> np.ndarray:
+        memory = mmap.mmap(-1, size + self._PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            with contextlib.suppress(OSError):  # a system without them has the others
+                memory.madvise(mmap.MADV_HUGEPAGE)
+        data = np.frombuffer(memory, np.uint8)
+        return data[-data.ctypes.data % self._PAGE :][:size]
+
+
 def callable_with_arrays(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of TVM FFI that takes NumPy arrays of every kind."""
 
@@ -176,8 +208,12 @@ class Executable:
 
         export(self.code, folder, self.weights)
 
-    def bind_weights(self, weights: Mapping[str, Any]) -> None:
-        """Gives the module's weights their values, by name; they are not copied and must not change.
+    def bind_weights(self, weights: Mapping[str, Any], *, copy: bool = True) -> None:
+        """Gives the module's weights their values, by name.
+
+        Args:
+          copy: arrays are copied to memory that is fast to read (`HugePages`); if not, they are used where they are,
+            and must not change.
 
         Raises:
           ValueError: the module has no such weight, or it has another shape.
@@ -185,8 +221,8 @@ class Executable:
         """
         if not self.code.weights and weights:
             raise ValueError(f"the module has no weight '{next(iter(weights))}'; it has none at all")
-        bind = self._load("bind_weight")
+        bind, memory = self._load("bind_weight"), HugePages()
         for name, value in weights.items():
-            tensor = as_argument(value)
+            tensor = as_argument(memory.copy(value) if copy and isinstance(value, np.ndarray) else value)
             bind(name, tensor)
             self.weights[name] = tensor

@@ -34,12 +34,12 @@ class ReferenceLlama:
 
     def forward_all(self, tokens, start, keys, values, past):
         config, weights = self.config, self.weights
-        assert past + tokens.shape[1] <= keys.shape[2]
+        assert past + tokens.shape[1] <= keys.shape[4]
         x = weights["model.embed_tokens.weight"][tokens]
         for layer in range(config.num_layers):
             path = f"model.layers.{layer}"
             normed = _rms_norm(x, weights[f"{path}.input_layernorm.weight"], config.rms_norm_eps)
-            x = x + self._attention(normed, f"{path}.self_attn", start, keys[layer], values[layer], past)
+            x = x + self._attention(normed, f"{path}.self_attn", start, keys[layer].transpose(0, 3, 1, 2), values[layer], past)
             normed = _rms_norm(x, weights[f"{path}.post_attention_layernorm.weight"], config.rms_norm_eps)
             gate, up = self._linear(normed, f"{path}.mlp.gate_proj"), self._linear(normed, f"{path}.mlp.up_proj")
             x = x + self._linear(gate / (1 + np.exp(-gate)) * up, f"{path}.mlp.down_proj")

@@ -79,7 +79,7 @@ def test_logits(pair, batch, length, past, start):
     last = model.executable["forward"](tokens, start, found.keys, found.values, past)
     np.testing.assert_allclose(np.from_dlpack(last), want[:, -1], atol=2e-4)
     # Rows behind what is filled stay as they are.
-    assert not found.keys[:, :, past + length :].any() and not found.values[:, :, past + length :].any()
+    assert not found.keys[..., past + length :].any() and not found.values[:, :, past + length :].any()
 
 
 # --- what a call refuses

@@ -74,7 +74,7 @@ def test_kernels_are_shared(tmp_path):
     deep = dataclasses.replace(CONFIG, num_layers=5)
     for config in (CONFIG, deep):
         path = write_gguf(tmp_path / "x.gguf", random_weights(config), config)
-        assert len(models.build(path).module.functions) == 6
+        assert len(models.build(path).module.functions) == 7
 
 
 @pytest.mark.parametrize("variant", [{"qkv_bias": True}, {"qk_norm": True}, {"tie_embeddings": False}])

@@ -10,7 +10,7 @@ from relax_mlir.models import kernels, matrix
 
 b, n, c, t, m, layer = map(Sym, ("b", "n", "c", "t", "m", "layer"))
 LAYERS, HEADS, GROUP, SIZE = 3, 2, 3, 8
-CACHE = (LAYERS, b, c, HEADS, SIZE)
+KEYS, VALUES = (LAYERS, b, HEADS, SIZE, c), (LAYERS, b, c, HEADS, SIZE)
 
 
 def random(*shape, seed=0):
@@ -29,15 +29,24 @@ def program(kernel, params, build):
 # --- the cache
 
 
-@pytest.fixture(scope="module")
-def update():
-    kernel = kernels.cache_update(LAYERS, HEADS, SIZE)
-    params = [Tensor((b, n, HEADS, SIZE)), Tensor(CACHE), layer, t]
-    return program(
+@pytest.fixture(scope="module", params=["keys", "values"])
+def update(request):
+    """Writes rows of one of the caches, which is given and shown with its positions first."""
+    of_keys = request.param == "keys"
+    kernel = (kernels.keys_update if of_keys else kernels.values_update)(LAYERS, HEADS, SIZE)
+    params = [Tensor((b, n, HEADS, SIZE)), Tensor(KEYS if of_keys else VALUES), layer, t]
+    main = program(
         kernel,
         params,
         lambda new, cache, *_: op.call_tir_inplace(kernel.name, [new, cache], cache.annotation, [1], sym=[layer, t]),
     )
+
+    def run(new, cache, number, past):
+        given = np.ascontiguousarray(cache.transpose(0, 1, 3, 4, 2)) if of_keys else cache.copy()
+        main(new, given, number, past)
+        return given.transpose(0, 1, 4, 2, 3) if of_keys else given
+
+    return run
 
 
 # The rows are written where they belong, in place, and nothing else is.
@@ -49,8 +58,7 @@ def test_cache_update(update, batch, length, past, capacity, number):
     cache, new = random(LAYERS, batch, capacity, HEADS, SIZE), random(batch, length, HEADS, SIZE, seed=1)
     expected = cache.copy()
     expected[number, :, past : past + length] = new
-    update(new, cache, number, past)
-    np.testing.assert_array_equal(cache, expected)
+    np.testing.assert_array_equal(update(new, cache, number, past), expected)
 
 
 def attention(q, keys, values, start, past):
@@ -69,7 +77,7 @@ def attention(q, keys, values, start, past):
 def attend():
     kernel = kernels.attend(LAYERS, HEADS, GROUP, SIZE, SIZE**-0.5)
     query = (b, n, HEADS, GROUP, SIZE)
-    params = [Tensor(query), Tensor(CACHE), Tensor(CACHE), Tensor((b,), "i64"), layer, t]
+    params = [Tensor(query), Tensor(KEYS), Tensor(VALUES), Tensor((b,), "i64"), layer, t]
     return program(
         kernel,
         params,
@@ -99,7 +107,7 @@ def test_attend(attend, batch, length, past, start, scale):
     keys, values = (random(LAYERS, batch, past + length + 3, HEADS, SIZE, seed=seed) for seed in (1, 2))
     keys[:, :, past + length :] = values[:, :, past + length :] = np.nan
     keys[0], values[2] = np.nan, np.nan
-    found = attend(q, keys, values, np.array(start), 1, past)
+    found = attend(q, np.ascontiguousarray(keys.transpose(0, 1, 3, 4, 2)), values, np.array(start), 1, past)
     expected = attention(q, keys[1], values[1], np.array(start), past)
     np.testing.assert_allclose(np.from_dlpack(found), expected, rtol=1e-4, atol=1e-5)
 

@@ -266,8 +266,13 @@ static unsigned widestElement(func::FuncOp kernel) {
       widest = std::max(widest, element.getIntOrFloatBitWidth());
   };
   kernel.walk([&](linalg::GenericOp op) {
-    for (Value operand : op->getOperands())
-      see(operand.getType());
+    for (OpOperand &operand : op->getOpOperands()) {
+      // What is the same for all of an innermost row is seldom in lanes.
+      AffineMap map = op.getMatchingIndexingMap(&operand);
+      if (op.isDpsInit(&operand) || op.getNumLoops() < 2 ||
+          map.isFunctionOfDim(op.getNumLoops() - 1))
+        see(operand.get().getType());
+    }
     for (Operation &inner : *op.getBody())
       for (Type type : inner.getResultTypes())
         see(type);

@@ -47,9 +47,9 @@ def export(program: Program, folder: str | os.PathLike[str], target: Target | No
 
 
 def load_exported(folder: str | os.PathLike[str]) -> LanguageModel:
-    """The model of a folder. Nothing is compiled, and weights are read when they are used."""
+    """The model of a folder. Nothing is compiled; weights are copied to where they are read fastest."""
     folder = Path(folder)
-    model = folders.load_exported(folder)
+    model = folders.load_exported(folder, mapped=False)
     config = read_json(folder / "config.json")
     if not isinstance(config, dict):
         raise ModelError(f"'{folder / 'config.json'}' is damaged; export the model again")

@@ -16,7 +16,7 @@ from .config import LlamaConfig
 from .sampling import Sampler, Sampling
 from .tokenizer import Message, Tokenizer
 
-PROMPT_CHUNK = 512
+PROMPT_CHUNK = 256
 """Tokens of a prompt that are taken at once: scores of attention grow with it, speed hardly."""
 
 
@@ -31,9 +31,11 @@ class Cache:
             raise ContextLengthError(
                 f"a cache of {capacity} tokens: the model's context has from 1 to {config.context_length}"
             )
-        shape = (config.num_layers, batch, capacity, config.num_kv_heads, config.head_dim)
+        layers, heads, size = config.num_layers, config.num_kv_heads, config.head_dim
+        # Positions of keys lie side by side: products with a query run along memory.
+        shape, values_shape = (layers, batch, heads, size, capacity), (layers, batch, capacity, heads, size)
         try:
-            self.keys, self.values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+            self.keys, self.values = np.zeros(shape, np.float32), np.zeros(values_shape, np.float32)
         except MemoryError:
             size = 8 * int(np.prod(shape, dtype=object)) >> 20
             raise RelaxError(
@@ -48,7 +50,7 @@ class Cache:
 
     @property
     def capacity(self) -> int:
-        return self.keys.shape[2]
+        return self.keys.shape[4]
 
     @property
     def nbytes(self) -> int:

@@ -52,16 +52,48 @@ func.func private @$NAME(
 """
 
 
-def cache_update(layers: int, heads: int, size: int) -> Kernel:
-    """Writes `new [b, n, h, d]` behind the `t` rows that a layer of the cache holds."""
-    return _kernel(f"cache_update_{layers}x{heads}x{size}", _CACHE_UPDATE, L=layers, H=heads, D=size)
+# Keys lie with the positions in a row, so that the products with a query run along memory.
+_KEYS_UPDATE = """
+func.func private @$NAME(
+    %new: tensor<?x?x${H}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $D]>},
+    %cache: tensor<${L}x?x${H}x${D}x?xf32> {relax.shape = #relax.shape<[$L, b, $H, $D, c]>},
+    %layer: index {relax.symbol = "layer"}, %past: index {relax.symbol = "t"})
+    -> (tensor<${L}x?x${H}x${D}x?xf32> {relax.shape = #relax.shape<[$L, b, $H, $D, c]>}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b = tensor.dim %new, %c0 : tensor<?x?x${H}x${D}xf32>
+  %n = tensor.dim %new, %c1 : tensor<?x?x${H}x${D}xf32>
+  %columns = tensor.extract_slice %cache[%layer, 0, 0, 0, %past] [1, %b, $H, $D, %n] [1, 1, 1, 1, 1]
+      : tensor<${L}x?x${H}x${D}x?xf32> to tensor<?x${H}x${D}x?xf32>
+  %written = linalg.generic {
+      indexing_maps = [affine_map<(b, h, d, n) -> (b, n, h, d)>, affine_map<(b, h, d, n) -> (b, h, d, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%new : tensor<?x?x${H}x${D}xf32>) outs(%columns : tensor<?x${H}x${D}x?xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<?x${H}x${D}x?xf32>
+  %result = tensor.insert_slice %written into %cache[%layer, 0, 0, 0, %past] [1, %b, $H, $D, %n] [1, 1, 1, 1, 1]
+      : tensor<?x${H}x${D}x?xf32> into tensor<${L}x?x${H}x${D}x?xf32>
+  return %result : tensor<${L}x?x${H}x${D}x?xf32>
+}
+"""
+
+
+def values_update(layers: int, heads: int, size: int) -> Kernel:
+    """Writes `new [b, n, h, d]` behind the `t` rows that a layer of the cache of values `[l, b, c, h, d]` holds."""
+    return _kernel(f"values_update_{layers}x{heads}x{size}", _CACHE_UPDATE, L=layers, H=heads, D=size)
+
+
+def keys_update(layers: int, heads: int, size: int) -> Kernel:
+    """The same of the cache of keys `[l, b, h, d, c]`."""
+    return _kernel(f"keys_update_{layers}x{heads}x{size}", _KEYS_UPDATE, L=layers, H=heads, D=size)
 
 
 # Hidden scores are finite, and below what the maximum starts from, so that a query without a key has the sum zero.
 _ATTEND = """
 func.func private @$NAME(
     %q: tensor<?x?x${H}x${G}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>},
-    %keys: tensor<${L}x?x?x${H}x${D}xf32> {relax.shape = #relax.shape<[$L, b, c, $H, $D]>},
+    %keys: tensor<${L}x?x${H}x${D}x?xf32> {relax.shape = #relax.shape<[$L, b, $H, $D, c]>},
     %values: tensor<${L}x?x?x${H}x${D}xf32> {relax.shape = #relax.shape<[$L, b, c, $H, $D]>},
     %start: tensor<?xi64> {relax.shape = #relax.shape<[b]>},
     %dest: tensor<?x?x${H}x${G}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>},
@@ -74,8 +106,8 @@ func.func private @$NAME(
   %b = tensor.dim %q, %c0 : tensor<?x?x${H}x${G}x${D}xf32>
   %n = tensor.dim %q, %c1 : tensor<?x?x${H}x${G}x${D}xf32>
   %m = arith.addi %past, %n : index
-  %k = tensor.extract_slice %keys[%layer, 0, 0, 0, 0] [1, %b, %m, $H, $D] [1, 1, 1, 1, 1]
-      : tensor<${L}x?x?x${H}x${D}xf32> to tensor<?x?x${H}x${D}xf32>
+  %k = tensor.extract_slice %keys[%layer, 0, 0, 0, 0] [1, %b, $H, $D, %m] [1, 1, 1, 1, 1]
+      : tensor<${L}x?x${H}x${D}x?xf32> to tensor<?x${H}x${D}x?xf32>
   %v = tensor.extract_slice %values[%layer, 0, 0, 0, 0] [1, %b, %m, $H, $D] [1, 1, 1, 1, 1]
       : tensor<${L}x?x?x${H}x${D}xf32> to tensor<?x?x${H}x${D}xf32>
 
@@ -83,10 +115,10 @@ func.func private @$NAME(
   %s0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<?x${H}x${G}x?x?xf32>) -> tensor<?x${H}x${G}x?x?xf32>
   %s1 = linalg.generic {
       indexing_maps = [affine_map<(b, h, g, i, j, d) -> (b, i, h, g, d)>,
-                       affine_map<(b, h, g, i, j, d) -> (b, j, h, d)>,
+                       affine_map<(b, h, g, i, j, d) -> (b, h, d, j)>,
                        affine_map<(b, h, g, i, j, d) -> (b, h, g, i, j)>],
       iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]}
-      ins(%q, %k : tensor<?x?x${H}x${G}x${D}xf32>, tensor<?x?x${H}x${D}xf32>)
+      ins(%q, %k : tensor<?x?x${H}x${G}x${D}xf32>, tensor<?x${H}x${D}x?xf32>)
       outs(%s0 : tensor<?x${H}x${G}x?x?xf32>) {
   ^bb0(%x: f32, %y: f32, %sum: f32):
     %0 = arith.mulf %x, %y : f32

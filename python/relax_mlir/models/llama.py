@@ -6,7 +6,8 @@
 
 takes `n` tokens of each of `b` sequences behind the `t` that the cache holds, and gives the logits that follow
 the last one; `forward_all` gives those of all positions. The same function serves the prompt and each step after
-it. `keys` and `values [layers, b, c, kv_heads, head_dim]` have room for `c` tokens; rows `t` to `t + n` are written.
+it. `keys [layers, b, kv_heads,
+head_dim, c]` and `values [layers, b, c, kv_heads, head_dim]` have room for `c` tokens; `t` to `t + n` are written.
 Sequences of different lengths are padded at the front: `start` says where each begins.
 
 Between attention and projections all tokens of all sequences are the rows of one matrix `[b * n, hidden]`.
@@ -82,11 +83,12 @@ class Attention(nn.Module):
             self.q_norm = nn.RMSNorm(size, config.rms_norm_eps)
             self.k_norm = nn.RMSNorm(size, config.rms_norm_eps)
         layers, heads = config.num_layers, config.num_kv_heads
-        self._update = kernels.cache_update(layers, heads, size)
+        self._update_keys = kernels.keys_update(layers, heads, size)
+        self._update_values = kernels.values_update(layers, heads, size)
         self._attend = kernels.attend(layers, heads, config.group, size, size**-0.5)
 
     def kernels(self) -> list[nn.Kernel]:
-        return [self._update, self._attend]
+        return [self._update_keys, self._update_values, self._attend]
 
     def _heads(self, x: Value, step: _Step, count: int) -> Value:
         return op.reshape(x, (step.batch, step.length, count, self._config.head_dim))
@@ -103,8 +105,8 @@ class Attention(nn.Module):
         if config.qk_norm:
             q, k = self.q_norm(q), self.k_norm(k)
         q, k = self._turn(q, step), self._turn(k, step)
-        step.keys = self._written(k, step.keys, step)
-        step.values = self._written(v, step.values, step)
+        step.keys = self._written(self._update_keys, k, step.keys, step)
+        step.values = self._written(self._update_values, v, step.values, step)
         grouped = (step.batch, step.length, config.num_kv_heads, config.group, config.head_dim)
         attended = op.call_tir(
             self._attend.name,
@@ -115,9 +117,9 @@ class Attention(nn.Module):
         joined = op.reshape(attended, (step.rows, config.num_heads * config.head_dim))
         return self.o_proj(joined, op.add, residual)
 
-    def _written(self, rows: Value, cache: Value, step: _Step) -> Value:
+    def _written(self, update: nn.Kernel, rows: Value, cache: Value, step: _Step) -> Value:
         return op.call_tir_inplace(
-            self._update.name, [rows, cache], cache.annotation, [1], sym=[self._layer, step.past]
+            update.name, [rows, cache], cache.annotation, [1], sym=[self._layer, step.past]
         )
 
 
@@ -206,7 +208,7 @@ class Llama(nn.Module):
         return op.reshape(logits, (step.batch, step.length, self.config.vocab_size))
 
     def _step(self, tokens: Value, start: Value, keys: Value, values: Value) -> _Step:
-        (batch, length), capacity, past = tokens.shape, keys.shape[2], Sym("t")
+        (batch, length), capacity, past = tokens.shape, keys.shape[4], Sym("t")
         op.require_at_most(past + length, capacity, "the tokens do not fit in the cache: t + n is more than c")
         frequencies = op.constant(self.config.rope_frequencies(), "f64")
         table = Tensor((length, *frequencies.shape), "f32")
@@ -221,14 +223,14 @@ class Llama(nn.Module):
         """The program with these of `forward` and `forward_all`."""
         config = self.config
         b, n, c, t = Sym("b"), Sym("n"), Sym("c"), Sym("t")
-        cache = (config.num_layers, b, c, config.num_kv_heads, config.head_dim)
+        layers, heads, size = config.num_layers, config.num_kv_heads, config.head_dim
 
         def params() -> list[Tensor | Sym]:
             return [
                 Tensor((b, n), "i64", name="tokens"),
                 Tensor((b,), "i64", name="start"),
-                Tensor(cache, "f32", name="keys"),
-                Tensor(cache, "f32", name="values"),
+                Tensor((layers, b, heads, size, c), "f32", name="keys"),
+                Tensor((layers, b, c, heads, size), "f32", name="values"),
                 t,
             ]
 
