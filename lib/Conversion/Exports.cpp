@@ -264,6 +264,28 @@ static void markMutable(Value value, llvm::SmallBitVector &marked) {
   }
 }
 
+/// Whether a function, or what it refers to, reads a weight.
+static bool reachesWeight(FuncOp function, llvm::DenseSet<Operation *> &seen) {
+  if (!seen.insert(function).second)
+    return false;
+  auto callee = [&](FlatSymbolRefAttr name) {
+    return SymbolTable::lookupNearestSymbolFrom<FuncOp>(function, name);
+  };
+  WalkResult walk = function.walk([&](Operation *op) {
+    FuncOp other;
+    if (auto constant = dyn_cast<ConstantOp>(op))
+      return constant.isWeight() ? WalkResult::interrupt()
+                                 : WalkResult::advance();
+    if (auto call = dyn_cast<CallOp>(op))
+      other = callee(call.getCalleeAttr());
+    else if (auto closure = dyn_cast<MakeClosureOp>(op))
+      other = callee(closure.getCalleeAttr());
+    return other && reachesWeight(other, seen) ? WalkResult::interrupt()
+                                              : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
 ExportedFunction ExportedFunction::of(FuncOp function) {
   ExportedFunction result;
   result.name = function.getSymName();
@@ -278,6 +300,8 @@ ExportedFunction ExportedFunction::of(FuncOp function) {
       name = named.getName().str();
     result.parameterNames.push_back(name);
   }
+  llvm::DenseSet<Operation *> seen;
+  result.readsWeights = reachesWeight(function, seen);
   auto markWritten = [&](auto op) {
     for (int64_t index : op.getInplaceIndices())
       if (index >= 0)
@@ -304,7 +328,8 @@ void relax::exportFunction(HostBuilder &builder,
       LLVM::LinkageAttr::get(builder.getContext(), LLVM::Linkage::Internal));
   builder.setInsertionPointToStart(thunk.addEntryBlock());
   Value context = thunk.getArgument(0);
-  weights.emitRequire(builder, context);
+  if (function.readsWeights)
+    weights.emitRequire(builder, context);
   Slots in(builder, thunk.getArgument(1)), out(builder, thunk.getArgument(2));
   SmallVector<Value> args = {context};
   for (Type parameter : function.parameters)

@@ -46,6 +46,8 @@ struct ExportedFunction {
   SmallVector<std::string> parameterNames;
   /// Parameters that the function writes into.
   llvm::SmallBitVector mutableParameters;
+  /// Whether it, or what it calls, reads a weight.
+  bool readsWeights = false;
 
   static ExportedFunction of(FuncOp function);
 };

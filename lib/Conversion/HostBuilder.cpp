@@ -258,14 +258,62 @@ bool SymbolValues::define(SymExprAttr symbol, Value value) {
   return !lookup(symbol) && scopes.back().try_emplace(symbol, value).second;
 }
 
+template <typename Op>
+Value SymbolValues::checked(Value lhs, Value rhs) {
+  Type i64 = builder.getI64Type(), i1 = builder.getI1Type();
+  auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(), {i64, i1});
+  Value pair =
+      Op::create(builder, type, builder.toWord(lhs), builder.toWord(rhs));
+  Value flag =
+      LLVM::ExtractValueOp::create(builder, pair, ArrayRef<int64_t>{1});
+  overflow =
+      overflow ? Value(arith::OrIOp::create(builder, overflow, flag)) : flag;
+  return builder.toIndex(
+      LLVM::ExtractValueOp::create(builder, pair, ArrayRef<int64_t>{0}));
+}
+
+void SymbolValues::checkOverflow(const Twine &what) {
+  if (!overflow)
+    return;
+  Value holds = arith::XOrIOp::create(
+      builder, overflow,
+      arith::ConstantIntOp::create(builder, builder.getI1Type(), 1));
+  overflow = {};
+  builder.check(context, holds, "ValueError",
+                function + ": " + what + " is beyond 64 bits");
+}
+
 Value SymbolValues::evaluate(SymExprAttr expr) {
   if (expr.isConstant())
     return builder.index(expr.getValue());
   if (Value value = lookup(expr))
     return value;
+  // The parts of an expression are checked together.
+  Value outer = std::exchange(overflow, Value());
   Value value = compute(expr);
-  if (value)
+  if (value) {
+    checkOverflow("'" + expr.str() + "'");
     scopes.back().try_emplace(expr, value);
+  }
+  overflow = outer;
+  return value;
+}
+
+Value SymbolValues::product(ValueRange factors, const Twine &what) {
+  Value total = builder.index(1);
+  for (Value factor : factors)
+    total = checked<LLVM::SMulWithOverflowOp>(total, factor);
+  checkOverflow(what);
+  return total;
+}
+
+Value SymbolValues::divisor(SymExprAttr expr, Value value) {
+  if (!expr.getOperands()[1].isConstant())
+    builder.check(context,
+                  arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
+                                        value, builder.index(0)),
+                  "ValueError",
+                  function + ": '" + expr.str() + "' divides by zero");
   return value;
 }
 
@@ -276,11 +324,15 @@ Value SymbolValues::compute(SymExprAttr expr) {
     if (!operands.back())
       return {};
   }
-  auto times = [&](Value lhs, Value rhs) -> Value {
-    return arith::MulIOp::create(builder, lhs, rhs);
+  auto times = [&](Value lhs, Value rhs) {
+    return checked<LLVM::SMulWithOverflowOp>(lhs, rhs);
   };
-  auto plus = [&](Value lhs, Value rhs) -> Value {
-    return arith::AddIOp::create(builder, lhs, rhs);
+  auto plus = [&](Value lhs, Value rhs) {
+    return checked<LLVM::SAddWithOverflowOp>(lhs, rhs);
+  };
+  auto fold = [&](auto combine) {
+    return std::accumulate(operands.begin() + 1, operands.end(), operands[0],
+                           combine);
   };
   switch (expr.getKind()) {
   case SymKind::Constant:
@@ -299,35 +351,34 @@ Value SymbolValues::compute(SymExprAttr expr) {
                            : total;
   }
   case SymKind::Product:
-    return std::accumulate(operands.begin() + 1, operands.end(), operands[0],
-                           times);
+    return fold(times);
   case SymKind::FloorDiv:
-    return arith::FloorDivSIOp::create(builder, operands[0], operands[1]);
+    return arith::FloorDivSIOp::create(builder, operands[0],
+                                       divisor(expr, operands[1]));
   case SymKind::CeilDiv:
-    return arith::CeilDivSIOp::create(builder, operands[0], operands[1]);
+    return arith::CeilDivSIOp::create(builder, operands[0],
+                                      divisor(expr, operands[1]));
   case SymKind::Mod: {
-    Value quotient =
-        arith::FloorDivSIOp::create(builder, operands[0], operands[1]);
+    Value by = divisor(expr, operands[1]);
+    Value quotient = arith::FloorDivSIOp::create(builder, operands[0], by);
     return arith::SubIOp::create(builder, operands[0],
-                                 times(quotient, operands[1]));
+                                 arith::MulIOp::create(builder, quotient, by));
   }
   case SymKind::Min:
+    return fold([&](Value lhs, Value rhs) -> Value {
+      return arith::MinSIOp::create(builder, lhs, rhs);
+    });
   case SymKind::Max:
-    return std::accumulate(operands.begin() + 1, operands.end(), operands[0],
-                           [&](Value lhs, Value rhs) -> Value {
-                             if (expr.getKind() == SymKind::Min)
-                               return arith::MinSIOp::create(builder, lhs, rhs);
-                             return arith::MaxSIOp::create(builder, lhs, rhs);
-                           });
+    return fold([&](Value lhs, Value rhs) -> Value {
+      return arith::MaxSIOp::create(builder, lhs, rhs);
+    });
   case SymKind::Broadcast:
     // That they agree is for those to check who broadcast.
-    return std::accumulate(
-        operands.begin() + 1, operands.end(), operands[0],
-        [&](Value lhs, Value rhs) -> Value {
-          Value one = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                            lhs, builder.index(1));
-          return arith::SelectOp::create(builder, one, rhs, lhs);
-        });
+    return fold([&](Value lhs, Value rhs) -> Value {
+      Value one = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, lhs,
+                                        builder.index(1));
+      return arith::SelectOp::create(builder, one, rhs, lhs);
+    });
   }
   llvm_unreachable("all kinds are covered");
 }

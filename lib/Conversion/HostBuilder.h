@@ -102,10 +102,14 @@ private:
 };
 
 /// Values of symbols and expressions, by scope. An expression is computed once
-/// where it is first needed, and seen by what that point dominates.
+/// where it is first needed, and seen by what that point dominates. A value
+/// beyond 64 bits and a division by zero end the call with an error.
 class SymbolValues {
 public:
-  explicit SymbolValues(HostBuilder &builder) : builder(builder) { enter(); }
+  SymbolValues(HostBuilder &builder, Value context, StringRef function)
+      : builder(builder), context(context), function(function) {
+    enter();
+  }
 
   void enter() { scopes.emplace_back(); }
   void leave() { scopes.pop_back(); }
@@ -115,12 +119,23 @@ public:
   Value lookup(SymExprAttr expr) const;
   /// The value as `index`; null where a symbol has no value.
   Value evaluate(SymExprAttr expr);
+  /// The product of sizes, checked as well; `what` is for the message.
+  Value product(ValueRange factors, const Twine &what);
 
 private:
   Value compute(SymExprAttr expr);
+  Value divisor(SymExprAttr expr, Value value);
+  template <typename Op>
+  Value checked(Value lhs, Value rhs);
+  /// Ends the call where something has overflowed since the last time.
+  void checkOverflow(const Twine &what);
 
   HostBuilder &builder;
+  Value context;
+  std::string function;
   SmallVector<llvm::DenseMap<Attribute, Value>> scopes;
+  /// Whether what was computed so far is beyond 64 bits.
+  Value overflow;
 };
 
 } // namespace mlir::relax

@@ -51,10 +51,13 @@ namespace {
 
 class FunctionLowering {
 public:
-  FunctionLowering(HostBuilder &builder, const WeightTable &weights,
+  FunctionLowering(FuncOp function, func::FuncOp host, HostBuilder &builder,
+                   const WeightTable &weights,
                    SymbolTableCollection &symbolTable)
       : builder(builder), weights(weights), symbolTable(symbolTable),
-        symbols(builder) {}
+        symbols(builder, host.getArgument(0), function.getSymName()),
+        context(host.getArgument(0)),
+        functionName(function.getSymName().str()) {}
 
   LogicalResult lower(FuncOp function, func::FuncOp host);
 
@@ -85,6 +88,7 @@ private:
   LogicalResult lowerLibraryCall(CallLibraryInplaceOp op);
   LogicalResult lowerShapeToTensor(ShapeToTensorOp op);
   void lowerTensorToShape(TensorToShapeOp op);
+  void checkNotNegative(Operation *op, SymExprAttr dim, Value size);
 
   /// Enters the sizes that a value has at run time: defines what is new, and
   /// keeps the rest for `checkSizes`.
@@ -121,6 +125,7 @@ private:
   SymbolTableCollection &symbolTable;
   SymbolValues symbols;
   llvm::DenseMap<Value, Values> values;
+  llvm::DenseSet<Value> checkedSizes;
   Value context;
   std::string functionName;
 };
@@ -308,6 +313,23 @@ void FunctionLowering::lowerAlloc(AllocStorageOp op) {
                      builder.string(describeLocation(op.getLoc()))})});
 }
 
+/// The size of a dimension, where it is not proved to be one.
+void FunctionLowering::checkNotNegative(Operation *op, SymExprAttr dim,
+                                        Value size) {
+  auto zero = SymExprAttr::getConstant(builder.getContext(), 0);
+  Prover prover(builder.getContext(), SymbolFacts::at(op));
+  if (prover.lessEqual(zero, dim) == Truth::Yes ||
+      !checkedSizes.insert(size).second)
+    return;
+  builder.check(context,
+                arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, size,
+                                      builder.index(0)),
+                "ValueError",
+                functionName + ": a dimension of size '" + dim.str() +
+                    "' = %0 is negative",
+                size);
+}
+
 void FunctionLowering::lowerTensorFromStorage(TensorFromStorageOp op) {
   Value storage = getOne(op.getStorage());
   Value data = builder.storageData(storage);
@@ -325,6 +347,7 @@ void FunctionLowering::lowerTensorFromStorage(TensorFromStorageOp op) {
     sizes.push_back(dim ? evaluate(op, dim) : Value());
     if (!sizes.back())
       return;
+    checkNotNegative(op, dim, sizes.back());
   }
   set(op.getResult(),
       {builder.makeTensor(getHostTensor(type), storage, data, sizes)});
@@ -338,7 +361,7 @@ LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
            << "calls '" << op.getCallee() << "', which is no func.func";
   // The kernel's symbols, as expressions of this function, or by value.
   SymSubstitution known;
-  SymbolValues inKernel(builder);
+  SymbolValues inKernel(builder, context, functionName);
   Values args;
   for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
     Value tensor = getOne(operand);
@@ -418,16 +441,15 @@ LogicalResult FunctionLowering::lowerReshape(Operation *op) {
     if (dim && !sizes.back())
       return failure();
   }
-  auto product = [&](ValueRange factors) {
-    Value total = builder.index(1);
-    for (Value factor : factors)
-      if (factor)
-        total = arith::MulIOp::create(builder, total, factor);
-    return total;
-  };
   Values inputSizes;
   for (int64_t axis = 0; axis < from.getRank(); ++axis)
     inputSizes.push_back(builder.dim(input, axis));
+  auto product = [&](ValueRange factors) {
+    Values known;
+    llvm::copy_if(factors, std::back_inserter(known),
+                  [](Value factor) { return bool(factor); });
+    return symbols.product(known, "the number of elements of a reshape");
+  };
   Value elements = product(inputSizes);
   if (llvm::count(sizes, Value()) > 1)
     return op->emitOpError() << "has more than one unknown size in " << type;
@@ -841,7 +863,14 @@ LogicalResult FunctionLowering::lowerOp(Operation &op) {
         return success();
       })
       .Case([&](SymOp op) { return setIndices(op.getExpr()); })
-      .Case([&](ShapeOp op) { return setIndices(op.getDims().getDims()); })
+      .Case([&](ShapeOp op) -> LogicalResult {
+        ArrayRef<SymExprAttr> dims = op.getDims().getDims();
+        if (failed(setIndices(dims)))
+          return failure();
+        for (auto [dim, size] : llvm::zip(dims, get(op.getResult())))
+          checkNotNegative(op, dim, size);
+        return success();
+      })
       .Case([&](MakeShapeOp op) {
         Values host;
         for (Value operand : op.getOperands())
@@ -940,10 +969,8 @@ FunctionLowering::lowerBlock(Block &block,
 }
 
 LogicalResult FunctionLowering::lower(FuncOp function, func::FuncOp host) {
-  functionName = function.getSymName().str();
-  builder.setInsertionPointToStart(host.addEntryBlock());
+  builder.setInsertionPointToStart(&host.front());
   builder.setLoc(function.getLoc());
-  context = host.getArgument(0);
   ArrayRef<BlockArgument> rest = host.getArguments().drop_front();
   SmallVector<Claim> claims;
   for (auto [index, argument] : llvm::enumerate(function.getArguments())) {
@@ -1048,7 +1075,8 @@ private:
                                        hostName(function.getSymName()),
                                        builder.getFunctionType(args, results));
       makeInternal(host);
-      FunctionLowering lowering(builder, *weights, symbolTable);
+      host.addEntryBlock();
+      FunctionLowering lowering(function, host, builder, *weights, symbolTable);
       if (failed(lowering.lower(function, host)))
         return failure();
       hosts.push_back(host);

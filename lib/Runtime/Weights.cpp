@@ -70,17 +70,29 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
   return fail("ValueError", "the module has no weight '" + name + "'");
 }
 
+/// The name of a weight without a value, or null.
+static const char *findUnbound(int64_t count, const char *names, void **table) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (!table[i])
+      return names;
+    names += strlen(names) + 1; // its name
+    names += strlen(names) + 1; // and its type
+  }
+  return nullptr;
+}
+
 extern "C" void relax_rt_require_weights(RelaxContext *context,
                                          const int64_t *words,
                                          const char *names, void **table) {
-  for (int64_t i = 0, count = *words; i < count; ++i) {
-    if (!table[i]) {
-      relax_rt_fail(context, "ValueError",
-                    "a weight is not bound: number %0 of %1; bind all weights "
-                    "before the first call",
-                    nullptr, i, count);
-    }
-    names += strlen(names) + 1;
-    names += strlen(names) + 1;
-  }
+  const char *name = findUnbound(*words, names, table);
+  if (!name)
+    return;
+  context->error.kind = "ValueError";
+  // In steps, so that no string is left to destroy when control leaves.
+  std::string &message = context->error.message;
+  message = context->error.function;
+  message += ": weight '";
+  message += name;
+  message += "' is not bound; bind all weights before the first call";
+  longjmp(context->escape, 1);
 }

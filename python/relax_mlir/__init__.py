@@ -28,7 +28,7 @@ from .builder import BlockBuilder, Function
 from . import nn, op, pipelines
 from .compiler import Code, Target, compile, compile_code
 from .runtime import Executable
-from .export import ExportedModel, load_exported
+from .export import load_exported
 
 __version__ = "0.1.0"
 
@@ -39,7 +39,6 @@ __all__ = [
     "Code",
     "ContextLengthError",
     "Executable",
-    "ExportedModel",
     "Facts",
     "Function",
     "MissingPackageError",

@@ -66,6 +66,10 @@ class Code:
 
     @staticmethod
     def from_json(values: Mapping[str, Any], object: bytes) -> Code:
+        """The reverse. A description that is none raises TypeError or KeyError."""
+        for name in ("functions", "memory"):
+            if not isinstance(values[name], Mapping):
+                raise TypeError(f"'{name}' is no mapping")
         fields = {**values, "target": Target(**values["target"]), "weights": tuple(values["weights"])}
         return Code(object=object, **fields)
 

@@ -8,11 +8,13 @@
     weights.safetensors   the weights, if there are any
     metadata.json         signatures, symbols with their bounds, memory plans, names of weights
 
-`tvm_ffi.load_module("model.so")` calls it from any program; `load_exported` also binds the weights.
+`tvm_ffi.load_module("model.so")` calls it from any program, which binds the weights by `bind_weight(name, tensor)`.
+`load_exported` links `model.o` into the process, with weights of its own, however often a folder is loaded.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import mmap
 import os
@@ -20,12 +22,11 @@ import re
 import shutil
 import struct
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tvm_ffi
 
 from . import runtime
 from .compiler import Code, Target
@@ -52,9 +53,11 @@ def export(code: Code, folder: str | os.PathLike[str], weights: Mapping[str, Any
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "model.o").write_bytes(code.object)
         (folder / "model.h").write_text(_header(code))
+        (folder / "weights.safetensors").unlink(missing_ok=True)
         if weights and code.weights:
             _save_weights({name: weights[name] for name in code.weights}, folder / "weights.safetensors")
-        description = {"version": VERSION, **code.to_json()}
+        checksum = hashlib.sha256(code.object).hexdigest()
+        description = {"version": VERSION, "checksum": checksum, **code.to_json()}
         (folder / "metadata.json").write_text(json.dumps(description, indent=1) + "\n")
     except OSError as error:
         raise RelaxError(f"cannot write '{folder}': {error.strerror}") from None
@@ -122,40 +125,7 @@ def _declaration(name: str) -> str:
     )
 
 
-class ExportedModel:
-    """A folder that `export` wrote: `model["main"](x)` calls a function, as `Executable` does.
-
-    Attributes:
-      metadata: what metadata.json holds.
-      weights: the weights, which lie in the mapped file.
-    """
-
-    def __init__(self, folder: Path, metadata: Mapping[str, Any], mapped: bool = True) -> None:
-        self.metadata = metadata
-        self.functions = tuple(metadata["functions"])
-        try:
-            self._module = tvm_ffi.load_module(str(folder / "model.so"))
-        except Exception as error:
-            raise ModelError(f"cannot load '{folder / 'model.so'}': {error}") from None
-        self.weights = map_weights(folder / "weights.safetensors") if metadata["weights"] else {}
-        memory = runtime.HugePages()
-        for name in metadata["weights"]:
-            if name not in self.weights:
-                raise WeightError(f"'{folder / 'weights.safetensors'}' lacks the weight '{name}'")
-            if not mapped:
-                self.weights[name] = memory.copy(self.weights[name])
-            self._module.bind_weight(name, runtime.as_argument(self.weights[name]))
-
-    def __getitem__(self, name: str) -> Callable[..., Any]:
-        if name not in self.functions:
-            raise KeyError(f"the model has no function '{name}'; it has {', '.join(self.functions)}")
-        return runtime.callable_with_arrays(name, self._module[name])
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.functions
-
-
-def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> ExportedModel:
+def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> runtime.Executable:
     """Loads a folder that `export` wrote.
 
     Args:
@@ -169,16 +139,34 @@ def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> Exp
     path = folder / "metadata.json"
     try:
         metadata = json.loads(path.read_text())
+        object = (folder / "model.o").read_bytes()
     except OSError as error:
-        raise ModelError(f"'{folder}' is no exported model: {path.name}: {error.strerror}") from None
+        raise ModelError(f"'{folder}' is no exported model: {error.filename}: {error.strerror}") from None
     except ValueError:
         raise ModelError(f"'{path}' is damaged; export the model again") from None
-    if not isinstance(metadata, dict) or metadata.get("version") != VERSION:
+    if not isinstance(metadata, dict) or metadata.pop("version", None) != VERSION:
         raise ModelError(f"'{path}' is of another version of relax-mlir; export the model again")
-    triple = metadata["target"]["triple"]
-    if triple.split("-")[0] != Target.host().triple.split("-")[0]:
-        raise ModelError(f"'{folder}' was compiled for {triple}, this machine is {Target.host().triple}")
-    return ExportedModel(folder, metadata, mapped)
+    if hashlib.sha256(object).hexdigest() != metadata.pop("checksum", None):
+        raise ModelError(f"'{folder / 'model.o'}' is damaged; export the model again")
+    try:
+        code = Code.from_json(metadata, object)
+        triple = code.target.triple.split("-")[0]
+    except (TypeError, KeyError, AttributeError):
+        raise ModelError(f"'{path}' is damaged; export the model again") from None
+    host = Target.host().triple
+    if triple != host.split("-")[0]:
+        raise ModelError(f"'{folder}' was compiled for {code.target.triple}, this machine is {host}")
+    executable = runtime.Executable(code)
+    if code.weights:
+        file = folder / "weights.safetensors"
+        weights = map_weights(file)
+        if missing := [name for name in code.weights if name not in weights]:
+            raise WeightError(f"'{file}' lacks the weight '{missing[0]}'")
+        try:
+            executable.bind_weights({name: weights[name] for name in code.weights}, copy=not mapped)
+        except (TypeError, ValueError) as error:
+            raise WeightError(f"'{file}': {error}") from None
+    return executable
 
 
 _DTYPES = {
@@ -226,6 +214,6 @@ def _view(data: mmap.mmap, start: int, entry: Mapping[str, Any]) -> np.ndarray:
     dtype = np.dtype(_DTYPES[entry["dtype"]]).newbyteorder("<")
     count = int(np.prod(entry["shape"], dtype=object))
     begin, end = entry["data_offsets"]
-    if end - begin != count * dtype.itemsize:
+    if begin < 0 or end - begin != count * dtype.itemsize:
         raise ValueError
     return np.frombuffer(data, dtype, count, start + begin).reshape(entry["shape"])

@@ -103,8 +103,8 @@ def as_argument(value: Any) -> Any:
         return _from_numpy(value)
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, (tuple, list)):
-        return type(value)(as_argument(member) for member in value)
+    if type(value) in (tuple, list):
+        return [as_argument(member) for member in value]
     return value
 
 
@@ -124,6 +124,10 @@ def _ml_dtypes_tensor(array: np.ndarray) -> Any:
     raise RelaxError(
         f"NumPy cannot hand over an array of {array.dtype.name} without a copy; pass a tensor of PyTorch or JAX"
     )
+
+
+_of_callables: list[Any] = []
+"""Code that gives out callables, which is never unloaded."""
 
 
 class HugePages:
@@ -186,6 +190,9 @@ class Executable:
         self.weights: dict[str, Any] = {}
         # What a function needs as long as it lives, which may be longer than this object.
         self._kept = (self._session, self.weights)
+        if any("->" in result for function in code.functions.values() for result in function["results"]):
+            # A callable that was returned has no way to keep the code that it is of.
+            _of_callables.append(self._kept)
         self._callables = {name: self._load(name) for name in self.functions}
 
     def _load(self, name: str) -> tvm_ffi.Function:

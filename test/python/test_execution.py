@@ -10,7 +10,7 @@ import pytest
 import tvm_ffi
 
 import relax_mlir
-from relax_mlir import RelaxError, runtime
+from relax_mlir import BlockBuilder, RelaxError, Shape, Sym, Tensor, op, runtime
 
 T = "tensor<?xf32, #relax.shape<[n]>>"
 X = np.arange(4, dtype=np.float32)
@@ -162,6 +162,13 @@ def test_parameters_come_back_as_the_same_tensor():
     assert np.shares_memory(np.from_dlpack(compiled(text)["main"](given)), X)
 
 
+def test_shapes_that_came_back_are_arguments():
+    bb, n = BlockBuilder(), Sym("n")
+    with bb.function("main", [Shape((n,))]):
+        bb.return_(op.zeros([n], "f32"))
+    assert np.from_dlpack(relax_mlir.compile(bb.module())["main"](tvm_ffi.Shape((3,)))).shape == (3,)
+
+
 # --- callables
 
 SCALE = f"""
@@ -185,6 +192,8 @@ def test_closures_outlive_the_call_that_made_them():
     double = module["make"](np.array(1, np.float32))
     gc.collect()
     assert to_python(module["apply"](double, X)) == (2 * X).tolist()
+    del module
+    gc.collect()
     assert to_python(double(tvm_ffi.from_dlpack(X))) == (2 * X).tolist()
 
 
@@ -233,14 +242,18 @@ relax.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %w = relax.constant weight "w" : tensor<2xf32>
   %0 = relax.add %x, %w : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   relax.return %0 : tensor<2xf32>
+}
+relax.func @plain(%x: tensor<2xf32>) -> tensor<2xf32> {
+  relax.return %x : tensor<2xf32>
 }"""
 
 
 def test_weights_are_bound_by_name():
     module = compiled(WEIGHTED)
     x = np.ones(2, np.float32)
-    with pytest.raises(ValueError, match="not bound"):
+    with pytest.raises(ValueError, match="main: weight 'w' is not bound"):
         module["main"](x)
+    assert to_python(module["plain"](x)) == [1, 1]
     with pytest.raises(ValueError, match=r"weight 'w' \(tensor f32 \[2\]\): dimension 0 must be 2, got 3"):
         module.bind_weights({"w": np.zeros(3, np.float32)})
     with pytest.raises(TypeError, match="expected elements of type f32, got f64"):
@@ -297,6 +310,33 @@ def test_unaligned_and_read_only_arguments():
     given[:] = 1
     given.flags.writeable = False
     assert to_python(compiled(BOUNDED)["main"](given, np.ones(6, np.float32))) == [[2.0] * 4] * 3
+
+
+# --- sizes that are none
+
+
+@pytest.mark.parametrize(
+    "dims, args, message",
+    [
+        ("m, n", (2**32, 2**32), "is beyond 64 bits"),
+        ("m, n", (2**62, 1), "is beyond 64 bits"),
+        ("m + n", (2**62, 2**62), "'m \\+ n' is beyond 64 bits"),
+        ("m*n", (2**33, 2**31), r"'m\*n' is beyond 64 bits"),
+        ("m mod n", (3, 0), "'m mod n' divides by zero"),
+        ("(m*n) floordiv (m + n)", (0, 0), "divides by zero"),
+        ("m - n", (2, 5), "'m - n' = -3 is negative"),
+        ("m - n, m - n", (2, 5), "'m - n' = -3 is negative"),
+    ],
+)
+def test_sizes_that_are_none_are_errors(dims, args, message):
+    bb, m, n = BlockBuilder(), Sym("m"), Sym("n")
+    names = {"m": m, "n": n}
+    text = dims.replace(" mod ", " % ").replace(" floordiv ", " // ")
+    with bb.function("main", [m, n]):
+        bb.return_(op.zeros([eval(dim, names) for dim in text.split(", ")], "f32"))
+    main = relax_mlir.compile(bb.module())["main"]
+    with pytest.raises(ValueError, match=message):
+        main(*args)
 
 
 # --- memory and threads
