@@ -38,12 +38,12 @@ Function = Annotated[str, typer.Option("--function", "-f", help="Which function 
 
 @app.command("compile")
 def compile_(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A .gguf file, a folder, or a name.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A model, or a program in a .mlir file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
     layout: Layout = "panels",
     context: Context = None,
 ) -> None:
-    """Compiles a model to a folder, which generate, chat and bench take as it is."""
+    """Compiles a model to a folder, which generate, chat and bench take as it is, or a program, which run takes."""
     from .commands import export
 
     export(source, output, layout=layout, context=context)
@@ -51,7 +51,7 @@ def compile_(
 
 @app.command()
 def run(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A program in a .mlir file.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A program in a .mlir file, or an exported folder.")],
     arguments: Annotated[
         list[str] | None,
         typer.Argument(

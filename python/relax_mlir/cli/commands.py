@@ -17,11 +17,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from .. import compile as compile_module
 from .. import dtypes, load
+from .. import load_exported as load_exported_code
 from ..errors import ModelError, RelaxError
 from ..models import Cache, LanguageModel, Sampling, build
 from ..models.exported import is_exported, load_exported
 from ..models.loading import Program
+from ..runtime import Executable
 
 # Answers go to the standard output, everything about them beside it.
 notes = Console(stderr=True, highlight=False)
@@ -62,6 +65,10 @@ def open_model(name: str, options: Mapping[str, Any]) -> LanguageModel:
 
 
 def export(source: str, output: Path, *, layout: str, context: int | None) -> None:
+    if Path(source).suffix in (".mlir", ".mlirbc"):
+        open_executable(source).export(output)
+        notes.print(f"wrote {output}")
+        return
     with progress(f"reading {source}"):
         program = build(source, layout=layout, context_length=context)
     with progress("compiling", len(program.weights)) as advance:
@@ -70,7 +77,7 @@ def export(source: str, output: Path, *, layout: str, context: int | None) -> No
     notes.print(f"wrote {output}")
 
 
-_ARGUMENT = re.compile(r"((?:\d+x)*)([a-z]+\d*\w*)$")
+_ARGUMENT = re.compile(r"((?:\d+x)*)([a-wyz]+\d*\w*)$")
 
 
 def parse_argument(text: str, generator: np.random.Generator) -> Any:
@@ -98,19 +105,43 @@ def parse_argument(text: str, generator: np.random.Generator) -> Any:
     return generator.integers(0, 2 if match[2] == "bool" else 100, shape).astype(dtype)
 
 
-def call(source: str, arguments: Sequence[str], *, function: str, output: Path | None) -> None:
-    from .. import compile  # noqa: A004
-
-    generator = np.random.default_rng(0)
-    values = [parse_argument(text, generator) for text in arguments]
+def open_executable(source: str) -> Executable:
+    """A program in a file, compiled, or one of an exported folder."""
+    if Path(source).is_dir():
+        return load_exported_code(source)
     with progress(f"compiling {source}"):
-        executable = compile(load(source))
-    results = executable[function](*values)
-    results = [np.from_dlpack(r) for r in (results if isinstance(results, (tuple, list)) else [results])]
-    for index, result in enumerate(results):
-        print(f"result {index}: {list(result.shape)} {result.dtype}\n{result}")
+        return compile_module(load(source))
+
+
+def call(source: str, arguments: Sequence[str], *, function: str, output: Path | None) -> None:
+    generator = np.random.default_rng(0)
+    try:
+        values = [parse_argument(text, generator) for text in arguments]
+    except MemoryError as error:
+        raise RelaxError(f"no memory for the arguments: {error}") from None
+    executable = open_executable(source)
+    try:
+        results = executable[function](*values)
+    except (TypeError, ValueError, MemoryError, RuntimeError, KeyError) as error:
+        raise RelaxError(error.args[0] if isinstance(error, KeyError) else str(error)) from None
+    arrays = _arrays(results)
+    for index, result in enumerate(arrays):
+        what = f"{list(result.shape)} {result.dtype}\n" if isinstance(result, np.ndarray) else ""
+        print(f"result {index}: {what}{result}")
     if output:
-        np.savez(output, *results)
+        try:
+            np.savez(output, *(result for result in arrays if isinstance(result, np.ndarray)))
+        except OSError as error:
+            raise RelaxError(f"cannot write '{output}': {error.strerror}") from None
+
+
+def _arrays(results: Any) -> list[Any]:
+    """Tensors as arrays; members of tuples one by one."""
+    if hasattr(results, "__dlpack__"):
+        return [np.from_dlpack(results)]
+    if isinstance(results, Sequence):
+        return [array for member in results for array in _arrays(member)]
+    return [results]
 
 
 # --- generate and chat
@@ -142,7 +173,10 @@ def answer(
     options: Mapping[str, Any],
 ) -> None:
     if prompt == "-":
-        prompt = sys.stdin.read()
+        try:
+            prompt = sys.stdin.buffer.read().decode()
+        except UnicodeDecodeError as error:
+            raise RelaxError(f"the standard input is no text in {error.encoding}: {error.reason}") from None
     model = open_model(name, options)
     messages = [{"role": "system", "content": system}] if system else []
     messages.append({"role": "user", "content": prompt})

@@ -14,18 +14,18 @@ from rich.table import Table
 
 from .. import load
 from ..annotations import Annotation, Tensor
-from ..errors import RelaxError
 from ..models import build
 from ..module import Module
+from ..pipelines.cpu import default_pipeline
 from ..symbolic import Range
 
 
 def inspect(source: str, *, layout: str, plot: bool) -> None:
     console = Console(highlight=False)
-    if plot:
-        raise RelaxError("--plot draws the memory plan of a compiled program; compile it first")
     if Path(source).suffix in (".mlir", ".mlirbc"):
-        show_module(load(source), console)
+        module = load(source)
+        show_module(module, console)
+        show_memory(module, console, plot)
         return
     program = build(source, layout=layout)
     config = program.config
@@ -42,6 +42,7 @@ def inspect(source: str, *, layout: str, plot: bool) -> None:
         table.add_row("chat template", "yes" if program.tokenizer.chat_template else "no")
     console.print(table)
     show_module(program.module, console)
+    show_memory(program.module, console, plot)
 
 
 def show_module(module: Module, console: Console) -> None:
@@ -58,6 +59,30 @@ def show_module(module: Module, console: Console) -> None:
             name = ir.StringAttr(kernel.attributes["sym_name"]).value
             table.add_row(name, str(calls[name]))
         console.print(table)
+
+
+def show_memory(module: Module, console: Console, plot: bool) -> None:
+    """What the memory of activations comes to, with and without a plan; and the plan over time."""
+    planned = module.clone()
+    default_pipeline().run(planned)
+    table = Table("function", "one by one", "planned", "lower bound", title="memory of a call, in bytes")
+    for operation in planned.ir.body.operations:
+        attributes = operation.operation.attributes
+        if "relax.memory_plan" not in attributes:
+            continue
+        plan = {entry.name: str(entry.attr) for entry in attributes["relax.memory_plan"]}
+        row = [plan.get(f"{key}_bytes", "").removeprefix("#relax.expr<").removesuffix(">") for key in _PLAN]
+        table.add_row(attributes["sym_name"].value, *row)
+    if table.row_count:
+        console.print(table)
+    if plot:
+        from .plot import draw
+
+        for path in draw(planned):
+            console.print(f"wrote {path}")
+
+
+_PLAN = ("unplanned", "planned", "peak")
 
 
 def _show_function(function: ir.Operation, console: Console, calls: Counter[str]) -> None:
