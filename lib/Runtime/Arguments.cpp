@@ -378,3 +378,41 @@ bool Signature::unpack(RelaxContext &context, const TVMFFIAny *args,
   }
   return true;
 }
+
+bool Signature::acceptsDestinations(int32_t count) const {
+  if (count != static_cast<int32_t>(results.size()))
+    return false;
+  for (const Value &result : results)
+    if (result.kind != RelaxTensor)
+      return false;
+  return true;
+}
+
+bool Signature::copyResults(RelaxContext &context, const int64_t *slots,
+                            const TVMFFIAny *destinations) const {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Value &type = results[i];
+    std::string what =
+        std::string(function) + ": destination " + std::to_string(i);
+    const DLTensor *to = readTensor(type, destinations[i], what, context.error);
+    if (!to)
+      return false;
+    int64_t bytes = (type.dtype.bits + 7) / 8;
+    for (int64_t axis = 0; axis < type.rank; ++axis) {
+      int64_t size = slots[2 + axis];
+      if (to->shape[axis] != size)
+        return fail(context.error, "ValueError",
+                    what + ": dimension " + std::to_string(axis) + " must be " +
+                        std::to_string(size) + ", got " +
+                        std::to_string(to->shape[axis]));
+      bytes *= size;
+    }
+    if (!isContiguous(*to))
+      return fail(context.error, "ValueError", what + ": must be contiguous");
+    memmove(static_cast<char *>(to->data) + to->byteOffset,
+            reinterpret_cast<const void *>(slots[1]), bytes);
+    relax_rt_release(reinterpret_cast<RelaxStorage *>(slots[0]));
+    slots += 2 + type.rank;
+  }
+  return true;
+}

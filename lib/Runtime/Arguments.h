@@ -43,6 +43,14 @@ struct Signature {
   bool unpack(RelaxContext &context, const TVMFFIAny *args, int32_t count,
               int64_t *slots) const;
 
+  /// Whether results can be copied to so many tensors of the caller, for hosts
+  /// that have no TVM FFI to hand over new ones.
+  bool acceptsDestinations(int32_t count) const;
+  /// Copies the results, and gives back their references. False with
+  /// `context.error` set where a destination does not fit.
+  bool copyResults(RelaxContext &context, const int64_t *slots,
+                   const TVMFFIAny *destinations) const;
+
   const char *function = "callable";
   int64_t inSlots = 0, outSlots = 0;
   std::vector<Value> parameters, results;

@@ -176,7 +176,12 @@ int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
     raise(context.error);
     return -1;
   };
-  if (!signature.unpack(context, args, count, in))
+  // The caller may give destinations behind the arguments.
+  int32_t parameters = static_cast<int32_t>(signature.parameters.size());
+  bool givesDestinations =
+      count > parameters && signature.acceptsDestinations(count - parameters);
+  if (!signature.unpack(context, args, givesDestinations ? parameters : count,
+                        in))
     return failed();
   // The parameters' own references, given back after the call.
   std::vector<RelaxStorage *> borrowed;
@@ -185,6 +190,16 @@ int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
   if (setjmp(context.escape))
     return failed();
   code(closure, &context, in, out);
+  *result = {};
+  if (givesDestinations) {
+    bool copied = signature.copyResults(context, out, args + parameters);
+    for (RelaxStorage *storage : borrowed)
+      relax_rt_release(storage);
+    if (!copied)
+      return failed();
+    detach(context);
+    return 0;
+  }
   bool made = makeResult(context, signature, out, result);
   for (RelaxStorage *storage : borrowed)
     relax_rt_release(storage);

@@ -125,6 +125,9 @@ relax_rt_call_library(RelaxContext *context, const char *name,
                       const char *location, const int64_t *words,
                       const int64_t *slots, int64_t integers);
 
+/// Results are handed over as values of TVM FFI; or copied to tensors that the
+/// caller gives behind the arguments, one for each result.
+///
 /// `words`: parameters, results, slots in, slots out, then each value.
 /// `names`: the function, then for each parameter its name and its type, as
 /// strings that end in zero.

@@ -339,6 +339,21 @@ def test_sizes_that_are_none_are_errors(dims, args, message):
         main(*args)
 
 
+# --- destinations
+
+
+def test_results_are_copied_to_destinations():
+    main = compiled(BOUNDED)["main"]
+    out = np.zeros((3, 4), np.float32)
+    assert main(rows(3), np.ones(6, np.float32), out) is None
+    assert out.tolist() == [[2.0] * 4] * 3
+    for wrong, error in ((np.zeros((2, 4), np.float32), "dimension 0 must be 3, got 2"), (out.T, "dimension 0 must")):
+        with pytest.raises(ValueError, match=f"main: destination 0: {error}"):
+            main(rows(3), np.ones(6, np.float32), wrong)
+    with pytest.raises(TypeError, match="destination 0: expected elements of type f32"):
+        main(rows(3), np.ones(6, np.float32), out.astype(np.float64))
+
+
 # --- memory and threads
 
 

@@ -9,6 +9,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -166,6 +167,41 @@ def test_code_for_another_machine_is_an_object_file(tmp_path):
     if not Target.host().triple.startswith("aarch64"):
         with pytest.raises(ModelError, match="compiled for aarch64-linux-gnu"):
             relax_mlir.load_exported(tmp_path)
+
+
+RUNTIME = Path(__file__).resolve().parents[2] / "lib" / "Runtime"
+CROSS, QEMU = shutil.which("aarch64-linux-gnu-g++"), shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
+
+
+# The runtime and a host are built for the machine, and run there with the object file and nothing else.
+@pytest.mark.parametrize(
+    "triple, cpu, compiler, run",
+    [
+        pytest.param(None, "", shutil.which("g++"), [], marks=needs_linker),
+        pytest.param(
+            "aarch64-linux-gnu",
+            "cortex-a76",
+            CROSS,
+            [QEMU, "-L", "/usr/aarch64-linux-gnu"],
+            marks=pytest.mark.skipif(
+                not (CROSS and QEMU), reason="needs g++-aarch64-linux-gnu and qemu-user, which are not installed"
+            ),
+        ),
+    ],
+)
+def test_a_host_without_python(tmp_path, triple, cpu, compiler, run):
+    bb, n = BlockBuilder(), Sym("n")
+    with bb.function("main", [Tensor((n, 4), "f32", name="x"), Tensor((4, 3), "f32", name="w")]) as function:
+        bb.return_(op.tanh(op.matmul(*function.params)))
+    export(relax_mlir.compile_code(bb.module(), Target(triple, cpu) if triple else None), tmp_path)
+    command = [compiler, "-std=c++17", "-O1", f"-I{RUNTIME}", str(Path(__file__).parent / "host.cpp")]
+    command += [*map(str, sorted(RUNTIME.glob("*.cpp"))), str(tmp_path / "model.o"), "-o", str(tmp_path / "host")]
+    subprocess.run([*command, "-lpthread", "-lm"], check=True)
+    ran = subprocess.run([*run, str(tmp_path / "host")], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    expected = [count * 3 * np.tanh(2.0) for count in (0, 1, 7, 65)]
+    np.testing.assert_allclose([float(line) for line in ran.stdout.split()], expected, rtol=1e-5)
+    assert "main: expected 2 arguments, got 0" in ran.stderr
 
 
 # --- the cache
