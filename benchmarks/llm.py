@@ -293,7 +293,9 @@ def compare(threads: int, rounds: int, source: Path, folder: Path, python: str, 
             f32.append(side("OpenVINO f32", "OpenVINO", python, folder / "model.xml", threads))
         quantised.append(side("llama.cpp Q4_1", "llama.cpp", python, source, threads))
     peak = roofline(threads)
-    print(f"\n{threads} thread{'s' * (threads > 1)}: {peak['flops'] / 1e9:.0f} GFLOP/s, {peak['bytes'] / 1e9:.1f} GB/s\n")
+    print(
+        f"\n{threads} thread{'s' * (threads > 1)}: {peak['flops'] / 1e9:.0f} GFLOP/s, {peak['bytes'] / 1e9:.1f} GB/s\n"
+    )
     workers = report_missing(f32 + quantised)
     results = take_turns(workers, {}, rounds)
     rows = []
@@ -413,7 +415,9 @@ def main() -> int:
     from relax_mlir.models.loading import find_model
 
     skipped = arguments.skip.split(",")
-    print(f"SmolLM2-135M on {machine()}; prompt of {PROMPT} tokens, {STEPS} steps, medians of {arguments.rounds} rounds")
+    print(
+        f"SmolLM2-135M on {machine()}; prompt of {PROMPT} tokens, {STEPS} steps, medians of {arguments.rounds} rounds"
+    )
     if "compare" not in skipped:
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(arguments.folder or temporary)

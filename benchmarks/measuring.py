@@ -115,10 +115,15 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     cells = [[str(cell) for cell in row] for row in [header, *rows]]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     lines = [
-        "| " + " | ".join(cell.rjust(width) if i else cell.ljust(width) for i, (cell, width) in enumerate(zip(row, widths))) + " |"
+        "| "
+        + " | ".join(cell.rjust(width) if i else cell.ljust(width) for i, (cell, width) in enumerate(zip(row, widths)))
+        + " |"
         for row in cells
     ]
-    lines.insert(1, "|" + "|".join("-" * (width + 2) if not i else "-" * (width + 1) + ":" for i, width in enumerate(widths)) + "|")
+    lines.insert(
+        1,
+        "|" + "|".join("-" * (width + 2) if not i else "-" * (width + 1) + ":" for i, width in enumerate(widths)) + "|",
+    )
     return "\n".join(lines)
 
 
@@ -261,5 +266,7 @@ def machine() -> str:
         flags = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags"))
     except (OSError, StopIteration):
         return f"{os.cpu_count()} processors"
-    widest = next((name for name in ("avx512f", "avx2", "avx", "sse2") if f" {name} " in f"{flags} "), "no vector units")
+    widest = next(
+        (name for name in ("avx512f", "avx2", "avx", "sse2") if f" {name} " in f"{flags} "), "no vector units"
+    )
     return f"{os.cpu_count()} processors, {widest}"
