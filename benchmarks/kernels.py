@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from measuring import Worker, machine, report_missing, roofline, serve, table, take_turns
+from measuring import DISTURBED, Worker, machine, report_missing, roofline, serve, table, take_turns
 
 INSTALL = {"ours": "make setup", "onnxruntime": "pip install onnxruntime onnx", "numpy": "pip install numpy"}
 
@@ -258,10 +258,8 @@ def compare(threads: int, rounds: int, python: str) -> None:
     """Prints the tables of all kinds."""
     peak = roofline(threads)
     flops, read, cached = (peak[key] for key in ("flops", "bytes", "cached_bytes"))
-    print(
-        f"\n## {threads} thread{'s' * (threads > 1)}: {flops / 1e9:.0f} GFLOP/s; reads {read / 1e9:.1f} GB/s from memory, "
-        f"{cached / 1e9:.0f} in the cache"
-    )
+    reads = f"reads {read / 1e9:.1f} GB/s from memory, {cached / 1e9:.0f} in the cache"
+    print(f"\n## {threads} thread{'s' * (threads > 1)}: {flops / 1e9:.0f} GFLOP/s; {reads}")
     workers = report_missing(
         [
             Worker(name, [sys.executable if name == "ours" else python, __file__, "--side", name, str(threads)])
@@ -319,6 +317,8 @@ def compare(threads: int, rounds: int, python: str) -> None:
         lambda m: 8.0 * m * m,
     )
     for worker in workers:
+        if worker.disturbed > DISTURBED:
+            print(f"\n{worker.name}: disturbed, others used {worker.disturbed:.2f} processors while it was timed")
         worker.close()
 
 
