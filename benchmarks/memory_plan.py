@@ -114,8 +114,7 @@ def main() -> int:
             beyond = mib(peaks["in place"] - planned)
             rows.append([f"{batch} × {length}", *map(mib, (all, planned, least, *peaks.values())), saving, beyond])
         held = {name: count for name, (_, count) in results.items()}
-        last = list(held)[-1]
-        rows.append(["held after all", "", "", "", *map(mib, held.values()), saved(held[last], held["pool"]), ""])
+        rows.append(["held after all", "", "", "", *map(mib, held.values()), saved(held["in place"], held["pool"]), ""])
         header = ["b × n", "sum of tensors", "planned", "live at most", *results, "saved", "beyond the plan"]
         print(f"\n{title}: expressions, and peaks of the pool, MiB\n")
         print(table(header, rows))
