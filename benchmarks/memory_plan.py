@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Memory of activations with and without a plan: SmolLM2-135M, prompts of 128 to 1024 tokens and batches of 1 to 64.
+
+The analogue of table 2 of the paper (arXiv 2311.02103), where planning saves 22 % and 40 %. The baseline is the same
+program with the same kernels, where every tensor is taken from the pool of the runtime when it is made, and given back
+after its last use; then come the plan, and kernels that write over their inputs. The runtime's own counts say what
+each takes: the most bytes in use at once (peak), and what the pool has from the system after all the sizes in a row
+(held). Both have the logits and the scratch memory of kernels in them, which is the same for all.
+
+    python3 benchmarks/memory_plan.py [--layout panels]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import numpy as np
+from measuring import table
+
+from relax_mlir import compiler, runtime
+from relax_mlir.models import loading
+from relax_mlir.models.generation import Cache, LanguageModel
+from relax_mlir.pipelines import InlineDataflow, InsertKills, LowerCallTIR, Pipeline, PlanMemory, ReuseInPlace, cpu
+
+CONTEXT = 1024
+PREFILL = [(1, n) for n in (128, 256, 512, 1024)]
+DECODE = [(b, 1) for b in (1, 2, 4, 8, 16, 32, 64)]
+PAST = 128  # tokens in the cache before a decoded one
+
+PHASES = {
+    "pool": [],
+    "plan": [PlanMemory(use_bounds=False)],
+    "in place": [ReuseInPlace(), PlanMemory(use_bounds=False)],
+    "by bounds": [ReuseInPlace(), PlanMemory(use_bounds=True)],
+}
+"""The passes between explicit destinations and the ends of storages."""
+
+SUMS = ("unplanned", "planned", "peak")
+"""The expressions of Code.memory that the table has."""
+
+
+def compiled(program: loading.Program, passes: list, weights: dict[str, np.ndarray]) -> LanguageModel:
+    """The model with these passes for its memory."""
+    memory = [InlineDataflow(), LowerCallTIR(), *passes, InsertKills()]
+    pipeline = Pipeline([cpu.make_kernels(), cpu.fuse_kernels(), *memory])
+    executable = compiler.compile(program.module, weights=weights, pipeline=pipeline)
+    return LanguageModel(executable, program.config, program.tokenizer)
+
+
+def evaluate(expression: str, batch: int, length: int) -> int:
+    """The value of a size in bytes; the expressions are those of Code.memory."""
+    return int(eval(expression, {"__builtins__": {}, "max": max, "min": min}, {"b": batch, "n": length}))
+
+
+def run(model: LanguageModel, sizes: list[tuple[int, int]]) -> tuple[list[int], int]:
+    """The peak of each size, each on a pool that is empty at first, and what is held after all in a row."""
+
+    def call(batch: int, length: int) -> None:
+        past = PAST if length == 1 else 0
+        cache = Cache(model.config, batch, past + length)
+        cache.length = past
+        model.logits(np.full((batch, length), 5), cache)
+
+    peaks = []
+    for batch, length in sizes:
+        runtime.trim_pool()
+        base = runtime.pool_statistics().used
+        runtime.reset_pool_peak()
+        call(batch, length)
+        peaks.append(runtime.pool_statistics().peak - base)
+    runtime.trim_pool()
+    base = runtime.pool_statistics().held
+    for size in sizes:
+        call(*size)
+    held = runtime.pool_statistics().held - base
+    runtime.trim_pool()
+    return peaks, held
+
+
+def mib(count: int) -> str:
+    return f"{count / 2**20:.2f}"
+
+
+def saved(now: int, before: int) -> str:
+    return f"{1 - now / before:.0%}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--layout", default="panels", choices=("panels", "quantised"))
+    arguments = parser.parse_args()
+    # One thread, so that no thread keeps blocks that another needs.
+    runtime.set_thread_count(1)
+    program = loading.build("smollm2", layout=arguments.layout, context_length=CONTEXT)
+    weights = {name: program.weights[name] for name in program.weights}
+    plan = compiler.compile_code(program.module).memory["forward"]
+    bounded = compiler.compile_code(program.module, use_bounds=True).memory["forward"]
+    print("bytes of activations as expressions\n")
+    for name, memory in (("by sizes", plan), (f"by bounds, n <= {CONTEXT}", bounded)):
+        print(f"  {name}: {memory}")
+
+    models = {name: compiled(program, passes, weights) for name, passes in PHASES.items()}
+    for title, sizes in (("prefill", PREFILL), (f"decode, {PAST} tokens in the cache", DECODE)):
+        # A plan for the longest prompt is none for single tokens.
+        results = {name: run(m, sizes) for name, m in models.items() if title == "prefill" or name != "by bounds"}
+        rows = []
+        for index, (batch, length) in enumerate(sizes):
+            all, planned, least = (evaluate(plan[f"{key}_bytes"], batch, length) for key in SUMS)
+            peaks = {name: found[index] for name, (found, _) in results.items()}
+            saving = saved(peaks["in place"], peaks["pool"])
+            beyond = mib(peaks["in place"] - planned)
+            rows.append([f"{batch} × {length}", *map(mib, (all, planned, least, *peaks.values())), saving, beyond])
+        held = {name: count for name, (_, count) in results.items()}
+        rows.append(["held after all", "", "", "", *map(mib, held.values()), saved(held["in place"], held["pool"]), ""])
+        header = ["b × n", "sum of tensors", "planned", "live at most", *results, "saved", "beyond the plan"]
+        print(f"\n{title}: expressions, and peaks of the pool, MiB\n")
+        print(table(header, rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
