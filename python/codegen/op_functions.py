@@ -35,7 +35,6 @@ _ATTRIBUTES = {
     "Relax_SymExprAttr": ("expression", "ExprLike"),
     "Relax_SymExprArrayAttr": ("expressions", "Sequence[ExprLike]"),
     "Relax_ShapeAttr": ("shape", "Sequence[DimLike]"),
-    "Relax_BoundAttr": ("number", "float | int"),
     "TypedAttrInterface": ("scalar", "float | int | bool | np.generic"),
 }
 # Written by hand, in op/core.py.
@@ -89,6 +88,8 @@ class Argument:
                 element = records.deref(record["elementAttr"])["!name"]
                 if element == "Relax_SymExprAttr":
                     self.converter, self.type = "expressions", "Sequence[ExprLike]"
+            elif "AnyAttrOf" in parents and {a["def"] for a in record["allowedAttributes"]} == {"F64Attr", "I64Attr"}:
+                self.converter, self.type = "number", "float | int"
             elif name == "TypeAttr" or "TypeAttrBase" in parents:
                 self.converter, self.type = _ATTRIBUTES["TypeAttr"]
             elif "baseAttr" in record and record["baseAttr"]:

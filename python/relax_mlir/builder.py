@@ -17,6 +17,7 @@ One file, because all of it opens and closes blocks of the one builder, and is r
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Union
@@ -102,12 +103,15 @@ class BlockBuilder:
         if isinstance(params, Iterator):
             params = list(params)
         func, types = self._create_function(name, params, symbols, results, private, pure, attrs)
-        location = caller_location().to_mlir(self.context)
+        caller = caller_location()
+        # The name in the location of a parameter is its own, and not that of a Python function.
+        location = caller.to_mlir(self.context)
+        unnamed = dataclasses.replace(caller, function="").to_mlir(self.context)
         names = _parameter_names(params)
         block = ir.Block.create_at_start(
             func.regions[0],
             types,
-            [ir.Location.name(n, childLoc=location, context=self.context) if n else location for n in names],
+            [ir.Location.name(n, childLoc=location, context=self.context) if n else unnamed for n in names],
         )
         scope = FunctionScope(name, func, block, parameter_symbols(params, types))
         scope.params = tuple(scope.wrap(argument) for argument in block.arguments)

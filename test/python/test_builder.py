@@ -23,6 +23,7 @@ from relax_mlir import (
     op,
     parse,
 )
+from relax_mlir.compiler import compile_code
 from relax_mlir.pipelines import Pipeline, Simplify
 
 n, m = Sym("n"), Sym("m")
@@ -580,3 +581,17 @@ def test_none_means_the_default(bb):
     with bb.function("f", [x]):
         assert op.argsort(x, axis=None).shape == op.softmax(x, axis=None).shape == (4,)
         bb.return_(x)
+
+
+# The names that a compiled function tells of its parameters are those of variables and annotations, not that of the
+# Python function that built them.
+def test_names_of_parameters():
+    def build():
+        bb = BlockBuilder()
+        weight = Tensor((4,), "f32")
+        with bb.function("main", [Tensor((4,), "f32"), weight, Tensor((4,), "f32", name="bias")]) as f:
+            bb.return_(f.params[0])
+        return bb.module()
+
+    parameters = compile_code(build(), cached=False).functions["main"]["parameters"]
+    assert [parameter["name"] for parameter in parameters] == ["arg0", "weight", "bias"]

@@ -176,3 +176,25 @@ def test_wrong_arguments(build, wrong, message):
         build([Tensor((n, 4))], wrong)
     assert message in str(caught.value)
     assert caught.value.location.file == __file__
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "f64", "i32"])
+def test_numbers_for_attributes(build, dtype):
+    x = Tensor((n, 4), dtype)
+    point = ".000000e+00" if dtype.startswith("f") else " : i64"
+    text = build([x], lambda x: (op.clip(x, -1, 6), op.pad(x, [1, 2, 0, 3], pad_value=2)))
+    for value in ("min = -1", "max = 6", "pad_value = 2"):
+        assert value + point in text
+    if dtype.startswith("f"):
+        assert "pad_value = 1.5" in build([x], lambda x: op.pad(x, [1, 2, 0, 3], pad_value=1.5))
+        assert "min = -5.0" in build([x], lambda x: op.clip(x, min=np.float32(-0.5)))
+    else:
+        with pytest.raises(RelaxError, match="pad_value must be an integer"):
+            build([x], lambda x: op.pad(x, [1, 2, 0, 3], pad_value=1.5))
+
+
+# No attribute of any op takes nothing but the text of an attribute.
+def test_attributes_have_types():
+    for name in op.__all__:
+        for parameter in inspect.signature(getattr(op, name)).parameters.values():
+            assert "ir.Attribute" not in str(parameter.annotation), (name, parameter)

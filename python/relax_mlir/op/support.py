@@ -191,9 +191,11 @@ def f32(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
     return ir.FloatAttr.get(ir.F32Type.get(scope.context), _number(value, name), loc=location)
 
 
-def number(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
-    """A 64-bit integer or float, as it is written."""
-    return i64(scope, value, name) if hasattr(value, "__index__") else f64(scope, value, name)
+def number(scope: FunctionScope, value: Any, name: str, like: str | None = None) -> ir.Attribute:
+    """A 64-bit integer or float: a float where the op's tensors are floats, else as it is written."""
+    if hasattr(value, "__index__") and not (like and dtypes.is_float(like)):
+        return i64(scope, value, name)
+    return f64(scope, value, name)
 
 
 def scalar(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
@@ -310,7 +312,8 @@ def emit(
         if argument is None:
             continue
         if not isinstance(argument, ir.Attribute) or isinstance(argument, Sym):
-            argument = convert(scope, argument, f"{name[6:]}: {attribute_name}")
+            what = f"{name[6:]}: {attribute_name}"
+            argument = number(scope, argument, what, like) if convert is number else convert(scope, argument, what)
         if argument is not None:
             converted[attribute_name] = argument
     if segmented:
