@@ -918,8 +918,10 @@ LogicalResult FunctionLowering::lowerOp(Operation &op) {
         return success();
       })
       .Case([&](AssertOp op) {
+        auto shown = [&](Value value) { return value ? getOne(value) : value; };
         builder.check(context, condition(op.getCondition()), "ValueError",
-                      op.getMessage());
+                      op.getMessage(), shown(op.getFirst()),
+                      shown(op.getSecond()));
         return success();
       })
       .Default([&](Operation *op) -> LogicalResult {

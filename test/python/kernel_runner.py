@@ -215,9 +215,12 @@ class _Frame:
     def arith_ori(self, op: ir.Operation, lhs: bool, rhs: bool) -> list[bool]:
         return [lhs or rhs]
 
-    def relax_assert(self, op: ir.Operation, condition: object) -> list:
+    def relax_assert(self, op: ir.Operation, condition: object, *shown: int) -> list:
         if not condition:
-            raise AssertionFailed(op.attributes["message"].value)
+            message = op.attributes["message"].value
+            for index, value in enumerate(shown):
+                message = message.replace(f"%{index}", str(value))
+            raise AssertionFailed(message)
         return []
 
 

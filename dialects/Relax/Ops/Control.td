@@ -157,22 +157,29 @@ def Relax_ConditionOp : Relax_Op<"condition", [
   let assemblyFormat = "$condition attr-dict `:` type($condition)";
 }
 
-def Relax_AssertOp : Relax_Op<"assert", [
+def Relax_AssertOp : Relax_Op<"assert", [AttrSizedOperandSegments,
     MemoryEffects<[MemWrite]>]> {
   let summary = "fails with a message unless the condition holds";
   let description = [{
     Where the condition is false, the program ends with the message and the
-    location of this op.
+    location of this op. `%0` and `%1` in the message are `first` and `second`.
 
     Example:
 
     ```mlir
     relax.assert %c, "lengths must agree" : i1
+    relax.assert %d, "%0 is more than %1" first %n second %m : i1
     ```
   }];
-  let arguments = (ins Relax_Condition:$condition, StrAttr:$message);
+  let arguments = (ins Relax_Condition:$condition, StrAttr:$message,
+                       Optional<Index>:$first, Optional<Index>:$second);
+  let builders = [OpBuilder<(ins "::mlir::Value":$condition, "const ::llvm::Twine &":$message), [{
+    build($_builder, $_state, condition, message.str(), /*first=*/{}, /*second=*/{});
+  }]>];
   let hasCanonicalizer = 1;
-  let assemblyFormat = "$condition `,` $message attr-dict `:` type($condition)";
+  let assemblyFormat = [{
+    $condition `,` $message (`first` $first^)? (`second` $second^)? attr-dict `:` type($condition)
+  }];
 }
 
 #endif // RELAX_OPS_CONTROL_TD

@@ -66,6 +66,9 @@ def Relax_Resize2DOp : Relax_DeducedOp<"resize2d", [Pure]> {
       weights outside of the input are dropped and the others scaled to one.
     - `out_dtype` asks for another element type.
 
+    Where the result is of integers, what was computed as a float is rounded, ties
+    to the even one, and limited to what the integers hold; NaN becomes 0.
+
     An axis that is certainly empty cannot be resized to one that certainly is
     not; where that is undecided the program checks it at run time.
 

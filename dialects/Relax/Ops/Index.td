@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Indices are i32 or i64. In every op an index in [-d, -1] counts from the end
-// of a dimension d; any other index outside [0, d) is invalid.
+// of a dimension d; any other index outside [0, d) is invalid. Only
+// `relax.take` has modes that differ.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +22,13 @@ def Relax_TakeOp : Relax_DeducedOp<"take", [Pure]> {
   let summary = "picks slices along a dimension";
   let description = [{
     As NumPy's `take`: dimension `axis` of `x` is replaced by the shape of
-    `indices`. Without `axis`, `x` is flattened first. An index in [-d, -1]
-    counts from the end; `mode` says what happens to other indices outside
-    [0, d): `raise` leaves them invalid, `clip` moves them to the nearest end,
-    with negative ones to 0, and `wrap` takes them modulo d.
+    `indices`. Without `axis`, `x` is flattened first. `mode` says what indices
+    outside [0, d) mean:
+
+    - `raise`: those in [-d, -1] count from the end, others are invalid;
+    - `clip`: the nearest end. Negative ones do not count from the end: all are 0,
+      as in NumPy;
+    - `wrap`: themselves modulo d.
 
     Example:
 

@@ -176,7 +176,7 @@ def ApproximateMathPass : Pass<"relax-approximate-math", "::mlir::func::FuncOp">
     `exp`, `expm1`, `log`, `log1p`, `log2`, `log10`, `tanh`, `erf`, `sin` and `cos` of
     vectors of f32, f16 and bf16 become arithmetic, within 3 units in the last place
     of an f32, with the results of libm for infinities, NaN, zeros and denormal
-    numbers. Scalars and vectors of f64 stay, and call libm.
+    numbers. Scalars and vectors of f64 stay, for libm.
 
     Before:
 
@@ -195,6 +195,36 @@ def ApproximateMathPass : Pass<"relax-approximate-math", "::mlir::func::FuncOp">
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def LibraryMathPass : Pass<"relax-library-math", "::mlir::ModuleOp"> {
+  let summary = "call libm for what LLVM has no exact intrinsic for";
+  let description = [{
+    `acosh`, `asinh`, `atanh`, `cbrt`, `erf`, `erfc`, `expm1` and `log1p` become calls
+    of libm, f16 and bf16 by way of f32, and vectors element by element. To be run
+    while there may be ops of the vector dialect still, and before `expm1` and `log1p`
+    would become `exp(x) - 1` and `log(1 + x)`, which lose small arguments.
+
+    Before:
+
+    ```mlir
+    %0 = math.log1p %x : vector<2xf64>
+    ```
+
+    After:
+
+    ```mlir
+    func.func private @log1p(f64) -> f64
+    ...
+    %0 = vector.extract %x[0] : f64 from vector<2xf64>
+    %1 = call @log1p(%0) : (f64) -> f64
+    %2 = vector.insert %1, %init[0] : f64 into vector<2xf64>
+    ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
                            "::mlir::vector::VectorDialect"];
 }
 

@@ -33,8 +33,9 @@ void relax::buildKernelBufferizePipeline(OpPassManager &manager,
 }
 
 void relax::buildKernelToLLVMPipeline(OpPassManager &manager) {
+  manager.addNestedPass<func::FuncOp>(createApproximateMathPass());
+  manager.addPass(createLibraryMathPass());
   OpPassManager &functions = manager.nest<func::FuncOp>();
-  functions.addPass(createApproximateMathPass());
   // Vectors of more than one dimension become rows.
   VectorTransferToSCFOptions unroll;
   functions.addPass(createConvertVectorToSCFPass(unroll.enableFullUnroll()));
@@ -52,7 +53,6 @@ void relax::buildKernelToLLVMPipeline(OpPassManager &manager) {
   functions.addPass(createConvertVectorToLLVMPass(vectors));
   functions.addPass(arith::createArithExpandOpsPass());
   functions.addPass(createConvertMathToLLVMPass());
-  manager.addPass(createConvertMathToLibmPass());
   FinalizeMemRefToLLVMConversionPassOptions memory;
   memory.useGenericFunctions = true;
   manager.addPass(createFinalizeMemRefToLLVMConversionPass(memory));

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // `relax.unique` and `relax.nonzero` have one dimension that only their
-// operand's elements tell. A kernel of its own counts it, before the one that
-// fills the results:
+// operand's elements tell, and `relax.dynamic_strided_slice` has several. A
+// kernel of its own counts them, before the one that fills the results:
 //
 //   %count = relax.call_tir @nonzero(%x) : (tensor<...>) -> tensor<1xi64>
 //   %shape = relax.tensor_to_shape %count
@@ -28,9 +28,21 @@ bool isCounted(Operation *op);
 
 void populateUniqueKernels(KernelRegistry &registry);
 
-/// Builds the kernel that counts, for an op like a counted one with the count,
-/// a `tensor<1xi64>`, as its only result.
+/// What the kernel that counts gives, in one tensor of i64: sizes, for the
+/// unknown dimensions of each result in order, and then how often something is
+/// wrong, with the message for that.
+struct Counts {
+  int64_t sizes = 1, errors = 0;
+  std::string message = {};
+};
+Counts getCounts(Operation *op);
+
+/// Builds the kernel that counts, for an op like a counted one with that tensor
+/// as its only result.
 void buildCount(Operation *op, KernelBuilder &kernel);
+
+/// The same of one op, in Slice.cpp.
+void countDynamicSlice(Operation *op, KernelBuilder &kernel);
 
 } // namespace mlir::relax
 

@@ -7,8 +7,9 @@
 //
 // For each op, in order:
 //
-//   1. name what is unknown: `?` dimensions of operands get symbols by a
-//      match_cast, and the op's result types are deduced again;
+//   1. name what is unknown: `?` dimensions of operands, tensors and shapes
+//      alike, get symbols by a match_cast, and the op's result types are
+//      deduced again;
 //   2. build the kernel, as the op's family registered it (Registry.h);
 //   3. look for an equal kernel, by its text, in which symbols are numbered;
 //   4. check the conditions on sizes, and call.
@@ -19,6 +20,7 @@
 #include "Relax/RelaxOps.h"
 #include "Relax/Rules.h"
 #include "Transforms/Legalize/Counting.h"
+#include "Transforms/Legalize/FreshSymbols.h"
 #include "Transforms/Legalize/Passes.h"
 #include "Transforms/Legalize/Registry.h"
 #include "Transforms/Shapes/RewriteSymbols.h"
@@ -28,6 +30,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace mlir::relax {
@@ -66,59 +69,6 @@ private:
   SymbolTable table;
   llvm::StringMap<func::FuncOp> byText;
 };
-
-//===----------------------------------------------------------------------===//
-// Symbols for unknown dimensions
-//===----------------------------------------------------------------------===//
-
-class FreshSymbols {
-public:
-  explicit FreshSymbols(FuncOp function) : function(function) {}
-
-  SymExprAttr make() {
-    if (taken.empty())
-      collect();
-    StringAttr name;
-    do
-      name = StringAttr::get(function.getContext(), "d" + Twine(next++));
-    while (!taken.insert(name).second);
-    return SymExprAttr::getSymbol(function.getContext(), name.getValue());
-  }
-
-private:
-  void collect() {
-    auto note = [&](StringAttr name) { taken.insert(name); };
-    function->walk([&](Operation *op) {
-      for (NamedAttribute attribute : op->getAttrs())
-        walkSymbols(attribute.getValue(), note);
-      for (Type type : op->getResultTypes())
-        walkSymbols(type, note);
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          for (Type type : block.getArgumentTypes())
-            walkSymbols(type, note);
-    });
-    taken.insert(StringAttr::get(function.getContext(), ""));
-  }
-
-  FuncOp function;
-  DenseSet<StringAttr> taken;
-  unsigned next = 0;
-};
-
-/// `type` with a symbol for each dimension of which nothing is known.
-RankedTensorType nameDims(RankedTensorType type, FreshSymbols &fresh) {
-  SymDims dims = getSymDims(type);
-  for (SymExprAttr &dim : dims)
-    if (!dim)
-      dim = fresh.make();
-  return getTensorType(dims, type.getElementType());
-}
-
-bool hasUnknownDims(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && llvm::is_contained(getSymDims(tensor), SymExprAttr());
-}
 
 //===----------------------------------------------------------------------===//
 // One function
@@ -187,38 +137,51 @@ private:
     return success();
   }
 
-  /// Counts what the size of the results is, and makes it a symbol.
+  /// Counts what the sizes of the results are, and makes them symbols.
   LogicalResult nameCountedDims(Operation *op) {
     if (!isa<RankedTensorType>(op->getOperand(0).getType()))
       return success(); // is refused
     OpBuilder builder(op);
     Location loc = op->getLoc();
-    // One that is not valid, and only lives while its kernel is built.
-    OperationState state(loc, op->getName(), op->getOperands(),
-                         RankedTensorType::get({1}, builder.getI64Type()),
-                         op->getAttrs());
-    Operation *counter = builder.create(state);
-    SymExprAttr symbol = fresh.make();
     MLIRContext *context = op->getContext();
-    auto shape = TensorToShapeOp::create(
-        builder, loc, ShapeType::get(context, {SymExprAttr()}),
-        counter->getResult(0));
-    MatchCastOp::create(builder, loc, ShapeType::get(context, {symbol}), shape);
-    KernelBuilder kernel(counter,
-                         [&](Value operand) { return getNumber(operand); });
-    buildCount(counter, kernel);
-    replace(counter, kernel);
-    // What deduction leaves open is the symbol.
     SmallVector<Type> types;
     if (failed(cast<InferTypeOpInterface>(op).inferReturnTypes(
             context, loc, op->getOperands(), op->getAttrDictionary(),
             op->getPropertiesStorage(), op->getRegions(), types)))
       return failure();
+    if (llvm::none_of(types, hasUnknownDims))
+      return success();
+    // One that is not valid, and only lives while its kernel is built.
+    Counts counts = getCounts(op);
+    int64_t total = counts.sizes + counts.errors;
+    OperationState state(loc, op->getName(), op->getOperands(),
+                         RankedTensorType::get({total}, builder.getI64Type()),
+                         op->getAttrs());
+    Operation *counter = builder.create(state);
+    SymDims symbols;
+    for (int64_t index = 0; index < total; ++index)
+      symbols.push_back(fresh.make());
+    auto shape = TensorToShapeOp::create(
+        builder, loc, ShapeType::get(context, SymDims(total)),
+        counter->getResult(0));
+    MatchCastOp::create(builder, loc, ShapeType::get(context, symbols), shape);
+    KernelBuilder kernel(counter,
+                         [&](Value operand) { return getNumber(operand); });
+    buildCount(counter, kernel);
+    replace(counter, kernel);
+    SymExprAttr zero = SymBuilder(context).constant(0);
+    for (SymExprAttr error : ArrayRef(symbols).drop_front(counts.sizes))
+      check(op, {{{arith::CmpIPredicate::eq, error, zero}}, counts.message},
+            /*shows=*/false);
+    // What deduction leaves open are the symbols, in order.
     builder.setInsertionPointAfter(op);
     for (auto [result, type] : llvm::zip(op->getResults(), types)) {
       auto tensor = cast<RankedTensorType>(type);
       SymDims dims = getSymDims(tensor);
-      llvm::replace(dims, SymExprAttr(), symbol);
+      auto next = symbols.begin();
+      for (SymExprAttr &dim : dims)
+        if (!dim)
+          dim = *next++;
       Type named = getTensorType(dims, tensor.getElementType());
       if (named == result.getType())
         continue;
@@ -242,7 +205,7 @@ private:
       func::FuncOp program = kernel.finish();
       OpBuilder builder(op);
       for (const Guard &guard : kernel.getGuards())
-        check(builder, op->getLoc(), guard);
+        check(op, guard);
       ArrayRef<SymExprAttr> syms = kernel.getSymArguments();
       auto call = CallTIROp::create(builder, op->getLoc(),
                                     TypeRange(ValueRange(computed)),
@@ -270,24 +233,29 @@ private:
     return it != numbers.end() ? it->second : getSplat(value);
   }
 
+  /// Gives symbols to the unknown dimensions of operands, and to those of the
+  /// result that follow from them.
   void nameOperandDims(Operation *op) {
     bool changed = false;
     OpBuilder builder(op);
     for (OpOperand &operand : op->getOpOperands()) {
-      if (!hasUnknownDims(operand.get().getType()))
+      // The shape of a reshape stays: the op checks it where it runs.
+      if (!hasUnknownDims(operand.get().getType()) ||
+          (isa<ReshapeOp>(op) && isa<ShapeType>(operand.get().getType())))
         continue;
       Value &named = namedValues[operand.get()];
       // A name holds where the cast dominates: in its own block.
       if (!named || named.getParentBlock() != op->getBlock())
-        named = MatchCastOp::create(
-            builder, op->getLoc(),
-            nameDims(cast<RankedTensorType>(operand.get().getType()), fresh),
-            operand.get());
+        named = MatchCastOp::create(builder, op->getLoc(),
+                                    fresh.nameDims(operand.get().getType()),
+                                    operand.get());
       operand.set(named);
       changed = true;
     }
     auto inference = dyn_cast<InferTypeOpInterface>(op);
     SmallVector<Type> types;
+    // Also where an operand has been named as the result of another op.
+    changed |= llvm::any_of(op->getResultTypes(), hasUnknownDims);
     if (!changed || !inference ||
         failed(inference.inferReturnTypes(
             op->getContext(), op->getLoc(), op->getOperands(),
@@ -297,9 +265,9 @@ private:
     builder.setInsertionPointAfter(op);
     for (auto [result, type] : llvm::zip(op->getResults(), types)) {
       Type coarse = result.getType();
-      bool pinned = isTypePinned(result);
+      bool needsCast = isTypePinned(result) || saysMore(coarse, type);
       result.setType(type);
-      if (pinned && type != coarse) {
+      if (needsCast && type != coarse) {
         auto cast = MatchCastOp::create(builder, op->getLoc(), coarse, result);
         result.replaceAllUsesExcept(cast.getResult(), cast);
       }
@@ -320,8 +288,7 @@ private:
     SymBuilder math(op->getContext());
     auto requireEqual = [&](SymExprAttr lhs, SymExprAttr rhs, StringRef text) {
       if (lhs && rhs && !prover.provedEqual(lhs, rhs))
-        check(builder, op->getLoc(),
-              {{{arith::CmpIPredicate::eq, lhs, rhs}}, text.str()});
+        check(op, {{{arith::CmpIPredicate::eq, lhs, rhs}}, text.str()});
     };
     if (auto squeeze = dyn_cast<SqueezeOp>(op))
       for (int64_t axis : squeeze.getAxis().value_or(ArrayRef<int64_t>()))
@@ -337,7 +304,10 @@ private:
     op->erase();
   }
 
-  void check(OpBuilder &builder, Location loc, const Guard &guard) {
+  /// Fails with a message that names the function, the op and the sizes.
+  void check(Operation *op, const Guard &guard, bool shows = true) {
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
     auto value = [&](SymExprAttr expr) {
       return SymOp::create(builder, loc, expr).getResult();
     };
@@ -348,7 +318,23 @@ private:
                                 value(comparison.lhs), value(comparison.rhs));
       holds = holds ? arith::OrIOp::create(builder, loc, holds, one) : one;
     }
-    AssertOp::create(builder, loc, holds, guard.message);
+    std::string message;
+    llvm::raw_string_ostream text(message);
+    text << function.getSymName() << ": " << op->getName().stripDialect()
+         << ": " << guard.message;
+    llvm::SmallSetVector<SymExprAttr, 4> sizes;
+    for (const Guard::Comparison &comparison : guard.anyOf)
+      for (SymExprAttr expr : {comparison.lhs, comparison.rhs})
+        if (shows && !expr.isConstant())
+          sizes.insert(expr);
+    Value shown[2];
+    for (auto [index, expr] :
+         llvm::enumerate(sizes.getArrayRef().take_front(2))) {
+      text << (index ? ", " : ": ") << expr.str() << " = %" << index;
+      shown[index] = value(expr);
+    }
+    AssertOp::create(builder, loc, holds, builder.getStringAttr(message),
+                     shown[0], shown[1]);
     guarded = true;
   }
 

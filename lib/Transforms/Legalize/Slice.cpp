@@ -8,6 +8,8 @@
 #include "Relax/Ops/Slice.h"
 #include "Relax/Rules.h"
 #include "Relax/SymDirectives.h"
+#include "Transforms/Legalize/Counting.h"
+#include "Transforms/Legalize/MergeSort.h"
 #include "Transforms/Legalize/Movement.h"
 #include "Transforms/Legalize/Registry.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -95,10 +97,81 @@ static LogicalResult stridedSlice(StridedSliceOp op, KernelBuilder &kernel) {
       }));
 }
 
+namespace {
+/// One dimension of a dynamic slice, where the kernel runs.
+struct DynamicRange {
+  Value begin, end, stride, isBackwards;
+};
+} // namespace
+
+/// Reads the positions of a dimension, and moves them into it.
+static DynamicRange getRange(DynamicStridedSliceOp op, KernelBuilder &kernel,
+                             int64_t axis, SymExprAttr dim) {
+  Scalars &s = kernel.builder();
+  auto read = [&](Value positions) {
+    return s.toIndex(readElement(s, kernel.input(positions), s.index(axis)));
+  };
+  Value size = kernel.size(dim), stride = read(op.getStrides());
+  Value isBackwards = s.compare(CmpIPredicate::slt, stride, s.index(0));
+  auto clamp = [&](Value position) {
+    return s.select(isBackwards, clampPosition(s, position, size, true),
+                    clampPosition(s, position, size, false));
+  };
+  return {clamp(read(op.getBegin())), clamp(read(op.getEnd())), stride,
+          isBackwards};
+}
+
+/// The sizes of the result, and how many strides are 0.
+void relax::countDynamicSlice(Operation *operation, KernelBuilder &kernel) {
+  auto op = cast<DynamicStridedSliceOp>(operation);
+  SymDims dims(kernel.dims(kernel.input(op.getX())));
+  int64_t rank = dims.size();
+  for (auto [positions, name] :
+       {std::pair(op.getBegin(), "begin"), std::pair(op.getEnd(), "end"),
+        std::pair(op.getStrides(), "strides")})
+    kernel.requireEqual(kernel.dims(kernel.input(positions))[0],
+                        kernel.constant(rank),
+                        Twine(name) + " must have an entry for each of the " +
+                            Twine(rank) + " dimensions");
+  Scalars &s = kernel.builder();
+  Value zero = s.index(0), one = s.index(1);
+  Value counts = kernel.destination(), zeros = zero;
+  auto write = [&](Value number, int64_t position) {
+    Value element = arith::IndexCastOp::create(s, s.getI64Type(), number);
+    counts = writeElement(s, element, counts, s.index(position));
+  };
+  for (auto [axis, dim] : llvm::enumerate(dims)) {
+    DynamicRange range = getRange(op, kernel, axis, dim);
+    Value isZero = s.compare(CmpIPredicate::eq, range.stride, zero);
+    zeros = s.add(zeros, s.select(isZero, one, zero));
+    Value forwards = s.sub(range.end, range.begin);
+    Value distance =
+        s.select(range.isBackwards, s.sub(zero, forwards), forwards);
+    // Without a sign, so that the smallest integer has a negation.
+    Value step = s.select(range.isBackwards, s.sub(zero, range.stride),
+                          s.select(isZero, one, range.stride));
+    Value more = arith::DivUIOp::create(s, s.sub(distance, one), step);
+    Value isEmpty = s.compare(CmpIPredicate::sle, distance, zero);
+    write(s.select(isEmpty, zero, s.add(more, one)), axis);
+  }
+  write(zeros, rank);
+  (void)kernel.yield(counts);
+}
+
 static LogicalResult dynamicStridedSlice(DynamicStridedSliceOp op,
                                          KernelBuilder &kernel) {
-  return kernel.reject("its positions are known only when it runs, and so is "
-                       "the size of the result");
+  Value x = kernel.input(op.getX());
+  SymDims dims(kernel.dims(x));
+  SmallVector<DynamicRange> ranges;
+  for (auto [axis, dim] : llvm::enumerate(dims))
+    ranges.push_back(getRange(op, kernel, axis, dim));
+  return kernel.yield(kernel.generate(
+      kernel.destination(), [&](Scalars &s, ValueRange position) -> Value {
+        SmallVector<Value> at;
+        for (auto [index, range] : llvm::zip(position, ranges))
+          at.push_back(s.add(range.begin, s.mul(index, range.stride)));
+        return readElement(s, x, at);
+      }));
 }
 
 static LogicalResult sliceScatter(SliceScatterOp op, KernelBuilder &kernel) {

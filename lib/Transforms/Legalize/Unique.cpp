@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Ops/Slice.h"
 #include "Relax/Ops/Sort.h"
 #include "Transforms/Legalize/Counting.h"
 #include "Transforms/Legalize/MergeSort.h"
@@ -360,11 +361,22 @@ static LogicalResult unique(UniqueOp op, KernelBuilder &kernel) {
 // The table
 //===----------------------------------------------------------------------===//
 
-bool relax::isCounted(Operation *op) { return isa<NonzeroOp, UniqueOp>(op); }
+bool relax::isCounted(Operation *op) {
+  return isa<NonzeroOp, UniqueOp, DynamicStridedSliceOp>(op);
+}
+
+Counts relax::getCounts(Operation *op) {
+  if (auto slice = dyn_cast<DynamicStridedSliceOp>(op))
+    return {cast<RankedTensorType>(slice.getX().getType()).getRank(), 1,
+            "a stride must not be 0"};
+  return {};
+}
 
 void relax::buildCount(Operation *op, KernelBuilder &kernel) {
   if (auto nonzero = dyn_cast<NonzeroOp>(op))
     (void)countNonzero(nonzero, kernel);
+  else if (isa<DynamicStridedSliceOp>(op))
+    countDynamicSlice(op, kernel);
   else
     (void)countUnique(cast<UniqueOp>(op), kernel);
 }

@@ -86,10 +86,9 @@ void checkParameters(FuncOp function, const Values &values) {
     Value same = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                        argument, constant);
     AssertOp::create(builder, loc, same,
-                     builder.getStringAttr("parameter " + Twine(index) +
-                                           " of @" + function.getName() +
-                                           " must be " + symbol.getValue() +
-                                           " = " + Twine(found->second)));
+                     "parameter " + Twine(index) + " of @" +
+                         function.getName() + " must be " + symbol.getValue() +
+                         " = " + Twine(found->second));
   }
 }
 

@@ -43,6 +43,9 @@ relax.func @branches(%c: i1, %t: tensor<i1>, %x: tensor<?xf32, #relax.shape<[n]>
   } else {
     // CHECK: relax.assert %{{.*}}, "or not" : tensor<i1>
     relax.assert %t, "or not" : tensor<i1>
+    // CHECK: relax.assert %{{.*}}, "%0 is more than %1" first %{{.*}} second %{{.*}} : i1
+    %size = relax.sym n : index
+    relax.assert %c, "%0 is more than %1" first %size second %size : i1
     relax.yield
   }
   relax.return

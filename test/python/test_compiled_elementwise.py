@@ -1,0 +1,75 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Element-wise ops as machine code: all ops of the table, in whole vectors and what is left over."""
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from test_legalize_elementwise import BINARY, INTS, PREDICATES, UNARY, check, compute, numbers
+
+import relax_mlir
+
+FLOATS = ("f32", "f16", "f64")
+SIZES = (0, 1, 37)
+
+
+@lru_cache
+def compiled(dtype):
+    """Each op of the tables that takes the type, on shapes [n]."""
+    functions = []
+    operand = f"tensor<?x{dtype}, #relax.shape<[n]>>"
+    for table, arity in ((UNARY, 1), (BINARY, 2)):
+        for text, (_, dtypes) in table.items():
+            if dtype not in dtypes:
+                continue
+            name, _, attributes = text.partition(" ")
+            result = operand.replace(f"x{dtype}", "xi1") if name in PREDICATES else operand
+            names = ["%x", "%y"][:arity]
+            functions.append(f"""
+                relax.func @{name}({", ".join(f"{x}: {operand}" for x in names)}) -> {result} {{
+                  %0 = relax.{name} {", ".join(names)} {attributes} : ({", ".join([operand] * arity)}) -> {result}
+                  relax.return %0 : {result}
+                }}""")
+    return relax_mlir.compile(relax_mlir.parse("\n".join(functions)))
+
+
+def cases(table, wanted):
+    return [
+        pytest.param(text, dtype, id=f"{text.split()[0]}-{dtype}")
+        for text in table
+        for dtype in table[text][1]
+        if dtype in wanted
+    ]
+
+
+# Each unary op compiles, and computes what NumPy does, special values included.
+@pytest.mark.parametrize(("text", "dtype"), cases(UNARY, (*FLOATS, *INTS, "i1")))
+def test_unary(text, dtype):
+    name = text.split()[0]
+    for size in SIZES:
+        x = numbers(dtype, size, size)
+        actual = np.from_dlpack(compiled(dtype)[name](x))
+        check(actual, compute(UNARY[text][0], dtype, x), "i1" if name in PREDICATES else dtype)
+
+
+# Each binary op of floats does.
+@pytest.mark.parametrize(("text", "dtype"), cases(BINARY, FLOATS))
+def test_binary(text, dtype):
+    for size in SIZES:
+        x, y = numbers(dtype, size, size), numbers(dtype, size, size + 100)
+        actual = np.from_dlpack(compiled(dtype)[text](x, y))
+        check(actual, compute(BINARY[text][0], dtype, x, y), "i1" if text in PREDICATES else dtype)
+
+
+# What is nearly the identity at zero keeps small arguments, signs of zeros included.
+@pytest.mark.parametrize("size", [1, 37])
+@pytest.mark.parametrize(("dtype", "tolerance"), [("f64", 4e-16), ("f32", 4e-7)])
+@pytest.mark.parametrize("name", "log1p expm1 sin sinh tan tanh asin asinh atan atanh".split())
+def test_small_arguments(name, dtype, tolerance, size):
+    x = np.geomspace(1e-30, 0.3, size).astype({"f64": np.float64, "f32": np.float32}[dtype])
+    for argument in (x, -x, 0 * x, -0.0 * x):
+        actual = np.from_dlpack(compiled(dtype)[name](argument))
+        expected = UNARY[name][0](argument.astype(np.longdouble)).astype(argument.dtype)
+        np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=0)
+        np.testing.assert_array_equal(np.signbit(actual), np.signbit(argument))
