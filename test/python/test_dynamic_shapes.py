@@ -109,7 +109,9 @@ def test_dynamic_strided_slice(size):
 def test_dynamic_strided_slice_of_many_dimensions():
     x = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
     for dtype in ("i32", "i64"):
-        begin, end, stride = (np.array(v, np.dtype(dtype.replace("i", "int"))) for v in ([0, -1, 1], [3, 0, 9], [2, -1, 3]))
+        begin, end, stride = (
+            np.array(v, np.dtype(dtype.replace("i", "int"))) for v in ([0, -1, 1], [3, 0, 9], [2, -1, 3])
+        )
         result = np.from_dlpack(slices(3, dtype)(x, begin, end, stride))
         np.testing.assert_array_equal(result, x[0:3:2, -1:0:-1, 1:9:3])
     function = build(
