@@ -281,7 +281,7 @@ static bool reachesWeight(FuncOp function, llvm::DenseSet<Operation *> &seen) {
     else if (auto closure = dyn_cast<MakeClosureOp>(op))
       other = callee(closure.getCalleeAttr());
     return other && reachesWeight(other, seen) ? WalkResult::interrupt()
-                                              : WalkResult::advance();
+                                               : WalkResult::advance();
   });
   return walk.wasInterrupted();
 }

@@ -282,6 +282,17 @@ LogicalResult FunctionLowering::bindInplace(Operation *op, ValueRange operands,
     if (index < 0)
       return op->emitOpError()
              << "allocates a result; run relax-lower-call-tir first";
+    // What a view of a constant is a view of.
+    Value written = operands[index];
+    while (Operation *view = written.getDefiningOp()) {
+      if (isa<ConstantOp>(view))
+        return op->emitOpError()
+               << "writes into a constant; write into a copy of it";
+      if (!isa<ReshapeOp, MatchCastOp, FlattenOp, ExpandDimsOp, SqueezeOp>(
+              view))
+        break;
+      written = view->getOperand(0);
+    }
     set(result, convert(get(operands[index]), result.getType()));
   }
   return success();
@@ -359,6 +370,9 @@ LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
   if (!kernel)
     return op.emitOpError()
            << "calls '" << op.getCallee() << "', which is no func.func";
+  if (kernel.isExternal())
+    return op.emitOpError()
+           << "calls '" << op.getCallee() << "', which has no body to compile";
   // The kernel's symbols, as expressions of this function, or by value.
   SymSubstitution known;
   SymbolValues inKernel(builder, context, functionName);

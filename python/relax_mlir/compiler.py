@@ -14,7 +14,7 @@ from typing import Any
 from mlir import ir
 
 from . import _relax, cache
-from .errors import collected_errors, error_from
+from .errors import collected_errors, error_from, fail
 from .module import Module
 from .pipelines import Pipeline
 from .pipelines.cpu import default_pipeline, make_code
@@ -136,6 +136,9 @@ def compile(
     >>> executable = compile(module)
     >>> y = executable["main"](np.ones((3, 128), np.float32))
     """
+    host = Target.host()
+    if target and target.triple.split("-")[0] != host.triple.split("-")[0] or target and "linux" not in target.triple:
+        fail(f"code for {target.triple} cannot run on {host.triple}; compile_code and export make code for others")
     options = {"use_bounds": use_bounds, "pipeline": pipeline, "cached": cached}
     executable = Executable(compile_code(module, target, **options))
     if weights:
@@ -203,7 +206,9 @@ def _find_weights(module: Module) -> tuple[str, ...]:
         if operation.name == "relax.constant":
             text = str(operation.attributes["value"])
             if text.startswith("#relax.weight<"):
-                names[ir.StringAttr(ir.Attribute.parse(text[len("#relax.weight<") : -1], operation.context)).value] = None
+                names[ir.StringAttr(ir.Attribute.parse(text[len("#relax.weight<") : -1], operation.context)).value] = (
+                    None
+                )
         return ir.WalkResult.ADVANCE
 
     for operation in module.ir.body.operations:

@@ -120,9 +120,7 @@ def _header(code: Code) -> str:
 
 
 def _declaration(name: str) -> str:
-    return (
-        f"int __tvm_ffi_{name}(void *self, const struct TVMFFIAny *args, int32_t count, struct TVMFFIAny *result);"
-    )
+    return f"int __tvm_ffi_{name}(void *self, const struct TVMFFIAny *args, int32_t count, struct TVMFFIAny *result);"
 
 
 def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> runtime.Executable:

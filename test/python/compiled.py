@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def coarse_type(array: np.ndarray) -> str:
     return f"tensor<{'?x' * array.ndim}{NAMES[array.dtype]}>"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compile(source: str) -> Executable:
     return relax_mlir.compile(relax_mlir.parse(source))
 

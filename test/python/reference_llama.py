@@ -39,7 +39,9 @@ class ReferenceLlama:
         for layer in range(config.num_layers):
             path = f"model.layers.{layer}"
             normed = _rms_norm(x, weights[f"{path}.input_layernorm.weight"], config.rms_norm_eps)
-            x = x + self._attention(normed, f"{path}.self_attn", start, keys[layer].transpose(0, 3, 1, 2), values[layer], past)
+            x = x + self._attention(
+                normed, f"{path}.self_attn", start, keys[layer].transpose(0, 3, 1, 2), values[layer], past
+            )
             normed = _rms_norm(x, weights[f"{path}.post_attention_layernorm.weight"], config.rms_norm_eps)
             gate, up = self._linear(normed, f"{path}.mlp.gate_proj"), self._linear(normed, f"{path}.mlp.up_proj")
             x = x + self._linear(gate / (1 + np.exp(-gate)) * up, f"{path}.mlp.down_proj")

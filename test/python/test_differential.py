@@ -162,9 +162,9 @@ def check(seed):
     program = Program(seed)
     rng = np.random.default_rng(seed)
     pick = random.Random(seed)
-    executables = [
-        relax_mlir.compile(program.module, pipeline=pipeline) for pipeline in pick.sample(PIPELINES, 3)
-    ] + [relax_mlir.compile(program.module, cached=False)]
+    executables = [relax_mlir.compile(program.module, pipeline=pipeline) for pipeline in pick.sample(PIPELINES, 3)] + [
+        relax_mlir.compile(program.module, cached=False)
+    ]
     for _ in range(3):
         n, m = pick.choice(SIZES), pick.choice(SIZES)
         arrays = {name: rng.standard_normal((n, m)).astype(np.float32) for name in ("x", "y", "unknown")}

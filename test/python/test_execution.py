@@ -10,7 +10,7 @@ import pytest
 import tvm_ffi
 
 import relax_mlir
-from relax_mlir import BlockBuilder, RelaxError, Shape, Sym, Tensor, op, runtime
+from relax_mlir import BlockBuilder, RelaxError, Shape, Sym, op, runtime
 
 T = "tensor<?xf32, #relax.shape<[n]>>"
 X = np.arange(4, dtype=np.float32)
@@ -266,13 +266,13 @@ def test_weights_are_bound_by_name():
 
 # --- arguments
 
-BOUNDED = f"""
+BOUNDED = """
 relax.func @main(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<?xf32, #relax.shape<[2*n]>>)
-    -> tensor<?x4xf32, #relax.shape<[n, 4]>> attributes {{relax.symbols = {{n = #relax.range<1, 8>}}}} {{
+    -> tensor<?x4xf32, #relax.shape<[n, 4]>> attributes {relax.symbols = {n = #relax.range<1, 8>}} {
   %0 = relax.add %x, %x : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?x4xf32, #relax.shape<[n, 4]>>)
       -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   relax.return %0 : tensor<?x4xf32, #relax.shape<[n, 4]>>
-}}"""
+}"""
 
 
 def rows(n, dtype=np.float32):
@@ -417,3 +417,53 @@ def test_an_unknown_rank_is_an_error_with_its_place():
     text = "relax.func @main(%x: tensor<*xf32>) -> tensor<*xf32> {\n relax.return %x : tensor<*xf32>\n}"
     with pytest.raises(RelaxError, match="known rank"):
         compiled(text)
+
+
+IN_PLACE = """
+func.func private @zero(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = arith.constant 0.0 : f32
+  %1 = linalg.fill ins(%0 : f32) outs(%x : tensor<2xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+func.func private @helper(%i: index) -> index {
+  return %i : index
+}
+relax.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %c = relax.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %0 = relax.call_tir_inplace @zero(OPERAND) inplace [0] : (tensor<2xf32>) -> tensor<2xf32>
+  relax.return %0 : tensor<2xf32>
+}"""
+
+
+def test_constants_are_not_written_to():
+    with pytest.raises(RelaxError, match="writes into a constant"):
+        compiled(IN_PLACE.replace("OPERAND", "%c"))
+    x = np.ones(2, np.float32)
+    compiled(IN_PLACE.replace("OPERAND", "%x"))["main"](x)
+    assert x.tolist() == [0, 0]
+
+
+def test_kernels_need_a_body():
+    text = """
+    func.func private @k(tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    relax.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = relax.call_tir @k(%x) : (tensor<2xf32>) -> tensor<2xf32>
+      relax.return %0 : tensor<2xf32>
+    }"""
+    with pytest.raises(RelaxError, match="'k', which has no body"):
+        compiled(text)
+
+
+@pytest.mark.parametrize(
+    "triple, cpu, message",
+    [
+        ("x86_64-linux-gnu", "nocpu", "no CPU 'nocpu'"),
+        ("aarch64-linux-gnu", "", "cannot run"),
+        ("x86_64-windows-msvc", "", "cannot run"),
+    ],
+)
+def test_other_machines_are_refused(triple, cpu, message):
+    if triple.split("-")[0] not in (relax_mlir.Target.host().triple.split("-")[0], "aarch64"):
+        pytest.skip("the list is for x86-64")
+    with pytest.raises(RelaxError, match=message):
+        relax_mlir.compile(relax_mlir.parse(WEIGHTED), target=relax_mlir.Target(triple, cpu), cached=False)

@@ -130,10 +130,7 @@ def test_window_does_not_fit():
 def adaptive(x: np.ndarray, sizes: list[int]) -> np.ndarray:
     result = np.zeros((*x.shape[:2], *sizes), x.dtype)
     for position in itertools.product(*map(range, sizes)):
-        window = [
-            slice(i * h // o, -(-(i + 1) * h // o))
-            for i, o, h in zip(position, sizes, x.shape[2:], strict=True)
-        ]
+        window = [slice(i * h // o, -(-(i + 1) * h // o)) for i, o, h in zip(position, sizes, x.shape[2:], strict=True)]
         axes = tuple(range(2, x.ndim))
         result[(slice(None), slice(None), *position)] = x[(slice(None), slice(None), *window)].mean(
             axis=axes, dtype=np.float64

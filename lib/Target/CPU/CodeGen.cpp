@@ -96,6 +96,13 @@ relax::createTargetMachine(const CPUTarget &target, std::string &error) {
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found)
     return nullptr;
+  // LLVM ends the process where it does not know a CPU.
+  std::unique_ptr<llvm::MCSubtargetInfo> known(
+      found->createMCSubtargetInfo(triple, "", ""));
+  if (!target.cpu.empty() && known && !known->isCPUStringValid(target.cpu)) {
+    error = "LLVM knows no CPU '" + target.cpu + "' for " + target.triple;
+    return nullptr;
+  }
   llvm::TargetOptions options;
   auto level = llvm::CodeGenOpt::getLevel(std::min(target.optimization, 3u));
   std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(

@@ -31,7 +31,19 @@ static void dropShapes(func::FuncOp kernel) {
     kernel.removeArgAttr(i, "relax.shape");
 }
 
+/// Whether a function is a kernel in tensor form: a destination for each
+/// result, behind the inputs. Others, as a helper on numbers, are left alone.
+static bool isKernel(func::FuncOp function) {
+  auto isTensor = llvm::IsaPred<RankedTensorType>;
+  return llvm::any_of(function.getArgumentTypes(), isTensor) &&
+         llvm::all_of(function.getResultTypes(), isTensor) &&
+         llvm::count_if(function.getArgumentTypes(), isTensor) >=
+             function.getNumResults();
+}
+
 void relax::convertKernelBoundary(func::FuncOp kernel) {
+  if (!isKernel(kernel))
+    return;
   if (kernel.isExternal()) {
     // Declarations change their type alone.
     auto types = llvm::map_to_vector(kernel.getArgumentTypes(), [](Type type) {
@@ -76,11 +88,7 @@ namespace {
 
 struct ConvertKernelBoundary
     : relax::impl::ConvertKernelBoundaryPassBase<ConvertKernelBoundary> {
-  void runOnOperation() override {
-    if (llvm::any_of(getOperation().getArgumentTypes(),
-                     llvm::IsaPred<RankedTensorType>))
-      convertKernelBoundary(getOperation());
-  }
+  void runOnOperation() override { convertKernelBoundary(getOperation()); }
 };
 
 } // namespace

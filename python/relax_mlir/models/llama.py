@@ -118,9 +118,7 @@ class Attention(nn.Module):
         return self.o_proj(joined, op.add, residual)
 
     def _written(self, update: nn.Kernel, rows: Value, cache: Value, step: _Step) -> Value:
-        return op.call_tir_inplace(
-            update.name, [rows, cache], cache.annotation, [1], sym=[self._layer, step.past]
-        )
+        return op.call_tir_inplace(update.name, [rows, cache], cache.annotation, [1], sym=[self._layer, step.past])
 
 
 class Mlp(nn.Module):

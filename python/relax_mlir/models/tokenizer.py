@@ -80,7 +80,9 @@ class Tokenizer:
         if not isinstance(text, str):
             raise TokenizerError(f"expected text to encode, got {type(text).__name__}")
         if any("\ud800" <= character <= "\udfff" for character in text):
-            raise TokenizerError("the text holds surrogates, which are no characters: it was read with the wrong encoding")
+            raise TokenizerError(
+                "the text holds surrogates, which are no characters: it was read with the wrong encoding"
+            )
         self._tokenizer.encode_special_tokens = not special
         ids = self._tokenizer.encode(text, add_special_tokens=False).ids
         if bos and self.bos_id is not None and ids[:1] != [self.bos_id]:

@@ -206,4 +206,8 @@ def require_at_most(value: ExprLike, limit: ExprLike, message: str) -> None:
     # Of arith's predicates, 3 is "signed and at most".
     predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, scope.context), 3)
     condition = scope.create("arith.cmpi", operands, {"predicate": predicate}).result
-    scope.create("relax.assert", [condition], {"message": ir.StringAttr.get(message, scope.context)}, results=[])
+    attributes = {
+        "message": ir.StringAttr.get(message, scope.context),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0], scope.context),
+    }
+    scope.create("relax.assert", [condition], attributes, results=[])
