@@ -1066,6 +1066,15 @@ private:
     SymbolTableCollection symbolTable;
     symbolTable.getSymbolTable(module);
     SmallVector<FuncOp> functions(module.getOps<FuncOp>());
+    for (FuncOp function : functions) {
+      StringRef name = function.getSymName();
+      if (name.starts_with("relax_rt_") ||
+          (name == "bind_weight" && !weights->empty()))
+        return function.emitOpError()
+               << "has a name that compiled code uses itself; names that begin "
+                  "with 'relax_rt_', and 'bind_weight' beside weights, are "
+                  "reserved";
+    }
     SmallVector<ExportedFunction> exports;
     for (FuncOp function : functions)
       if (function.isPublic() && !function.isExternal())

@@ -260,8 +260,51 @@ private:
                     ", got " + std::to_string(actual));
   }
 
+  /// A number for a tensor without dimensions.
+  bool unpackNumber(const Value &type, const TVMFFIAny &arg,
+                    const std::string &what) {
+    bool isReal = arg.typeIndex == kReal;
+    double real = isReal ? arg.real : double(arg.integer);
+    RelaxStorage *storage = allocate(&context, sizeof(double), kAlignment);
+    if (!storage)
+      return fail(context.error, "MemoryError", what + ": no memory");
+    if (type.dtype.code == kDLFloat && type.dtype.bits == 32) {
+      float narrow = static_cast<float>(real);
+      memcpy(storage->data, &narrow, sizeof(narrow));
+    } else if (type.dtype.code == kDLFloat && type.dtype.bits == 64) {
+      memcpy(storage->data, &real, sizeof(real));
+    } else if (!isReal &&
+               (type.dtype.code == kDLBool || type.dtype.code == kDLInt ||
+                type.dtype.code == kDLUInt)) {
+      int64_t bits = type.dtype.code == kDLBool ? 1 : type.dtype.bits;
+      bool isSigned = type.dtype.code == kDLInt;
+      int64_t least = isSigned && bits < 64 ? -(int64_t(1) << (bits - 1)) : 0;
+      int64_t most = bits == 64
+                         ? INT64_MAX
+                         : (int64_t(1) << (isSigned ? bits - 1 : bits)) - 1;
+      if (isSigned && bits == 64)
+        least = INT64_MIN;
+      if (arg.integer < least || arg.integer > most)
+        return fail(context.error, "ValueError",
+                    what + ": " + std::to_string(arg.integer) +
+                        " does not fit in " + Value::nameOf(type.dtype));
+      // Little-endian: the low bytes come first.
+      memcpy(storage->data, &arg.integer, sizeof(int64_t));
+    } else {
+      return fail(context.error, "TypeError",
+                  what + ": expected a tensor, got " + describe(arg));
+    }
+    *slots++ = reinterpret_cast<int64_t>(storage);
+    *slots++ = reinterpret_cast<int64_t>(storage->data);
+    return true;
+  }
+
   bool unpackTensor(const Value &type, const TVMFFIAny &arg,
                     const std::string &what) {
+    if (type.rank == 0 && !(type.flags & RelaxMutable) &&
+        (arg.typeIndex == kInteger || arg.typeIndex == kBoolean ||
+         arg.typeIndex == kReal))
+      return unpackNumber(type, arg, what);
     const DLTensor *tensor = readTensor(type, arg, what, context.error);
     if (!tensor)
       return false;

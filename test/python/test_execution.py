@@ -10,7 +10,7 @@ import pytest
 import tvm_ffi
 
 import relax_mlir
-from relax_mlir import BlockBuilder, RelaxError, Shape, Sym, op, runtime
+from relax_mlir import BlockBuilder, RelaxError, Shape, Sym, Tensor, op, runtime
 
 T = "tensor<?xf32, #relax.shape<[n]>>"
 X = np.arange(4, dtype=np.float32)
@@ -339,6 +339,19 @@ def test_sizes_that_are_none_are_errors(dims, args, message):
         main(*args)
 
 
+# Numbers of known value have sizes that are checked all the same.
+def test_constants_broadcast_as_other_tensors():
+    bb, m, k = BlockBuilder(), Sym("m"), Sym("k")
+    x, y = Tensor((m,), "f32"), Tensor((k,), "f32")
+    with bb.function("main", [x, y]):
+        bb.return_(op.add(op.ones([m], "f32"), y))
+    main = relax_mlir.compile(bb.module())["main"]
+    for sizes, expected in (((3, 3), 3), ((1, 4), 4), ((4, 1), 4)):
+        assert np.from_dlpack(main(*(np.ones(size, np.float32) for size in sizes))).shape == (expected,)
+    with pytest.raises(ValueError, match="cannot broadcast"):
+        main(np.ones(3, np.float32), np.ones(4, np.float32))
+
+
 # --- destinations
 
 
@@ -352,6 +365,38 @@ def test_results_are_copied_to_destinations():
             main(rows(3), np.ones(6, np.float32), wrong)
     with pytest.raises(TypeError, match="destination 0: expected elements of type f32"):
         main(rows(3), np.ones(6, np.float32), out.astype(np.float64))
+
+
+@pytest.mark.parametrize(
+    "dtype, number, error",
+    [
+        ("f32", 2.5, None),
+        ("f32", 3, None),
+        ("f64", np.float64(0.1), None),
+        ("i8", -128, None),
+        ("i64", -(2**63), None),
+        ("bool", True, None),
+        ("i8", 128, "128 does not fit in i8"),
+        ("i32", 2.5, "expected a tensor, got the number"),
+        ("f32", "x", "expected a tensor, got a string"),
+    ],
+)
+def test_numbers_are_tensors_without_dimensions(dtype, number, error):
+    bb = BlockBuilder()
+    with bb.function("main", [Tensor((), dtype)]) as function:
+        bb.return_(op.reshape(function.params[0], (1,)))
+    main = relax_mlir.compile(bb.module())["main"]
+    if error:
+        with pytest.raises((TypeError, ValueError), match=error):
+            main(number)
+    else:
+        assert np.from_dlpack(main(number))[0] == np.asarray(number, np.from_dlpack(main(number)).dtype)
+
+
+@pytest.mark.parametrize("name", ["relax_rt_alloc", "bind_weight"])
+def test_names_that_compiled_code_uses_are_refused(name):
+    with pytest.raises(RelaxError, match="reserved"):
+        compiled(WEIGHTED.replace("@plain", f"@{name}"))
 
 
 # --- memory and threads

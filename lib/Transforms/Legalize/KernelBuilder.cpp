@@ -68,8 +68,25 @@ Value KernelBuilder::parameter(Value graphValue) {
   return argument;
 }
 
+/// Whether nothing is left to check of the sizes of an operand, each of which
+/// is 1 or that of the result, aligned at the last one.
+static bool isProvedToFit(KernelBuilder &kernel, Value operand) {
+  auto type = cast<RankedTensorType>(operand.getType());
+  ArrayRef<SymExprAttr> result = kernel.dims(kernel.destination());
+  SymDims own = getSymDims(type);
+  if (own.size() > result.size())
+    return false;
+  SymExprAttr one = kernel.constant(1);
+  return llvm::all_of(
+      llvm::zip(own, result.take_back(own.size())), [&](auto pair) {
+        auto [dim, whole] = pair;
+        return dim &&
+               (kernel.provedEqual(dim, one) || kernel.provedEqual(dim, whole));
+      });
+}
+
 Value KernelBuilder::inputOrNumber(Value operand) {
-  if (Attribute splat = splats(operand))
+  if (Attribute splat = splats(operand); splat && isProvedToFit(*this, operand))
     return body.number(splat);
   return input(operand);
 }

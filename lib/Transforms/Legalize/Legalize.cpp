@@ -79,7 +79,7 @@ bool isKept(Operation *op) {
   return isa<MatchCastOp, ShapeOfOp, ShapeOp, MakeShapeOp, DimOp, SymOp,
              ShapeToTensorOp, TensorToShapeOp, ConstantOp, TupleOp, GetOp,
              ReshapeOp>(op) ||
-         isa<CallTIROp, CallTIRInplaceOp, CallLibraryOp, CallOp, MakeClosureOp,
+         isa<CallTIROp, CallTIRInplaceOp, CallLibraryOp, CallLibraryInplaceOp, CallOp, MakeClosureOp,
              CallClosureOp, ReturnOp>(op) ||
          isa<DataflowOp, OutputOp, YieldOp, IfOp, WhileOp, ConditionOp,
              AssertOp>(op) ||

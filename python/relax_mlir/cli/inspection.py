@@ -12,9 +12,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from .. import load
+from .. import load, load_exported
 from ..annotations import Annotation, Tensor
+from ..compiler import Code
 from ..models import build
+from ..models.exported import is_exported
 from ..module import Module
 from ..pipelines.cpu import default_pipeline
 from ..symbolic import Range
@@ -26,6 +28,9 @@ def inspect(source: str, *, layout: str, plot: bool) -> None:
         module = load(source)
         show_module(module, console)
         show_memory(module, console, plot)
+        return
+    if is_exported(source):
+        show_code(load_exported(source).code, console)
         return
     program = build(source, layout=layout)
     config = program.config
@@ -59,6 +64,19 @@ def show_module(module: Module, console: Console) -> None:
             name = ir.StringAttr(kernel.attributes["sym_name"]).value
             table.add_row(name, str(calls[name]))
         console.print(table)
+
+
+def show_code(code: Code, console: Console) -> None:
+    """What is known of a compiled program."""
+    console.print(f"{len(code.object)} bytes of code for {code.target.triple}, {code.target.cpu}; ", end="")
+    console.print(f"{len(code.weights)} weights")
+    for name, function in code.functions.items():
+        parameters = ", ".join(f"{entry['name']}: {entry['type']}" for entry in function["parameters"])
+        console.print(f"[bold]{escape(name)}[/bold]({escape(parameters)}) → {escape(', '.join(function['results']))}")
+        for symbol, bounds in function["symbols"].items():
+            console.print(f"  {symbol}: {escape(bounds)}")
+        for key, value in code.memory.get(name, {}).items():
+            console.print(f"  {key}: {escape(value)}")
 
 
 def show_memory(module: Module, console: Console, plot: bool) -> None:

@@ -209,6 +209,8 @@ class LanguageModel:
         self, prompts: Sequence[str], *, max_new_tokens: int | None = None, sampling: Sampling | None = None
     ) -> list[str]:
         """The answers to prompts, all at once."""
+        if isinstance(prompts, str):
+            raise RelaxError("expected a list of prompts, got one; write complete([prompt]), or stream(prompt)")
         tokenizer = self.tokenizer
         answers: list[list[int]] = [[] for _ in prompts]
         ids = [tokenizer.encode(prompt) for prompt in prompts]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..compiler import Target, compile
-from ..errors import MissingPackageError, ModelError
+from ..errors import MissingPackageError, ModelError, WeightError
 from ..module import Module
 from . import exported, matrix
 from .checkpoint import Checkpoint, ModelWeights, open_checkpoint
@@ -93,6 +93,12 @@ def build(
         if not 0 < context_length <= config.context_length:
             raise ModelError(f"context_length is {context_length}; expected from 1 to {config.context_length}")
         config = dataclasses.replace(config, context_length=context_length)
+
+    if config.num_layers > len(checkpoint.names()):
+        raise WeightError(
+            f"'{path}' says that it has {config.num_layers} layers, and has {len(checkpoint.names())} tensors; "
+            "the file is damaged"
+        )
 
     def make(path: str, rows: int, columns: int) -> matrix.Matrix:
         return matrix.make(rows, columns, layout, checkpoint.format(path))
