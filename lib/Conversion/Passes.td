@@ -48,7 +48,7 @@ def LowerToHostPass : Pass<"relax-lower-to-host", "::mlir::ModuleOp"> {
 
     After (abridged):
 
-    ```mlir
+    ```
     func.func private @main(%context: !llvm.ptr, %x: memref<?xf32>) -> memref<?xf32> {
       %s = llvm.call @relax_rt_alloc(%context, …)
       call @k(%x, %d) : (memref<?xf32>, memref<?xf32>) -> ()

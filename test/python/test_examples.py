@@ -117,6 +117,7 @@ def operand_types(statement):
 
 def symbols_of(text):
     """Every word that could be a symbol: too many do no harm."""
+    text = re.sub(r'"[^"\n]*"', '""', text)
     words = re.findall(r"(?<![%@!#$\w.\"])[A-Za-z_]\w*(?![\w.(\"])", text)
     return sorted(set(words) - EXPRESSION_KEYWORDS - {"to", "by"})
 
@@ -146,7 +147,8 @@ class Function:
     def add(self, statement, uses, outputs, types):
         self.parameters |= uses
         self.defined |= outputs
-        mnemonic = re.search(r"relax\.(\w+)", statement)[1]
+        found = re.search(r"relax\.(\w+)", statement)
+        mnemonic = found[1] if found else ""
         self.body.append(in_parent(mnemonic, statement, types))
         if mnemonic == "return":
             self.results = types
@@ -166,7 +168,11 @@ def wrap_ops(text):
     for statement in statements(text):
         head, types = operand_types(statement)
         outputs, assigned, rest = head.partition(" = ")
-        operands = re.findall(r"%\w+", rest if assigned else head)
+        # Names in messages are no operands; integers of an assertion have no types.
+        operands = re.findall(r"%\w+", re.sub(r'"[^"]*"', "", rest if assigned else head))
+        integers = re.findall(r"(?:first|second) (%\w+)", head)
+        operands = [name for name in operands if name not in integers] + integers
+        types = types + ["index"] * len(integers)
         defined = functions[-1].defined
         uses = {name: type_ for name, type_ in zip(operands, types) if name not in defined}
         if not functions[-1].accepts(uses):

@@ -21,7 +21,7 @@ def ConvertKernelBoundaryPass
 
     Before:
 
-    ```mlir
+    ```
     func.func @k(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
       %0 = linalg.exp ins(%x : tensor<?xf32>) outs(%out : tensor<?xf32>) -> tensor<?xf32>
       return %0 : tensor<?xf32>
@@ -30,7 +30,7 @@ def ConvertKernelBoundaryPass
 
     After:
 
-    ```mlir
+    ```
     func.func @k(%x: memref<?xf32>, %out: memref<?xf32>) {
       %0 = bufferization.to_tensor %x restrict : memref<?xf32> to tensor<?xf32>
       %1 = bufferization.to_tensor %out restrict writable : memref<?xf32> to tensor<?xf32>
@@ -61,7 +61,7 @@ def ScheduleKernelsPass : Pass<"relax-cpu-schedule-kernels", "::mlir::func::Func
 
     Before:
 
-    ```mlir
+    ```
     func.func @k(%x: memref<64xf32>, %out: memref<64xf32>) {
       %0 = bufferization.to_tensor %x restrict : memref<64xf32> to tensor<64xf32>
       %1 = bufferization.to_tensor %out restrict writable : memref<64xf32> to tensor<64xf32>
@@ -73,7 +73,7 @@ def ScheduleKernelsPass : Pass<"relax-cpu-schedule-kernels", "::mlir::func::Func
 
     After:
 
-    ```mlir
+    ```
     func.func @k(%x: memref<64xf32>, %out: memref<64xf32>) {
       scf.forall (%first) = (0) to (64) step (64) {
         %last = affine.min affine_map<(d0) -> (d0 + 64, 64)>(%first)
@@ -108,13 +108,13 @@ def OutlineConstantsPass : Pass<"relax-outline-constants", "::mlir::ModuleOp"> {
 
     Before:
 
-    ```mlir
+    ```
     %0 = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
     ```
 
     After:
 
-    ```mlir
+    ```
     memref.global "private" constant @constant : memref<2xf32> = dense<[1.0, 2.0]> {alignment = 64 : i64}
     ...
     %0 = memref.get_global @constant : memref<2xf32>
@@ -136,7 +136,7 @@ def BufferizeKernelsPass : Pass<"relax-bufferize-kernels", "::mlir::func::FuncOp
 
     Before:
 
-    ```mlir
+    ```
     func.func @k(%x: memref<?xf32>, %out: memref<?xf32>) {
       %0 = bufferization.to_tensor %x restrict : memref<?xf32> to tensor<?xf32>
       %1 = bufferization.to_tensor %out restrict writable : memref<?xf32> to tensor<?xf32>
@@ -148,7 +148,7 @@ def BufferizeKernelsPass : Pass<"relax-bufferize-kernels", "::mlir::func::FuncOp
 
     After:
 
-    ```mlir
+    ```
     func.func @k(%x: memref<?xf32>, %out: memref<?xf32>) {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
@@ -180,13 +180,13 @@ def ApproximateMathPass : Pass<"relax-approximate-math", "::mlir::func::FuncOp">
 
     Before:
 
-    ```mlir
+    ```
     %0 = math.exp %x : vector<16xf32>
     ```
 
     After:
 
-    ```mlir
+    ```
     %n = vector.fma %x, %log2e, %magic : vector<16xf32>
     ...
     %0 = arith.mulf %p, %scale : vector<16xf32>
@@ -208,13 +208,13 @@ def LibraryMathPass : Pass<"relax-library-math", "::mlir::ModuleOp"> {
 
     Before:
 
-    ```mlir
+    ```
     %0 = math.log1p %x : vector<2xf64>
     ```
 
     After:
 
-    ```mlir
+    ```
     func.func private @log1p(f64) -> f64
     ...
     %0 = vector.extract %x[0] : f64 from vector<2xf64>
@@ -246,7 +246,7 @@ def OutlineParallelPass : Pass<"relax-outline-parallel", "::mlir::ModuleOp"> {
 
     Before:
 
-    ```mlir
+    ```
     scf.forall (%first) = (0) to (%n) step (%grain) {
       "use"(%x, %first) : (memref<?xf32>, index) -> ()
     }
@@ -254,7 +254,7 @@ def OutlineParallelPass : Pass<"relax-outline-parallel", "::mlir::ModuleOp"> {
 
     After:
 
-    ```mlir
+    ```
     llvm.store %x.descriptor, %closure[0]
     call @relax_rt_parallel_for(@k_parallel, %closure, %n, %grain)
     ...
