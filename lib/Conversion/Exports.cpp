@@ -9,6 +9,7 @@
 
 #include "Conversion/Slots.h"
 #include "Runtime/RelaxRuntime.h"
+#include "Transforms/Memory/Lifetimes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -239,23 +240,15 @@ static void markMutable(Value value, llvm::SmallBitVector &marked) {
                            argument.getOwner()->getParentOp()->getOperands());
       continue;
     }
+    // What a tensor is a view of, or written over; a tuple has several members.
+    if (isa<TensorType>(next.getType()))
+      if (Value aliased = getAliasedTensor(next)) {
+        pending.push_back(aliased);
+        continue;
+      }
     Operation *op = next.getDefiningOp();
-    if (isa<TensorFromStorageOp, ConstantOp>(op))
+    if (isa<TensorFromStorageOp>(op))
       continue;
-    // What is written in place is that operand, and nothing else of the call.
-    unsigned result = cast<OpResult>(next).getResultNumber();
-    if (auto call = dyn_cast<CallTIRInplaceOp>(op)) {
-      pending.push_back(call.getOperands()[call.getInplaceIndices()[result]]);
-      continue;
-    }
-    if (auto call = dyn_cast<CallLibraryInplaceOp>(op)) {
-      pending.push_back(call.getOperands()[call.getInplaceIndices()[result]]);
-      continue;
-    }
-    if (isa<ReshapeOp>(op)) {
-      pending.push_back(op->getOperand(0));
-      continue;
-    }
     llvm::append_range(pending, op->getOperands());
     // What a branch or a body yields.
     for (Region &region : op->getRegions())
@@ -294,11 +287,11 @@ ExportedFunction ExportedFunction::of(FuncOp function) {
   result.results.assign(function.getResultTypes().begin(),
                         function.getResultTypes().end());
   result.mutableParameters.resize(result.parameters.size());
-  for (auto [index, argument] : llvm::enumerate(function.getArguments())) {
-    std::string name = "arg" + std::to_string(index);
-    if (auto named = dyn_cast<NameLoc>(argument.getLoc()))
-      name = named.getName().str();
-    result.parameterNames.push_back(name);
+  for (BlockArgument argument : function.getArguments()) {
+    StringRef name = getArgumentName(argument);
+    result.parameterNames.push_back(
+        name.empty() ? "arg" + std::to_string(argument.getArgNumber())
+                     : name.str());
   }
   llvm::DenseSet<Operation *> seen;
   result.readsWeights = reachesWeight(function, seen);

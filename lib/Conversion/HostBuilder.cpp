@@ -55,6 +55,24 @@ LogicalResult relax::flattenType(Type type, SmallVectorImpl<Type> &flat) {
   return success();
 }
 
+size_t relax::countHostValues(Type type) {
+  SmallVector<Type> flat;
+  (void)flattenType(type, flat);
+  return flat.size();
+}
+
+StringRef relax::getArgumentName(BlockArgument argument) {
+  auto named = dyn_cast<NameLoc>(argument.getLoc());
+  return named ? named.getName().getValue() : StringRef();
+}
+
+std::string relax::describeArgument(BlockArgument argument) {
+  std::string text = "argument " + std::to_string(argument.getArgNumber());
+  if (StringRef name = getArgumentName(argument); !name.empty())
+    text += (" '" + name + "'").str();
+  return text;
+}
+
 std::string relax::describeLocation(Location loc) {
   std::string text;
   loc->walk([&](Location part) {
@@ -307,16 +325,6 @@ Value SymbolValues::product(ValueRange factors, const Twine &what) {
   return total;
 }
 
-Value SymbolValues::divisor(SymExprAttr expr, Value value) {
-  if (!expr.getOperands()[1].isConstant())
-    builder.check(context,
-                  arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
-                                        value, builder.index(0)),
-                  "ValueError",
-                  function + ": '" + expr.str() + "' divides by zero");
-  return value;
-}
-
 Value SymbolValues::compute(SymExprAttr expr) {
   SmallVector<Value> operands;
   for (SymExprAttr operand : expr.getOperands()) {
@@ -324,61 +332,24 @@ Value SymbolValues::compute(SymExprAttr expr) {
     if (!operands.back())
       return {};
   }
-  auto times = [&](Value lhs, Value rhs) {
-    return checked<LLVM::SMulWithOverflowOp>(lhs, rhs);
-  };
-  auto plus = [&](Value lhs, Value rhs) {
-    return checked<LLVM::SAddWithOverflowOp>(lhs, rhs);
-  };
-  auto fold = [&](auto combine) {
-    return std::accumulate(operands.begin() + 1, operands.end(), operands[0],
-                           combine);
-  };
-  switch (expr.getKind()) {
-  case SymKind::Constant:
-  case SymKind::Symbol:
-    return {};
-  case SymKind::Sum: {
-    Value total;
-    for (auto [operand, coefficient] :
-         llvm::zip(operands, expr.getCoefficients())) {
-      Value term = coefficient == 1
-                       ? operand
-                       : times(operand, builder.index(coefficient));
-      total = total ? plus(total, term) : term;
-    }
-    return expr.getValue() ? plus(total, builder.index(expr.getValue()))
-                           : total;
-  }
-  case SymKind::Product:
-    return fold(times);
-  case SymKind::FloorDiv:
-    return arith::FloorDivSIOp::create(builder, operands[0],
-                                       divisor(expr, operands[1]));
-  case SymKind::CeilDiv:
-    return arith::CeilDivSIOp::create(builder, operands[0],
-                                      divisor(expr, operands[1]));
-  case SymKind::Mod: {
-    Value by = divisor(expr, operands[1]);
-    Value quotient = arith::FloorDivSIOp::create(builder, operands[0], by);
-    return arith::SubIOp::create(builder, operands[0],
-                                 arith::MulIOp::create(builder, quotient, by));
-  }
-  case SymKind::Min:
-    return fold([&](Value lhs, Value rhs) -> Value {
-      return arith::MinSIOp::create(builder, lhs, rhs);
-    });
-  case SymKind::Max:
-    return fold([&](Value lhs, Value rhs) -> Value {
-      return arith::MaxSIOp::create(builder, lhs, rhs);
-    });
-  case SymKind::Broadcast:
-    // That they agree is for those to check who broadcast.
-    return fold([&](Value lhs, Value rhs) -> Value {
-      Value one = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, lhs,
-                                        builder.index(1));
-      return arith::SelectOp::create(builder, one, rhs, lhs);
-    });
-  }
-  llvm_unreachable("all kinds are covered");
+  return operands.empty() ? Value() : Checked(*this).emit(expr, operands);
+}
+
+Value SymbolValues::Checked::add(Value lhs, Value rhs) {
+  return values.checked<LLVM::SAddWithOverflowOp>(lhs, rhs);
+}
+
+Value SymbolValues::Checked::multiply(Value lhs, Value rhs) {
+  return values.checked<LLVM::SMulWithOverflowOp>(lhs, rhs);
+}
+
+Value SymbolValues::Checked::checkDivisor(SymExprAttr expr, Value divisor) {
+  HostBuilder &builder = values.builder;
+  if (!expr.getOperands()[1].isConstant())
+    builder.check(values.context,
+                  arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
+                                        divisor, builder.index(0)),
+                  "ValueError",
+                  values.function + ": '" + expr.str() + "' divides by zero");
+  return divisor;
 }

@@ -23,6 +23,7 @@
 #define RELAX_CONVERSION_HOSTBUILDER_H
 
 #include "Relax/ShapeUtils.h"
+#include "Transforms/SymArithmetic.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -36,11 +37,19 @@ namespace mlir::relax {
 /// none.
 LogicalResult flattenType(Type type, SmallVectorImpl<Type> &flat);
 
+/// How many host values a value of a type that has them becomes.
+size_t countHostValues(Type type);
+
 /// The memref of a tensor; null where the rank is unknown.
 MemRefType getHostTensor(Type type);
 
 /// "file:line:column" of the first file position in a location; else empty.
 std::string describeLocation(Location loc);
+
+/// The name that the program gives to a parameter; empty where it has none.
+StringRef getArgumentName(BlockArgument argument);
+/// "argument 0 'x'".
+std::string describeArgument(BlockArgument argument);
 
 /// Builds host code at one insertion point, and what it needs in the module.
 class HostBuilder : public ImplicitLocOpBuilder {
@@ -123,8 +132,22 @@ public:
   Value product(ValueRange factors, const Twine &what);
 
 private:
+  /// Arithmetic that notes what overflows, and checks what divides.
+  class Checked : public SymArithmetic {
+  public:
+    explicit Checked(SymbolValues &values)
+        : SymArithmetic(values.builder, values.builder.getLoc()),
+          values(values) {}
+
+  private:
+    Value add(Value lhs, Value rhs) override;
+    Value multiply(Value lhs, Value rhs) override;
+    Value checkDivisor(SymExprAttr expr, Value divisor) override;
+
+    SymbolValues &values;
+  };
+
   Value compute(SymExprAttr expr);
-  Value divisor(SymExprAttr expr, Value value);
   template <typename Op>
   Value checked(Value lhs, Value rhs);
   /// Ends the call where something has overflowed since the last time.

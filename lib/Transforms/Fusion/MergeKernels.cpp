@@ -16,6 +16,7 @@
 #include "Relax/Ops/Call.h"
 #include "Relax/SymDirectives.h"
 #include "Transforms/Fusion/Groups.h"
+#include "Transforms/SymArithmetic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -45,70 +46,14 @@ public:
   }
 
 private:
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  }
-  template <typename Op>
-  Value combine(Value lhs, Value rhs) {
-    return Op::create(builder, loc, lhs, rhs);
-  }
-  template <typename Op>
-  Value fold(ArrayRef<Value> operands) {
-    Value result = operands.front();
-    for (Value operand : operands.drop_front())
-      result = combine<Op>(result, operand);
-    return result;
-  }
-
   Value compute(SymExprAttr expr) {
+    if (expr.isConstant())
+      return arith::ConstantIndexOp::create(builder, loc, expr.getValue());
+    assert(!expr.isSymbol() &&
+           "each symbol is a dimension or an integer parameter");
     SmallVector<Value> operands = llvm::map_to_vector(
         expr.getOperands(), [&](SymExprAttr operand) { return get(operand); });
-    switch (expr.getKind()) {
-    case SymKind::Constant:
-      return constant(expr.getValue());
-    case SymKind::Symbol:
-      llvm_unreachable("each symbol is a dimension or an integer parameter");
-    case SymKind::Sum: {
-      Value sum = expr.getValue() ? get(SymExprAttr::getConstant(
-                                        expr.getContext(), expr.getValue()))
-                                  : Value();
-      for (auto [operand, coefficient] :
-           llvm::zip(operands, expr.getCoefficients())) {
-        Value term = coefficient == 1
-                         ? operand
-                         : combine<arith::MulIOp>(
-                               operand, get(SymExprAttr::getConstant(
-                                            expr.getContext(), coefficient)));
-        sum = sum ? combine<arith::AddIOp>(sum, term) : term;
-      }
-      return sum;
-    }
-    case SymKind::Product:
-      return fold<arith::MulIOp>(operands);
-    case SymKind::FloorDiv:
-      return combine<arith::FloorDivSIOp>(operands[0], operands[1]);
-    case SymKind::CeilDiv:
-      return combine<arith::CeilDivSIOp>(operands[0], operands[1]);
-    case SymKind::Mod: {
-      Value quotient = combine<arith::FloorDivSIOp>(operands[0], operands[1]);
-      return combine<arith::SubIOp>(
-          operands[0], combine<arith::MulIOp>(quotient, operands[1]));
-    }
-    case SymKind::Min:
-      return fold<arith::MinSIOp>(operands);
-    case SymKind::Max:
-      return fold<arith::MaxSIOp>(operands);
-    case SymKind::Broadcast: {
-      Value one = constant(1), result = operands.front();
-      for (Value operand : ArrayRef(operands).drop_front()) {
-        Value isOne = arith::CmpIOp::create(
-            builder, loc, arith::CmpIPredicate::eq, result, one);
-        result = arith::SelectOp::create(builder, loc, isOne, operand, result);
-      }
-      return result;
-    }
-    }
-    llvm_unreachable("unknown kind of expression");
+    return SymArithmetic(builder, loc).emit(expr, operands);
   }
 
   OpBuilder &builder;

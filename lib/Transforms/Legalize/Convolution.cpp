@@ -29,10 +29,6 @@ using namespace mlir::relax;
 using arith::CmpIPredicate;
 using Scalars = ScalarBuilder;
 
-static Type elementOf(Value tensor) {
-  return cast<TensorType>(tensor.getType()).getElementType();
-}
-
 //===----------------------------------------------------------------------===//
 // Groups
 //===----------------------------------------------------------------------===//
@@ -62,7 +58,7 @@ static Value splitDim(KernelBuilder &kernel, Value tensor, int64_t position,
     SmallVector<int64_t> shape;
     for (SymExprAttr dim : dims)
       shape.push_back(dim.getConstantValue().value_or(ShapedType::kDynamic));
-    return RankedTensorType::get(shape, elementOf(tensor));
+    return RankedTensorType::get(shape, getElementType(tensor));
   };
   if (typeOf(dims) != tensor.getType())
     tensor = tensor::CastOp::create(s, typeOf(dims), tensor);
@@ -110,7 +106,7 @@ Value Contraction::run(Value data, Value weight, SymExprAttr inputChannels,
   int64_t rank = dataLayout.size(), spatial = rank - 2;
   Value destination = kernel.destination();
   Value sum = kernel.accumulator(destination);
-  sum = kernel.fill(sum, s.number(elementOf(sum), 0));
+  sum = kernel.fill(sum, s.number(getElementType(sum), 0));
   SymDims sumDims(kernel.dims(sum));
   Type sumType = sum.getType();
   bool hasGroups = groups != 1;
@@ -161,7 +157,7 @@ Value Contraction::run(Value data, Value weight, SymExprAttr inputChannels,
   AffineMap maps[] = {arrange(dataLayout, read, 1),
                       arrange(weightLayout, kernelRead, grouped),
                       arrange(outLayout, written, 1)};
-  Type wide = isa<FloatType>(outElement) ? elementOf(sum) : outElement;
+  Type wide = isa<FloatType>(outElement) ? getElementType(sum) : outElement;
   sum = affineNest(
       kernel, {data, weight}, sum, maps, [&](Scalars &s, ValueRange x) {
         return s.add(x[2], s.mul(s.convert(x[0], dataElement, wide),
@@ -188,8 +184,8 @@ static Contraction contractionOf(OpT op, KernelBuilder &kernel, int64_t spatial,
                 spatial),
       int64_t(op.getGroups()),
       grouped,
-      elementOf(op.getData()),
-      elementOf(op.getResult())};
+      getElementType(op.getData()),
+      getElementType(op.getResult())};
   ArrayRef<SymExprAttr> weight = kernel.dims(kernel.input(op.getWeight()));
   for (auto [index, window] : llvm::enumerate(result.windows)) {
     window.kernel = weight[weightLayout[2 + index]];
@@ -238,10 +234,10 @@ static LogicalResult convolve(OpT op, KernelBuilder &kernel, int64_t spatial) {
                        getSpatialLetters(spatial).substr(axis, 1) + "'");
   if (isEmpty(kernel, destination))
     return kernel.yield(
-        kernel.fill(destination, s.number(elementOf(destination), 0)));
+        kernel.fill(destination, s.number(getElementType(destination), 0)));
   Value padded = padForWindows(
       kernel, data, contraction.dataLayout, contraction.windows,
-      ArrayRef(counts).drop_front(2), s.number(elementOf(data), 0));
+      ArrayRef(counts).drop_front(2), s.number(getElementType(data), 0));
   return kernel.yield(contraction.run(padded, weight, weightDims[1],
                                       math.floordiv(weightDims[0], groups)));
 }
@@ -257,7 +253,8 @@ static Value flip(const Contraction &contraction, Value weight) {
         return window.kernel.isConstant(1);
       }))
     return weight;
-  Value flipped = kernel.empty(SymDims(kernel.dims(weight)), elementOf(weight));
+  Value flipped =
+      kernel.empty(SymDims(kernel.dims(weight)), getElementType(weight));
   return kernel.generate(flipped, [&](Scalars &s, ValueRange position) {
     SmallVector<Value> source(position);
     for (auto [index, window] : llvm::enumerate(contraction.windows)) {
@@ -297,7 +294,7 @@ static Value dilate(const Contraction &contraction, Value data,
          math.add(starts[dim], readExtent(kernel, counts[index], step))});
   }
   Value placed = spread(kernel, data, dims, offsets, strides,
-                        s.number(elementOf(data), 0));
+                        s.number(getElementType(data), 0));
   if (!crops || isEmpty(kernel, placed))
     return placed;
   SmallVector<OpFoldResult> from, sizes, steps(dims.size(), s.getIndexAttr(1));
@@ -340,7 +337,7 @@ static LogicalResult convolveTransposed(OpT op, KernelBuilder &kernel,
                        getSpatialLetters(spatial).substr(axis, 1) + "'");
   if (isEmpty(kernel, destination))
     return kernel.yield(
-        kernel.fill(destination, s.number(elementOf(destination), 0)));
+        kernel.fill(destination, s.number(getElementType(destination), 0)));
   Value dilated = dilate(contraction, data, ArrayRef(extents).drop_front(2));
   Value flipped = flip(contraction, weight);
   for (Window &window : contraction.windows)

@@ -25,10 +25,6 @@ using arith::CmpIPredicate;
 using Scalars = ScalarBuilder;
 using Values = SmallVector<Value>;
 
-static Type elementOf(Value tensor) {
-  return cast<TensorType>(tensor.getType()).getElementType();
-}
-
 //===----------------------------------------------------------------------===//
 // Padding
 //===----------------------------------------------------------------------===//
@@ -67,7 +63,7 @@ static Value wrap(Scalars &s, StringRef mode, Value at, Value size) {
 
 static LogicalResult pad(PadOp op, KernelBuilder &kernel) {
   Value data = kernel.input(op.getData()), destination = kernel.destination();
-  Type type = elementOf(destination);
+  Type type = getElementType(destination);
   StringRef mode = op.getPadMode();
   SymDims dims(kernel.dims(data)), padded(kernel.dims(destination));
   SmallVector<SymExprAttr> widths =
@@ -321,7 +317,8 @@ Taps Resize::findTaps(Scalars &s, Value at, int64_t axis) {
 }
 
 Value Resize::element(Scalars &s, ValueRange position) {
-  Type have = elementOf(op.getData()), wanted = elementOf(op.getResult());
+  Type have = getElementType(op.getData()),
+       wanted = getElementType(op.getResult());
   Taps y = findTaps(s, position[layout[2]], 0),
        x = findTaps(s, position[layout[3]], 1);
   auto read = [&](Value atY, Value atX) -> Value {

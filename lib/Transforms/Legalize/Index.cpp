@@ -99,17 +99,24 @@ static LogicalResult take(TakeOp op, KernelBuilder &kernel) {
   return kernel.yield(result);
 }
 
+/// Indices along `axis` are at most as many as elements in the other
+/// dimensions.
+static void requireInside(KernelBuilder &kernel, ArrayRef<SymExprAttr> indices,
+                          ArrayRef<SymExprAttr> data, int64_t axis) {
+  for (auto [index, size, whole] : llvm::enumerate(indices, data))
+    if (static_cast<int64_t>(index) != axis)
+      kernel.require(CmpIPredicate::sle, size, whole,
+                     "indices must be at most as large as data in dimension " +
+                         Twine(index));
+}
+
 static LogicalResult gatherElements(GatherElementsOp op,
                                     KernelBuilder &kernel) {
   Value data = kernel.input(op.getData()),
         indices = kernel.input(op.getIndices());
   SymDims dims(kernel.dims(data)), own(kernel.dims(indices));
   int64_t axis = getAxis(op.getAxis(), dims.size());
-  for (auto [index, size, whole] : llvm::enumerate(own, dims))
-    if (static_cast<int64_t>(index) != axis)
-      kernel.require(CmpIPredicate::sle, size, whole,
-                     "indices must be at most as large as data in dimension " +
-                         Twine(index));
+  requireInside(kernel, own, dims, axis);
   requireElements(kernel, dims[axis], indices);
   Value size = kernel.size(dims[axis]);
   return kernel.yield(kernel.nest(
@@ -279,14 +286,9 @@ static LogicalResult scatterElements(ScatterElementsOp op,
   SymDims dims(kernel.dims(data)), own(kernel.dims(indices)),
       updateDims(kernel.dims(updates));
   int64_t axis = getAxis(op.getAxis(), dims.size());
-  for (auto [index, size, whole] : llvm::enumerate(own, dims)) {
-    kernel.requireEqual(updateDims[index], size,
-                        "updates must have the shape of indices");
-    if (static_cast<int64_t>(index) != axis)
-      kernel.require(CmpIPredicate::sle, size, whole,
-                     "indices must be at most as large as data in dimension " +
-                         Twine(index));
-  }
+  for (auto [size, update] : llvm::zip(own, updateDims))
+    kernel.requireEqual(update, size, "updates must have the shape of indices");
+  requireInside(kernel, own, dims, axis);
   requireElements(kernel, dims[axis], indices);
   Value size = kernel.size(dims[axis]);
   Value copy = kernel.move(data, kernel.destination());

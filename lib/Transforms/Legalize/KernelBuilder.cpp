@@ -8,6 +8,7 @@
 #include "Transforms/Legalize/KernelBuilder.h"
 
 #include "Relax/RelaxDialect.h"
+#include "Transforms/SymArithmetic.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -164,50 +165,7 @@ Value KernelBuilder::evaluate(SymExprAttr expr) {
     if (lastSize)
       body.setInsertionPointAfter(lastSize);
   }
-  auto fold = [&](auto combine) {
-    Value result = operands.front();
-    for (Value operand : ArrayRef(operands).drop_front())
-      result = combine(result, operand);
-    return result;
-  };
-  switch (expr.getKind()) {
-  case SymKind::Sum: {
-    Value sum;
-    for (auto [operand, coefficient] :
-         llvm::zip(operands, expr.getCoefficients())) {
-      Value term = coefficient == 1
-                       ? operand
-                       : body.mul(operand, body.index(coefficient));
-      sum = sum ? body.add(sum, term) : term;
-    }
-    return expr.getValue() == 0 ? sum
-                                : body.add(sum, body.index(expr.getValue()));
-  }
-  case SymKind::Product:
-    return fold([&](Value l, Value r) { return body.mul(l, r); });
-  case SymKind::Min:
-    return fold([&](Value l, Value r) { return body.min(l, r); });
-  case SymKind::Max:
-    return fold([&](Value l, Value r) { return body.max(l, r); });
-  case SymKind::Broadcast:
-    return fold([&](Value l, Value r) {
-      Value isOne = body.compare(arith::CmpIPredicate::eq, l, body.index(1));
-      return body.select(isOne, r, l);
-    });
-  case SymKind::FloorDiv:
-    return arith::FloorDivSIOp::create(body, operands[0], operands[1]);
-  case SymKind::CeilDiv:
-    return arith::CeilDivSIOp::create(body, operands[0], operands[1]);
-  case SymKind::Mod: {
-    Value quotient =
-        arith::FloorDivSIOp::create(body, operands[0], operands[1]);
-    return body.sub(operands[0], body.mul(quotient, operands[1]));
-  }
-  case SymKind::Constant:
-  case SymKind::Symbol:
-    break;
-  }
-  llvm_unreachable("handled above");
+  return SymArithmetic(body, body.getLoc()).emit(expr, operands);
 }
 
 void KernelBuilder::require(arith::CmpIPredicate predicate, SymExprAttr lhs,

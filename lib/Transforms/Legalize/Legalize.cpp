@@ -79,8 +79,8 @@ bool isKept(Operation *op) {
   return isa<MatchCastOp, ShapeOfOp, ShapeOp, MakeShapeOp, DimOp, SymOp,
              ShapeToTensorOp, TensorToShapeOp, ConstantOp, TupleOp, GetOp,
              ReshapeOp>(op) ||
-         isa<CallTIROp, CallTIRInplaceOp, CallLibraryOp, CallLibraryInplaceOp, CallOp, MakeClosureOp,
-             CallClosureOp, ReturnOp>(op) ||
+         isa<CallTIROp, CallTIRInplaceOp, CallLibraryOp, CallLibraryInplaceOp,
+             CallOp, MakeClosureOp, CallClosureOp, ReturnOp>(op) ||
          isa<DataflowOp, OutputOp, YieldOp, IfOp, WhileOp, ConditionOp,
              AssertOp>(op) ||
          isa<AllocStorageOp, TensorFromStorageOp, KillOp>(op);

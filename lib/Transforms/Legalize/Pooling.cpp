@@ -25,10 +25,6 @@ using namespace mlir::relax;
 using arith::CmpIPredicate;
 using Scalars = ScalarBuilder;
 
-static Type elementOf(Value tensor) {
-  return cast<TensorType>(tensor.getType()).getElementType();
-}
-
 namespace {
 
 /// How the operand and the result of a pooling op are laid out.
@@ -155,8 +151,8 @@ static LogicalResult maxPool(OpT op, KernelBuilder &kernel, int64_t spatial) {
   WindowPool<OpT> pool(op, kernel, spatial);
   Scalars &s = kernel.builder();
   Value destination = kernel.destination();
-  Type type = elementOf(destination);
-  bool isUnsigned = isUnsignedElement(elementOf(op.getData()));
+  Type type = getElementType(destination);
+  bool isUnsigned = isUnsignedElement(getElementType(op.getData()));
   Value least;
   if (isa<FloatType>(type))
     least = s.number(type, -INFINITY);
@@ -178,13 +174,14 @@ static LogicalResult avgPool(OpT op, KernelBuilder &kernel, int64_t spatial) {
   WindowPool<OpT> pool(op, kernel, spatial);
   Scalars &s = kernel.builder();
   Value destination = kernel.destination();
-  Type type = elementOf(destination);
+  Type type = getElementType(destination);
   if (isEmpty(kernel, destination))
     return kernel.yield(kernel.fill(destination, s.number(type, 0)));
   Value sum = kernel.accumulator(destination);
-  sum = kernel.fill(sum, s.number(elementOf(sum), 0));
-  sum = pool.reduce(s.number(elementOf(kernel.input(op.getData())), 0), sum,
-                    [](Scalars &s, ValueRange x) { return s.add(x[0], x[1]); });
+  sum = kernel.fill(sum, s.number(getElementType(sum), 0));
+  sum =
+      pool.reduce(s.number(getElementType(kernel.input(op.getData())), 0), sum,
+                  [](Scalars &s, ValueRange x) { return s.add(x[0], x[1]); });
   auto divide = [&](Scalars &s, ValueRange x) -> Value {
     Value count =
         arith::IndexCastOp::create(s, s.getI64Type(), pool.divisor(s));
@@ -243,7 +240,7 @@ static LogicalResult adaptivePool(OpT op, KernelBuilder &kernel,
         "data is empty along '" + getSpatialLetters(spatial).substr(axis, 1) +
             "', it cannot be pooled to " + to[2 + axis].str());
   auto average = [&](Scalars &s, ValueRange now) -> Value {
-    Type type = getComputeType(elementOf(data));
+    Type type = getComputeType(getElementType(data));
     SmallVector<Value> position(rank), first, end;
     SmallVector<int64_t> axes;
     Value count;

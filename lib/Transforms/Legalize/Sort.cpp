@@ -25,10 +25,6 @@ using arith::CmpIPredicate;
 using Scalars = ScalarBuilder;
 using Values = SmallVector<Value>;
 
-static Type elementOf(Value tensor) {
-  return cast<TensorType>(tensor.getType()).getElementType();
-}
-
 //===----------------------------------------------------------------------===//
 // Sorting
 //===----------------------------------------------------------------------===//
@@ -74,7 +70,7 @@ Values Sorter::fill(Scalars &s, ValueRange position, ValueRange scratch) {
                                     {zero, index})};
         if (state.size() > 1) {
           Value number =
-              arith::IndexCastOp::create(s, elementOf(state[1]), index);
+              arith::IndexCastOp::create(s, getElementType(state[1]), index);
           next.push_back(writeElement(s, number, state[1], {zero, index}));
         }
         return next;
@@ -112,9 +108,9 @@ Values Sorter::run(Value values, Value indices) {
   one = s.index(1);
   SymDims scratchDims = {kernel.constant(2), dims[axis]};
   Values state(results);
-  state.push_back(kernel.empty(scratchDims, elementOf(data)));
+  state.push_back(kernel.empty(scratchDims, getElementType(data)));
   if (indices)
-    state.push_back(kernel.empty(scratchDims, elementOf(indices)));
+    state.push_back(kernel.empty(scratchDims, getElementType(indices)));
 
   Values zeros(sizes.size(), zero), ones(sizes.size(), one);
   auto nest = scf::buildLoopNest(
@@ -150,14 +146,14 @@ Values Sorter::run(Value values, Value indices) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult sort(SortOp op, KernelBuilder &kernel) {
-  Sorter sorter(kernel, kernel.input(op.getX()), elementOf(op.getX()),
+  Sorter sorter(kernel, kernel.input(op.getX()), getElementType(op.getX()),
                 op.getAxis(), op.getDescending());
   return kernel.yield(sorter.run(kernel.destination(), {}));
 }
 
 static LogicalResult argsort(ArgsortOp op, KernelBuilder &kernel) {
-  Sorter sorter(kernel, kernel.input(op.getData()), elementOf(op.getData()),
-                op.getAxis(), op.getDescending());
+  Sorter sorter(kernel, kernel.input(op.getData()),
+                getElementType(op.getData()), op.getAxis(), op.getDescending());
   return kernel.yield(sorter.run({}, kernel.destination()));
 }
 
@@ -169,7 +165,8 @@ static LogicalResult topk(TopkOp op, KernelBuilder &kernel) {
                  "topk: k is more than the dimension of size " + dim.str());
   kernel.require(CmpIPredicate::sle, kernel.constant(0), op.getK(),
                  "topk: k must not be negative");
-  Sorter sorter(kernel, data, elementOf(op.getData()), axis, op.getLargest());
+  Sorter sorter(kernel, data, getElementType(op.getData()), axis,
+                op.getLargest());
   Value values, indices;
   if (op.getRetType() != "indices")
     values = kernel.destination(0);
@@ -182,7 +179,7 @@ static LogicalResult topk(TopkOp op, KernelBuilder &kernel) {
 static LogicalResult bucketize(BucketizeOp op, KernelBuilder &kernel) {
   Value boundaries = kernel.input(op.getBoundaries());
   Value count = kernel.size(kernel.dims(boundaries)[0]);
-  Type element = elementOf(op.getInputTensor());
+  Type element = getElementType(op.getInputTensor());
   auto isReached = [&](Scalars &s, Value boundary, Value x) {
     if (isa<FloatType>(x.getType())) {
       boundary = s.convertFloat(boundary, x.getType());

@@ -26,10 +26,6 @@ using arith::CmpIPredicate;
 using Scalars = ScalarBuilder;
 using Values = SmallVector<Value>;
 
-static Type elementOf(Value tensor) {
-  return cast<TensorType>(tensor.getType()).getElementType();
-}
-
 //===----------------------------------------------------------------------===//
 // NonzeroOp
 //===----------------------------------------------------------------------===//
@@ -120,7 +116,7 @@ class Slices {
 public:
   Slices(UniqueOp op, KernelBuilder &kernel)
       : op(op), kernel(kernel), x(kernel.input(op.getX())),
-        element(elementOf(op.getX())), dims(kernel.dims(x)) {
+        element(getElementType(op.getX())), dims(kernel.dims(x)) {
     SymBuilder &math = kernel.math();
     if (std::optional<int64_t> given = op.getAxis()) {
       axis = *given < 0 ? *given + int64_t(dims.size()) : *given;

@@ -1,0 +1,244 @@
+//===- LowerCalls.cpp - calls in host code --------------------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conversion/FunctionLowering.h"
+
+#include "Conversion/Slots.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// Kernels and libraries
+//===----------------------------------------------------------------------===//
+
+LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
+  auto kernel =
+      symbolTable.lookupNearestSymbolFrom<func::FuncOp>(op, op.getCalleeAttr());
+  if (!kernel)
+    return op.emitOpError()
+           << "calls '" << op.getCallee() << "', which is no func.func";
+  if (kernel.isExternal())
+    return op.emitOpError()
+           << "calls '" << op.getCallee() << "', which has no body to compile";
+  // The kernel's symbols, as expressions of this function, or by value.
+  SymSubstitution known;
+  SymbolValues inKernel(builder, context, functionName);
+  Values args;
+  for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
+    Value tensor = getOne(operand);
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    auto dims =
+        kernel.getArgAttrOfType<ShapeAttr>(index, RelaxDialect::kShapeAttr);
+    auto expected = cast<MemRefType>(kernel.getArgumentTypes()[index]);
+    SymDims actual = getSymDims(type);
+    for (int64_t axis = 0; axis < expected.getRank(); ++axis) {
+      SymExprAttr dim =
+          dims ? dims.getDims()[axis]
+          : expected.isDynamicDim(axis)
+              ? SymExprAttr()
+              : SymExprAttr::getConstant(builder.getContext(),
+                                         expected.getDimSize(axis));
+      if (!dim)
+        continue;
+      if (dim.isSymbol() && !inKernel.lookup(dim)) {
+        inKernel.define(dim, builder.dim(tensor, axis));
+        if (actual[axis])
+          known[dim.getName()] = actual[axis];
+        continue;
+      }
+      // The same by construction, nearly always.
+      SymBuilder math(builder.getContext());
+      bool closed = true;
+      dim.walkSymbols([&](StringAttr name) { closed &= known.contains(name); });
+      if (actual[axis] && closed && math.substitute(dim, known) == actual[axis])
+        continue;
+      Value wanted = inKernel.evaluate(dim);
+      if (!wanted)
+        continue; // given by a symbolic argument below
+      Value size = builder.dim(tensor, axis);
+      checkEqual(size, wanted,
+                 "call of '" + op.getCallee() + "': operand " + Twine(index) +
+                     ": dimension " + Twine(axis) + " must be " + dim.str() +
+                     " = %1, got %0");
+    }
+    args.push_back(builder.castTensor(tensor, expected));
+  }
+  for (auto expr : op.getSymArgs().getAsRange<SymExprAttr>()) {
+    Value value = evaluate(op, expr);
+    if (!value)
+      return failure();
+    Type wanted = kernel.getArgumentTypes()[args.size()];
+    args.push_back(wanted.isIndex()
+                       ? value
+                       : arith::IndexCastOp::create(builder, wanted, value));
+  }
+  func::CallOp::create(builder, kernel, args);
+  return bindInplace(op, op.getOperands(), op.getInplaceIndices());
+}
+
+LogicalResult FunctionLowering::lowerLibraryCall(CallLibraryInplaceOp op) {
+  Values tensors, integers;
+  SmallVector<int64_t> words = {static_cast<int64_t>(op.getOperands().size())};
+  for (Value operand : op.getOperands()) {
+    tensors.push_back(getOne(operand));
+    appendWords(operand.getType(), 0, words);
+  }
+  for (auto expr : op.getSymArgs().getAsRange<SymExprAttr>()) {
+    integers.push_back(evaluate(op, expr));
+    if (!integers.back())
+      return failure();
+  }
+  Value memory = builder.allocateWords(Slots::count(tensors) + integers.size());
+  Slots slots(builder, memory);
+  slots.write(tensors);
+  slots.write(integers);
+  builder.call("relax_rt_call_library", {},
+               {context, builder.string(op.getLibraryFunction()),
+                builder.string(describeLocation(op.getLoc())),
+                builder.words(words), memory, builder.word(integers.size())});
+  return bindInplace(op, op.getOperands(), op.getInplaceIndices());
+}
+
+//===----------------------------------------------------------------------===//
+// Functions and closures
+//===----------------------------------------------------------------------===//
+
+LogicalResult FunctionLowering::lowerCall(CallOp op) {
+  auto callee =
+      symbolTable.lookupNearestSymbolFrom<FuncOp>(op, op.getCalleeAttr());
+  if (!callee || callee.isExternal())
+    return op.emitOpError()
+           << "calls '" << op.getCallee() << "', which has no body to compile";
+  Values args = {context};
+  for (auto [operand, type] :
+       llvm::zip(op.getOperands(), callee.getArgumentTypes())) {
+    // Sizes that are static there must be so here.
+    SmallVector<Claim> claims;
+    SmallVector<Type> flat;
+    (void)flattenType(type, flat);
+    for (auto [value, wanted] : llvm::zip(get(operand), flat)) {
+      auto target = dyn_cast<MemRefType>(wanted);
+      if (!target)
+        continue;
+      auto source = cast<MemRefType>(value.getType());
+      for (int64_t axis = 0; axis < target.getRank(); ++axis)
+        if (source.isDynamicDim(axis) && !target.isDynamicDim(axis))
+          claims.push_back(
+              {SymExprAttr::getConstant(builder.getContext(),
+                                        target.getDimSize(axis)),
+               builder.dim(value, axis),
+               ("call of '" + op.getCallee() + "': dimension " + Twine(axis))
+                   .str()});
+    }
+    if (failed(checkClaims(claims)))
+      return failure();
+    llvm::append_range(args, convert(get(operand), type));
+  }
+  SmallVector<Type> types;
+  for (Type type : callee.getResultTypes())
+    (void)flattenType(type, types);
+  auto call =
+      func::CallOp::create(builder, hostName(callee.getSymName()), types, args);
+  setResults(op, call.getResults(), callee.getResultTypes());
+  return success();
+}
+
+LogicalResult FunctionLowering::lowerMakeClosure(MakeClosureOp op) {
+  auto callee =
+      symbolTable.lookupNearestSymbolFrom<FuncOp>(op, op.getCalleeAttr());
+  if (!callee || callee.isExternal())
+    return op.emitOpError() << "refers to '" << op.getCallee()
+                            << "', which has no body to compile";
+  size_t boundCount = op.getCaptures().size();
+  TypeRange parameters = callee.getArgumentTypes();
+  auto module = callee->getParentOfType<ModuleOp>();
+  std::string name =
+      ("relax.closure." + op.getCallee() + "." + Twine(boundCount)).str();
+  auto body = module.lookupSymbol<func::FuncOp>(name);
+  if (!body) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(module.getBody());
+    Type ptr = builder.pointer();
+    body = func::FuncOp::create(
+        builder, name, builder.getFunctionType({ptr, ptr, ptr, ptr}, {}));
+    makeInternal(body);
+    builder.setInsertionPointToStart(body.addEntryBlock());
+    Slots bound(builder, body.getArgument(1)), in(builder, body.getArgument(2)),
+        out(builder, body.getArgument(3));
+    Values args = {body.getArgument(0)};
+    for (auto [index, type] : llvm::enumerate(parameters))
+      (index < boundCount ? bound : in).read(type, args);
+    SmallVector<Type> results;
+    for (Type type : callee.getResultTypes())
+      if (failed(flattenType(type, results)))
+        return op.emitOpError() << "cannot compile a result of type " << type;
+    auto call = func::CallOp::create(builder, hostName(callee.getSymName()),
+                                     results, args);
+    out.write(call.getResults());
+    func::ReturnOp::create(builder);
+  }
+  Values captures, storages;
+  for (auto [value, type] : llvm::zip(op.getCaptures(), parameters))
+    for (Value host : convert(get(value), type)) {
+      captures.push_back(host);
+      if (Value storage = builder.storageOf(host))
+        storages.push_back(storage);
+    }
+  llvm::for_each(storages, [&](Value storage) { retain(storage); });
+  Value words = builder.allocateWords(Slots::count(captures));
+  Slots(builder, words).write(captures);
+  Value kept = builder.allocateWords(storages.size());
+  Slots(builder, kept).write(storages);
+  set(op.getResult(),
+      {builder.call("relax_rt_make_closure", builder.pointer(),
+                    {context, builder.addressOfFunction(body),
+                     builder.word(Slots::count(captures)), words,
+                     builder.word(storages.size()), kept,
+                     builder.string(describeLocation(op.getLoc()))})});
+  return success();
+}
+
+LogicalResult FunctionLowering::lowerCallClosure(CallClosureOp op) {
+  auto type = cast<FunctionType>(op.getCallee().getType());
+  Values args;
+  for (auto [operand, parameter] : llvm::zip(op.getArgs(), type.getInputs()))
+    llvm::append_range(args, convert(get(operand), parameter));
+  SmallVector<Type> results;
+  for (Type result : type.getResults())
+    if (failed(flattenType(result, results)))
+      return op.emitOpError() << "cannot compile a result of type " << result;
+  Value in = builder.allocateWords(Slots::count(args));
+  Value out = builder.allocateWords(Slots::count(TypeRange(results)));
+  Slots(builder, in).write(args);
+  // RelaxClosure: the body, two counts, and then what is bound.
+  Value closure = builder.storageData(getOne(op.getCallee()));
+  Value body = LLVM::LoadOp::create(builder, builder.pointer(), closure);
+  Value bound =
+      LLVM::GEPOp::create(builder, builder.pointer(), builder.getI64Type(),
+                          closure, ArrayRef<LLVM::GEPArg>{3});
+  Type ptr = builder.pointer();
+  auto bodyType = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(builder.getContext()), {ptr, ptr, ptr, ptr});
+  LLVM::CallOp::create(builder, bodyType,
+                       ValueRange{body, context, bound, in, out});
+  Values host;
+  Slots slots(builder, out);
+  for (Type result : type.getResults())
+    slots.read(result, host);
+  // The function may be another language's, so what it claims is checked.
+  SmallVector<Claim> claims;
+  ArrayRef<Value> left = host;
+  for (auto [index, result] : llvm::enumerate(op.getResultTypes()))
+    claim(result, left, "result " + std::to_string(index) + " of a callable",
+          claims);
+  if (failed(checkClaims(claims)))
+    return failure();
+  setResults(op, host, type.getResults());
+  return success();
+}

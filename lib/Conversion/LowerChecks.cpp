@@ -1,0 +1,125 @@
+//===- LowerChecks.cpp - what host code checks of sizes -------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conversion/FunctionLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+void FunctionLowering::claim(Type type, ArrayRef<Value> &host,
+                             const std::string &what,
+                             SmallVectorImpl<Claim> &claims) {
+  if (auto tuple = dyn_cast<TupleType>(type)) {
+    for (auto [index, member] : llvm::enumerate(tuple.getTypes()))
+      claim(member, host, what + ", member " + std::to_string(index), claims);
+    return;
+  }
+  auto add = [&](SymExprAttr expr, Value actual, int64_t axis) {
+    if (!expr || (expr.isSymbol() && symbols.define(expr, actual)))
+      return;
+    claims.push_back(
+        {expr, actual, what + ": dimension " + std::to_string(axis)});
+  };
+  if (auto shape = dyn_cast<ShapeType>(type)) {
+    for (auto [axis, dim] : llvm::enumerate(shape.getDims()))
+      add(dim, host[axis], axis);
+    host = host.drop_front(shape.getRank());
+    return;
+  }
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    for (auto [axis, dim] : llvm::enumerate(getSymDims(tensor)))
+      if (cast<MemRefType>(host.front().getType()).isDynamicDim(axis))
+        add(dim, builder.dim(host.front(), axis), axis);
+  host = host.drop_front();
+}
+
+void FunctionLowering::checkEqual(Value actual, Value expected,
+                                  const Twine &message) {
+  builder.check(context,
+                arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, actual,
+                                      expected),
+                "ValueError", functionName + ": " + message, actual, expected);
+}
+
+LogicalResult FunctionLowering::checkClaims(ArrayRef<Claim> claims) {
+  for (const Claim &claim : claims) {
+    Value expected = symbols.evaluate(claim.expr);
+    if (!expected)
+      return emitError(builder.getLoc())
+             << "symbol of '" << claim.expr.str() << "' has no value here";
+    if (expected == claim.actual)
+      continue;
+    std::string wanted =
+        claim.expr.isConstant() ? "%1" : claim.expr.str() + " = %1";
+    checkEqual(claim.actual, expected,
+               claim.what + " must be " + wanted + ", got %0");
+  }
+  return success();
+}
+
+void FunctionLowering::checkRanges(FuncOp function) {
+  DictionaryAttr ranges = function.getSymbolRanges();
+  // Where each symbol comes from, for the message.
+  llvm::MapVector<StringAttr, std::string> defined;
+  for (auto [index, argument] : llvm::enumerate(function.getArguments())) {
+    std::string name = describeArgument(argument);
+    auto note = [&](StringAttr symbol) { defined.insert({symbol, name}); };
+    walkDefinedSymbols(argument.getType(), note);
+    if (auto symbol = function.getArgAttrOfType<StringAttr>(
+            index, RelaxDialect::kSymbolAttr))
+      note(symbol);
+  }
+  for (auto &[symbol, where] : defined) {
+    Value value = symbols.lookup(
+        SymExprAttr::getSymbol(builder.getContext(), symbol.getValue()));
+    SymbolFacts::Range range = SymbolFacts(ranges).get(symbol);
+    std::string what =
+        functionName + ": " + where + ": symbol '" + symbol.str() + "' = %0 ";
+    auto compare = [&](arith::CmpIPredicate predicate, int64_t bound,
+                       StringRef message) {
+      Value limit = builder.index(bound);
+      Value holds = arith::CmpIOp::create(builder, predicate, value, limit);
+      builder.check(context, holds, "ValueError", what + message.str(), value,
+                    limit);
+    };
+    // Sizes of tensors and shapes are not negative.
+    bool isSize = !value.getDefiningOp<arith::IndexCastOp>() &&
+                  !isa<BlockArgument>(value);
+    if (!isSize || range.lower > 0)
+      compare(arith::CmpIPredicate::sge, range.lower,
+              "is below its declared bound %1");
+    if (range.upper)
+      compare(arith::CmpIPredicate::sle, *range.upper,
+              "exceeds its declared bound %1");
+    if (range.multipleOf != 1) {
+      Value divisor = builder.index(range.multipleOf);
+      Value rest = arith::RemSIOp::create(builder, value, divisor);
+      Value holds = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                          rest, builder.index(0));
+      builder.check(context, holds, "ValueError",
+                    what + "is not a multiple of %1", value, divisor);
+    }
+  }
+}
+
+void FunctionLowering::checkNotNegative(Operation *op, SymExprAttr dim,
+                                        Value size) {
+  auto zero = SymExprAttr::getConstant(builder.getContext(), 0);
+  Prover prover(builder.getContext(), SymbolFacts::at(op));
+  if (prover.lessEqual(zero, dim) == Truth::Yes ||
+      !checkedSizes.insert(size).second)
+    return;
+  builder.check(context,
+                arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, size,
+                                      builder.index(0)),
+                "ValueError",
+                functionName + ": a dimension of size '" + dim.str() +
+                    "' = %0 is negative",
+                size);
+}

@@ -1,0 +1,82 @@
+//===- SymArithmetic.cpp - symbolic expressions as code -------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/SymArithmetic.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::relax;
+
+Value SymArithmetic::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+Value SymArithmetic::add(Value lhs, Value rhs) {
+  return arith::AddIOp::create(builder, loc, lhs, rhs);
+}
+
+Value SymArithmetic::multiply(Value lhs, Value rhs) {
+  return arith::MulIOp::create(builder, loc, lhs, rhs);
+}
+
+Value SymArithmetic::emit(SymExprAttr expr, ArrayRef<Value> operands) {
+  auto fold = [&](auto combine) {
+    return std::accumulate(operands.begin() + 1, operands.end(),
+                           operands.front(), combine);
+  };
+  switch (expr.getKind()) {
+  case SymKind::Constant:
+  case SymKind::Symbol:
+    break;
+  case SymKind::Sum: {
+    Value total;
+    for (auto [operand, coefficient] :
+         llvm::zip(operands, expr.getCoefficients())) {
+      Value term =
+          coefficient == 1 ? operand : multiply(operand, constant(coefficient));
+      total = total ? add(total, term) : term;
+    }
+    return expr.getValue() ? add(total, constant(expr.getValue())) : total;
+  }
+  case SymKind::Product:
+    return fold([&](Value lhs, Value rhs) { return multiply(lhs, rhs); });
+  case SymKind::FloorDiv:
+    return arith::FloorDivSIOp::create(builder, loc, operands[0],
+                                       checkDivisor(expr, operands[1]));
+  case SymKind::CeilDiv:
+    return arith::CeilDivSIOp::create(builder, loc, operands[0],
+                                      checkDivisor(expr, operands[1]));
+  case SymKind::Mod: {
+    // Rounded down, so that the rest has the sign of the divisor.
+    Value divisor = checkDivisor(expr, operands[1]);
+    Value quotient =
+        arith::FloorDivSIOp::create(builder, loc, operands[0], divisor);
+    return arith::SubIOp::create(
+        builder, loc, operands[0],
+        arith::MulIOp::create(builder, loc, quotient, divisor));
+  }
+  case SymKind::Min:
+    return fold([&](Value lhs, Value rhs) -> Value {
+      return arith::MinSIOp::create(builder, loc, lhs, rhs);
+    });
+  case SymKind::Max:
+    return fold([&](Value lhs, Value rhs) -> Value {
+      return arith::MaxSIOp::create(builder, loc, lhs, rhs);
+    });
+  case SymKind::Broadcast:
+    // That the sizes agree is for those to check who broadcast.
+    return fold([&](Value lhs, Value rhs) -> Value {
+      Value isOne = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::eq, lhs, constant(1));
+      return arith::SelectOp::create(builder, loc, isOne, rhs, lhs);
+    });
+  }
+  llvm_unreachable("constants and symbols have no operands");
+}
