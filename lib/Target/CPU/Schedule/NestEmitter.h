@@ -29,6 +29,9 @@
 
 namespace mlir::relax {
 
+/// What a point of an op costs, in simple vector operations.
+int64_t costOf(linalg::GenericOp op);
+
 class NestEmitter {
 public:
   NestEmitter(const KernelGraph &graph, const Nest &nest, PointEmitter &emitter)
@@ -97,6 +100,8 @@ private:
        function_ref<SmallVector<Value>(Value, ArrayRef<Value>)> body);
   void loop(Value from, Value to, int64_t step, function_ref<void(Value)> body);
   std::optional<int64_t> staticSize(Axis axis) const;
+  /// The size of an axis, rounded down to a multiple of `step`.
+  Value wholeSteps(Axis axis, int64_t step) const;
   void fail() { hasFailed = true; }
 
   const KernelGraph &graph;

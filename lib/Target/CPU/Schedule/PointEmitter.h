@@ -109,10 +109,10 @@ private:
   FailureOr<Lanes> clone(Operation &op, IRMapping &uniform,
                          DenseMap<Value, Lanes> &values, bool contract);
   Lanes lookup(Value value, DenseMap<Value, Lanes> &values);
+  /// Which lanes are on: the mask, or all of them.
+  Value lanesOn();
   /// The offsets of lanes from the first element of a buffer.
   Value offsets(Value buffer, ArrayRef<Lanes> index);
-  /// A buffer of bytes in place of one of booleans, which have a byte each.
-  Value bytes(Value buffer);
   VectorType vectorType(Type element) {
     return VectorType::get({lanes}, element);
   }

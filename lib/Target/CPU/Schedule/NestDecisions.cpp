@@ -1,0 +1,222 @@
+//===- NestDecisions.cpp - where a nest runs, and what is kept ------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/CPU/Schedule/NestEmitter.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+LogicalResult NestEmitter::findSizes() {
+  for (const Stage &stage : nest.stages)
+    for (auto [number, axis] : llvm::enumerate(stage.axes)) {
+      if (sizes.count(axis))
+        continue;
+      linalg::GenericOp op = stage.op;
+      // A static size where any operand has one.
+      Value size;
+      for (OpOperand &operand : op->getOpOperands()) {
+        auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+        if (!type)
+          continue;
+        AffineMap map = op.getMatchingIndexingMap(&operand);
+        for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+          auto at = dyn_cast<AffineDimExpr>(expr);
+          if (!at || at.getPosition() != number)
+            continue;
+          if (size && type.isDynamicDim(dim))
+            continue;
+          size = emitter.size(operand.get(), dim);
+        }
+      }
+      if (!size)
+        return failure();
+      sizes[axis] = size;
+    }
+  return success();
+}
+
+std::optional<int64_t> NestEmitter::staticSize(Axis axis) const {
+  return getConstantIntValue(sizes.lookup(axis));
+}
+
+std::optional<Axis> NestEmitter::lanesOf(const Stage &stage) const {
+  return outerLanes ? outerLanes : stage.lanes;
+}
+
+void NestEmitter::chooseLevels() {
+  // The stage that costs most decides: the first reduction, if there is one.
+  const Stage *main = &nest.stages.back();
+  for (const Stage &stage : nest.stages)
+    if (stage.isReduction()) {
+      main = &stage;
+      break;
+    }
+  if (main->lanes && nest.isOuter(*main->lanes))
+    outerLanes = main->lanes;
+  bool allInRegisters = llvm::all_of(nest.stages, [&](const Stage &stage) {
+    return stage.op.getNumParallelLoops() == nest.outer.size();
+  });
+
+  // Axes along which one operand of a contraction stays the same.
+  auto isFree = [&](Axis axis, Axis other) {
+    bool first = false, second = false;
+    for (OpOperand *input : main->op.getDpsInputOperands()) {
+      AffineMap map = main->op.getMatchingIndexingMap(input);
+      bool hasAxis = map.isFunctionOfDim(*main->loopOf(axis));
+      bool hasOther = map.isFunctionOfDim(*main->loopOf(other));
+      first |= hasAxis && !hasOther;
+      second |= hasOther && !hasAxis;
+    }
+    return first && second;
+  };
+
+  int64_t columns = 1;
+  if (main->isReduction())
+    columns = emitter.fewRegisters ? 2 : 4;
+  else if (costOf(main->op) < 12 && nest.stages.size() == 1)
+    columns = 2;
+
+  std::optional<Axis> row, column;
+  if (outerLanes && main->isReduction()) {
+    for (Axis axis : llvm::reverse(nest.outer))
+      if (axis != *outerLanes && !row && isFree(axis, *outerLanes))
+        row = axis;
+  } else if (!outerLanes && main->isReduction() && allInRegisters) {
+    for (Axis axis : llvm::reverse(nest.outer)) {
+      if (!column)
+        column = axis;
+      else if (!row && isFree(axis, *column))
+        row = axis;
+    }
+    if (!row)
+      column.reset();
+  }
+
+  for (Axis axis : nest.outer)
+    if (axis != row && axis != column && axis != outerLanes)
+      levels.push_back({axis});
+  if (outerLanes)
+    levels.push_back({*outerLanes, columns, emitter.lanes});
+  if (column)
+    levels.push_back({*column, 4, 1});
+  if (row)
+    levels.push_back({*row, outerLanes ? 6 : 4, 1});
+  for (Level &level : levels)
+    level.unit = level.step();
+  if (column)
+    for (Level &level : MutableArrayRef(levels).take_back(2))
+      level.singleTail = true;
+  // A thread takes enough rows to be worth the panel of the other operand.
+  if (row)
+    levels.back().unit = levels.back().step() * 16;
+}
+
+void NestEmitter::chooseStorage() {
+  for (const Output &output : graph.outputs)
+    destinations[output.value].push_back(output.buffer);
+  DenseSet<Value> taken;
+  for (auto [index, stage] : llvm::enumerate(nest.stages)) {
+    for (OpResult result : stage.op->getResults()) {
+      auto type = cast<RankedTensorType>(result.getType());
+      AffineMap map = stage.op.getIndexingMapMatchingResult(result);
+      SmallVector<unsigned> inner, all;
+      for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+        all.push_back(dim);
+        unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+        if (!nest.isOuter(stage.axes[loop]))
+          inner.push_back(dim);
+      }
+      // Who reads it.
+      bool readLater = false, readHere = false, onlyStages = true;
+      Value shared;
+      for (linalg::GenericOp reader :
+           stage.op->getBlock()->getOps<linalg::GenericOp>()) {
+        bool reads = llvm::any_of(KernelGraph::reads(reader), [&](auto read) {
+          return read.first == Value(result);
+        });
+        reads |= llvm::is_contained(reader.getDpsInits(), Value(result));
+        if (!reads)
+          continue;
+        bool here = false;
+        for (const Stage &other : nest.stages)
+          graph.visitInlined(
+              other.op, [&](linalg::GenericOp op) { here |= op == reader; });
+        (here ? readHere : readLater) = true;
+        onlyStages &= graph.isStage(reader);
+        // The destination of the last reader, if it reads what it overwrites.
+        if (reader == nest.stages.back().op && !reader.getNumReductionLoops() &&
+            reader->getNumResults() == 1)
+          for (OpOperand &operand : reader->getOpOperands())
+            if (operand.get() == result &&
+                reader.getMatchingIndexingMap(&operand) ==
+                    reader.getIndexingMapMatchingResult(reader->getResult(0)))
+              if (auto found = destinations.find(reader->getResult(0));
+                  found != destinations.end() &&
+                  cast<MemRefType>(found->second.front().getType())
+                          .getElementType() == type.getElementType())
+                shared = found->second.front();
+      }
+      auto found = destinations.find(result);
+      bool isOutput = found != destinations.end();
+      // Others read before the last reader writes, and no other value is there.
+      if (!onlyStages || (shared && taken.contains(shared)))
+        shared = Value();
+      if (readLater ||
+          (readHere && !inner.empty() && outerLanes && !isOutput && !shared)) {
+        // A buffer for all of it.
+        if (!isOutput) {
+          SmallVector<Value> dynamic;
+          for (auto [dim, expr] : llvm::enumerate(map.getResults()))
+            if (type.isDynamicDim(dim))
+              dynamic.push_back(
+                  sizes[stage.axes[cast<AffineDimExpr>(expr).getPosition()]]);
+          Value buffer = memref::AllocOp::create(
+              builder, loc,
+              MemRefType::get(type.getShape(), type.getElementType()), dynamic,
+              builder.getI64IntegerAttr(64));
+          destinations[result].push_back(buffer);
+        }
+        if (readLater)
+          exported[result] = destinations[result].front();
+        isOutput = true;
+      }
+      if (inner.empty()) {
+        emitter.storage[result] = {};
+      } else if (isOutput) {
+        emitter.storage[result] = {destinations[result].front(), all};
+      } else if (shared) {
+        taken.insert(shared);
+        emitter.storage[result] = {shared, all};
+        destinations[result].push_back(shared);
+      } else {
+        rows.emplace_back(result, inner);
+      }
+    }
+  }
+}
+
+void NestEmitter::allocateRows() {
+  for (auto &[result, dims] : rows) {
+    auto type = cast<RankedTensorType>(result.getType());
+    auto op = result.getDefiningOp<linalg::GenericOp>();
+    AffineMap map = op.getIndexingMapMatchingResult(cast<OpResult>(result));
+    SmallVector<int64_t> shape;
+    SmallVector<Value> dynamic;
+    for (unsigned dim : dims) {
+      shape.push_back(type.getDimSize(dim));
+      if (type.isDynamicDim(dim))
+        dynamic.push_back(sizes[graph.axisOf(op, map.getDimPosition(dim))]);
+    }
+    Value buffer = memref::AllocOp::create(
+        builder, loc, MemRefType::get(shape, type.getElementType()), dynamic,
+        builder.getI64IntegerAttr(64));
+    emitter.storage[result] = {buffer, dims};
+  }
+}

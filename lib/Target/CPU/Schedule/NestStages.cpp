@@ -1,0 +1,305 @@
+//===- NestStages.cpp - the points and reductions of stages ---------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/CPU/Schedule/NestEmitter.h"
+
+#include "Target/CPU/Schedule/Combiner.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+Value NestEmitter::wholeSteps(Axis axis, int64_t step) const {
+  if (auto known = staticSize(axis))
+    return emitter.constant(*known - *known % step);
+  Value size = sizes.lookup(axis);
+  return arith::SubIOp::create(
+      builder, loc, size,
+      arith::RemUIOp::create(builder, loc, size, emitter.constant(step)));
+}
+
+void NestEmitter::emitStage(const Stage &stage, const Points &points) {
+  SmallVector<Axis> inner;
+  std::optional<Axis> lanes = lanesOf(stage);
+  for (auto [loop, axis] : llvm::enumerate(stage.axes))
+    if (stage.isParallel(loop) && !nest.isOuter(axis) && axis != lanes)
+      inner.push_back(axis);
+  // Lanes run innermost.
+  if (lanes && !nest.isOuter(*lanes))
+    if (auto loop = stage.loopOf(*lanes); loop && stage.isParallel(*loop))
+      inner.push_back(*lanes);
+  emitInner(stage, inner, points);
+}
+
+void NestEmitter::emitInner(const Stage &stage, ArrayRef<Axis> axes,
+                            const Points &points) {
+  if (axes.empty())
+    return emitPoints(stage, points);
+  Axis axis = axes.front();
+  Value zero = emitter.constant(0);
+  auto bind = [&](Value base, int64_t columns, bool partial, bool isLane) {
+    Points next;
+    int64_t width = isLane ? emitter.lanes : 1;
+    SmallVector<Value> bases;
+    for (int64_t i = 0; i < columns; ++i)
+      bases.push_back(emitter.add(base, emitter.constant(i * width)));
+    Value mask = partial ? maskFor(bases.back(), axis) : Value();
+    for (const Point &point : points)
+      for (int64_t i = 0; i < columns; ++i) {
+        Point extended = point;
+        extended.at[axis] = {bases[i], isLane ? 1 : 0};
+        if (mask)
+          extended.mask = mask;
+        next.push_back(extended);
+      }
+    emitInner(stage, axes.drop_front(), next);
+  };
+  if (axis != lanesOf(stage)) {
+    loop(zero, sizes[axis], 1, [&](Value at) { bind(at, 1, false, false); });
+    return;
+  }
+  int64_t columns = stage.isReduction() && points.size() == 1 ? 4 : 1;
+  int64_t step = columns * emitter.lanes;
+  Value size = sizes[axis];
+  Value full = wholeSteps(axis, step);
+  loop(zero, full, step, [&](Value at) { bind(at, columns, false, true); });
+  loop(full, size, emitter.lanes, [&](Value at) { bind(at, 1, true, true); });
+}
+
+SmallVector<Lanes> NestEmitter::loopsAt(const Stage &stage,
+                                        const Point &point) const {
+  return llvm::map_to_vector(stage.axes,
+                             [&](Axis axis) { return point.at.lookup(axis); });
+}
+
+void NestEmitter::emitPoints(const Stage &stage, const Points &points) {
+  if (stage.isReduction())
+    return emitReduction(stage, points);
+  for (const Point &point : points) {
+    PointEmitter::Scope scope(emitter);
+    emitter.point = point.id;
+    emitter.mask = point.mask;
+    SmallVector<Lanes> loops = loopsAt(stage, point);
+    auto values = emitter.body(
+        stage.op, loops,
+        [&](unsigned number) {
+          return emitter.operand(stage.op, number, loops);
+        },
+        /*contract=*/false);
+    if (failed(values))
+      return fail();
+    keep(stage, point, *values);
+  }
+}
+
+void NestEmitter::keep(const Stage &stage, const Point &point,
+                       ArrayRef<Lanes> values) {
+  SmallVector<Lanes> loops = loopsAt(stage, point);
+  for (OpResult result : stage.op->getResults()) {
+    Lanes value = values[result.getResultNumber()];
+    auto index =
+        emitter.apply(stage.op.getIndexingMapMatchingResult(result), loops);
+    if (failed(index))
+      return fail();
+    const Storage &place = emitter.storage[result];
+    SmallVector<Value> written;
+    if (auto found = destinations.find(result); found != destinations.end())
+      written = found->second;
+    for (Value buffer : written)
+      if (failed(emitter.store(value, buffer, *index)))
+        return fail();
+    if (!place.buffer) {
+      emitter.kept[{result.getAsOpaquePointer(), point.id}] = value;
+      continue;
+    }
+    if (llvm::is_contained(written, place.buffer))
+      continue;
+    auto at = llvm::map_to_vector(place.dims,
+                                  [&](unsigned dim) { return (*index)[dim]; });
+    if (failed(emitter.store(value, place.buffer, at)))
+      return fail();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+/// The values after one step, of all results at all points.
+SmallVector<Value> NestEmitter::accumulate(const Stage &stage,
+                                           const Points &points,
+                                           ArrayRef<Value> values,
+                                           bool asVectors) {
+  SmallVector<Value> next;
+  linalg::GenericOp op = stage.op;
+  unsigned numInputs = op.getNumDpsInputs(), numResults = op->getNumResults();
+  for (auto [i, point] : llvm::enumerate(points)) {
+    emitter.point = point.id;
+    emitter.mask = point.mask;
+    SmallVector<Lanes> loops = loopsAt(stage, point);
+    ArrayRef<Value> before = values.slice(i * numResults, numResults);
+    auto results = emitter.body(
+        op, loops,
+        [&](unsigned number) -> FailureOr<Lanes> {
+          if (number >= numInputs)
+            return Lanes{before[number - numInputs], 0, asVectors};
+          return emitter.operand(op, number, loops);
+        },
+        /*contract=*/true);
+    if (failed(results)) {
+      fail();
+      return llvm::to_vector(values);
+    }
+    for (Lanes result : *results) {
+      if (!asVectors && !result.isUniform()) {
+        fail();
+        return llvm::to_vector(values);
+      }
+      next.push_back(asVectors ? emitter.vector(result) : result.value);
+    }
+  }
+  return next;
+}
+
+SmallVector<Value> NestEmitter::reduce(const Stage &stage, ArrayRef<Axis> axes,
+                                       const Points &points,
+                                       SmallVector<Value> values,
+                                       bool lanesReduced) {
+  bool asVectors = isa<VectorType>(values.front().getType());
+  if (axes.empty())
+    return accumulate(stage, points, values, asVectors);
+  Axis axis = axes.front();
+  Value zero = emitter.constant(0), size = sizes[axis];
+  auto at = [&](Value base, int64_t stride, Value mask) {
+    Points next = points;
+    for (Point &point : next) {
+      point.at[axis] = {base, stride};
+      if (mask)
+        point.mask = mask;
+    }
+    return next;
+  };
+  if (!lanesReduced || axes.size() > 1)
+    return loop(zero, size, 1, values,
+                [&](Value base, ArrayRef<Value> carried) {
+                  return reduce(stage, axes.drop_front(), at(base, 0, {}),
+                                llvm::to_vector(carried), lanesReduced);
+                });
+  // The last axis, along the lanes. Several accumulators, since one would wait
+  // for itself.
+  int64_t count = points.size() * stage.op->getNumResults();
+  int64_t copies = values.size() / count;
+  int64_t step = copies * emitter.lanes;
+  auto slice = [&](ArrayRef<Value> all, int64_t copy) {
+    return all.slice(copy * count, count);
+  };
+  Value full = wholeSteps(axis, step);
+  values =
+      loop(zero, full, step, values, [&](Value base, ArrayRef<Value> carried) {
+        SmallVector<Value> next;
+        for (int64_t copy = 0; copy < copies; ++copy) {
+          Value from =
+              emitter.add(base, emitter.constant(copy * emitter.lanes));
+          llvm::append_range(next, accumulate(stage, at(from, 1, {}),
+                                              slice(carried, copy), true));
+        }
+        return next;
+      });
+  SmallVector<Value> first(slice(values, 0));
+  first = loop(full, size, emitter.lanes, first,
+               [&](Value base, ArrayRef<Value> carried) {
+                 Value mask = maskFor(base, axis);
+                 SmallVector<Value> next =
+                     accumulate(stage, at(base, 1, mask), carried, true);
+                 for (auto [value, before] : llvm::zip(next, carried))
+                   value = arith::SelectOp::create(builder, loc, mask, value,
+                                                   before);
+                 return next;
+               });
+  llvm::copy(first, values.begin());
+  return values;
+}
+
+void NestEmitter::emitReduction(const Stage &stage, const Points &points) {
+  PointEmitter::Scope scope(emitter);
+  linalg::GenericOp op = stage.op;
+  unsigned numResults = op->getNumResults();
+  std::optional<Axis> lanes = lanesOf(stage);
+  std::optional<unsigned> laneLoop =
+      lanes ? stage.loopOf(*lanes) : std::nullopt;
+  bool lanesReduced = laneLoop && !stage.isParallel(*laneLoop);
+  bool asVectors = laneLoop && !lanesReduced;
+  SmallVector<Combiner> combiners;
+  if (lanesReduced) {
+    for (unsigned i = 0; i < numResults; ++i) {
+      std::optional<Combiner> combiner = Combiner::match(op, i);
+      if (combiner)
+        combiners.push_back(*combiner);
+    }
+    lanesReduced = combiners.size() == numResults;
+  }
+  // The lanes' axis goes last.
+  SmallVector<Axis> axes;
+  for (auto [loop, axis] : llvm::enumerate(stage.axes))
+    if (!stage.isParallel(loop) && !(lanesReduced && axis == lanes))
+      axes.push_back(axis);
+  if (lanesReduced)
+    axes.push_back(*lanes);
+
+  // What it starts from.
+  SmallVector<Value> inits;
+  for (const Point &point : points) {
+    emitter.point = point.id;
+    emitter.mask = point.mask;
+    SmallVector<Lanes> loops = loopsAt(stage, point);
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      FailureOr<Lanes> value =
+          emitter.operand(op, init.getOperandNumber(), loops);
+      if (failed(value) || (!asVectors && !value->isUniform()))
+        return fail();
+      inits.push_back(asVectors ? emitter.vector(*value) : value->value);
+    }
+  }
+  SmallVector<Value> values;
+  if (lanesReduced) {
+    int64_t copies = points.size() >= 4 ? 1 : 4;
+    for (int64_t i = 0; i < copies; ++i)
+      for (auto [index, init] : llvm::enumerate(inits))
+        values.push_back(combiners[index % numResults].identity(
+            builder, loc, VectorType::get({emitter.lanes}, init.getType())));
+  } else {
+    values = inits;
+  }
+  values = reduce(stage, axes, points, values, lanesReduced);
+  if (hasFailed)
+    return;
+  if (lanesReduced) {
+    int64_t count = inits.size();
+    for (int64_t i = 0; i < count; ++i) {
+      const Combiner &combiner = combiners[i % numResults];
+      Value sum = values[i];
+      for (size_t other = i + count; other < values.size(); other += count)
+        sum = combiner.combine(builder, loc, sum, values[other]);
+      inits[i] = combiner.combine(builder, loc, inits[i],
+                                  combiner.reduce(builder, loc, sum));
+    }
+    values = inits;
+  }
+  for (auto [i, point] : llvm::enumerate(points)) {
+    emitter.point = point.id;
+    emitter.mask = point.mask;
+    SmallVector<Lanes> results;
+    for (unsigned r = 0; r < numResults; ++r)
+      results.push_back({values[i * numResults + r], 0, asVectors});
+    keep(stage, point, results);
+  }
+}
