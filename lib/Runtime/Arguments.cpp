@@ -422,6 +422,15 @@ bool Signature::unpack(RelaxContext &context, const TVMFFIAny *args,
   return true;
 }
 
+Value Signature::result() const {
+  if (results.size() == 1)
+    return results.front();
+  Value tuple;
+  tuple.kind = RelaxTuple;
+  tuple.members = results;
+  return tuple;
+}
+
 bool Signature::acceptsDestinations(int32_t count) const {
   if (count != static_cast<int32_t>(results.size()))
     return false;

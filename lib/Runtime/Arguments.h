@@ -43,6 +43,9 @@ struct Signature {
   bool unpack(RelaxContext &context, const TVMFFIAny *args, int32_t count,
               int64_t *slots) const;
 
+  /// The results as one value: the only one, or a tuple.
+  Value result() const;
+
   /// Whether results can be copied to so many tensors of the caller, for hosts
   /// that have no TVM FFI to hand over new ones.
   bool acceptsDestinations(int32_t count) const;
@@ -76,7 +79,8 @@ bool makeView(const Value &type, RelaxStorage *storage, const int64_t *slots,
               TVMFFIAny *out);
 /// Takes a reference for each slot that has a storage.
 void retainSlots(const Value &type, const int64_t *&slots);
-/// The same of the results of a function: one value, or a tuple.
+/// The same of the results of a function. False with `context.error` set where
+/// they cannot be handed over.
 bool makeResult(RelaxContext &context, const Signature &signature,
                 int64_t *slots, TVMFFIAny *out);
 

@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <memory>
 
 using namespace relax_rt;
 
@@ -191,24 +190,13 @@ int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
     return failed();
   code(closure, &context, in, out);
   *result = {};
-  if (givesDestinations) {
-    bool copied = signature.copyResults(context, out, args + parameters);
-    for (RelaxStorage *storage : borrowed)
-      relax_rt_release(storage);
-    if (!copied)
-      return failed();
-    detach(context);
-    return 0;
-  }
-  bool made = makeResult(context, signature, out, result);
+  bool done = givesDestinations
+                  ? signature.copyResults(context, out, args + parameters)
+                  : makeResult(context, signature, out, result);
   for (RelaxStorage *storage : borrowed)
     relax_rt_release(storage);
-  if (!made) {
-    context.error.message =
-        std::string(signature.function) +
-        ": the results could not be handed over; is libtvm_ffi in the process?";
+  if (!done)
     return failed();
-  }
   detach(context);
   return 0;
 }

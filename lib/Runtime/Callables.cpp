@@ -83,17 +83,9 @@ static bool callForeign(RelaxContext *context, void *function,
     context->error.message = "an argument could not be handed over";
     return false;
   }
-  bool unpacked = true;
-  if (signature.results.size() == 1) {
-    unpacked = unpackValue(*context, signature.results.front(), result,
-                           "result of a function", out);
-  } else if (!signature.results.empty()) {
-    Value tuple;
-    tuple.kind = RelaxTuple;
-    tuple.members = signature.results;
-    unpacked =
-        unpackValue(*context, tuple, result, "result of a function", out);
-  }
+  bool unpacked = signature.results.empty() ||
+                  unpackValue(*context, signature.result(), result,
+                              "result of a function", out);
   if (result.typeIndex >= 64)
     TVMFFIObjectDecRef(result.object);
   return unpacked;

@@ -35,7 +35,13 @@ struct Class {
   size_t bytes;
 };
 
-/// The smallest class that holds `bytes`: (4 + q) << s.
+/// The bytes of a class: 256, and then (4 + q) << s for q from 1 to 4.
+size_t bytesOf(int index) {
+  return index == 0 ? 256
+                    : size_t((index - 1) % 4 + 5) << ((index - 1) / 4 + 6);
+}
+
+/// The smallest class that holds `bytes`.
 Class classOf(size_t bytes) {
   if (bytes <= 256)
     return {0, 256};
@@ -166,11 +172,8 @@ void Pool::free(void *data, size_t bytes) {
 void Pool::trim() {
   auto giveBack = [](Lists &lists) {
     for (int index = 0; index < kClasses; ++index) {
-      size_t bytes = index == 0
-                         ? 256
-                         : size_t((index - 1) % 4 + 5) << ((index - 1) / 4 + 6);
       for (void *data : lists.free[index])
-        giveToSystem(data, bytes);
+        giveToSystem(data, bytesOf(index));
       lists.free[index].clear();
     }
   };

@@ -222,12 +222,11 @@ void relax_rt::retainSlots(const Value &type, const int64_t *&slots) {
 bool relax_rt::makeResult(RelaxContext &context, const Signature &signature,
                           int64_t *slots, TVMFFIAny *out) {
   *out = {};
-  if (signature.results.empty())
+  if (signature.results.empty() ||
+      makeValue(context, signature.result(), slots, out))
     return true;
-  if (signature.results.size() == 1)
-    return makeValue(context, signature.results.front(), slots, out);
-  Value tuple;
-  tuple.kind = RelaxTuple;
-  tuple.members = signature.results;
-  return makeValue(context, tuple, slots, out);
+  context.error.message =
+      std::string(signature.function) +
+      ": the results could not be handed over; is libtvm_ffi in the process?";
+  return false;
 }
