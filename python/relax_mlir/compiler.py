@@ -35,6 +35,14 @@ class Target:
         return Target(*_relax.host_target())
 
     @property
+    def runs_here(self) -> bool:
+        """Whether its code can run in this process."""
+        host = Target.host().triple
+        systems = ("linux", "darwin", "windows")
+        same_system = all((system in self.triple) == (system in host) for system in systems)
+        return same_system and self.triple.split("-")[0] == host.split("-")[0]
+
+    @property
     def vector_bits(self) -> int:
         """Bits of the widest vector register."""
         return _relax.vector_bits(self.triple, self.cpu, self.features)
@@ -105,7 +113,7 @@ def compile_code(
     functions = _describe_functions(module)
     weights = _find_weights(module)
     (pipeline or default_pipeline(use_bounds)).run(module)
-    memory = _describe_memory(module)
+    memory = describe_memory(module)
     make_code(target.vector_bits).run(module)
     with collected_errors(module.context) as errors:
         object = _relax.emit_object(module.ir, target.triple, target.cpu, target.features, 3)
@@ -136,9 +144,11 @@ def compile(
     >>> executable = compile(module)
     >>> y = executable["main"](np.ones((3, 128), np.float32))
     """
-    host = Target.host()
-    if target and target.triple.split("-")[0] != host.triple.split("-")[0] or target and "linux" not in target.triple:
-        fail(f"code for {target.triple} cannot run on {host.triple}; compile_code and export make code for others")
+    if target and not target.runs_here:
+        fail(
+            f"code for {target.triple} cannot run on {Target.host().triple}; "
+            "compile_code and export make code for others"
+        )
     options = {"use_bounds": use_bounds, "pipeline": pipeline, "cached": cached}
     executable = Executable(compile_code(module, target, **options))
     if weights:
@@ -186,7 +196,8 @@ def _name_of(location: ir.Location) -> str:
     return location.name_str if location.is_a_name() else ""
 
 
-def _describe_memory(module: Module) -> dict[str, dict[str, str]]:
+def describe_memory(module: Module) -> dict[str, dict[str, str]]:
+    """What `relax-plan-memory` noted of each function (`Code.memory`)."""
     described = {}
     for operation in module.ir.body.operations:
         attributes = operation.operation.attributes
@@ -199,16 +210,18 @@ def _describe_memory(module: Module) -> dict[str, dict[str, str]]:
     return described
 
 
+_WEIGHT = "#relax.weight<"
+
+
 def _find_weights(module: Module) -> tuple[str, ...]:
     names: dict[str, None] = {}
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
         if operation.name == "relax.constant":
-            text = str(operation.attributes["value"])
-            if text.startswith("#relax.weight<"):
-                names[ir.StringAttr(ir.Attribute.parse(text[len("#relax.weight<") : -1], operation.context)).value] = (
-                    None
-                )
+            value = str(operation.attributes["value"])
+            if value.startswith(_WEIGHT):
+                name = ir.Attribute.parse(value[len(_WEIGHT) : -1], operation.context)
+                names[ir.StringAttr(name).value] = None
         return ir.WalkResult.ADVANCE
 
     for operation in module.ir.body.operations:

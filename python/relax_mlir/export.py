@@ -61,7 +61,7 @@ def export(code: Code, folder: str | os.PathLike[str], weights: Mapping[str, Any
         (folder / "metadata.json").write_text(json.dumps(description, indent=1) + "\n")
     except OSError as error:
         raise RelaxError(f"cannot write '{folder}': {error.strerror}") from None
-    if code.target.triple.split("-")[0] == Target.host().triple.split("-")[0]:
+    if code.target.runs_here:
         shutil.copy2(runtime.library_path(), folder / "librelax_runtime.so")
         link_shared(folder / "model.o", folder / "model.so", folder)
 
@@ -148,12 +148,11 @@ def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> run
         raise ModelError(f"'{folder / 'model.o'}' is damaged; export the model again")
     try:
         code = Code.from_json(metadata, object)
-        triple = code.target.triple.split("-")[0]
+        runs_here = code.target.runs_here
     except (TypeError, KeyError, AttributeError):
         raise ModelError(f"'{path}' is damaged; export the model again") from None
-    host = Target.host().triple
-    if triple != host.split("-")[0]:
-        raise ModelError(f"'{folder}' was compiled for {code.target.triple}, this machine is {host}")
+    if not runs_here:
+        raise ModelError(f"'{folder}' was compiled for {code.target.triple}, this machine is {Target.host().triple}")
     executable = runtime.Executable(code)
     if code.weights:
         file = folder / "weights.safetensors"

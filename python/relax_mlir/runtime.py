@@ -108,22 +108,18 @@ def as_argument(value: Any) -> Any:
     return value
 
 
-_ML_DTYPES = {"bfloat16": "bfloat16", "float8_e4m3fn": "float8_e4m3fn", "float8_e5m2": "float8_e5m2"}
+_NOT_IN_DLPACK = frozenset({"bfloat16", "float8_e4m3fn", "float8_e5m2"})
+"""Types of ml_dtypes, which NumPy does not export."""
 
 
 def _from_numpy(array: np.ndarray) -> Any:
-    if array.dtype.isbuiltin != 1 and array.dtype.name in _ML_DTYPES:
-        return _ml_dtypes_tensor(array)
+    if array.dtype.isbuiltin != 1 and array.dtype.name in _NOT_IN_DLPACK:
+        raise RelaxError(
+            f"NumPy cannot hand over an array of {array.dtype.name} without a copy; pass a tensor of PyTorch or JAX"
+        )
     if array.flags.writeable:
         return tvm_ffi.from_dlpack(array)
     return tvm_ffi.from_dlpack(array.__dlpack__(max_version=(1, 0)))
-
-
-def _ml_dtypes_tensor(array: np.ndarray) -> Any:
-    """NumPy cannot export the types of ml_dtypes by DLPack; their bits it can."""
-    raise RelaxError(
-        f"NumPy cannot hand over an array of {array.dtype.name} without a copy; pass a tensor of PyTorch or JAX"
-    )
 
 
 _of_callables: list[Any] = []
@@ -160,16 +156,6 @@ class HugePages:
         return data[-data.ctypes.data % self._PAGE :][:size]
 
 
-def callable_with_arrays(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of TVM FFI that takes NumPy arrays of every kind."""
-
-    def call(*args: Any) -> Any:
-        return function(*map(as_argument, args))
-
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
 class Executable:
     """A compiled module: `executable["main"](x)` calls its function `main`.
 
@@ -193,18 +179,28 @@ class Executable:
         if any("->" in result for function in code.functions.values() for result in function["results"]):
             # A callable that was returned has no way to keep the code that it is of.
             _of_callables.append(self._kept)
-        self._callables = {name: self._load(name) for name in self.functions}
+        self._callables = {name: self._with_arrays(name) for name in self.functions}
 
     def _load(self, name: str) -> tvm_ffi.Function:
         address = self._session.lookup(f"__tvm_ffi_{name}")
         return tvm_ffi.core.Function.__from_extern_c__(address, keep_alive_object=self._kept)
+
+    def _with_arrays(self, name: str) -> Callable[..., Any]:
+        """A function that takes NumPy arrays of every kind."""
+        function = self._load(name)
+
+        def call(*args: Any) -> Any:
+            return function(*map(as_argument, args))
+
+        call.__name__ = call.__qualname__ = name
+        return call
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         function = self._callables.get(name)
         if function is None:
             raise KeyError(f"the module has no function '{name}'; it has {', '.join(self.functions)}")
 
-        return callable_with_arrays(name, function)
+        return function
 
     def __contains__(self, name: object) -> bool:
         return name in self._callables

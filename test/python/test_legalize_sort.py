@@ -52,7 +52,6 @@ def test_every_length(op, dtype):
         np.testing.assert_array_equal(execute(source, x)[0], x[order] if op == "sort" else order)
 
 
-@pytest.mark.skip(reason="the CPU cannot load Booleans yet")
 def test_booleans():
     x = np.array([True, False, True, False, False])
     check("relax.sort %0", [x], [np.sort(x)])

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from .. import load, load_exported
 from ..annotations import Annotation, Tensor
-from ..compiler import Code
+from ..compiler import Code, describe_memory
 from ..models import build
 from ..models.exported import is_exported
 from ..module import Module
@@ -84,13 +84,8 @@ def show_memory(module: Module, console: Console, plot: bool) -> None:
     planned = module.clone()
     default_pipeline().run(planned)
     table = Table("function", "one by one", "planned", "lower bound", title="memory of a call, in bytes")
-    for operation in planned.ir.body.operations:
-        attributes = operation.operation.attributes
-        if "relax.memory_plan" not in attributes:
-            continue
-        plan = {entry.name: str(entry.attr) for entry in attributes["relax.memory_plan"]}
-        row = [plan.get(f"{key}_bytes", "").removeprefix("#relax.expr<").removesuffix(">") for key in _PLAN]
-        table.add_row(attributes["sym_name"].value, *row)
+    for name, plan in describe_memory(planned).items():
+        table.add_row(name, *(plan.get(f"{key}_bytes", "") for key in ("unplanned", "planned", "peak")))
     if table.row_count:
         console.print(table)
     if plot:
@@ -98,9 +93,6 @@ def show_memory(module: Module, console: Console, plot: bool) -> None:
 
         for path in draw(planned):
             console.print(f"wrote {path}")
-
-
-_PLAN = ("unplanned", "planned", "peak")
 
 
 def _show_function(function: ir.Operation, console: Console, calls: Counter[str]) -> None:

@@ -29,64 +29,57 @@ def _kernel(name: str, text: str, **values: object) -> Kernel:
 _CACHE_UPDATE = """
 func.func private @$NAME(
     %new: tensor<?x?x${H}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $D]>},
-    %cache: tensor<${L}x?x?x${H}x${D}xf32> {relax.shape = #relax.shape<[$L, b, c, $H, $D]>},
+    %cache: $CACHE {relax.shape = #relax.shape<$SHAPE>},
     %layer: index {relax.symbol = "layer"}, %past: index {relax.symbol = "t"})
-    -> (tensor<${L}x?x?x${H}x${D}xf32> {relax.shape = #relax.shape<[$L, b, c, $H, $D]>}) {
+    -> ($CACHE {relax.shape = #relax.shape<$SHAPE>}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %b = tensor.dim %new, %c0 : tensor<?x?x${H}x${D}xf32>
   %n = tensor.dim %new, %c1 : tensor<?x?x${H}x${D}xf32>
-  %rows = tensor.extract_slice %cache[%layer, 0, %past, 0, 0] [1, %b, %n, $H, $D] [1, 1, 1, 1, 1]
-      : tensor<${L}x?x?x${H}x${D}xf32> to tensor<?x?x${H}x${D}xf32>
+  %place = tensor.extract_slice %cache$BEGIN $SIZE [1, 1, 1, 1, 1] : $CACHE to $PLACE
   %written = linalg.generic {
-      indexing_maps = [affine_map<(b, n, h, d) -> (b, n, h, d)>, affine_map<(b, n, h, d) -> (b, n, h, d)>],
+      indexing_maps = [affine_map<$LOOPS -> (b, n, h, d)>, affine_map<$LOOPS -> $LOOPS>],
       iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
-      ins(%new : tensor<?x?x${H}x${D}xf32>) outs(%rows : tensor<?x?x${H}x${D}xf32>) {
+      ins(%new : tensor<?x?x${H}x${D}xf32>) outs(%place : $PLACE) {
   ^bb0(%in: f32, %out: f32):
     linalg.yield %in : f32
-  } -> tensor<?x?x${H}x${D}xf32>
-  %result = tensor.insert_slice %written into %cache[%layer, 0, %past, 0, 0] [1, %b, %n, $H, $D] [1, 1, 1, 1, 1]
-      : tensor<?x?x${H}x${D}xf32> into tensor<${L}x?x?x${H}x${D}xf32>
-  return %result : tensor<${L}x?x?x${H}x${D}xf32>
-}
-"""
-
-
-# Keys lie with the positions in a row, so that the products with a query run along memory.
-_KEYS_UPDATE = """
-func.func private @$NAME(
-    %new: tensor<?x?x${H}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $D]>},
-    %cache: tensor<${L}x?x${H}x${D}x?xf32> {relax.shape = #relax.shape<[$L, b, $H, $D, c]>},
-    %layer: index {relax.symbol = "layer"}, %past: index {relax.symbol = "t"})
-    -> (tensor<${L}x?x${H}x${D}x?xf32> {relax.shape = #relax.shape<[$L, b, $H, $D, c]>}) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %b = tensor.dim %new, %c0 : tensor<?x?x${H}x${D}xf32>
-  %n = tensor.dim %new, %c1 : tensor<?x?x${H}x${D}xf32>
-  %columns = tensor.extract_slice %cache[%layer, 0, 0, 0, %past] [1, %b, $H, $D, %n] [1, 1, 1, 1, 1]
-      : tensor<${L}x?x${H}x${D}x?xf32> to tensor<?x${H}x${D}x?xf32>
-  %written = linalg.generic {
-      indexing_maps = [affine_map<(b, h, d, n) -> (b, n, h, d)>, affine_map<(b, h, d, n) -> (b, h, d, n)>],
-      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
-      ins(%new : tensor<?x?x${H}x${D}xf32>) outs(%columns : tensor<?x${H}x${D}x?xf32>) {
-  ^bb0(%in: f32, %out: f32):
-    linalg.yield %in : f32
-  } -> tensor<?x${H}x${D}x?xf32>
-  %result = tensor.insert_slice %written into %cache[%layer, 0, 0, 0, %past] [1, %b, $H, $D, %n] [1, 1, 1, 1, 1]
-      : tensor<?x${H}x${D}x?xf32> into tensor<${L}x?x${H}x${D}x?xf32>
-  return %result : tensor<${L}x?x${H}x${D}x?xf32>
+  } -> $PLACE
+  %result = tensor.insert_slice %written into %cache$BEGIN $SIZE [1, 1, 1, 1, 1] : $PLACE into $CACHE
+  return %result : $CACHE
 }
 """
 
 
 def values_update(layers: int, heads: int, size: int) -> Kernel:
     """Writes `new [b, n, h, d]` behind the `t` rows that a layer of the cache of values `[l, b, c, h, d]` holds."""
-    return _kernel(f"values_update_{layers}x{heads}x{size}", _CACHE_UPDATE, L=layers, H=heads, D=size)
+    return _kernel(
+        f"values_update_{layers}x{heads}x{size}",
+        _CACHE_UPDATE,
+        H=heads,
+        D=size,
+        CACHE=f"tensor<{layers}x?x?x{heads}x{size}xf32>",
+        SHAPE=f"[{layers}, b, c, {heads}, {size}]",
+        PLACE=f"tensor<?x?x{heads}x{size}xf32>",
+        BEGIN="[%layer, 0, %past, 0, 0]",
+        SIZE=f"[1, %b, %n, {heads}, {size}]",
+        LOOPS="(b, n, h, d)",
+    )
 
 
 def keys_update(layers: int, heads: int, size: int) -> Kernel:
-    """The same of the cache of keys `[l, b, h, d, c]`."""
-    return _kernel(f"keys_update_{layers}x{heads}x{size}", _KEYS_UPDATE, L=layers, H=heads, D=size)
+    """The same of the cache of keys `[l, b, h, d, c]`: products with a query run along memory."""
+    return _kernel(
+        f"keys_update_{layers}x{heads}x{size}",
+        _CACHE_UPDATE,
+        H=heads,
+        D=size,
+        CACHE=f"tensor<{layers}x?x{heads}x{size}x?xf32>",
+        SHAPE=f"[{layers}, b, {heads}, {size}, c]",
+        PLACE=f"tensor<?x{heads}x{size}x?xf32>",
+        BEGIN="[%layer, 0, 0, 0, %past]",
+        SIZE=f"[1, %b, {heads}, {size}, %n]",
+        LOOPS="(b, h, d, n)",
+    )
 
 
 # Hidden scores are finite, and below what the maximum starts from, so that a query without a key has the sum zero.

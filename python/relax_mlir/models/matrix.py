@@ -15,6 +15,7 @@ Quantised matrices are decoded by a kernel of its own, which fusion puts into th
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,7 @@ class StoredParameter(Parameter):
         return self.name.rpartition(".")[0]
 
 
-class Matrix(Module):
+class Matrix(Module, abc.ABC):
     """A matrix of weights, of `rows` outputs and `columns` inputs."""
 
     def __init__(self, rows: int, columns: int) -> None:
@@ -76,9 +77,9 @@ class Matrix(Module):
     def _product(self, x: Value) -> Value:
         raise NotImplementedError
 
+    @abc.abstractmethod
     def rows(self, ids: Operand) -> Value:
         """The rows of these numbers `[m]`: [m, columns]. Calls `row_kernels`."""
-        raise NotImplementedError
 
     def row_kernels(self) -> Sequence[Kernel]:
         return ()
@@ -113,8 +114,8 @@ class _PanelledMatrix(Matrix):
         joined = op.strided_slice(op.reshape(product, (m, panels * PANEL)), [1], [0], [rows])
         return then(joined, *operands) if then else joined
 
-    def _stored(self) -> list[Value]:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def _stored(self) -> list[Value]: ...
 
     def rows(self, ids: Value) -> Value:
         (kernel,), (m,) = self.row_kernels(), ids.shape
