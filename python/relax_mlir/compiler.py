@@ -112,7 +112,7 @@ def compile_code(
     module = module.clone()
     functions = _describe_functions(module)
     weights = _find_weights(module)
-    (pipeline or default_pipeline(use_bounds)).run(module)
+    (pipeline or default_pipeline(use_bounds, target.vector_bits)).run(module)
     memory = describe_memory(module)
     make_code(target.vector_bits).run(module)
     with collected_errors(module.context) as errors:
