@@ -27,7 +27,7 @@ Value NestEmitter::wholeSteps(Axis axis, int64_t step) const {
       arith::RemUIOp::create(builder, loc, size, emitter.constant(step)));
 }
 
-void NestEmitter::emitStage(const Stage &stage, const Points &points) {
+SmallVector<Axis> NestEmitter::innerAxes(const Stage &stage) const {
   SmallVector<Axis> inner;
   std::optional<Axis> lanes = lanesOf(stage);
   for (auto [loop, axis] : llvm::enumerate(stage.axes))
@@ -37,13 +37,27 @@ void NestEmitter::emitStage(const Stage &stage, const Points &points) {
   if (lanes && !nest.isOuter(*lanes))
     if (auto loop = stage.loopOf(*lanes); loop && stage.isParallel(*loop))
       inner.push_back(*lanes);
-  emitInner(stage, inner, points);
+  return inner;
 }
 
-void NestEmitter::emitInner(const Stage &stage, ArrayRef<Axis> axes,
+void NestEmitter::enter(const Point &point) {
+  emitter.point = point.id;
+  emitter.column = point.column;
+  emitter.mask = point.mask;
+}
+
+void NestEmitter::emitGroup(ArrayRef<Stage> group, const Points &points) {
+  emitInner(group, innerAxes(group.front()), points);
+}
+
+void NestEmitter::emitInner(ArrayRef<Stage> group, ArrayRef<Axis> axes,
                             const Points &points) {
-  if (axes.empty())
-    return emitPoints(stage, points);
+  if (axes.empty()) {
+    for (const Stage &stage : group)
+      emitPoints(stage, points);
+    return;
+  }
+  const Stage &stage = group.front();
   Axis axis = axes.front();
   Value zero = emitter.constant(0);
   auto bind = [&](Value base, int64_t columns, bool partial, bool isLane) {
@@ -57,17 +71,22 @@ void NestEmitter::emitInner(const Stage &stage, ArrayRef<Axis> axes,
       for (int64_t i = 0; i < columns; ++i) {
         Point extended = point;
         extended.at[axis] = {bases[i], isLane ? 1 : 0};
+        extended.column = i;
         if (mask)
           extended.mask = mask;
         next.push_back(extended);
       }
-    emitInner(stage, axes.drop_front(), next);
+    emitInner(group, axes.drop_front(), next);
   };
   if (axis != lanesOf(stage)) {
     loop(zero, sizes[axis], 1, [&](Value at) { bind(at, 1, false, false); });
     return;
   }
-  int64_t columns = stage.isReduction() && points.size() == 1 ? 4 : 1;
+  int64_t columns = 1;
+  if (stage.isReduction() && !nest.rows.empty())
+    columns = emitter.fewRegisters ? 2 : 4;
+  else if (stage.isReduction() && points.size() == 1)
+    columns = 4;
   int64_t step = columns * emitter.lanes;
   Value size = sizes[axis];
   Value full = wholeSteps(axis, step);
@@ -86,8 +105,7 @@ void NestEmitter::emitPoints(const Stage &stage, const Points &points) {
     return emitReduction(stage, points);
   for (const Point &point : points) {
     PointEmitter::Scope scope(emitter);
-    emitter.point = point.id;
-    emitter.mask = point.mask;
+    enter(point);
     SmallVector<Lanes> loops = loopsAt(stage, point);
     auto values = emitter.body(
         stage.op, loops,
@@ -118,13 +136,16 @@ void NestEmitter::keep(const Stage &stage, const Point &point,
       if (failed(emitter.store(value, buffer, *index)))
         return fail();
     if (!place.buffer) {
-      emitter.kept[{result.getAsOpaquePointer(), point.id}] = value;
+      emitter.kept[{result.getAsOpaquePointer(), emitter.number(place)}] =
+          value;
       continue;
     }
     if (llvm::is_contained(written, place.buffer))
       continue;
     auto at = llvm::map_to_vector(place.dims,
                                   [&](unsigned dim) { return (*index)[dim]; });
+    if (place.perPoint)
+      at.insert(at.begin(), {emitter.constant(point.id)});
     if (failed(emitter.store(value, place.buffer, at)))
       return fail();
   }
@@ -143,8 +164,7 @@ SmallVector<Value> NestEmitter::accumulate(const Stage &stage,
   linalg::GenericOp op = stage.op;
   unsigned numInputs = op.getNumDpsInputs(), numResults = op->getNumResults();
   for (auto [i, point] : llvm::enumerate(points)) {
-    emitter.point = point.id;
-    emitter.mask = point.mask;
+    enter(point);
     SmallVector<Lanes> loops = loopsAt(stage, point);
     ArrayRef<Value> before = values.slice(i * numResults, numResults);
     auto results = emitter.body(
@@ -258,8 +278,7 @@ void NestEmitter::emitReduction(const Stage &stage, const Points &points) {
   // What it starts from.
   SmallVector<Value> inits;
   for (const Point &point : points) {
-    emitter.point = point.id;
-    emitter.mask = point.mask;
+    enter(point);
     SmallVector<Lanes> loops = loopsAt(stage, point);
     for (OpOperand &init : op.getDpsInitsMutable()) {
       FailureOr<Lanes> value =
@@ -271,7 +290,8 @@ void NestEmitter::emitReduction(const Stage &stage, const Points &points) {
   }
   SmallVector<Value> values;
   if (lanesReduced) {
-    int64_t copies = points.size() >= 4 ? 1 : 4;
+    // Sums of a row do not depend on how many rows there are with it.
+    int64_t copies = points.size() >= 4 || !nest.rows.empty() ? 1 : 4;
     for (int64_t i = 0; i < copies; ++i)
       for (auto [index, init] : llvm::enumerate(inits))
         values.push_back(combiners[index % numResults].identity(
@@ -295,8 +315,7 @@ void NestEmitter::emitReduction(const Stage &stage, const Points &points) {
     values = inits;
   }
   for (auto [i, point] : llvm::enumerate(points)) {
-    emitter.point = point.id;
-    emitter.mask = point.mask;
+    enter(point);
     SmallVector<Lanes> results;
     for (unsigned r = 0; r < numResults; ++r)
       results.push_back({values[i * numResults + r], 0, asVectors});
