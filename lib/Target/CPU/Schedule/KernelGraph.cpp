@@ -358,7 +358,7 @@ void KernelGraph::formNests() {
       }
     }
     SmallVector<Axis> outer = sharedAxes({stage});
-    nests.push_back({{stage}, outer, {}});
+    nests.push_back({{stage}, outer, {}, std::nullopt});
   }
   joinRowBlocks();
 }

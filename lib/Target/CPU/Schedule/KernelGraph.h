@@ -63,6 +63,8 @@ struct Nest {
   /// The outer axes that all contractions share an operand along, where several
   /// contractions are done for a block of rows (RowBlocks.cpp); else none.
   SmallVector<Axis> rows;
+  /// The axis that the first contraction of them makes and the last sums over.
+  std::optional<Axis> columns;
 
   bool isOuter(Axis axis) const { return llvm::is_contained(outer, axis); }
 };

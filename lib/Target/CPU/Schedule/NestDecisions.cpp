@@ -187,6 +187,8 @@ void NestEmitter::chooseStorage() {
         emitter.storage[result] = {shared, all};
         destinations[result].push_back(shared);
       } else {
+        if (Value before = overwritten(stage, result))
+          inPlace[result] = before;
         rows.emplace_back(result, inner);
       }
     }
@@ -195,6 +197,10 @@ void NestEmitter::chooseStorage() {
 
 void NestEmitter::allocateRows() {
   for (auto &[result, dims] : rows) {
+    if (Value before = inPlace.lookup(result)) {
+      emitter.storage[result] = emitter.storage[before];
+      continue;
+    }
     auto type = cast<RankedTensorType>(result.getType());
     auto op = result.getDefiningOp<linalg::GenericOp>();
     AffineMap map = op.getIndexingMapMatchingResult(cast<OpResult>(result));

@@ -29,6 +29,8 @@ LogicalResult NestEmitter::emit() {
   chooseLevels();
   formGroups();
   chooseStorage();
+  if (!nest.rows.empty())
+    findHidden();
   emitParallel();
   // What is not in memory is gone.
   for (const Stage &stage : nest.stages)
@@ -319,6 +321,14 @@ void NestEmitter::emitBlock() {
   }
   for (auto [id, point] : llvm::enumerate(points))
     point.id = id;
+  if (!maskedOp) {
+    for (ArrayRef<Stage> group : groups)
+      emitGroup(group, points);
+    return;
+  }
+  Value all = sizes[*nest.columns];
+  sizes[*nest.columns] = visibleColumns(points);
   for (ArrayRef<Stage> group : groups)
     emitGroup(group, points);
+  sizes[*nest.columns] = all;
 }

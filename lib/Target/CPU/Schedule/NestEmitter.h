@@ -81,6 +81,16 @@ private:
   void formGroups();
   bool mayFollow(ArrayRef<Stage> group, const Stage &stage) const;
   bool isLocal(OpResult result) const;
+  /// The result of an earlier stage that `stage` reads last, where it writes
+  /// `result`; null if there is none.
+  Value overwritten(const Stage &stage, OpResult result) const;
+  /// The axis of columns that a reduction along the lanes is done for together,
+  /// so that its results are in lanes.
+  std::optional<Axis> acrossOf(const Stage &stage) const;
+  /// Finds columns that a mask hides, if leaving them out changes nothing.
+  void findHidden();
+  /// How many columns any of the points sees.
+  Value visibleColumns(const Points &points);
   void chooseStorage();
   void allocateRows();
   void emitParallel();
@@ -93,6 +103,8 @@ private:
   void emitGroup(ArrayRef<Stage> group, const Points &points);
   void emitInner(ArrayRef<Stage> group, ArrayRef<Axis> axes,
                  const Points &points);
+  void emitAcross(ArrayRef<Stage> group, Axis axis, const Points &points);
+  void sumAcross(const Stage &stage, const Points &columns, const Point &all);
   void emitPoints(const Stage &stage, const Points &points);
   void emitReduction(const Stage &stage, const Points &points);
   SmallVector<Value> reduce(const Stage &stage, ArrayRef<Axis> axes,
@@ -135,6 +147,13 @@ private:
   DenseMap<Value, SmallVector<Value>> destinations;
   /// Results with a temporary for one point of the outer axes.
   SmallVector<std::pair<Value, SmallVector<unsigned>>> rows;
+  /// Among them, results that take the place of earlier ones.
+  DenseMap<Value, Value> inPlace;
+  /// Where columns are hidden: the last visible one and what is to be added,
+  /// in the body of the op that hides them.
+  linalg::GenericOp maskedOp;
+  Value lastVisible;
+  int64_t moreVisible = 0;
   /// Results that later nests read from memory.
   DenseMap<Value, Value> exported;
   bool hasFailed = false;

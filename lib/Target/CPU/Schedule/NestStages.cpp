@@ -59,6 +59,8 @@ void NestEmitter::emitInner(ArrayRef<Stage> group, ArrayRef<Axis> axes,
   }
   const Stage &stage = group.front();
   Axis axis = axes.front();
+  if (axes.size() == 1 && acrossOf(stage) == axis)
+    return emitAcross(group, axis, points);
   Value zero = emitter.constant(0);
   auto bind = [&](Value base, int64_t columns, bool partial, bool isLane) {
     Points next;
@@ -92,6 +94,91 @@ void NestEmitter::emitInner(ArrayRef<Stage> group, ArrayRef<Axis> axes,
   Value full = wholeSteps(axis, step);
   loop(zero, full, step, [&](Value at) { bind(at, columns, false, true); });
   loop(full, size, emitter.lanes, [&](Value at) { bind(at, 1, true, true); });
+}
+
+/// The sums of each of `vectors`, one for each lane, in a vector. Halves of
+/// pairs are added, then quarters, …: with `n` lanes, n - 1 additions.
+static Value sumsOf(const Combiner &combiner, OpBuilder &builder, Location loc,
+                    SmallVector<Value> vectors) {
+  int64_t lanes = vectors.size();
+  for (int64_t half = lanes / 2; half > 0; half /= 2) {
+    // Runs of `half` lanes: the even ones of both, and the odd ones.
+    SmallVector<int64_t> even, odd;
+    for (int64_t run = 0; run < lanes; run += 2 * half)
+      for (int64_t of : {int64_t(0), lanes})
+        for (int64_t lane = 0; lane < half; ++lane) {
+          even.push_back(of + run + lane);
+          odd.push_back(of + run + half + lane);
+        }
+    for (int64_t i = 0; i < half; ++i) {
+      Value lhs = vectors[i], rhs = vectors[i + half];
+      vectors[i] = combiner.combine(
+          builder, loc, vector::ShuffleOp::create(builder, loc, lhs, rhs, even),
+          vector::ShuffleOp::create(builder, loc, lhs, rhs, odd));
+    }
+    vectors.truncate(half);
+  }
+  return vectors.front();
+}
+
+void NestEmitter::emitAcross(ArrayRef<Stage> group, Axis axis,
+                             const Points &points) {
+  Value size = sizes[axis];
+  auto emitColumns = [&](Value base, bool partial) {
+    Value mask = partial ? maskFor(base, axis) : Value();
+    SmallVector<Value> at;
+    for (int64_t lane = 0; lane < emitter.lanes; ++lane) {
+      at.push_back(emitter.add(base, emitter.constant(lane)));
+      // Lanes that are off read the last column.
+      if (partial && lane > 0)
+        at.back() = arith::MinUIOp::create(
+            builder, loc, at.back(), emitter.add(size, emitter.constant(-1)));
+    }
+    Points results;
+    for (const Point &point : points) {
+      Points columns(emitter.lanes, point);
+      for (auto [column, index] : llvm::zip(columns, at))
+        column.at[axis] = {index};
+      results.push_back(point);
+      results.back().at[axis] = {base, 1};
+      results.back().mask = mask;
+      sumAcross(group.front(), columns, results.back());
+    }
+    for (const Stage &stage : group.drop_front())
+      emitPoints(stage, results);
+  };
+  Value full = wholeSteps(axis, emitter.lanes);
+  loop(emitter.constant(0), full, emitter.lanes,
+       [&](Value base) { emitColumns(base, false); });
+  loop(full, size, emitter.lanes, [&](Value base) { emitColumns(base, true); });
+}
+
+void NestEmitter::sumAcross(const Stage &stage, const Points &columns,
+                            const Point &all) {
+  PointEmitter::Scope scope(emitter);
+  Combiner combiner = *Combiner::match(stage.op, 0);
+  SmallVector<Axis> axes;
+  for (auto [loop, axis] : llvm::enumerate(stage.axes))
+    if (!stage.isParallel(loop) && axis != stage.lanes)
+      axes.push_back(axis);
+  axes.push_back(*stage.lanes);
+  Type element = getElementTypeOrSelf(stage.op->getResult(0).getType());
+  Value none = combiner.identity(builder, loc,
+                                 VectorType::get({emitter.lanes}, element));
+  SmallVector<Value> values =
+      reduce(stage, axes, columns, SmallVector<Value>(columns.size(), none),
+             /*lanesReduced=*/true);
+  if (hasFailed)
+    return;
+  enter(all);
+  FailureOr<Lanes> init = emitter.operand(stage.op, stage.op.getNumDpsInputs(),
+                                          loopsAt(stage, all));
+  if (failed(init))
+    return fail();
+  Value sums = sumsOf(combiner, builder, loc, values);
+  keep(
+      stage, all,
+      {{combiner.combine(builder, loc, emitter.vector(*init), sums), 0, true}});
 }
 
 SmallVector<Lanes> NestEmitter::loopsAt(const Stage &stage,

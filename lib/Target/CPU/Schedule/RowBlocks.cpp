@@ -22,6 +22,7 @@
 
 #include "Target/CPU/Schedule/NestEmitter.h"
 
+#include "Target/CPU/Schedule/Combiner.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -75,6 +76,7 @@ std::optional<Nest> KernelGraph::joined(ArrayRef<Nest> parts) const {
       nest.rows.push_back(axis);
   if (nest.rows.empty())
     return std::nullopt;
+  nest.columns = *column;
   for (Stage &stage : nest.stages)
     stage.lanes = chooseLanes(stage, nest.outer);
   return nest;
@@ -155,9 +157,26 @@ void NestEmitter::formGroups() {
   }
 }
 
+std::optional<Axis> NestEmitter::acrossOf(const Stage &stage) const {
+  if (nest.rows.empty() || !stage.isReduction() || !stage.lanes ||
+      stage.op->getNumResults() != 1 || !Combiner::match(stage.op, 0))
+    return std::nullopt;
+  AffineMap map = stage.op.getIndexingMapMatchingResult(stage.op->getResult(0));
+  SmallVector<Axis> inner = innerAxes(stage);
+  if (stage.isParallel(*stage.loopOf(*stage.lanes)) || inner.empty() ||
+      map.getNumResults() == 0)
+    return std::nullopt;
+  Axis last = stage.axes[map.getDimPosition(map.getNumResults() - 1)];
+  if (inner.back() != last)
+    return std::nullopt;
+  return last;
+}
+
 bool NestEmitter::mayFollow(ArrayRef<Stage> group, const Stage &stage) const {
   const Stage &first = group.front();
-  std::optional<Axis> lanes = lanesOf(first);
+  std::optional<Axis> lanes = acrossOf(first);
+  if (!lanes)
+    lanes = lanesOf(first);
   if (stage.isReduction() || !lanes || lanes != lanesOf(stage) ||
       innerAxes(first) != innerAxes(stage) ||
       !llvm::is_contained(innerAxes(first), *lanes))
@@ -191,4 +210,38 @@ bool NestEmitter::isLocal(OpResult result) const {
     }
   }
   return true;
+}
+
+Value NestEmitter::overwritten(const Stage &stage, OpResult result) const {
+  if (nest.rows.empty() || stage.isReduction())
+    return {};
+  auto axes = [&](OpResult of) {
+    auto op = cast<linalg::GenericOp>(of.getOwner());
+    return llvm::map_to_vector(
+        op.getIndexingMapMatchingResult(of).getResults(), [&](AffineExpr at) {
+          return graph.axisOf(op, cast<AffineDimExpr>(at).getPosition());
+        });
+  };
+  for (const auto &[before, dims] : rows) {
+    auto value = cast<OpResult>(before);
+    bool isTaken = llvm::any_of(inPlace, [&, before = before](auto pair) {
+      return pair.second == before;
+    });
+    if (isTaken || before.getType() != result.getType() ||
+        axes(value) != axes(result) || !graph.readsAtPoint(stage.op, value))
+      continue;
+    // It is read here, and neither later nor by what is computed for this.
+    bool isRead = false, isLast = true, isBehind = false;
+    for (const Stage &other : nest.stages) {
+      isBehind |= other.op == stage.op;
+      graph.visitInlined(other.op, [&, before = before](linalg::GenericOp op) {
+        for (auto [tensor, map] : KernelGraph::reads(op))
+          if (isBehind && tensor == before)
+            (op == stage.op ? isRead : isLast) = op == stage.op;
+      });
+    }
+    if (isRead && isLast)
+      return before;
+  }
+  return {};
 }
