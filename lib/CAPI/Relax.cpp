@@ -8,6 +8,7 @@
 #include "CAPI/Relax.h"
 
 #include "Relax/CallUtils.h"
+#include "Relax/DeductionScope.h"
 #include "Relax/RelaxDialect.h"
 #include "Transforms/Passes.h"
 #include "mlir/CAPI/IR.h"
@@ -462,4 +463,12 @@ MlirLogicalResult mlirRelaxDeduceCall(MlirOperation call, MlirOperation callee,
   for (Type type : *types)
     onType(wrap(type), userData);
   return mlirLogicalResultSuccess();
+}
+
+void *mlirRelaxDeductionScopeCreate(MlirOperation around) {
+  return new DeductionScope(unwrap(around));
+}
+
+void mlirRelaxDeductionScopeDestroy(void *scope) {
+  delete static_cast<DeductionScope *>(scope);
 }
