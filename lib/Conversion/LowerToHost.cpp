@@ -377,6 +377,27 @@ public:
   }
 
 private:
+  /// The operands in which each kernel leaves its results. A kernel knows of
+  /// one place for each, so all calls must name the same.
+  static FailureOr<llvm::StringMap<ArrayRef<int64_t>>>
+  findDestinations(ModuleOp module) {
+    llvm::StringMap<ArrayRef<int64_t>> found;
+    WalkResult walked = module.walk([&](CallTIRInplaceOp call) {
+      ArrayRef<int64_t> indices = call.getInplaceIndices();
+      auto [known, isNew] = found.try_emplace(call.getCallee(), indices);
+      if (isNew || known->second == indices)
+        return WalkResult::advance();
+      call.emitOpError() << "leaves the results of '" << call.getCallee()
+                         << "' in operands [" << indices
+                         << "], and another call in [" << known->second
+                         << "]; call a copy of the kernel";
+      return WalkResult::interrupt();
+    });
+    if (walked.wasInterrupted())
+      return failure();
+    return found;
+  }
+
   LogicalResult lower(ModuleOp module) {
     HostBuilder builder(module);
     builder.setInsertionPointToEnd(module.getBody());
@@ -391,8 +412,12 @@ private:
           failed(kernels.rename(kernel,
                                 ("relax.kernel." + kernel.getName()).str())))
         return failure();
+    FailureOr<llvm::StringMap<ArrayRef<int64_t>>> destinations =
+        findDestinations(module);
+    if (failed(destinations))
+      return failure();
     for (auto kernel : module.getOps<func::FuncOp>()) {
-      convertKernelBoundary(kernel);
+      convertKernelBoundary(kernel, destinations->lookup(kernel.getName()));
       if (!kernel.isExternal())
         makeInternal(kernel);
     }

@@ -41,7 +41,8 @@ static bool isKernel(func::FuncOp function) {
              function.getNumResults();
 }
 
-void relax::convertKernelBoundary(func::FuncOp kernel) {
+void relax::convertKernelBoundary(func::FuncOp kernel,
+                                  ArrayRef<int64_t> destinations) {
   if (!isKernel(kernel))
     return;
   if (kernel.isExternal()) {
@@ -61,22 +62,24 @@ void relax::convertKernelBoundary(func::FuncOp kernel) {
   for (BlockArgument argument : entry.getArguments())
     if (isa<RankedTensorType>(argument.getType()))
       buffers.push_back(argument);
-  size_t numInputs = buffers.size() - kernel.getNumResults();
+  auto trailing = llvm::to_vector(llvm::seq<int64_t>(
+      buffers.size() - kernel.getNumResults(), buffers.size()));
+  if (destinations.empty())
+    destinations = trailing;
   for (auto [index, argument] : llvm::enumerate(buffers)) {
     auto type = cast<RankedTensorType>(argument.getType());
     argument.setType(bufferType(type));
     auto tensor = bufferization::ToTensorOp::create(
         builder, loc, type, argument, /*restrict=*/true,
-        /*writable=*/index >= numInputs);
+        /*writable=*/llvm::is_contained(destinations, index));
     argument.replaceAllUsesExcept(tensor, tensor);
   }
   Operation *terminator = entry.getTerminator();
   builder.setInsertionPoint(terminator);
-  for (auto [result, buffer] :
-       llvm::zip_equal(terminator->getOperands(),
-                       ArrayRef<BlockArgument>(buffers).drop_front(numInputs)))
+  for (auto [result, index] :
+       llvm::zip_equal(terminator->getOperands(), destinations))
     bufferization::MaterializeInDestinationOp::create(
-        builder, loc, TypeRange(), result, buffer, /*restrict=*/true,
+        builder, loc, TypeRange(), result, buffers[index], /*restrict=*/true,
         /*writable=*/true);
   terminator->setOperands({});
   kernel.setType(
