@@ -46,6 +46,8 @@ _SYMBOLS = (
 )
 
 
+_MOST_THREADS = 1024
+
 tvm_ffi.register_error("RecursionError", RecursionError)
 
 
@@ -68,6 +70,9 @@ def library_path() -> Path:
 @functools.cache
 def library() -> ctypes.CDLL:
     """The same, loaded."""
+    threads = os.environ.get("RELAX_NUM_THREADS")
+    if threads and not (threads.isdecimal() and 1 <= int(threads) <= _MOST_THREADS):
+        raise RelaxError(f"RELAX_NUM_THREADS is {threads!r}; expected a number of threads from 1 to {_MOST_THREADS}")
     return ctypes.CDLL(str(library_path()))
 
 
@@ -90,6 +95,8 @@ def trim_pool() -> None:
 
 def set_pool_limit(bytes: int | None) -> None:
     """Lets the pool hold no more than so many bytes; a call that needs more raises `MemoryError`."""
+    if bytes is not None and not 0 < bytes < 1 << 63:
+        raise RelaxError(f"a limit of {bytes} bytes; expected at least 1, or None")
     library().relax_rt_pool_set_limit(ctypes.c_int64(bytes or 0))
 
 
@@ -100,6 +107,8 @@ def thread_count() -> int:
 
 def set_thread_count(count: int | None) -> None:
     """Sets it; None for one thread a processor. No call may be running."""
+    if count is not None and not 1 <= count <= _MOST_THREADS:
+        raise RelaxError(f"{count} threads; expected from 1 to {_MOST_THREADS}, or None")
     library().relax_rt_set_thread_count(ctypes.c_int32(count or 0))
 
 
@@ -165,6 +174,8 @@ def _check_torch(tensor: Any) -> None:
             "the tensor is a view that conjugates or negates, and its memory holds other numbers; "
             "pass x.resolve_conj() or x.resolve_neg()"
         )
+    if tensor.device.type == "meta":
+        raise RelaxError("the tensor is on the device 'meta', and has no memory")
     if str(tensor.layout) != "torch.strided" or tensor.is_quantized:
         raise RelaxError(f"the tensor is not a plain one in memory (layout {tensor.layout}); pass x.to_dense()")
 
@@ -317,7 +328,13 @@ class Executable:
             except RelaxError:
                 explain(args)
                 raise
-            result = function(*converted)
+            try:
+                result = function(*converted)
+            except OverflowError:
+                for index, value in enumerate(args):
+                    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+                        raise RelaxError(f"{describe(index)}: {value} is beyond 64 bits") from None
+                raise
             return _with_numpy_types(result) if returns_others else result
 
         call.__name__ = call.__qualname__ = name

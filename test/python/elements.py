@@ -28,7 +28,7 @@ NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 
 FLOATS = ("f32", "f16", "bf16", "f64")
 COMMON_FLOATS = ("f32", "f16", "bf16")
-FLOAT_DTYPES = tuple(DTYPES[name] for name in FLOATS)
+COMMON_DTYPES = tuple(DTYPES[name] for name in COMMON_FLOATS)
 
 TOLERANCES = {"f64": 1e-12, "f32": 2e-5, "f16": 3e-3, "bf16": 2e-2}
 """Relative and absolute, of a result of an op against one computed in f64."""

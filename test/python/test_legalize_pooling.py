@@ -8,7 +8,7 @@ from math import ceil, prod
 import numpy as np
 import pytest
 from compiled import check, execute, source_of
-from elements import FLOAT_DTYPES, is_float, tolerance_of
+from elements import COMMON_DTYPES, is_float, tolerance_of
 from targets import COMPILED as RUNS_ON  # noqa: F401
 
 
@@ -84,7 +84,7 @@ WINDOWS = [
 ]
 
 
-@pytest.mark.parametrize("dtype", [*FLOAT_DTYPES, np.int32, np.uint8])
+@pytest.mark.parametrize("dtype", [*COMMON_DTYPES, np.int32, np.uint8])
 @pytest.mark.parametrize("shape,windows", WINDOWS)
 def test_max_pool(shape, windows, dtype):
     x = values(shape, dtype)
@@ -99,7 +99,7 @@ def test_max_pool_keeps_nan():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("count_include_pad", [False, True])
-@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+@pytest.mark.parametrize("dtype", COMMON_DTYPES)
 @pytest.mark.parametrize("shape,windows", WINDOWS)
 def test_avg_pool(shape, windows, dtype, count_include_pad):
     x = values(shape, dtype)
@@ -140,7 +140,7 @@ def adaptive(x: np.ndarray, sizes: list[int]) -> np.ndarray:
     return result
 
 
-@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+@pytest.mark.parametrize("dtype", COMMON_DTYPES)
 @pytest.mark.parametrize(
     "shape,sizes",
     [

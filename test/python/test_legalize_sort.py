@@ -5,10 +5,10 @@
 import numpy as np
 import pytest
 from compiled import check, execute, source_of
-from elements import FLOAT_DTYPES, is_float
+from elements import COMMON_DTYPES, is_float
 from targets import COMPILED as RUNS_ON  # noqa: F401
 
-DTYPES = [*FLOAT_DTYPES, np.int32, np.int64, np.uint8]
+DTYPES = [*COMMON_DTYPES, np.int32, np.int64, np.uint8]
 SIZES = [0, 1, 2, 3, 7, 8, 64, 101, 1000]
 
 
