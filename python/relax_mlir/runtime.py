@@ -328,13 +328,7 @@ class Executable:
             except RelaxError:
                 explain(args)
                 raise
-            try:
-                result = function(*converted)
-            except OverflowError:
-                for index, value in enumerate(args):
-                    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-                        raise RelaxError(f"{describe(index)}: {value} is beyond 64 bits") from None
-                raise
+            result = function(*converted)
             return _with_numpy_types(result) if returns_others else result
 
         call.__name__ = call.__qualname__ = name

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tests against PyTorch, in an environment of their own: `make reference`."""
 
-import sys
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch", reason="PyTorch is not installed; `make reference` installs it and runs these tests")
 
-sys.path.append(str(Path(__file__).parents[1] / "python"))
