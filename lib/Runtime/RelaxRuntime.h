@@ -66,6 +66,11 @@ RELAX_RT_EXPORT void relax_rt_fail(RelaxContext *context, const char *kind,
                                    int64_t first, int64_t second)
     __attribute__((noreturn));
 
+/// Fails with a RecursionError where little of the stack is left. Functions
+/// that may call themselves begin with it.
+RELAX_RT_EXPORT void relax_rt_check_stack(RelaxContext *context,
+                                          const char *location);
+
 /// Runs `body(closure, begin, end)` over [0, count) in pieces of at least
 /// `grain` on the thread pool; the caller takes part. Nested or concurrent
 /// calls run where they are.

@@ -45,7 +45,7 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
     names = text + strlen(text) + 1;
     if (name != own)
       continue;
-    std::string what = "weight '" + name + "' (" + text + ")";
+    auto what = [&] { return "weight '" + name + "' (" + text + ")"; };
     const DLTensor *tensor = readTensor(type, args[1], what, error);
     if (!tensor) {
       raise(error);
@@ -55,12 +55,12 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
     for (int64_t axis = type.rank; axis-- > 0;) {
       if (tensor->shape[axis] != type.dims[axis])
         return fail("ValueError",
-                    what + ": dimension " + std::to_string(axis) + " must be " +
-                        std::to_string(type.dims[axis]) + ", got " +
-                        std::to_string(tensor->shape[axis]));
+                    what() + ": dimension " + std::to_string(axis) +
+                        " must be " + std::to_string(type.dims[axis]) +
+                        ", got " + std::to_string(tensor->shape[axis]));
       if (tensor->strides && tensor->shape[axis] != 1 &&
           tensor->strides[axis] != stride)
-        return fail("ValueError", what + ": must be contiguous");
+        return fail("ValueError", what() + ": must be contiguous");
       stride *= tensor->shape[axis];
     }
     // Whoever binds keeps the tensor alive as long as the module.

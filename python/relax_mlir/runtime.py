@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The runtime of compiled code: memory, threads, and functions that can be called.
 
-Compiled functions follow the calling convention of TVM FFI: arguments are NumPy arrays, or tensors of any
-library that speaks DLPack, and are not copied.
+Compiled functions follow the calling convention of TVM FFI: arguments are NumPy arrays (with the types of ml_dtypes),
+or tensors of any library that speaks DLPack, and are not copied. Results are tensors of PyTorch where an argument is
+one; else tensors of TVM FFI, which `to_numpy` views as arrays, and arrays where NumPy has no way to view them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 import tvm_ffi
 
 from . import _relax
+from .dtypes import to_numpy as to_numpy_dtype
 from .errors import RelaxError
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ _SYMBOLS = (
     "relax_rt_retain",
     "relax_rt_release",
     "relax_rt_fail",
+    "relax_rt_check_stack",
     "relax_rt_parallel_for",
     "relax_rt_call",
     "relax_rt_call_library",
@@ -41,6 +44,11 @@ _SYMBOLS = (
     "_mlir_memref_to_llvm_aligned_alloc",
     "_mlir_memref_to_llvm_free",
 )
+
+
+_MOST_THREADS = 1024
+
+tvm_ffi.register_error("RecursionError", RecursionError)
 
 
 class PoolStatistics(NamedTuple):
@@ -62,6 +70,9 @@ def library_path() -> Path:
 @functools.cache
 def library() -> ctypes.CDLL:
     """The same, loaded."""
+    threads = os.environ.get("RELAX_NUM_THREADS")
+    if threads and not (threads.isdecimal() and 1 <= int(threads) <= _MOST_THREADS):
+        raise RelaxError(f"RELAX_NUM_THREADS is {threads!r}; expected a number of threads from 1 to {_MOST_THREADS}")
     return ctypes.CDLL(str(library_path()))
 
 
@@ -84,6 +95,8 @@ def trim_pool() -> None:
 
 def set_pool_limit(bytes: int | None) -> None:
     """Lets the pool hold no more than so many bytes; a call that needs more raises `MemoryError`."""
+    if bytes is not None and not 0 < bytes < 1 << 63:
+        raise RelaxError(f"a limit of {bytes} bytes; expected at least 1, or None")
     library().relax_rt_pool_set_limit(ctypes.c_int64(bytes or 0))
 
 
@@ -94,32 +107,124 @@ def thread_count() -> int:
 
 def set_thread_count(count: int | None) -> None:
     """Sets it; None for one thread a processor. No call may be running."""
+    if count is not None and not 1 <= count <= _MOST_THREADS:
+        raise RelaxError(f"{count} threads; expected from 1 to {_MOST_THREADS}, or None")
     library().relax_rt_set_thread_count(ctypes.c_int32(count or 0))
 
 
 def as_argument(value: Any) -> Any:
-    """What TVM FFI takes for a value; arrays are not copied."""
+    """What TVM FFI takes for a value; arrays and tensors are not copied.
+
+    Raises:
+      RelaxError: the elements are of a type that no compiled function has, or are not what the memory holds: a
+        tensor of PyTorch that is a lazy conjugate or negative, or needs a gradient.
+    """
     if isinstance(value, np.ndarray):
-        return _from_numpy(value)
+        if value.dtype in _OF_DLPACK:
+            # TVM FFI takes these as they are.
+            return value if value.flags.writeable else tvm_ffi.from_dlpack(value.__dlpack__(max_version=(1, 0)))
+        return _from_other_dtype(value)
     if isinstance(value, np.generic):
-        return value.item()
+        return value.item() if value.dtype in _OF_DLPACK else as_argument(np.asarray(value))
     if type(value) in (tuple, list):
         return [as_argument(member) for member in value]
+    if hasattr(value, "requires_grad"):
+        _check_torch(value)
     return value
 
 
-_NOT_IN_DLPACK = frozenset({"bfloat16", "float8_e4m3fn", "float8_e5m2"})
-"""Types of ml_dtypes, which NumPy does not export."""
+_OF_DLPACK = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
+"""The types that NumPy exports by DLPack, in this machine's byte order."""
+
+_CODES = {"bfloat16": (4, 16), "float8_e4m3fn": (10, 8), "float8_e5m2": (12, 8)}
+"""Types of ml_dtypes: DLPack's code and bits. NumPy neither exports nor imports them."""
+_MLIR_NAMES = ("bf16", "f8E4M3FN", "f8E5M2")
 
 
-def _from_numpy(array: np.ndarray) -> Any:
-    if array.dtype.isbuiltin != 1 and array.dtype.name in _NOT_IN_DLPACK:
+class _DataType(ctypes.Structure):
+    """DLPack's `DLDataType`."""
+
+    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
+
+
+_DATA_TYPE = 24 + 20
+"""Where that is in a tensor of TVM FFI: behind the object's header, and data, device and rank of the tensor."""
+
+
+def _from_other_dtype(array: np.ndarray) -> Any:
+    """A tensor of an array whose type DLPack knows and NumPy does not: of integers that become what they are."""
+    codes = _CODES.get(array.dtype.name)
+    if codes is None or not array.dtype.isnative:
+        raise RelaxError(f"an array of dtype {array.dtype.str!r} ({array.dtype.name}) cannot be an argument")
+    tensor = as_argument(array.view(f"u{array.itemsize}"))
+    if isinstance(tensor, np.ndarray):
+        tensor = tvm_ffi.from_dlpack(tensor)
+    # The object is new and nobody else's.
+    dtype = _DataType.from_address(tensor.__chandle__() + _DATA_TYPE)
+    dtype.code, dtype.bits = codes
+    return tensor
+
+
+def _check_torch(tensor: Any) -> None:
+    """Refuses what TVM FFI would hand over as something else."""
+    if tensor.requires_grad:
+        raise RelaxError("the tensor needs a gradient, which compiled code does not compute; pass x.detach()")
+    if tensor.is_conj() or tensor.is_neg():
         raise RelaxError(
-            f"NumPy cannot hand over an array of {array.dtype.name} without a copy; pass a tensor of PyTorch or JAX"
+            "the tensor is a view that conjugates or negates, and its memory holds other numbers; "
+            "pass x.resolve_conj() or x.resolve_neg()"
         )
-    if array.flags.writeable:
-        return tvm_ffi.from_dlpack(array)
-    return tvm_ffi.from_dlpack(array.__dlpack__(max_version=(1, 0)))
+    if tensor.device.type == "meta":
+        raise RelaxError("the tensor is on the device 'meta', and has no memory")
+    if str(tensor.layout) != "torch.strided" or tensor.is_quantized:
+        raise RelaxError(f"the tensor is not a plain one in memory (layout {tensor.layout}); pass x.to_dense()")
+
+
+def to_numpy(value: Any) -> Any:
+    """A result as NumPy arrays, which are not copied: a tensor of any library, or a sequence of results.
+
+    Elements of bf16 and f8 have the types of ml_dtypes. Other values are returned as they are.
+    """
+    if isinstance(value, tvm_ffi.Tensor):
+        name = str(value.dtype)
+        return _view(value, name) if name in _CODES else np.from_dlpack(value)
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, (tuple, list, tvm_ffi.Array)):
+        return tuple(map(to_numpy, value))
+    return np.from_dlpack(value) if hasattr(value, "__dlpack__") else value
+
+
+class _Memory:
+    """Memory of a tensor, kept alive by the array that is made of it."""
+
+    def __init__(self, tensor: tvm_ffi.Tensor, itemsize: int) -> None:
+        self.tensor = tensor
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": f"|u{itemsize}" if itemsize == 1 else f"<u{itemsize}",
+            "shape": tuple(tensor.shape),
+            "strides": tuple(stride * itemsize for stride in tensor.strides),
+            "data": (tensor.data_ptr(), False),
+        }
+
+
+def _view(tensor: tvm_ffi.Tensor, name: str) -> np.ndarray:
+    dtype = to_numpy_dtype(name)
+    return np.asarray(_Memory(tensor, dtype.itemsize)).view(dtype)
+
+
+def _with_numpy_types(value: Any) -> Any:
+    """Results of the types that NumPy cannot import, as arrays; all others as they are."""
+    if isinstance(value, tvm_ffi.Tensor):
+        return to_numpy(value) if str(value.dtype) in _CODES else value
+    return tuple(map(_with_numpy_types, value)) if isinstance(value, tvm_ffi.Array) else value
+
+
+def _is_read_only(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return not value.flags.writeable
+    return type(value) in (tuple, list) and any(map(_is_read_only, value))
 
 
 _of_callables: list[Any] = []
@@ -160,8 +265,12 @@ class Executable:
     """A compiled module: `executable["main"](x)` calls its function `main`.
 
     A call raises `TypeError` or `ValueError` where an argument is not what the function's signature says,
-    `MemoryError` where there is no memory; the message names the function, the argument, and what was expected
-    and given. The module stays usable after an error.
+    `MemoryError` where there is no memory, `RecursionError` where calls nest too deep; the message names the
+    function, the argument, and what was expected and given. The module stays usable after an error.
+
+    Tensors may be given behind the arguments, one for each result: the results are copied there. They must be
+    contiguous, of the right type and shape, and lie apart from each other; they may lie in the memory of arguments,
+    except of one that comes back as another result.
     """
 
     def __init__(self, code: Code) -> None:
@@ -186,11 +295,41 @@ class Executable:
         return tvm_ffi.core.Function.__from_extern_c__(address, keep_alive_object=self._kept)
 
     def _with_arrays(self, name: str) -> Callable[..., Any]:
-        """A function that takes NumPy arrays of every kind."""
+        """A function that takes arrays of every kind."""
         function = self._load(name)
+        signature = self.code.functions[name]
+        parameters = signature["parameters"]
+        written = [index for index, parameter in enumerate(parameters) if parameter.get("written")]
+        returns_others = any(text in result for result in signature["results"] for text in _MLIR_NAMES)
+
+        def describe(index: int) -> str:
+            if index >= len(parameters):
+                return f"{name}: destination {index - len(parameters)}"
+            return f"{name}: argument {index} '{parameters[index]['name']}' ({parameters[index]['type']})"
+
+        def explain(args: tuple[Any, ...]) -> None:
+            """Raises an error that names the argument that `as_argument` refuses."""
+            for index, value in enumerate(args):
+                try:
+                    as_argument(value)
+                except RelaxError as error:
+                    raise RelaxError(f"{describe(index)}: {error}") from None
+
+        def check_writable(args: tuple[Any, ...]) -> None:
+            for index in (*written, *range(len(parameters), len(args))):
+                if index < len(args) and _is_read_only(args[index]):
+                    raise RelaxError(f"{describe(index)}: the function writes into this array, which is read-only")
 
         def call(*args: Any) -> Any:
-            return function(*map(as_argument, args))
+            if written or len(args) > len(parameters):
+                check_writable(args)
+            try:
+                converted = [as_argument(arg) for arg in args]
+            except RelaxError:
+                explain(args)
+                raise
+            result = function(*converted)
+            return _with_numpy_types(result) if returns_others else result
 
         call.__name__ = call.__qualname__ = name
         return call
