@@ -60,10 +60,9 @@ def compare(actual: np.ndarray, expected: np.ndarray, tolerance: float = 0.0) ->
     """Equal in shape and type, and in value up to a relative and absolute tolerance."""
     assert actual.shape == expected.shape, (actual.shape, expected.shape)
     assert actual.dtype == expected.dtype, (actual.dtype, expected.dtype)
-    if tolerance:
-        np.testing.assert_allclose(actual.astype(np.float64), expected.astype(np.float64), tolerance, tolerance)
-    else:
-        np.testing.assert_array_equal(actual, expected)
+    if is_float(actual.dtype):  # NumPy does not know that NaN of ml_dtypes is NaN
+        actual, expected = actual.astype(np.float64), expected.astype(np.float64)
+    np.testing.assert_allclose(actual, expected, tolerance, tolerance)
 
 
 def assert_close(actual: np.ndarray, expected: np.ndarray, dtype: str) -> None:

@@ -164,9 +164,15 @@ def test_kernels_on_tensors_still_become_code():
 
 @pytest.mark.parametrize("layout", ["panels", "quantised"])
 def test_a_model_takes_all_its_memory_by_plan(tmp_path, layout):
-    """No kernel of a Llama asks for memory; of the system, a second answer as long as the first asks none."""
+    """No kernel of a Llama asks for memory, but for the rows of scores of each thread, which come from the pool.
+
+    Of the system, a second answer as long as the first asks none.
+    """
     program = models.build(write_gguf(tmp_path / "x.gguf", random_weights(), quantisation="Q4_1"), layout=layout)
-    assert "memref.alloc(" not in str(planned(program.module))
+    module = planned(program.module)
+    for function in module.ir.body.operations:
+        if not str(function.operation.attributes["sym_name"]).strip('"').endswith("_parallel"):
+            assert "memref.alloc(" not in str(function)
     executable = program.compile().executable
     cache = Cache(CONFIG, 2, 40)
 
