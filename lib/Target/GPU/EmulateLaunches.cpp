@@ -1,0 +1,175 @@
+//===- EmulateLaunches.cpp - GPU kernels as host functions ----------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conversion/HostBuilder.h"
+#include "Target/GPU/Emulated.h"
+#include "Target/GPU/Passes.h"
+
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_EMULATELAUNCHESPASS
+#include "Target/GPU/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+static constexpr StringLiteral prefix = "relax.emulated.";
+
+SmallVector<func::FuncOp> relax::getEmulatedKernels(ModuleOp module) {
+  SmallVector<func::FuncOp> found;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.getSymName().starts_with(prefix))
+      found.push_back(function);
+  return found;
+}
+
+StringRef relax::getEmulatedName(func::FuncOp function) {
+  return function.getSymName().drop_front(prefix.size());
+}
+
+namespace {
+
+struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    HostBuilder host(module);
+    builder = &host;
+    for (auto device : llvm::to_vector(module.getOps<gpu::GPUModuleOp>())) {
+      for (auto kernel : device.getOps<gpu::GPUFuncOp>())
+        if (failed(emulate(kernel)))
+          return signalPassFailure();
+      // Launches refer to it by name.
+      for (auto kernel : llvm::to_vector(device.getOps<gpu::GPUFuncOp>()))
+        if (kernel.getBody().empty())
+          kernel.erase();
+    }
+  }
+
+  LogicalResult emulate(gpu::GPUFuncOp kernel) {
+    OpBuilder::InsertionGuard guard(*builder);
+    builder->setLoc(kernel.getLoc());
+    builder->setInsertionPointToEnd(getOperation().getBody());
+    Type ptr = builder->pointer();
+    auto body =
+        func::FuncOp::create(*builder, (prefix + kernel.getName()).str(),
+                             builder->getFunctionType({ptr}, {}));
+    body.setPrivate();
+    body->setAttr("llvm.linkage", LLVM::LinkageAttr::get(
+                                      &getContext(), LLVM::Linkage::Internal));
+    Block *entry = body.addEntryBlock();
+    builder->setInsertionPointToStart(entry);
+    IRMapping mapping;
+    int32_t next = 0;
+    for (BlockArgument argument : kernel.getArguments())
+      mapping.map(argument,
+                  readArgument(body.getArgument(0), next, argument.getType()));
+    int64_t offset = 0;
+    for (BlockArgument shared : kernel.getWorkgroupAttributions()) {
+      auto type = cast<MemRefType>(shared.getType());
+      auto plain = MemRefType::get(type.getShape(), type.getElementType());
+      Value data =
+          builder->call("relax_emulator_shared", ptr, {builder->word(offset)});
+      mapping.map(shared, builder->makeTensor(plain, data, data, {}));
+      int64_t bytes = type.getNumElements() *
+                      llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+      offset += llvm::alignTo(bytes, 16);
+    }
+    if (!llvm::hasSingleElement(kernel.getBody()))
+      return kernel.emitError("has several blocks");
+    for (Operation &op : kernel.getBody().front().without_terminator())
+      builder->clone(op, mapping);
+    func::ReturnOp::create(*builder);
+    WalkResult walk =
+        body.walk([&](Operation *op) -> WalkResult { return replace(op); });
+    return failure(walk.wasInterrupted());
+  }
+
+  /// Reads what a kernel's parameters of LLVM's types make up.
+  Value readArgument(Value args, int32_t &next, Type type) {
+    auto read = [&](Type word) -> Value {
+      Value address =
+          LLVM::GEPOp::create(*builder, builder->pointer(), builder->pointer(),
+                              args, ArrayRef<LLVM::GEPArg>{next++});
+      Value place = LLVM::LoadOp::create(*builder, builder->pointer(), address);
+      return LLVM::LoadOp::create(*builder, word, place);
+    };
+    Type i64 = builder->getI64Type();
+    if (type.isIndex())
+      return builder->toIndex(read(i64));
+    auto tensor = dyn_cast<MemRefType>(type);
+    if (!tensor)
+      return read(type);
+    LLVMTypeConverter converter(&getContext());
+    Value all = LLVM::PoisonOp::create(*builder, converter.convertType(type));
+    MemRefDescriptor descriptor(all);
+    Location loc = builder->getLoc();
+    descriptor.setAllocatedPtr(*builder, loc, read(builder->pointer()));
+    descriptor.setAlignedPtr(*builder, loc, read(builder->pointer()));
+    descriptor.setOffset(*builder, loc, read(i64));
+    for (int64_t i = 0; i < tensor.getRank(); ++i)
+      descriptor.setSize(*builder, loc, i, read(i64));
+    for (int64_t i = 0; i < tensor.getRank(); ++i)
+      descriptor.setStride(*builder, loc, i, read(i64));
+    return UnrealizedConversionCastOp::create(*builder, TypeRange(type),
+                                              ValueRange(Value(descriptor)))
+        .getResult(0);
+  }
+
+  WalkResult replace(Operation *op) {
+    OpBuilder::InsertionGuard guard(*builder);
+    builder->setInsertionPoint(op);
+    builder->setLoc(op->getLoc());
+    Type i32 = builder->getI32Type();
+    auto number = [&](int64_t value) -> Value {
+      return LLVM::ConstantOp::create(*builder, i32, value);
+    };
+    auto id = [&](int64_t first, gpu::Dimension dimension) {
+      Value word =
+          builder->call("relax_emulator_id", builder->getI64Type(),
+                        {number(first + static_cast<int64_t>(dimension))});
+      op->getResult(0).replaceAllUsesWith(builder->toIndex(word));
+      op->erase();
+      return WalkResult::advance();
+    };
+    if (auto thread = dyn_cast<gpu::ThreadIdOp>(op))
+      return id(0, thread.getDimension());
+    if (auto block = dyn_cast<gpu::BlockIdOp>(op))
+      return id(3, block.getDimension());
+    if (auto size = dyn_cast<gpu::BlockDimOp>(op))
+      return id(6, size.getDimension());
+    if (auto size = dyn_cast<gpu::GridDimOp>(op))
+      return id(9, size.getDimension());
+    if (isa<gpu::BarrierOp>(op)) {
+      builder->call("relax_emulator_barrier", {}, {});
+      op->erase();
+      return WalkResult::advance();
+    }
+    if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op)) {
+      bool isXor = shuffle.getMode() == gpu::ShuffleMode::XOR;
+      if (!shuffle.getValue().getType().isInteger(32) ||
+          (!isXor && shuffle.getMode() != gpu::ShuffleMode::IDX) ||
+          !shuffle.getValid().use_empty())
+        return op->emitError("is no shuffle that the emulator knows");
+      Value result = builder->call(
+          "relax_emulator_shuffle", i32,
+          {shuffle.getValue(), shuffle.getOffset(), number(isXor ? 0 : 1)});
+      shuffle.getShuffleResult().replaceAllUsesWith(result);
+      op->erase();
+      return WalkResult::advance();
+    }
+    if (op->getDialect() && op->getDialect()->getNamespace() == "gpu")
+      return op->emitError("is nothing that the emulator knows");
+    return WalkResult::advance();
+  }
+
+  HostBuilder *builder = nullptr;
+};
+
+} // namespace

@@ -1,0 +1,87 @@
+//===- LaunchLoops.cpp - run on the GPU what no schedule took -------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/GPU/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_LAUNCHLOOPSPASS
+#include "Target/GPU/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// Small buffers that bufferisation has put on the host's stack, where a launch
+/// cannot reach them, are allocated like others.
+static void moveOffStack(func::FuncOp kernel) {
+  for (auto place :
+       llvm::to_vector(kernel.getBody().front().getOps<memref::AllocaOp>())) {
+    OpBuilder builder(place);
+    Value buffer = memref::AllocOp::create(
+        builder, place.getLoc(), place.getType(), place.getDynamicSizes(),
+        place.getSymbolOperands(), place.getAlignmentAttr());
+    builder.setInsertionPoint(place->getBlock()->getTerminator());
+    memref::DeallocOp::create(builder, place.getLoc(), buffer);
+    place.replaceAllUsesWith(buffer);
+    place.erase();
+  }
+}
+
+namespace {
+
+struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    if (kernel.isExternal() || !llvm::hasSingleElement(kernel.getBody()) ||
+        kernel.getNumResults() ||
+        llvm::none_of(kernel.getArgumentTypes(), llvm::IsaPred<MemRefType>))
+      return;
+    moveOffStack(kernel);
+    // Runs of ops for the device, between what the host does.
+    SmallVector<SmallVector<Operation *>> runs(1);
+    llvm::SmallDenseSet<Value> onDevice;
+    for (Operation &op : kernel.getBody().front().without_terminator()) {
+      bool dependsOnDevice = llvm::any_of(op.getOperands(), [&](Value operand) {
+        return onDevice.contains(operand);
+      });
+      if (isa<gpu::LaunchOp, memref::AllocOp, memref::DeallocOp>(op)) {
+        if (dependsOnDevice) {
+          op.emitError("depends on what the GPU computes, which the host does "
+                       "not know when it launches");
+          return signalPassFailure();
+        }
+        if (isa<gpu::LaunchOp>(op) && !runs.back().empty())
+          runs.emplace_back();
+        continue;
+      }
+      if (!dependsOnDevice && !op.getNumRegions() && isMemoryEffectFree(&op))
+        continue;
+      runs.back().push_back(&op);
+      onDevice.insert(op.result_begin(), op.result_end());
+    }
+    for (ArrayRef<Operation *> run : runs)
+      if (!run.empty())
+        launch(run);
+  }
+
+  void launch(ArrayRef<Operation *> run) {
+    // Behind everything of the host that lies between.
+    OpBuilder builder(run.back());
+    Location loc = run.front()->getLoc();
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    auto op = gpu::LaunchOp::create(builder, loc, one, one, one, one, one, one);
+    builder.setInsertionPointToStart(&op.getBody().front());
+    auto end = gpu::TerminatorOp::create(builder, loc);
+    for (Operation *member : run)
+      member->moveBefore(end);
+  }
+};
+
+} // namespace
