@@ -67,7 +67,8 @@ struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
     builder->setInsertionPointToStart(entry);
     IRMapping mapping;
     int32_t next = 0;
-    for (BlockArgument argument : kernel.getArguments())
+    for (BlockArgument argument :
+         kernel.getArguments().take_front(kernel.getNumArguments()))
       mapping.map(argument,
                   readArgument(body.getArgument(0), next, argument.getType()));
     int64_t offset = 0;
