@@ -57,6 +57,63 @@ SmallVector<Axis> LaunchEmitter::axesOf(const Stage &stage,
   return axes;
 }
 
+/// The axis that all stages run along memory with; none if they disagree.
+static std::optional<Axis> sharedLanes(const Nest &nest) {
+  std::optional<Axis> shared;
+  for (const Stage &stage : nest.stages) {
+    if (!stage.lanes)
+      continue;
+    if (shared && shared != stage.lanes)
+      return std::nullopt;
+    shared = stage.lanes;
+  }
+  return shared;
+}
+
+int64_t LaunchEmitter::chooseWidth(const KernelGraph &graph, const Nest &nest) {
+  std::optional<Axis> axis = sharedLanes(nest);
+  if (!axis)
+    return 1;
+  int64_t narrowest = 16, size = ShapedType::kDynamic;
+  bool isRegular = true;
+  auto see = [&](linalg::GenericOp op, Type type, AffineMap map) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !isRegular)
+      return;
+    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+      bool runs = false;
+      expr.walk([&](AffineExpr part) {
+        auto loop = dyn_cast<AffineDimExpr>(part);
+        runs |= loop && graph.axisOf(op, loop.getPosition()) == *axis;
+      });
+      if (!runs)
+        continue;
+      // Along memory, or not at all.
+      isRegular &= isa<AffineDimExpr>(expr) && dim + 1 == map.getNumResults();
+      if (!tensor.isDynamicDim(dim))
+        size = tensor.getDimSize(dim);
+      narrowest = std::min<int64_t>(
+          narrowest, llvm::divideCeil(tensor.getElementTypeBitWidth(), 8));
+    }
+  };
+  for (const Stage &stage : nest.stages)
+    graph.visitInlined(stage.op, [&](linalg::GenericOp op) {
+      op.getBody()->walk([&](Operation *inner) {
+        isRegular &= !isa<tensor::ExtractOp>(inner) && !inner->getNumRegions();
+      });
+      for (OpOperand &operand : op->getOpOperands())
+        see(op, operand.get().getType(), op.getMatchingIndexingMap(&operand));
+    });
+  int64_t width = 16 / narrowest;
+  if (!isRegular || ShapedType::isDynamic(size) || size % width)
+    return 1;
+  return width;
+}
+
+bool LaunchEmitter::isVector(const Stage &stage, const Point &point) const {
+  return wide && stage.loopOf(*wide) && point.lookup(*wide).stride != 0;
+}
+
 bool LaunchEmitter::chooseRows() {
   // Threads that a row is worth.
   int64_t wanted = 0;
@@ -71,7 +128,7 @@ bool LaunchEmitter::chooseRows() {
     for (Axis axis : inner.empty() ? axesOf(stage, true) : inner)
       work = llvm::SaturatingMultiply<uint64_t>(
           work, getConstantIntValue(sizes[axis]).value_or(1024));
-    wanted = std::max(wanted, work);
+    wanted = std::max(wanted, work / emitter.lanes);
   }
   if (wanted == 0 || (nest.stages.size() == 1 && wanted < 8))
     return false;
@@ -168,22 +225,31 @@ void LaunchEmitter::chooseStorage() {
 // Indices and loops
 //===----------------------------------------------------------------------===//
 
-Value LaunchEmitter::product(ArrayRef<Axis> axes) {
+Value LaunchEmitter::count(ArrayRef<Axis> axes) {
   Value total = emitter.constant(1);
-  for (Axis axis : axes)
-    total = emitter.multiply(total, sizes[axis]);
+  for (Axis axis : axes) {
+    Value size = sizes[axis];
+    if (isWide(axis)) // known, and so many whole vectors
+      size = emitter.constant(*getConstantIntValue(size) / emitter.lanes);
+    total = emitter.multiply(total, size);
+  }
   return total;
 }
 
 void LaunchEmitter::divide(Value number, ArrayRef<Axis> axes, Point &point) {
   for (size_t i = axes.size(); i-- > 0;) {
-    if (i == 0) {
-      point[axes[i]] = number;
-      break;
+    Value at = number;
+    if (i > 0) {
+      Value size = count(axes[i]);
+      at = builder.createOrFold<arith::RemUIOp>(loc, number, size);
+      number = builder.createOrFold<arith::DivUIOp>(loc, number, size);
     }
-    Value size = sizes[axes[i]];
-    point[axes[i]] = builder.createOrFold<arith::RemUIOp>(loc, number, size);
-    number = builder.createOrFold<arith::DivUIOp>(loc, number, size);
+    point[axes[i]] =
+        isWide(axes[i])
+            ? Lanes{arith::MulIOp::create(builder, loc, at,
+                                          emitter.constant(emitter.lanes)),
+                    1}
+            : Lanes{at};
   }
 }
 
@@ -206,8 +272,8 @@ LaunchEmitter::loop(Value from, Value to, Value step, ValueRange inits,
 
 SmallVector<Lanes> LaunchEmitter::loopsAt(const Stage &stage,
                                           const Point &point) const {
-  return llvm::map_to_vector(
-      stage.axes, [&](Axis axis) { return Lanes{point.lookup(axis)}; });
+  return llvm::map_to_vector(stage.axes,
+                             [&](Axis axis) { return point.lookup(axis); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -215,14 +281,13 @@ SmallVector<Lanes> LaunchEmitter::loopsAt(const Stage &stage,
 //===----------------------------------------------------------------------===//
 
 void LaunchEmitter::keep(const Stage &stage, const Point &point,
-                         ArrayRef<Value> values, bool byOne) {
+                         ArrayRef<Lanes> values, bool byOne) {
   SmallVector<Lanes> loops = loopsAt(stage, point);
-  SmallVector<std::pair<Value, Value>> writes; // value, buffer
   for (OpResult result : stage.op->getResults()) {
-    Value value = values[result.getResultNumber()];
+    Lanes value = values[result.getResultNumber()];
     const Storage &place = emitter.storage[result];
     if (!place.buffer)
-      emitter.kept[{result.getAsOpaquePointer(), 0}] = Lanes{value};
+      emitter.kept[{result.getAsOpaquePointer(), 0}] = value;
     auto index =
         emitter.apply(stage.op.getIndexingMapMatchingResult(result), loops);
     if (failed(index))
@@ -244,12 +309,12 @@ void LaunchEmitter::keep(const Stage &stage, const Point &point,
     }
     if (isWritten)
       for (Value buffer : found->second)
-        if (failed(emitter.store(Lanes{value}, buffer, *index)))
+        if (failed(emitter.store(value, buffer, *index)))
           return fail();
     if (isHandedOn) {
       auto at = llvm::map_to_vector(
           place.dims, [&](unsigned dim) { return (*index)[dim]; });
-      if (failed(emitter.store(Lanes{value}, place.buffer, at)))
+      if (failed(emitter.store(value, place.buffer, at)))
         return fail();
     }
   }
@@ -262,9 +327,10 @@ FailureOr<SmallVector<Value>> LaunchEmitter::initialValues(const Stage &stage,
   for (OpOperand &init : stage.op.getDpsInitsMutable()) {
     FailureOr<Lanes> value =
         emitter.operand(stage.op, init.getOperandNumber(), loops);
-    if (failed(value))
+    bool asVector = isVector(stage, point);
+    if (failed(value) || (!asVector && !value->isUniform()))
       return failure();
-    values.push_back(value->value);
+    values.push_back(asVector ? emitter.vector(*value) : value->value);
   }
   return values;
 }
@@ -278,8 +344,10 @@ SmallVector<Value> LaunchEmitter::accumulate(const Stage &stage,
   auto results = emitter.body(
       op, loops,
       [&](unsigned number) -> FailureOr<Lanes> {
-        if (number >= numInputs)
-          return Lanes{before[number - numInputs]};
+        if (number >= numInputs) {
+          Value value = before[number - numInputs];
+          return Lanes{value, 0, isa<VectorType>(value.getType())};
+        }
         return emitter.operand(op, number, loops);
       },
       /*contract=*/stage.isReduction());
@@ -287,8 +355,23 @@ SmallVector<Value> LaunchEmitter::accumulate(const Stage &stage,
     fail();
     return llvm::to_vector(before);
   }
-  return llvm::map_to_vector(*results,
-                             [](const Lanes &lanes) { return lanes.value; });
+  SmallVector<Value> values;
+  for (auto [result, value] : llvm::zip(*results, before)) {
+    bool asVector = isa<VectorType>(value.getType());
+    if (!asVector && !result.isUniform()) {
+      fail();
+      return llvm::to_vector(before);
+    }
+    values.push_back(asVector ? emitter.vector(result) : result.value);
+  }
+  return values;
+}
+
+/// Values as they are carried by a loop, with or without lanes.
+static SmallVector<Lanes> asLanes(ArrayRef<Value> values) {
+  return llvm::map_to_vector(values, [](Value value) {
+    return Lanes{value, 0, isa<VectorType>(value.getType())};
+  });
 }
 
 SmallVector<Value> LaunchEmitter::reduceInOrder(const Stage &stage,
@@ -306,7 +389,7 @@ SmallVector<Value> LaunchEmitter::reduceInOrder(const Stage &stage,
                     emitter.constant(1), values,
                     [&](Value index, ValueRange carried) {
                       Point inner = at;
-                      inner[axes.front()] = index;
+                      inner[axes.front()] = {index};
                       return nestLoops(axes.drop_front(), inner, carried);
                     });
       };
@@ -319,19 +402,22 @@ void LaunchEmitter::emitPoint(const Stage &stage, Point point) {
   if (stage.isReduction()) {
     SmallVector<Value> values = reduceInOrder(stage, point);
     if (!hasFailed)
-      keep(stage, point, values, /*byOne=*/false);
+      keep(stage, point, asLanes(values), /*byOne=*/false);
     return;
   }
+  auto values = evaluate(stage, point);
+  if (failed(values))
+    return fail();
+  keep(stage, point, *values, /*byOne=*/false);
+}
+
+FailureOr<SmallVector<Lanes>> LaunchEmitter::evaluate(const Stage &stage,
+                                                      const Point &point) {
   SmallVector<Lanes> loops = loopsAt(stage, point);
-  auto values = emitter.body(
+  return emitter.body(
       stage.op, loops,
       [&](unsigned number) { return emitter.operand(stage.op, number, loops); },
       /*contract=*/false);
-  if (failed(values))
-    return fail();
-  keep(stage, point,
-       llvm::map_to_vector(*values, [](Lanes lanes) { return lanes.value; }),
-       /*byOne=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -419,26 +505,33 @@ SmallVector<Value> LaunchEmitter::reduceTogether(const Stage &stage,
   }
   SmallVector<Axis> axes = axesOf(stage, /*reduced=*/true);
   SmallVector<Value> values;
+  bool alongLanes = wide && llvm::is_contained(axes, *wide);
   for (auto [combiner, init] : llvm::zip(combiners, *inits)) {
-    Value lane =
-        combiner.identity(builder, loc, VectorType::get({1}, init.getType()));
-    values.push_back(vector::ExtractOp::create(builder, loc, lane, 0));
+    int64_t lanes = alongLanes ? emitter.lanes : 1;
+    Value none = combiner.identity(builder, loc,
+                                   VectorType::get({lanes}, init.getType()));
+    if (!alongLanes)
+      none = vector::ExtractOp::create(builder, loc, none, 0);
+    values.push_back(none);
   }
-  values = loop(thread, product(axes), emitter.constant(threads), values,
+  values = loop(thread, count(axes), emitter.constant(threads), values,
                 [&](Value number, ValueRange carried) {
                   Point inner = point;
                   divide(number, axes, inner);
                   return accumulate(stage, inner, carried);
                 });
-  for (auto [combiner, init, value] : llvm::zip(combiners, *inits, values))
+  for (auto [combiner, init, value] : llvm::zip(combiners, *inits, values)) {
+    if (alongLanes)
+      value = combiner.reduce(builder, loc, value);
     value =
         combiner.combine(builder, loc, init, combineInBlock(combiner, value));
+  }
   return values;
 }
 
 void LaunchEmitter::emitShared(const Stage &stage, ArrayRef<Axis> axes,
                                const Point &point) {
-  loop(thread, product(axes), emitter.constant(threads), {},
+  loop(thread, count(axes), emitter.constant(threads), {},
        [&](Value number, ValueRange) {
          Point inner = point;
          divide(number, axes, inner);
@@ -461,15 +554,17 @@ void LaunchEmitter::emitRowStage(const Stage &stage, Point point) {
     for (unsigned i = 0; i < stage.op->getNumResults(); ++i)
       if (std::optional<Combiner> combiner = Combiner::match(stage.op, i))
         combiners.push_back(*combiner);
-  SmallVector<Value> values;
-  {
-    PointEmitter::Scope scope(emitter);
-    if (!stage.isReduction())
-      values = accumulate(stage, point, {});
-    else if (combiners.size() == stage.op->getNumResults())
-      values = reduceTogether(stage, point, combiners);
-    else
-      values = reduceInOrder(stage, point);
+  PointEmitter::Scope scope(emitter);
+  SmallVector<Lanes> values;
+  if (!stage.isReduction()) {
+    auto computed = evaluate(stage, point);
+    if (failed(computed))
+      return fail();
+    values = *computed;
+  } else if (combiners.size() == stage.op->getNumResults()) {
+    values = asLanes(reduceTogether(stage, point, combiners));
+  } else {
+    values = asLanes(reduceInOrder(stage, point));
   }
   if (!hasFailed)
     keep(stage, point, values, /*byOne=*/true);
@@ -497,8 +592,13 @@ LogicalResult LaunchEmitter::emit() {
   if (const Stage &last = nest.stages.back(); last.lanes)
     if (auto *found = llvm::find(order, *last.lanes); found != order.end())
       std::rotate(found, found + 1, order.end());
+  if (emitter.lanes > 1)
+    wide = sharedLanes(nest);
   bool rows = chooseRows();
-  Value total = product(order);
+  // A row is one point of its outer axes.
+  if (rows && wide && nest.isOuter(*wide))
+    return failure();
+  Value total = count(order);
   OpBuilder::InsertionGuard guard(builder);
   if (rows) {
     launch = createLaunch(total, threads);

@@ -12,6 +12,9 @@
 //   rows     a block for each point of the outer axes: its threads share the
 //            other axes of each stage, and combine what they reduce
 //
+// A thread takes several elements along memory at once where all that touches
+// them allows it: 16 bytes of the narrowest operand.
+//
 // What stages hand on lies in registers, in memory of the block, or, where it
 // is large or read by a later nest, in a buffer of the kernel.
 //
@@ -30,17 +33,23 @@ namespace mlir::relax {
 class LaunchEmitter {
 public:
   /// `storage` has the results of nests before, and gets those of this one.
+  /// `lanes`: elements that a thread takes at once (`chooseWidth`).
   LaunchEmitter(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
                 Location loc, DenseMap<Value, Storage> &storage,
-                unsigned subgroupSize)
+                unsigned subgroupSize, int64_t lanes)
       : graph(graph), nest(nest), builder(builder), loc(loc),
-        emitter(builder, loc, /*lanes=*/1), storage(storage),
-        subgroupSize(subgroupSize) {}
+        emitter(builder, loc, lanes), storage(storage),
+        subgroupSize(subgroupSize) {
+    emitter.alignedBuffers = true;
+  }
+
+  /// How many elements a thread can take at once.
+  static int64_t chooseWidth(const KernelGraph &graph, const Nest &nest);
 
   LogicalResult emit();
 
 private:
-  using Point = DenseMap<Axis, Value>;
+  using Point = DenseMap<Axis, Lanes>;
 
   LogicalResult findSizes();
   /// Whether a block takes a row; its threads, if so.
@@ -53,6 +62,8 @@ private:
   void emitPoint(const Stage &stage, Point point);
   void emitRowStage(const Stage &stage, Point point);
   void emitShared(const Stage &stage, ArrayRef<Axis> axes, const Point &point);
+  FailureOr<SmallVector<Lanes>> evaluate(const Stage &stage,
+                                         const Point &point);
   FailureOr<SmallVector<Value>> initialValues(const Stage &stage,
                                               const Point &point);
   SmallVector<Value> reduceInOrder(const Stage &stage, const Point &point);
@@ -63,12 +74,16 @@ private:
   Value exchange(Value value, int64_t mask);
   SmallVector<Value> accumulate(const Stage &stage, const Point &point,
                                 ValueRange before);
-  void keep(const Stage &stage, const Point &point, ArrayRef<Value> values,
+  void keep(const Stage &stage, const Point &point, ArrayRef<Lanes> values,
             bool byOne);
 
   SmallVector<Lanes> loopsAt(const Stage &stage, const Point &point) const;
   SmallVector<Axis> axesOf(const Stage &stage, bool reduced) const;
-  Value product(ArrayRef<Axis> axes);
+  bool isWide(Axis axis) const { return wide && axis == *wide; }
+  /// Whether the values of a stage differ from lane to lane at a point.
+  bool isVector(const Stage &stage, const Point &point) const;
+  /// How many points the axes have, where a vector is one.
+  Value count(ArrayRef<Axis> axes);
   /// The coordinates of the point `number`, the last axis running fastest.
   void divide(Value number, ArrayRef<Axis> axes, Point &point);
   SmallVector<Value>
@@ -85,6 +100,8 @@ private:
   unsigned subgroupSize;
 
   DenseMap<Axis, Value> sizes;
+  /// The axis that vectors run along, if there are any.
+  std::optional<Axis> wide;
   /// The outer axes, the one that memory is contiguous along last.
   SmallVector<Axis> order;
   /// In a block of the form `rows`.

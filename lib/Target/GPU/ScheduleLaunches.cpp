@@ -17,7 +17,8 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-static LogicalResult schedule(func::FuncOp kernel, unsigned subgroupSize) {
+static LogicalResult schedule(func::FuncOp kernel, unsigned subgroupSize,
+                              bool asVectors) {
   if (failed(bringToNormalForm(kernel)))
     return failure();
   collapseLoops(kernel);
@@ -26,11 +27,13 @@ static LogicalResult schedule(func::FuncOp kernel, unsigned subgroupSize) {
     return failure();
   OpBuilder builder(kernel.getBody().front().getTerminator());
   DenseMap<Value, Storage> storage;
-  for (const Nest &nest : graph->nests)
+  for (const Nest &nest : graph->nests) {
+    int64_t lanes = asVectors ? LaunchEmitter::chooseWidth(*graph, nest) : 1;
     if (failed(LaunchEmitter(*graph, nest, builder, kernel.getLoc(), storage,
-                             subgroupSize)
+                             subgroupSize, lanes)
                    .emit()))
       return failure();
+  }
   // What was computed is gone; sizes of it may be left.
   for (bufferization::MaterializeInDestinationOp root : graph->roots)
     root.erase();
@@ -52,10 +55,12 @@ struct ScheduleLaunches
     if (kernel.isExternal() || kernel.getNumResults() ||
         kernel.getOps<bufferization::MaterializeInDestinationOp>().empty())
       return;
-    OwningOpRef<func::FuncOp> copy = kernel.clone();
-    if (succeeded(schedule(kernel, subgroupSize)))
-      return;
-    kernel.getBody().takeBody(copy->getBody());
+    for (bool asVectors : {true, false}) {
+      OwningOpRef<func::FuncOp> copy = kernel.clone();
+      if (succeeded(schedule(kernel, subgroupSize, asVectors)))
+        return;
+      kernel.getBody().takeBody(copy->getBody());
+    }
   }
 };
 
