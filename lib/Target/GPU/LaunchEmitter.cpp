@@ -57,41 +57,43 @@ SmallVector<Axis> LaunchEmitter::axesOf(const Stage &stage,
   return axes;
 }
 
-/// The axis that all stages run along memory with; none if they disagree.
-static std::optional<Axis> sharedLanes(const Nest &nest) {
-  std::optional<Axis> shared;
+/// The axes that stages run along memory with: those inside of rows, if there
+/// are any.
+static SmallVector<Axis> lanesOf(const Nest &nest) {
+  SmallVector<Axis> inner, outer;
   for (const Stage &stage : nest.stages) {
     if (!stage.lanes)
       continue;
-    if (shared && shared != stage.lanes)
-      return std::nullopt;
-    shared = stage.lanes;
+    SmallVector<Axis> &axes = nest.isOuter(*stage.lanes) ? outer : inner;
+    if (!llvm::is_contained(axes, *stage.lanes))
+      axes.push_back(*stage.lanes);
   }
-  return shared;
+  return inner.empty() ? outer : inner;
 }
 
 int64_t LaunchEmitter::chooseWidth(const KernelGraph &graph, const Nest &nest) {
-  std::optional<Axis> axis = sharedLanes(nest);
-  if (!axis)
-    return 1;
-  int64_t narrowest = 16, size = ShapedType::kDynamic;
-  bool isRegular = true;
+  SmallVector<Axis> axes = lanesOf(nest);
+  DenseMap<Axis, int64_t> sizes;
+  int64_t narrowest = 16;
+  bool isRegular = !axes.empty();
   auto see = [&](linalg::GenericOp op, Type type, AffineMap map) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !isRegular)
       return;
     for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
-      bool runs = false;
+      std::optional<Axis> runs;
       expr.walk([&](AffineExpr part) {
-        auto loop = dyn_cast<AffineDimExpr>(part);
-        runs |= loop && graph.axisOf(op, loop.getPosition()) == *axis;
+        if (auto loop = dyn_cast<AffineDimExpr>(part))
+          if (Axis axis = graph.axisOf(op, loop.getPosition());
+              llvm::is_contained(axes, axis))
+            runs = axis;
       });
       if (!runs)
         continue;
       // Along memory, or not at all.
       isRegular &= isa<AffineDimExpr>(expr) && dim + 1 == map.getNumResults();
       if (!tensor.isDynamicDim(dim))
-        size = tensor.getDimSize(dim);
+        sizes[*runs] = tensor.getDimSize(dim);
       narrowest = std::min<int64_t>(
           narrowest, llvm::divideCeil(tensor.getElementTypeBitWidth(), 8));
     }
@@ -105,13 +107,14 @@ int64_t LaunchEmitter::chooseWidth(const KernelGraph &graph, const Nest &nest) {
         see(op, operand.get().getType(), op.getMatchingIndexingMap(&operand));
     });
   int64_t width = 16 / narrowest;
-  if (!isRegular || ShapedType::isDynamic(size) || size % width)
-    return 1;
-  return width;
+  for (Axis axis : axes)
+    isRegular &= sizes.count(axis) && sizes[axis] % width == 0;
+  return isRegular ? width : 1;
 }
 
 bool LaunchEmitter::isVector(const Stage &stage, const Point &point) const {
-  return wide && stage.loopOf(*wide) && point.lookup(*wide).stride != 0;
+  return llvm::any_of(
+      stage.axes, [&](Axis axis) { return point.lookup(axis).stride != 0; });
 }
 
 bool LaunchEmitter::chooseRows() {
@@ -505,7 +508,7 @@ SmallVector<Value> LaunchEmitter::reduceTogether(const Stage &stage,
   }
   SmallVector<Axis> axes = axesOf(stage, /*reduced=*/true);
   SmallVector<Value> values;
-  bool alongLanes = wide && llvm::is_contained(axes, *wide);
+  bool alongLanes = llvm::any_of(axes, [&](Axis axis) { return isWide(axis); });
   for (auto [combiner, init] : llvm::zip(combiners, *inits)) {
     int64_t lanes = alongLanes ? emitter.lanes : 1;
     Value none = combiner.identity(builder, loc,
@@ -593,10 +596,11 @@ LogicalResult LaunchEmitter::emit() {
     if (auto *found = llvm::find(order, *last.lanes); found != order.end())
       std::rotate(found, found + 1, order.end());
   if (emitter.lanes > 1)
-    wide = sharedLanes(nest);
+    wide = lanesOf(nest);
   bool rows = chooseRows();
-  // A row is one point of its outer axes.
-  if (rows && wide && nest.isOuter(*wide))
+  // A row is one point of its outer axes; a thread may not reduce along lanes
+  // of several axes at once.
+  if (rows && llvm::any_of(wide, [&](Axis axis) { return nest.isOuter(axis); }))
     return failure();
   Value total = count(order);
   OpBuilder::InsertionGuard guard(builder);

@@ -79,7 +79,7 @@ private:
 
   SmallVector<Lanes> loopsAt(const Stage &stage, const Point &point) const;
   SmallVector<Axis> axesOf(const Stage &stage, bool reduced) const;
-  bool isWide(Axis axis) const { return wide && axis == *wide; }
+  bool isWide(Axis axis) const { return llvm::is_contained(wide, axis); }
   /// Whether the values of a stage differ from lane to lane at a point.
   bool isVector(const Stage &stage, const Point &point) const;
   /// How many points the axes have, where a vector is one.
@@ -100,8 +100,8 @@ private:
   unsigned subgroupSize;
 
   DenseMap<Axis, Value> sizes;
-  /// The axis that vectors run along, if there are any.
-  std::optional<Axis> wide;
+  /// The axes that vectors run along, if there are any.
+  SmallVector<Axis> wide;
   /// The outer axes, the one that memory is contiguous along last.
   SmallVector<Axis> order;
   /// In a block of the form `rows`.
