@@ -54,7 +54,10 @@ std::string describeArgument(BlockArgument argument);
 /// Builds host code at one insertion point, and what it needs in the module.
 class HostBuilder : public ImplicitLocOpBuilder {
 public:
-  HostBuilder(ModuleOp module);
+  /// `device`: DLPack's type of the device that has the tensors; 0 for the CPU.
+  HostBuilder(ModuleOp module, int64_t device);
+
+  const int64_t device;
 
   LLVM::LLVMPointerType pointer() {
     return LLVM::LLVMPointerType::get(getContext());
@@ -73,6 +76,9 @@ public:
   LLVM::GlobalOp global(StringRef name, Type type, Attribute value,
                         bool constant);
   Value addressOf(LLVM::GlobalOp global);
+  /// A constant's record for the runtime, which uploads it
+  /// (RelaxDeviceConstant).
+  LLVM::GlobalOp deviceConstant(LLVM::GlobalOp data, int64_t bytes);
 
   Value addressOfFunction(func::FuncOp function);
   /// An array of words on the stack of the function around.

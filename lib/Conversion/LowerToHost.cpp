@@ -7,12 +7,12 @@
 
 #include "Conversion/FunctionLowering.h"
 #include "Conversion/Passes.h"
-#include "Target/CPU/Booleans.h"
 #include "Target/CPU/KernelBoundary.h"
 #include "Transforms/Memory/Lifetimes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::relax {
@@ -104,10 +104,8 @@ Value FunctionLowering::condition(Value value) {
   Value host = getOne(value);
   if (!isa<MemRefType>(host.getType()))
     return host;
-  Value byte = memref::LoadOp::create(
-      builder, bytesOfBooleans(builder, builder.getLoc(), host), ValueRange());
   return arith::CmpIOp::create(
-      builder, arith::CmpIPredicate::ne, byte,
+      builder, arith::CmpIPredicate::ne, readElement(host, 0),
       arith::ConstantIntOp::create(builder, builder.getI8Type(), 0));
 }
 
@@ -366,6 +364,8 @@ namespace {
 class LowerToHostPass
     : public relax::impl::LowerToHostPassBase<LowerToHostPass> {
 public:
+  using LowerToHostPassBase::LowerToHostPassBase;
+
   void runOnOperation() override {
     if (failed(lower(getOperation())))
       signalPassFailure();
@@ -373,7 +373,13 @@ public:
 
 private:
   LogicalResult lower(ModuleOp module) {
-    HostBuilder builder(module);
+    // DLPack's types.
+    int64_t type =
+        StringSwitch<int64_t>(device).Case("", 0).Case("cuda", 2).Default(-1);
+    if (type < 0)
+      return module.emitError() << "there is no device '" << device
+                                << "'; there are \"\" and \"cuda\"";
+    HostBuilder builder(module, type);
     builder.setInsertionPointToEnd(module.getBody());
     FailureOr<WeightTable> weights = WeightTable::of(module, builder);
     if (failed(weights))

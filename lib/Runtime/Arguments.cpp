@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
-#include "Pool.h"
+#include "Device.h"
 
 #include <cstring>
 
@@ -69,6 +69,8 @@ void Signature::read(const int64_t *words) {
   int64_t parameterCount = *words++, resultCount = *words++;
   inSlots = *words++;
   outSlots = *words++;
+  if (int64_t type = *words++)
+    device = static_cast<int32_t>(type);
   for (int64_t i = 0; i < parameterCount; ++i)
     parameters.push_back(Value::read(words));
   for (int64_t i = 0; i < resultCount; ++i)
@@ -119,13 +121,28 @@ std::string describe(const TVMFFIAny &arg) {
   return "an object of another type";
 }
 
-bool fail(Error &error, const char *kind, std::string message) {
+/// Copies `tensor` row by row in the order of its elements.
+void copyStrided(const DLTensor &tensor, const char *from, char *&to,
+                 int32_t axis, size_t element) {
+  if (axis == tensor.ndim) {
+    memcpy(to, from, element);
+    to += element;
+    return;
+  }
+  for (int64_t i = 0; i < tensor.shape[axis]; ++i)
+    copyStrided(tensor, from + i * tensor.strides[axis] * int64_t(element), to,
+                axis + 1, element);
+}
+
+} // namespace
+
+bool relax_rt::fail(Error &error, const char *kind, std::string message) {
   error.kind = kind;
   error.message = std::move(message);
   return false;
 }
 
-bool isContiguous(const DLTensor &tensor) {
+bool relax_rt::isContiguous(const DLTensor &tensor) {
   if (!tensor.strides)
     return true;
   int64_t stride = 1;
@@ -139,18 +156,24 @@ bool isContiguous(const DLTensor &tensor) {
   return contiguous;
 }
 
-/// Copies `tensor` row by row in the order of its elements.
-void copyStrided(const DLTensor &tensor, const char *from, char *&to,
-                 int32_t axis, size_t element) {
-  if (axis == tensor.ndim) {
-    memcpy(to, from, element);
-    to += element;
+int64_t relax_rt::countBytes(const DLTensor &tensor) {
+  int64_t bytes = (tensor.dtype.bits * tensor.dtype.lanes + 7) / 8;
+  for (int32_t i = 0; i < tensor.ndim; ++i)
+    bytes *= tensor.shape[i];
+  return bytes;
+}
+
+void relax_rt::copyElements(const DLTensor &tensor, char *to) {
+  const char *from = static_cast<char *>(tensor.data) + tensor.byteOffset;
+  if (isContiguous(tensor)) {
+    memcpy(to, from, countBytes(tensor));
     return;
   }
-  for (int64_t i = 0; i < tensor.shape[axis]; ++i)
-    copyStrided(tensor, from + i * tensor.strides[axis] * int64_t(element), to,
-                axis + 1, element);
+  copyStrided(tensor, from, to, 0,
+              (tensor.dtype.bits * tensor.dtype.lanes + 7) / 8);
 }
+
+namespace {
 
 class Unpacker {
 public:
@@ -265,14 +288,12 @@ private:
                     const std::string &what) {
     bool isReal = arg.typeIndex == kReal;
     double real = isReal ? arg.real : double(arg.integer);
-    RelaxStorage *storage = allocate(&context, sizeof(double), kAlignment);
-    if (!storage)
-      return fail(context.error, "MemoryError", what + ": no memory");
+    int64_t word = 0;
     if (type.dtype.code == kDLFloat && type.dtype.bits == 32) {
       float narrow = static_cast<float>(real);
-      memcpy(storage->data, &narrow, sizeof(narrow));
+      memcpy(&word, &narrow, sizeof(narrow));
     } else if (type.dtype.code == kDLFloat && type.dtype.bits == 64) {
-      memcpy(storage->data, &real, sizeof(real));
+      memcpy(&word, &real, sizeof(real));
     } else if (!isReal &&
                (type.dtype.code == kDLBool || type.dtype.code == kDLInt ||
                 type.dtype.code == kDLUInt)) {
@@ -288,11 +309,20 @@ private:
         return fail(context.error, "ValueError",
                     what + ": " + std::to_string(arg.integer) +
                         " does not fit in " + Value::nameOf(type.dtype));
-      // Little-endian: the low bytes come first.
-      memcpy(storage->data, &arg.integer, sizeof(int64_t));
+      word = arg.integer; // little-endian: the low bytes come first
     } else {
       return fail(context.error, "TypeError",
                   what + ": expected a tensor, got " + describe(arg));
+    }
+    RelaxStorage *storage = allocateTensor(context, sizeof(word));
+    if (!storage)
+      return false;
+    if (DeviceStream *stream = context.stream) {
+      if (!stream->device.driver->upload(storage->data, &word, sizeof(word),
+                                         stream->handle, context.error))
+        return false;
+    } else {
+      memcpy(storage->data, &word, sizeof(word));
     }
     *slots++ = reinterpret_cast<int64_t>(storage);
     *slots++ = reinterpret_cast<int64_t>(storage->data);
@@ -305,7 +335,8 @@ private:
         (arg.typeIndex == kInteger || arg.typeIndex == kBoolean ||
          arg.typeIndex == kReal))
       return unpackNumber(type, arg, what);
-    const DLTensor *tensor = readTensor(type, arg, what, context.error);
+    const DLTensor *tensor =
+        readTensor(type, arg, what, deviceOf(context), context.error);
     if (!tensor)
       return false;
     for (int64_t i = 0; i < type.rank; ++i)
@@ -318,7 +349,12 @@ private:
         return fail(context.error, "ValueError",
                     what + ": the function writes into this tensor, so it must "
                            "be contiguous");
-      if (!copyToContiguous(*tensor, data, storage, what))
+      if (context.stream)
+        return fail(context.error, "ValueError",
+                    what + ": must be contiguous, as every tensor on " +
+                        Device::nameOf(tensor->device) +
+                        "; give a contiguous copy");
+      if (!copyToContiguous(*tensor, storage, what))
         return false;
       data = static_cast<char *>(storage->data);
     } else if (arg.typeIndex == kTensor) {
@@ -339,18 +375,15 @@ private:
     return true;
   }
 
-  bool copyToContiguous(const DLTensor &tensor, const char *data,
-                        RelaxStorage *&storage, const std::string &what) {
-    size_t element = (tensor.dtype.bits + 7) / 8, bytes = element;
-    for (int32_t i = 0; i < tensor.ndim; ++i)
-      bytes *= tensor.shape[i];
+  bool copyToContiguous(const DLTensor &tensor, RelaxStorage *&storage,
+                        const std::string &what) {
+    int64_t bytes = countBytes(tensor);
     storage = allocate(&context, bytes, kAlignment);
     if (!storage)
       return fail(context.error, "MemoryError",
                   what + ": no memory for a contiguous copy of " +
                       std::to_string(bytes) + " bytes");
-    char *to = static_cast<char *>(storage->data);
-    copyStrided(tensor, data, to, 0, element);
+    copyElements(tensor, static_cast<char *>(storage->data));
     return true;
   }
 
@@ -360,22 +393,33 @@ private:
 
 } // namespace
 
-const DLTensor *relax_rt::readTensor(const Value &type, const TVMFFIAny &arg,
-                                     const std::string &what, Error &error) {
-  const DLTensor *tensor = nullptr;
+const DLTensor *relax_rt::tensorOf(const TVMFFIAny &arg) {
   if (arg.typeIndex == kTensorPointer)
-    tensor = static_cast<const DLTensor *>(arg.pointer);
-  else if (arg.typeIndex == kTensor)
-    tensor = contentOf<DLTensor>(arg.object);
+    return static_cast<const DLTensor *>(arg.pointer);
+  if (arg.typeIndex == kTensor)
+    return contentOf<DLTensor>(arg.object);
+  return nullptr;
+}
+
+DLDevice relax_rt::deviceOf(const RelaxContext &context) {
+  return context.stream ? context.stream->device.id : DLDevice{kDLCPU, 0};
+}
+
+const DLTensor *relax_rt::readTensor(const Value &type, const TVMFFIAny &arg,
+                                     const std::string &what, DLDevice device,
+                                     Error &error) {
+  const DLTensor *tensor = tensorOf(arg);
   if (!tensor) {
     fail(error, "TypeError",
          what + ": expected a tensor, got " + describe(arg));
     return nullptr;
   }
-  if (tensor->device.type != kDLCPU) {
+  if (tensor->device.type != device.type ||
+      (device.type != kDLCPU && tensor->device.id != device.id)) {
+    std::string wanted = Device::nameOf(device);
     fail(error, "ValueError",
-         what + ": expected a tensor on the CPU, got one on a device of type " +
-             std::to_string(tensor->device.type) + "; copy it to the CPU");
+         what + ": expected a tensor on " + wanted + ", got one on " +
+             Device::nameOf(tensor->device) + "; copy it to " + wanted);
     return nullptr;
   }
   if (tensor->dtype.code != type.dtype.code ||
@@ -446,10 +490,11 @@ bool Signature::copyResults(RelaxContext &context, const int64_t *slots,
     const Value &type = results[i];
     std::string what =
         std::string(function) + ": destination " + std::to_string(i);
-    const DLTensor *to = readTensor(type, destinations[i], what, context.error);
+    const DLTensor *to = readTensor(type, destinations[i], what,
+                                    deviceOf(context), context.error);
     if (!to)
       return false;
-    int64_t bytes = (type.dtype.bits + 7) / 8;
+    int64_t bytes = type.bytes();
     for (int64_t axis = 0; axis < type.rank; ++axis) {
       int64_t size = slots[2 + axis];
       if (to->shape[axis] != size)
@@ -461,8 +506,15 @@ bool Signature::copyResults(RelaxContext &context, const int64_t *slots,
     }
     if (!isContiguous(*to))
       return fail(context.error, "ValueError", what + ": must be contiguous");
-    memmove(static_cast<char *>(to->data) + to->byteOffset,
-            reinterpret_cast<const void *>(slots[1]), bytes);
+    char *data = static_cast<char *>(to->data) + to->byteOffset;
+    auto *from = reinterpret_cast<const void *>(slots[1]);
+    if (DeviceStream *stream = context.stream) {
+      if (data != from && !stream->device.driver->copy(
+                              data, from, bytes, stream->handle, context.error))
+        return false;
+    } else {
+      memmove(data, from, bytes);
+    }
     relax_rt_release(reinterpret_cast<RelaxStorage *>(slots[0]));
     slots += 2 + type.rank;
   }

@@ -28,6 +28,13 @@ struct Value {
   std::vector<Value> members;
 
   static Value read(const int64_t *&words);
+  /// DLPack's type of the device that has it.
+  int32_t device() const {
+    int64_t type = flags >> RelaxDeviceShift;
+    return type ? static_cast<int32_t>(type) : kDLCPU;
+  }
+  /// Of one element.
+  int64_t bytes() const { return (dtype.bits + 7) / 8; }
   /// "f32", "bool", …
   static std::string nameOf(DLDataType dtype);
 };
@@ -56,6 +63,8 @@ struct Signature {
 
   const char *function = "callable";
   int64_t inSlots = 0, outSlots = 0;
+  /// DLPack's type of the device that the function runs on.
+  int32_t device = kDLCPU;
   std::vector<Value> parameters, results;
   /// Name and type of each parameter.
   std::vector<std::pair<const char *, const char *>> names;
@@ -73,10 +82,12 @@ bool unpackValue(RelaxContext &context, const Value &type, const TVMFFIAny &arg,
 /// there is no TVM FFI to hold it.
 bool makeValue(RelaxContext &context, const Value &type, int64_t *&slots,
                TVMFFIAny *out);
-/// A tensor object for the slots of a tensor, that takes over a reference of
-/// `storage`, or of nothing where that is null.
-bool makeView(const Value &type, RelaxStorage *storage, const int64_t *slots,
-              TVMFFIAny *out);
+/// A tensor object for the slots of a tensor on a device, that takes over a
+/// reference of `storage`, or of nothing where that is null.
+bool makeView(const Value &type, DLDevice device, RelaxStorage *storage,
+              const int64_t *slots, TVMFFIAny *out);
+/// An object of TVM FFI, that a global function makes of its arguments.
+bool makeObject(const char *name, std::vector<TVMFFIAny> &args, TVMFFIAny *out);
 /// Takes a reference for each slot that has a storage.
 void retainSlots(const Value &type, const int64_t *&slots);
 /// The same of the results of a function. False with `context.error` set where
@@ -88,10 +99,20 @@ bool makeResult(RelaxContext &context, const Signature &signature,
 RelaxStorage *makeForeignClosure(RelaxContext &context, const Value &type,
                                  TVMFFIObject *function);
 
-/// Checks a tensor argument; null with `error` set where it is something else.
-/// `what` begins the message.
+/// The tensor that an argument is; null where it is something else.
+const DLTensor *tensorOf(const TVMFFIAny &arg);
+/// The same, checked; null with `error` set where it is not as `type` says.
+/// `what` begins the message; `device` is where it must be.
 const DLTensor *readTensor(const Value &type, const TVMFFIAny &arg,
-                           const std::string &what, Error &error);
+                           const std::string &what, DLDevice device,
+                           Error &error);
+/// Where tensors of a call are.
+DLDevice deviceOf(const RelaxContext &context);
+
+bool isContiguous(const DLTensor &tensor);
+int64_t countBytes(const DLTensor &tensor);
+/// Copies a tensor of the host in the order of its elements.
+void copyElements(const DLTensor &tensor, char *to);
 
 } // namespace relax_rt
 

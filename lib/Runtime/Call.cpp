@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Call.h"
-#include "Pool.h"
+#include "Device.h"
 
 #include <atomic>
 #include <cstring>
@@ -175,6 +175,10 @@ int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
     raise(context.error);
     return -1;
   };
+  DeviceCall call;
+  if (signature.device != kDLCPU &&
+      !call.enter(context, signature, args, count))
+    return failed();
   // The caller may give destinations behind the arguments.
   int32_t parameters = static_cast<int32_t>(signature.parameters.size());
   bool givesDestinations =

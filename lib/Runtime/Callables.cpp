@@ -149,7 +149,7 @@ static bool callLibrary(RelaxContext *context, const char *name,
     Value type = Value::read(words);
     auto *storage = reinterpret_cast<RelaxStorage *>(slots[0]);
     relax_rt_retain(storage);
-    made &= makeView(type, storage, slots, &args[i]);
+    made &= makeView(type, deviceOf(*context), storage, slots, &args[i]);
     slots += 2 + type.rank;
   }
   for (int64_t i = 0; i < integers; ++i) {

@@ -5,11 +5,23 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Arguments.h"
+#include "Device.h"
 
 #include <cstring>
 
 using namespace relax_rt;
+
+/// Keeps the memory of a weight that was uploaded, or none any more.
+static void keepWeight(void **place, RelaxStorage *storage) {
+  static std::mutex mutex;
+  static auto &kept = *new std::map<void **, RelaxStorage *>;
+  std::lock_guard<std::mutex> lock(mutex);
+  RelaxStorage *&entry = kept[place];
+  relax_rt_release(entry);
+  entry = storage;
+  if (!storage)
+    kept.erase(place);
+}
 
 static std::string readString(const TVMFFIAny &arg) {
   if (arg.typeIndex == kRawString)
@@ -21,6 +33,39 @@ static std::string readString(const TVMFFIAny &arg) {
     return std::string(cell->data, cell->size);
   }
   return {};
+}
+
+/// Where a weight of a module on a device must be: where its tensor is, or on
+/// the first device of the kind.
+static DLDevice placeOf(const Value &type, const TVMFFIAny &arg) {
+  const DLTensor *tensor = tensorOf(arg);
+  if (tensor && (tensor->device.type == type.device() ||
+                 (tensor->device.type == kDLCPU && type.device() != kDLCPU)))
+    return tensor->device;
+  return {type.device(), 0};
+}
+
+/// Copies a weight from the host to a device. The memory belongs to the place
+/// in the module's table: it is given back when that is bound anew. Null with
+/// the error set.
+static void *upload(void **place, const void *data, int64_t bytes,
+                    DLDevice device, Error &error) {
+  Device *target = Device::find(device, error);
+  DeviceScope scope;
+  if (!target || !scope.enter(*target, error))
+    return nullptr;
+  DeviceStream &stream = target->currentStream();
+  RelaxStorage *storage = stream.allocate(nullptr, bytes, error);
+  if (!storage)
+    return nullptr;
+  if (!target->driver->upload(storage->data, data, bytes, stream.handle,
+                              error) ||
+      !target->driver->synchronize(error)) { // every stream reads it
+    relax_rt_release(storage);
+    return nullptr;
+  }
+  keepWeight(place, storage);
+  return storage->data;
 }
 
 extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
@@ -46,7 +91,8 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
     if (name != own)
       continue;
     std::string what = "weight '" + name + "' (" + text + ")";
-    const DLTensor *tensor = readTensor(type, args[1], what, error);
+    DLDevice device = placeOf(type, args[1]);
+    const DLTensor *tensor = readTensor(type, args[1], what, device, error);
     if (!tensor) {
       raise(error);
       return -1;
@@ -63,8 +109,21 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
         return fail("ValueError", what + ": must be contiguous");
       stride *= tensor->shape[axis];
     }
+    char *data = static_cast<char *>(tensor->data) + tensor->byteOffset;
+    if (device.type != type.device()) {
+      void *uploaded = upload(&table[i], data, countBytes(*tensor),
+                              {type.device(), 0}, error);
+      if (!uploaded) {
+        raise(error);
+        return -1;
+      }
+      table[i] = uploaded;
+      return 0;
+    }
     // Whoever binds keeps the tensor alive as long as the module.
-    table[i] = static_cast<char *>(tensor->data) + tensor->byteOffset;
+    if (device.type != kDLCPU)
+      keepWeight(&table[i], nullptr);
+    table[i] = data;
     return 0;
   }
   return fail("ValueError", "the module has no weight '" + name + "'");

@@ -58,6 +58,7 @@ class Code:
         its symbols.
       memory: for each of them `unplanned_bytes`, `planned_bytes` and `peak_bytes`, as expressions.
       weights: the names of the weights that it needs.
+      device: the kind of device that its tensors are on, as `Device` has it; empty for the CPU.
     """
 
     object: bytes
@@ -65,6 +66,7 @@ class Code:
     functions: Mapping[str, Mapping[str, Any]]
     memory: Mapping[str, Mapping[str, str]]
     weights: tuple[str, ...]
+    device: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """All but the object file."""

@@ -17,11 +17,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import ml_dtypes
 import numpy as np
 import tvm_ffi
 
 from . import _relax
-from .errors import RelaxError
+from .errors import DeviceError, RelaxError
 
 if TYPE_CHECKING:
     from .compiler import Code
@@ -37,10 +38,18 @@ _SYMBOLS = (
     "relax_rt_make_closure",
     "relax_rt_bind_weight",
     "relax_rt_require_weights",
+    "relax_rt_device_alloc",
+    "relax_rt_device_launch",
+    "relax_rt_device_constant",
+    "relax_rt_device_read",
+    "relax_rt_device_write",
     "_mlir_memref_to_llvm_alloc",
     "_mlir_memref_to_llvm_aligned_alloc",
     "_mlir_memref_to_llvm_free",
 )
+
+
+tvm_ffi.register_error("DeviceError", DeviceError)
 
 
 class PoolStatistics(NamedTuple):
@@ -122,6 +131,116 @@ def _from_numpy(array: np.ndarray) -> Any:
     return tvm_ffi.from_dlpack(array.__dlpack__(max_version=(1, 0)))
 
 
+_KINDS = {"cpu": 1, "cuda": 2}
+"""DLPack's types of devices."""
+
+_CODES = {"bool": 6, "bfloat16": 4, "float8_e4m3fn": 10, "float8_e5m2": 12}
+"""DLPack's codes of the element types that have one of their own."""
+
+
+@functools.cache
+def _function(name: str) -> tvm_ffi.Function:
+    """A function of the runtime that follows the convention of TVM FFI."""
+    address = ctypes.cast(getattr(library(), name), ctypes.c_void_p).value
+    return tvm_ffi.core.Function.__from_extern_c__(address)
+
+
+class Device:
+    """A device that compiled code runs on, and the tensors there.
+
+    Raises `DeviceError` where there is none: no driver, one that is too old, fewer devices. Memory that is not there
+    raises `MemoryError`.
+
+    >>> device = Device("cuda", 0)
+    >>> y = executable["main"](device.put(x))
+    >>> device.get(y)  # a NumPy array; waits for the result
+
+    Attributes:
+      kind, index: what it was made of.
+      name: the device's, as its driver calls it.
+      capability: major and minor version of what it can do: (9, 0).
+      memory: how many bytes it has.
+    """
+
+    def __init__(self, kind: str = "cuda", index: int = 0) -> None:
+        if kind not in _KINDS or kind == "cpu":
+            raise DeviceError(f"there is no kind of device '{kind}'; there is 'cuda'")
+        self.kind, self.index = kind, index
+        self.name, *capability, self.memory = self._call("relax_rt_device_describe")
+        self.capability = tuple(capability)
+
+    def __repr__(self) -> str:
+        return f"Device({self.kind!r}, {self.index})"
+
+    @property
+    def architecture(self) -> str:
+        """Its instruction set, by LLVM's name: "sm_90"."""
+        return "sm_{}{}".format(*self.capability)
+
+    def put(self, value: Any) -> tvm_ffi.Tensor:
+        """A copy of an array or of a tensor, on this device, of the same shape and element type.
+
+        Arrays of ml_dtypes are taken too.
+        """
+        array = value if hasattr(value, "__dlpack__") else np.asarray(value)
+        code = _CODES.get(str(getattr(array, "dtype", "")))
+        if isinstance(array, np.ndarray) and code and array.dtype != np.bool_:
+            bits = 8 * array.dtype.itemsize
+            return self._copy(_from_numpy(array.view(f"u{bits // 8}")), code, bits)
+        return self._copy(as_argument(array))
+
+    def get(self, tensor: Any) -> np.ndarray:
+        """The elements of a tensor, when they are there. Those that NumPy lacks are of ml_dtypes' types."""
+        source = tensor if isinstance(tensor, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(tensor)
+        name = str(source.dtype)
+        host = (_KINDS["cpu"], 0)
+        if name not in _NOT_IN_DLPACK:
+            return np.from_dlpack(_function("relax_rt_copy")(source, *host))
+        dtype = np.dtype(getattr(ml_dtypes, name))
+        unsigned = 1
+        return np.from_dlpack(_function("relax_rt_copy")(source, *host, unsigned, 8 * dtype.itemsize)).view(dtype)
+
+    def synchronize(self) -> None:
+        """Waits until all that was put into its streams is done; raises what has failed there."""
+        self._call("relax_rt_device_synchronize")
+
+    def memory_statistics(self) -> PoolStatistics:
+        """What its memory pool holds now."""
+        return PoolStatistics(*self._call("relax_rt_device_pool_statistics"))
+
+    def reset_memory_peak(self) -> None:
+        """Counts the peak anew from what is in use now."""
+        self._call("relax_rt_device_pool_reset_peak")
+
+    def trim_memory(self) -> None:
+        """Gives memory that is not in use back to the driver."""
+        self._call("relax_rt_device_pool_trim")
+
+    def set_memory_limit(self, bytes: int | None) -> None:
+        """Lets its pool hold no more than so many bytes."""
+        self._call("relax_rt_device_pool_set_limit", bytes or 0)
+
+    def _call(self, name: str, *args: Any) -> Any:
+        return _function(name)(_KINDS[self.kind], self.index, *args)
+
+    def _copy(self, tensor: Any, *dtype: int) -> tvm_ffi.Tensor:
+        if not isinstance(tensor, tvm_ffi.Tensor):
+            tensor = tvm_ffi.from_dlpack(tensor)
+        return _function("relax_rt_copy")(tensor, _KINDS[self.kind], self.index, *dtype)
+
+
+def _as_device_argument(value: Any, kind: str) -> Any:
+    """What TVM FFI takes for an argument of a function on a device; nothing is moved there unseen."""
+    if isinstance(value, np.ndarray):
+        raise TypeError(
+            f"a NumPy array is in the memory of the host, and the function runs on {kind}; "
+            f'put it there first: Device("{kind}").put(array)'
+        )
+    if type(value) in (tuple, list):
+        return [_as_device_argument(member, kind) for member in value]
+    return as_argument(value)
+
+
 _of_callables: list[Any] = []
 """Code that gives out callables, which is never unloaded."""
 
@@ -159,6 +278,8 @@ class HugePages:
 class Executable:
     """A compiled module: `executable["main"](x)` calls its function `main`.
 
+    The tensors of a module for a device are there, arguments and results (`Device`).
+
     A call raises `TypeError` or `ValueError` where an argument is not what the function's signature says,
     `MemoryError` where there is no memory; the message names the function, the argument, and what was expected
     and given. The module stays usable after an error.
@@ -186,11 +307,13 @@ class Executable:
         return tvm_ffi.core.Function.__from_extern_c__(address, keep_alive_object=self._kept)
 
     def _with_arrays(self, name: str) -> Callable[..., Any]:
-        """A function that takes NumPy arrays of every kind."""
+        """A function that takes NumPy arrays of every kind; of a device, tensors there."""
         function = self._load(name)
+        kind = self.code.device
+        convert = functools.partial(_as_device_argument, kind=kind) if kind else as_argument
 
         def call(*args: Any) -> Any:
-            return function(*map(as_argument, args))
+            return function(*map(convert, args))
 
         call.__name__ = call.__qualname__ = name
         return call
@@ -216,7 +339,7 @@ class Executable:
 
         Args:
           copy: arrays are copied to memory that is fast to read (`HugePages`); if not, they are used where they are,
-            and must not change.
+            and must not change. For a device they are always copied, to its memory.
 
         Raises:
           ValueError: the module has no such weight, or it has another shape.
@@ -225,7 +348,11 @@ class Executable:
         if not self.code.weights and weights:
             raise ValueError(f"the module has no weight '{next(iter(weights))}'; it has none at all")
         bind, memory = self._load("bind_weight"), HugePages()
+        device = Device(self.code.device) if self.code.device else None
         for name, value in weights.items():
-            tensor = as_argument(memory.copy(value) if copy and isinstance(value, np.ndarray) else value)
+            if device and isinstance(value, np.ndarray):
+                tensor = device.put(value)
+            else:
+                tensor = as_argument(memory.copy(value) if copy and isinstance(value, np.ndarray) else value)
             bind(name, tensor)
             self.weights[name] = tensor

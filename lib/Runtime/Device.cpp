@@ -1,0 +1,347 @@
+//===- Device.cpp - devices, their memory and their calls -----------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Device.h"
+
+#include <cstdlib>
+
+using namespace relax_rt;
+
+/// Of all kinds together; no machine has as many.
+static constexpr int kMaxDevices = 32;
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+std::string Device::nameOf(DLDevice which) {
+  if (which.type == kDLCPU)
+    return "the CPU";
+  std::string kind = which.type == kDLCUDA
+                         ? "cuda"
+                         : "device type " + std::to_string(which.type) + " ";
+  return kind + ":" + std::to_string(which.id);
+}
+
+Device *Device::find(DLDevice which, Error &error) {
+  // Read without a lock, written under it; in the order of their indices.
+  static std::atomic<Device *> devices[kMaxDevices];
+  static std::mutex mutex;
+  auto search = [&](int &count) -> Device * {
+    for (count = 0; count < kMaxDevices; ++count) {
+      Device *device = devices[count].load(std::memory_order_acquire);
+      if (!device)
+        return nullptr;
+      if (device->id.type == which.type && device->id.id == which.id)
+        return device;
+    }
+    return nullptr;
+  };
+  int count;
+  if (Device *device = search(count))
+    return device;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (Device *device = search(count))
+    return device;
+  std::unique_ptr<DeviceDriver> driver;
+  if (which.type == kDLCUDA && count < kMaxDevices)
+    driver = openCUDADevice(which.id, count, error);
+  else
+    fail(error, "DeviceError", "there is no device " + nameOf(which));
+  if (!driver)
+    return nullptr;
+  auto *device = new Device(which, count, std::move(driver));
+  devices[count].store(device, std::memory_order_release);
+  return device;
+}
+
+DeviceStream &Device::currentStream() {
+  void *handle =
+      TVMFFIEnvGetStream ? TVMFFIEnvGetStream(id.type, id.id) : nullptr;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::unique_ptr<DeviceStream> &stream = streams[handle];
+  if (!stream)
+    stream = std::make_unique<DeviceStream>(*this, handle);
+  return *stream;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+void Device::trimLocked() {
+  Error ignored; // a device that has failed takes its memory back all the same
+  driver->synchronize(ignored);
+  for (auto &[handle, stream] : streams)
+    for (int index = 0; index < SizeClass::kCount; ++index) {
+      for (void *data : stream->free[index]) {
+        driver->free(data);
+        statistics.held -= SizeClass::bytesOf(index);
+      }
+      stream->free[index].clear();
+    }
+}
+
+/// As `DeviceDriver::allocate`, within the limit.
+void *Device::takeFromDriver(size_t bytes, Error &error) {
+  void *data = nullptr;
+  if (limit && statistics.held + static_cast<int64_t>(bytes) > limit)
+    return nullptr;
+  return driver->allocate(bytes, data, error) ? data : nullptr;
+}
+
+/// Under the mutex.
+void *Device::take(size_t bytes, Error &error) {
+  error.message.clear();
+  void *data = takeFromDriver(bytes, error);
+  if (!data && error.message.empty()) {
+    trimLocked();
+    data = takeFromDriver(bytes, error);
+  }
+  if (!data && error.message.empty())
+    fail(error, "MemoryError",
+         "no memory for " + std::to_string(bytes) + " bytes on " + nameOf(id));
+  return data;
+}
+
+void *Device::allocate(size_t bytes, Error &error) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return take(bytes ? bytes : 1, error);
+}
+
+void Device::trim() {
+  std::lock_guard<std::mutex> lock(mutex);
+  trimLocked();
+}
+
+RelaxPoolStatistics Device::readStatistics() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return statistics;
+}
+
+void Device::resetPeak() {
+  std::lock_guard<std::mutex> lock(mutex);
+  statistics.peak = statistics.used;
+}
+
+void Device::setLimit(int64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  limit = bytes;
+}
+
+RelaxStorage *DeviceStream::allocate(RelaxContext *context, int64_t bytes,
+                                     Error &error) {
+  auto noMemory = [&]() -> RelaxStorage * {
+    fail(error, "MemoryError",
+         "no memory for " + std::to_string(bytes) + " bytes on " +
+             Device::nameOf(device.id));
+    return nullptr;
+  };
+  if (bytes < 0 || static_cast<size_t>(bytes) > SizeClass::kMost)
+    return noMemory();
+  SizeClass size = SizeClass::of(bytes);
+  auto *storage =
+      static_cast<RelaxStorage *>(Pool::allocate(sizeof(RelaxStorage)));
+  if (!storage)
+    return noMemory();
+  void *data = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(device.mutex);
+    RelaxPoolStatistics &statistics = device.statistics;
+    std::vector<void *> &blocks = free[size.index];
+    if (!blocks.empty()) {
+      data = blocks.back();
+      blocks.pop_back();
+    } else if ((data = device.take(size.bytes, error))) {
+      statistics.held += size.bytes;
+      ++statistics.requests;
+    }
+    if (data) {
+      statistics.used += size.bytes;
+      if (statistics.peak < statistics.used)
+        statistics.peak = statistics.used;
+    }
+  }
+  if (!data) {
+    Pool::free(storage, sizeof(RelaxStorage));
+    return nullptr;
+  }
+  *storage = {1, data, bytes, nullptr, nullptr, nullptr, destroy, this};
+  if (context)
+    link(context, storage);
+  return storage;
+}
+
+void DeviceStream::destroy(RelaxStorage *storage) {
+  auto *stream = static_cast<DeviceStream *>(storage->owner);
+  SizeClass size = SizeClass::of(storage->bytes);
+  {
+    std::lock_guard<std::mutex> lock(stream->device.mutex);
+    stream->device.statistics.used -= size.bytes;
+    stream->free[size.index].push_back(storage->data);
+  }
+  Pool::free(storage, sizeof(RelaxStorage));
+}
+
+RelaxStorage *relax_rt::allocateTensor(RelaxContext &context, int64_t bytes) {
+  if (context.stream)
+    return context.stream->allocate(&context, bytes, context.error);
+  RelaxStorage *storage = relax_rt::allocate(&context, bytes, kAlignment);
+  if (!storage)
+    fail(context.error, "MemoryError",
+         "no memory for " + std::to_string(bytes) + " bytes");
+  return storage;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// The innermost call of this thread that runs on a device.
+static thread_local RelaxContext *currentCall = nullptr;
+
+/// The number of the first device of this type that has a tensor of `arg`; -1
+/// where none has.
+static int32_t findDevice(int32_t type, const TVMFFIAny &arg) {
+  if (const DLTensor *tensor = tensorOf(arg))
+    return tensor->device.type == type ? tensor->device.id : -1;
+  if (arg.typeIndex == kArray || arg.typeIndex == kList) {
+    auto *cell = contentOf<TVMFFISequenceCell>(arg.object);
+    for (int64_t i = 0; i < cell->size; ++i)
+      if (int32_t id = findDevice(type, cell->data[i]); id >= 0)
+        return id;
+  }
+  return -1;
+}
+
+bool DeviceCall::enter(RelaxContext &context, const Signature &signature,
+                       const TVMFFIAny *args, int32_t count) {
+  DLDevice which{signature.device, 0};
+  for (int32_t i = 0; i < count; ++i)
+    if (int32_t id = findDevice(which.type, args[i]); id >= 0) {
+      which.id = id;
+      break;
+    }
+  Device *device = Device::find(which, context.error);
+  if (!device || !scope.enter(*device, context.error))
+    return false;
+  context.stream = &device->currentStream();
+  outer = currentCall;
+  currentCall = &context;
+  entered = true;
+  return true;
+}
+
+DeviceCall::~DeviceCall() {
+  if (entered)
+    currentCall = outer;
+}
+
+std::atomic<void *> &relax_rt::loadedOn(void *&loaded, int index) {
+  using Table = std::atomic<void *>[kMaxDevices];
+  static_assert(sizeof(std::atomic<void *>) == sizeof(void *), "");
+  auto &published = reinterpret_cast<std::atomic<void *> &>(loaded);
+  void *table = published.load(std::memory_order_acquire);
+  if (!table) {
+    auto *made = new std::atomic<void *>[kMaxDevices]();
+    if (published.compare_exchange_strong(table, made,
+                                          std::memory_order_acq_rel))
+      table = made;
+    else
+      delete[] made; // another thread was first
+  }
+  return (*static_cast<Table *>(table))[index];
+}
+
+/// Uploads a constant. Null with the error set.
+static void *loadConstant(RelaxDeviceConstant &constant, DeviceStream &stream,
+                          Error &error) {
+  Device &device = stream.device;
+  std::atomic<void *> &loaded = loadedOn(constant.loaded, device.index);
+  if (void *data = loaded.load(std::memory_order_acquire))
+    return data;
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (void *data = loaded.load(std::memory_order_acquire))
+    return data;
+  void *data = device.allocate(constant.bytes, error);
+  if (!data)
+    return nullptr;
+  // Other streams may read it next.
+  if (!device.driver->upload(data, constant.data, constant.bytes, stream.handle,
+                             error) ||
+      !device.driver->synchronize(error)) {
+    device.driver->free(data);
+    return nullptr;
+  }
+  loaded.store(data, std::memory_order_release);
+  return data;
+}
+
+/// Ends the call; its error is set.
+[[noreturn]] static void leave(RelaxContext *context, const char *location) {
+  context->error.location = location;
+  longjmp(context->escape, 1);
+}
+
+extern "C" {
+
+RelaxStorage *relax_rt_device_alloc(RelaxContext *context, int64_t bytes,
+                                    int64_t align, const char *location) {
+  if (align > 256)
+    relax_rt_fail(context, "DeviceError",
+                  "memory of devices is aligned to 256 bytes, not to %0",
+                  location, align, 0);
+  if (RelaxStorage *storage =
+          context->stream->allocate(context, bytes, context->error))
+    return storage;
+  leave(context, location);
+}
+
+void relax_rt_device_launch(RelaxDeviceKernel *kernel, const int64_t *shape,
+                            void **args, const char *location) {
+  if (!shape[0] || !shape[1] || !shape[2])
+    return;
+  RelaxContext *context = currentCall;
+  if (!context) {
+    // Compiled code launches in the thread of its call only.
+    fprintf(stderr, "relax-mlir: '%s' launched outside a call\n", kernel->name);
+    abort();
+  }
+  DeviceStream &stream = *context->stream;
+  if (!stream.device.driver->launch(*kernel, shape, args, stream.handle,
+                                    context->error))
+    leave(context, location);
+}
+
+void *relax_rt_device_constant(RelaxContext *context,
+                               RelaxDeviceConstant *constant,
+                               const char *location) {
+  if (void *data = loadConstant(*constant, *context->stream, context->error))
+    return data;
+  leave(context, location);
+}
+
+int64_t relax_rt_device_read(RelaxContext *context, const void *data,
+                             int64_t bytes) {
+  int64_t word = 0;
+  DeviceStream &stream = *context->stream;
+  if (!stream.device.driver->download(&word, data, bytes, stream.handle,
+                                      context->error))
+    leave(context, nullptr);
+  return word;
+}
+
+void relax_rt_device_write(RelaxContext *context, void *data,
+                           const int64_t *words, int64_t count) {
+  DeviceStream &stream = *context->stream;
+  if (!stream.device.driver->upload(data, words, count * sizeof(int64_t),
+                                    stream.handle, context->error))
+    leave(context, nullptr);
+}
+
+} // extern "C"

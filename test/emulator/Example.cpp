@@ -1,0 +1,274 @@
+//===- Example.cpp - kernels and host code as a compiler makes them -------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// By hand, so that the emulator and the runtime's devices are tested by
+// themselves: an image of kernels, and functions that run them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emulator.h"
+#include "Runtime/RelaxRuntime.h"
+#include "Runtime/TVMFFI.h"
+
+#define RELAX_EXPORT extern "C" __attribute__((visibility("default")))
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+template <typename T>
+T &argument(void **args, int index) {
+  return *static_cast<T *>(args[index]);
+}
+
+int64_t id(int which) { return relax_emulator_id(which); }
+
+/// (out, x, y, n): out[i] = x[i] + y[i].
+void add(void **args) {
+  int64_t i = id(3) * id(6) + id(0);
+  if (i < argument<int64_t>(args, 3))
+    argument<float *>(args, 0)[i] =
+        argument<float *>(args, 1)[i] + argument<float *>(args, 2)[i];
+}
+
+/// (out): all ids of each thread, 12 of them, in the order of the threads.
+void ids(void **args) {
+  int64_t block = (id(5) * id(10) + id(4)) * id(9) + id(3);
+  int64_t thread = (id(2) * id(7) + id(1)) * id(6) + id(0);
+  int64_t threads = id(6) * id(7) * id(8);
+  int64_t *out = argument<int64_t *>(args, 0) + 12 * (block * threads + thread);
+  for (int which = 0; which < 12; ++which)
+    out[which] = id(which);
+}
+
+/// (out, x): out[block] = the sum of the block's elements, through shared
+/// memory.
+void block_sum(void **args) {
+  int64_t thread = id(0), threads = id(6);
+  auto *shared = static_cast<int64_t *>(relax_emulator_shared(0));
+  shared[thread] = argument<int64_t *>(args, 1)[id(3) * threads + thread];
+  relax_emulator_barrier();
+  for (int64_t half = threads / 2; half > 0; half /= 2) {
+    if (thread < half)
+      shared[thread] += shared[thread + half];
+    relax_emulator_barrier();
+  }
+  if (thread == 0)
+    argument<int64_t *>(args, 0)[id(3)] = shared[0];
+}
+
+/// (out, x): out[i] = the sum of the 32 elements around i.
+void warp_sum(void **args) {
+  int64_t i = id(3) * id(6) + id(0);
+  int32_t sum = argument<int32_t *>(args, 1)[i];
+  for (int32_t mask = 16; mask > 0; mask /= 2)
+    sum += relax_emulator_shuffle(sum, mask, 0);
+  argument<int32_t *>(args, 0)[i] = sum;
+}
+
+/// (out, x): out[i] = the element of the next lane.
+void rotate(void **args) {
+  int64_t i = id(0);
+  argument<int32_t *>(args, 0)[i] = relax_emulator_shuffle(
+      argument<int32_t *>(args, 1)[i], int32_t(i + 1) % 32, 1);
+}
+
+/// (out): out[i] = the bytes that shared memory behind 48 KiB has at the start.
+void read_shared(void **args) {
+  argument<int64_t *>(args, 0)[id(0)] =
+      *static_cast<int64_t *>(relax_emulator_shared((48 << 10) + 8 * id(0)));
+}
+
+/// (out): half of the threads leave, the others meet.
+void leave_early(void **args) {
+  if (id(0) % 2)
+    return;
+  relax_emulator_barrier();
+  argument<int64_t *>(args, 0)[id(0)] = 1;
+}
+
+/// Threads of one warp wait for different things.
+void never_meet(void **) {
+  if (id(0) % 2)
+    relax_emulator_barrier();
+  else
+    relax_emulator_shuffle(0, 1, 0);
+}
+
+/// (out, n): writes behind out's n bytes.
+void overrun(void **args) {
+  argument<char *>(args, 0)[argument<int64_t>(args, 1)] = 0;
+}
+
+struct Image {
+  char magic[8];
+  int64_t count;
+  RelaxEmulatorKernel kernels[9];
+};
+
+} // namespace
+
+RELAX_EXPORT const Image relax_example_image;
+const Image relax_example_image = {{'R', 'E', 'L', 'A', 'X', 'E', 'M', 'U'},
+                                   9,
+                                   {{"add", add},
+                                    {"ids", ids},
+                                    {"block_sum", block_sum},
+                                    {"warp_sum", warp_sum},
+                                    {"rotate", rotate},
+                                    {"read_shared", read_shared},
+                                    {"leave_early", leave_early},
+                                    {"never_meet", never_meet},
+                                    {"overrun", overrun}}};
+
+//===----------------------------------------------------------------------===//
+// Host code
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+constexpr int64_t kCUDA = 2 << RelaxDeviceShift;
+// Tensors in the words of a signature, and a number of slots each.
+#define VECTOR(type, bits, flags)                                              \
+  RelaxTensor, type, bits, kCUDA | (flags), 1, -1
+#define SCALAR(type, bits) RelaxTensor, type, bits, kCUDA, 0
+#define FLOATS VECTOR(2, 32, 0)
+
+RelaxDeviceModule module = {&relax_example_image, sizeof(Image), nullptr};
+RelaxDeviceModule badModule = {"no code at all", 15, nullptr};
+RelaxDeviceKernel addKernel = {&module, "add", nullptr};
+RelaxDeviceKernel stuckKernel = {&module, "never_meet", nullptr};
+RelaxDeviceKernel missingKernel = {&module, "missing", nullptr};
+RelaxDeviceKernel badKernel = {&badModule, "add", nullptr};
+
+/// x + y in new memory, as the slots of a tensor.
+void emitAdd(RelaxContext *context, RelaxDeviceKernel *kernel, int64_t x,
+             int64_t y, int64_t n, int64_t *out) {
+  RelaxStorage *storage =
+      relax_rt_device_alloc(context, 4 * n, 64, "example.py:3:1");
+  void *data = storage->data;
+  void *args[] = {&data, &x, &y, &n};
+  int64_t shape[] = {(n + 63) / 64, 1, 1, 64, 1, 1, 0};
+  relax_rt_device_launch(kernel, shape, args, "example.py:4:1");
+  out[0] = reinterpret_cast<int64_t>(storage);
+  out[1] = reinterpret_cast<int64_t>(data);
+  out[2] = n;
+}
+
+void checkSizes(RelaxContext *context, int64_t *in) {
+  if (in[2] != in[5])
+    relax_rt_fail(context, "ValueError", "sizes differ: %0 and %1",
+                  "example.py:2:1", in[2], in[5]);
+}
+
+} // namespace
+
+/// Defines `__tvm_ffi_<name>`, with a body of (context, in, out).
+#define FUNCTION(name, names, ...)                                             \
+  static void name##Body(RelaxContext *context, int64_t *in, int64_t *out);    \
+  RELAX_EXPORT int __tvm_ffi_##name(void *, const TVMFFIAny *args,             \
+                                    int32_t count, TVMFFIAny *result) {        \
+    static const int64_t words[] = {__VA_ARGS__};                              \
+    return relax_rt_call(words, #name "\0" names, name##Body, args, count,     \
+                         result);                                              \
+  }                                                                            \
+  void name##Body([[maybe_unused]] RelaxContext *context,                      \
+                  [[maybe_unused]] int64_t *in, [[maybe_unused]] int64_t *out)
+
+#define TWO_FLOATS "x\0tensor f32 [n]\0y\0tensor f32 [n]"
+
+FUNCTION(add, TWO_FLOATS, 2, 1, 6, 3, 2, FLOATS, FLOATS, FLOATS) {
+  checkSizes(context, in);
+  emitAdd(context, &addKernel, in[1], in[4], in[2], out);
+}
+
+FUNCTION(add_missing, TWO_FLOATS, 2, 1, 6, 3, 2, FLOATS, FLOATS, FLOATS) {
+  emitAdd(context, &missingKernel, in[1], in[4], in[2], out);
+}
+
+FUNCTION(add_bad, TWO_FLOATS, 2, 1, 6, 3, 2, FLOATS, FLOATS, FLOATS) {
+  emitAdd(context, &badKernel, in[1], in[4], in[2], out);
+}
+
+FUNCTION(add_stuck, TWO_FLOATS, 2, 1, 6, 3, 2, FLOATS, FLOATS, FLOATS) {
+  emitAdd(context, &stuckKernel, in[1], in[4], in[2], out);
+}
+
+// The function writes into x, and returns it.
+FUNCTION(add_to, TWO_FLOATS, 2, 1, 6, 3, 2, VECTOR(2, 32, RelaxMutable), FLOATS,
+         FLOATS) {
+  checkSizes(context, in);
+  int64_t x = in[1], y = in[4], n = in[2];
+  void *args[] = {&x, &x, &y, &n};
+  int64_t shape[] = {(n + 63) / 64, 1, 1, 64, 1, 1, 0};
+  relax_rt_device_launch(&addKernel, shape, args, "example.py:4:1");
+  relax_rt_retain(reinterpret_cast<RelaxStorage *>(in[0]));
+  for (int i = 0; i < 3; ++i)
+    out[i] = in[i];
+}
+
+// x + y where a tensor without dimensions says so, else x alone.
+FUNCTION(add_if, "c\0tensor bool []\0" TWO_FLOATS, 3, 1, 8, 3, 2, SCALAR(6, 8),
+         FLOATS, FLOATS, FLOATS) {
+  if (relax_rt_device_read(context, reinterpret_cast<void *>(in[1]), 1)) {
+    emitAdd(context, &addKernel, in[3], in[6], in[4], out);
+    return;
+  }
+  relax_rt_retain(reinterpret_cast<RelaxStorage *>(in[2]));
+  for (int i = 0; i < 3; ++i)
+    out[i] = in[2 + i];
+}
+
+// A constant, and the size of x as a tensor.
+FUNCTION(constants, "x\0tensor f32 [n]", 1, 2, 3, 6, 2, FLOATS, FLOATS,
+         VECTOR(0, 64, 0)) {
+  static const float data[] = {1, 2, 3, 4};
+  static RelaxDeviceConstant constant = {data, sizeof(data), nullptr};
+  out[0] = 0;
+  out[1] = reinterpret_cast<int64_t>(
+      relax_rt_device_constant(context, &constant, "example.py:9:1"));
+  out[2] = 4;
+  RelaxStorage *storage =
+      relax_rt_device_alloc(context, 8, 64, "example.py:10:1");
+  relax_rt_device_write(context, storage->data, &in[2], 1);
+  out[3] = reinterpret_cast<int64_t>(storage);
+  out[4] = reinterpret_cast<int64_t>(storage->data);
+  out[5] = 1;
+}
+
+// f(x) + y, where f is a function of the caller.
+static const int64_t kOneToOne[] = {1, 1, 3, 3, 2, FLOATS, FLOATS};
+FUNCTION(add_after, "f\0function\0" TWO_FLOATS, 3, 1, 7, 3, 2, RelaxCallable,
+         17, 1, 1, 3, 3, 2, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS) {
+  static_assert(sizeof(kOneToOne) == 17 * sizeof(int64_t), "");
+  auto *closure = static_cast<RelaxClosure *>(
+      reinterpret_cast<RelaxStorage *>(in[0])->data);
+  int64_t result[3];
+  closure->body(context, reinterpret_cast<int64_t *>(closure + 1), in + 1,
+                result);
+  emitAdd(context, &addKernel, result[1], in[5], result[2], out);
+  relax_rt_release(reinterpret_cast<RelaxStorage *>(result[0]));
+}
+
+// x + the weight w.
+static void *weights[1];
+static const int64_t kWeights[] = {1, RelaxTensor, 2, 32, kCUDA, 1, 4};
+static const char kWeightNames[] = "w\0tensor f32 [4]";
+
+RELAX_EXPORT int __tvm_ffi_bind_weight(void *, const TVMFFIAny *args,
+                                       int32_t count, TVMFFIAny *result) {
+  return relax_rt_bind_weight(kWeights, kWeightNames, weights, args, count,
+                              result);
+}
+
+FUNCTION(add_weight, "x\0tensor f32 [4]", 1, 1, 3, 3, 2, FLOATS, FLOATS) {
+  relax_rt_require_weights(context, kWeights, kWeightNames, weights);
+  emitAdd(context, &addKernel, in[1], reinterpret_cast<int64_t>(weights[0]),
+          in[2], out);
+}
