@@ -57,6 +57,19 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
     return global;
   }
 
+  /// What the runtime keeps for a record is given back with the module.
+  void unloadAtEnd(LLVM::GlobalOp record) {
+    auto unload = getOperation().lookupSymbol<LLVM::LLVMFuncOp>("relax_unload");
+    if (!unload)
+      return;
+    OpBuilder::InsertionGuard guard(*builder);
+    builder->setInsertionPoint(unload.getBody().back().getTerminator());
+    Value loaded = LLVM::GEPOp::create(
+        *builder, builder->pointer(), builder->getI64Type(),
+        builder->addressOf(record), ArrayRef<LLVM::GEPArg>{2});
+    builder->call("relax_rt_device_unload", {}, {loaded});
+  }
+
   /// The image of a GPU module: its assembly, or a table of host functions.
   FailureOr<LLVM::GlobalOp> makeImage(Operation *device, int64_t &bytes) {
     if (auto binary = dyn_cast<gpu::BinaryOp>(device)) {
@@ -106,6 +119,7 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
       return SmallVector<Value>{builder->addressOf(*image),
                                 builder->word(bytes), builder->null()};
     });
+    unloadAtEnd(known);
     return known;
   }
 
@@ -123,6 +137,7 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
                                   builder->string(launch.getKernelName()),
                                   builder->null()};
       });
+      unloadAtEnd(kernel);
     }
     // Each argument in a word of its own, and their addresses.
     SmallVector<Value> words;
