@@ -56,8 +56,19 @@ SymExprAttr relax::getIntegerExpr(Value value) {
   return {};
 }
 
+bool relax::isInBufferForm(FunctionOpInterface function) {
+  return function.getNumResults() == 0 &&
+         llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<MemRefType>) &&
+         llvm::none_of(function.getArgumentTypes(), llvm::IsaPred<TensorType>);
+}
+
 /// The type of a kernel's value together with its `relax.shape`.
 static Type annotate(Type type, Attribute shape) {
+  // What a buffer holds, if that is a tensor as callers have it.
+  if (auto buffer = dyn_cast<MemRefType>(type);
+      buffer && buffer.getLayout().isIdentity() && !buffer.getMemorySpace() &&
+      TensorType::isValidElementType(buffer.getElementType()))
+    type = RankedTensorType::get(buffer.getShape(), buffer.getElementType());
   auto tensor = dyn_cast<RankedTensorType>(type);
   auto dims = dyn_cast_or_null<ShapeAttr>(shape);
   if (!tensor || !dims)
@@ -174,10 +185,10 @@ static Type dropSign(Type type) {
   return tensor.clone(IntegerType::get(type.getContext(), integer.getWidth()));
 }
 
-LogicalResult relax::verifyKernelCall(Operation *call,
-                                      const Signature &signature,
-                                      TypeRange operands,
-                                      TypeRange destinations, ArrayAttr syms) {
+LogicalResult relax::unifyKernelCall(Operation *call,
+                                     const Signature &signature,
+                                     TypeRange operands, TypeRange destinations,
+                                     ArrayAttr syms, Unifier &unifier) {
   MLIRContext *context = call->getContext();
   auto emitError = [&] { return call->emitOpError(); };
   size_t expected = operands.size() + destinations.size() + syms.size();
@@ -187,9 +198,6 @@ LogicalResult relax::verifyKernelCall(Operation *call,
            << operands.size() << " inputs, " << destinations.size()
            << " destinations, " << syms.size() << " symbolic arguments), got "
            << signature.parameters.size();
-  Prover prover(context, SymbolFacts::at(call));
-  SymbolFacts calleeFacts(signature.ranges);
-  Unifier unifier(prover, context, &calleeFacts);
   size_t position = 0;
   auto addTypes = [&](TypeRange types, StringRef what) {
     for (auto [index, type] : llvm::enumerate(types))
@@ -202,8 +210,11 @@ LogicalResult relax::verifyKernelCall(Operation *call,
   if (failed(addTypes(operands, "input")) ||
       failed(addTypes(destinations, "result")))
     return failure();
+  // On buffers, what is returned is where it was written.
+  TypeRange returned = call->getResultTypes();
   for (auto [index, result, type] :
-       llvm::enumerate(signature.results, call->getResultTypes()))
+       llvm::enumerate(signature.results,
+                       signature.results.empty() ? TypeRange() : returned))
     if (failed(addEquations(unifier, dropSign(result), dropSign(type),
                             "kernel result " + Twine(index), emitError)))
       return failure();
@@ -219,7 +230,18 @@ LogicalResult relax::verifyKernelCall(Operation *call,
                   where);
     ++position;
   }
-  if (failed(unifier.solve(emitError)))
+  return unifier.solve(emitError);
+}
+
+LogicalResult relax::verifyKernelCall(Operation *call,
+                                      const Signature &signature,
+                                      TypeRange operands,
+                                      TypeRange destinations, ArrayAttr syms) {
+  Prover prover(call->getContext(), SymbolFacts::at(call));
+  SymbolFacts calleeFacts(signature.ranges);
+  Unifier unifier(prover, call->getContext(), &calleeFacts);
+  if (failed(unifyKernelCall(call, signature, operands, destinations, syms,
+                             unifier)))
     return failure();
   return verifyDetermined(call, signature, unifier);
 }

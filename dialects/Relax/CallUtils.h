@@ -18,6 +18,10 @@ namespace mlir::relax {
 /// `relax.symbol`; else null.
 SymExprAttr getIntegerExpr(Value value);
 
+/// Whether a kernel is in buffer form: its parameters are memrefs and integers,
+/// and it returns nothing, since its destinations are among the memrefs.
+bool isInBufferForm(FunctionOpInterface function);
+
 /// A callee as its callers see it.
 struct Signature {
   SmallVector<Type> parameters;
@@ -27,7 +31,8 @@ struct Signature {
   /// Declared ranges of the callee's symbols; may be null.
   DictionaryAttr ranges;
 
-  /// Parameter and result types carry the `relax.shape` of kernels.
+  /// Parameter and result types carry the `relax.shape` of kernels. The memrefs
+  /// of a kernel in buffer form, contiguous as they must be, are tensors here.
   static Signature of(FunctionOpInterface function);
   static Signature of(FunctionType type);
 };
@@ -47,8 +52,14 @@ deduceCall(Operation *call, const Signature &signature, ValueRange operands);
 LogicalResult verifyCall(Operation *call, const Signature &signature,
                          ValueRange operands, TypeRange results);
 
-/// Verifies a call in destination-passing style: `signature` takes the
-/// operands, a destination for each of `destinations`, and the integers `syms`.
+/// Unifies a kernel with a call in destination-passing style: `signature` takes
+/// the operands, a destination for each of `destinations`, and the integers
+/// `syms`. Reports an error on `call` where they contradict each other.
+LogicalResult unifyKernelCall(Operation *call, const Signature &signature,
+                              TypeRange operands, TypeRange destinations,
+                              ArrayAttr syms, Unifier &unifier);
+
+/// Verifies a call in destination-passing style.
 LogicalResult verifyKernelCall(Operation *call, const Signature &signature,
                                TypeRange operands, TypeRange destinations,
                                ArrayAttr syms);

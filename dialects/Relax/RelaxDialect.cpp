@@ -146,13 +146,17 @@ static LogicalResult verifyValueAttr(Operation *op, Type type,
                                   "function are in its types";
     auto shape = dyn_cast<ShapeAttr>(attribute.getValue());
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!shape || !tensor || tensor.getEncoding())
+    bool isBuffer = parameter && isa<MemRefType>(type);
+    if (!shape || !(isBuffer || (tensor && !tensor.getEncoding())))
       return op->emitOpError()
              << "'" << name << "' must be a #relax.shape on a plain ranked "
-             << "tensor, got " << attribute.getValue() << " on " << type;
-    RankedTensorType annotated =
-        getTensorType(shape.getDims(), tensor.getElementType());
-    if (annotated.getShape() != tensor.getShape())
+             << "tensor or a buffer, got " << attribute.getValue() << " on "
+             << type;
+    auto sizes = llvm::map_to_vector(shape.getDims(), [](SymExprAttr dim) {
+      std::optional<int64_t> size = dim ? dim.getConstantValue() : std::nullopt;
+      return size.value_or(ShapedType::kDynamic);
+    });
+    if (cast<ShapedType>(type).getShape() != ArrayRef(sizes))
       return op->emitOpError()
              << "'" << name << "' " << shape << " does not fit " << type;
     return success();

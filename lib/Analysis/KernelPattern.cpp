@@ -210,7 +210,9 @@ static KernelPattern combine(KernelPattern before, KernelPattern kind,
 }
 
 KernelPattern relax::classifyKernel(func::FuncOp kernel) {
-  if (kernel.isExternal() || !kernel.getBody().hasOneBlock())
+  // Of a kernel on buffers, only its calls are known.
+  if (kernel.isExternal() || !kernel.getBody().hasOneBlock() ||
+      kernel.getNumResults() == 0)
     return KernelPattern::Opaque;
   std::optional<KernelPattern> kind;
   for (Operation &op : kernel.getBody().front()) {
@@ -310,7 +312,8 @@ static LinalgOp getOnlyNest(func::FuncOp kernel) {
 
 bool relax::canReuseInput(func::FuncOp kernel, unsigned input,
                           unsigned destination) {
-  if (kernel.isExternal() || !kernel.getBody().hasOneBlock())
+  if (kernel.isExternal() || !kernel.getBody().hasOneBlock() ||
+      kernel.getNumResults() == 0)
     return false;
   LinalgOp nest = getOnlyNest(kernel);
   if (!nest || nest.getNumReductionLoops() != 0 ||

@@ -80,3 +80,20 @@ Value SymArithmetic::emit(SymExprAttr expr, ArrayRef<Value> operands) {
   }
   llvm_unreachable("constants and symbols have no operands");
 }
+
+Value SizeBuilder::get(SymExprAttr expr) {
+  if (Value value = values.lookup(expr))
+    return value;
+  Value value = compute(expr);
+  values[expr] = value;
+  return value;
+}
+
+Value SizeBuilder::compute(SymExprAttr expr) {
+  if (expr.isConstant())
+    return arith::ConstantIndexOp::create(builder, loc, expr.getValue());
+  assert(!expr.isSymbol() && "symbols must be defined");
+  SmallVector<Value> operands = llvm::map_to_vector(
+      expr.getOperands(), [&](SymExprAttr operand) { return get(operand); });
+  return SymArithmetic(builder, loc).emit(expr, operands);
+}

@@ -39,6 +39,28 @@ private:
   Location loc;
 };
 
+/// Values of expressions, each computed once, of the values of symbols. All
+/// code goes to where the builder is, so that must dominate the uses.
+class SizeBuilder {
+public:
+  SizeBuilder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+
+  void define(SymExprAttr expr, Value value) {
+    values.try_emplace(expr, value);
+  }
+  bool isDefined(SymExprAttr expr) const { return values.contains(expr); }
+
+  /// The value of `expr`, each symbol of which must be defined.
+  Value get(SymExprAttr expr);
+
+private:
+  Value compute(SymExprAttr expr);
+
+  OpBuilder &builder;
+  Location loc;
+  DenseMap<SymExprAttr, Value> values;
+};
+
 } // namespace mlir::relax
 
 #endif // RELAX_TRANSFORMS_SYMARITHMETIC_H

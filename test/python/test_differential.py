@@ -22,7 +22,9 @@ from relax_mlir.pipelines import (
     FuseTIR,
     InlineDataflow,
     InsertKills,
+    KernelsToLoops,
     Legalize,
+    LiftWorkspace,
     LowerCallTIR,
     Pipeline,
     PlanMemory,
@@ -36,7 +38,9 @@ SIZES = (0, 1, 2, 3, 7, 17, 33)
 
 def pipelines():
     """Every combination of what may be left out."""
-    for simplify, fuse, reuse, plan in itertools.product((False, True), (False, True), (False, True), (0, 1, 2)):
+    vector_bits = relax_mlir.Target.host().vector_bits
+    flags = [(False, True)] * 4
+    for simplify, fuse, reuse, lift, plan in itertools.product(*flags, (0, 1, 2)):
         yield Pipeline(
             [
                 *([Simplify()] if simplify else []),
@@ -45,6 +49,7 @@ def pipelines():
                 InlineDataflow(),
                 LowerCallTIR(),
                 *([ReuseInPlace()] if reuse else []),
+                *([KernelsToLoops(vector_bits), LiftWorkspace()] if lift else []),
                 *([PlanMemory(use_bounds=plan == 2)] if plan else []),
                 InsertKills(),
             ]

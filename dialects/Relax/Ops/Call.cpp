@@ -22,7 +22,8 @@ void RelaxDialect::registerCallOps() {
       >();
 }
 
-/// Finds the kernel of a call and checks that it takes its destinations.
+/// Finds the kernel of a call and checks that it returns its destinations,
+/// unless it writes them where they are.
 static FailureOr<Signature> lookupKernel(Operation *op,
                                          FlatSymbolRefAttr callee,
                                          SymbolTableCollection &symbolTable) {
@@ -31,7 +32,8 @@ static FailureOr<Signature> lookupKernel(Operation *op,
     return op->emitOpError()
            << "'" << callee.getValue() << "' is no kernel (func.func)";
   Signature signature = Signature::of(kernel);
-  if (signature.results.size() != op->getNumResults())
+  if (!isInBufferForm(kernel) &&
+      signature.results.size() != op->getNumResults())
     return op->emitOpError()
            << "has " << op->getNumResults() << " results, kernel @"
            << callee.getValue() << " returns " << signature.results.size();

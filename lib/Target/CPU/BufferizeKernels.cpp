@@ -11,7 +11,7 @@
 //
 //   a buffer whose aliases all lie in its own block ("local") is hoisted out of
 //   loops while its sizes allow it, goes to the stack if it is small and
-//   static, and is freed at the end of its block otherwise.
+//   static, and is freed after its last use otherwise.
 //
 // A buffer that does leave its block, carried by a loop or yielded by a branch,
 // is left to upstream's ownership-based deallocation.
@@ -121,6 +121,18 @@ static bool isSmall(MemRefType type) {
          maxStackBytes * 8 / std::max<int64_t>(bits, 8);
 }
 
+/// The op of the block of `alloc` that uses it, or what aliases it, last.
+static Operation *getLastUser(memref::AllocOp alloc,
+                              const BufferViewFlowAnalysis &aliases) {
+  Operation *last = alloc;
+  for (Value alias : aliases.resolve(alloc.getMemref()))
+    for (Operation *user : alias.getUsers())
+      if (Operation *op = alloc->getBlock()->findAncestorOpInBlock(*user);
+          op && last->isBeforeInBlock(op))
+        last = op;
+  return last;
+}
+
 /// Hoists, promotes and frees what is allocated; false where a buffer leaves
 /// its block.
 static bool placeBuffers(func::FuncOp kernel) {
@@ -174,7 +186,7 @@ static bool placeBuffers(func::FuncOp kernel) {
       alloc.erase();
       continue;
     }
-    builder.setInsertionPoint(alloc->getBlock()->getTerminator());
+    builder.setInsertionPointAfter(getLastUser(alloc, aliases));
     memref::DeallocOp::create(builder, alloc.getLoc(), alloc);
   }
   return allLocal;

@@ -23,14 +23,6 @@ static MemRefType bufferType(RankedTensorType type) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-/// Symbolic shapes belong to tensors; without them, no bounds of symbols.
-static void dropShapes(func::FuncOp kernel) {
-  kernel.removeResAttrsAttr();
-  kernel->removeAttr("relax.symbols");
-  for (unsigned i = 0, e = kernel.getNumArguments(); i < e; ++i)
-    kernel.removeArgAttr(i, "relax.shape");
-}
-
 /// Whether a function is a kernel in tensor form: a destination for each
 /// result, behind the inputs. Others, as a helper on numbers, are left alone.
 static bool isKernel(func::FuncOp function) {
@@ -50,8 +42,8 @@ void relax::convertKernelBoundary(func::FuncOp kernel) {
       auto tensor = dyn_cast<RankedTensorType>(type);
       return tensor ? Type(bufferType(tensor)) : type;
     });
+    kernel.removeResAttrsAttr();
     kernel.setType(FunctionType::get(kernel.getContext(), types, {}));
-    dropShapes(kernel);
     return;
   }
   Block &entry = kernel.getBody().front();
@@ -79,9 +71,9 @@ void relax::convertKernelBoundary(func::FuncOp kernel) {
         builder, loc, TypeRange(), result, buffer, /*restrict=*/true,
         /*writable=*/true);
   terminator->setOperands({});
+  kernel.removeResAttrsAttr();
   kernel.setType(
       FunctionType::get(kernel.getContext(), entry.getArgumentTypes(), {}));
-  dropShapes(kernel);
 }
 
 namespace {

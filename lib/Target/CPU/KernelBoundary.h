@@ -15,9 +15,9 @@ namespace mlir::relax {
 /// Turns a kernel in tensor form into one that takes buffers and returns
 /// nothing, in place: parameters become memrefs of identity layout, and each
 /// result is materialised in its destination, the tensor parameter in the same
-/// place counted from the last. Symbolic shapes (`relax.shape`), which only
-/// tensors have, are dropped; other attributes of parameters are kept. The body
-/// is still on tensors, between `bufferization.to_tensor` and
+/// place counted from the last. Symbolic shapes (`relax.shape`) and symbols of
+/// parameters are kept, so that calls still say what they mean. The body is
+/// still on tensors, between `bufferization.to_tensor` and
 /// `bufferization.materialize_in_destination`.
 void convertKernelBoundary(func::FuncOp kernel);
 

@@ -43,8 +43,8 @@ struct KernelOptions : PassPipelineOptions<KernelOptions> {
                         llvm::cl::init(true)};
 };
 
-/// The pipeline `relax-cpu-bufferize`, on modules: kernels whose boundary are
-/// memrefs (KernelBoundary.h) become loops over memrefs.
+/// The pipeline `relax-cpu-bufferize`, on modules: kernels become loops over
+/// memrefs (KernelBoundary.h). Those that are that already stay as they are.
 void buildKernelBufferizePipeline(OpPassManager &manager,
                                   const KernelOptions &options = {});
 

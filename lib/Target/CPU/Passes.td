@@ -16,8 +16,9 @@ def ConvertKernelBoundaryPass
   let description = [{
     Turns tensor parameters into memrefs of identity layout and results into
     writes of their destinations. The body stays on tensors, so that it may still
-    be tiled and fused. Lowering to host code does the same for the kernels that it
-    calls; the pass is for kernels on their own.
+    be tiled and fused. Symbolic shapes and symbols stay: calls of `relax` see a
+    kernel as before, but for the results that it no longer returns. Functions that
+    are no kernels in tensor form pass unchanged.
 
     Before:
 
@@ -42,6 +43,29 @@ def ConvertKernelBoundaryPass
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::memref::MemRefDialect"];
+}
+
+def EraseShapesPass : Pass<"relax-erase-shapes", "::mlir::func::FuncOp"> {
+  let summary = "remove symbolic shapes from kernels on buffers";
+  let description = [{
+    `relax.shape` and `relax.symbol` of parameters, and the ranges of symbols in
+    `relax.symbols`, say to calls and to passes over memory what the sizes of a
+    kernel mean. Code in LLVM's terms has no place for them: a memref becomes several
+    parameters there. Runs when no call of `relax` is left.
+
+    Before:
+
+    ```
+    func.func @k(%x: memref<?xf32> {relax.shape = #relax.shape<[n]>}, %out: memref<?xf32> {relax.shape = #relax.shape<[n]>})
+        attributes {relax.symbols = {n = #relax.range<1, 8>}}
+    ```
+
+    After:
+
+    ```
+    func.func @k(%x: memref<?xf32>, %out: memref<?xf32>)
+    ```
+  }];
 }
 
 def ScheduleKernelsPass : Pass<"relax-cpu-schedule-kernels", "::mlir::func::FuncOp"> {

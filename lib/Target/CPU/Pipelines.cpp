@@ -17,6 +17,8 @@ using namespace mlir::relax;
 
 void relax::buildKernelBufferizePipeline(OpPassManager &manager,
                                          const KernelOptions &options) {
+  // Kernels in tensor form become ones on buffers.
+  manager.addNestedPass<func::FuncOp>(createConvertKernelBoundaryPass());
   // What a kernel may not add to the module by itself.
   manager.addPass(createOutlineConstantsPass());
   OpPassManager &kernels = manager.nest<func::FuncOp>();
@@ -33,6 +35,8 @@ void relax::buildKernelBufferizePipeline(OpPassManager &manager,
 }
 
 void relax::buildKernelToLLVMPipeline(OpPassManager &manager) {
+  // Nothing after this asks for the meaning of sizes.
+  manager.addNestedPass<func::FuncOp>(createEraseShapesPass());
   manager.addNestedPass<func::FuncOp>(createApproximateMathPass());
   manager.addPass(createLibraryMathPass());
   OpPassManager &functions = manager.nest<func::FuncOp>();
@@ -65,9 +69,9 @@ void relax::buildKernelToLLVMPipeline(OpPassManager &manager) {
 }
 
 void relax::registerRelaxCPUPipelines() {
-  PassPipelineRegistration<KernelOptions>(
-      "relax-cpu-bufferize", "kernels with memref boundaries to loops",
-      buildKernelBufferizePipeline);
+  PassPipelineRegistration<KernelOptions>("relax-cpu-bufferize",
+                                          "kernels to loops on buffers",
+                                          buildKernelBufferizePipeline);
   PassPipelineRegistration<>("relax-cpu-to-llvm",
                              "loops over memrefs to the LLVM dialect",
                              buildKernelToLLVMPipeline);

@@ -34,14 +34,22 @@ static void moveOffStack(func::FuncOp kernel) {
   }
 }
 
+/// Kernels have buffers and numbers; host code hands on addresses as well.
+static bool isKernel(func::FuncOp function) {
+  return !function.isExternal() && llvm::hasSingleElement(function.getBody()) &&
+         function.getNumResults() == 0 &&
+         llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<MemRefType>) &&
+         llvm::all_of(function.getArgumentTypes(), [](Type type) {
+           return isa<MemRefType>(type) || type.isIntOrIndexOrFloat();
+         });
+}
+
 namespace {
 
 struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
-    if (kernel.isExternal() || !llvm::hasSingleElement(kernel.getBody()) ||
-        kernel.getNumResults() ||
-        llvm::none_of(kernel.getArgumentTypes(), llvm::IsaPred<MemRefType>))
+    if (!isKernel(kernel))
       return;
     moveOffStack(kernel);
     // Runs of ops for the device, between what the host does.

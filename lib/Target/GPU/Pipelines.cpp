@@ -17,6 +17,7 @@ using namespace mlir;
 using namespace mlir::relax;
 
 void relax::buildKernelLaunchPipeline(OpPassManager &manager) {
+  manager.addNestedPass<func::FuncOp>(createConvertKernelBoundaryPass());
   manager.addPass(createOutlineConstantsPass());
   OpPassManager &kernels = manager.nest<func::FuncOp>();
   kernels.addPass(createScheduleLaunchesPass());
@@ -63,7 +64,7 @@ void relax::buildCUDAToLLVMPipeline(OpPassManager &manager,
 
 void relax::registerRelaxGPUPipelines() {
   PassPipelineRegistration<>("relax-gpu-bufferize",
-                             "kernels with memref boundaries to launches",
+                             "kernels to launches on buffers",
                              buildKernelLaunchPipeline);
   PassPipelineRegistration<CUDAOptions>(
       "relax-cuda-to-llvm",

@@ -13,6 +13,7 @@
 
 #include "Transforms/Fusion/MergeKernels.h"
 
+#include "Relax/CallUtils.h"
 #include "Relax/Ops/Call.h"
 #include "Relax/SymDirectives.h"
 #include "Transforms/Fusion/Groups.h"
@@ -26,40 +27,6 @@ using namespace mlir;
 using namespace mlir::relax;
 
 namespace {
-
-/// Values of symbolic expressions, each computed once.
-class SizeBuilder {
-public:
-  SizeBuilder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
-
-  void define(SymExprAttr expr, Value value) {
-    values.try_emplace(expr, value);
-  }
-  bool isDefined(SymExprAttr expr) const { return values.contains(expr); }
-
-  Value get(SymExprAttr expr) {
-    if (Value value = values.lookup(expr))
-      return value;
-    Value value = compute(expr);
-    values[expr] = value;
-    return value;
-  }
-
-private:
-  Value compute(SymExprAttr expr) {
-    if (expr.isConstant())
-      return arith::ConstantIndexOp::create(builder, loc, expr.getValue());
-    assert(!expr.isSymbol() &&
-           "each symbol is a dimension or an integer parameter");
-    SmallVector<Value> operands = llvm::map_to_vector(
-        expr.getOperands(), [&](SymExprAttr operand) { return get(operand); });
-    return SymArithmetic(builder, loc).emit(expr, operands);
-  }
-
-  OpBuilder &builder;
-  Location loc;
-  DenseMap<SymExprAttr, Value> values;
-};
 
 class KernelMerger {
 public:
@@ -125,6 +92,8 @@ LogicalResult KernelMerger::collectCalls() {
     auto kernel = table.lookup<func::FuncOp>(call.getCallee());
     if (!kernel || kernel.isExternal() || !kernel.getBody().hasOneBlock())
       return fail("kernel @" + call.getCallee() + " has no single block");
+    if (isInBufferForm(kernel))
+      return fail("kernel @" + call.getCallee() + " is on buffers already");
     if (!isProvedCall(call, kernel))
       return fail("what kernel @" + call.getCallee() +
                   " demands of shapes is left to check when it runs");

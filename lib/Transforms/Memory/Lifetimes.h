@@ -19,6 +19,9 @@
 
 namespace mlir::relax {
 
+/// What cache lines, vectors and DMA engines are content with.
+constexpr int64_t kStorageAlignment = 64;
+
 /// The bytes that one element takes in memory: a Boolean one, others their bits
 /// rounded up.
 int64_t getElementBytes(Type elementType);

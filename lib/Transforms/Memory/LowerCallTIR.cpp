@@ -20,9 +20,6 @@ using namespace mlir::relax;
 
 namespace {
 
-/// What cache lines, vectors and DMA engines are content with.
-constexpr int64_t kAlignment = 64;
-
 class CallLowering {
 public:
   explicit CallLowering(Operation *call)
@@ -44,7 +41,7 @@ public:
       Location loc = call->getLoc();
       Value storage = AllocStorageOp::create(
           builder, loc, StorageType::get(call->getContext()), bytes,
-          kAlignment);
+          kStorageAlignment);
       operands.push_back(TensorFromStorageOp::create(
           builder, loc, type, storage, math.constant(0)));
     }

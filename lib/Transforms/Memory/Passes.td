@@ -166,6 +166,76 @@ def ReuseInPlacePass : Pass<"relax-reuse-in-place", "::mlir::ModuleOp"> {
   }];
 }
 
+def LiftWorkspacePass : Pass<"relax-lift-workspace", "::mlir::ModuleOp"> {
+  let summary = "let calls bring the scratch memory of kernels";
+  let description = [{
+    What a kernel in buffer form allocates for itself becomes a part of its
+    *workspace*: one more destination, of bytes, behind the others. Each call passes a
+    storage of its own, which `relax-plan-memory` then sees as any other: scratch
+    memory of one call lies where something else was before, or will be after.
+
+    The workspace is a destination because that is what it is to a caller: nothing
+    reads what was in it, and what is in it after the call is of no use to anyone; its
+    result is not used.
+
+    Lifted is a `memref.alloc` whose sizes are expressions of the kernel's symbols
+    (read back from `memref.dim`, `arith` and `affine`) and which has its
+    `memref.dealloc` in the same block, outside of parallel loops, whose iterations
+    need one each. Allocations that are never alive together lie in the same bytes.
+    Others stay: those of a size that only the kernel finds out, and those of kernels
+    that are called by anything but `relax.call_tir_inplace` with all destinations,
+    or by a call that does not know the value of a symbol.
+
+    It does not matter for which target the kernel is. Runs when kernels are loops on
+    buffers and calls have their destinations: after `relax-reuse-in-place`, which
+    reads kernels on tensors, and before `relax-plan-memory`.
+
+    Before:
+
+    ```mlir
+    relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>) {
+      %s = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d = relax.tensor_from_storage %s at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %0 = relax.call_tir_inplace @k(%x, %d) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      relax.return
+    }
+    func.func private @k(%x: memref<?xf32> {relax.shape = #relax.shape<[m]>}, %out: memref<?xf32> {relax.shape = #relax.shape<[m]>}) {
+      %c0 = arith.constant 0 : index
+      %m = memref.dim %x, %c0 : memref<?xf32>
+      %t = memref.alloc(%m) : memref<?xf32>
+      memref.copy %x, %t : memref<?xf32> to memref<?xf32>
+      memref.copy %t, %out : memref<?xf32> to memref<?xf32>
+      memref.dealloc %t : memref<?xf32>
+      return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>) {
+      %s = relax.alloc_storage 4*n align 64 : !relax.storage
+      %d = relax.tensor_from_storage %s at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
+      %w = relax.alloc_storage 4*n align 64 : !relax.storage
+      %t = relax.tensor_from_storage %w at 0 : !relax.storage -> tensor<?xi8, #relax.shape<[4*n]>>
+      %0:2 = relax.call_tir_inplace @k(%x, %d, %t) inplace [1, 2] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xi8, #relax.shape<[4*n]>>) -> (tensor<?xf32, #relax.shape<[n]>>, tensor<?xi8, #relax.shape<[4*n]>>)
+      relax.return
+    }
+    func.func private @k(%x: memref<?xf32> {relax.shape = #relax.shape<[m]>}, %out: memref<?xf32> {relax.shape = #relax.shape<[m]>},
+                         %workspace: memref<?xi8> {relax.shape = #relax.shape<[4*m]>}) {
+      %c0 = arith.constant 0 : index
+      %m = memref.dim %x, %c0 : memref<?xf32>
+      %t = memref.view %workspace[%c0][%m] : memref<?xi8> to memref<?xf32>
+      memref.copy %x, %t : memref<?xf32> to memref<?xf32>
+      memref.copy %t, %out : memref<?xf32> to memref<?xf32>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def PlanMemoryPass : Pass<"relax-plan-memory", "::mlir::ModuleOp"> {
   let summary = "let tensors that do not live at the same time share memory";
   let description = [{
@@ -198,7 +268,8 @@ def PlanMemoryPass : Pass<"relax-plan-memory", "::mlir::ModuleOp"> {
     `unplanned_storages` and `planned_storages`. Functions that have it are left
     alone.
 
-    Runs after `relax-reuse-in-place`, before `relax-insert-kills`.
+    Runs after `relax-reuse-in-place` and `relax-lift-workspace`, before
+    `relax-insert-kills`.
 
     Before:
 

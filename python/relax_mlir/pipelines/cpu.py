@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+from .. import _relax
 from ._generated import (
     FuseOps,
     FuseTIR,
     InlineDataflow,
     InsertKills,
     Legalize,
+    LiftWorkspace,
     LowerCallTIR,
     LowerToHost,
     PlanMemory,
@@ -35,39 +37,56 @@ def fuse_kernels() -> Pipeline:
     )
 
 
-def plan_memory(use_bounds: bool = False) -> Pipeline:
-    """Every tensor gets a place, and every place an end.
-
-    With `use_bounds`, places are as large as the declared bounds of symbols allow, so that a call takes its memory
-    at once whatever its sizes are; else they are as large as a call needs.
-    """
+def make_destinations() -> Pipeline:
+    """Each call is given the memory that it writes; it may be that of an input."""
     return Pipeline(
         [
             InlineDataflow(),  # allocation is a side effect
             LowerCallTIR(),
-            ReuseInPlace(),
-            PlanMemory(use_bounds=use_bounds),
-            InsertKills(),
+            ReuseInPlace(),  # reads the loops of kernels, so they must be on tensors
         ]
     )
 
 
+def make_loops(vector_bits: int) -> Pipeline:
+    """Kernels become loops over vectors in buffers; their scratch memory comes from those who call them."""
+    return Pipeline([KernelsToLoops(vector_bits), LiftWorkspace()])
+
+
+def plan_memory(use_bounds: bool = False) -> Pipeline:
+    """Every tensor and every workspace gets a place, and every place an end.
+
+    With `use_bounds`, places are as large as the declared bounds of symbols allow, so that a call takes its memory
+    at once whatever its sizes are; else they are as large as a call needs.
+    """
+    return Pipeline([PlanMemory(use_bounds=use_bounds), InsertKills()])
+
+
 def make_code(vector_bits: int) -> Pipeline:
-    """Graph functions become host code, kernels loops over vectors, and all of it the LLVM dialect."""
+    """Graph functions become host code, and all of it the LLVM dialect."""
     return Pipeline(
         [
             LowerToHost(),
-            KernelsToLoops(vector_bits),
+            KernelsToLoops(vector_bits),  # those that are on tensors still
             LoopsToLLVM(),
         ]
     )
 
 
-def default_pipeline(use_bounds: bool = False) -> Pipeline:
-    """From graph ops to calls of kernels in planned memory."""
-    return Pipeline([make_kernels(), fuse_kernels(), plan_memory(use_bounds)])
+def default_pipeline(use_bounds: bool = False, vector_bits: int | None = None) -> Pipeline:
+    """From graph ops to calls of kernels in planned memory; `vector_bits` is this machine's unless given."""
+    vector_bits = vector_bits or _relax.vector_bits(*_relax.host_target())
+    return Pipeline(
+        [
+            make_kernels(),
+            fuse_kernels(),
+            make_destinations(),
+            make_loops(vector_bits),
+            plan_memory(use_bounds),
+        ]
+    )
 
 
 def lower_for_cpu(vector_bits: int) -> Pipeline:
     """All of it."""
-    return Pipeline([default_pipeline(), make_code(vector_bits)])
+    return Pipeline([default_pipeline(vector_bits=vector_bits), make_code(vector_bits)])

@@ -126,7 +126,7 @@ class Simplify(OptionsPass):
 
 @dataclasses.dataclass(frozen=True)
 class KernelsToLoops(OptionsPass):
-    """Kernels with memref boundaries become loops over vectors, some of them on the thread pool."""
+    """Kernels become loops over vectors in buffers, some of them on the thread pool."""
 
     vector_bits: int = 512
     schedule: bool = True

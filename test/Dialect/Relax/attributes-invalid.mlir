@@ -98,12 +98,12 @@ relax.func private @f() attributes {relax.nothing}
 
 // -----
 
-// expected-error @+1 {{'relax.shape' must be a #relax.shape on a plain ranked tensor, got #relax.shape<[n]> on 'index'}}
+// expected-error @+1 {{'relax.shape' must be a #relax.shape on a plain ranked tensor or a buffer, got #relax.shape<[n]> on 'index'}}
 func.func private @f(index {relax.shape = #relax.shape<[n]>})
 
 // -----
 
-// expected-error @+1 {{'relax.shape' must be a #relax.shape on a plain ranked tensor, got #relax.shape<[n]> on 'tensor<*xf32>'}}
+// expected-error @+1 {{'relax.shape' must be a #relax.shape on a plain ranked tensor or a buffer, got #relax.shape<[n]> on 'tensor<*xf32>'}}
 func.func private @f(tensor<*xf32> {relax.shape = #relax.shape<[n]>})
 
 // -----
@@ -138,10 +138,15 @@ func.func private @f(index {relax.nothing})
 
 // -----
 
-// expected-error @+1 {{'relax.shape' must be a #relax.shape on a plain ranked tensor, got unit on 'tensor<?xf32>'}}
+// expected-error @+1 {{'relax.shape' must be a #relax.shape on a plain ranked tensor or a buffer, got unit on 'tensor<?xf32>'}}
 func.func private @f() -> (tensor<?xf32> {relax.shape})
 
 // -----
 
 // expected-error @+1 {{no multiple of 7 is between 1 and 5}}
 func.func private @empty_range() attributes {relax.symbols = {n = #relax.range<1, 5, multiple_of = 7>}}
+
+// -----
+
+// expected-error @+1 {{'relax.shape' #relax.shape<[n, 4]> does not fit 'memref<?x5xf32>'}}
+func.func private @kernel(memref<?x5xf32> {relax.shape = #relax.shape<[n, 4]>})

@@ -216,3 +216,85 @@ relax.func @library_inplace(%x: tensor<4xf32>) {
   %0 = relax.call_library_inplace "f"(%x) inplace [1] : (tensor<4xf32>) -> tensor<4xf32>
   relax.return
 }
+
+// -----
+
+relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
+  // expected-error @+1 {{input 1: expected element type 'f16', got 'f32'}}
+  %0 = relax.call_tir_inplace @kernel(%x, %x) inplace [1] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  relax.return
+}
+func.func private @kernel(memref<4xf32>, memref<4xf16>)
+
+// -----
+
+relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
+  // expected-error @+1 {{input 0: expected rank 2, got rank 1}}
+  %0 = relax.call_tir_inplace @kernel(%x) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return
+}
+func.func private @kernel(memref<?x4xf32> {relax.shape = #relax.shape<[m, 4]>})
+
+// -----
+
+relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
+  // expected-error-re @+2 {{dimension 0 of input 1: expected m{{.*}}n{{.*}}, got n + 1}}
+  %0 = relax.call_library "f"() : () -> tensor<?xf32, #relax.shape<[n + 1]>>
+  %1 = relax.call_tir_inplace @kernel(%n, %0) inplace [1] : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n + 1]>>) -> tensor<?xf32, #relax.shape<[n + 1]>>
+  relax.return
+}
+func.func private @kernel(memref<?xf32> {relax.shape = #relax.shape<[m]>}, memref<?xf32> {relax.shape = #relax.shape<[m]>})
+
+// -----
+
+relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
+  // expected-error @+1 {{needs a kernel of 1 parameters (1 inputs, 0 destinations, 0 symbolic arguments), got 2}}
+  %0 = relax.call_tir_inplace @kernel(%x) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return
+}
+func.func private @kernel(memref<4xf32>, memref<4xf32>)
+
+// -----
+
+relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
+  // expected-error @+1 {{result 0: expected element type 'i32', got 'f32'}}
+  %0 = relax.call_tir_inplace @kernel(%x) inplace [-1] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return
+}
+func.func private @kernel(memref<4xf32>, memref<4xi32>)
+
+// -----
+
+relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
+  // expected-error @+1 {{result #0 is 'tensor<5xf32>', but takes the storage of operand 0, a 'tensor<4xf32>'}}
+  %0 = relax.call_tir_inplace @kernel(%x) inplace [0] : (tensor<4xf32>) -> tensor<5xf32>
+  relax.return
+}
+func.func private @kernel(memref<4xf32>)
+
+// -----
+
+relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
+  // expected-error @+1 {{input 0: expected 'memref<4xf32, strided<[2]>>', got 'tensor<4xf32>'}}
+  %0 = relax.call_tir_inplace @kernel(%x) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return
+}
+func.func private @kernel(memref<4xf32, strided<[2]>>)
+
+// -----
+
+relax.func @f(%x: tensor<4xf32>, %u: tensor<?xf32>) {
+  // expected-error @+1 {{no argument determines symbol 'k' of the kernel}}
+  %0 = relax.call_tir_inplace @kernel(%u) inplace [0] : (tensor<?xf32>) -> tensor<?xf32>
+  relax.return
+}
+func.func private @kernel(memref<?xf32> {relax.shape = #relax.shape<[2*k]>})
+
+// -----
+
+relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
+  // expected-error @+1 {{has 1 results, kernel @kernel returns 0}}
+  %0 = relax.call_tir_inplace @kernel(%x, %x) inplace [1] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  relax.return
+}
+func.func private @kernel(memref<4xf32>, tensor<4xf32>)

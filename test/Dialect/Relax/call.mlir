@@ -48,3 +48,20 @@ relax.func @library(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %w: tensor<4x8xf3
   relax.call_library "library.version"() : () -> ()
   relax.return
 }
+
+// A kernel in buffer form is called as one on tensors is; its results are the destinations that it writes. What has no
+// meaning for its caller, scratch memory say, is a destination like others.
+// CHECK-LABEL: relax.func @buffers(
+relax.func @buffers(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %out: tensor<?xi1, #relax.shape<[4*n]>>, %scratch: tensor<64xi8>) {
+  // CHECK: relax.call_tir_inplace @on_buffers(%{{.*}}, %{{.*}}, %{{.*}}) inplace [1, 2] sym [n]
+  %0:2 = relax.call_tir_inplace @on_buffers(%x, %out, %scratch) inplace [1, 2] sym [n]
+    : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?xi1, #relax.shape<[4*n]>>, tensor<64xi8>) -> (tensor<?xi1, #relax.shape<[4*n]>>, tensor<64xi8>)
+  // CHECK: relax.call_tir_inplace @on_buffers(%{{.*}}) inplace [-1, -1] sym [3]
+  %1:2 = relax.call_tir_inplace @on_buffers(%x) inplace [-1, -1] sym [3]
+    : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> (tensor<?xi1, #relax.shape<[4*n]>>, tensor<64xi8>)
+  // CHECK: relax.call_tir @on_buffers(%{{.*}}) sym [5]
+  %2:2 = relax.call_tir @on_buffers(%x) sym [5]
+    : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> (tensor<?xi1, #relax.shape<[4*n]>>, tensor<64xi8>)
+  relax.return
+}
+func.func private @on_buffers(memref<?x?xf32> {relax.shape = #relax.shape<[a, b]>}, memref<?xi1> {relax.shape = #relax.shape<[a*b]>}, memref<64xi8>, index)

@@ -3,9 +3,10 @@
 
 // RUN: relax-opt %s -relax-convert-kernel-boundary | FileCheck %s
 
-// Inputs are read, destinations written; symbols stay, symbolic shapes go.
+// Inputs are read, destinations written; symbolic shapes and symbols stay.
 // CHECK-LABEL: func.func private @kernel(
-// CHECK-SAME:    %[[X:.*]]: memref<?x4xf32>, %[[OUT:.*]]: memref<?x4xf32>, %{{.*}}: index {relax.symbol = "m"}) {
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?x4xf32> {relax.shape = #relax.shape<[n, 4]>},
+// CHECK-SAME:    %[[OUT:[a-z0-9]+]]: memref<?x4xf32> {relax.shape = #relax.shape<[n, 4]>}, %{{.*}}: index {relax.symbol = "m"}) {
 // CHECK-NEXT:    %[[XT:.*]] = bufferization.to_tensor %[[X]] restrict :
 // CHECK-NEXT:    %[[OT:.*]] = bufferization.to_tensor %[[OUT]] restrict writable :
 // CHECK-NEXT:    %[[R:.*]] = linalg.exp ins(%[[XT]] : {{.*}}) outs(%[[OT]] :
@@ -30,9 +31,10 @@ func.func private @two(%x: tensor<4xf32>, %a: tensor<4xf32>, %b: tensor<4xf32>) 
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 
-// Bounds of symbols go with the shapes that define them.
+// Bounds of symbols stay with the shapes that define them.
 // CHECK-LABEL: func.func private @bounded(
-// CHECK-SAME:    %{{.*}}: memref<?xf32>, %{{.*}}: memref<?xf32>) {
+// CHECK-SAME:    relax.shape = #relax.shape<[n]>
+// CHECK-SAME:    attributes {relax.symbols = {n = #relax.range<1, 8>}}
 func.func private @bounded(
     %x: tensor<?xf32> {relax.shape = #relax.shape<[n]>},
     %out: tensor<?xf32> {relax.shape = #relax.shape<[n]>}) -> (tensor<?xf32> {relax.shape = #relax.shape<[n]>})
@@ -40,6 +42,10 @@ func.func private @bounded(
   %0 = linalg.exp ins(%x : tensor<?xf32>) outs(%out : tensor<?xf32>) -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+
+// A declaration changes its type alone.
+// CHECK-LABEL: func.func private @declared(memref<?xf32> {relax.shape = #relax.shape<[n]>}, memref<?xi1> {relax.shape = #relax.shape<[n]>})
+func.func private @declared(tensor<?xf32> {relax.shape = #relax.shape<[n]>}, tensor<?xi1> {relax.shape = #relax.shape<[n]>}) -> (tensor<?xi1> {relax.shape = #relax.shape<[n]>})
 
 // A function on memrefs is a kernel already.
 // CHECK-LABEL: func.func @memrefs(
