@@ -9,6 +9,8 @@
 #include "Emulator.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <utility>
 
 using namespace emulator;
@@ -68,6 +70,7 @@ bool Block::run(Size at) {
   position = at;
   next = 0;
   sharedIsUsed = false;
+  copies.clear();
   all = {block.count(), 0, 0};
   for (size_t i = 0; i < warps.size(); ++i)
     static_cast<Meeting &>(warps[i]) = {
@@ -162,6 +165,93 @@ void *Block::sharedAt(int64_t offset) {
   return shared.data() + offset;
 }
 
+//===----------------------------------------------------------------------===//
+// Copies that take their time
+//===----------------------------------------------------------------------===//
+
+void Block::copy(void *to, const void *from, int64_t bytes, int64_t valid) {
+  copies.resize(block.count(), {Group()});
+  copies[running->thread].back().push_back({to, from, bytes, valid});
+}
+
+void Block::endGroup() {
+  copies.resize(block.count(), {Group()});
+  copies[running->thread].emplace_back();
+}
+
+void Block::wait(int32_t groups) {
+  if (copies.empty())
+    return;
+  std::vector<Group> &own = copies[running->thread];
+  while (int64_t(own.size()) - 1 > groups) {
+    for (const Copy &copy : own.front()) {
+      memcpy(copy.to, copy.from, copy.valid);
+      memset(static_cast<char *>(copy.to) + copy.valid, 0,
+             copy.bytes - copy.valid);
+    }
+    own.erase(own.begin());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor cores
+//===----------------------------------------------------------------------===//
+
+void Block::loadMatrices(const void *line, int32_t *words, bool transpose) {
+  int64_t own = running->thread % kWarp;
+  const void **lines = warp().lines[warp().round % 2];
+  lines[own] = line;
+  meet(warp());
+  for (int matrix = 0; matrix < 4; ++matrix) {
+    uint16_t pair[2];
+    for (int part = 0; part < 2; ++part) {
+      int64_t row = own / 4, column = own % 4 * 2 + part;
+      if (transpose)
+        std::swap(row, column);
+      pair[part] =
+          static_cast<const uint16_t *>(lines[matrix * 8 + row])[column];
+    }
+    memcpy(&words[matrix], pair, sizeof pair);
+  }
+}
+
+static float fromBits(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static float fromHalf(uint16_t bits) {
+  int exponent = bits >> 10 & 31;
+  float fraction = bits & 1023;
+  float value = exponent == 0    ? std::ldexp(fraction, -24)
+                : exponent == 31 ? (fraction ? NAN : INFINITY)
+                                 : std::ldexp(fraction + 1024, exponent - 25);
+  return bits & 0x8000 ? -value : value;
+}
+
+void Block::multiply(int32_t *fragments, bool isBF16) {
+  int64_t own = running->thread % kWarp;
+  auto &operands = warp().operands[warp().round % 2];
+  memcpy(operands[own], fragments, sizeof operands[own]);
+  meet(warp());
+  auto element = [&](int64_t lane, int64_t word, int64_t part) {
+    uint16_t bits = uint32_t(operands[lane][word]) >> 16 * part;
+    return isBF16 ? fromBits(uint32_t(bits) << 16) : fromHalf(bits);
+  };
+  for (int64_t sum = 0; sum < 4; ++sum) {
+    int64_t row = own / 4 + sum / 2 * 8, column = own % 4 * 2 + sum % 2;
+    float value;
+    memcpy(&value, &fragments[6 + sum], sizeof value);
+    for (int64_t k = 0; k < 16; ++k) {
+      int64_t lane = k % 8 / 2, part = k % 2;
+      value += element(row % 8 * 4 + lane, row / 8 + k / 8 * 2, part) *
+               element(column * 4 + lane, 4 + k / 8, part);
+    }
+    memcpy(&fragments[6 + sum], &value, sizeof value);
+  }
+}
+
 extern "C" {
 
 __attribute__((visibility("default"))) int64_t
@@ -176,6 +266,31 @@ __attribute__((visibility("default"))) void relax_emulator_barrier(void) {
 __attribute__((visibility("default"))) int32_t
 relax_emulator_shuffle(int32_t value, int32_t lane, int32_t mode) {
   return Block::current->shuffle(value, lane, mode);
+}
+
+__attribute__((visibility("default"))) void
+relax_emulator_copy(void *to, const void *from, int64_t bytes, int64_t valid) {
+  Block::current->copy(to, from, bytes, valid);
+}
+
+__attribute__((visibility("default"))) void relax_emulator_end_group(void) {
+  Block::current->endGroup();
+}
+
+__attribute__((visibility("default"))) void
+relax_emulator_wait(int32_t groups) {
+  Block::current->wait(groups);
+}
+
+__attribute__((visibility("default"))) void
+relax_emulator_load_matrices(const void *line, int32_t *words,
+                             int32_t transpose) {
+  Block::current->loadMatrices(line, words, transpose);
+}
+
+__attribute__((visibility("default"))) void
+relax_emulator_multiply(int32_t *fragments, int32_t is_bf16) {
+  Block::current->multiply(fragments, is_bf16);
 }
 
 __attribute__((visibility("default"))) void *

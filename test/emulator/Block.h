@@ -45,6 +45,11 @@ public:
   void barrier();
   int32_t shuffle(int32_t value, int32_t lane, int mode);
   void *sharedAt(int64_t offset);
+  void copy(void *to, const void *from, int64_t bytes, int64_t valid);
+  void endGroup();
+  void wait(int32_t groups);
+  void loadMatrices(const void *line, int32_t *words, bool transpose);
+  void multiply(int32_t *fragments, bool isBF16);
 
   /// The one that runs in this thread of the host.
   static thread_local Block *current;
@@ -58,6 +63,8 @@ private:
     /// Of even and odd rounds: a lane may be in the next round before another
     /// one has read this one's.
     int32_t values[2][kWarp];
+    const void *lines[2][kWarp];
+    int32_t operands[2][kWarp][6];
   };
   struct Fiber {
     std::unique_ptr<char[]> stack;
@@ -71,6 +78,15 @@ private:
     bool isReady() const { return !waitsFor || waitsFor->round != round; }
   };
 
+  /// A copy that is under way.
+  struct Copy {
+    void *to;
+    const void *from;
+    int64_t bytes, valid;
+  };
+  using Group = std::vector<Copy>;
+
+  Warp &warp() { return warps[running->thread / kWarp]; }
   static void enter();
   void runThreads();
   /// Waits until all members have arrived.
@@ -83,6 +99,8 @@ private:
   void **const args;
   std::vector<char> shared;
   bool sharedIsUsed = false;
+  /// Of each thread: the groups it has ended, and the one that it has not.
+  std::vector<std::vector<Group>> copies;
   Size position{};
 
   Meeting all;

@@ -51,6 +51,19 @@ void relax_emulator_barrier(void);
 /// 0) or is the number of the lane (mode 1). All lanes that still run take
 /// part.
 int32_t relax_emulator_shuffle(int32_t value, int32_t lane, int32_t mode);
+/// Copies `bytes` to shared memory, of which `from` has the first `valid`; the
+/// others become zero. It is done when the group that a thread has ended after
+/// it is waited for: until at most so many groups are left.
+void relax_emulator_copy(void *to, const void *from, int64_t bytes,
+                         int64_t valid);
+void relax_emulator_end_group(void);
+void relax_emulator_wait(int32_t groups);
+/// Tensor cores, all lanes of a warp together. Four 8 x 8 matrices of 16 bits:
+/// each lane names a line, and gets its two elements of each, as in ldmatrix.
+void relax_emulator_load_matrices(const void *line, int32_t *words,
+                                  int32_t transpose);
+/// mma.m16n8k16: four words of a, two of b, and four sums, which it adds to.
+void relax_emulator_multiply(int32_t *fragments, int32_t is_bf16);
 /// The block's shared memory: 48 KiB, and what the launch asks for behind them.
 /// It holds no useful values at the start.
 void *relax_emulator_shared(int64_t offset);

@@ -11,6 +11,9 @@
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_EMULATELAUNCHESPASS
@@ -21,6 +24,8 @@ using namespace mlir;
 using namespace mlir::relax;
 
 static constexpr StringLiteral prefix = "relax.emulated.";
+/// What the memory of a block begins with (test/emulator).
+static constexpr int64_t staticSharedBytes = 48 << 10;
 
 SmallVector<func::FuncOp> relax::getEmulatedKernels(ModuleOp module) {
   SmallVector<func::FuncOp> found;
@@ -39,7 +44,7 @@ namespace {
 struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    HostBuilder host(module);
+    HostBuilder host(module, /*device=*/2);
     builder = &host;
     for (auto device : llvm::to_vector(module.getOps<gpu::GPUModuleOp>())) {
       for (auto kernel : device.getOps<gpu::GPUFuncOp>())
@@ -128,9 +133,6 @@ struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
     builder->setInsertionPoint(op);
     builder->setLoc(op->getLoc());
     Type i32 = builder->getI32Type();
-    auto number = [&](int64_t value) -> Value {
-      return LLVM::ConstantOp::create(*builder, i32, value);
-    };
     auto id = [&](int64_t first, gpu::Dimension dimension) {
       Value word =
           builder->call("relax_emulator_id", builder->getI64Type(),
@@ -165,9 +167,128 @@ struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
       op->erase();
       return WalkResult::advance();
     }
-    if (op->getDialect() && op->getDialect()->getNamespace() == "gpu")
+    if (auto view = dyn_cast<memref::ViewOp>(op))
+      return viewShared(view);
+    if (isa<gpu::DynamicSharedMemoryOp>(op))
+      return WalkResult::advance(); // goes with its views
+    if (succeeded(replaceCopies(op)) || succeeded(replaceMatrices(op)))
+      return WalkResult::advance();
+    if (op->getDialect() &&
+        llvm::is_contained({"gpu", "nvgpu", "nvvm"},
+                           op->getDialect()->getNamespace()))
       return op->emitError("is nothing that the emulator knows");
     return WalkResult::advance();
+  }
+
+  /// A part of the memory that the launch asks for.
+  WalkResult viewShared(memref::ViewOp view) {
+    auto all = view.getSource().getDefiningOp<gpu::DynamicSharedMemoryOp>();
+    if (!all)
+      return WalkResult::advance();
+    Value offset =
+        arith::AddIOp::create(*builder, builder->toWord(view.getByteShift()),
+                              builder->word(staticSharedBytes));
+    Value data =
+        builder->call("relax_emulator_shared", builder->pointer(), {offset});
+    MemRefType type = view.getType();
+    auto plain = MemRefType::get(type.getShape(), type.getElementType());
+    view.replaceAllUsesWith(
+        builder->makeTensor(plain, data, data, view.getSizes()));
+    view.erase();
+    if (all->use_empty())
+      all.erase();
+    return WalkResult::advance();
+  }
+
+  /// The address of an element of an array.
+  Value addressOf(Value array, Value index) {
+    auto type = cast<MemRefType>(array.getType());
+    assert(type.getRank() == 1 && type.getLayout().isIdentity());
+    Value data = builder->dataOf(array);
+    return LLVM::GEPOp::create(
+        *builder, builder->pointer(),
+        builder->getIntegerType(type.getElementTypeBitWidth()), data,
+        ArrayRef<LLVM::GEPArg>{builder->toWord(index)});
+  }
+
+  LogicalResult replaceCopies(Operation *op) {
+    if (auto copy = dyn_cast<nvgpu::DeviceAsyncCopyOp>(op)) {
+      MemRefType type = cast<MemRefType>(copy.getSrc().getType());
+      if (type.getRank() != 1 || copy.getDstIndices().size() != 1)
+        return failure();
+      int64_t size = type.getElementTypeBitWidth() / 8;
+      Value bytes = builder->word(copy.getDstElements().getSExtValue() * size);
+      Value valid = bytes;
+      if (Value elements = copy.getSrcElements())
+        valid = arith::MulIOp::create(*builder, builder->toWord(elements),
+                                      builder->word(size));
+      builder->call("relax_emulator_copy", {},
+                    {addressOf(copy.getDst(), copy.getDstIndices().front()),
+                     addressOf(copy.getSrc(), copy.getSrcIndices().front()),
+                     bytes, valid});
+    } else if (isa<nvgpu::DeviceAsyncCreateGroupOp>(op)) {
+      builder->call("relax_emulator_end_group", {}, {});
+    } else if (auto wait = dyn_cast<nvgpu::DeviceAsyncWaitOp>(op)) {
+      builder->call("relax_emulator_wait", {},
+                    {number(wait.getNumGroups().value_or(0))});
+    } else {
+      return failure();
+    }
+    // Tokens say nothing that the order of ops does not.
+    for (Value token : op->getResults())
+      for (Operation *user : llvm::make_early_inc_range(token.getUsers()))
+        user->eraseOperands([&](OpOperand &use) { return use.get() == token; });
+    op->erase();
+    return success();
+  }
+
+  LogicalResult replaceMatrices(Operation *op) {
+    Type i32 = builder->getI32Type();
+    auto at = [&](Value words, int32_t index) {
+      return LLVM::GEPOp::create(*builder, builder->pointer(), i32, words,
+                                 ArrayRef<LLVM::GEPArg>{index});
+    };
+    if (auto load = dyn_cast<nvgpu::LdMatrixOp>(op)) {
+      auto type = cast<VectorType>(load.getRes().getType());
+      if (load.getNumTiles() != 4 || load.getIndices().size() != 1)
+        return failure();
+      Value words = builder->allocateWords(2);
+      builder->call("relax_emulator_load_matrices", {},
+                    {addressOf(load.getSrcMemref(), load.getIndices().front()),
+                     words, number(load.getTranspose())});
+      Value loaded = LLVM::LoadOp::create(
+          *builder, VectorType::get(8, type.getElementType()), words,
+          /*alignment=*/8);
+      load.getRes().replaceAllUsesWith(
+          vector::ShapeCastOp::create(*builder, type, loaded));
+      load.erase();
+      return success();
+    }
+    auto multiply = dyn_cast<NVVM::MmaOp>(op);
+    if (!multiply || multiply.getOperandA().size() != 4 ||
+        multiply.getOperandB().size() != 2 ||
+        multiply.getOperandC().size() != 4)
+      return failure();
+    Value words = builder->allocateWords(5);
+    int32_t next = 0;
+    for (Value operand : multiply->getOperands())
+      LLVM::StoreOp::create(*builder, operand, at(words, next++));
+    bool isBF16 = multiply.getMultiplicandAPtxType() == NVVM::MMATypes::bf16;
+    builder->call("relax_emulator_multiply", {}, {words, number(isBF16)});
+    Value all =
+        LLVM::PoisonOp::create(*builder, multiply.getResult().getType());
+    for (int64_t i = 0; i < 4; ++i) {
+      Value sum = LLVM::LoadOp::create(*builder, builder->getF32Type(),
+                                       at(words, 6 + i));
+      all = LLVM::InsertValueOp::create(*builder, all, sum, i);
+    }
+    multiply.getResult().replaceAllUsesWith(all);
+    multiply.erase();
+    return success();
+  }
+
+  Value number(int64_t value) {
+    return LLVM::ConstantOp::create(*builder, builder->getI32Type(), value);
   }
 
   HostBuilder *builder = nullptr;

@@ -148,6 +148,23 @@ Value LaunchEmitter::allocateShared(ArrayRef<int64_t> shape, Type element) {
       MemRefType::get(shape, element, MemRefLayoutAttrInterface(), space), loc);
 }
 
+bool LaunchEmitter::isReadLater(OpResult result) const {
+  for (linalg::GenericOp reader :
+       result.getOwner()->getBlock()->getOps<linalg::GenericOp>()) {
+    bool reads = llvm::is_contained(reader.getDpsInits(), Value(result)) ||
+                 llvm::any_of(KernelGraph::reads(reader), [&](auto read) {
+                   return read.first == Value(result);
+                 });
+    bool here = false;
+    for (const Stage &other : nest.stages)
+      graph.visitInlined(other.op,
+                         [&](linalg::GenericOp op) { here |= op == reader; });
+    if (reads && !here)
+      return true;
+  }
+  return false;
+}
+
 void LaunchEmitter::chooseStorage() {
   for (const Output &output : graph.outputs)
     destinations[output.value].push_back(output.buffer);
@@ -165,19 +182,6 @@ void LaunchEmitter::chooseStorage() {
         if (!nest.isOuter(axisOf(dim)))
           inner.push_back(dim);
       }
-      bool readLater = false;
-      for (linalg::GenericOp reader :
-           stage.op->getBlock()->getOps<linalg::GenericOp>()) {
-        bool reads = llvm::is_contained(reader.getDpsInits(), Value(result)) ||
-                     llvm::any_of(KernelGraph::reads(reader), [&](auto read) {
-                       return read.first == Value(result);
-                     });
-        bool here = false;
-        for (const Stage &other : nest.stages)
-          graph.visitInlined(
-              other.op, [&](linalg::GenericOp op) { here |= op == reader; });
-        readLater |= reads && !here;
-      }
       auto allocate = [&](ArrayRef<unsigned> dims, bool shared) -> Value {
         SmallVector<int64_t> shape;
         SmallVector<Value> dynamic;
@@ -194,9 +198,13 @@ void LaunchEmitter::chooseStorage() {
       };
       auto found = destinations.find(result);
       bool isOutput = found != destinations.end();
-      if (readLater) {
-        if (!isOutput)
-          destinations[result].push_back(allocate(all, false));
+      if (isReadLater(result)) {
+        if (!isOutput) {
+          auto known = storage.find(result);
+          destinations[result].push_back(known != storage.end()
+                                             ? known->second.buffer
+                                             : allocate(all, false));
+        }
         exported[result] = destinations[result].front();
         isOutput = true;
       }

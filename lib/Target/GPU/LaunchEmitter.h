@@ -48,13 +48,16 @@ public:
 
   LogicalResult emit();
 
-private:
+protected:
   using Point = DenseMap<Axis, Lanes>;
 
   LogicalResult findSizes();
   /// Whether a block takes a row; its threads, if so.
   bool chooseRows();
+  /// Results that `storage` has a buffer for already are put there.
   void chooseStorage();
+  /// Whether a later nest reads the result of a stage of this one.
+  bool isReadLater(OpResult result) const;
   /// A buffer in the memory of a block.
   Value allocateShared(ArrayRef<int64_t> shape, Type element);
   gpu::LaunchOp createLaunch(Value blocks, int64_t threads);

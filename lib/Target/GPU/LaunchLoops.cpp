@@ -8,6 +8,7 @@
 #include "Target/GPU/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::relax {
@@ -44,6 +45,30 @@ static bool isKernel(func::FuncOp function) {
          });
 }
 
+/// Whether the host runs all of a branch, but for what it launches.
+static bool onlyLaunches(Operation &op) {
+  if (!isa<scf::IfOp>(op) || op.getNumResults())
+    return false;
+  for (Region &region : op.getRegions())
+    for (Operation &inner : region.getOps())
+      if (!isa<gpu::LaunchOp, scf::YieldOp>(inner) && !onlyLaunches(inner) &&
+          (inner.getNumRegions() || !isMemoryEffectFree(&inner)))
+        return false;
+  return true;
+}
+
+/// Whether the host needs any of `values` for `op`.
+static bool needs(Operation &op, const llvm::SmallDenseSet<Value> &values) {
+  WalkResult walk = op.walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (values.contains(operand))
+        return WalkResult::interrupt();
+    return isa<gpu::LaunchOp>(inner) ? WalkResult::skip()
+                                     : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
 namespace {
 
 struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
@@ -56,16 +81,15 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
     SmallVector<SmallVector<Operation *>> runs(1);
     llvm::SmallDenseSet<Value> onDevice;
     for (Operation &op : kernel.getBody().front().without_terminator()) {
-      bool dependsOnDevice = llvm::any_of(op.getOperands(), [&](Value operand) {
-        return onDevice.contains(operand);
-      });
-      if (isa<gpu::LaunchOp, memref::AllocOp, memref::DeallocOp>(op)) {
+      bool dependsOnDevice = needs(op, onDevice);
+      bool launches = isa<gpu::LaunchOp>(op) || onlyLaunches(op);
+      if (launches || isa<memref::AllocOp, memref::DeallocOp>(op)) {
         if (dependsOnDevice) {
           op.emitError("depends on what the GPU computes, which the host does "
                        "not know when it launches");
           return signalPassFailure();
         }
-        if (isa<gpu::LaunchOp>(op) && !runs.back().empty())
+        if (launches && !runs.back().empty())
           runs.emplace_back();
         continue;
       }

@@ -25,7 +25,7 @@ namespace {
 struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    HostBuilder host(module);
+    HostBuilder host(module, /*device=*/2);
     builder = &host;
     LLVMTypeConverter converter(&getContext());
     types = &converter;

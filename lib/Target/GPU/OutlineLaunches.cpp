@@ -47,6 +47,8 @@ struct OutlineLaunches : relax::impl::OutlineLaunchesPassBase<OutlineLaunches> {
       gpu::GPUFuncOp kernel =
           outlineKernelFunc(launch, function.getSymName(), operands);
       symbols.insert(kernel); // under a name of its own
+      for (NamedAttribute attribute : launch->getDiscardableAttrs())
+        kernel->setDiscardableAttr(attribute.getName(), attribute.getValue());
       if (std::optional<int64_t> size =
               getConstantIntValue(launch.getBlockSizeX()))
         kernel.setKnownBlockSizeAttr(

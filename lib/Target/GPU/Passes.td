@@ -20,6 +20,10 @@ def ScheduleLaunchesPass : Pass<"relax-gpu-schedule-kernels", "::mlir::func::Fun
     combine what they have by shuffles. Intermediates that are read by a later launch
     get a buffer of the kernel.
 
+    Products of matrices are computed in tiles, by tensor cores where the operands are
+    bf16 or f16. What tiles do well depends on the number of rows: where it is not known,
+    the host chooses among several launches.
+
     A kernel that holds anything else is left as it is.
 
     Before:
@@ -61,8 +65,11 @@ def ScheduleLaunchesPass : Pass<"relax-gpu-schedule-kernels", "::mlir::func::Fun
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::linalg::LinalgDialect",
+                           "::mlir::LLVM::LLVMDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect",
+                           "::mlir::nvgpu::NVGPUDialect",
+                           "::mlir::NVVM::NVVMDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
 }
@@ -71,7 +78,8 @@ def LaunchLoopsPass : Pass<"relax-gpu-launch-loops", "::mlir::func::FuncOp"> {
   let summary = "run what no schedule took on the GPU as well";
   let description = [{
     In kernels on memrefs, host code may compute sizes, allocate buffers and launch.
-    Everything else, loops that touch memory, goes into a launch of one thread.
+    A branch that does no more than that is host code too. Everything else, loops that
+    touch memory, goes into a launch of one thread.
     Allocations stay outside.
 
     Before:
@@ -142,7 +150,7 @@ def EmulateLaunchesPass : Pass<"relax-gpu-emulate", "::mlir::ModuleOp"> {
   let summary = "compile GPU kernels for the host, to run on an emulated device";
   let description = [{
     Each kernel of the GPU module becomes a host function that asks the emulator
-    (`relax_emulator_id`, `_barrier`, `_shuffle`, `_shared`) for what hardware would
+    (`relax_emulator_id`, `_barrier`, `_shuffle`, `_shared`, …) for what hardware would
     give it. An emulated device runs GPU code where there is no GPU, so that its
     results can be tested; it is slow.
 

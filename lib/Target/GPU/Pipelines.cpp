@@ -31,6 +31,7 @@ static void addDevicePasses(OpPassManager &manager, StringRef chip) {
   target.features = "+ptx80";
   target.optLevel = 3;
   manager.addPass(createGpuNVVMAttachTarget(target));
+  manager.addPass(createConvertNVGPUToNVVMPass());
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
   kernels.addPass(memref::createExpandStridedMetadataPass());
   kernels.addPass(createLowerAffinePass());

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Target/CPU/Schedule/NormalForm.h"
-#include "Target/GPU/LaunchEmitter.h"
+#include "Target/GPU/MatmulEmitter.h"
 #include "Target/GPU/Passes.h"
 
 namespace mlir::relax {
@@ -28,6 +28,9 @@ static LogicalResult schedule(func::FuncOp kernel, unsigned subgroupSize,
   OpBuilder builder(kernel.getBody().front().getTerminator());
   DenseMap<Value, Storage> storage;
   for (const Nest &nest : graph->nests) {
+    if (succeeded(emitMatmul(*graph, nest, builder, kernel.getLoc(), storage,
+                             subgroupSize, asVectors)))
+      continue;
     int64_t lanes = asVectors ? LaunchEmitter::chooseWidth(*graph, nest) : 1;
     if (failed(LaunchEmitter(*graph, nest, builder, kernel.getLoc(), storage,
                              subgroupSize, lanes)
