@@ -55,7 +55,7 @@ std::string describeArgument(BlockArgument argument);
 class HostBuilder : public ImplicitLocOpBuilder {
 public:
   /// `device`: DLPack's type of the device that has the tensors; 0 for the CPU.
-  HostBuilder(ModuleOp module, int64_t device);
+  explicit HostBuilder(ModuleOp module, int64_t device = 0);
 
   const int64_t device;
 

@@ -13,7 +13,7 @@ import ctypes
 import functools
 import mmap
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -50,6 +50,25 @@ _SYMBOLS = (
 
 
 tvm_ffi.register_error("DeviceError", DeviceError)
+
+
+_EMULATOR_SYMBOLS = (
+    "relax_emulator_id",
+    "relax_emulator_barrier",
+    "relax_emulator_shuffle",
+    "relax_emulator_shared",
+)
+
+
+def _symbols(code: Code) -> Iterator[tuple[str, Any]]:
+    """The functions that compiled code calls."""
+    for name in _SYMBOLS:
+        yield name, getattr(library(), name)
+    if code.target.chip == "emulated":
+        # GPU code that was compiled for the host; the emulator takes the place of the driver.
+        emulator = ctypes.CDLL(os.environ["RELAX_CUDA_DRIVER"])
+        for name in _EMULATOR_SYMBOLS:
+            yield name, getattr(emulator, name)
 
 
 class PoolStatistics(NamedTuple):
@@ -289,10 +308,8 @@ class Executable:
         self.code = code
         self.functions = tuple(code.functions)
         self._session = _relax.JITSession()
-        runtime = library()
-        for name in _SYMBOLS:
-            address = ctypes.cast(getattr(runtime, name), ctypes.c_void_p).value
-            self._session.define(name, address)
+        for name, function in _symbols(code):
+            self._session.define(name, ctypes.cast(function, ctypes.c_void_p).value)
         self._session.add_object(code.object)
         self.weights: dict[str, Any] = {}
         # What a function needs as long as it lives, which may be longer than this object.
