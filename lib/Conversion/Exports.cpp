@@ -166,10 +166,12 @@ FailureOr<WeightTable> WeightTable::of(ModuleOp module, HostBuilder &builder) {
     return LLVM::LLVMArrayType::get(element, size);
   };
   Type i64 = builder.getI64Type();
-  result.table = builder.global("relax.weights",
-                                arrayOf(builder.pointer(), result.types.size()),
-                                LLVM::ZeroAttr::get(builder.getContext()),
-                                /*constant=*/false);
+  // For a device, the runtime has a word behind the addresses.
+  result.table = builder.global(
+      "relax.weights",
+      arrayOf(builder.pointer(), result.types.size() + (builder.device != 0)),
+      LLVM::ZeroAttr::get(builder.getContext()),
+      /*constant=*/false);
   result.words = builder.global(
       "relax.weight_types", arrayOf(i64, words.size()),
       DenseIntElementsAttr::get(RankedTensorType::get(words.size(), i64),

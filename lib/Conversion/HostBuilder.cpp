@@ -138,7 +138,24 @@ LLVM::GlobalOp HostBuilder::deviceConstant(LLVM::GlobalOp data, int64_t bytes) {
        llvm::enumerate(ValueRange{addressOf(data), word(bytes), null()}))
     value = LLVM::InsertValueOp::create(*this, value, field, index);
   LLVM::ReturnOp::create(*this, value);
+  deviceConstants.push_back(record);
   return record;
+}
+
+void HostBuilder::exportUnload() {
+  InsertionGuard guard(*this);
+  setInsertionPointToEnd(module.getBody());
+  auto none = LLVM::LLVMVoidType::get(getContext());
+  auto function = LLVM::LLVMFuncOp::create(
+      *this, "relax_unload", LLVM::LLVMFunctionType::get(none, {}));
+  setInsertionPointToStart(function.addEntryBlock(*this));
+  for (LLVM::GlobalOp record : deviceConstants) {
+    Value loaded =
+        LLVM::GEPOp::create(*this, pointer(), getI64Type(), addressOf(record),
+                            ArrayRef<LLVM::GEPArg>{2});
+    call("relax_rt_device_unload", {}, {loaded});
+  }
+  LLVM::ReturnOp::create(*this, ValueRange());
 }
 
 Value HostBuilder::addressOfFunction(func::FuncOp function) {

@@ -55,7 +55,7 @@ std::string describeArgument(BlockArgument argument);
 class HostBuilder : public ImplicitLocOpBuilder {
 public:
   /// `device`: DLPack's type of the device that has the tensors; 0 for the CPU.
-  HostBuilder(ModuleOp module, int64_t device);
+  explicit HostBuilder(ModuleOp module, int64_t device = 0);
 
   const int64_t device;
 
@@ -79,6 +79,9 @@ public:
   /// A constant's record for the runtime, which uploads it
   /// (RelaxDeviceConstant).
   LLVM::GlobalOp deviceConstant(LLVM::GlobalOp data, int64_t bytes);
+  /// `relax_unload`, which gives back what the runtime keeps for the module on
+  /// devices.
+  void exportUnload();
 
   Value addressOfFunction(func::FuncOp function);
   /// An array of words on the stack of the function around.
@@ -114,6 +117,7 @@ private:
   LLVMTypeConverter converter;
   llvm::StringMap<LLVM::GlobalOp> strings;
   unsigned nextGlobal = 0;
+  SmallVector<LLVM::GlobalOp> deviceConstants;
 };
 
 /// Values of symbols and expressions, by scope. An expression is computed once

@@ -403,7 +403,7 @@ private:
     SmallVector<FuncOp> functions(module.getOps<FuncOp>());
     for (FuncOp function : functions) {
       StringRef name = function.getSymName();
-      if (name.starts_with("relax_rt_") ||
+      if (name.starts_with("relax_rt_") || name == "relax_unload" ||
           (name == "bind_weight" && !weights->empty()))
         return function.emitOpError()
                << "has a name that compiled code uses itself; names that begin "
@@ -446,6 +446,8 @@ private:
     for (const ExportedFunction &function : exports)
       exportFunction(builder, function, hostName(function.name), *weights);
     weights->exportBinding(builder);
+    if (builder.device)
+      builder.exportUnload();
     return success();
   }
 };

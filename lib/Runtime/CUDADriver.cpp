@@ -114,6 +114,7 @@ public:
     return true;
   }
   void free(void *data) override { cuda.free(asPointer(data)); }
+  void unloadModule(void *module) override { cuda.unloadModule(module); }
   bool synchronize(Error &error) override {
     return check(cuda.synchronize(), "waiting for the device", error);
   }
@@ -150,8 +151,7 @@ public:
 
   bool launch(RelaxDeviceKernel &kernel, const int64_t *shape, void **args,
               void *stream, Error &error) override {
-    void *function =
-        loadedOn(kernel.loaded, index).load(std::memory_order_acquire);
+    void *function = functionOf(kernel).load(std::memory_order_acquire);
     if (!function && !(function = load(kernel, error)))
       return false;
     unsigned sizes[7];
@@ -207,14 +207,22 @@ private:
                     (name ? name : std::to_string(result)) + ")");
   }
 
+  std::atomic<void *> &functionOf(RelaxDeviceKernel &kernel) {
+    return Loaded::of(kernel.loaded, nullptr).on[index];
+  }
+
   /// The function of a kernel; null with the error set.
   void *load(RelaxDeviceKernel &kernel, Error &error) {
     static std::mutex mutex;
     std::lock_guard<std::mutex> lock(mutex);
-    std::atomic<void *> &function = loadedOn(kernel.loaded, index);
+    std::atomic<void *> &function = functionOf(kernel);
     if (void *loaded = function.load(std::memory_order_acquire))
       return loaded;
-    std::atomic<void *> &module = loadedOn(kernel.module->loaded, index);
+    auto unload = [](relax_rt::Device &device, void *module) {
+      device.driver->unloadModule(module);
+    };
+    std::atomic<void *> &module =
+        Loaded::of(kernel.module->loaded, unload).on[index];
     if (!module.load(std::memory_order_relaxed)) {
       void *loaded = loadModule(*kernel.module, error);
       if (!loaded)

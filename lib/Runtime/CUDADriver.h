@@ -72,6 +72,7 @@ constexpr FunctionOption kMaxDynamicSharedBytes = 8;
   X(loadModule, cuModuleLoadDataEx,                                            \
     (Module * module, const void *image, unsigned count, JitOption *options,   \
      void **values))                                                           \
+  X(unloadModule, cuModuleUnload, (Module module))                             \
   X(findFunction, cuModuleGetFunction,                                         \
     (Function * function, Module module, const char *name))                    \
   X(setOption, cuFuncSetAttribute,                                             \

@@ -11,9 +11,6 @@
 
 using namespace relax_rt;
 
-/// Of all kinds together; no machine has as many.
-static constexpr int kMaxDevices = 32;
-
 //===----------------------------------------------------------------------===//
 // Devices
 //===----------------------------------------------------------------------===//
@@ -27,13 +24,18 @@ std::string Device::nameOf(DLDevice which) {
   return kind + ":" + std::to_string(which.id);
 }
 
+/// Read without a lock, written under one; in the order of their indices.
+static std::atomic<Device *> devices[kMaxDevices];
+
+Device *Device::at(int index) {
+  return devices[index].load(std::memory_order_acquire);
+}
+
 Device *Device::find(DLDevice which, Error &error) {
-  // Read without a lock, written under it; in the order of their indices.
-  static std::atomic<Device *> devices[kMaxDevices];
   static std::mutex mutex;
   auto search = [&](int &count) -> Device * {
     for (count = 0; count < kMaxDevices; ++count) {
-      Device *device = devices[count].load(std::memory_order_acquire);
+      Device *device = at(count);
       if (!device)
         return nullptr;
       if (device->id.type == which.type && device->id.id == which.id)
@@ -241,27 +243,27 @@ DeviceCall::~DeviceCall() {
     currentCall = outer;
 }
 
-std::atomic<void *> &relax_rt::loadedOn(void *&loaded, int index) {
-  using Table = std::atomic<void *>[kMaxDevices];
+Loaded &Loaded::of(void *&loaded, void (*unload)(Device &, void *)) {
   static_assert(sizeof(std::atomic<void *>) == sizeof(void *), "");
   auto &published = reinterpret_cast<std::atomic<void *> &>(loaded);
-  void *table = published.load(std::memory_order_acquire);
-  if (!table) {
-    auto *made = new std::atomic<void *>[kMaxDevices]();
-    if (published.compare_exchange_strong(table, made,
+  void *known = published.load(std::memory_order_acquire);
+  if (!known) {
+    auto *made = new Loaded{unload};
+    if (published.compare_exchange_strong(known, made,
                                           std::memory_order_acq_rel))
-      table = made;
-    else
-      delete[] made; // another thread was first
+      return *made;
+    delete made; // another thread was first
   }
-  return (*static_cast<Table *>(table))[index];
+  return *static_cast<Loaded *>(known);
 }
 
 /// Uploads a constant. Null with the error set.
 static void *loadConstant(RelaxDeviceConstant &constant, DeviceStream &stream,
                           Error &error) {
   Device &device = stream.device;
-  std::atomic<void *> &loaded = loadedOn(constant.loaded, device.index);
+  auto unload = [](Device &device, void *data) { device.driver->free(data); };
+  std::atomic<void *> &loaded =
+      Loaded::of(constant.loaded, unload).on[device.index];
   if (void *data = loaded.load(std::memory_order_acquire))
     return data;
   static std::mutex mutex;
@@ -300,6 +302,22 @@ RelaxStorage *relax_rt_device_alloc(RelaxContext *context, int64_t bytes,
           context->stream->allocate(context, bytes, context->error))
     return storage;
   leave(context, location);
+}
+
+void relax_rt_device_unload(void **loaded) {
+  std::unique_ptr<Loaded> all(static_cast<Loaded *>(*loaded));
+  *loaded = nullptr;
+  if (!all || !all->unload)
+    return;
+  for (int index = 0; Device *device = Device::at(index); ++index) {
+    Error ignored; // the device may be gone, as at the end of the process
+    DeviceScope scope;
+    void *what = all->on[index].load(std::memory_order_acquire);
+    if (!what || !scope.enter(*device, ignored))
+      continue;
+    device->driver->synchronize(ignored);
+    all->unload(*device, what);
+  }
 }
 
 void relax_rt_device_launch(RelaxDeviceKernel *kernel, const int64_t *shape,

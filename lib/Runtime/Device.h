@@ -48,6 +48,8 @@ public:
   virtual bool allocate(size_t bytes, void *&data, Error &error) = 0;
   /// Nothing under way uses it.
   virtual void free(void *data) = 0;
+  /// Of a module that `launch` has loaded; nothing under way uses it.
+  virtual void unloadModule(void *module) = 0;
   /// Waits for all streams.
   virtual bool synchronize(Error &error) = 0;
 
@@ -93,6 +95,8 @@ class Device {
 public:
   /// Null with the error set where there is none such.
   static Device *find(DLDevice which, Error &error);
+  /// The one of an index; null where there is none.
+  static Device *at(int index);
   /// "cuda:0".
   static std::string nameOf(DLDevice which);
 
@@ -167,9 +171,18 @@ private:
   bool entered = false;
 };
 
-/// What a global of compiled code has become on a device; null at first.
-/// `loaded` is that of the global, `index` that of the device.
-std::atomic<void *> &loadedOn(void *&loaded, int index);
+/// Of all kinds together; no machine has as many.
+constexpr int kMaxDevices = 32;
+
+/// What a global of compiled code has become on each device, by its index; null
+/// at first.
+struct Loaded {
+  void (*unload)(Device &device, void *what);
+  std::atomic<void *> on[kMaxDevices] = {};
+
+  /// That of a global, made where there is none yet. `unload` may be null.
+  static Loaded &of(void *&loaded, void (*unload)(Device &device, void *what));
+};
 
 /// Opens a device of a kind, that will have this index. Null with the error
 /// set.

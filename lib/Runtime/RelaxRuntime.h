@@ -142,7 +142,8 @@ RELAX_RT_EXPORT int relax_rt_call(const int64_t *words, const char *names,
                                   struct TVMFFIAny *result);
 
 /// Binds weights: the arguments are a name and a tensor. `words`: how many,
-/// then each tensor; `names`: each name and type; `table`: a data pointer each.
+/// then each tensor; `names`: each name and type; `table`: a data pointer each,
+/// and for a device one word more, that is the runtime's.
 RELAX_RT_EXPORT int relax_rt_bind_weight(const int64_t *words,
                                          const char *names, void **table,
                                          const struct TVMFFIAny *args,
@@ -170,7 +171,9 @@ RELAX_RT_EXPORT RelaxStorage *relax_rt_device_alloc(RelaxContext *context,
                                                     const char *location);
 
 /// Globals of compiled code that are loaded to each device when they are first
-/// used there. `loaded` is the runtime's, and null at the start.
+/// used there. `loaded` is the runtime's, and null at the start. Each is given
+/// to `relax_rt_device_unload` by the function `relax_unload` of compiled code,
+/// which is called when that goes.
 typedef struct RelaxDeviceModule {
   const void *image;
   int64_t bytes;
@@ -186,6 +189,10 @@ typedef struct RelaxDeviceConstant {
   int64_t bytes;
   void *loaded;
 } RelaxDeviceConstant;
+
+/// Takes back what `loaded` of a global has become on every device, when they
+/// are done with it. Nothing uses it any more.
+RELAX_RT_EXPORT void relax_rt_device_unload(void **loaded);
 
 /// Launches a kernel in the call of this thread. `shape`: the grid's x, y, z,
 /// the block's x, y, z, and bytes of dynamic shared memory; `args`: a pointer

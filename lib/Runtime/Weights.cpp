@@ -35,14 +35,11 @@ static std::string readString(const TVMFFIAny &arg) {
   return {};
 }
 
-/// Where a weight of a module on a device must be: where its tensor is, or on
-/// the first device of the kind.
-static DLDevice placeOf(const Value &type, const TVMFFIAny &arg) {
-  const DLTensor *tensor = tensorOf(arg);
-  if (tensor && (tensor->device.type == type.device() ||
-                 (tensor->device.type == kDLCPU && type.device() != kDLCPU)))
-    return tensor->device;
-  return {type.device(), 0};
+/// The device of a module's weights: the word behind their addresses is one
+/// more than its number, and 0 as long as none is bound.
+static DLDevice deviceOf(int32_t type, void *word) {
+  int64_t number = reinterpret_cast<int64_t>(word);
+  return {type, number ? static_cast<int32_t>(number - 1) : 0};
 }
 
 /// Copies a weight from the host to a device. The memory belongs to the place
@@ -83,7 +80,8 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
     return fail("TypeError", "bind_weight: expected a name and a tensor");
   std::string name = readString(args[0]);
   *result = {};
-  for (int64_t i = 0, total = *words++; i < total; ++i) {
+  int64_t total = *words++;
+  for (int64_t i = 0; i < total; ++i) {
     Value type = Value::read(words);
     const char *own = names;
     const char *text = own + strlen(own) + 1;
@@ -91,8 +89,18 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
     if (name != own)
       continue;
     std::string what = "weight '" + name + "' (" + text + ")";
-    DLDevice device = placeOf(type, args[1]);
-    const DLTensor *tensor = readTensor(type, args[1], what, device, error);
+    // The first weight says which device has them; those of the host are copied
+    // there.
+    DLDevice device{kDLCPU, 0}, expected = device;
+    const DLTensor *given = tensorOf(args[1]);
+    if (type.device() != kDLCPU) {
+      device = deviceOf(type.device(), table[total]);
+      if (given && !table[total] && given->device.type == device.type)
+        device.id = given->device.id;
+      if (!given || given->device.type != kDLCPU)
+        expected = device;
+    }
+    const DLTensor *tensor = readTensor(type, args[1], what, expected, error);
     if (!tensor) {
       raise(error);
       return -1;
@@ -110,19 +118,21 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
       stride *= tensor->shape[axis];
     }
     char *data = static_cast<char *>(tensor->data) + tensor->byteOffset;
-    if (device.type != type.device()) {
-      void *uploaded = upload(&table[i], data, countBytes(*tensor),
-                              {type.device(), 0}, error);
+    // Whoever binds keeps a tensor that is used where it is alive, as long as
+    // the module.
+    if (device.type != expected.type) {
+      void *uploaded =
+          upload(&table[i], data, countBytes(*tensor), device, error);
       if (!uploaded) {
         raise(error);
         return -1;
       }
-      table[i] = uploaded;
-      return 0;
-    }
-    // Whoever binds keeps the tensor alive as long as the module.
-    if (device.type != kDLCPU)
+      data = static_cast<char *>(uploaded);
+    } else if (device.type != kDLCPU) {
       keepWeight(&table[i], nullptr);
+    }
+    if (device.type != kDLCPU)
+      table[total] = reinterpret_cast<void *>(int64_t(device.id) + 1);
     table[i] = data;
     return 0;
   }
@@ -144,6 +154,15 @@ extern "C" void relax_rt_require_weights(RelaxContext *context,
                                          const int64_t *words,
                                          const char *names, void **table) {
   const char *name = findUnbound(*words, names, table);
+  if (!name && context->stream) {
+    DLDevice here = context->stream->device.id;
+    DLDevice bound = deviceOf(here.type, table[*words]);
+    if (here.id != bound.id)
+      relax_rt_fail(context, "ValueError",
+                    "the arguments are on device %0, and the module's weights "
+                    "on device %1",
+                    nullptr, here.id, bound.id);
+  }
   if (!name)
     return;
   context->error.kind = "ValueError";

@@ -13,7 +13,8 @@ import ctypes
 import functools
 import mmap
 import os
-from collections.abc import Callable, Mapping
+import weakref
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,6 +44,7 @@ _SYMBOLS = (
     "relax_rt_device_constant",
     "relax_rt_device_read",
     "relax_rt_device_write",
+    "relax_rt_device_unload",
     "_mlir_memref_to_llvm_alloc",
     "_mlir_memref_to_llvm_aligned_alloc",
     "_mlir_memref_to_llvm_free",
@@ -50,6 +52,25 @@ _SYMBOLS = (
 
 
 tvm_ffi.register_error("DeviceError", DeviceError)
+
+
+_EMULATOR_SYMBOLS = (
+    "relax_emulator_id",
+    "relax_emulator_barrier",
+    "relax_emulator_shuffle",
+    "relax_emulator_shared",
+)
+
+
+def _symbols(code: Code) -> Iterator[tuple[str, Any]]:
+    """The functions that compiled code calls."""
+    for name in _SYMBOLS:
+        yield name, getattr(library(), name)
+    if code.target.chip == "emulated":
+        # GPU code that was compiled for the host; the emulator takes the place of the driver.
+        emulator = ctypes.CDLL(os.environ["RELAX_CUDA_DRIVER"])
+        for name in _EMULATOR_SYMBOLS:
+            yield name, getattr(emulator, name)
 
 
 class PoolStatistics(NamedTuple):
@@ -275,6 +296,21 @@ class HugePages:
         return data[-data.ctypes.data % self._PAGE :][:size]
 
 
+class _Loaded:
+    """Code in this process, and what it needs as long as one of its functions lives."""
+
+    def __init__(self, code: Code) -> None:
+        self.session = _relax.JITSession()
+        self.weights: dict[str, Any] = {}
+        for name, function in _symbols(code):
+            self.session.define(name, ctypes.cast(function, ctypes.c_void_p).value)
+        self.session.add_object(code.object)
+        if code.device:
+            unload = ctypes.CFUNCTYPE(None)(self.session.lookup("relax_unload"))
+            # The session must outlive the call; the end of the process needs none.
+            weakref.finalize(self, lambda unload, session: unload(), unload, self.session).atexit = False
+
+
 class Executable:
     """A compiled module: `executable["main"](x)` calls its function `main`.
 
@@ -288,23 +324,16 @@ class Executable:
     def __init__(self, code: Code) -> None:
         self.code = code
         self.functions = tuple(code.functions)
-        self._session = _relax.JITSession()
-        runtime = library()
-        for name in _SYMBOLS:
-            address = ctypes.cast(getattr(runtime, name), ctypes.c_void_p).value
-            self._session.define(name, address)
-        self._session.add_object(code.object)
-        self.weights: dict[str, Any] = {}
-        # What a function needs as long as it lives, which may be longer than this object.
-        self._kept = (self._session, self.weights)
+        self._loaded = _Loaded(code)
+        self.weights = self._loaded.weights
         if any("->" in result for function in code.functions.values() for result in function["results"]):
             # A callable that was returned has no way to keep the code that it is of.
-            _of_callables.append(self._kept)
+            _of_callables.append(self._loaded)
         self._callables = {name: self._with_arrays(name) for name in self.functions}
 
     def _load(self, name: str) -> tvm_ffi.Function:
-        address = self._session.lookup(f"__tvm_ffi_{name}")
-        return tvm_ffi.core.Function.__from_extern_c__(address, keep_alive_object=self._kept)
+        address = self._loaded.session.lookup(f"__tvm_ffi_{name}")
+        return tvm_ffi.core.Function.__from_extern_c__(address, keep_alive_object=self._loaded)
 
     def _with_arrays(self, name: str) -> Callable[..., Any]:
         """A function that takes NumPy arrays of every kind; of a device, tensors there."""

@@ -39,7 +39,7 @@ relax.func @signature(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #re
 
 // -----
 
-// A constant has a record that the runtime may change: address, bytes, and what is loaded.
+// A constant has a record that the runtime may change: address, bytes, and what is loaded, which is given back.
 // CHECK-DAG: llvm.mlir.global internal constant @[[DATA:relax.constant[.0-9]*]](dense<[1, 0, 1]> : tensor<3xi8>)
 // CHECK-DAG: llvm.mlir.global internal @[[RECORD:relax.device_constant[.0-9]*]]() {{.*}}: !llvm.struct<(ptr, i64, ptr)> {
 // CHECK-DAG: llvm.mlir.addressof @[[DATA]]
@@ -47,7 +47,12 @@ relax.func @signature(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #re
 // CHECK-LABEL: func.func private @relax.graph.constant(
 // CHECK: %[[ADDRESS:.*]] = llvm.mlir.addressof @[[RECORD]]
 // CHECK: llvm.call @relax_rt_device_constant(%{{.*}}, %[[ADDRESS]], %{{.*}}) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> !llvm.ptr
+// CHECK-LABEL: llvm.func @relax_unload(
+// CHECK: %[[UNLOADED:.*]] = llvm.mlir.addressof @[[RECORD]]
+// CHECK: %[[LOADED:.*]] = llvm.getelementptr %[[UNLOADED]][2] : (!llvm.ptr) -> !llvm.ptr, i64
+// CHECK: llvm.call @relax_rt_device_unload(%[[LOADED]])
 // CPU-NOT: relax_rt_device_constant
+// CPU-NOT: relax_unload
 relax.func @constant() -> tensor<3xi1> {
   %0 = relax.constant dense<[true, false, true]> : tensor<3xi1>
   relax.return %0 : tensor<3xi1>

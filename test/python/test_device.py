@@ -36,6 +36,7 @@ def functions():
         address = ctypes.cast(getattr(example, f"__tvm_ffi_{name}"), ctypes.c_void_p).value
         return tvm_ffi.core.Function.__from_extern_c__(address)
 
+    load.unload = example.relax_unload
     return load
 
 
@@ -199,12 +200,32 @@ def test_weights_of_the_host_are_uploaded(device, functions):
         bind("w", tvm_ffi.from_dlpack(factor * X[:4]))
         assert device.get(add_weight(x)).tolist() == ((1 + factor) * X[:4]).tolist()
         assert in_use(device) == before + 256
+    # All of them are on one device, as the arguments of a call are.
+    with pytest.raises(ValueError, match="weight 'w' .*: expected a tensor on cuda:0, got one on cuda:1"):
+        bind("w", Device("cuda", 1).put(X[:4]))
+    with pytest.raises(ValueError, match="arguments are on device 1, and the module's weights on device 0"):
+        add_weight(Device("cuda", 1).put(X[:4]))
     # One that is on the device is used where it is.
     weight = device.put(X[:4])
     bind("w", weight)
     assert in_use(device) == before + 256
     functions("add_to")(weight, x)
     assert device.get(add_weight(x)).tolist() == (3 * X[:4]).tolist()
+
+
+# --- code
+
+
+def test_code_is_loaded_once_for_each_device_and_unloaded(device, functions):
+    tensors = [each.put(X) for each in (device, Device("cuda", 1))]
+    for _ in range(2):
+        functions.unload()
+        loads, unloads = calls("cuModuleLoadDataEx"), calls("cuModuleUnload")
+        for x in tensors * 2:
+            functions("add")(x, x)
+        assert calls("cuModuleLoadDataEx") == loads + 2
+    functions.unload()
+    assert calls("cuModuleUnload") == unloads + 2
 
 
 # --- memory

@@ -5,10 +5,12 @@
 The emulated device ends the process where host code touches a tensor itself.
 """
 
+import gc
+
 import ml_dtypes
 import numpy as np
 import pytest
-from emulated import calls, failing
+from emulated import blocks, calls, failing
 
 import relax_mlir
 from relax_mlir import Code, Device, Executable, _relax, pipelines
@@ -89,6 +91,27 @@ def test_constants(device, case):
     }}""")["main"]
     for _ in range(2):
         assert device.get(main()).tolist() == expected
+
+
+# The memory of constants goes with the last function of the module.
+def test_constants_are_unloaded(device):
+    device.trim_memory()
+    held = blocks()
+    executable = compiled("""
+    relax.func @main() -> tensor<2xf32> {
+      %0 = relax.constant dense<[1.0, 2.0]> : tensor<2xf32>
+      relax.return %0 : tensor<2xf32>
+    }""")
+    main = executable["main"]
+    assert device.get(main()).tolist() == [1, 2]
+    del executable
+    gc.collect()
+    assert device.get(main()).tolist() == [1, 2]
+    device.trim_memory()
+    assert blocks() == held + 1
+    del main
+    gc.collect()
+    assert blocks() == held
 
 
 def test_sizes_are_read_and_written(device):

@@ -19,7 +19,8 @@ def Relax_CallTIROp : Relax_KernelCallOp<"call_tir", [Pure]> {
   let description = [{
     Calls a kernel: a `func.func` on plain builtin tensors whose parameters are
     the inputs, then one destination for each result, then one integer for each
-    symbolic argument, and whose results are the final destinations. Its
+    symbolic argument, and whose results are the final destinations (or one in
+    buffer form, see `relax.call_tir_inplace`). Its
     meaning: allocate the results, call the kernel, return the results.
 
     Kernel parameters carry their symbolic shape as `relax.shape` (and integer
@@ -58,6 +59,12 @@ def Relax_CallTIRInplaceOp : Relax_KernelCallOp<"call_tir_inplace"> {
     `inplace_indices[i]`, which dies here; -1 allocates a new result. The kernel
     has no destination parameter for a result that is in place: the operand is
     the destination.
+
+    The kernel may be in *buffer form*: a `func.func` whose parameters are memrefs of
+    identity layout in place of tensors, with the same `relax.shape`, and which
+    returns nothing, as it writes its destinations where they are.
+    `relax-cpu-bufferize` makes such kernels, `relax-lift-workspace` adds scratch
+    memory as a further destination, whose result nobody uses.
 
     Example:
 

@@ -77,10 +77,14 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
     if (!isKernel(kernel))
       return;
     moveOffStack(kernel);
+    // What is launched behind a buffer's end may be what used it before.
+    Block &body = kernel.getBody().front();
+    for (auto dealloc : llvm::to_vector(body.getOps<memref::DeallocOp>()))
+      dealloc->moveBefore(body.getTerminator());
     // Runs of ops for the device, between what the host does.
     SmallVector<SmallVector<Operation *>> runs(1);
     llvm::SmallDenseSet<Value> onDevice;
-    for (Operation &op : kernel.getBody().front().without_terminator()) {
+    for (Operation &op : body.without_terminator()) {
       bool dependsOnDevice = needs(op, onDevice);
       bool launches = isa<gpu::LaunchOp>(op) || onlyLaunches(op);
       if (launches || isa<memref::AllocOp, memref::DeallocOp>(op)) {

@@ -177,7 +177,7 @@ func.func private @branch(%x: memref<?xf32> {relax.shape = #relax.shape<[m]>}) {
 // CHECK-LABEL: relax.func @left(
 // CHECK-NOT:     alloc_storage
 // CHECK-LABEL: func.func private @inside(
-// CHECK-SAME:    (%{{.*}}: memref<?xi64> {relax.shape = #relax.shape<[m]>}) {
+// CHECK-SAME:    %{{[a-z0-9]+}}: memref<?xi64> {relax.shape = #relax.shape<[m]>}) {
 // CHECK-COUNT-4: memref.alloc
 relax.func @left(%x: tensor<?xi64, #relax.shape<[n]>>) {
   %0 = relax.call_tir_inplace @inside(%x) inplace [0] : (tensor<?xi64, #relax.shape<[n]>>) -> tensor<?xi64, #relax.shape<[n]>>
