@@ -236,8 +236,10 @@ struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
     }
     // Tokens say nothing that the order of ops does not.
     for (Value token : op->getResults())
-      for (Operation *user : llvm::make_early_inc_range(token.getUsers()))
-        user->eraseOperands([&](OpOperand &use) { return use.get() == token; });
+      while (!token.use_empty()) {
+        OpOperand &use = *token.use_begin();
+        use.getOwner()->eraseOperand(use.getOperandNumber());
+      }
     op->erase();
     return success();
   }
