@@ -49,7 +49,8 @@ func.func @matmul(%x: memref<{m}x{k}xbf16>, %w: memref<{n}x{k}xbf16>, %out: memr
     %8 = arith.truncf %a : f32 to bf16
     linalg.yield %8 : bf16
   }} -> tensor<{m}x{n}xbf16>
-  bufferization.materialize_in_destination %6 in restrict writable %out : (tensor<{m}x{n}xbf16>, memref<{m}x{n}xbf16>) -> ()
+  bufferization.materialize_in_destination %6 in restrict writable %out
+      : (tensor<{m}x{n}xbf16>, memref<{m}x{n}xbf16>) -> ()
   return
 }}
 """
