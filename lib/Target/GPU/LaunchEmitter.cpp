@@ -12,6 +12,9 @@
 using namespace mlir;
 using namespace mlir::relax;
 
+/// Threads of a block in the form `columns`, and the most columns for which it
+/// is taken.
+static constexpr int64_t columnThreads = 512, maxColumns = 1 << 16;
 /// Threads of a block in the form `points`.
 static constexpr int64_t pointsPerBlock = 256;
 /// What stages of a row may keep in the memory of a block, in bytes.
@@ -138,6 +141,44 @@ bool LaunchEmitter::chooseRows() {
   threads = wanted <= 4 * subgroupSize ? subgroupSize
             : wanted <= 1024           ? 4 * subgroupSize
                                        : 8 * subgroupSize;
+  return true;
+}
+
+bool LaunchEmitter::chooseColumns() {
+  // One reduction, and what is done with its results point by point.
+  const Stage &first = nest.stages.front();
+  if (!first.isReduction() || !first.lanes || !nest.isOuter(*first.lanes))
+    return false;
+  for (const Stage &stage : nest.stages)
+    if ((&stage != &first && stage.isReduction()) ||
+        !axesOf(stage, /*reduced=*/false).empty())
+      return false;
+  for (unsigned i = 0; i < first.op->getNumResults(); ++i) {
+    std::optional<Combiner> combiner = Combiner::match(first.op, i);
+    Type type = getElementTypeOrSelf(first.op->getResultTypes()[i]);
+    if (!combiner || type.isInteger(1))
+      return false;
+    combiners.push_back(*combiner);
+  }
+  // Long sums for few points, which alone would leave most of the GPU idle.
+  auto known = [&](Axis axis) {
+    return getConstantIntValue(sizes[axis]).value_or(ShapedType::kDynamic);
+  };
+  int64_t length = 1, points = 1;
+  for (Axis axis : axesOf(first, /*reduced=*/true))
+    length *= ShapedType::isDynamic(known(axis)) ? 1024 : known(axis);
+  for (Axis axis : nest.outer)
+    points *= ShapedType::isDynamic(known(axis)) ? 1 : known(axis);
+  if (length < 256 || points / emitter.lanes > maxColumns)
+    return false;
+  column = *first.lanes;
+  int64_t size = known(column);
+  width = subgroupSize;
+  if (!ShapedType::isDynamic(size))
+    while (width > 8 &&
+           width / 2 >= size / (isWide(column) ? emitter.lanes : 1))
+      width /= 2;
+  threads = columnThreads;
   return true;
 }
 
@@ -582,6 +623,95 @@ void LaunchEmitter::emitRowStage(const Stage &stage, Point point) {
 }
 
 //===----------------------------------------------------------------------===//
+// Columns
+//===----------------------------------------------------------------------===//
+
+void LaunchEmitter::emitColumns() {
+  const Stage &first = nest.stages.front();
+  int64_t splits = threads / width;
+  int64_t lanes = isWide(column) ? emitter.lanes : 1;
+  Value thread = launch.getThreadIds().x, columns = count(column);
+  Value across = emitter.constant(width);
+  Value lane = arith::RemUIOp::create(builder, loc, thread, across);
+  Value split = arith::DivUIOp::create(builder, loc, thread, across);
+  Value blocks = arith::CeilDivUIOp::create(builder, loc, columns, across);
+  Value block = launch.getBlockIds().x;
+  Value number = emitter.add(
+      emitter.multiply(arith::RemUIOp::create(builder, loc, block, blocks),
+                       across),
+      lane);
+  // All threads meet at the barrier: those past the end do the last column.
+  Value last =
+      arith::SubIOp::create(builder, loc, columns, emitter.constant(1));
+  Point point;
+  divide(arith::MinUIOp::create(builder, loc, number, last), column, point);
+  SmallVector<Axis> others(llvm::make_filter_range(
+      order, [&](Axis axis) { return axis != column; }));
+  divide(arith::DivUIOp::create(builder, loc, block, blocks), others, point);
+
+  // Each split has every so many elements of the sum.
+  SmallVector<Axis> axes = axesOf(first, /*reduced=*/true);
+  SmallVector<Value> partial, shared;
+  for (auto [combiner, result] :
+       llvm::zip(combiners, first.op->getResultTypes())) {
+    auto vector = VectorType::get({lanes}, getElementTypeOrSelf(result));
+    Value none = combiner.identity(builder, loc, vector);
+    if (lanes == 1)
+      none = vector::ExtractOp::create(builder, loc, none, 0);
+    partial.push_back(none);
+    shared.push_back(
+        allocateShared({splits, width * lanes}, vector.getElementType()));
+  }
+  partial = loop(split, count(axes), emitter.constant(splits), partial,
+                 [&](Value at, ValueRange carried) {
+                   Point inner = point;
+                   divide(at, axes, inner);
+                   return accumulate(first, inner, carried);
+                 });
+  if (hasFailed)
+    return;
+  Value place = emitter.multiply(lane, emitter.constant(lanes));
+  for (auto [value, buffer] : llvm::zip(partial, shared))
+    if (lanes == 1)
+      memref::StoreOp::create(builder, loc, value, buffer,
+                              ValueRange{split, place});
+    else
+      vector::StoreOp::create(builder, loc, value, buffer,
+                              ValueRange{split, place});
+  gpu::BarrierOp::create(builder, loc);
+  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        split, emitter.constant(0));
+  Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                       number, columns);
+  auto branch = scf::IfOp::create(
+      builder, loc, arith::AndIOp::create(builder, loc, isFirst, inside));
+  builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  PointEmitter::Scope scope(emitter);
+  auto sums = initialValues(first, point);
+  if (failed(sums))
+    return fail();
+  *sums = loop(emitter.constant(0), emitter.constant(splits),
+               emitter.constant(1), *sums, [&](Value at, ValueRange carried) {
+                 SmallVector<Value> next;
+                 for (auto [combiner, buffer, sum] :
+                      llvm::zip(combiners, shared, carried)) {
+                   Value part =
+                       lanes == 1
+                           ? Value(memref::LoadOp::create(
+                                 builder, loc, buffer, ValueRange{at, place}))
+                           : Value(vector::LoadOp::create(
+                                 builder, loc, cast<VectorType>(sum.getType()),
+                                 buffer, ValueRange{at, place}));
+                   next.push_back(combiner.combine(builder, loc, sum, part));
+                 }
+                 return next;
+               });
+  keep(first, point, asLanes(*sums), /*byOne=*/false);
+  for (const Stage &stage : llvm::drop_begin(nest.stages))
+    emitPoint(stage, point);
+}
+
+//===----------------------------------------------------------------------===//
 // The launch
 //===----------------------------------------------------------------------===//
 
@@ -606,6 +736,7 @@ LogicalResult LaunchEmitter::emit() {
   if (emitter.lanes > 1)
     wide = lanesOf(nest);
   bool rows = chooseRows();
+  bool columns = !rows && chooseColumns();
   // A row is one point of its outer axes; a thread may not reduce along lanes
   // of several axes at once.
   if (rows && llvm::any_of(wide, [&](Axis axis) { return nest.isOuter(axis); }))
@@ -614,6 +745,13 @@ LogicalResult LaunchEmitter::emit() {
   OpBuilder::InsertionGuard guard(builder);
   if (rows) {
     launch = createLaunch(total, threads);
+  } else if (columns) {
+    Value blocks = builder.createOrFold<arith::CeilDivUIOp>(
+        loc, count(column), emitter.constant(width));
+    for (Axis axis : order)
+      if (axis != column)
+        blocks = emitter.multiply(blocks, count(axis));
+    launch = createLaunch(blocks, threads);
   } else {
     Value blocks = builder.createOrFold<arith::CeilDivUIOp>(
         loc, total, emitter.constant(pointsPerBlock));
@@ -632,6 +770,8 @@ LogicalResult LaunchEmitter::emit() {
       divide(launch.getBlockIds().x, order, point);
       for (const Stage &stage : nest.stages)
         emitRowStage(stage, point);
+    } else if (columns) {
+      emitColumns();
     } else {
       Value number =
           emitter.add(emitter.multiply(launch.getBlockIds().x,

@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A nest (Schedule/KernelGraph.h) becomes one launch, in one of two forms:
+// A nest (Schedule/KernelGraph.h) becomes one launch, in one of three forms:
 //
 //   points   a thread for each point of the outer axes, neighbours along
 //            memory; reductions run in the thread
+//   columns  a block for some neighbours along memory, whose sums are long: its
+//            threads share each sum, and combine their parts in memory
 //   rows     a block for each point of the outer axes: its threads share the
 //            other axes of each stage, and combine what they reduce
 //
@@ -54,6 +56,9 @@ protected:
   LogicalResult findSizes();
   /// Whether a block takes a row; its threads, if so.
   bool chooseRows();
+  /// Whether blocks take columns.
+  bool chooseColumns();
+  void emitColumns();
   /// Results that `storage` has a buffer for already are put there.
   void chooseStorage();
   /// Whether a later nest reads the result of a stage of this one.
@@ -107,6 +112,11 @@ protected:
   SmallVector<Axis> wide;
   /// The outer axes, the one that memory is contiguous along last.
   SmallVector<Axis> order;
+  /// In the form `columns`: the axis that neighbours lie along, how many a
+  /// block takes at once, and how the results combine.
+  Axis column = 0;
+  int64_t width = 0;
+  SmallVector<Combiner> combiners;
   /// In a block of the form `rows`.
   int64_t threads = 0;
   Value thread;
