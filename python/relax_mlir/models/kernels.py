@@ -28,21 +28,21 @@ def _kernel(name: str, text: str, **values: object) -> Kernel:
 
 _CACHE_UPDATE = """
 func.func private @$NAME(
-    %new: tensor<?x?x${H}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $D]>},
+    %new: tensor<?x?x${H}x${D}x$T> {relax.shape = #relax.shape<[b, n, $H, $D]>},
     %cache: $CACHE {relax.shape = #relax.shape<$SHAPE>},
     %layer: index {relax.symbol = "layer"}, %past: index {relax.symbol = "t"})
     -> ($CACHE {relax.shape = #relax.shape<$SHAPE>}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %b = tensor.dim %new, %c0 : tensor<?x?x${H}x${D}xf32>
-  %n = tensor.dim %new, %c1 : tensor<?x?x${H}x${D}xf32>
+  %b = tensor.dim %new, %c0 : tensor<?x?x${H}x${D}x$T>
+  %n = tensor.dim %new, %c1 : tensor<?x?x${H}x${D}x$T>
   %place = tensor.extract_slice %cache$BEGIN $SIZE [1, 1, 1, 1, 1] : $CACHE to $PLACE
   %written = linalg.generic {
       indexing_maps = [affine_map<$LOOPS -> (b, n, h, d)>, affine_map<$LOOPS -> $LOOPS>],
       iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
-      ins(%new : tensor<?x?x${H}x${D}xf32>) outs(%place : $PLACE) {
-  ^bb0(%in: f32, %out: f32):
-    linalg.yield %in : f32
+      ins(%new : tensor<?x?x${H}x${D}x$T>) outs(%place : $PLACE) {
+  ^bb0(%in: $T, %out: $T):
+    linalg.yield %in : $T
   } -> $PLACE
   %result = tensor.insert_slice %written into %cache$BEGIN $SIZE [1, 1, 1, 1, 1] : $PLACE into $CACHE
   return %result : $CACHE
@@ -50,32 +50,34 @@ func.func private @$NAME(
 """
 
 
-def values_update(layers: int, heads: int, size: int) -> Kernel:
+def values_update(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
     """Writes `new [b, n, h, d]` behind the `t` rows that a layer of the cache of values `[l, b, c, h, d]` holds."""
     return _kernel(
         f"values_update_{layers}x{heads}x{size}",
         _CACHE_UPDATE,
         H=heads,
         D=size,
-        CACHE=f"tensor<{layers}x?x?x{heads}x{size}xf32>",
+        T=dtype,
+        CACHE=f"tensor<{layers}x?x?x{heads}x{size}x{dtype}>",
         SHAPE=f"[{layers}, b, c, {heads}, {size}]",
-        PLACE=f"tensor<?x?x{heads}x{size}xf32>",
+        PLACE=f"tensor<?x?x{heads}x{size}x{dtype}>",
         BEGIN="[%layer, 0, %past, 0, 0]",
         SIZE=f"[1, %b, %n, {heads}, {size}]",
         LOOPS="(b, n, h, d)",
     )
 
 
-def keys_update(layers: int, heads: int, size: int) -> Kernel:
+def keys_update(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
     """The same of the cache of keys `[l, b, h, d, c]`: products with a query run along memory."""
     return _kernel(
         f"keys_update_{layers}x{heads}x{size}",
         _CACHE_UPDATE,
         H=heads,
         D=size,
-        CACHE=f"tensor<{layers}x?x{heads}x{size}x?xf32>",
+        T=dtype,
+        CACHE=f"tensor<{layers}x?x{heads}x{size}x?x{dtype}>",
         SHAPE=f"[{layers}, b, {heads}, {size}, c]",
-        PLACE=f"tensor<?x{heads}x{size}x?xf32>",
+        PLACE=f"tensor<?x{heads}x{size}x?x{dtype}>",
         BEGIN="[%layer, 0, 0, 0, %past]",
         SIZE=f"[1, %b, {heads}, {size}, %n]",
         LOOPS="(b, h, d, n)",
@@ -85,24 +87,24 @@ def keys_update(layers: int, heads: int, size: int) -> Kernel:
 # Hidden scores are finite, and below what the maximum starts from, so that a query without a key has the sum zero.
 _ATTEND = """
 func.func private @$NAME(
-    %q: tensor<?x?x${H}x${G}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>},
-    %keys: tensor<${L}x?x${H}x${D}x?xf32> {relax.shape = #relax.shape<[$L, b, $H, $D, c]>},
-    %values: tensor<${L}x?x?x${H}x${D}xf32> {relax.shape = #relax.shape<[$L, b, c, $H, $D]>},
+    %q: tensor<?x?x${H}x${G}x${D}x$T> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>},
+    %keys: tensor<${L}x?x${H}x${D}x?x$T> {relax.shape = #relax.shape<[$L, b, $H, $D, c]>},
+    %values: tensor<${L}x?x?x${H}x${D}x$T> {relax.shape = #relax.shape<[$L, b, c, $H, $D]>},
     %start: tensor<?xi64> {relax.shape = #relax.shape<[b]>},
-    %dest: tensor<?x?x${H}x${G}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>},
+    %dest: tensor<?x?x${H}x${G}x${D}x$T> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>},
     %layer: index {relax.symbol = "layer"}, %past: index {relax.symbol = "t"})
-    -> (tensor<?x?x${H}x${G}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>}) {
+    -> (tensor<?x?x${H}x${G}x${D}x$T> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant -1.0e29 : f32
-  %b = tensor.dim %q, %c0 : tensor<?x?x${H}x${G}x${D}xf32>
-  %n = tensor.dim %q, %c1 : tensor<?x?x${H}x${G}x${D}xf32>
+  %b = tensor.dim %q, %c0 : tensor<?x?x${H}x${G}x${D}x$T>
+  %n = tensor.dim %q, %c1 : tensor<?x?x${H}x${G}x${D}x$T>
   %m = arith.addi %past, %n : index
   %k = tensor.extract_slice %keys[%layer, 0, 0, 0, 0] [1, %b, $H, $D, %m] [1, 1, 1, 1, 1]
-      : tensor<${L}x?x${H}x${D}x?xf32> to tensor<?x${H}x${D}x?xf32>
+      : tensor<${L}x?x${H}x${D}x?x$T> to tensor<?x${H}x${D}x?x$T>
   %v = tensor.extract_slice %values[%layer, 0, 0, 0, 0] [1, %b, %m, $H, $D] [1, 1, 1, 1, 1]
-      : tensor<${L}x?x?x${H}x${D}xf32> to tensor<?x?x${H}x${D}xf32>
+      : tensor<${L}x?x?x${H}x${D}x$T> to tensor<?x?x${H}x${D}x$T>
 
   %e0 = tensor.empty(%b, %n, %m) : tensor<?x${H}x${G}x?x?xf32>
   %s0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<?x${H}x${G}x?x?xf32>) -> tensor<?x${H}x${G}x?x?xf32>
@@ -111,10 +113,12 @@ func.func private @$NAME(
                        affine_map<(b, h, g, i, j, d) -> (b, h, d, j)>,
                        affine_map<(b, h, g, i, j, d) -> (b, h, g, i, j)>],
       iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]}
-      ins(%q, %k : tensor<?x?x${H}x${G}x${D}xf32>, tensor<?x${H}x${D}x?xf32>)
+      ins(%q, %k : tensor<?x?x${H}x${G}x${D}x$T>, tensor<?x${H}x${D}x?x$T>)
       outs(%s0 : tensor<?x${H}x${G}x?x?xf32>) {
-  ^bb0(%x: f32, %y: f32, %sum: f32):
-    %0 = arith.mulf %x, %y : f32
+  ^bb0(%x: $T, %y: $T, %sum: f32):
+    $WIDEN_X
+    $WIDEN_Y
+    %0 = arith.mulf $X, $Y : f32
     %1 = arith.addf %sum, %0 : f32
     linalg.yield %1 : f32
   } -> tensor<?x${H}x${G}x?x?xf32>
@@ -167,41 +171,58 @@ func.func private @$NAME(
     linalg.yield %0 : f32
   } -> tensor<?x${H}x${G}x?xf32>
 
-  %y0 = linalg.fill ins(%zero : f32) outs(%dest : tensor<?x?x${H}x${G}x${D}xf32>) -> tensor<?x?x${H}x${G}x${D}xf32>
+  %sums = tensor.empty(%b, %n) : tensor<?x?x${H}x${G}x${D}xf32>
+  %y0 = linalg.fill ins(%zero : f32) outs(%sums : tensor<?x?x${H}x${G}x${D}xf32>) -> tensor<?x?x${H}x${G}x${D}xf32>
   %y1 = linalg.generic {
       indexing_maps = [affine_map<(b, i, h, g, d, j) -> (b, h, g, i, j)>,
                        affine_map<(b, i, h, g, d, j) -> (b, j, h, d)>,
                        affine_map<(b, i, h, g, d, j) -> (b, i, h, g, d)>],
       iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]}
-      ins(%s3, %v : tensor<?x${H}x${G}x?x?xf32>, tensor<?x?x${H}x${D}xf32>)
+      ins(%s3, %v : tensor<?x${H}x${G}x?x?xf32>, tensor<?x?x${H}x${D}x$T>)
       outs(%y0 : tensor<?x?x${H}x${G}x${D}xf32>) {
-  ^bb0(%x: f32, %y: f32, %sum: f32):
-    %0 = arith.mulf %x, %y : f32
+  ^bb0(%x: f32, %y: $T, %sum: f32):
+    $WIDEN_Y
+    %0 = arith.mulf %x, $Y : f32
     %1 = arith.addf %sum, %0 : f32
     linalg.yield %1 : f32
   } -> tensor<?x?x${H}x${G}x${D}xf32>
   %y2 = linalg.generic {
-      indexing_maps = [affine_map<(b, i, h, g, d) -> (b, h, g, i)>, affine_map<(b, i, h, g, d) -> (b, i, h, g, d)>],
+      indexing_maps = [affine_map<(b, i, h, g, d) -> (b, h, g, i)>, affine_map<(b, i, h, g, d) -> (b, i, h, g, d)>,
+                       affine_map<(b, i, h, g, d) -> (b, i, h, g, d)>],
       iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]}
-      ins(%total : tensor<?x${H}x${G}x?xf32>) outs(%y1 : tensor<?x?x${H}x${G}x${D}xf32>) {
-  ^bb0(%sum: f32, %y: f32):
+      ins(%total, %y1 : tensor<?x${H}x${G}x?xf32>, tensor<?x?x${H}x${G}x${D}xf32>)
+      outs(%dest : tensor<?x?x${H}x${G}x${D}x$T>) {
+  ^bb0(%sum: f32, %y: f32, %out: $T):
     %tiny = arith.constant 1.0e-30 : f32
     %divisor = arith.maximumf %sum, %tiny : f32
     %0 = arith.divf %y, %divisor : f32
-    linalg.yield %0 : f32
-  } -> tensor<?x?x${H}x${G}x${D}xf32>
-  return %y2 : tensor<?x?x${H}x${G}x${D}xf32>
+    $NARROW
+    linalg.yield $RESULT : $T
+  } -> tensor<?x?x${H}x${G}x${D}x$T>
+  return %y2 : tensor<?x?x${H}x${G}x${D}x$T>
 }
 """
 
 
-def attend(layers: int, kv_heads: int, group: int, size: int, scale: float) -> Kernel:
+def attend(layers: int, kv_heads: int, group: int, size: int, scale: float, dtype: str = "f32") -> Kernel:
     """Causal attention of `q [b, n, h, g, d]` over the first `t + n` rows of a layer of the cache.
 
-    `start [b]` is the first row that belongs to each sequence: the rows before it are padding.
+    `start [b]` is the first row that belongs to each sequence: the rows before it are padding. Scores and sums are f32,
+    whatever the type of the elements is.
     """
     name = f"attend_{layers}x{kv_heads}x{group}x{size}"
-    return _kernel(name, _ATTEND, L=layers, H=kv_heads, G=group, D=size, SCALE=f"{scale:.9e}")
+    (widen_x, x), (widen_y, y) = _widened("x", dtype), _widened("y", dtype)
+    narrow, result = ("", "%0") if dtype == "f32" else (f"%narrow = arith.truncf %0 : f32 to {dtype}", "%narrow")
+    sizes = {"L": layers, "H": kv_heads, "G": group, "D": size, "T": dtype, "SCALE": f"{scale:.9e}"}
+    values = {"WIDEN_X": widen_x, "X": x, "WIDEN_Y": widen_y, "Y": y, "NARROW": narrow, "RESULT": result}
+    return _kernel(name, _ATTEND, **sizes, **values)
+
+
+def _widened(name: str, dtype: str) -> tuple[str, str]:
+    """An op that makes f32 of an argument, if it is something else, and the name of that."""
+    if dtype == "f32":
+        return "", f"%{name}"
+    return f"%{name}32 = arith.extf %{name} : {dtype} to f32", f"%{name}32"
 
 
 # --- rotary embedding

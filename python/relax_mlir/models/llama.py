@@ -52,9 +52,11 @@ class _Step:
 class Projection(nn.Module):
     """A matrix, and a bias where there is one."""
 
-    def __init__(self, make: MakeMatrix, path: str, rows: int, columns: int, bias: bool = False) -> None:
+    def __init__(
+        self, make: MakeMatrix, path: str, rows: int, columns: int, bias: bool = False, dtype: str = "f32"
+    ) -> None:
         self.weight = make(f"{path}.weight", rows, columns)
-        self.bias = nn.Parameter((rows,)) if bias else None
+        self.bias = nn.Parameter((rows,), dtype) if bias else None
 
     def forward(self, x: Value, then: Epilogue | None = None, *operands: Value) -> Value:
         """The product with the bias, and what is done with it element by element."""
@@ -75,17 +77,17 @@ class Attention(nn.Module):
         self._layer = layer
         hidden, size = config.hidden_size, config.head_dim
         queries, keys = config.num_heads * size, config.num_kv_heads * size
-        self.q_proj = Projection(make, f"{path}.q_proj", queries, hidden, config.qkv_bias)
-        self.k_proj = Projection(make, f"{path}.k_proj", keys, hidden, config.qkv_bias)
-        self.v_proj = Projection(make, f"{path}.v_proj", keys, hidden, config.qkv_bias)
+        self.q_proj = Projection(make, f"{path}.q_proj", queries, hidden, config.qkv_bias, config.dtype)
+        self.k_proj = Projection(make, f"{path}.k_proj", keys, hidden, config.qkv_bias, config.dtype)
+        self.v_proj = Projection(make, f"{path}.v_proj", keys, hidden, config.qkv_bias, config.dtype)
         self.o_proj = Projection(make, f"{path}.o_proj", hidden, queries)
         if config.qk_norm:
-            self.q_norm = nn.RMSNorm(size, config.rms_norm_eps)
-            self.k_norm = nn.RMSNorm(size, config.rms_norm_eps)
+            self.q_norm = nn.RMSNorm(size, config.rms_norm_eps, config.dtype)
+            self.k_norm = nn.RMSNorm(size, config.rms_norm_eps, config.dtype)
         layers, heads = config.num_layers, config.num_kv_heads
-        self._update_keys = kernels.keys_update(layers, heads, size)
-        self._update_values = kernels.values_update(layers, heads, size)
-        self._attend = kernels.attend(layers, heads, config.group, size, size**-0.5)
+        self._update_keys = kernels.keys_update(layers, heads, size, config.dtype)
+        self._update_values = kernels.values_update(layers, heads, size, config.dtype)
+        self._attend = kernels.attend(layers, heads, config.group, size, size**-0.5, config.dtype)
 
     def kernels(self) -> list[nn.Kernel]:
         return [self._update_keys, self._update_values, self._attend]
@@ -111,7 +113,7 @@ class Attention(nn.Module):
         attended = op.call_tir(
             self._attend.name,
             [op.reshape(q, grouped), step.keys, step.values, step.start],
-            Tensor(grouped, "f32"),
+            Tensor(grouped, config.dtype),
             sym=[self._layer, step.past],
         )
         joined = op.reshape(attended, (step.rows, config.num_heads * config.head_dim))
@@ -139,9 +141,9 @@ class DecoderLayer(nn.Module):
     """Attention and the feed-forward network, each normalised before and added to what comes in."""
 
     def __init__(self, config: LlamaConfig, make: MakeMatrix, path: str, layer: int) -> None:
-        self.input_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.input_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps, config.dtype)
         self.self_attn = Attention(config, make, f"{path}.self_attn", layer)
-        self.post_attention_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.post_attention_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps, config.dtype)
         self.mlp = Mlp(config, make, f"{path}.mlp")
 
     def forward(self, x: Value, step: _Step) -> Value:
@@ -170,7 +172,7 @@ class Decoder(nn.Module):
         self.layers = nn.ModuleList(
             DecoderLayer(config, make, f"model.layers.{layer}", layer) for layer in range(config.num_layers)
         )
-        self.norm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.norm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps, config.dtype)
 
     def forward(self, tokens: Value, step: _Step) -> Value:
         x = self.embed_tokens(op.reshape(tokens, (step.rows,)))
@@ -215,7 +217,8 @@ class Llama(nn.Module):
 
     def _head(self, x: Value) -> Value:
         x = self.model.norm(x)
-        return self.model.embed_tokens.weight.project(x) if self.config.tie_embeddings else self.lm_head(x)
+        logits = self.model.embed_tokens.weight.project(x) if self.config.tie_embeddings else self.lm_head(x)
+        return logits if self.config.dtype == "f32" else op.astype(logits, "f32")
 
     def export(self, functions: Sequence[str] = ("forward",)) -> Module:
         """The program with these of `forward` and `forward_all`."""
@@ -227,8 +230,8 @@ class Llama(nn.Module):
             return [
                 Tensor((b, n), "i64", name="tokens"),
                 Tensor((b,), "i64", name="start"),
-                Tensor((layers, b, heads, size, c), "f32", name="keys"),
-                Tensor((layers, b, c, heads, size), "f32", name="values"),
+                Tensor((layers, b, heads, size, c), config.dtype, name="keys"),
+                Tensor((layers, b, c, heads, size), config.dtype, name="values"),
                 t,
             ]
 
