@@ -84,6 +84,7 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
     // Runs of ops for the device, between what the host does.
     SmallVector<SmallVector<Operation *>> runs(1);
     llvm::SmallDenseSet<Value> onDevice;
+    SmallVector<scf::ParallelOp> parallel;
     for (Operation &op : body.without_terminator()) {
       bool dependsOnDevice = needs(op, onDevice);
       bool launches = isa<gpu::LaunchOp>(op) || onlyLaunches(op);
@@ -99,12 +100,68 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
       }
       if (!dependsOnDevice && !op.getNumRegions() && isMemoryEffectFree(&op))
         continue;
+      if (auto loop = dyn_cast<scf::ParallelOp>(op);
+          loop && !dependsOnDevice && !loop.getNumResults()) {
+        parallel.push_back(loop);
+        if (!runs.back().empty())
+          runs.emplace_back();
+        continue;
+      }
       runs.back().push_back(&op);
       onDevice.insert(op.result_begin(), op.result_end());
     }
     for (ArrayRef<Operation *> run : runs)
       if (!run.empty())
         launch(run);
+    for (scf::ParallelOp loop : parallel)
+      launch(loop);
+  }
+
+  /// A thread for each iteration.
+  void launch(scf::ParallelOp loop) {
+    OpBuilder builder(loop);
+    Location loc = loop.getLoc();
+    SmallVector<Value> counts;
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1), total = one;
+    for (auto [from, to, step] : llvm::zip(
+             loop.getLowerBound(), loop.getUpperBound(), loop.getStep())) {
+      Value size = builder.createOrFold<arith::SubIOp>(loc, to, from);
+      counts.push_back(
+          builder.createOrFold<arith::CeilDivSIOp>(loc, size, step));
+      total = builder.createOrFold<arith::MulIOp>(loc, total, counts.back());
+    }
+    Value threads = arith::ConstantIndexOp::create(builder, loc, 256);
+    Value blocks =
+        builder.createOrFold<arith::CeilDivSIOp>(loc, total, threads);
+    auto op = gpu::LaunchOp::create(builder, loc, blocks, one, one, threads,
+                                    one, one);
+    builder.setInsertionPointToStart(&op.getBody().front());
+    gpu::TerminatorOp::create(builder, loc);
+    builder.setInsertionPointToStart(&op.getBody().front());
+    Value number = arith::AddIOp::create(
+        builder, loc,
+        arith::MulIOp::create(builder, loc, op.getBlockIds().x, threads),
+        op.getThreadIds().x);
+    auto inside = scf::IfOp::create(
+        builder, loc,
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number,
+                              total));
+    builder.setInsertionPoint(inside.thenBlock()->getTerminator());
+    for (size_t i = counts.size(); i-- > 0;) {
+      Value at = number;
+      if (i > 0) {
+        at = arith::RemUIOp::create(builder, loc, number, counts[i]);
+        number = arith::DivUIOp::create(builder, loc, number, counts[i]);
+      }
+      at = builder.createOrFold<arith::MulIOp>(loc, at, loop.getStep()[i]);
+      at =
+          builder.createOrFold<arith::AddIOp>(loc, loop.getLowerBound()[i], at);
+      loop.getInductionVars()[i].replaceAllUsesWith(at);
+    }
+    for (Operation &inner :
+         llvm::make_early_inc_range(loop.getBody()->without_terminator()))
+      inner.moveBefore(inside.thenBlock()->getTerminator());
+    loop.erase();
   }
 
   void launch(ArrayRef<Operation *> run) {

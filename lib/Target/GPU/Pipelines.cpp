@@ -21,7 +21,9 @@ void relax::buildKernelLaunchPipeline(OpPassManager &manager) {
   manager.addPass(createOutlineConstantsPass());
   OpPassManager &kernels = manager.nest<func::FuncOp>();
   kernels.addPass(createScheduleLaunchesPass());
-  kernels.addPass(createBufferizeKernelsPass());
+  BufferizeKernelsPassOptions bufferize;
+  bufferize.parallelLoops = true;
+  kernels.addPass(createBufferizeKernelsPass(bufferize));
   kernels.addPass(createLaunchLoopsPass());
 }
 

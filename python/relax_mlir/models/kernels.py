@@ -84,6 +84,65 @@ def keys_update(layers: int, heads: int, size: int, dtype: str = "f32") -> Kerne
     )
 
 
+_CACHE_UPDATE_AT = """
+func.func private @$NAME(
+    %new: tensor<?x${H}x${D}x$T> {relax.shape = #relax.shape<[b, $H, $D]>},
+    %positions: tensor<?xi64> {relax.shape = #relax.shape<[b]>},
+    %cache: $CACHE {relax.shape = #relax.shape<$SHAPE>}, %layer: index {relax.symbol = "layer"})
+    -> ($CACHE {relax.shape = #relax.shape<$SHAPE>}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %rows = arith.constant $ROWS : index
+  %b = tensor.dim %new, %c0 : tensor<?x${H}x${D}x$T>
+  %c = tensor.dim %cache, %rows : $CACHE
+  %last = arith.subi %c, %c1 : index
+  %result = scf.forall (%i, %h, %d) in (%b, $H, $D) shared_outs(%out = %cache) -> ($CACHE) {
+    %given = tensor.extract %positions[%i] : tensor<?xi64>
+    %asked = arith.index_cast %given : i64 to index
+    %raised = arith.maxsi %asked, %c0 : index
+    %place = arith.minsi %raised, %last : index
+    %element = tensor.extract_slice %new[%i, %h, %d] [1, 1, 1] [1, 1, 1]
+        : tensor<?x${H}x${D}x$T> to tensor<1x1x1x$T>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %element into %out$BEGIN [1, 1, 1, 1, 1] [1, 1, 1, 1, 1]
+          : tensor<1x1x1x$T> into $CACHE
+    }
+  }
+  return %result : $CACHE
+}
+"""
+
+
+def values_update_at(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
+    """Writes `new [b, h, d]` into row `positions [b]` of a layer of the cache of values; within its rows in any case."""
+    return _kernel(
+        f"values_update_at_{layers}x{heads}x{size}",
+        _CACHE_UPDATE_AT,
+        H=heads,
+        D=size,
+        T=dtype,
+        CACHE=f"tensor<{layers}x?x?x{heads}x{size}x{dtype}>",
+        SHAPE=f"[{layers}, b, c, {heads}, {size}]",
+        ROWS=2,
+        BEGIN="[%layer, %i, %place, %h, %d]",
+    )
+
+
+def keys_update_at(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
+    """The same of the cache of keys."""
+    return _kernel(
+        f"keys_update_at_{layers}x{heads}x{size}",
+        _CACHE_UPDATE_AT,
+        H=heads,
+        D=size,
+        T=dtype,
+        CACHE=f"tensor<{layers}x?x{heads}x{size}x?x{dtype}>",
+        SHAPE=f"[{layers}, b, {heads}, {size}, c]",
+        ROWS=4,
+        BEGIN="[%layer, %i, %h, %d, %place]",
+    )
+
+
 # Hidden scores are finite, and below what the maximum starts from, so that a query without a key has the sum zero.
 _ATTEND = """
 func.func private @$NAME(
@@ -92,7 +151,7 @@ func.func private @$NAME(
     %values: tensor<${L}x?x?x${H}x${D}x$T> {relax.shape = #relax.shape<[$L, b, c, $H, $D]>},
     %start: tensor<?xi64> {relax.shape = #relax.shape<[b]>},
     %dest: tensor<?x?x${H}x${G}x${D}x$T> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>},
-    %layer: index {relax.symbol = "layer"}, %past: index {relax.symbol = "t"})
+    %layer: index {relax.symbol = "layer"}, %past: index {relax.symbol = "$COUNT"})
     -> (tensor<?x?x${H}x${G}x${D}x$T> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -100,7 +159,7 @@ func.func private @$NAME(
   %lowest = arith.constant -1.0e29 : f32
   %b = tensor.dim %q, %c0 : tensor<?x?x${H}x${G}x${D}x$T>
   %n = tensor.dim %q, %c1 : tensor<?x?x${H}x${G}x${D}x$T>
-  %m = arith.addi %past, %n : index
+  $ROWS
   %k = tensor.extract_slice %keys[%layer, 0, 0, 0, 0] [1, %b, $H, $D, %m] [1, 1, 1, 1, 1]
       : tensor<${L}x?x${H}x${D}x?x$T> to tensor<?x${H}x${D}x?x$T>
   %v = tensor.extract_slice %values[%layer, 0, 0, 0, 0] [1, %b, %m, $H, $D] [1, 1, 1, 1, 1]
@@ -129,13 +188,8 @@ func.func private @$NAME(
   ^bb0(%first: i64, %s: f32):
     %scale = arith.constant $SCALE : f32
     %hidden = arith.constant -1.0e30 : f32
-    %i = linalg.index 3 : index
     %j = linalg.index 4 : index
-    %position = arith.addi %i, %past : index
-    %begin = arith.index_cast %first : i64 to index
-    %early = arith.cmpi sle, %j, %position : index
-    %own = arith.cmpi sge, %j, %begin : index
-    %seen = arith.andi %early, %own : i1
+    $SEEN
     %scaled = arith.mulf %s, %scale : f32
     %0 = arith.select %seen, %scaled, %hidden : f32
     linalg.yield %0 : f32
@@ -204,18 +258,51 @@ func.func private @$NAME(
 """
 
 
+# Which rows of the cache a query sees, and how many there are to look at.
+_CAUSAL = {
+    "COUNT": "t",
+    "ROWS": "%m = arith.addi %past, %n : index",
+    "SEEN": """%i = linalg.index 3 : index
+    %position = arith.addi %i, %past : index
+    %begin = arith.index_cast %first : i64 to index
+    %early = arith.cmpi sle, %j, %position : index
+    %own = arith.cmpi sge, %j, %begin : index
+    %seen = arith.andi %early, %own : i1""",
+}
+_AT_POSITIONS = {
+    "COUNT": "m",
+    "ROWS": "%m = arith.addi %past, %c0 : index",
+    "SEEN": """%position = arith.index_cast %first : i64 to index
+    %seen = arith.cmpi sle, %j, %position : index""",
+}
+
+
 def attend(layers: int, kv_heads: int, group: int, size: int, scale: float, dtype: str = "f32") -> Kernel:
     """Causal attention of `q [b, n, h, g, d]` over the first `t + n` rows of a layer of the cache.
 
     `start [b]` is the first row that belongs to each sequence: the rows before it are padding. Scores and sums are f32,
     whatever the type of the elements is.
     """
-    name = f"attend_{layers}x{kv_heads}x{group}x{size}"
+    return _attend("attend", _CAUSAL, layers, kv_heads, group, size, scale, dtype)
+
+
+def attend_at(layers: int, kv_heads: int, group: int, size: int, scale: float, dtype: str = "f32") -> Kernel:
+    """Attention of one query of each sequence, `q [b, 1, h, g, d]`, over the rows up to its position `[b]`.
+
+    The first `m` rows of the cache are looked at: no position may be beyond them.
+    """
+    return _attend("attend_at", _AT_POSITIONS, layers, kv_heads, group, size, scale, dtype)
+
+
+def _attend(
+    name: str, seen: dict[str, str], layers: int, kv_heads: int, group: int, size: int, scale: float, dtype: str
+) -> Kernel:
+    name = f"{name}_{layers}x{kv_heads}x{group}x{size}"
     (widen_x, x), (widen_y, y) = _widened("x", dtype), _widened("y", dtype)
     narrow, result = ("", "%0") if dtype == "f32" else (f"%narrow = arith.truncf %0 : f32 to {dtype}", "%narrow")
     sizes = {"L": layers, "H": kv_heads, "G": group, "D": size, "T": dtype, "SCALE": f"{scale:.9e}"}
     values = {"WIDEN_X": widen_x, "X": x, "WIDEN_Y": widen_y, "Y": y, "NARROW": narrow, "RESULT": result}
-    return _kernel(name, _ATTEND, **sizes, **values)
+    return _kernel(name, _ATTEND, **sizes, **values, **seen)
 
 
 def _widened(name: str, dtype: str) -> tuple[str, str]:
@@ -230,18 +317,16 @@ def _widened(name: str, dtype: str) -> tuple[str, str]:
 # Angles grow to thousands of turns: whole turns are taken off before they become f32.
 _ROTARY_TABLE = """
 func.func private @$NAME(
-    %frequencies: tensor<${P}xf64>, %dest: tensor<?x${P}xf32> {relax.shape = #relax.shape<[n, $P]>},
-    %past: index {relax.symbol = "t"}) -> (tensor<?x${P}xf32> {relax.shape = #relax.shape<[n, $P]>}) {
+    %frequencies: tensor<${P}xf64>, $POSITIONS %dest: tensor<?x${P}xf32> {relax.shape = #relax.shape<[n, $P]>}
+    $PARAMETER) -> (tensor<?x${P}xf32> {relax.shape = #relax.shape<[n, $P]>}) {
   %table = linalg.generic {
-      indexing_maps = [affine_map<(n, p) -> (p)>, affine_map<(n, p) -> (n, p)>],
+      indexing_maps = [affine_map<(n, p) -> (p)>, $MAP affine_map<(n, p) -> (n, p)>],
       iterator_types = ["parallel", "parallel"]}
-      ins(%frequencies : tensor<${P}xf64>) outs(%dest : tensor<?x${P}xf32>) {
-  ^bb0(%frequency: f64, %out: f32):
+      ins(%frequencies$INPUT : tensor<${P}xf64>$TYPE) outs(%dest : tensor<?x${P}xf32>) {
+  ^bb0(%frequency: f64, $ARGUMENT %out: f32):
     %turn = arith.constant 6.283185307179586 : f64
     %per_radian = arith.constant 0.15915494309189535 : f64
-    %i = linalg.index 0 : index
-    %position = arith.addi %i, %past : index
-    %integer = arith.index_cast %position : index to i64
+    $INTEGER
     %number = arith.sitofp %integer : i64 to f64
     %angle = arith.mulf %number, %frequency : f64
     %turns = arith.mulf %angle, %per_radian : f64
@@ -257,9 +342,36 @@ func.func private @$NAME(
 """
 
 
+_FROM_PAST = {
+    "POSITIONS": "",
+    "PARAMETER": ', %past: index {relax.symbol = "t"}',
+    "MAP": "",
+    "INPUT": "",
+    "TYPE": "",
+    "ARGUMENT": "",
+    "INTEGER": """%i = linalg.index 0 : index
+    %position = arith.addi %i, %past : index
+    %integer = arith.index_cast %position : index to i64""",
+}
+_GIVEN = {
+    "POSITIONS": "%positions: tensor<?xi64> {relax.shape = #relax.shape<[n]>},",
+    "PARAMETER": "",
+    "MAP": "affine_map<(n, p) -> (n)>,",
+    "INPUT": ", %positions",
+    "TYPE": ", tensor<?xi64>",
+    "ARGUMENT": "%integer: i64,",
+    "INTEGER": "",
+}
+
+
 def rotary_table(function: str, pairs: int) -> Kernel:
     """Cosine or sine of the angle of each pair at the positions from `t` on: [n, pairs]."""
-    return _kernel(f"rotary_{function}_{pairs}", _ROTARY_TABLE, FUNCTION=function, P=pairs)
+    return _kernel(f"rotary_{function}_{pairs}", _ROTARY_TABLE, FUNCTION=function, P=pairs, **_FROM_PAST)
+
+
+def rotary_table_at(function: str, pairs: int) -> Kernel:
+    """The same at given positions `[n]`: [n, pairs]."""
+    return _kernel(f"rotary_{function}_at_{pairs}", _ROTARY_TABLE, FUNCTION=function, P=pairs, **_GIVEN)
 
 
 # --- matrices in panels

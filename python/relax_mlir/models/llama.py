@@ -10,6 +10,11 @@ it. `keys [layers, b, kv_heads,
 head_dim, c]` and `values [layers, b, c, kv_heads, head_dim]` have room for `c` tokens; `t` to `t + n` are written.
 Sequences of different lengths are padded at the front: `start` says where each begins.
 
+    decode(tokens [b], positions [b], keys, values, m) -> logits [b, vocab]
+
+takes one token of each sequence, each at its own position, and looks at `m` rows of the cache at most. Nothing but `m`
+and the sizes is known to the host, so that a GPU may replay one step for the next (`m` grows in large steps).
+
 Between attention and projections all tokens of all sequences are the rows of one matrix `[b * n, hidden]`.
 """
 
@@ -36,13 +41,16 @@ class _Step:
     """What all layers of one call share. The caches are replaced as they are written."""
 
     batch: Sym
-    length: Sym
-    past: Sym
-    start: Value
+    length: Sym | int
+    seen: Value
+    """What says which rows of the cache a query sees: where sequences start, or how far they are."""
+    count: Sym
+    """The rows that the cache held before; of a step at positions, those that are looked at."""
     keys: Value
     values: Value
     cos: Value
     sin: Value
+    at_positions: bool = False
 
     @property
     def rows(self) -> Sym:
@@ -85,19 +93,24 @@ class Attention(nn.Module):
             self.q_norm = nn.RMSNorm(size, config.rms_norm_eps, config.dtype)
             self.k_norm = nn.RMSNorm(size, config.rms_norm_eps, config.dtype)
         layers, heads = config.num_layers, config.num_kv_heads
-        self._update_keys = kernels.keys_update(layers, heads, size, config.dtype)
-        self._update_values = kernels.values_update(layers, heads, size, config.dtype)
-        self._attend = kernels.attend(layers, heads, config.group, size, size**-0.5, config.dtype)
+        sizes = (layers, heads, size, config.dtype)
+        self._update_keys = (kernels.keys_update(*sizes), kernels.keys_update_at(*sizes))
+        self._update_values = (kernels.values_update(*sizes), kernels.values_update_at(*sizes))
+        sizes = (layers, heads, config.group, size, size**-0.5, config.dtype)
+        self._attend = (kernels.attend(*sizes), kernels.attend_at(*sizes))
 
     def kernels(self) -> list[nn.Kernel]:
-        return [self._update_keys, self._update_values, self._attend]
+        return [*self._update_keys, *self._update_values, *self._attend]
 
     def _heads(self, x: Value, step: _Step, count: int) -> Value:
         return op.reshape(x, (step.batch, step.length, count, self._config.head_dim))
 
     def _turn(self, x: Value, step: _Step) -> Value:
         config = self._config
-        return op.rotary_embedding(x, cos=step.cos, sin=step.sin, layout=config.rope_layout, rotary_dim=config.rope_dim)
+        if step.at_positions:  # the rows of the tables are sequences, not tokens of one
+            x = op.reshape(x, (1, step.batch, x.shape[2], config.head_dim))
+        x = op.rotary_embedding(x, cos=step.cos, sin=step.sin, layout=config.rope_layout, rotary_dim=config.rope_dim)
+        return op.reshape(x, (step.batch, 1, x.shape[2], config.head_dim)) if step.at_positions else x
 
     def forward(self, x: Value, residual: Value, step: _Step) -> Value:
         config = self._config
@@ -111,16 +124,20 @@ class Attention(nn.Module):
         step.values = self._written(self._update_values, v, step.values, step)
         grouped = (step.batch, step.length, config.num_kv_heads, config.group, config.head_dim)
         attended = op.call_tir(
-            self._attend.name,
-            [op.reshape(q, grouped), step.keys, step.values, step.start],
+            self._attend[step.at_positions].name,
+            [op.reshape(q, grouped), step.keys, step.values, step.seen],
             Tensor(grouped, config.dtype),
-            sym=[self._layer, step.past],
+            sym=[self._layer, step.count],
         )
         joined = op.reshape(attended, (step.rows, config.num_heads * config.head_dim))
         return self.o_proj(joined, op.add, residual)
 
-    def _written(self, update: nn.Kernel, rows: Value, cache: Value, step: _Step) -> Value:
-        return op.call_tir_inplace(update.name, [rows, cache], cache.annotation, [1], sym=[self._layer, step.past])
+    def _written(self, update: tuple[nn.Kernel, nn.Kernel], rows: Value, cache: Value, step: _Step) -> Value:
+        name = update[step.at_positions].name
+        if not step.at_positions:
+            return op.call_tir_inplace(name, [rows, cache], cache.annotation, [1], sym=[self._layer, step.count])
+        rows = op.reshape(rows, (step.batch, *rows.shape[2:]))
+        return op.call_tir_inplace(name, [rows, step.seen, cache], cache.annotation, [2], sym=[self._layer])
 
 
 class Mlp(nn.Module):
@@ -192,7 +209,8 @@ class Llama(nn.Module):
 
     def kernels(self) -> Sequence[nn.Kernel]:
         pairs = (self.config.rope_dim or self.config.head_dim) // 2
-        return [kernels.rotary_table(function, pairs) for function in ("cos", "sin")]
+        makers = (kernels.rotary_table, kernels.rotary_table_at)
+        return [make(function, pairs) for make in makers for function in ("cos", "sin")]
 
     def forward(self, tokens: Value, start: Value, keys: Value, values: Value, past: Value) -> Value:
         """The logits that follow the last token: [b, vocab]."""
@@ -207,13 +225,23 @@ class Llama(nn.Module):
         logits = self._head(self.model(tokens, step))
         return op.reshape(logits, (step.batch, step.length, self.config.vocab_size))
 
+    def decode(self, tokens: Value, positions: Value, keys: Value, values: Value, rows: Value) -> Value:
+        """The logits that follow one token of each sequence, at its position: [b, vocab]."""
+        (batch,), capacity, count = tokens.shape, keys.shape[4], Sym("m")
+        op.require_at_most(count, capacity, "the cache has fewer rows than are to be looked at: m is more than c")
+        frequencies = op.constant(self.config.rope_frequencies(), "f64")
+        table = Tensor((batch, *frequencies.shape), "f32")
+        cos, sin = (op.call_tir(kernel.name, [frequencies, positions], table) for kernel in self.kernels()[2:])
+        step = _Step(batch, 1, positions, count, keys, values, cos, sin, at_positions=True)
+        return self._head(self.model(tokens, step))
+
     def _step(self, tokens: Value, start: Value, keys: Value, values: Value) -> _Step:
         (batch, length), capacity, past = tokens.shape, keys.shape[4], Sym("t")
         op.require_at_most(past + length, capacity, "the tokens do not fit in the cache: t + n is more than c")
         frequencies = op.constant(self.config.rope_frequencies(), "f64")
         table = Tensor((length, *frequencies.shape), "f32")
-        cos, sin = (op.call_tir(kernel.name, [frequencies], table, sym=[past]) for kernel in self.kernels())
-        return _Step(batch, length, past, start, keys, values, cos, sin)
+        cos, sin = (op.call_tir(kernel.name, [frequencies], table, sym=[past]) for kernel in self.kernels()[:2])
+        return _Step(batch, length, start, past, keys, values, cos, sin)
 
     def _head(self, x: Value) -> Value:
         x = self.model.norm(x)
@@ -221,20 +249,21 @@ class Llama(nn.Module):
         return logits if self.config.dtype == "f32" else op.astype(logits, "f32")
 
     def export(self, functions: Sequence[str] = ("forward",)) -> Module:
-        """The program with these of `forward` and `forward_all`."""
+        """The program with these of `forward`, `forward_all` and `decode`."""
         config = self.config
-        b, n, c, t = Sym("b"), Sym("n"), Sym("c"), Sym("t")
+        b, n, c, t, m = Sym("b"), Sym("n"), Sym("c"), Sym("t"), Sym("m")
         layers, heads, size = config.num_layers, config.num_kv_heads, config.head_dim
 
-        def params() -> list[Tensor | Sym]:
+        def params(function: str) -> list[Tensor | Sym]:
+            at_positions = function == "decode"
             return [
-                Tensor((b, n), "i64", name="tokens"),
-                Tensor((b,), "i64", name="start"),
+                Tensor((b,) if at_positions else (b, n), "i64", name="tokens"),
+                Tensor((b,), "i64", name="positions" if at_positions else "start"),
                 Tensor((layers, b, heads, size, c), config.dtype, name="keys"),
                 Tensor((layers, b, c, heads, size), config.dtype, name="values"),
-                t,
+                m if at_positions else t,
             ]
 
         limit = config.context_length
-        symbols = {b: Range(1), n: Range(1, limit), c: Range(1, limit), t: Range(0, limit - 1)}
-        return nn.export(self, {name: params() for name in functions}, symbols=symbols)
+        symbols = {b: Range(1), n: Range(1, limit), c: Range(1, limit), t: Range(0, limit - 1), m: Range(1, limit)}
+        return nn.export(self, {name: params(name) for name in functions}, symbols=symbols)
