@@ -18,8 +18,9 @@ namespace {
 
 /// The first version that reads the PTX that we make.
 constexpr int kLeastVersion = 12000;
-/// What a kernel may have of shared memory without asking.
-constexpr int64_t kPlainSharedBytes = 48 << 10;
+/// What a kernel may have of shared memory without asking, less what is static in
+/// it.
+constexpr int64_t kPlainSharedBytes = 32 << 10;
 
 std::string versionText(int version) {
   return std::to_string(version / 1000) + "." +

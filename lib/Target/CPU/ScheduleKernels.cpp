@@ -49,7 +49,7 @@ static LogicalResult schedule(func::FuncOp kernel, unsigned vectorBits) {
   if (failed(bringToNormalForm(kernel)))
     return failure();
   collapseLoops(kernel);
-  FailureOr<KernelGraph> graph = KernelGraph::read(kernel);
+  FailureOr<KernelGraph> graph = KernelGraph::read(kernel, /*rowBlocks=*/true);
   if (failed(graph))
     return failure();
   OpBuilder builder(kernel.getBody().front().getTerminator());

@@ -22,7 +22,7 @@ static LogicalResult schedule(func::FuncOp kernel, unsigned subgroupSize,
   if (failed(bringToNormalForm(kernel)))
     return failure();
   collapseLoops(kernel);
-  FailureOr<KernelGraph> graph = KernelGraph::read(kernel);
+  FailureOr<KernelGraph> graph = KernelGraph::read(kernel, /*rowBlocks=*/false);
   if (failed(graph))
     return failure();
   OpBuilder builder(kernel.getBody().front().getTerminator());
