@@ -20,7 +20,7 @@ import sys
 import numpy as np
 from measuring import table
 
-from relax_mlir import Target, compiler, runtime
+from relax_mlir import Sym, Target, compiler, runtime
 from relax_mlir.models import loading
 from relax_mlir.models.generation import Cache, LanguageModel
 from relax_mlir.pipelines import (
@@ -64,7 +64,9 @@ def compiled(program: loading.Program, passes: list, weights: dict[str, np.ndarr
 
 def evaluate(expression: str, batch: int, length: int) -> int:
     """The value of a size in bytes; the expressions are those of Code.memory."""
-    return int(eval(expression, {"__builtins__": {}, "max": max, "min": min}, {"b": batch, "n": length}))
+    expr = Sym.parse(expression)
+    sizes = {"b": batch, "n": length, "t": PAST if length == 1 else 0}
+    return expr.evaluate({name: sizes[name] for name in expr.symbols})
 
 
 def run(model: LanguageModel, sizes: list[tuple[int, int]]) -> tuple[list[int], int]:

@@ -7,12 +7,24 @@
 
 #include "Relax/Deduction.h"
 
+#include "Relax/DeductionScope.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace mlir::relax;
+
+static thread_local Operation *currentScope = nullptr;
+
+DeductionScope::DeductionScope(Operation *around) : outer(currentScope) {
+  currentScope = around;
+}
+
+DeductionScope::~DeductionScope() { currentScope = outer; }
+
+Operation *DeductionScope::current() { return currentScope; }
 
 Deduction::Deduction(MLIRContext *context, std::optional<Location> location,
                      StringRef opName, ValueRange operands)
@@ -27,12 +39,12 @@ InFlightDiagnostic Deduction::emitError() const {
 
 const Prover &Deduction::prover() {
   if (!lazyProver) {
-    SymbolFacts facts;
+    Operation *around = DeductionScope::current();
     if (!operands.empty() && operands.front())
       if (Block *block = operands.front().getParentBlock())
-        if (Operation *parent = block->getParentOp())
-          facts = SymbolFacts::at(parent);
-    lazyProver.emplace(context, facts);
+        around = block->getParentOp();
+    lazyProver.emplace(context,
+                       around ? SymbolFacts::at(around) : SymbolFacts());
   }
   return *lazyProver;
 }

@@ -25,6 +25,9 @@ constexpr llvm::StringLiteral kPrimitive = "relax.primitive";
 /// On a graph function: bytes before and after `relax-plan-memory`.
 constexpr llvm::StringLiteral kMemoryPlan = "relax.memory_plan";
 
+/// On `__tvm_ffi_f`: the parameters that `f` writes into, as indices.
+constexpr llvm::StringLiteral kWritten = "relax.written";
+
 /// On a graph function: it is a pattern of `relax-dispatch-library`, and this
 /// what it is replaced by.
 constexpr llvm::StringLiteral kLibrary = "relax.library";

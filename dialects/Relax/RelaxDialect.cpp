@@ -107,6 +107,10 @@ static std::optional<LogicalResult> verifyNote(Operation *op,
   if (attribute.getName() == notes::kMemoryPlan)
     return require(isa<FuncOp>(op) && isa<DictionaryAttr>(value),
                    "a dictionary, on a graph function");
+  if (attribute.getName() == notes::kWritten)
+    return require(isa<FunctionOpInterface>(op) &&
+                       isa<DenseI64ArrayAttr>(value),
+                   "an array of i64, on a function");
   if (attribute.getName() == notes::kLibrary) {
     auto library = dyn_cast<DictionaryAttr>(value);
     auto name = library ? library.getAs<StringAttr>("function") : StringAttr();

@@ -40,3 +40,41 @@ SmallVector<FuncOp> relax::getCalleesFirst(ModuleOp module,
   }
   return order;
 }
+
+DenseSet<FuncOp> relax::findRecursive(ModuleOp module) {
+  SymbolTable table(module);
+  DenseMap<FuncOp, SmallVector<FuncOp>> callers;
+  DenseMap<FuncOp, unsigned> callees;
+  DenseSet<FuncOp> result;
+  for (FuncOp function : module.getOps<FuncOp>()) {
+    callees[function] = 0;
+    result.insert(function);
+  }
+  for (FuncOp function : module.getOps<FuncOp>())
+    function.walk([&](Operation *op) {
+      FuncOp callee;
+      if (auto call = dyn_cast<CallOp>(op))
+        callee = table.lookup<FuncOp>(call.getCallee());
+      else if (auto closure = dyn_cast<MakeClosureOp>(op))
+        callee = table.lookup<FuncOp>(closure.getCallee());
+      else if (isa<CallClosureOp>(op))
+        ++callees[function]; // one that is never known
+      if (!callee)
+        return;
+      callers[callee].push_back(function);
+      ++callees[function];
+    });
+  // Takes out functions that call nothing that is left.
+  SmallVector<FuncOp> ready;
+  for (auto [function, count] : callees)
+    if (count == 0)
+      ready.push_back(function);
+  while (!ready.empty()) {
+    FuncOp function = ready.pop_back_val();
+    result.erase(function);
+    for (FuncOp caller : callers.lookup(function))
+      if (--callees[caller] == 0)
+        ready.push_back(caller);
+  }
+  return result;
+}

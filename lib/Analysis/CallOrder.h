@@ -20,6 +20,11 @@ namespace mlir::relax {
 /// last. `table` is that of the module.
 SmallVector<FuncOp> getCalleesFirst(ModuleOp module, SymbolTable &table);
 
+/// The graph functions whose calls may nest without an end: those from which a
+/// cycle of calls can be reached, and those that call callables, of which
+/// chains of any length can be made.
+DenseSet<FuncOp> findRecursive(ModuleOp module);
+
 } // namespace mlir::relax
 
 #endif // RELAX_ANALYSIS_CALLORDER_H

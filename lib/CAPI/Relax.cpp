@@ -8,6 +8,7 @@
 #include "CAPI/Relax.h"
 
 #include "Relax/CallUtils.h"
+#include "Relax/DeductionScope.h"
 #include "Relax/RelaxDialect.h"
 #include "Transforms/Passes.h"
 #include "mlir/CAPI/IR.h"
@@ -423,6 +424,31 @@ void mlirRelaxTypeWalkDefinedSymbols(MlirType type, MlirStringCallback callback,
 // Modules and operations
 //===----------------------------------------------------------------------===//
 
+/// The deepest nesting of brackets in the text of a module. Comments, strings
+/// and arrows (`->`, `>=`) open and close nothing.
+static int64_t findDepth(StringRef text) {
+  int64_t depth = 0, deepest = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i], before = i ? text[i - 1] : ' ';
+    char after = i + 1 < text.size() ? text[i + 1] : ' ';
+    if (c == '/' && after == '/') {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (c == '"') {
+      for (++i; i < text.size() && text[i] != '"' && text[i] != '\n'; ++i)
+        i += text[i] == '\\';
+    } else if (c == '(' || c == '[' || c == '{' || (c == '<' && after != '=')) {
+      deepest = std::max(deepest, ++depth);
+    } else if (c == ')' || c == ']' || c == '}' ||
+               (c == '>' && before != '-' && after != '=')) {
+      depth = std::max<int64_t>(0, depth - 1);
+    }
+  }
+  return deepest;
+}
+
+/// What MLIR's parser, which calls itself for each level, has stack for.
+static constexpr int64_t kDeepest = 500;
+
 MlirModule mlirRelaxParseModule(MlirContext context, MlirStringRef data,
                                 MlirStringRef name) {
   // Bytecode with resources must be aligned as they are, and text must end in a
@@ -432,6 +458,13 @@ MlirModule mlirRelaxParseModule(MlirContext context, MlirStringRef data,
   if (!buffer)
     return {nullptr};
   llvm::copy(unwrap(data), buffer->getBufferStart());
+  // Bytecode begins with "ML\xEFR".
+  StringRef text = unwrap(data);
+  if (!text.starts_with("ML\xEF") && findDepth(text) > kDeepest) {
+    emitError(FileLineColLoc::get(unwrap(context), unwrap(name), 1, 1))
+        << "the text nests deeper than " << kDeepest << " levels";
+    return {nullptr};
+  }
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   ParserConfig config(unwrap(context));
@@ -462,4 +495,12 @@ MlirLogicalResult mlirRelaxDeduceCall(MlirOperation call, MlirOperation callee,
   for (Type type : *types)
     onType(wrap(type), userData);
   return mlirLogicalResultSuccess();
+}
+
+void *mlirRelaxDeductionScopeCreate(MlirOperation around) {
+  return new DeductionScope(unwrap(around));
+}
+
+void mlirRelaxDeductionScopeDestroy(void *scope) {
+  delete static_cast<DeductionScope *>(scope);
 }

@@ -231,6 +231,12 @@ MLIR_CAPI_EXPORTED MlirLogicalResult mlirRelaxDeduceCall(
     MlirOperation call, MlirOperation callee,
     void (*onType)(MlirType type, void *userData), void *userData);
 
+/// Until it is destroyed, this thread deduces types of ops without operands
+/// under the symbol ranges that hold inside `around`. Scopes end in the reverse
+/// order.
+MLIR_CAPI_EXPORTED void *mlirRelaxDeductionScopeCreate(MlirOperation around);
+MLIR_CAPI_EXPORTED void mlirRelaxDeductionScopeDestroy(void *scope);
+
 #ifdef __cplusplus
 }
 #endif

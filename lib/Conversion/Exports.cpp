@@ -8,8 +8,8 @@
 #include "Conversion/Exports.h"
 
 #include "Conversion/Slots.h"
+#include "Relax/Notes.h"
 #include "Runtime/RelaxRuntime.h"
-#include "Transforms/Memory/Lifetimes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -25,6 +25,10 @@ static int64_t getTypeCode(Type element) {
     return 6;
   if (element.isBF16())
     return 4;
+  if (isa<Float8E4M3FNType>(element))
+    return 10;
+  if (isa<Float8E5M2Type>(element))
+    return 12;
   if (isa<FloatType>(element))
     return 2;
   return element.isUnsignedInteger() ? 1 : 0;
@@ -228,40 +232,6 @@ void WeightTable::exportBinding(HostBuilder &builder) const {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// Marks the parameters that `value` may share its storage with.
-static void markMutable(Value value, llvm::SmallBitVector &marked) {
-  SmallVector<Value> pending = {value};
-  llvm::SmallDenseSet<Value> seen;
-  while (!pending.empty()) {
-    Value next = pending.pop_back_val();
-    if (!seen.insert(next).second)
-      continue;
-    if (auto argument = dyn_cast<BlockArgument>(next)) {
-      if (isa<FuncOp>(argument.getOwner()->getParentOp()))
-        marked.set(argument.getArgNumber());
-      else
-        // A loop's carried value: any of the initial ones.
-        llvm::append_range(pending,
-                           argument.getOwner()->getParentOp()->getOperands());
-      continue;
-    }
-    // What a tensor is a view of, or written over; a tuple has several members.
-    if (isa<TensorType>(next.getType()))
-      if (Value aliased = getAliasedTensor(next)) {
-        pending.push_back(aliased);
-        continue;
-      }
-    Operation *op = next.getDefiningOp();
-    if (isa<TensorFromStorageOp>(op))
-      continue;
-    llvm::append_range(pending, op->getOperands());
-    // What a branch or a body yields.
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        llvm::append_range(pending, block.getTerminator()->getOperands());
-  }
-}
-
 /// Whether a function, or what it refers to, reads a weight.
 static bool reachesWeight(FuncOp function, llvm::DenseSet<Operation *> &seen) {
   if (!seen.insert(function).second)
@@ -284,14 +254,14 @@ static bool reachesWeight(FuncOp function, llvm::DenseSet<Operation *> &seen) {
   return walk.wasInterrupted();
 }
 
-ExportedFunction ExportedFunction::of(FuncOp function) {
+ExportedFunction ExportedFunction::of(FuncOp function, const Writes &writes) {
   ExportedFunction result;
   result.name = function.getSymName();
   result.parameters.assign(function.getArgumentTypes().begin(),
                            function.getArgumentTypes().end());
   result.results.assign(function.getResultTypes().begin(),
                         function.getResultTypes().end());
-  result.mutableParameters.resize(result.parameters.size());
+  result.mutableParameters = writes.getParameters(function);
   for (BlockArgument argument : function.getArguments()) {
     StringRef name = getArgumentName(argument);
     result.parameterNames.push_back(
@@ -300,13 +270,6 @@ ExportedFunction ExportedFunction::of(FuncOp function) {
   }
   llvm::DenseSet<Operation *> seen;
   result.readsWeights = reachesWeight(function, seen);
-  auto markWritten = [&](auto op) {
-    for (int64_t index : op.getInplaceIndices())
-      if (index >= 0)
-        markMutable(op.getOperands()[index], result.mutableParameters);
-  };
-  function.walk([&](CallTIRInplaceOp op) { markWritten(op); });
-  function.walk([&](CallLibraryInplaceOp op) { markWritten(op); });
   return result;
 }
 
@@ -348,6 +311,9 @@ void relax::exportFunction(HostBuilder &builder,
 
   builder.setInsertionPointToEnd(module.getBody());
   LLVM::LLVMFuncOp entry = makeEntry(builder, function.name);
+  SmallVector<int64_t> written(function.mutableParameters.set_bits());
+  if (!written.empty())
+    entry->setAttr(notes::kWritten, builder.getDenseI64ArrayAttr(written));
   Value address = builder.addressOfFunction(thunk);
   Value status = builder.call("relax_rt_call", builder.getI32Type(),
                               {builder.words(words), builder.string(names),

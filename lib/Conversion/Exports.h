@@ -10,6 +10,7 @@
 
 #include "Conversion/HostBuilder.h"
 #include "Relax/RelaxOps.h"
+#include "Transforms/Memory/Writes.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::relax {
@@ -49,7 +50,7 @@ struct ExportedFunction {
   /// Whether it, or what it calls, reads a weight.
   bool readsWeights = false;
 
-  static ExportedFunction of(FuncOp function);
+  static ExportedFunction of(FuncOp function, const Writes &writes);
 };
 
 /// Makes `__tvm_ffi_<name>` and the thunk that calls the host function

@@ -36,7 +36,8 @@ public:
         context(host.getArgument(0)),
         functionName(function.getSymName().str()) {}
 
-  LogicalResult lower(FuncOp function, func::FuncOp host);
+  /// `mayRecurse`: whether calls of it may nest without an end.
+  LogicalResult lower(FuncOp function, func::FuncOp host, bool mayRecurse);
 
 private:
   using Values = SmallVector<Value>;

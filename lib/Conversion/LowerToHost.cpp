@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Analysis/CallOrder.h"
 #include "Conversion/FunctionLowering.h"
 #include "Conversion/Passes.h"
 #include "Target/CPU/KernelBoundary.h"
@@ -269,8 +270,8 @@ LogicalResult FunctionLowering::lowerOp(Operation &op) {
       .Case([&](AssertOp op) {
         auto shown = [&](Value value) { return value ? getOne(value) : value; };
         builder.check(context, condition(op.getCondition()), "ValueError",
-                      op.getMessage(), shown(op.getFirst()),
-                      shown(op.getSecond()));
+                      functionName + ": " + op.getMessage(),
+                      shown(op.getFirst()), shown(op.getSecond()));
         return success();
       })
       .Default([&](Operation *op) -> LogicalResult {
@@ -319,9 +320,13 @@ FunctionLowering::lowerBlock(Block &block,
   return success();
 }
 
-LogicalResult FunctionLowering::lower(FuncOp function, func::FuncOp host) {
+LogicalResult FunctionLowering::lower(FuncOp function, func::FuncOp host,
+                                      bool mayRecurse) {
   builder.setInsertionPointToStart(&host.front());
   builder.setLoc(function.getLoc());
+  if (mayRecurse)
+    builder.call("relax_rt_check_stack", {},
+                 {context, builder.string(describeLocation(builder.getLoc()))});
   bind(function.getArguments(), host.getArguments().drop_front());
   SmallVector<Claim> claims;
   for (auto [index, argument] : llvm::enumerate(function.getArguments())) {
@@ -392,8 +397,9 @@ private:
           failed(kernels.rename(kernel,
                                 ("relax.kernel." + kernel.getName()).str())))
         return failure();
+    if (failed(convertKernelBoundaries(module)))
+      return failure();
     for (auto kernel : module.getOps<func::FuncOp>()) {
-      convertKernelBoundary(kernel);
       if (!kernel.isExternal())
         makeInternal(kernel);
     }
@@ -410,10 +416,12 @@ private:
                   "with 'relax_rt_', and 'bind_weight' beside weights, are "
                   "reserved";
     }
+    Writes writes(module);
+    DenseSet<FuncOp> recursive = findRecursive(module);
     SmallVector<ExportedFunction> exports;
     for (FuncOp function : functions)
       if (function.isPublic() && !function.isExternal())
-        exports.push_back(ExportedFunction::of(function));
+        exports.push_back(ExportedFunction::of(function, writes));
     // Beside the functions that they take the place of, until all are done:
     // calls look at the signatures of the old ones.
     for (FuncOp function : functions) {
@@ -436,7 +444,7 @@ private:
       makeInternal(host);
       host.addEntryBlock();
       FunctionLowering lowering(function, host, builder, *weights, symbolTable);
-      if (failed(lowering.lower(function, host)))
+      if (failed(lowering.lower(function, host, recursive.contains(function))))
         return failure();
     }
     for (FuncOp function : functions)

@@ -14,7 +14,24 @@
 
 namespace relax_rt {
 
-/// The type of a parameter or a result, read from the words of a signature.
+/// The text that begins a message, made only where there is one: refers to a
+/// function object that must outlive it.
+class Place {
+public:
+  template <typename Text>
+  Place(const Text &text)
+      : text(&text), print([](const void *text) {
+          return (*static_cast<const Text *>(text))();
+        }) {}
+  std::string str() const { return print(text); }
+
+private:
+  const void *text;
+  std::string (*print)(const void *text);
+};
+
+/// The type of a parameter or a result. It points into the words of a
+/// signature, so reading it allocates nothing and a call can do so anew.
 struct Value {
   int64_t kind = 0;
   int64_t bits = 0;
@@ -25,58 +42,79 @@ struct Value {
   const int64_t *dims = nullptr;
   /// Of a callable: its signature.
   const int64_t *signature = nullptr;
-  std::vector<Value> members;
+  /// Of a tuple: so many values.
+  int64_t memberCount = 0;
+  const int64_t *members = nullptr;
 
+  /// Moves `words` behind the value.
   static Value read(const int64_t *&words);
   /// DLPack's type of the device that has it.
-  int32_t device() const {
-    int64_t type = flags >> RelaxDeviceShift;
-    return type ? static_cast<int32_t>(type) : kDLCPU;
+  int32_t device() const { return deviceOfWord(flags >> RelaxDeviceShift); }
+  /// Of a tensor with these slots.
+  int64_t countBytes(const int64_t *slots) const;
+  /// DLPack's type of a device from a word, where 0 is the CPU.
+  static int32_t deviceOfWord(int64_t word) {
+    return word ? static_cast<int32_t>(word) : kDLCPU;
   }
-  /// Of one element.
-  int64_t bytes() const { return (dtype.bits + 7) / 8; }
   /// "f32", "bool", …
   static std::string nameOf(DLDataType dtype);
 };
 
+/// A signature in words, which must outlive it.
 struct Signature {
-  /// Of a function, with the names of its parameters.
-  Signature(const int64_t *words, const char *names);
-  /// Of a callable value.
-  explicit Signature(const int64_t *words) { read(words); }
+  /// Of a function, with the names of its parameters; of a callable value
+  /// without.
+  explicit Signature(const int64_t *words, const char *names = nullptr)
+      : function(names ? names : "callable"), parameterCount(words[0]),
+        resultCount(words[1]), inSlots(words[2]), outSlots(words[3]),
+        device(Value::deviceOfWord(words[4])), parameters(words + 5),
+        names(names) {}
 
   /// Fills `slots` from the arguments. False with `context.error` set where an
   /// argument is not what its parameter says.
   bool unpack(RelaxContext &context, const TVMFFIAny *args, int32_t count,
               int64_t *slots) const;
+  /// Gives back what `unpack` made references of.
+  void release(const int64_t *slots) const;
 
+  /// The words of the results.
+  const int64_t *results() const;
   /// The results as one value: the only one, or a tuple.
   Value result() const;
 
   /// Whether results can be copied to so many tensors of the caller, for hosts
   /// that have no TVM FFI to hand over new ones.
   bool acceptsDestinations(int32_t count) const;
+  /// Checks all that is known of destinations before the results are. False
+  /// with `context.error` set.
+  bool checkDestinations(RelaxContext &context,
+                         const TVMFFIAny *destinations) const;
   /// Copies the results, and gives back their references. False with
-  /// `context.error` set where a destination does not fit.
+  /// `context.error` set, and nothing written, where a destination does not
+  /// fit.
   bool copyResults(RelaxContext &context, const int64_t *slots,
                    const TVMFFIAny *destinations) const;
 
-  const char *function = "callable";
-  int64_t inSlots = 0, outSlots = 0;
+  const char *function;
+  int64_t parameterCount, resultCount, inSlots, outSlots;
   /// DLPack's type of the device that the function runs on.
-  int32_t device = kDLCPU;
-  std::vector<Value> parameters, results;
-  /// Name and type of each parameter.
-  std::vector<std::pair<const char *, const char *>> names;
+  int32_t device;
+  /// The words of the parameters.
+  const int64_t *parameters;
 
 private:
-  void read(const int64_t *words);
+  /// Whether what the function writes into lies apart from its other arguments.
+  bool checkWritten(RelaxContext &context, const int64_t *slots) const;
+  /// "main: argument 1 'x' (tensor f32 [n])".
+  std::string describeParameter(int64_t index) const;
+
+  const char *names;
 };
 
 /// Fills the slots of one value. False with `context.error` set where it is not
 /// what `type` says.
 bool unpackValue(RelaxContext &context, const Value &type, const TVMFFIAny &arg,
-                 const std::string &what, int64_t *&slots);
+                 const Place &what, int64_t *&slots);
 
 /// Makes a value of its slots, and takes over their references. False where
 /// there is no TVM FFI to hold it.
@@ -88,10 +126,12 @@ bool makeView(const Value &type, DLDevice device, RelaxStorage *storage,
               const int64_t *slots, TVMFFIAny *out);
 /// An object of TVM FFI, that a global function makes of its arguments.
 bool makeObject(const char *name, std::vector<TVMFFIAny> &args, TVMFFIAny *out);
-/// Takes a reference for each slot that has a storage.
+/// Takes a reference for each slot that has a storage, or gives one back;
+/// moves `slots` behind the value.
 void retainSlots(const Value &type, const int64_t *&slots);
-/// The same of the results of a function. False with `context.error` set where
-/// they cannot be handed over.
+void releaseSlots(const Value &type, const int64_t *&slots);
+/// Makes a value of the results of a function. False with `context.error` set
+/// where they cannot be handed over.
 bool makeResult(RelaxContext &context, const Signature &signature,
                 int64_t *slots, TVMFFIAny *out);
 
@@ -104,15 +144,20 @@ const DLTensor *tensorOf(const TVMFFIAny &arg);
 /// The same, checked; null with `error` set where it is not as `type` says.
 /// `what` begins the message; `device` is where it must be.
 const DLTensor *readTensor(const Value &type, const TVMFFIAny &arg,
-                           const std::string &what, DLDevice device,
-                           Error &error);
+                           const Place &what, DLDevice device, Error &error);
 /// Where tensors of a call are.
 DLDevice deviceOf(const RelaxContext &context);
 
+/// Writes a number as an element of a float type; false for other types.
+bool writeReal(DLDataType dtype, double real, void *to);
+/// Whether the elements lie one behind the other.
 bool isContiguous(const DLTensor &tensor);
 int64_t countBytes(const DLTensor &tensor);
 /// Copies a tensor of the host in the order of its elements.
 void copyElements(const DLTensor &tensor, char *to);
+inline char *dataOf(const DLTensor &tensor) {
+  return static_cast<char *>(tensor.data) + tensor.byteOffset;
+}
 
 } // namespace relax_rt
 

@@ -9,6 +9,7 @@
 #include "Device.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 
 using namespace relax_rt;
@@ -162,14 +163,33 @@ static void detach(RelaxContext &context) {
     unlink(storage);
 }
 
+/// Words that start out as zero, on the stack where they are few.
+struct Slots {
+  explicit Slots(int64_t count)
+      : data(count <= kFew
+                 ? few
+                 : static_cast<int64_t *>(calloc(count, sizeof(int64_t)))) {
+    if (data == few)
+      memset(few, 0, count * sizeof(int64_t));
+  }
+  ~Slots() {
+    if (data != few)
+      free(data);
+  }
+
+  static constexpr int64_t kFew = 64;
+  int64_t few[kFew];
+  int64_t *data;
+};
+
 int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
                            int32_t count, TVMFFIAny *result, CompiledCode code,
                            void *closure) {
   // What has a destructor is made before `setjmp` and not changed after it.
   RelaxContext context;
   context.error.function = signature.function;
-  std::vector<int64_t> slots(signature.inSlots + signature.outSlots);
-  int64_t *in = slots.data(), *out = in + signature.inSlots;
+  Slots slots(signature.inSlots + signature.outSlots);
+  int64_t *in = slots.data, *out = in + signature.inSlots;
   auto failed = [&] {
     abandon(context);
     raise(context.error);
@@ -180,25 +200,21 @@ int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
       !call.enter(context, signature, args, count))
     return failed();
   // The caller may give destinations behind the arguments.
-  int32_t parameters = static_cast<int32_t>(signature.parameters.size());
-  bool givesDestinations =
-      count > parameters && signature.acceptsDestinations(count - parameters);
-  if (!signature.unpack(context, args, givesDestinations ? parameters : count,
-                        in))
+  int32_t parameters = static_cast<int32_t>(signature.parameterCount);
+  const TVMFFIAny *destinations =
+      count > parameters && signature.acceptsDestinations(count - parameters)
+          ? args + parameters
+          : nullptr;
+  if (!signature.unpack(context, args, destinations ? parameters : count, in) ||
+      (destinations && !signature.checkDestinations(context, destinations)))
     return failed();
-  // The parameters' own references, given back after the call.
-  std::vector<RelaxStorage *> borrowed;
-  for (RelaxStorage *at = context.storages; at; at = at->next)
-    borrowed.push_back(at);
   if (setjmp(context.escape))
     return failed();
   code(closure, &context, in, out);
   *result = {};
-  bool done = givesDestinations
-                  ? signature.copyResults(context, out, args + parameters)
-                  : makeResult(context, signature, out, result);
-  for (RelaxStorage *storage : borrowed)
-    relax_rt_release(storage);
+  bool done = destinations ? signature.copyResults(context, out, destinations)
+                           : makeResult(context, signature, out, result);
+  signature.release(in);
   if (!done)
     return failed();
   detach(context);

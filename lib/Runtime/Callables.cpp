@@ -8,6 +8,7 @@
 #include "Arguments.h"
 
 #include <cstring>
+#include <vector>
 
 using namespace relax_rt;
 
@@ -19,12 +20,26 @@ static int64_t *boundOf(RelaxClosure *closure) {
   return reinterpret_cast<int64_t *>(closure + 1);
 }
 
+/// A closure may hold the last reference of another, and that one of a third:
+/// what is left to destroy waits in a list, so that chains of any length take
+/// no stack.
 static void destroyClosure(RelaxStorage *storage) {
-  auto *closure = static_cast<RelaxClosure *>(storage->data);
-  int64_t *kept = boundOf(closure) + closure->bound;
-  for (int64_t i = 0; i < closure->storages; ++i)
-    relax_rt_release(reinterpret_cast<RelaxStorage *>(kept[i]));
-  destroyPooled(storage);
+  static thread_local RelaxStorage *waiting = nullptr;
+  static thread_local bool isAtWork = false;
+  storage->next = waiting;
+  waiting = storage;
+  if (isAtWork)
+    return;
+  isAtWork = true;
+  while (RelaxStorage *next = waiting) {
+    waiting = next->next;
+    auto *closure = static_cast<RelaxClosure *>(next->data);
+    int64_t *kept = boundOf(closure) + closure->bound;
+    for (int64_t i = 0; i < closure->storages; ++i)
+      relax_rt_release(reinterpret_cast<RelaxStorage *>(kept[i]));
+    destroyPooled(next);
+  }
+  isAtWork = false;
 }
 
 /// Null where there is no memory.
@@ -63,13 +78,15 @@ relax_rt_make_closure(RelaxContext *context, RelaxClosureBody body,
 static bool callForeign(RelaxContext *context, void *function,
                         const int64_t *words, int64_t *in, int64_t *out) {
   Signature signature(words);
-  std::vector<TVMFFIAny> args(signature.parameters.size());
+  std::vector<TVMFFIAny> args(signature.parameterCount);
+  const int64_t *parameters = signature.parameters;
   bool made = true;
-  for (size_t i = 0; i < args.size(); ++i) {
+  for (TVMFFIAny &arg : args) {
     // The function borrows what it is given; what is made of it owns.
+    Value type = Value::read(parameters);
     const int64_t *own = in;
-    retainSlots(signature.parameters[i], own);
-    made &= makeValue(*context, signature.parameters[i], in, &args[i]);
+    retainSlots(type, own);
+    made &= makeValue(*context, type, in, &arg);
   }
   TVMFFIAny result{};
   bool called =
@@ -83,9 +100,9 @@ static bool callForeign(RelaxContext *context, void *function,
     context->error.message = "an argument could not be handed over";
     return false;
   }
-  bool unpacked = signature.results.empty() ||
-                  unpackValue(*context, signature.result(), result,
-                              "result of a function", out);
+  auto what = [] { return std::string("result of a function"); };
+  bool unpacked = !signature.resultCount ||
+                  unpackValue(*context, signature.result(), result, what, out);
   if (result.typeIndex >= 64)
     TVMFFIObjectDecRef(result.object);
   return unpacked;

@@ -44,6 +44,10 @@ RelaxStorage *allocate(RelaxContext *context, int64_t bytes, int64_t align);
 /// Memory for a tensor of that call, where its function runs. Null with the
 /// call's error set.
 RelaxStorage *allocateTensor(RelaxContext &context, int64_t bytes);
+/// Copies within the memory of such tensors; on a device, nothing is
+/// moved to memory that overlaps. False with the call's error set.
+bool copyTensor(RelaxContext &context, void *to, const void *from,
+                int64_t bytes);
 
 /// The `destroy` of storages from the pool.
 void destroyPooled(RelaxStorage *storage);

@@ -8,6 +8,7 @@
 #include "Device.h"
 
 #include <cstdlib>
+#include <cstring>
 
 using namespace relax_rt;
 
@@ -197,6 +198,17 @@ RelaxStorage *relax_rt::allocateTensor(RelaxContext &context, int64_t bytes) {
     fail(context.error, "MemoryError",
          "no memory for " + std::to_string(bytes) + " bytes");
   return storage;
+}
+
+bool relax_rt::copyTensor(RelaxContext &context, void *to, const void *from,
+                          int64_t bytes) {
+  if (to == from || !bytes)
+    return true;
+  if (DeviceStream *stream = context.stream)
+    return stream->device.driver->copy(to, from, bytes, stream->handle,
+                                       context.error);
+  memmove(to, from, bytes);
+  return true;
 }
 
 //===----------------------------------------------------------------------===//

@@ -69,7 +69,7 @@ RelaxStorage *copyTo(Device *target, const DLTensor &tensor,
                      RelaxContext &context) {
   Error &error = context.error;
   int64_t bytes = countBytes(tensor);
-  char *data = static_cast<char *>(tensor.data) + tensor.byteOffset;
+  char *data = dataOf(tensor);
   Device *source = nullptr;
   if (tensor.device.type != kDLCPU) {
     if (!isContiguous(tensor)) {
@@ -117,8 +117,8 @@ RelaxStorage *copyTo(Device *target, const DLTensor &tensor,
 }
 
 /// `copyTo` as an object of TVM FFI.
-bool makeCopy(const DLTensor &tensor, DLDataType dtype, DLDevice where,
-              TVMFFIAny *result, RelaxContext &context) {
+bool makeCopy(const DLTensor &tensor, DLDevice where, TVMFFIAny *result,
+              RelaxContext &context) {
   Device *target = nullptr;
   if (where.type != kDLCPU && !(target = Device::find(where, context.error)))
     return false;
@@ -127,7 +127,7 @@ bool makeCopy(const DLTensor &tensor, DLDataType dtype, DLDevice where,
     return false;
   unlink(storage);
   Value type;
-  type.dtype = dtype;
+  type.dtype = tensor.dtype;
   type.rank = tensor.ndim;
   std::vector<int64_t> slots = {0, reinterpret_cast<int64_t>(storage->data)};
   slots.insert(slots.end(), tensor.shape, tensor.shape + tensor.ndim);
@@ -150,20 +150,10 @@ int relax_rt_copy(void *, const TVMFFIAny *args, int32_t count,
     const DLTensor *tensor = count ? tensorOf(args[0]) : nullptr;
     if (!tensor)
       return fail(error, "TypeError", "copy: expected a tensor and a device");
-    bool givesType = count == 5;
-    if (!readDevice(args, count, 1, givesType ? 2 : 0, where, error))
+    if (!readDevice(args, count, 1, 0, where, error))
       return false;
-    DLDataType dtype = tensor->dtype;
-    if (givesType) {
-      dtype.code = static_cast<uint8_t>(args[3].integer);
-      if (args[4].integer != dtype.bits)
-        return fail(error, "TypeError",
-                    "copy: elements of " + Value::nameOf(dtype) +
-                        " cannot have " + std::to_string(args[4].integer) +
-                        " bits");
-    }
     RelaxContext context;
-    bool made = makeCopy(*tensor, dtype, where, result, context);
+    bool made = makeCopy(*tensor, where, result, context);
     while (context.storages)
       relax_rt_release(context.storages);
     if (!made)

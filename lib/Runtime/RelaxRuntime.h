@@ -66,6 +66,11 @@ RELAX_RT_EXPORT void relax_rt_fail(RelaxContext *context, const char *kind,
                                    int64_t first, int64_t second)
     __attribute__((noreturn));
 
+/// Fails with a RecursionError where little of the stack is left. Functions
+/// that may call themselves begin with it.
+RELAX_RT_EXPORT void relax_rt_check_stack(RelaxContext *context,
+                                          const char *location);
+
 /// Runs `body(closure, begin, end)` over [0, count) in pieces of at least
 /// `grain` on the thread pool; the caller takes part. Nested or concurrent
 /// calls run where they are.
@@ -213,8 +218,7 @@ RELAX_RT_EXPORT void relax_rt_device_write(RelaxContext *context, void *data,
 // Functions of TVM FFI's convention. The device is given as two arguments, its
 // type and its number.
 
-/// (tensor, device) -> a new contiguous tensor there. Two more arguments give
-/// its elements another type of the same size: DLPack's code, and bits.
+/// (tensor, device) -> a new contiguous tensor there.
 RELAX_RT_EXPORT int relax_rt_copy(void *self, const struct TVMFFIAny *args,
                                   int32_t count, struct TVMFFIAny *result);
 /// (device) -> (name, major and minor of the capability, bytes of memory).

@@ -11,6 +11,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 using namespace relax_rt;
 
@@ -90,20 +91,11 @@ bool makeTensor(RelaxContext &context, const Value &type, int64_t *slots,
   // What nobody counts is given out as a copy: a weight, a constant, or a
   // parameter that came as a bare pointer.
   if (!storage) {
-    int64_t bytes = type.bytes();
-    for (int64_t i = 0; i < type.rank; ++i)
-      bytes *= slots[2 + i];
+    int64_t bytes = type.countBytes(slots);
     storage = allocateTensor(context, bytes);
-    if (!storage)
+    if (!storage || !copyTensor(context, storage->data,
+                                reinterpret_cast<void *>(slots[1]), bytes))
       return false;
-    auto *from = reinterpret_cast<void *>(slots[1]);
-    if (DeviceStream *stream = context.stream) {
-      if (!stream->device.driver->copy(storage->data, from, bytes,
-                                       stream->handle, context.error))
-        return false;
-    } else {
-      memcpy(storage->data, from, bytes);
-    }
     slots[1] = reinterpret_cast<int64_t>(storage->data);
   }
   return makeView(type, deviceOf(context), storage, slots, out);
@@ -195,10 +187,11 @@ bool relax_rt::makeValue(RelaxContext &context, const Value &type,
     return makeObject("ffi.Shape", dims, out);
   }
   case RelaxTuple: {
-    std::vector<TVMFFIAny> members(type.members.size());
+    std::vector<TVMFFIAny> members(type.memberCount);
+    const int64_t *words = type.members;
     bool made = true;
-    for (size_t i = 0; i < members.size(); ++i)
-      made &= makeValue(context, type.members[i], slots, &members[i]);
+    for (TVMFFIAny &member : members)
+      made &= makeValue(context, Value::read(words), slots, &member);
     made = made && makeObject("ffi.Array", members, out);
     for (TVMFFIAny &member : members)
       if (member.typeIndex >= 64 && member.object)
@@ -211,29 +204,42 @@ bool relax_rt::makeValue(RelaxContext &context, const Value &type,
   return false;
 }
 
-void relax_rt::retainSlots(const Value &type, const int64_t *&slots) {
+/// Calls `visit` for each storage.
+template <typename Visit>
+static void visitStorages(const Value &type, const int64_t *&slots,
+                          Visit visit) {
   switch (type.kind) {
   case RelaxTensor:
   case RelaxCallable:
-    relax_rt_retain(reinterpret_cast<RelaxStorage *>(*slots));
+    visit(reinterpret_cast<RelaxStorage *>(*slots));
     slots += type.kind == RelaxTensor ? 2 + type.rank : 1;
     return;
   case RelaxShape:
     slots += type.rank;
     return;
-  case RelaxTuple:
-    for (const Value &member : type.members)
-      retainSlots(member, slots);
+  case RelaxTuple: {
+    const int64_t *words = type.members;
+    for (int64_t i = 0; i < type.memberCount; ++i)
+      visitStorages(Value::read(words), slots, visit);
     return;
+  }
   default:
     ++slots;
   }
 }
 
+void relax_rt::retainSlots(const Value &type, const int64_t *&slots) {
+  visitStorages(type, slots, relax_rt_retain);
+}
+
+void relax_rt::releaseSlots(const Value &type, const int64_t *&slots) {
+  visitStorages(type, slots, relax_rt_release);
+}
+
 bool relax_rt::makeResult(RelaxContext &context, const Signature &signature,
                           int64_t *slots, TVMFFIAny *out) {
   *out = {};
-  if (signature.results.empty() ||
+  if (!signature.resultCount ||
       makeValue(context, signature.result(), slots, out))
     return true;
   if (context.error.message.empty())

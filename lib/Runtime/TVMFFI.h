@@ -124,7 +124,9 @@ enum DataTypeCode : uint8_t {
   kDLUInt = 1,
   kDLFloat = 2,
   kDLBfloat = 4,
-  kDLBool = 6
+  kDLBool = 6,
+  kDLFloat8e4m3fn = 10,
+  kDLFloat8e5m2 = 12,
 };
 
 constexpr int32_t kDLCPU = 1;

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -37,9 +38,15 @@ void pause() {
 
 int32_t defaultThreadCount() {
   if (const char *text = std::getenv("RELAX_NUM_THREADS")) {
-    int32_t count = std::atoi(text);
-    if (count > 0)
-      return std::min(count, 1024);
+    char *end = nullptr;
+    long count = std::strtol(text, &end, 10);
+    if (*text && !*end && count >= 1 && count <= 1024)
+      return static_cast<int32_t>(count);
+    if (*text)
+      fprintf(stderr,
+              "relax-mlir: RELAX_NUM_THREADS is '%s'; expected a number from 1 "
+              "to 1024, and one thread a processor is used\n",
+              text);
   }
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0)

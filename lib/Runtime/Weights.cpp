@@ -88,7 +88,7 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
     names = text + strlen(text) + 1;
     if (name != own)
       continue;
-    std::string what = "weight '" + name + "' (" + text + ")";
+    auto what = [&] { return "weight '" + name + "' (" + text + ")"; };
     // The first weight says which device has them; those of the host are copied
     // there.
     DLDevice device{kDLCPU, 0}, expected = device;
@@ -109,15 +109,15 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
     for (int64_t axis = type.rank; axis-- > 0;) {
       if (tensor->shape[axis] != type.dims[axis])
         return fail("ValueError",
-                    what + ": dimension " + std::to_string(axis) + " must be " +
-                        std::to_string(type.dims[axis]) + ", got " +
-                        std::to_string(tensor->shape[axis]));
+                    what() + ": dimension " + std::to_string(axis) +
+                        " must be " + std::to_string(type.dims[axis]) +
+                        ", got " + std::to_string(tensor->shape[axis]));
       if (tensor->strides && tensor->shape[axis] != 1 &&
           tensor->strides[axis] != stride)
-        return fail("ValueError", what + ": must be contiguous");
+        return fail("ValueError", what() + ": must be contiguous");
       stride *= tensor->shape[axis];
     }
-    char *data = static_cast<char *>(tensor->data) + tensor->byteOffset;
+    char *data = dataOf(*tensor);
     // Whoever binds keeps a tensor that is used where it is alive, as long as
     // the module.
     if (device.type != expected.type) {

@@ -95,6 +95,24 @@ readLocation(MlirLocation location) {
   return std::nullopt;
 }
 
+/// Lets ops without operands be deduced as they are inside an op.
+class DeductionScope {
+public:
+  explicit DeductionScope(MlirOperation around)
+      : scope(mlirRelaxDeductionScopeCreate(around)) {}
+  DeductionScope(const DeductionScope &) = delete;
+  ~DeductionScope() { close(); }
+
+  void close() {
+    if (scope)
+      mlirRelaxDeductionScopeDestroy(scope);
+    scope = nullptr;
+  }
+
+private:
+  void *scope;
+};
+
 /// Takes the errors emitted on a context by this thread, until it is closed;
 /// leaves warnings and remarks to others.
 class DiagnosticScope {
@@ -220,6 +238,9 @@ static void populateDiagnostics(nb::module_ &m) {
                    [](const Diagnostic &self) { return self.location; })
       .def_prop_ro("notes", [](const Diagnostic &self) { return self.notes; });
 
+  nb::class_<DeductionScope>(m, "DeductionScope")
+      .def(nb::init<MlirOperation>(), "around"_a)
+      .def("close", &DeductionScope::close);
   nb::class_<DiagnosticScope>(m, "DiagnosticScope")
       .def(nb::init<MlirContext>(), "context"_a)
       .def("close", &DiagnosticScope::close)
@@ -565,7 +586,8 @@ static void populateCodeGeneration(nb::module_ &m) {
         {
           nb::gil_scoped_release release;
           result = mlirRelaxEmitObject(
-              module, {toRef(triple), toRef(cpu), toRef(features), optimization},
+              module,
+              {toRef(triple), toRef(cpu), toRef(features), optimization},
               appendTo, &object);
         }
         if (mlirLogicalResultIsFailure(result))

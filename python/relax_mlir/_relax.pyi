@@ -25,6 +25,12 @@ class Diagnostic:
     @property
     def notes(self) -> list[Diagnostic]: ...
 
+class DeductionScope:
+    """Until it is closed, ops without operands are deduced as they are inside `around`."""
+
+    def __init__(self, around: ir.Operation) -> None: ...
+    def close(self) -> None: ...
+
 class DiagnosticScope:
     """Takes the errors emitted on a context by this thread, until it is closed."""
 

@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .errors import RelaxError
+
 _LIMIT = 1 << 30
 
 
@@ -62,13 +64,25 @@ def write(key: str, description: Mapping[str, Any], object: bytes) -> None:
         folder().mkdir(parents=True, exist_ok=True)
         # A reader never sees half an entry.
         with tempfile.NamedTemporaryFile(dir=folder(), prefix=".", delete=False) as file:
-            file.write(hashlib.sha256(content).digest() + content)
-        os.replace(file.name, folder() / key)
+            try:
+                file.write(hashlib.sha256(content).digest() + content)
+                file.flush()
+                os.replace(file.name, folder() / key)
+            except OSError:
+                os.unlink(file.name)
+                raise
         _shrink()
 
 
+def _read_limit() -> int:
+    text = os.environ.get("RELAX_CACHE_BYTES") or str(_LIMIT)
+    if not text.isdecimal():
+        raise RelaxError(f"RELAX_CACHE_BYTES is {text!r}; expected a number of bytes")
+    return int(text)
+
+
 def _shrink() -> None:
-    limit = int(os.environ.get("RELAX_CACHE_BYTES") or _LIMIT)
+    limit = _read_limit()
     entries = sorted((entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in os.scandir(folder()))
     total = sum(size for _, size, _ in entries)
     for _, size, path in entries:

@@ -96,7 +96,7 @@ class Code:
     Attributes:
       object: the file, of the target's format.
       functions: each function that can be called, with its parameters and results as text, and the bounds of
-        its symbols.
+        its symbols. A parameter that the function writes into has `written`.
       memory: for each of them `unplanned_bytes`, `planned_bytes` and `peak_bytes`, as expressions.
       weights: the names of the weights that it needs.
       device: the kind of device that its tensors are on, as `Device` has it; empty for the CPU.
@@ -158,6 +158,7 @@ def compile_code(
     (pipeline or _default_pipeline(target, use_bounds)).run(module)
     memory = describe_memory(module)
     (gpu.make_code(target.chip) if target.chip else cpu.make_code(target.vector_bits)).run(module)
+    _note_written(module, functions)
     with collected_errors(module.context) as errors:
         object = _relax.emit_object(module.ir, target.triple, target.cpu, target.features, 3)
     if object is None:
@@ -240,6 +241,16 @@ def _describe_functions(module: Module) -> dict[str, dict[str, Any]]:
             "symbols": symbols,
         }
     return described
+
+
+def _note_written(module: Module, functions: Mapping[str, Mapping[str, Any]]) -> None:
+    """Marks the parameters into which a function of the lowered module writes."""
+    for operation in module.ir.body.operations:
+        attributes = operation.operation.attributes
+        if "relax.written" in attributes:
+            name = ir.StringAttr(attributes["sym_name"]).value.removeprefix("__tvm_ffi_")
+            for index in ir.DenseI64ArrayAttr(attributes["relax.written"]):
+                functions[name]["parameters"][index]["written"] = True
 
 
 def _name_of(location: ir.Location) -> str:

@@ -30,6 +30,7 @@ import numpy as np
 
 from . import runtime
 from .compiler import Code, Target
+from .dtypes import to_numpy as to_numpy_dtype
 from .errors import ModelError, RelaxError, WeightError
 
 VERSION = 1
@@ -71,11 +72,7 @@ def _save_weights(weights: Mapping[str, Any], path: Path) -> None:
         from safetensors.numpy import save_file
     except ModuleNotFoundError:
         raise RelaxError("writing weights takes the package safetensors; pip install safetensors") from None
-    save_file({name: np.ascontiguousarray(_to_numpy(value)) for name, value in weights.items()}, path)
-
-
-def _to_numpy(value: Any) -> np.ndarray:
-    return value if isinstance(value, np.ndarray) else np.from_dlpack(value)
+    save_file({name: np.ascontiguousarray(runtime.to_numpy(value)) for name, value in weights.items()}, path)
 
 
 def find_linker() -> str:
@@ -180,6 +177,7 @@ _DTYPES = {
     "U8": "u1",
     "BOOL": "?",
 }
+_OTHER_DTYPES = {"BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
 
 
 def map_weights(path: Path) -> dict[str, np.ndarray]:
@@ -208,7 +206,8 @@ def map_weights(path: Path) -> dict[str, np.ndarray]:
 
 
 def _view(data: mmap.mmap, start: int, entry: Mapping[str, Any]) -> np.ndarray:
-    dtype = np.dtype(_DTYPES[entry["dtype"]]).newbyteorder("<")
+    name = entry["dtype"]
+    dtype = to_numpy_dtype(_OTHER_DTYPES[name]) if name in _OTHER_DTYPES else np.dtype(f"<{_DTYPES[name]}")
     count = int(np.prod(entry["shape"], dtype=object))
     begin, end = entry["data_offsets"]
     if begin < 0 or end - begin != count * dtype.itemsize:

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The runtime of compiled code: memory, threads, and functions that can be called.
 
-Compiled functions follow the calling convention of TVM FFI: arguments are NumPy arrays, or tensors of any
-library that speaks DLPack, and are not copied.
+Compiled functions follow the calling convention of TVM FFI: arguments are NumPy arrays (with the types of ml_dtypes),
+or tensors of any library that speaks DLPack, and are not copied. Results are tensors of PyTorch where an argument is
+one; else tensors of TVM FFI, which `to_numpy` views as arrays, and arrays where NumPy has no way to view them.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import ml_dtypes
 import numpy as np
 import tvm_ffi
 
 from . import _relax
+from .dtypes import to_numpy as to_numpy_dtype
 from .errors import DeviceError, RelaxError
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _SYMBOLS = (
     "relax_rt_retain",
     "relax_rt_release",
     "relax_rt_fail",
+    "relax_rt_check_stack",
     "relax_rt_parallel_for",
     "relax_rt_call",
     "relax_rt_call_library",
@@ -51,8 +53,10 @@ _SYMBOLS = (
 )
 
 
-tvm_ffi.register_error("DeviceError", DeviceError)
+_MOST_THREADS = 1024
 
+tvm_ffi.register_error("RecursionError", RecursionError)
+tvm_ffi.register_error("DeviceError", DeviceError)
 
 _EMULATOR_SYMBOLS = (
     "relax_emulator_id",
@@ -92,6 +96,9 @@ def library_path() -> Path:
 @functools.cache
 def library() -> ctypes.CDLL:
     """The same, loaded."""
+    threads = os.environ.get("RELAX_NUM_THREADS")
+    if threads and not (threads.isdecimal() and 1 <= int(threads) <= _MOST_THREADS):
+        raise RelaxError(f"RELAX_NUM_THREADS is {threads!r}; expected a number of threads from 1 to {_MOST_THREADS}")
     return ctypes.CDLL(str(library_path()))
 
 
@@ -114,6 +121,8 @@ def trim_pool() -> None:
 
 def set_pool_limit(bytes: int | None) -> None:
     """Lets the pool hold no more than so many bytes; a call that needs more raises `MemoryError`."""
+    if bytes is not None and not 0 < bytes < 1 << 63:
+        raise RelaxError(f"a limit of {bytes} bytes; expected at least 1, or None")
     library().relax_rt_pool_set_limit(ctypes.c_int64(bytes or 0))
 
 
@@ -124,39 +133,130 @@ def thread_count() -> int:
 
 def set_thread_count(count: int | None) -> None:
     """Sets it; None for one thread a processor. No call may be running."""
+    if count is not None and not 1 <= count <= _MOST_THREADS:
+        raise RelaxError(f"{count} threads; expected from 1 to {_MOST_THREADS}, or None")
     library().relax_rt_set_thread_count(ctypes.c_int32(count or 0))
 
 
 def as_argument(value: Any) -> Any:
-    """What TVM FFI takes for a value; arrays are not copied."""
+    """What TVM FFI takes for a value; arrays and tensors are not copied.
+
+    Raises:
+      RelaxError: the elements are of a type that no compiled function has, or are not what the memory holds: a
+        tensor of PyTorch that is a lazy conjugate or negative, or needs a gradient.
+    """
     if isinstance(value, np.ndarray):
-        return _from_numpy(value)
+        if value.dtype in _OF_DLPACK:
+            # TVM FFI takes these as they are.
+            return value if value.flags.writeable else tvm_ffi.from_dlpack(value.__dlpack__(max_version=(1, 0)))
+        return _from_other_dtype(value)
     if isinstance(value, np.generic):
-        return value.item()
+        return value.item() if value.dtype in _OF_DLPACK else as_argument(np.asarray(value))
     if type(value) in (tuple, list):
         return [as_argument(member) for member in value]
+    if hasattr(value, "requires_grad"):
+        _check_torch(value)
     return value
 
 
-_NOT_IN_DLPACK = frozenset({"bfloat16", "float8_e4m3fn", "float8_e5m2"})
-"""Types of ml_dtypes, which NumPy does not export."""
+_OF_DLPACK = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
+"""The types that NumPy exports by DLPack, in this machine's byte order."""
+
+_CODES = {"bfloat16": (4, 16), "float8_e4m3fn": (10, 8), "float8_e5m2": (12, 8)}
+"""Types of ml_dtypes: DLPack's code and bits. NumPy neither exports nor imports them."""
+_MLIR_NAMES = ("bf16", "f8E4M3FN", "f8E5M2")
 
 
-def _from_numpy(array: np.ndarray) -> Any:
-    if array.dtype.isbuiltin != 1 and array.dtype.name in _NOT_IN_DLPACK:
+class _DataType(ctypes.Structure):
+    """DLPack's `DLDataType`."""
+
+    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
+
+
+_DATA_TYPE = 24 + 20
+"""Where that is in a tensor of TVM FFI: behind the object's header, and data, device and rank of the tensor."""
+
+
+def _from_other_dtype(array: np.ndarray) -> Any:
+    """A tensor of an array whose type DLPack knows and NumPy does not: of integers that become what they are."""
+    codes = _CODES.get(array.dtype.name)
+    if codes is None or not array.dtype.isnative:
+        raise RelaxError(f"an array of dtype {array.dtype.str!r} ({array.dtype.name}) cannot be an argument")
+    tensor = as_argument(array.view(f"u{array.itemsize}"))
+    if isinstance(tensor, np.ndarray):
+        tensor = tvm_ffi.from_dlpack(tensor)
+    # The object is new and nobody else's.
+    dtype = _DataType.from_address(tensor.__chandle__() + _DATA_TYPE)
+    dtype.code, dtype.bits = codes
+    return tensor
+
+
+def _check_torch(tensor: Any) -> None:
+    """Refuses what TVM FFI would hand over as something else."""
+    if tensor.requires_grad:
+        raise RelaxError("the tensor needs a gradient, which compiled code does not compute; pass x.detach()")
+    if tensor.is_conj() or tensor.is_neg():
         raise RelaxError(
-            f"NumPy cannot hand over an array of {array.dtype.name} without a copy; pass a tensor of PyTorch or JAX"
+            "the tensor is a view that conjugates or negates, and its memory holds other numbers; "
+            "pass x.resolve_conj() or x.resolve_neg()"
         )
-    if array.flags.writeable:
-        return tvm_ffi.from_dlpack(array)
-    return tvm_ffi.from_dlpack(array.__dlpack__(max_version=(1, 0)))
+    if tensor.device.type == "meta":
+        raise RelaxError("the tensor is on the device 'meta', and has no memory")
+    if str(tensor.layout) != "torch.strided" or tensor.is_quantized:
+        raise RelaxError(f"the tensor is not a plain one in memory (layout {tensor.layout}); pass x.to_dense()")
+
+
+def to_numpy(value: Any) -> Any:
+    """A result as NumPy arrays, which are not copied: a tensor of any library, or a sequence of results.
+
+    Elements of bf16 and f8 have the types of ml_dtypes. Other values are returned as they are.
+    """
+    if isinstance(value, tvm_ffi.Tensor):
+        name = str(value.dtype)
+        if value.device.type != "cpu":
+            raise RelaxError(f"the tensor is on {value.device}; `Device.get` copies it to the host")
+        return _view(value, name) if name in _CODES else np.from_dlpack(value)
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, (tuple, list, tvm_ffi.Array)):
+        return tuple(map(to_numpy, value))
+    return np.from_dlpack(value) if hasattr(value, "__dlpack__") else value
+
+
+class _Memory:
+    """Memory of a tensor, kept alive by the array that is made of it."""
+
+    def __init__(self, tensor: tvm_ffi.Tensor, itemsize: int) -> None:
+        self.tensor = tensor
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": f"|u{itemsize}" if itemsize == 1 else f"<u{itemsize}",
+            "shape": tuple(tensor.shape),
+            "strides": tuple(stride * itemsize for stride in tensor.strides),
+            "data": (tensor.data_ptr(), False),
+        }
+
+
+def _view(tensor: tvm_ffi.Tensor, name: str) -> np.ndarray:
+    dtype = to_numpy_dtype(name)
+    return np.asarray(_Memory(tensor, dtype.itemsize)).view(dtype)
+
+
+def _with_numpy_types(value: Any) -> Any:
+    """Results of the types that NumPy cannot import, as arrays; all others as they are."""
+    if isinstance(value, tvm_ffi.Tensor):
+        return to_numpy(value) if str(value.dtype) in _CODES else value
+    return tuple(map(_with_numpy_types, value)) if isinstance(value, tvm_ffi.Array) else value
+
+
+def _is_read_only(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return not value.flags.writeable
+    return type(value) in (tuple, list) and any(map(_is_read_only, value))
 
 
 _KINDS = {"cpu": 1, "cuda": 2}
 """DLPack's types of devices."""
-
-_CODES = {"bool": 6, "bfloat16": 4, "float8_e4m3fn": 10, "float8_e5m2": 12}
-"""DLPack's codes of the element types that have one of their own."""
 
 
 @functools.cache
@@ -164,6 +264,12 @@ def _function(name: str) -> tvm_ffi.Function:
     """A function of the runtime that follows the convention of TVM FFI."""
     address = ctypes.cast(getattr(library(), name), ctypes.c_void_p).value
     return tvm_ffi.core.Function.__from_extern_c__(address)
+
+
+def _copy(tensor: Any, *device: int) -> tvm_ffi.Tensor:
+    """A copy on a device, given by its type and its number."""
+    source = tensor if isinstance(tensor, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(tensor)
+    return _function("relax_rt_copy")(source, *device)
 
 
 class Device:
@@ -203,23 +309,12 @@ class Device:
 
         Arrays of ml_dtypes are taken too.
         """
-        array = value if hasattr(value, "__dlpack__") else np.asarray(value)
-        code = _CODES.get(str(getattr(array, "dtype", "")))
-        if isinstance(array, np.ndarray) and code and array.dtype != np.bool_:
-            bits = 8 * array.dtype.itemsize
-            return self._copy(_from_numpy(array.view(f"u{bits // 8}")), code, bits)
-        return self._copy(as_argument(array))
+        tensor = as_argument(value if hasattr(value, "__dlpack__") else np.asarray(value))
+        return _copy(tensor, _KINDS[self.kind], self.index)
 
     def get(self, tensor: Any) -> np.ndarray:
         """The elements of a tensor, when they are there. Those that NumPy lacks are of ml_dtypes' types."""
-        source = tensor if isinstance(tensor, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(tensor)
-        name = str(source.dtype)
-        host = (_KINDS["cpu"], 0)
-        if name not in _NOT_IN_DLPACK:
-            return np.from_dlpack(_function("relax_rt_copy")(source, *host))
-        dtype = np.dtype(getattr(ml_dtypes, name))
-        unsigned = 1
-        return np.from_dlpack(_function("relax_rt_copy")(source, *host, unsigned, 8 * dtype.itemsize)).view(dtype)
+        return to_numpy(_copy(tensor, _KINDS["cpu"], 0))
 
     def synchronize(self) -> None:
         """Waits until all that was put into its streams is done; raises what has failed there."""
@@ -243,11 +338,6 @@ class Device:
 
     def _call(self, name: str, *args: Any) -> Any:
         return _function(name)(_KINDS[self.kind], self.index, *args)
-
-    def _copy(self, tensor: Any, *dtype: int) -> tvm_ffi.Tensor:
-        if not isinstance(tensor, tvm_ffi.Tensor):
-            tensor = tvm_ffi.from_dlpack(tensor)
-        return _function("relax_rt_copy")(tensor, _KINDS[self.kind], self.index, *dtype)
 
 
 def _as_device_argument(value: Any, kind: str) -> Any:
@@ -317,8 +407,12 @@ class Executable:
     The tensors of a module for a device are there, arguments and results (`Device`).
 
     A call raises `TypeError` or `ValueError` where an argument is not what the function's signature says,
-    `MemoryError` where there is no memory; the message names the function, the argument, and what was expected
-    and given. The module stays usable after an error.
+    `MemoryError` where there is no memory, `RecursionError` where calls nest too deep; the message names the
+    function, the argument, and what was expected and given. The module stays usable after an error.
+
+    Tensors may be given behind the arguments, one for each result: the results are copied there. They must be
+    contiguous, of the right type and shape, and lie apart from each other; they may lie in the memory of arguments,
+    except of one that comes back as another result.
     """
 
     def __init__(self, code: Code) -> None:
@@ -336,13 +430,42 @@ class Executable:
         return tvm_ffi.core.Function.__from_extern_c__(address, keep_alive_object=self._loaded)
 
     def _with_arrays(self, name: str) -> Callable[..., Any]:
-        """A function that takes NumPy arrays of every kind; of a device, tensors there."""
-        function = self._load(name)
-        kind = self.code.device
-        convert = functools.partial(_as_device_argument, kind=kind) if kind else as_argument
+        """A function that takes arrays of every kind; of a device, tensors there."""
+        function, device = self._load(name), self.code.device
+        convert = functools.partial(_as_device_argument, kind=device) if device else as_argument
+        signature = self.code.functions[name]
+        parameters = signature["parameters"]
+        written = [index for index, parameter in enumerate(parameters) if parameter.get("written")]
+        returns_others = not device and any(text in result for result in signature["results"] for text in _MLIR_NAMES)
+
+        def describe(index: int) -> str:
+            if index >= len(parameters):
+                return f"{name}: destination {index - len(parameters)}"
+            return f"{name}: argument {index} '{parameters[index]['name']}' ({parameters[index]['type']})"
+
+        def explain(args: tuple[Any, ...]) -> None:
+            """Raises an error that names the argument that `convert` refuses."""
+            for index, value in enumerate(args):
+                try:
+                    convert(value)
+                except (RelaxError, TypeError) as error:
+                    raise type(error)(f"{describe(index)}: {error}") from None
+
+        def check_writable(args: tuple[Any, ...]) -> None:
+            for index in (*written, *range(len(parameters), len(args))):
+                if index < len(args) and _is_read_only(args[index]):
+                    raise RelaxError(f"{describe(index)}: the function writes into this array, which is read-only")
 
         def call(*args: Any) -> Any:
-            return function(*map(convert, args))
+            if written or len(args) > len(parameters):
+                check_writable(args)
+            try:
+                converted = [convert(arg) for arg in args]
+            except (RelaxError, TypeError):
+                explain(args)
+                raise
+            result = function(*converted)
+            return _with_numpy_types(result) if returns_others else result
 
         call.__name__ = call.__qualname__ = name
         return call

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from mlir import ir
@@ -164,7 +164,7 @@ class FunctionScope:
         frame = self.frame
         if frame.terminated:
             fail(f"the {frame.kind} has ended: nothing can follow its last statement")
-        with relax_errors():
+        with relax_errors(), closing(_relax.DeductionScope(frame.block.owner.operation)):
             operation = ir.Operation.create(
                 name,
                 results=results,

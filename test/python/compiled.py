@@ -8,24 +8,8 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-
-import relax_mlir
-from relax_mlir.runtime import Executable
-
-NAMES = {
-    np.dtype(np.bool_): "i1",
-    np.dtype(np.float16): "f16",
-    np.dtype(np.float32): "f32",
-    np.dtype(np.float64): "f64",
-    np.dtype(np.int8): "i8",
-    np.dtype(np.int16): "i16",
-    np.dtype(np.int32): "i32",
-    np.dtype(np.int64): "i64",
-    np.dtype(np.uint8): "ui8",
-    np.dtype(np.uint16): "ui16",
-    np.dtype(np.uint32): "ui32",
-    np.dtype(np.uint64): "ui64",
-}
+import targets
+from elements import NAMES, compare
 
 Dims = Sequence["int | str"]
 
@@ -44,8 +28,8 @@ def coarse_type(array: np.ndarray) -> str:
 
 
 @cache
-def _compile(source: str) -> Executable:
-    return relax_mlir.compile(relax_mlir.parse(source))
+def _load(source: str, target: str) -> targets.Call:
+    return targets.LOADERS[target](source)
 
 
 def source_of(
@@ -90,8 +74,7 @@ def symbols_for(operands: Sequence[np.ndarray]) -> list[list[str]]:
 
 def execute(source: str, *arguments: object) -> list[np.ndarray]:
     """The results of `main`."""
-    result = _compile(source)["main"](*arguments)
-    return [np.from_dlpack(each) for each in ([result] if hasattr(result, "__dlpack__") else result)]
+    return list(_load(source, targets.current)("main", *arguments))
 
 
 def check(
@@ -108,13 +91,3 @@ def check(
         assert len(results) == len(expected)
         for result, wanted in zip(results, expected, strict=True):
             compare(result, wanted, tolerance)
-
-
-def compare(result: np.ndarray, wanted: np.ndarray, tolerance: float = 0.0) -> None:
-    """Exact, or within a relative and absolute tolerance."""
-    assert result.shape == wanted.shape
-    assert result.dtype == wanted.dtype
-    if tolerance:
-        np.testing.assert_allclose(result, wanted, rtol=tolerance, atol=tolerance)
-    else:
-        np.testing.assert_array_equal(result, wanted)

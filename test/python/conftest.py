@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where the tests find relax-opt, and how they run it."""
+"""Where the tests find relax-opt, and how they run it; which targets they run on."""
 
 import os
 import shutil
@@ -9,6 +9,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,3 +48,19 @@ def relax_opt(*options: str, source: bytes, timeout: float = 60) -> Run:
             process.kill()
             stdout, stderr = process.communicate()
         return Run(process.returncode, stdout, stderr, timed_out=True)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Runs each test of a module on the targets that its `RUNS_ON` names (targets.py)."""
+    if names := getattr(metafunc.module, "RUNS_ON", None):
+        metafunc.fixturenames.append("target")
+        metafunc.parametrize("target", names, indirect=True)
+
+
+@pytest.fixture
+def target(request: pytest.FixtureRequest) -> str:
+    """What the test runs on."""
+    import targets
+
+    targets.current = request.param
+    return request.param

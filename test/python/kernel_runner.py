@@ -12,9 +12,10 @@ import itertools
 import re
 from pathlib import Path
 
-import ml_dtypes
 import numpy as np
+import targets
 from conftest import relax_opt
+from elements import DTYPES, assert_close, random
 from mlir import ir
 from mlir.execution_engine import ExecutionEngine
 from mlir.passmanager import PassManager
@@ -22,21 +23,7 @@ from mlir.passmanager import PassManager
 import relax_mlir
 from relax_mlir import _relax
 
-DTYPES = {
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "f32": np.float32,
-    "f64": np.float64,
-    "i1": np.bool_,
-    "i8": np.int8,
-    "i16": np.int16,
-    "i32": np.int32,
-    "i64": np.int64,
-    "ui8": np.uint8,
-    "ui16": np.uint16,
-    "ui32": np.uint32,
-    "ui64": np.uint64,
-}
+__all__ = ["DTYPES", "AssertionFailed", "Interpreter", "Program", "assert_close", "legalize", "random", "single"]
 
 # It copies memory that is not contiguous.
 RUNNER_LIBRARY = Path(ir.__file__).parent / "lib" / "libmlir_c_runner_utils.so"
@@ -85,7 +72,7 @@ def _widen_booleans(text: str) -> str:
     return re.sub(r"memref<((?:[^<>]*x)?)i1\b", r"memref<\1i8", text)
 
 
-class Program:
+class Interpreter:
     """A program ready to run: `program("main", x, y)` gives the results as NumPy arrays."""
 
     def __init__(self, source: str) -> None:
@@ -113,10 +100,23 @@ class Program:
         return _Frame(self).run(self.module[name], arguments)
 
 
+class Program:
+    """The same on the current target. What does not hold there is an `AssertionFailed`, too."""
+
+    def __init__(self, source: str) -> None:
+        self._call = targets.load(source)
+
+    def __call__(self, name: str, *arguments: object) -> list[np.ndarray]:
+        try:
+            return self._call(name, *arguments)
+        except ValueError as error:
+            raise AssertionFailed(str(error)) from error
+
+
 class _Frame:
     """A call of one graph function."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Interpreter) -> None:
         self.program = program
         self.symbols: dict[str, int] = {}
         self.values: dict[ir.Value, object] = {}
@@ -262,30 +262,3 @@ def single(op: str, operands: list[tuple], *results: tuple, symbols: str = "") -
           {names} = relax.{op} : ({", ".join(inputs)}) -> {result}
           relax.return {names} : {", ".join(outputs)}
         }}""")
-
-
-def random(shape: tuple, dtype: str = "f32", seed: int = 0) -> np.ndarray:
-    """Numbers of a type, small enough for sums of them."""
-    generator = np.random.default_rng(seed)
-    if dtype == "i1":
-        return generator.integers(0, 2, shape).astype(bool)
-    if DTYPES[dtype] in (np.uint8, np.uint16, np.uint32, np.uint64):
-        return generator.integers(0, 200, shape).astype(DTYPES[dtype])
-    if dtype.startswith("i"):
-        return generator.integers(-100, 100, shape).astype(DTYPES[dtype])
-    return generator.standard_normal(shape).astype(DTYPES[dtype])
-
-
-TOLERANCES = {"f64": 1e-12, "f32": 2e-5, "f16": 3e-3, "bf16": 2e-2}
-
-
-def assert_close(actual: np.ndarray, expected: np.ndarray, dtype: str) -> None:
-    """Equal for integers; for floats up to rounding, where `expected` was computed in f64."""
-    expected = np.asarray(expected)
-    assert actual.dtype == DTYPES[dtype], (actual.dtype, dtype)
-    assert actual.shape == expected.shape, (actual.shape, expected.shape)
-    if dtype not in TOLERANCES:
-        np.testing.assert_array_equal(actual, expected)
-        return
-    tolerance = TOLERANCES[dtype]
-    np.testing.assert_allclose(actual.astype(np.float64), expected.astype(np.float64), tolerance, tolerance)

@@ -9,8 +9,9 @@ import pytest
 from test_legalize_elementwise import BINARY, INTS, PREDICATES, UNARY, check, compute, numbers
 
 import relax_mlir
+from relax_mlir.runtime import to_numpy
 
-FLOATS = ("f32", "f16", "f64")
+FLOATS = ("f32", "f16", "bf16", "f64")
 SIZES = (0, 1, 37)
 
 
@@ -49,7 +50,7 @@ def test_unary(text, dtype):
     name = text.split()[0]
     for size in SIZES:
         x = numbers(dtype, size, size)
-        actual = np.from_dlpack(compiled(dtype)[name](x))
+        actual = to_numpy(compiled(dtype)[name](x))
         check(actual, compute(UNARY[text][0], dtype, x), "i1" if name in PREDICATES else dtype)
 
 
@@ -58,7 +59,7 @@ def test_unary(text, dtype):
 def test_binary(text, dtype):
     for size in SIZES:
         x, y = numbers(dtype, size, size), numbers(dtype, size, size + 100)
-        actual = np.from_dlpack(compiled(dtype)[text](x, y))
+        actual = to_numpy(compiled(dtype)[text](x, y))
         check(actual, compute(BINARY[text][0], dtype, x, y), "i1" if text in PREDICATES else dtype)
 
 
@@ -69,7 +70,7 @@ def test_binary(text, dtype):
 def test_small_arguments(name, dtype, tolerance, size):
     x = np.geomspace(1e-30, 0.3, size).astype({"f64": np.float64, "f32": np.float32}[dtype])
     for argument in (x, -x, 0 * x, -0.0 * x):
-        actual = np.from_dlpack(compiled(dtype)[name](argument))
+        actual = to_numpy(compiled(dtype)[name](argument))
         expected = UNARY[name][0](argument.astype(np.longdouble)).astype(argument.dtype)
         np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=0)
         np.testing.assert_array_equal(np.signbit(actual), np.signbit(argument))

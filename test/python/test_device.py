@@ -129,6 +129,22 @@ def test_destinations_are_written(device, functions):
         functions("add")(x, x, device.put(X[1:]))
 
 
+# What a call writes into lies apart from the rest, or is the very memory of the result.
+def test_tensors_that_overlap(device, functions):
+    wide, y = device.put(np.zeros(200, np.float32)), device.put(X)
+    x, shifted = view(wide, 0, 100), view(wide, 64, 100)
+    add_to = functions("add_to")
+    with pytest.raises(ValueError, match="argument 0 'x' .*writes into this tensor, which overlaps argument 1"):
+        add_to(x, shifted)
+    with pytest.raises(ValueError, match="destination 0: overlaps result 0 in memory"):
+        add_to(x, y, shifted)
+    assert device.get(x).tolist() == X.tolist()
+    copies = calls("cuMemcpyDtoDAsync_v2")
+    add_to(x, y, view(wide, 0, 100))
+    assert device.get(x).tolist() == (2 * X).tolist()
+    assert calls("cuMemcpyDtoDAsync_v2") == copies
+
+
 def test_a_parameter_that_comes_back_is_the_same_tensor(device, functions):
     x = device.put(X)
     result = functions("add_to")(x, device.put(X))
@@ -310,11 +326,11 @@ def wrong_arguments(device):
     }
 
 
-class _Strided:
-    """Every second element of a tensor, through DLPack."""
+class _View:
+    """Elements of a tensor of one dimension, through DLPack."""
 
-    def __init__(self, tensor):
-        self.tensor = tensor
+    def __init__(self, tensor, start, size, step=1):
+        self.tensor, self.start, self.size, self.step = tensor, start, size, step
 
     def __dlpack_device__(self):
         return self.tensor.__dlpack_device__()
@@ -326,13 +342,18 @@ class _Strided:
         managed = get(capsule, b"dltensor")
         # DLTensor: data, device, rank, type, then the pointers to sizes and strides.
         shape, strides = (ctypes.c_int64.from_address(managed + offset).value for offset in (24, 32))
-        ctypes.c_int64.from_address(shape).value //= 2
-        ctypes.c_int64.from_address(strides).value *= 2
+        ctypes.c_int64.from_address(managed).value += self.start * X.itemsize
+        ctypes.c_int64.from_address(shape).value = self.size
+        ctypes.c_int64.from_address(strides).value = self.step
         return capsule
 
 
+def view(*args):
+    return tvm_ffi.from_dlpack(_View(*args))
+
+
 def strided(device):
-    return tvm_ffi.from_dlpack(_Strided(device.put(np.repeat(X, 2))))
+    return view(device.put(np.repeat(X, 2)), 0, len(X), 2)
 
 
 @pytest.mark.parametrize("wrong", RESULTS)

@@ -10,6 +10,8 @@ import gc
 import ml_dtypes
 import numpy as np
 import pytest
+import tvm_ffi
+from elements import NAMES
 from emulated import blocks, calls, failing
 
 import relax_mlir
@@ -162,10 +164,21 @@ def test_weights_are_put_on_the_device(device):
 
 def test_arrays_of_the_host_are_refused(device):
     main = compiled(f"relax.func @main(%x: {T}) -> {T} {{ relax.return %x : {T} }}")["main"]
-    with pytest.raises(TypeError, match=r'put it there first: Device\("cuda"\)\.put\(array\)'):
+    with pytest.raises(TypeError, match=r'main: argument 0 .*put it there first: Device\("cuda"\)\.put\(array\)'):
         main(X)
     with pytest.raises(ValueError, match="argument 0 .*: expected a tensor on cuda:0, got one on the CPU"):
-        main(relax_mlir.runtime.as_argument(X))
+        main(tvm_ffi.from_dlpack(X))
+
+
+# Results are views of the device's memory, which NumPy cannot reach.
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
+def test_results_stay_on_the_device(device, dtype):
+    type_ = f"tensor<4x{NAMES[np.dtype(dtype)]}>"
+    main = compiled(f"relax.func @main(%x: {type_}) -> {type_} {{ relax.return %x : {type_} }}")["main"]
+    result = main(device.put(X.astype(dtype)))
+    with pytest.raises(relax_mlir.RelaxError, match=r"the tensor is on cuda:0; `Device.get` copies it"):
+        relax_mlir.runtime.to_numpy(result)
+    assert device.get(result).tolist() == X.tolist()
 
 
 def test_a_read_that_fails_ends_the_call(device):

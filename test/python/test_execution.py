@@ -363,7 +363,8 @@ def test_results_are_copied_to_destinations():
     out = np.zeros((3, 4), np.float32)
     assert main(rows(3), np.ones(6, np.float32), out) is None
     assert out.tolist() == [[2.0] * 4] * 3
-    for wrong, error in ((np.zeros((2, 4), np.float32), "dimension 0 must be 3, got 2"), (out.T, "dimension 0 must")):
+    short = np.zeros((2, 4), np.float32)
+    for wrong, error in ((short, "dimension 0 must be 3, got 2"), (out.T, "dimension 1 must be 4, got 3")):
         with pytest.raises(ValueError, match=f"main: destination 0: {error}"):
             main(rows(3), np.ones(6, np.float32), wrong)
     with pytest.raises(TypeError, match="destination 0: expected elements of type f32"):

@@ -6,7 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from elements import COMMON_FLOATS, FLOATS
 from kernel_runner import AssertionFailed, assert_close, random, single
+from targets import ALL as RUNS_ON  # noqa: F401
 
 
 def attention(q, k, v, bias=None, scale=None, causal=None, window=None):
@@ -53,7 +55,7 @@ def operands(dtype, heads, key_heads):
 
 
 # One key head for each, for several, or for all query heads; empty and unequal lengths.
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "f64"])
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(("heads", "key_heads"), [(4, 4), (6, 2), (3, 1)])
 def test_heads(dtype, heads, key_heads):
     run = single("attention %0, %1, %2", operands(dtype, heads, key_heads), ("b", "n", heads, 6, dtype))
@@ -72,25 +74,28 @@ def test_unknown_heads():
 # Masks from either corner, with a window and without; a query that sees nothing gives zero.
 @pytest.mark.parametrize("causal", ["TopLeft", "BottomRight"])
 @pytest.mark.parametrize("window", [None, 1, 2])
-def test_masks(causal, window):
+@pytest.mark.parametrize("dtype", COMMON_FLOATS)
+def test_masks(causal, window, dtype):
     attributes = f'causal_mask = "{causal}"' + (f", window_size = {window}" if window else "")
-    run = single(f"attention %0, %1, %2 {{{attributes}}}", operands("f32", 4, 2), ("b", "n", 4, 6, "f32"))
-    check(run, "f32", 4, 2, causal=causal, window=window)
+    run = single(f"attention %0, %1, %2 {{{attributes}}}", operands(dtype, 4, 2), ("b", "n", 4, 6, dtype))
+    check(run, dtype, 4, 2, causal=causal, window=window)
 
 
 # Biases of every shape that broadcasts, of numbers and of Booleans, with a scale.
 @pytest.mark.parametrize(
     "bias", [("b", 4, "n", "m"), (1, 1, "n", "m"), ("b", 1, 1, "m"), (4, "n", "m"), ("n", "m"), ("m",), ()]
 )
-@pytest.mark.parametrize("bias_type", ["f32", "i1"])
+@pytest.mark.parametrize(
+    ("dtype", "bias_type"), [("f32", "f32"), ("f32", "i1"), ("f16", "f16"), ("bf16", "bf16"), ("bf16", "i1")]
+)
 @pytest.mark.parametrize("key_heads", [4, 2])
-def test_bias(bias, bias_type, key_heads):
+def test_bias(bias, bias_type, key_heads, dtype):
     run = single(
         "attention %0, %1, %2, %3 {scale = 0.5}",
-        [*operands("f32", 4, key_heads), (*bias, bias_type)],
-        ("b", "n", 4, 6, "f32"),
+        [*operands(dtype, 4, key_heads), (*bias, bias_type)],
+        ("b", "n", 4, 6, dtype),
     )
-    check(run, "f32", 4, key_heads, bias, bias_type, scale=0.5)
+    check(run, dtype, 4, key_heads, bias, bias_type, scale=0.5)
 
 
 def rotary(x, positions, rotary_dim, layout, theta=10000.0, scale=1.0, factors=None, attn_factor=1.0, tables=None):
@@ -120,7 +125,7 @@ ROTARY_SIZES = [(2, 5), (1, 1), (0, 3), (2, 0)]
 # Both layouts, all of the elements turned or a part, positions from an offset that is a symbol.
 @pytest.mark.parametrize("layout", ["half_split", "interleaved"])
 @pytest.mark.parametrize("rotary_dim", [None, 4])
-@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("dtype", COMMON_FLOATS)
 def test_rotary_offset(layout, rotary_dim, dtype):
     attributes = f'layout = "{layout}", offset = #relax.expr<n + 1>, theta = 500.0, attn_factor = 1.5, scale = 0.5'
     if rotary_dim:

@@ -7,6 +7,8 @@ import itertools
 import numpy as np
 import pytest
 from compiled import check, execute, source_of
+from elements import COMMON_DTYPES
+from targets import COMPILED as RUNS_ON  # noqa: F401
 from test_legalize_pooling import attributes, per_axis
 
 
@@ -89,7 +91,7 @@ CONVOLUTIONS = [
     ((1, 2, 0), (3, 2, 2), dict(padding=[1])),
     ((1, 2, 4, 5, 3), (3, 2, 2, 3, 1), dict(padding=[1, 1, 0], strides=[1, 2, 1])),
 ]
-DTYPES = [np.float32, np.float16, np.int32]
+DTYPES = [*COMMON_DTYPES, np.int32]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

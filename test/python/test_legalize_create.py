@@ -4,7 +4,9 @@
 
 import numpy as np
 import pytest
-from kernel_runner import DTYPES, Program, assert_close, random, single, tensor_type
+from elements import DTYPES
+from kernel_runner import Program, assert_close, random, single, tensor_type
+from targets import ALL as RUNS_ON  # noqa: F401
 
 ALL = ["f32", "f16", "bf16", "f64", "i8", "i32", "i64", "ui8", "i1"]
 

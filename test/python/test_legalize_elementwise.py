@@ -7,9 +7,11 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from kernel_runner import DTYPES, AssertionFailed, Program, single, tensor_type
+from elements import DTYPES, FLOATS, TOLERANCES
+from kernel_runner import AssertionFailed, Program, single, tensor_type
 
-FLOATS = ("f32", "f16", "bf16", "f64")
+RUNS_ON = ("interpreter",)  # test_compiled_elementwise.py compiles all these ops at once
+
 INTS = ("i8", "i32", "i64", "ui8")
 BOOLS = ("i1",)
 NUMBERS = FLOATS + INTS
@@ -162,7 +164,7 @@ def numbers(dtype, shape, seed=0):
 def check(actual, expected, dtype):
     assert actual.dtype == DTYPES[dtype] and actual.shape == expected.shape
     if dtype.startswith(("f", "bf")):
-        tolerance = {"f64": 1e-9, "f32": 2e-5, "f16": 2e-3, "bf16": 1.6e-2}[dtype]
+        tolerance = max(TOLERANCES[dtype], 1e-9)
         with np.errstate(all="ignore"):
             expected = expected.astype(DTYPES[dtype]).astype(np.float64)
         np.testing.assert_allclose(actual.astype(np.float64), expected, tolerance, tolerance / 100)

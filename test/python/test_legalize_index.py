@@ -4,7 +4,9 @@
 
 import numpy as np
 import pytest
-from kernel_runner import DTYPES, AssertionFailed, assert_close, random, single
+from elements import COMMON_FLOATS, DTYPES
+from kernel_runner import AssertionFailed, assert_close, random, single
+from targets import ALL as RUNS_ON  # noqa: F401
 
 
 def indices(shape, size, dtype="i64", seed=0):
@@ -21,7 +23,7 @@ WILD = [-(1 << 31), -100, -6, -5, -1, 0, 4, 5, 100, (1 << 31) - 1]
 
 
 # Along each axis and flattened; what is invalid reads nothing outside.
-@pytest.mark.parametrize("dtype", ["f32", "f16", "i1", "i64"])
+@pytest.mark.parametrize("dtype", [*COMMON_FLOATS, "i1", "i64"])
 @pytest.mark.parametrize("index_type", ["i32", "i64"])
 def test_take(dtype, index_type):
     rows = single("take %0, %1 axis 0", [("n", 3, dtype), ("m", 2, index_type)], ("m", 2, 3, dtype))
@@ -40,18 +42,20 @@ def test_take(dtype, index_type):
 
 
 @pytest.mark.parametrize("mode", ["clip", "wrap"])
-def test_take_modes(mode):
-    run = single(f'take %0, %1 axis 0 {{mode = "{mode}"}}', [("n", 3, "f32"), ("m", "i32")], ("m", 3, "f32"))
+@pytest.mark.parametrize("dtype", COMMON_FLOATS)
+def test_take_modes(mode, dtype):
+    run = single(f'take %0, %1 axis 0 {{mode = "{mode}"}}', [("n", 3, dtype), ("m", "i32")], ("m", 3, dtype))
     for n in (1, 5):
-        x, i = random((n, 3)), np.array(WILD, np.int32)
+        x, i = random((n, 3), dtype), np.array(WILD, np.int32)
         same(run("main", x, i)[0], np.take(x, i, 0, mode=mode))
 
 
 # One element for each index, of a part of the other dimensions.
 @pytest.mark.parametrize("axis", [0, 1])
-def test_gather_elements(axis):
-    run = single(f"gather_elements %0, %1 axis {axis}", [("n", "m", "f32"), ("k", 2, "i64")], ("k", 2, "f32"))
-    x = random((5, 4))
+@pytest.mark.parametrize("dtype", COMMON_FLOATS)
+def test_gather_elements(axis, dtype):
+    run = single(f"gather_elements %0, %1 axis {axis}", [("n", "m", dtype), ("k", 2, "i64")], ("k", 2, dtype))
+    x = random((5, 4), dtype)
     for k in (0, 1, 5):
         i = indices((k, 2), x.shape[axis])
         wrapped = np.where(i < 0, i + x.shape[axis], i)
@@ -64,18 +68,19 @@ def test_gather_elements(axis):
 
 
 # Tuples of indices behind batches.
-def test_gather_nd():
-    plain = single("gather_nd %0, %1", [("n", 4, "k", "f32"), ("m", 2, "i64")], ("m", "k", "f32"))
-    full = single("gather_nd %0, %1", [("n", 4, "f32"), ("m", 3, 2, "i32")], ("m", 3, "f32"))
-    batch = single("gather_nd %0, %1 batch_dims 1", [("n", 4, 3, "f32"), ("n", "m", 1, "i64")], ("n", "m", 3, "f32"))
+@pytest.mark.parametrize("dtype", COMMON_FLOATS)
+def test_gather_nd(dtype):
+    plain = single("gather_nd %0, %1", [("n", 4, "k", dtype), ("m", 2, "i64")], ("m", "k", dtype))
+    full = single("gather_nd %0, %1", [("n", 4, dtype), ("m", 3, 2, "i32")], ("m", 3, dtype))
+    batch = single("gather_nd %0, %1 batch_dims 1", [("n", 4, 3, dtype), ("n", "m", 1, "i64")], ("n", "m", 3, dtype))
     for n, m in ((1, 1), (5, 7), (2, 0)):
-        x = random((n, 4, 2))
+        x = random((n, 4, 2), dtype)
         i = np.stack([indices((m,), n), indices((m,), 4, seed=1)], -1)
         same(plain("main", x, i)[0], x[i[:, 0], i[:, 1]])
-        x = random((n, 4))
+        x = random((n, 4), dtype)
         i = np.stack([indices((m, 3), n, "i32"), indices((m, 3), 4, "i32", 1)], -1)
         same(full("main", x, i)[0], x[i[..., 0], i[..., 1]])
-        x, i = random((n, 4, 3)), indices((n, m, 1), 4)
+        x, i = random((n, 4, 3), dtype), indices((n, m, 1), 4)
         same(batch("main", x, i)[0], np.stack([x[b][i[b, :, 0]] for b in range(n)]))
 
 
@@ -94,7 +99,7 @@ REDUCTIONS = ["update", "add", "mul", "max", "min"]
 
 # Updates meet what is there and each other; invalid indices write nothing.
 @pytest.mark.parametrize("reduction", REDUCTIONS)
-@pytest.mark.parametrize("dtype", ["f32", "i32", "ui8"])
+@pytest.mark.parametrize("dtype", [*COMMON_FLOATS, "i32", "ui8"])
 def test_scatter_elements(reduction, dtype):
     run = single(
         f'scatter_elements %0, %1, %2 axis 0 {{reduction = "{reduction}"}}',
@@ -139,36 +144,47 @@ def test_scatter_nd(reduction):
 
 
 # Index tensors broadcast against each other.
-def test_index_tensor():
-    run = single("index_tensor %0, %1, %2", [("n", 4, 3, "f32"), ("m", 1, "i64"), (2, "i32")], ("m", 2, 3, "f32"))
+@pytest.mark.parametrize("dtype", COMMON_FLOATS)
+def test_index_tensor(dtype):
+    run = single("index_tensor %0, %1, %2", [("n", 4, 3, dtype), ("m", 1, "i64"), (2, "i32")], ("m", 2, 3, dtype))
     for n, m in ((1, 1), (5, 7), (2, 0)):
-        x, i, j = random((n, 4, 3)), indices((m, 1), n), indices((2,), 4, "i32", 1)
+        x, i, j = random((n, 4, 3), dtype), indices((m, 1), n), indices((2,), 4, "i32", 1)
         same(run("main", x, i, j)[0], x[i, j])
 
 
 # Values broadcast to the places, and are written or added.
 @pytest.mark.parametrize("accumulate", [False, True])
-def test_index_put(accumulate):
+@pytest.mark.parametrize("dtype", COMMON_FLOATS)
+def test_index_put(accumulate, dtype):
     flag = " accumulate" if accumulate else ""
-    rows = single(f"index_put %0 at %1 values %2{flag}", [("n", 3, "f32"), ("m", "i64"), (3, "f32")], ("n", 3, "f32"))
+    rows = single(f"index_put %0 at %1 values %2{flag}", [("n", 3, dtype), ("m", "i64"), (3, dtype)], ("n", 3, dtype))
     places = single(
         f"index_put %0 at %1, %2 values %3{flag}",
-        [("n", 4, "f32"), ("m", 1, "i64"), (2, "i64"), ("m", 2, "f32")],
-        ("n", 4, "f32"),
+        [("n", 4, dtype), ("m", 1, "i64"), (2, "i64"), ("m", 2, dtype)],
+        ("n", 4, dtype),
     )
     for n, m in ((9, 0), (1, 1), (9, 7)):
         row = np.random.default_rng(0).permutation(n)[:m].astype(np.int64)
-        x, u = random((n, 3)), random((3,), seed=1)
+        x, u = random((n, 3), dtype), random((3,), dtype, 1)
         reduction = "add" if accumulate else "update"
-        assert_close(rows("main", x, row, u)[0], scattered(x, row, np.broadcast_to(u, (m, 3)), reduction), "f32")
-        x, u = random((n, 4)), random((m, 2), seed=1)
+        assert_close(rows("main", x, row, u)[0], scattered(x, row, np.broadcast_to(u, (m, 3)), reduction), dtype)
+        x, u = random((n, 4), dtype), random((m, 2), dtype, 1)
         columns = np.array([-1, 1])
         expected = scattered(x, (row[:, None], columns), u, reduction)
-        assert_close(places("main", x, row[:, None], columns, u)[0], expected, "f32")
+        assert_close(places("main", x, row[:, None], columns, u)[0], expected, dtype)
 
 
 # Negative indices count from the end; others set no element.
-@pytest.mark.parametrize(("dtype", "on", "off"), [("f32", "2.0", "-1.0"), ("i64", "1", "0"), ("i1", "true", "false")])
+@pytest.mark.parametrize(
+    ("dtype", "on", "off"),
+    [
+        ("f32", "2.0", "-1.0"),
+        ("f16", "2.0", "-1.0"),
+        ("bf16", "2.0", "-1.0"),
+        ("i64", "1", "0"),
+        ("i1", "true", "false"),
+    ],
+)
 @pytest.mark.parametrize("axis", [-1, 0])
 def test_one_hot(dtype, on, off, axis):
     suffix = "" if dtype == "i1" else f" : {dtype}"
@@ -186,7 +202,7 @@ def test_one_hot(dtype, on, off, axis):
 
 # Rounding to even, clamping, zero points; of the whole tensor or along an axis.
 @pytest.mark.parametrize("out", ["i8", "ui8", "i16", "i32"])
-@pytest.mark.parametrize("dtype", ["f32", "f16"])
+@pytest.mark.parametrize("dtype", COMMON_FLOATS)
 @pytest.mark.parametrize("zero", [False, True])
 def test_quantize(out, dtype, zero):
     info = np.iinfo(DTYPES[out])
@@ -200,13 +216,13 @@ def test_quantize(out, dtype, zero):
                 x[1] = 60000
             scale = np.full(own, 0.5, DTYPES[dtype])
             point = np.full(own, 3, DTYPES[out])
-            values = np.round(x.astype(np.float64) / scale) + (point if zero else 0)
+            values = np.round(x.astype(np.float64) / scale.astype(np.float64)) + (point if zero else 0)
             expected = np.clip(values, info.min, info.max).astype(DTYPES[out])
             same(run("main", *[x, scale, point][: len(operands)])[0], expected)
 
 
 @pytest.mark.parametrize("data", ["i8", "ui8", "i32"])
-@pytest.mark.parametrize("out", ["f32", "f16"])
+@pytest.mark.parametrize("out", COMMON_FLOATS)
 @pytest.mark.parametrize("zero", [False, True])
 def test_dequantize(data, out, zero):
     for own in ((), ("n",)):

@@ -4,7 +4,9 @@
 
 import numpy as np
 import pytest
-from kernel_runner import DTYPES, AssertionFailed, assert_close, random, single
+from elements import COMMON_FLOATS, DTYPES, FLOATS
+from kernel_runner import AssertionFailed, assert_close, random, single
+from targets import ALL as RUNS_ON  # noqa: F401
 
 SIZES = {"n": (0, 1, 5), "m": (0, 1, 3), "k": (0, 1, 7)}
 
@@ -39,11 +41,12 @@ MATMULS = [
 
 # Every combination of ranks, with empty and unit dimensions; a sum over nothing is zero.
 @pytest.mark.parametrize(("lhs", "rhs", "result"), MATMULS)
-def test_matmul(lhs, rhs, result):
-    run = single("matmul %0, %1", [(*lhs, "f32"), (*rhs, "f32")], (*result, "f32"))
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_matmul(lhs, rhs, result, dtype):
+    run = single("matmul %0, %1", [(*lhs, dtype), (*rhs, dtype)], (*result, dtype))
     for sizes in assignments(lhs, rhs):
-        x, y = random(shapes(lhs, sizes)), random(shapes(rhs, sizes), seed=1)
-        assert_close(run("main", x, y)[0], np.matmul(x.astype(float), y.astype(float)), "f32")
+        x, y = random(shapes(lhs, sizes), dtype), random(shapes(rhs, sizes), dtype, 1)
+        assert_close(run("main", x, y)[0], np.matmul(x.astype(float), y.astype(float)), dtype)
 
 
 # Narrow floats are added up in f32; integers wrap around, or are widened first.
@@ -92,12 +95,13 @@ def test_linear(dtype, lead):
 
 
 # Each with each.
-@pytest.mark.parametrize("dtype", ["f32", "bf16", "i8"])
+@pytest.mark.parametrize("dtype", [*COMMON_FLOATS, "i8"])
 def test_outer(dtype):
     run = single("outer %0, %1", [("n", dtype), ("m", dtype)], ("n", "m", dtype))
     for n, m in ((0, 3), (1, 1), (5, 7)):
         x, y = random((n,), dtype), random((m,), dtype, 1)
-        assert_close(run("main", x, y)[0], np.outer(x, y), dtype)
+        wide = np.int64 if dtype == "i8" else np.float64
+        assert_close(run("main", x, y)[0], np.outer(x.astype(wide), y.astype(wide)).astype(x.dtype), dtype)
 
 
 EINSUMS = [
@@ -118,13 +122,14 @@ EINSUMS = [
 
 # Diagonals, traces, ellipses, sums and sizes of one that broadcast.
 @pytest.mark.parametrize(("subscripts", "operands", "result"), EINSUMS)
-def test_einsum(subscripts, operands, result):
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_einsum(subscripts, operands, result, dtype):
     names = ", ".join(f"%{index}" for index in range(len(operands)))
-    run = single(f'einsum "{subscripts}"({names})', [(*dims, "f32") for dims in operands], (*result, "f32"))
+    run = single(f'einsum "{subscripts}"({names})', [(*dims, dtype) for dims in operands], (*result, dtype))
     for sizes in assignments(*operands):
-        values = [random(shapes(dims, sizes), seed=index) for index, dims in enumerate(operands)]
+        values = [random(shapes(dims, sizes), dtype, index) for index, dims in enumerate(operands)]
         if "->" not in subscripts or subscripts != "...->":
             expected = np.einsum(subscripts, *[value.astype(float) for value in values])
         else:
             expected = values[0].astype(float).sum()
-        assert_close(run("main", *values)[0], expected, "f32")
+        assert_close(run("main", *values)[0], expected, dtype)

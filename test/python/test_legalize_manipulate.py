@@ -4,7 +4,9 @@
 
 import numpy as np
 import pytest
-from kernel_runner import DTYPES, AssertionFailed, Program, assert_close, legalize, random, single, tensor_type
+from elements import COMMON_FLOATS, DTYPES
+from kernel_runner import AssertionFailed, Program, assert_close, legalize, random, single, tensor_type
+from targets import ALL as RUNS_ON  # noqa: F401
 
 SIZES = [(0, 3), (3, 0), (1, 1), (5, 7)]
 
@@ -73,7 +75,7 @@ def test_broadcast_to():
         same(run("main", x, random((n,)))[0], np.broadcast_to(x, (n, m, 3)))
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16"])
+@pytest.mark.parametrize("dtype", COMMON_FLOATS)
 def test_collapse_sum(dtype):
     run = single("collapse_sum_to %0 to [1, m, 1]", [("k", "n", "m", 3, dtype)], (1, "m", 1, dtype))
     like = single("collapse_sum_like %0, %1", [("k", "n", "m", 3, dtype), ("m", 3, dtype)], ("m", 3, dtype))
@@ -85,7 +87,7 @@ def test_collapse_sum(dtype):
 
 
 # One, two and three parts along any axis, empty ones too; others must agree.
-@pytest.mark.parametrize("dtype", ["f32", "i1", "bf16"])
+@pytest.mark.parametrize("dtype", [*COMMON_FLOATS, "i1"])
 def test_concat(dtype):
     first = single(
         "concat %0, %1, %2 axis 0", [("n", 3, dtype), ("m", 3, dtype), (2, 3, dtype)], ("n + m + 2", 3, dtype)
@@ -105,24 +107,26 @@ def test_concat(dtype):
 
 # A new dimension in any place.
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_stack(axis):
+@pytest.mark.parametrize("dtype", COMMON_FLOATS)
+def test_stack(axis, dtype):
     dims = ["n", 3]
     dims.insert(axis % 3, 2)
-    run = single(f"stack %0, %1 axis {axis}", [("n", 3, "f32"), ("n", 3, "f32")], (*dims, "f32"))
+    run = single(f"stack %0, %1 axis {axis}", [("n", 3, dtype), ("n", 3, dtype)], (*dims, dtype))
     for n, _ in SIZES:
-        x, y = random((n, 3)), random((n, 3), seed=1)
+        x, y = random((n, 3), dtype), random((n, 3), dtype, 1)
         same(run("main", x, y)[0], np.stack([x, y], axis))
 
 
 # Into parts, of which the last are smaller or empty, and at positions.
-def test_split():
-    run = single("split %0 into 3 axis 0", [("6*n", 2, "f32")], *[("2*n", 2, "f32")] * 3)
+@pytest.mark.parametrize("dtype", COMMON_FLOATS)
+def test_split(dtype):
+    run = single("split %0 into 3 axis 0", [("6*n", 2, dtype)], *[("2*n", 2, dtype)] * 3)
     for n in (0, 1, 4):
-        x = random((6 * n, 2))
+        x = random((6 * n, 2), dtype)
         for actual, expected in zip(run("main", n, x), np.split(x, 3), strict=True):
             same(actual, expected)
-    run = single("split %0 into 4 axis 0", [(7, "f32")], (2, "f32"), (2, "f32"), (2, "f32"), (1, "f32"))
-    x = random((7,))
+    run = single("split %0 into 4 axis 0", [(7, dtype)], (2, dtype), (2, dtype), (2, dtype), (1, dtype))
+    x = random((7,), dtype)
     for actual, expected in zip(run("main", x), (x[:2], x[2:4], x[4:6], x[6:]), strict=True):
         same(actual, expected)
     run = single(
@@ -181,7 +185,7 @@ SLICES = [
 
 # As Python slices: negative and too large positions, strides, walking backwards.
 @pytest.mark.parametrize(("axes", "begin", "end", "strides", "result", "reference", "least"), SLICES)
-@pytest.mark.parametrize("dtype", ["f32", "i1"])
+@pytest.mark.parametrize("dtype", [*COMMON_FLOATS, "i1"])
 def test_strided_slice(axes, begin, end, strides, result, reference, least, dtype):
     text = f"strided_slice %0 axes {axes} begin {begin} end {end}" + (f" strides {strides}" if strides else "")
     run = single(text, [("n", 5, dtype)], (*result, dtype), symbols=f"n = #relax.range<{least}, *>")
@@ -192,37 +196,39 @@ def test_strided_slice(axes, begin, end, strides, result, reference, least, dtyp
 
 
 # Positions that are promised to lie inside are checked.
-def test_slice_inbound():
-    n, k, m, result = (tensor_type((dim,), "f32") for dim in ("n", "k", "m", "m - k"))
+@pytest.mark.parametrize("dtype", COMMON_FLOATS)
+def test_slice_inbound(dtype):
+    n, k, m, result = (tensor_type((dim,), dtype) for dim in ("n", "k", "m", "m - k"))
     run = Program(f"""
         relax.func @main(%x: {n}, %k: {k}, %m: {m}) -> {result} {{
           %0 = relax.strided_slice %x axes [0] begin [k] end [m] assume_inbound : ({n}) -> {result}
           relax.return %0 : {result}
         }}""")
-    x = random((5,))
-    same(run("main", x, random((1,)), random((4,)))[0], x[1:4])
-    same(run("main", x, random((5,)), random((5,)))[0], x[5:5])
+    x = random((5,), dtype)
+    same(run("main", x, random((1,), dtype), random((4,), dtype))[0], x[1:4])
+    same(run("main", x, random((5,), dtype), random((5,), dtype))[0], x[5:5])
     for k, m in ((1, 6), (3, 2)):
         with pytest.raises(AssertionFailed):
-            run("main", x, random((k,)), random((m,)))
+            run("main", x, random((k,), dtype), random((m,), dtype))
 
 
 # A slice is replaced, forwards and backwards; the source must have its shape.
-def test_slice_scatter():
+@pytest.mark.parametrize("dtype", COMMON_FLOATS)
+def test_slice_scatter(dtype):
     forwards = single(
-        "slice_scatter %0, %1 axis 0 start 1 end 5 step 2", [("n + 5", 3, "f32"), (2, 3, "f32")], ("n + 5", 3, "f32")
+        "slice_scatter %0, %1 axis 0 start 1 end 5 step 2", [("n + 5", 3, dtype), (2, 3, dtype)], ("n + 5", 3, dtype)
     )
     backwards = single(
-        "slice_scatter %0, %1 axis 0 start 4 end 0 step -2", [("n + 5", 3, "f32"), (2, 3, "f32")], ("n + 5", 3, "f32")
+        "slice_scatter %0, %1 axis 0 start 4 end 0 step -2", [("n + 5", 3, dtype), (2, 3, dtype)], ("n + 5", 3, dtype)
     )
     for n in (0, 3):
-        x, src = random((n + 5, 3)), random((2, 3), seed=1)
+        x, src = random((n + 5, 3), dtype), random((2, 3), dtype, 1)
         expected = x.copy()
         expected[1:5:2] = src
         same(forwards("main", n, x, src)[0], expected)
         expected = x.copy()
         expected[4:0:-2] = src
         same(backwards("main", n, x, src)[0], expected)
-    guarded = single("slice_scatter %0, %1 axis 0 start 1 end 3", [("n + 4", "f32"), ("m", "f32")], ("n + 4", "f32"))
+    guarded = single("slice_scatter %0, %1 axis 0 start 1 end 3", [("n + 4", dtype), ("m", dtype)], ("n + 4", dtype))
     with pytest.raises(AssertionFailed):
-        guarded("main", 0, random((4,)), random((3,)))
+        guarded("main", 0, random((4,), dtype), random((3,), dtype))

@@ -4,9 +4,10 @@
 
 import numpy as np
 import pytest
+from elements import COMMON_FLOATS, FLOATS
 from kernel_runner import AssertionFailed, assert_close, random, single
+from targets import ALL as RUNS_ON  # noqa: F401
 
-FLOATS = ["f32", "f16", "bf16", "f64"]
 SIZES = [(0, 3), (3, 0), (1, 1), (5, 7), (2, 64)]
 
 
@@ -100,7 +101,7 @@ def test_rms_norm(dtype, axes, weight):
 
 
 # Channels in groups, of a known number or not; a number that does not divide is an error.
-@pytest.mark.parametrize("dtype", ["f32", "f16"])
+@pytest.mark.parametrize("dtype", COMMON_FLOATS)
 @pytest.mark.parametrize("channels", [6, "c"])
 @pytest.mark.parametrize("axis", [1, -1])
 def test_group_norm(dtype, channels, axis):
@@ -125,21 +126,22 @@ def test_group_norm(dtype, channels, axis):
 
 
 # Each channel of each instance by itself.
-def test_instance_norm():
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_instance_norm(dtype):
     run = single(
         "instance_norm %0 gamma %1 beta %2 channel_axis 1 axes [2]",
-        [("n", "c", "k", "f32"), ("c", "f32"), ("c", "f32")],
-        ("n", "c", "k", "f32"),
+        [("n", "c", "k", dtype), ("c", dtype), ("c", dtype)],
+        ("n", "c", "k", dtype),
     )
     for n, k in SIZES:
-        x, gamma, beta = random((n, 4, k)), random((4,), seed=1), random((4,), seed=2)
-        expected = normalized(*wide(x), (2,), 1e-5) * gamma[:, None] + beta[:, None]
-        assert_close(run("main", x, gamma, beta)[0], expected, "f32")
+        x, gamma, beta = random((n, 4, k), dtype), random((4,), dtype, 1), random((4,), dtype, 2)
+        expected = normalized(*wide(x), (2,), 1e-5) * gamma.astype(float)[:, None] + beta.astype(float)[:, None]
+        assert_close(run("main", x, gamma, beta)[0], expected, dtype)
 
 
 # With given statistics, which are returned as they are, or with those of the data.
 @pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize("dtype", ["f32", "f16"])
+@pytest.mark.parametrize("dtype", COMMON_FLOATS)
 def test_batch_norm(training, dtype):
     run = single(
         f"batch_norm %0, %1, %2, %3, %4 axis 1{' training' if training else ''} {{momentum = 0.25}}",

@@ -8,6 +8,8 @@ from math import ceil, prod
 import numpy as np
 import pytest
 from compiled import check, execute, source_of
+from elements import COMMON_DTYPES, is_float, tolerance_of
+from targets import COMPILED as RUNS_ON  # noqa: F401
 
 
 def attributes(**values: object) -> str:
@@ -41,7 +43,7 @@ def reference(
         counts.append(
             min(-((span - h - p - q) // s) + 1, ceil((h + p) / s)) if ceil_mode else (h + p + q - span) // s + 1
         )
-    least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    least = -np.inf if is_float(x.dtype) else np.iinfo(x.dtype).min
     result = np.zeros((*x.shape[:2], *counts), x.dtype)
     for position in itertools.product(*map(range, counts)):
         elements, padded = [], 0
@@ -62,7 +64,7 @@ def reference(
 
 def values(shape: tuple[int, ...], dtype: type = np.float32) -> np.ndarray:
     generator = np.random.default_rng(prod(shape))
-    if np.dtype(dtype).kind == "f":
+    if is_float(dtype):
         return generator.standard_normal(shape).astype(dtype)
     return generator.integers(-100 if np.dtype(dtype).kind == "i" else 0, 250, shape).astype(dtype)
 
@@ -82,7 +84,7 @@ WINDOWS = [
 ]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32, np.uint8])
+@pytest.mark.parametrize("dtype", [*COMMON_DTYPES, np.int32, np.uint8])
 @pytest.mark.parametrize("shape,windows", WINDOWS)
 def test_max_pool(shape, windows, dtype):
     x = values(shape, dtype)
@@ -97,13 +99,13 @@ def test_max_pool_keeps_nan():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("count_include_pad", [False, True])
-@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("dtype", COMMON_DTYPES)
 @pytest.mark.parametrize("shape,windows", WINDOWS)
 def test_avg_pool(shape, windows, dtype, count_include_pad):
     x = values(shape, dtype)
     windows = {**windows, "count_include_pad": count_include_pad}
     op = f"relax.avg_pool{len(shape) - 2}d %0 {attributes(**windows)}"
-    check(op, [x], [reference(x, "avg", **windows)], tolerance=1e-3 if dtype is np.float16 else 1e-6)
+    check(op, [x], [reference(x, "avg", **windows)], tolerance=tolerance_of(dtype))
 
 
 @pytest.mark.parametrize("kind", ["max", "avg"])
@@ -138,7 +140,7 @@ def adaptive(x: np.ndarray, sizes: list[int]) -> np.ndarray:
     return result
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("dtype", COMMON_DTYPES)
 @pytest.mark.parametrize(
     "shape,sizes",
     [
@@ -155,7 +157,7 @@ def adaptive(x: np.ndarray, sizes: list[int]) -> np.ndarray:
 def test_adaptive_avg_pool(shape, sizes, dtype):
     x = values(shape, dtype)
     op = f"relax.adaptive_avg_pool{len(sizes)}d %0 to [{', '.join(map(str, sizes))}]"
-    check(op, [x], [adaptive(x, sizes)], tolerance=1e-3 if dtype is np.float16 else 1e-6)
+    check(op, [x], [adaptive(x, sizes)], tolerance=tolerance_of(dtype))
 
 
 def test_adaptive_avg_pool_without_a_size():

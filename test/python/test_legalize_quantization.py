@@ -4,7 +4,9 @@
 
 import numpy as np
 import pytest
-from compiled import NAMES, check
+from compiled import check
+from elements import COMMON_DTYPES, NAMES
+from targets import COMPILED as RUNS_ON  # noqa: F401
 
 INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64]
 
@@ -31,7 +33,7 @@ def numbers(shape: tuple[int, ...], dtype: type) -> np.ndarray:
 
 
 @pytest.mark.parametrize("out", INTEGERS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64])
+@pytest.mark.parametrize("dtype", [*COMMON_DTYPES, np.float64])
 def test_quantize(dtype, out):
     x = numbers((5, 7), dtype)
     for zero in (None, np.array(3, np.int8), np.array(-100, np.int32)):
@@ -78,7 +80,7 @@ def test_dequantize(dtype, zero):
     check(f"relax.dequantize {text}", operands, [expected], tolerance=1e-7)
 
 
-@pytest.mark.parametrize("out", [np.float16, np.float64])
+@pytest.mark.parametrize("out", [*COMMON_DTYPES[1:], np.float64])
 def test_dequantize_to(out):
     q, scale = np.arange(-6, 6, dtype=np.int8), np.array(0.25, np.float32)
     zero = np.array(2, np.int8)

@@ -4,7 +4,9 @@
 
 import numpy as np
 import pytest
-from kernel_runner import DTYPES, AssertionFailed, assert_close, random, single
+from elements import COMMON_FLOATS, DTYPES, FLOATS
+from kernel_runner import AssertionFailed, assert_close, random, single
+from targets import ALL as RUNS_ON  # noqa: F401
 
 
 def logsumexp(x, axis=None, keepdims=False):
@@ -12,7 +14,6 @@ def logsumexp(x, axis=None, keepdims=False):
         return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
 
 
-FLOATS = ["f32", "f16", "bf16", "f64"]
 NUMBERS = [*FLOATS, "i8", "i32", "ui8"]
 OPS = {
     "sum": (np.sum, NUMBERS),
@@ -78,7 +79,7 @@ def test_special_values():
 
 # The first of equal ones, NaN before all others; flattened without an axis.
 @pytest.mark.parametrize("op", ["argmax", "argmin"])
-@pytest.mark.parametrize("dtype", ["f32", "f16", "i8", "ui8"])
+@pytest.mark.parametrize("dtype", [*COMMON_FLOATS, "i8", "ui8"])
 def test_positions(op, dtype):
     reference = getattr(np, op)
     for axis, keepdims, dims in (
@@ -92,10 +93,10 @@ def test_positions(op, dtype):
         for n, m in ((1, 1), (4, 5), (3, 64)):
             x = random((n, m, 3), dtype)
             x[..., -1] = x[..., 0]
-            if dtype.startswith("f") and n > 1:
+            if dtype in FLOATS and n > 1:
                 x[1, m // 2, 1:] = np.nan
                 x[2] = -np.inf
-            assert_close(run("main", x)[0], reference(x, axis=axis, keepdims=keepdims), "i64")
+            assert_close(run("main", x)[0], reference(x.astype(float), axis=axis, keepdims=keepdims), "i64")
         if axis != -1:
             with pytest.raises(AssertionFailed):
                 run("main", random((1, 0, 3), dtype))
@@ -104,7 +105,7 @@ def test_positions(op, dtype):
 # Running sums and products, exclusive or not, of a converted type or flattened.
 @pytest.mark.parametrize("op", ["cumsum", "cumprod"])
 @pytest.mark.parametrize(
-    ("dtype", "out"), [("f32", "f32"), ("f16", "f16"), ("i8", "i8"), ("i32", "i64"), ("i1", "i32")]
+    ("dtype", "out"), [("f32", "f32"), ("f16", "f16"), ("bf16", "bf16"), ("i8", "i8"), ("i32", "i64"), ("i1", "i32")]
 )
 @pytest.mark.parametrize("exclusive", [False, True])
 def test_scan(op, dtype, out, exclusive):

@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Ops whose sizes depend on data, against NumPy."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from compiled import check, execute, source_of
+from elements import COMMON_DTYPES, is_float
+from targets import COMPILED as RUNS_ON  # noqa: F401
 
-DTYPES = [np.float32, np.float16, np.int32, np.int64, np.uint8]
+DTYPES = [*COMMON_DTYPES, np.int32, np.int64, np.uint8]
 
 
 def values(shape: tuple[int, ...], dtype: type) -> np.ndarray:
     """Few different ones."""
     generator = np.random.default_rng(sum(shape))
-    if np.dtype(dtype).kind == "f":
+    if is_float(dtype):
         return generator.choice(np.array([np.nan, np.inf, -np.inf, 0.0, 1.5, -2.5], dtype), shape)
     return generator.choice(np.array([0, 1, 7, 200]), shape).astype(dtype)
 
@@ -34,14 +37,18 @@ FLAGS = ["", "return_index", "return_inverse", "return_counts", "return_index re
 
 def unique(x: np.ndarray, axis: int | None, is_sorted: bool, flags: str) -> list[np.ndarray]:
     distinct, first, inverse, counts = np.unique(
-        x, return_index=True, return_inverse=True, return_counts=True, axis=axis
+        x.astype(np.float64) if is_float(x.dtype) else x,
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
+        axis=axis,
     )
     inverse = inverse.ravel()
     if not is_sorted:
         order = np.argsort(first, kind="stable")
         distinct = distinct[order] if axis is None else np.take(distinct, order, axis)
         first, counts, inverse = first[order], counts[order], np.argsort(order)[inverse]
-    results = [distinct]
+    results = [distinct.astype(x.dtype)]
     for name, result in (("index", first), ("inverse", inverse), ("counts", counts)):
         if name in flags:
             results.append(result.astype(np.int64))
@@ -60,7 +67,7 @@ def test_unique(shape, is_sorted, flags, dtype):
     check(f"relax.unique %0 {flags}{sorting}", [x], unique(x, None, is_sorted, flags))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, np.uint8])
 @pytest.mark.parametrize("flags", FLAGS)
 @pytest.mark.parametrize("is_sorted", [True, False])
 @pytest.mark.parametrize("shape,axis", [((9, 2), 0), ((2, 9), 1), ((2, 12, 2), -2), ((3, 1), -1), ((0, 2), 0)])

@@ -211,5 +211,12 @@ def test_wrong_messages():
         Tokenizer.from_gguf(gguf_metadata()).apply_chat_template(HELLO)
     with pytest.raises(TokenizerError, match="message 0 is .*; expected a 'role' and a 'content'"):
         with_template("x").apply_chat_template([{"role": "user"}])
+    for role in ("usr", "User", "", None, 3):
+        with pytest.raises(TokenizerError, match="message 1 has the role .*, which the model's chat template does not"):
+            with_template("x").apply_chat_template([*HELLO, {"role": role, "content": "hello"}])
+    critic = [{"role": "critic", "content": "hello"}]
+    assert with_template("{% if m == 'critic' %}{% endif %}x").apply_chat_template(critic) == "x"
+    with pytest.raises(TokenizerError, match="message 0 has a content of type NoneType; expected text"):
+        with_template("x").apply_chat_template([{"role": "user", "content": None}])
     with pytest.raises(TokenizerError, match="has no tokenizer.json"):
         Tokenizer.from_folder("nowhere")

@@ -133,7 +133,11 @@ LogicalResult ArangeOp::deduce(Deduction &deduction, Adaptor op,
     return deduction.emitError() << "step must not be 0";
   SymExprAttr count = countSteps(deduction.math(), prover, op.getStart(),
                                  op.getStop(), op.getStep());
-  if (count && prover.lessEqual(zero, count) != Truth::Yes)
+  // Proved in the function around, and where only the op is seen: MLIR verifies
+  // what was deduced without the function.
+  Prover alone(zero.getContext(), SymbolFacts());
+  if (count && (prover.lessEqual(zero, count) != Truth::Yes ||
+                alone.lessEqual(zero, count) != Truth::Yes))
     count = deduction.math().max({count, zero});
   results.push_back(getTensorType(count, *dtype));
   return success();

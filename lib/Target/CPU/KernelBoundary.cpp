@@ -7,6 +7,7 @@
 
 #include "Target/CPU/KernelBoundary.h"
 
+#include "Relax/Ops/Call.h"
 #include "Target/CPU/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -33,7 +34,7 @@ static bool isKernel(func::FuncOp function) {
              function.getNumResults();
 }
 
-void relax::convertKernelBoundary(func::FuncOp kernel) {
+static void convert(func::FuncOp kernel, ArrayRef<int64_t> destinations) {
   if (!isKernel(kernel))
     return;
   if (kernel.isExternal()) {
@@ -53,22 +54,24 @@ void relax::convertKernelBoundary(func::FuncOp kernel) {
   for (BlockArgument argument : entry.getArguments())
     if (isa<RankedTensorType>(argument.getType()))
       buffers.push_back(argument);
-  size_t numInputs = buffers.size() - kernel.getNumResults();
+  auto trailing = llvm::to_vector(llvm::seq<int64_t>(
+      buffers.size() - kernel.getNumResults(), buffers.size()));
+  if (destinations.empty())
+    destinations = trailing;
   for (auto [index, argument] : llvm::enumerate(buffers)) {
     auto type = cast<RankedTensorType>(argument.getType());
     argument.setType(bufferType(type));
     auto tensor = bufferization::ToTensorOp::create(
         builder, loc, type, argument, /*restrict=*/true,
-        /*writable=*/index >= numInputs);
+        /*writable=*/llvm::is_contained(destinations, index));
     argument.replaceAllUsesExcept(tensor, tensor);
   }
   Operation *terminator = entry.getTerminator();
   builder.setInsertionPoint(terminator);
-  for (auto [result, buffer] :
-       llvm::zip_equal(terminator->getOperands(),
-                       ArrayRef<BlockArgument>(buffers).drop_front(numInputs)))
+  for (auto [result, index] :
+       llvm::zip_equal(terminator->getOperands(), destinations))
     bufferization::MaterializeInDestinationOp::create(
-        builder, loc, TypeRange(), result, buffer, /*restrict=*/true,
+        builder, loc, TypeRange(), result, buffers[index], /*restrict=*/true,
         /*writable=*/true);
   terminator->setOperands({});
   kernel.removeResAttrsAttr();
@@ -76,11 +79,48 @@ void relax::convertKernelBoundary(func::FuncOp kernel) {
       FunctionType::get(kernel.getContext(), entry.getArgumentTypes(), {}));
 }
 
+/// The operands in which each kernel leaves its results. A kernel knows of one
+/// place for each, so all calls must name the same.
+static FailureOr<llvm::StringMap<SmallVector<int64_t>>>
+findDestinations(ModuleOp module) {
+  llvm::StringMap<SmallVector<int64_t>> found;
+  WalkResult walked = module.walk([&](CallTIRInplaceOp call) {
+    SmallVector<int64_t> indices(call.getInplaceIndices());
+    int64_t next = call.getOperands().size();
+    for (int64_t &index : indices)
+      if (index < 0) // a destination of its own, behind the operands
+        index = next++;
+    auto [known, isNew] = found.try_emplace(call.getCallee(), indices);
+    if (isNew || known->second == indices)
+      return WalkResult::advance();
+    call.emitOpError() << "leaves the results of '" << call.getCallee()
+                       << "' in operands [" << indices
+                       << "], and another call in [" << known->second
+                       << "]; call a copy of the kernel";
+    return WalkResult::interrupt();
+  });
+  if (walked.wasInterrupted())
+    return failure();
+  return found;
+}
+
+LogicalResult relax::convertKernelBoundaries(ModuleOp module) {
+  auto destinations = findDestinations(module);
+  if (failed(destinations))
+    return failure();
+  for (auto kernel : module.getOps<func::FuncOp>())
+    convert(kernel, destinations->lookup(kernel.getName()));
+  return success();
+}
+
 namespace {
 
 struct ConvertKernelBoundary
     : relax::impl::ConvertKernelBoundaryPassBase<ConvertKernelBoundary> {
-  void runOnOperation() override { convertKernelBoundary(getOperation()); }
+  void runOnOperation() override {
+    if (failed(convertKernelBoundaries(getOperation())))
+      signalPassFailure();
+  }
 };
 
 } // namespace

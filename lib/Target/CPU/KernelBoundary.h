@@ -9,17 +9,21 @@
 #define RELAX_TARGET_CPU_KERNELBOUNDARY_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::relax {
 
-/// Turns a kernel in tensor form into one that takes buffers and returns
-/// nothing, in place: parameters become memrefs of identity layout, and each
-/// result is materialised in its destination, the tensor parameter in the same
-/// place counted from the last. Symbolic shapes (`relax.shape`) and symbols of
-/// parameters are kept, so that calls still say what they mean. The body is
-/// still on tensors, between `bufferization.to_tensor` and
-/// `bufferization.materialize_in_destination`.
-void convertKernelBoundary(func::FuncOp kernel);
+/// Turns the kernels in tensor form of a module into ones that take buffers and
+/// return nothing, in place: parameters become memrefs of identity layout, and
+/// each result is materialised in its destination: the operand in which the
+/// calls of the kernel leave it, or where it is not called in place, the tensor
+/// parameter in the same place counted from the last. Symbolic shapes
+/// (`relax.shape`) and symbols of parameters are kept, so that calls still say
+/// what they mean. The body is still on tensors, between
+/// `bufferization.to_tensor` and `bufferization.materialize_in_destination`.
+///
+/// Fails where calls of one kernel disagree on its destinations.
+LogicalResult convertKernelBoundaries(ModuleOp module);
 
 } // namespace mlir::relax
 

@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertKernelBoundaryPass
-    : Pass<"relax-convert-kernel-boundary", "::mlir::func::FuncOp"> {
+    : Pass<"relax-convert-kernel-boundary", "::mlir::ModuleOp"> {
   let summary = "give kernels in tensor form buffers at their boundary";
   let description = [{
     Turns tensor parameters into memrefs of identity layout and results into

@@ -18,7 +18,7 @@ using namespace mlir::relax;
 void relax::buildKernelBufferizePipeline(OpPassManager &manager,
                                          const KernelOptions &options) {
   // Kernels in tensor form become ones on buffers.
-  manager.addNestedPass<func::FuncOp>(createConvertKernelBoundaryPass());
+  manager.addPass(createConvertKernelBoundaryPass());
   // What a kernel may not add to the module by itself.
   manager.addPass(createOutlineConstantsPass());
   OpPassManager &kernels = manager.nest<func::FuncOp>();

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/Utils/GPUUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_OUTLINELAUNCHESPASS
@@ -20,6 +21,15 @@ using namespace mlir;
 using namespace mlir::relax;
 
 static constexpr StringLiteral moduleName = "relax_kernels";
+
+/// A name as assemblers take it.
+static std::string identifier(StringRef name) {
+  std::string text = name.str();
+  for (char &character : text)
+    if (!llvm::isAlnum(character))
+      character = '_';
+  return text;
+}
 
 namespace {
 
@@ -44,8 +54,8 @@ struct OutlineLaunches : relax::impl::OutlineLaunchesPassBase<OutlineLaunches> {
         return signalPassFailure();
       auto function = launch->getParentOfType<func::FuncOp>();
       SmallVector<Value> operands;
-      gpu::GPUFuncOp kernel =
-          outlineKernelFunc(launch, function.getSymName(), operands);
+      gpu::GPUFuncOp kernel = outlineKernelFunc(
+          launch, identifier(function.getSymName()), operands);
       symbols.insert(kernel); // under a name of its own
       for (NamedAttribute attribute : launch->getDiscardableAttrs())
         kernel->setDiscardableAttr(attribute.getName(), attribute.getValue());

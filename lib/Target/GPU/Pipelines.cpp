@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace mlir::relax;
 
 void relax::buildKernelLaunchPipeline(OpPassManager &manager) {
-  manager.addNestedPass<func::FuncOp>(createConvertKernelBoundaryPass());
+  manager.addPass(createConvertKernelBoundaryPass());
   manager.addPass(createOutlineConstantsPass());
   OpPassManager &kernels = manager.nest<func::FuncOp>();
   kernels.addPass(createScheduleLaunchesPass());

@@ -213,15 +213,22 @@ static LogicalResult attention(AttentionOp op, KernelBuilder &kernel) {
       mixLoops, {{powers, {MB, MK, MG, MN, MM}}, {value, {MB, MM, MK, ME}}},
       {MB, MN, MK, MG, ME}, builder.number(type, 0),
       [](Scalars &s, ValueRange x) { return s.add(x[2], s.mul(x[0], x[1])); });
+  auto divide = [&](Scalars &s, ValueRange x) {
+    Value zero = s.number(type, 0);
+    Value isEmpty = s.compare(CmpFPredicate::OEQ, x[1], zero);
+    return s.select(isEmpty, zero, s.div(x[0], x[1]));
+  };
+  // Heads stay apart to the last, so that all of it shares its rows.
+  if (keyHeads.isConstant() || group.isConstant()) {
+    Value split =
+        splitHeads(kernel, kernel.destination(), 2, {keyHeads, group});
+    Value result = kernel.map({mixed, {sums, {0, 2, 3, 1}}}, split, divide);
+    return kernel.yield(joinHeads(kernel, result, 2, heads));
+  }
   mixed = joinHeads(kernel, mixed, 2, heads);
   sums = joinHeads(kernel, sums, 1, heads); // [b, h, n]
   return kernel.yield(
-      kernel.map({mixed, {sums, {0, 2, 1}}}, kernel.destination(),
-                 [&](Scalars &s, ValueRange x) {
-                   Value zero = s.number(type, 0);
-                   Value isEmpty = s.compare(CmpFPredicate::OEQ, x[1], zero);
-                   return s.select(isEmpty, zero, s.div(x[0], x[1]));
-                 }));
+      kernel.map({mixed, {sums, {0, 2, 1}}}, kernel.destination(), divide));
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 #include "Relax/Ops/Control.h"
 #include "Transforms/Memory/Lifetimes.h"
 #include "Transforms/Memory/Passes.h"
+#include "Transforms/Memory/Writes.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_LOWERCALLTIRPASS
@@ -91,8 +92,10 @@ private:
 
 struct LowerCallTIR : relax::impl::LowerCallTIRPassBase<LowerCallTIR> {
   void runOnOperation() override {
+    Writes writes(getOperation());
     for (FuncOp function : getOperation().getOps<FuncOp>()) {
-      if (failed(verifyNoDataflow(function, getArgument())))
+      if (failed(verifyNoDataflow(function, getArgument())) ||
+          failed(writes.verify(function)))
         return signalPassFailure();
       function.setPure(false);
     }

@@ -22,7 +22,9 @@ def LowerCallTIRPass : Pass<"relax-lower-call-tir", "::mlir::ModuleOp"> {
 
     Runs when all ops are calls, after `relax-inline-dataflow`: allocation is a side
     effect, which a dataflow block must not hold. Functions and calls are no longer
-    `pure` for the same reason. A storage has as many bytes as its tensor has
+    `pure` for the same reason. What a call writes over dies there: a use of it
+    afterwards, or in another operand of the same call, is an error, also where the
+    call is of a graph function that writes into its parameters. A storage has as many bytes as its tensor has
     elements, times the bytes of one: a Boolean takes one, other types are rounded
     up to whole bytes.
 

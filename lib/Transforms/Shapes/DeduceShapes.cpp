@@ -22,6 +22,7 @@
 
 #include "Analysis/CallOrder.h"
 #include "Relax/CallUtils.h"
+#include "Relax/DeductionScope.h"
 #include "Relax/SymbolScope.h"
 #include "Transforms/Passes.h"
 #include "Transforms/Shapes/RewriteSymbols.h"
@@ -204,6 +205,7 @@ LogicalResult FunctionDeducer::refineResults(Operation *op, TypeRange deduced) {
 LogicalResult FunctionDeducer::visitDeduced(Operation &op,
                                             InferTypeOpInterface rule) {
   SmallVector<Type, 2> deduced;
+  DeductionScope scope(op.getParentOp());
   if (failed(rule.inferReturnTypes(op.getContext(), op.getLoc(),
                                    op.getOperands(), op.getRawDictionaryAttrs(),
                                    op.getPropertiesStorage(), op.getRegions(),

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/DeductionScope.h"
 #include "Relax/SymbolScope.h"
 #include "Transforms/Passes.h"
 #include "Transforms/Shapes/RewriteSymbols.h"
@@ -109,6 +110,7 @@ void FunctionSimplifier::freezePinnedTypes() {
 static LogicalResult deduce(Operation &op, SmallVectorImpl<Type> &types) {
   ScopedDiagnosticHandler silence(op.getContext(),
                                   [](Diagnostic &) { return success(); });
+  DeductionScope scope(op.getParentOp());
   return cast<InferTypeOpInterface>(op).inferReturnTypes(
       op.getContext(), op.getLoc(), op.getOperands(),
       op.getDiscardableAttrDictionary(), op.getPropertiesStorage(),

@@ -24,7 +24,7 @@ from ..errors import ModelError, RelaxError
 from ..models import Cache, LanguageModel, Sampling, build
 from ..models.exported import is_exported, load_exported
 from ..models.loading import Program
-from ..runtime import Executable
+from ..runtime import Executable, to_numpy
 
 # Answers go to the standard output, everything about them beside it.
 notes = Console(stderr=True, highlight=False)
@@ -85,7 +85,7 @@ def parse_argument(text: str, generator: np.random.Generator) -> Any:
     if text.endswith(".npy"):
         try:
             return np.load(text, allow_pickle=False)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError) as error:
             raise RelaxError(f"cannot read '{text}': {error}") from None
     for kind in (int, float):
         try:
@@ -117,14 +117,16 @@ def call(source: str, arguments: Sequence[str], *, function: str, output: Path |
     generator = np.random.default_rng(0)
     try:
         values = [parse_argument(text, generator) for text in arguments]
-    except MemoryError as error:
+    except RelaxError:
+        raise
+    except (MemoryError, ValueError, OverflowError) as error:  # a shape that is too large
         raise RelaxError(f"no memory for the arguments: {error}") from None
     executable = open_executable(source)
     try:
         results = executable[function](*values)
-    except (TypeError, ValueError, MemoryError, RuntimeError, KeyError) as error:
+    except (TypeError, ValueError, MemoryError, RuntimeError, OverflowError, KeyError) as error:
         raise RelaxError(error.args[0] if isinstance(error, KeyError) else str(error)) from None
-    arrays = _arrays(results)
+    arrays = _flatten(to_numpy(results))
     for index, result in enumerate(arrays):
         what = f"{list(result.shape)} {result.dtype}\n" if isinstance(result, np.ndarray) else ""
         print(f"result {index}: {what}{result}")
@@ -135,12 +137,10 @@ def call(source: str, arguments: Sequence[str], *, function: str, output: Path |
             raise RelaxError(f"cannot write '{output}': {error.strerror}") from None
 
 
-def _arrays(results: Any) -> list[Any]:
-    """Tensors as arrays; members of tuples one by one."""
-    if hasattr(results, "__dlpack__"):
-        return [np.from_dlpack(results)]
+def _flatten(results: Any) -> list[Any]:
+    """Members of tuples one by one."""
     if isinstance(results, Sequence):
-        return [array for member in results for array in _arrays(member)]
+        return [array for member in results for array in _flatten(member)]
     return [results]
 
 

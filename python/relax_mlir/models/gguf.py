@@ -134,6 +134,8 @@ class GGUFFile:
         if not isinstance(alignment, int) or alignment < 1:
             raise ModelError(f"'{self.path}' is damaged: general.alignment is {alignment!r}")
         self._start = -(-reader.position // alignment) * alignment
+        for entry in self.tensors.values():
+            self._check_extent(entry)
 
     def _add(self, entry: TensorEntry) -> None:
         if entry.format not in FORMATS:
@@ -146,16 +148,18 @@ class GGUFFile:
             )
         self.tensors[entry.name] = entry
 
-    def read(self, name: str) -> np.ndarray:
-        """The bytes of a tensor, `u8 [..., bytes of a row]`, in the mapped file."""
-        entry = self.tensors[name]
+    def _check_extent(self, entry: TensorEntry) -> None:
         start = self._start + entry.offset
         if start + entry.nbytes > len(self._data):
             raise WeightError(
-                f"'{self.path}' is truncated: tensor '{name}' lies at bytes {start} to {start + entry.nbytes}, "
+                f"'{self.path}' is truncated: tensor '{entry.name}' lies at bytes {start} to {start + entry.nbytes}, "
                 f"the file has {len(self._data)}; get the file again"
             )
-        data = np.frombuffer(self._data, np.uint8, entry.nbytes, start)
+
+    def read(self, name: str) -> np.ndarray:
+        """The bytes of a tensor, `u8 [..., bytes of a row]`, in the mapped file."""
+        entry = self.tensors[name]
+        data = np.frombuffer(self._data, np.uint8, entry.nbytes, self._start + entry.offset)
         return data.reshape(*entry.shape[:-1], -1) if entry.shape else data
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 
 import numpy as np
 
@@ -29,14 +30,19 @@ class Sampling:
 
     def __post_init__(self) -> None:
         for name, valid, expected in (
-            ("temperature", math.isfinite(self.temperature) and self.temperature >= 0, "a number from 0"),
-            ("top_k", int(self.top_k) == self.top_k and self.top_k >= 0, "a number of tokens, or 0 for all"),
-            ("top_p", 0 < self.top_p <= 1, "more than 0 and at most 1"),
-            ("min_p", 0 <= self.min_p <= 1, "from 0 to 1"),
-            ("seed", self.seed is None or (int(self.seed) == self.seed and self.seed >= 0), "an integer from 0"),
+            ("temperature", lambda value: math.isfinite(value) and value >= 0, "a number from 0"),
+            ("top_k", lambda value: operator.index(value) >= 0, "a number of tokens, or 0 for all"),
+            ("top_p", lambda value: 0 < value <= 1, "more than 0 and at most 1"),
+            ("min_p", lambda value: 0 <= value <= 1, "from 0 to 1"),
+            ("seed", lambda value: value is None or operator.index(value) >= 0, "an integer from 0"),
         ):
-            if not valid:
-                raise RelaxError(f"{name} is {getattr(self, name)!r}; expected {expected}")
+            value = getattr(self, name)
+            try:
+                holds = valid(value)
+            except (TypeError, ValueError, OverflowError):
+                holds = False
+            if not holds:
+                raise RelaxError(f"{name} is {value!r}; expected {expected}")
 
 
 class Sampler:
@@ -51,8 +57,8 @@ class Sampler:
         """The next token of each sequence, of logits [b, vocab]: i64 [b]."""
         if logits.ndim != 2 or len(logits) != len(self._generators):
             raise RelaxError(f"expected logits of shape [{len(self._generators)}, vocab], got {list(logits.shape)}")
-        if np.isnan(logits).any():
-            raise RelaxError("the logits hold NaN: no token can be drawn from them")
+        if not np.isfinite(logits.max(-1)).all():  # which is NaN where one is
+            raise RelaxError("the logits hold NaN or infinity: no token can be drawn from them")
         if self._sampling.temperature == 0:
             return logits.argmax(-1).astype(np.int64)
         return np.array([self._draw(row, rng) for row, rng in zip(logits, self._generators)], np.int64)

@@ -18,6 +18,9 @@ from .safetensors import read_json
 Message = Mapping[str, str]
 """One turn of a chat: {"role": "user", "content": "..."}."""
 
+_ROLES = ("system", "user", "assistant", "tool")
+"""What templates know; a template may have others."""
+
 # Types of tokens in GGUF.
 _CONTROL, _USER_DEFINED, _BYTE = 3, 4, 6
 
@@ -104,6 +107,14 @@ class Tokenizer:
         for index, message in enumerate(messages):
             if not isinstance(message, Mapping) or not {"role", "content"} <= message.keys():
                 raise TokenizerError(f"message {index} is {message!r}; expected a 'role' and a 'content'")
+            role, content = message["role"], message["content"]
+            if role not in _ROLES and not (isinstance(role, str) and _names(self.chat_template, role)):
+                raise TokenizerError(
+                    f"message {index} has the role {role!r}, which the model's chat template does not know; "
+                    f"roles are {', '.join(_ROLES)}"
+                )
+            if not isinstance(content, str):
+                raise TokenizerError(f"message {index} has a content of type {type(content).__name__}; expected text")
         try:
             return _template(self.chat_template).render(
                 messages=messages, add_generation_prompt=add_generation_prompt, **self._names
@@ -200,6 +211,11 @@ class TextStream:
     def _new_text(self) -> str:
         before = self._tokenizer.decode(self._ids[self._base : self._shown])
         return self._tokenizer.decode(self._ids[self._base :])[len(before) :]
+
+
+def _names(template: str, role: str) -> bool:
+    """Whether a template speaks of a role: has it as a string."""
+    return bool(role) and any(f"{quote}{role}{quote}" in template for quote in "'\"")
 
 
 def _content(token: Any) -> str:

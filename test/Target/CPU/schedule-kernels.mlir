@@ -118,6 +118,92 @@ func.func private @rows(%x: tensor<?x64xf32>, %out: tensor<?x64xf32>) -> tensor<
   return %2 : tensor<?x64xf32>
 }
 
+// Attention: both contractions and the softmax between them for a block of 6 rows.
+// Scores are in 6 rows of memory; keys that lie row by row are summed across the
+// lanes; columns that the mask hides from all rows of the block are left out.
+// CHECK-LABEL: func.func private @attention(
+// CHECK-COUNT-1: scf.forall
+// CHECK:           memref.alloc({{.*}}) {{.*}} : memref<6x?xf32>
+// CHECK-NOT:       memref.alloc
+// CHECK:           scf.for {{.*}} step %c6
+// CHECK:             %[[LAST:.*]] = arith.minsi
+// CHECK:             scf.for
+// CHECK:               %{{.*}}:16 = scf.for
+// CHECK:               vector.shuffle
+// CHECK:               arith.select
+// CHECK:               vector.store {{.*}} : memref<6x?xf32>
+// CHECK:             arith.maximumf
+// CHECK:             math.exp
+// CHECK:             %{{.*}}:6 = scf.for %{{.*}} = %c0 to %[[LAST]] step %c1
+// CHECK:             arith.divf
+// CHECK:           scf.for {{.*}} step %c3
+// CHECK-NOT:     scf.forall
+// CHECK-NOT:     linalg
+func.func private @attention(%q: tensor<?x64xf32>, %k: tensor<?x64xf32>, %v: tensor<?x32xf32>, %out: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0.0 : f32
+  %least = arith.constant -1.0e29 : f32
+  %hidden = arith.constant -1.0e30 : f32
+  %n = tensor.dim %q, %c0 : tensor<?x64xf32>
+  %m = tensor.dim %k, %c0 : tensor<?x64xf32>
+  %e = tensor.empty(%n, %m) : tensor<?x?xf32>
+  %r = tensor.empty(%n) : tensor<?xf32>
+  %0 = linalg.fill ins(%z : f32) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %scores = linalg.generic {indexing_maps = [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>],
+                            iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<?x64xf32>, tensor<?x64xf32>) outs(%0 : tensor<?x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<?x?xf32>
+  %masked = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      outs(%scores : tensor<?x?xf32>) {
+  ^bb0(%s: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %seen = arith.cmpi sle, %j, %i : index
+    %x = arith.select %seen, %s, %hidden : f32
+    linalg.yield %x : f32
+  } -> tensor<?x?xf32>
+  %1 = linalg.fill ins(%least : f32) outs(%r : tensor<?xf32>) -> tensor<?xf32>
+  %max = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+                         iterator_types = ["parallel", "reduction"]}
+      ins(%masked : tensor<?x?xf32>) outs(%1 : tensor<?xf32>) {
+  ^bb0(%s: f32, %most: f32):
+    %x = arith.maximumf %most, %s : f32
+    linalg.yield %x : f32
+  } -> tensor<?xf32>
+  %powers = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+                            iterator_types = ["parallel", "parallel"]}
+      ins(%max : tensor<?xf32>) outs(%masked : tensor<?x?xf32>) {
+  ^bb0(%most: f32, %s: f32):
+    %d = arith.subf %s, %most : f32
+    %x = math.exp %d : f32
+    linalg.yield %x : f32
+  } -> tensor<?x?xf32>
+  %2 = linalg.fill ins(%z : f32) outs(%r : tensor<?xf32>) -> tensor<?xf32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+                         iterator_types = ["parallel", "reduction"]}
+      ins(%powers : tensor<?x?xf32>) outs(%2 : tensor<?xf32>) {
+  ^bb0(%s: f32, %total: f32):
+    %x = arith.addf %total, %s : f32
+    linalg.yield %x : f32
+  } -> tensor<?xf32>
+  %3 = linalg.fill ins(%z : f32) outs(%out : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %mixed = linalg.matmul ins(%powers, %v : tensor<?x?xf32>, tensor<?x32xf32>) outs(%3 : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%sum : tensor<?xf32>) outs(%mixed : tensor<?x32xf32>) {
+  ^bb0(%total: f32, %x: f32):
+    %tiny = arith.constant 1.0e-30 : f32
+    %divisor = arith.maximumf %total, %tiny : f32
+    %w = arith.divf %x, %divisor : f32
+    linalg.yield %w : f32
+  } -> tensor<?x32xf32>
+  return %y : tensor<?x32xf32>
+}
+
 // Booleans have a byte each in memory: vectors of them are vectors of bytes.
 // CHECK-LABEL: func.func private @booleans(
 // CHECK:         vector.load {{.*}} : memref<?xi8>, vector<{{.*}}xi8>

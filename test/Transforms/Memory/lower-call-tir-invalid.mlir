@@ -23,3 +23,39 @@ relax.func @overflow() {
   relax.return
 }
 func.func private @k(tensor<4611686018427387904x4xf32>) -> tensor<4611686018427387904x4xf32>
+
+// -----
+
+// The memory of %x is that of %0.
+relax.func @written_over(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // expected-error @+1 {{'relax.call_tir_inplace' op writes over operand 0, which is used afterwards; use the result, or pass a copy}}
+  %0 = relax.call_tir_inplace @k(%x) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-note @+1 {{used here}}
+  relax.return %0, %x : tensor<4xf32>, tensor<4xf32>
+}
+func.func private @k(tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// The callee writes into its parameter, and so into %x.
+relax.func @callee(%y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relax.call_library_inplace "lib.zero"(%y) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %0 : tensor<4xf32>
+}
+relax.func @caller(%x: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
+  // expected-error @+1 {{'relax.call' op writes over operand 0, which is used afterwards; use the result, or pass a copy}}
+  %0 = relax.call @callee(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-note @+1 {{used here}}
+  %1 = relax.flatten %x : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %1 : tensor<4xf32>
+}
+
+// -----
+
+// The kernel would read what it has written.
+relax.func @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'relax.call_tir_inplace' op writes over operand 0, which it uses again; pass a copy}}
+  %0 = relax.call_tir_inplace @k(%x, %x) inplace [0] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  relax.return %0 : tensor<4xf32>
+}
+func.func private @k(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

@@ -211,6 +211,16 @@ static bool isExpensive(linalg::GenericOp op) {
   return count > 12;
 }
 
+/// Whether `op` has the loops of a contraction that it reads: it may be done
+/// while that is in registers.
+static bool isEpilogue(linalg::GenericOp op) {
+  return llvm::any_of(KernelGraph::reads(op), [&](auto read) {
+    linalg::GenericOp source = KernelGraph::producer(read.first);
+    return source && Stage{source, {}, {}}.isContraction() &&
+           source.getNumParallelLoops() == op.getNumLoops();
+  });
+}
+
 void KernelGraph::chooseStages() {
   for (linalg::GenericOp op : ops)
     if (op.getNumReductionLoops())
@@ -238,11 +248,13 @@ void KernelGraph::chooseStages() {
     visitInlined(cast<linalg::GenericOp>(stage),
                  [&](linalg::GenericOp op) { ++users[op]; });
   for (linalg::GenericOp op : ops)
-    if (!isStage(op) && users.lookup(op) > 1 && isExpensive(op))
+    if (!isStage(op) && users.lookup(op) > 1 &&
+        (isExpensive(op) || isEpilogue(op)))
       stageOps.insert(op);
 }
 
-std::optional<Axis> KernelGraph::chooseLanes(const Stage &stage) const {
+std::optional<Axis> KernelGraph::chooseLanes(const Stage &stage,
+                                             ArrayRef<Axis> outer) const {
   // The axis that most of what is read and written is contiguous along.
   DenseMap<Axis, int> votes;
   auto vote = [&](linalg::GenericOp op, AffineMap map, int weight) {
@@ -263,7 +275,7 @@ std::optional<Axis> KernelGraph::chooseLanes(const Stage &stage) const {
   std::optional<Axis> best;
   int most = 0;
   for (Axis axis : stage.axes)
-    if (votes.lookup(axis) > most) {
+    if (votes.lookup(axis) > most && !llvm::is_contained(outer, axis)) {
       best = axis;
       most = votes.lookup(axis);
     }
@@ -293,20 +305,31 @@ SmallVector<Axis> KernelGraph::sharedAxes(ArrayRef<Stage> stages) const {
   return shared;
 }
 
-/// Whether a stage is a contraction: each input misses a parallel loop.
-static bool isContraction(const Stage &stage) {
-  if (!stage.isReduction())
+bool Stage::isContraction() const {
+  if (!isReduction())
     return false;
   unsigned partial = 0;
-  for (OpOperand *input : stage.op.getDpsInputOperands()) {
-    AffineMap map = stage.op.getMatchingIndexingMap(input);
-    for (unsigned loop = 0; loop < stage.op.getNumLoops(); ++loop)
-      if (stage.isParallel(loop) && !map.isFunctionOfDim(loop)) {
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+      if (isParallel(loop) && !map.isFunctionOfDim(loop)) {
         ++partial;
         break;
       }
   }
   return partial > 1;
+}
+
+bool Stage::isShared(Axis axis, Axis other) const {
+  bool first = false, second = false;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    bool hasAxis = map.isFunctionOfDim(*loopOf(axis));
+    bool hasOther = map.isFunctionOfDim(*loopOf(other));
+    first |= hasAxis && !hasOther;
+    second |= hasOther && !hasAxis;
+  }
+  return first && second;
 }
 
 void KernelGraph::formNests() {
@@ -325,7 +348,7 @@ void KernelGraph::formNests() {
       // A contraction is worth its own loops: it stays with what follows only
       // if that has all of them.
       bool splits = llvm::any_of(together, [&](const Stage &other) {
-        return isContraction(other) &&
+        return other.isContraction() &&
                outer.size() < other.op.getNumParallelLoops();
       });
       if (!outer.empty() && !splits) {
@@ -335,6 +358,7 @@ void KernelGraph::formNests() {
       }
     }
     SmallVector<Axis> outer = sharedAxes({stage});
-    nests.push_back({{stage}, outer});
+    nests.push_back({{stage}, outer, {}, std::nullopt});
   }
+  joinRowBlocks();
 }

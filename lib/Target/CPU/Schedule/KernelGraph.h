@@ -40,6 +40,11 @@ struct Stage {
   std::optional<Axis> lanes;
 
   bool isReduction() const { return op.getNumReductionLoops() > 0; }
+  /// Whether two inputs each miss a parallel loop.
+  bool isContraction() const;
+  /// Whether the inputs of a contraction are each the same along one of two
+  /// axes.
+  bool isShared(Axis axis, Axis other) const;
   bool isParallel(unsigned loop) const {
     return op.getIteratorTypesArray()[loop] == utils::IteratorType::parallel;
   }
@@ -55,6 +60,11 @@ struct Stage {
 struct Nest {
   SmallVector<Stage> stages;
   SmallVector<Axis> outer;
+  /// The outer axes that all contractions share an operand along, where several
+  /// contractions are done for a block of rows (RowBlocks.cpp); else none.
+  SmallVector<Axis> rows;
+  /// The axis that the first contraction of them makes and the last sums over.
+  std::optional<Axis> columns;
 
   bool isOuter(Axis axis) const { return llvm::is_contained(outer, axis); }
 };
@@ -90,6 +100,10 @@ public:
 
   Axis axisOf(linalg::GenericOp op, unsigned loop) const;
 
+  /// Whether `op` reads `result` at its own point along all axes of that, and
+  /// nowhere else.
+  bool readsAtPoint(linalg::GenericOp op, OpResult result) const;
+
   bool isStage(Operation *op) const { return stageOps.contains(op); }
 
 private:
@@ -97,7 +111,11 @@ private:
   void relateAxes();
   void chooseStages();
   void formNests();
-  std::optional<Axis> chooseLanes(const Stage &stage) const;
+  void joinRowBlocks();
+  std::optional<Nest> joined(ArrayRef<Nest> parts) const;
+  /// The lanes of a stage, not along any of `outer`.
+  std::optional<Axis> chooseLanes(const Stage &stage,
+                                  ArrayRef<Axis> outer = {}) const;
   SmallVector<Axis> sharedAxes(ArrayRef<Stage> stages) const;
 
   /// In the order of the kernel.

@@ -51,6 +51,8 @@ std::optional<Axis> NestEmitter::lanesOf(const Stage &stage) const {
 }
 
 void NestEmitter::chooseLevels() {
+  if (!nest.rows.empty())
+    return chooseRowLevels();
   // The stage that costs most decides: the first reduction, if there is one.
   const Stage *main = &nest.stages.back();
   for (const Stage &stage : nest.stages)
@@ -64,19 +66,6 @@ void NestEmitter::chooseLevels() {
     return stage.op.getNumParallelLoops() == nest.outer.size();
   });
 
-  // Axes along which one operand of a contraction stays the same.
-  auto isFree = [&](Axis axis, Axis other) {
-    bool first = false, second = false;
-    for (OpOperand *input : main->op.getDpsInputOperands()) {
-      AffineMap map = main->op.getMatchingIndexingMap(input);
-      bool hasAxis = map.isFunctionOfDim(*main->loopOf(axis));
-      bool hasOther = map.isFunctionOfDim(*main->loopOf(other));
-      first |= hasAxis && !hasOther;
-      second |= hasOther && !hasAxis;
-    }
-    return first && second;
-  };
-
   int64_t columns = 1;
   if (main->isReduction())
     columns = emitter.fewRegisters ? 2 : 4;
@@ -86,13 +75,13 @@ void NestEmitter::chooseLevels() {
   std::optional<Axis> row, column;
   if (outerLanes && main->isReduction()) {
     for (Axis axis : llvm::reverse(nest.outer))
-      if (axis != *outerLanes && !row && isFree(axis, *outerLanes))
+      if (axis != *outerLanes && !row && main->isShared(axis, *outerLanes))
         row = axis;
   } else if (!outerLanes && main->isReduction() && allInRegisters) {
     for (Axis axis : llvm::reverse(nest.outer)) {
       if (!column)
         column = axis;
-      else if (!row && isFree(axis, *column))
+      else if (!row && main->isShared(axis, *column))
         row = axis;
     }
     if (!row)
@@ -189,6 +178,8 @@ void NestEmitter::chooseStorage() {
       }
       if (inner.empty()) {
         emitter.storage[result] = {};
+      } else if (!nest.rows.empty() && !isOutput && isLocal(result)) {
+        emitter.storage[result].perColumn = true;
       } else if (isOutput) {
         emitter.storage[result] = {destinations[result].front(), all};
       } else if (shared) {
@@ -196,6 +187,8 @@ void NestEmitter::chooseStorage() {
         emitter.storage[result] = {shared, all};
         destinations[result].push_back(shared);
       } else {
+        if (Value before = overwritten(stage, result))
+          inPlace[result] = before;
         rows.emplace_back(result, inner);
       }
     }
@@ -204,11 +197,17 @@ void NestEmitter::chooseStorage() {
 
 void NestEmitter::allocateRows() {
   for (auto &[result, dims] : rows) {
+    if (Value before = inPlace.lookup(result)) {
+      emitter.storage[result] = emitter.storage[before];
+      continue;
+    }
     auto type = cast<RankedTensorType>(result.getType());
     auto op = result.getDefiningOp<linalg::GenericOp>();
     AffineMap map = op.getIndexingMapMatchingResult(cast<OpResult>(result));
     SmallVector<int64_t> shape;
     SmallVector<Value> dynamic;
+    if (!nest.rows.empty())
+      shape.push_back(levels.back().points);
     for (unsigned dim : dims) {
       shape.push_back(type.getDimSize(dim));
       if (type.isDynamicDim(dim))
@@ -217,6 +216,6 @@ void NestEmitter::allocateRows() {
     Value buffer = memref::AllocOp::create(
         builder, loc, MemRefType::get(shape, type.getElementType()), dynamic,
         builder.getI64IntegerAttr(64));
-    emitter.storage[result] = {buffer, dims};
+    emitter.storage[result] = {buffer, dims, !nest.rows.empty()};
   }
 }

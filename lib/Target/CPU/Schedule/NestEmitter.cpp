@@ -27,7 +27,10 @@ LogicalResult NestEmitter::emit() {
   if (failed(findSizes()))
     return failure();
   chooseLevels();
+  formGroups();
   chooseStorage();
+  if (!nest.rows.empty())
+    findHidden();
   emitParallel();
   // What is not in memory is gone.
   for (const Stage &stage : nest.stages)
@@ -229,6 +232,17 @@ void NestEmitter::emitLevel(unsigned number,
     loop(full, to, level.elements, [&](Value at) { emitOne(at, 1, hasLanes); });
     return;
   }
+  if (!level.tails.empty()) {
+    for (int64_t points : level.tails) {
+      Value left = arith::SubIOp::create(builder, loc, to, full);
+      Value rest =
+          arith::RemUIOp::create(builder, loc, left, emitter.constant(points));
+      Value next = arith::SubIOp::create(builder, loc, to, rest);
+      loop(full, next, points, [&](Value at) { emitOne(at, points, false); });
+      full = next;
+    }
+    return;
+  }
   Value left = arith::SubIOp::create(builder, loc, to, full);
   SmallVector<int64_t> cases =
       llvm::to_vector(llvm::seq<int64_t>(1, level.points));
@@ -257,6 +271,19 @@ Value NestEmitter::maskFor(Value base, Axis axis) {
   return vector::CreateMaskOp::create(builder, loc, type, left);
 }
 
+SmallVector<Value> NestEmitter::split(Value at, ArrayRef<Axis> axes) {
+  SmallVector<Value> parts(axes.size());
+  for (size_t i = axes.size(); i-- > 0;) {
+    parts[i] = at;
+    if (i == 0)
+      break;
+    Value size = sizes[axes[i]];
+    parts[i] = builder.createOrFold<arith::RemUIOp>(loc, at, size);
+    at = builder.createOrFold<arith::DivUIOp>(loc, at, size);
+  }
+  return parts;
+}
+
 void NestEmitter::emitBlock() {
   PointEmitter::Scope scope(emitter);
   Points points(1);
@@ -271,16 +298,21 @@ void NestEmitter::emitBlock() {
     const Block &block = blocks[number];
     Points next;
     SmallVector<Value> bases;
+    SmallVector<SmallVector<Value>> parts;
     SmallVector<Value> masks(block.points);
     for (int64_t i = 0; i < block.points; ++i)
       bases.push_back(
           emitter.add(block.base, emitter.constant(i * level.elements)));
+    for (Value base : bases)
+      parts.push_back(split(base, level.parts));
     if (block.partial)
       masks.back() = maskFor(bases.back(), level.axis);
     for (const Point &point : points)
       for (int64_t i = 0; i < block.points; ++i) {
         Point extended = point;
         extended.at[level.axis] = {bases[i], level.axis == outerLanes ? 1 : 0};
+        for (auto [axis, at] : llvm::zip(level.parts, parts[i]))
+          extended.at[axis] = {at};
         if (masks[i])
           extended.mask = masks[i];
         next.push_back(extended);
@@ -289,6 +321,14 @@ void NestEmitter::emitBlock() {
   }
   for (auto [id, point] : llvm::enumerate(points))
     point.id = id;
-  for (const Stage &stage : nest.stages)
-    emitStage(stage, points);
+  if (!maskedOp) {
+    for (ArrayRef<Stage> group : groups)
+      emitGroup(group, points);
+    return;
+  }
+  Value all = sizes[*nest.columns];
+  sizes[*nest.columns] = visibleColumns(points);
+  for (ArrayRef<Stage> group : groups)
+    emitGroup(group, points);
+  sizes[*nest.columns] = all;
 }

@@ -47,7 +47,8 @@ private:
   struct Point {
     DenseMap<Axis, Lanes> at;
     Value mask;
-    unsigned id = 0;
+    /// The number in the block, and in the loops of a stage.
+    unsigned id = 0, column = 0;
   };
   using Points = SmallVector<Point>;
 
@@ -60,6 +61,10 @@ private:
     int64_t unit = 1;
     /// What is left is done point by point rather than by a smaller block.
     bool singleTail = false;
+    /// Points of the smaller blocks for what is left, if not any number.
+    SmallVector<int64_t> tails = {};
+    /// The axes that are joined to this one, the last fastest.
+    SmallVector<Axis> parts = {};
     int64_t step() const { return points * elements; }
   };
   /// The block of a level that is emitted.
@@ -72,15 +77,34 @@ private:
 
   LogicalResult findSizes();
   void chooseLevels();
+  void chooseRowLevels();
+  void formGroups();
+  bool mayFollow(ArrayRef<Stage> group, const Stage &stage) const;
+  bool isLocal(OpResult result) const;
+  /// The result of an earlier stage that `stage` reads last, where it writes
+  /// `result`; null if there is none.
+  Value overwritten(const Stage &stage, OpResult result) const;
+  /// The axis of columns that a reduction along the lanes is done for together,
+  /// so that its results are in lanes.
+  std::optional<Axis> acrossOf(const Stage &stage) const;
+  /// Finds columns that a mask hides, if leaving them out changes nothing.
+  void findHidden();
+  /// How many columns any of the points sees.
+  Value visibleColumns(const Points &points);
   void chooseStorage();
   void allocateRows();
   void emitParallel();
   Value grain(Value total, ArrayRef<Level> levels);
   void emitLevel(unsigned level, ArrayRef<std::pair<Value, Value>> ranges);
+  /// The positions along axes that were joined.
+  SmallVector<Value> split(Value at, ArrayRef<Axis> axes);
   void emitBlock();
 
-  void emitStage(const Stage &stage, const Points &points);
-  void emitInner(const Stage &stage, ArrayRef<Axis> axes, const Points &points);
+  void emitGroup(ArrayRef<Stage> group, const Points &points);
+  void emitInner(ArrayRef<Stage> group, ArrayRef<Axis> axes,
+                 const Points &points);
+  void emitAcross(ArrayRef<Stage> group, Axis axis, const Points &points);
+  void sumAcross(const Stage &stage, const Points &columns, const Point &all);
   void emitPoints(const Stage &stage, const Points &points);
   void emitReduction(const Stage &stage, const Points &points);
   SmallVector<Value> reduce(const Stage &stage, ArrayRef<Axis> axes,
@@ -90,6 +114,8 @@ private:
                                 ArrayRef<Value> values, bool asVectors);
   void keep(const Stage &stage, const Point &point, ArrayRef<Lanes> values);
 
+  void enter(const Point &point);
+  SmallVector<Axis> innerAxes(const Stage &stage) const;
   std::optional<Axis> lanesOf(const Stage &stage) const;
   SmallVector<Lanes> loopsAt(const Stage &stage, const Point &point) const;
   Value maskFor(Value base, Axis axis);
@@ -113,11 +139,21 @@ private:
   DenseMap<Axis, Value> sizes;
   SmallVector<Level> levels;
   std::optional<Axis> outerLanes;
+  /// Stages that share their inner loops as well, for a block of rows; what is
+  /// read among them alone is never in memory.
+  SmallVector<ArrayRef<Stage>> groups;
   SmallVector<Block> blocks;
   /// Buffers that a result is written to.
   DenseMap<Value, SmallVector<Value>> destinations;
   /// Results with a temporary for one point of the outer axes.
   SmallVector<std::pair<Value, SmallVector<unsigned>>> rows;
+  /// Among them, results that take the place of earlier ones.
+  DenseMap<Value, Value> inPlace;
+  /// Where columns are hidden: the last visible one and what is to be added,
+  /// in the body of the op that hides them.
+  linalg::GenericOp maskedOp;
+  Value lastVisible;
+  int64_t moreVisible = 0;
   /// Results that later nests read from memory.
   DenseMap<Value, Value> exported;
   bool hasFailed = false;

@@ -27,7 +27,7 @@ Value NestEmitter::wholeSteps(Axis axis, int64_t step) const {
       arith::RemUIOp::create(builder, loc, size, emitter.constant(step)));
 }
 
-void NestEmitter::emitStage(const Stage &stage, const Points &points) {
+SmallVector<Axis> NestEmitter::innerAxes(const Stage &stage) const {
   SmallVector<Axis> inner;
   std::optional<Axis> lanes = lanesOf(stage);
   for (auto [loop, axis] : llvm::enumerate(stage.axes))
@@ -37,14 +37,30 @@ void NestEmitter::emitStage(const Stage &stage, const Points &points) {
   if (lanes && !nest.isOuter(*lanes))
     if (auto loop = stage.loopOf(*lanes); loop && stage.isParallel(*loop))
       inner.push_back(*lanes);
-  emitInner(stage, inner, points);
+  return inner;
 }
 
-void NestEmitter::emitInner(const Stage &stage, ArrayRef<Axis> axes,
+void NestEmitter::enter(const Point &point) {
+  emitter.point = point.id;
+  emitter.column = point.column;
+  emitter.mask = point.mask;
+}
+
+void NestEmitter::emitGroup(ArrayRef<Stage> group, const Points &points) {
+  emitInner(group, innerAxes(group.front()), points);
+}
+
+void NestEmitter::emitInner(ArrayRef<Stage> group, ArrayRef<Axis> axes,
                             const Points &points) {
-  if (axes.empty())
-    return emitPoints(stage, points);
+  if (axes.empty()) {
+    for (const Stage &stage : group)
+      emitPoints(stage, points);
+    return;
+  }
+  const Stage &stage = group.front();
   Axis axis = axes.front();
+  if (axes.size() == 1 && acrossOf(stage) == axis)
+    return emitAcross(group, axis, points);
   Value zero = emitter.constant(0);
   auto bind = [&](Value base, int64_t columns, bool partial, bool isLane) {
     Points next;
@@ -57,22 +73,112 @@ void NestEmitter::emitInner(const Stage &stage, ArrayRef<Axis> axes,
       for (int64_t i = 0; i < columns; ++i) {
         Point extended = point;
         extended.at[axis] = {bases[i], isLane ? 1 : 0};
+        extended.column = i;
         if (mask)
           extended.mask = mask;
         next.push_back(extended);
       }
-    emitInner(stage, axes.drop_front(), next);
+    emitInner(group, axes.drop_front(), next);
   };
   if (axis != lanesOf(stage)) {
     loop(zero, sizes[axis], 1, [&](Value at) { bind(at, 1, false, false); });
     return;
   }
-  int64_t columns = stage.isReduction() && points.size() == 1 ? 4 : 1;
+  int64_t columns = 1;
+  if (stage.isReduction() && !nest.rows.empty())
+    columns = emitter.fewRegisters ? 2 : 4;
+  else if (stage.isReduction() && points.size() == 1)
+    columns = 4;
   int64_t step = columns * emitter.lanes;
   Value size = sizes[axis];
   Value full = wholeSteps(axis, step);
   loop(zero, full, step, [&](Value at) { bind(at, columns, false, true); });
   loop(full, size, emitter.lanes, [&](Value at) { bind(at, 1, true, true); });
+}
+
+/// The sums of each of `vectors`, one for each lane, in a vector. Halves of
+/// pairs are added, then quarters, …: with `n` lanes, n - 1 additions.
+static Value sumsOf(const Combiner &combiner, OpBuilder &builder, Location loc,
+                    SmallVector<Value> vectors) {
+  int64_t lanes = vectors.size();
+  for (int64_t half = lanes / 2; half > 0; half /= 2) {
+    // Runs of `half` lanes: the even ones of both, and the odd ones.
+    SmallVector<int64_t> even, odd;
+    for (int64_t run = 0; run < lanes; run += 2 * half)
+      for (int64_t of : {int64_t(0), lanes})
+        for (int64_t lane = 0; lane < half; ++lane) {
+          even.push_back(of + run + lane);
+          odd.push_back(of + run + half + lane);
+        }
+    for (int64_t i = 0; i < half; ++i) {
+      Value lhs = vectors[i], rhs = vectors[i + half];
+      vectors[i] = combiner.combine(
+          builder, loc, vector::ShuffleOp::create(builder, loc, lhs, rhs, even),
+          vector::ShuffleOp::create(builder, loc, lhs, rhs, odd));
+    }
+    vectors.truncate(half);
+  }
+  return vectors.front();
+}
+
+void NestEmitter::emitAcross(ArrayRef<Stage> group, Axis axis,
+                             const Points &points) {
+  Value size = sizes[axis];
+  auto emitColumns = [&](Value base, bool partial) {
+    Value mask = partial ? maskFor(base, axis) : Value();
+    SmallVector<Value> at;
+    for (int64_t lane = 0; lane < emitter.lanes; ++lane) {
+      at.push_back(emitter.add(base, emitter.constant(lane)));
+      // Lanes that are off read the last column.
+      if (partial && lane > 0)
+        at.back() = arith::MinUIOp::create(
+            builder, loc, at.back(), emitter.add(size, emitter.constant(-1)));
+    }
+    Points results;
+    for (const Point &point : points) {
+      Points columns(emitter.lanes, point);
+      for (auto [column, index] : llvm::zip(columns, at))
+        column.at[axis] = {index};
+      results.push_back(point);
+      results.back().at[axis] = {base, 1};
+      results.back().mask = mask;
+      sumAcross(group.front(), columns, results.back());
+    }
+    for (const Stage &stage : group.drop_front())
+      emitPoints(stage, results);
+  };
+  Value full = wholeSteps(axis, emitter.lanes);
+  loop(emitter.constant(0), full, emitter.lanes,
+       [&](Value base) { emitColumns(base, false); });
+  loop(full, size, emitter.lanes, [&](Value base) { emitColumns(base, true); });
+}
+
+void NestEmitter::sumAcross(const Stage &stage, const Points &columns,
+                            const Point &all) {
+  PointEmitter::Scope scope(emitter);
+  Combiner combiner = *Combiner::match(stage.op, 0);
+  SmallVector<Axis> axes;
+  for (auto [loop, axis] : llvm::enumerate(stage.axes))
+    if (!stage.isParallel(loop) && axis != stage.lanes)
+      axes.push_back(axis);
+  axes.push_back(*stage.lanes);
+  Type element = getElementTypeOrSelf(stage.op->getResult(0).getType());
+  Value none = combiner.identity(builder, loc,
+                                 VectorType::get({emitter.lanes}, element));
+  SmallVector<Value> values =
+      reduce(stage, axes, columns, SmallVector<Value>(columns.size(), none),
+             /*lanesReduced=*/true);
+  if (hasFailed)
+    return;
+  enter(all);
+  FailureOr<Lanes> init = emitter.operand(stage.op, stage.op.getNumDpsInputs(),
+                                          loopsAt(stage, all));
+  if (failed(init))
+    return fail();
+  Value sums = sumsOf(combiner, builder, loc, values);
+  keep(
+      stage, all,
+      {{combiner.combine(builder, loc, emitter.vector(*init), sums), 0, true}});
 }
 
 SmallVector<Lanes> NestEmitter::loopsAt(const Stage &stage,
@@ -86,8 +192,7 @@ void NestEmitter::emitPoints(const Stage &stage, const Points &points) {
     return emitReduction(stage, points);
   for (const Point &point : points) {
     PointEmitter::Scope scope(emitter);
-    emitter.point = point.id;
-    emitter.mask = point.mask;
+    enter(point);
     SmallVector<Lanes> loops = loopsAt(stage, point);
     auto values = emitter.body(
         stage.op, loops,
@@ -118,13 +223,16 @@ void NestEmitter::keep(const Stage &stage, const Point &point,
       if (failed(emitter.store(value, buffer, *index)))
         return fail();
     if (!place.buffer) {
-      emitter.kept[{result.getAsOpaquePointer(), point.id}] = value;
+      emitter.kept[{result.getAsOpaquePointer(), emitter.number(place)}] =
+          value;
       continue;
     }
     if (llvm::is_contained(written, place.buffer))
       continue;
     auto at = llvm::map_to_vector(place.dims,
                                   [&](unsigned dim) { return (*index)[dim]; });
+    if (place.perPoint)
+      at.insert(at.begin(), {emitter.constant(point.id)});
     if (failed(emitter.store(value, place.buffer, at)))
       return fail();
   }
@@ -143,8 +251,7 @@ SmallVector<Value> NestEmitter::accumulate(const Stage &stage,
   linalg::GenericOp op = stage.op;
   unsigned numInputs = op.getNumDpsInputs(), numResults = op->getNumResults();
   for (auto [i, point] : llvm::enumerate(points)) {
-    emitter.point = point.id;
-    emitter.mask = point.mask;
+    enter(point);
     SmallVector<Lanes> loops = loopsAt(stage, point);
     ArrayRef<Value> before = values.slice(i * numResults, numResults);
     auto results = emitter.body(
@@ -258,8 +365,7 @@ void NestEmitter::emitReduction(const Stage &stage, const Points &points) {
   // What it starts from.
   SmallVector<Value> inits;
   for (const Point &point : points) {
-    emitter.point = point.id;
-    emitter.mask = point.mask;
+    enter(point);
     SmallVector<Lanes> loops = loopsAt(stage, point);
     for (OpOperand &init : op.getDpsInitsMutable()) {
       FailureOr<Lanes> value =
@@ -271,7 +377,8 @@ void NestEmitter::emitReduction(const Stage &stage, const Points &points) {
   }
   SmallVector<Value> values;
   if (lanesReduced) {
-    int64_t copies = points.size() >= 4 ? 1 : 4;
+    // Sums of a row do not depend on how many rows there are with it.
+    int64_t copies = points.size() >= 4 || !nest.rows.empty() ? 1 : 4;
     for (int64_t i = 0; i < copies; ++i)
       for (auto [index, init] : llvm::enumerate(inits))
         values.push_back(combiners[index % numResults].identity(
@@ -295,8 +402,7 @@ void NestEmitter::emitReduction(const Stage &stage, const Points &points) {
     values = inits;
   }
   for (auto [i, point] : llvm::enumerate(points)) {
-    emitter.point = point.id;
-    emitter.mask = point.mask;
+    enter(point);
     SmallVector<Lanes> results;
     for (unsigned r = 0; r < numResults; ++r)
       results.push_back({values[i * numResults + r], 0, asVectors});

@@ -42,6 +42,10 @@ struct Storage {
   Value buffer;
   /// The dimensions of the tensor that the buffer has.
   SmallVector<unsigned> dims;
+  /// The buffer has a row for each point of a block before `dims`.
+  bool perPoint = false;
+  /// Without a buffer: values differ by the column as well.
+  bool perColumn = false;
 };
 
 class PointEmitter {
@@ -81,8 +85,13 @@ public:
   DenseMap<Value, Storage> storage;
   std::map<std::pair<void *, unsigned>, Lanes> kept;
   /// The point that is computed; lanes that are off, where some are.
-  unsigned point = 0;
+  unsigned point = 0, column = 0;
   Value mask;
+
+  /// What tells the values of a stage apart.
+  unsigned number(const Storage &place) const {
+    return place.perColumn ? point | column << 16 : point;
+  }
 
   /// Values that are had already are not computed again within a scope.
   struct Scope {

@@ -161,10 +161,11 @@ LogicalResult PointEmitter::store(Lanes value, Value buffer,
 //===----------------------------------------------------------------------===//
 
 FailureOr<Lanes> PointEmitter::element(Value tensor, ArrayRef<Lanes> index) {
-  Key key{{tensor.getAsOpaquePointer(), point}, {mask.getAsOpaquePointer(), 0}};
+  Key key{{tensor.getAsOpaquePointer(), 0}, {mask.getAsOpaquePointer(), 0}};
   // Values in registers differ from point to point; others by their index.
-  if (!storage.count(tensor) || storage[tensor].buffer)
-    key.front().second = 0;
+  if (auto found = storage.find(tensor); found != storage.end())
+    if (!found->second.buffer || found->second.perPoint)
+      key.front().second = number(found->second);
   for (Lanes at : index)
     key.emplace_back(at.value.getAsOpaquePointer(),
                      at.stride * 2 + at.isVector);
@@ -181,13 +182,15 @@ FailureOr<Lanes> PointEmitter::compute(Value tensor, ArrayRef<Lanes> index) {
   if (auto found = storage.find(tensor); found != storage.end()) {
     const Storage &place = found->second;
     if (!place.buffer) {
-      auto value = kept.find({tensor.getAsOpaquePointer(), point});
+      auto value = kept.find({tensor.getAsOpaquePointer(), number(place)});
       if (value == kept.end())
         return failure();
       return value->second;
     }
     auto at = llvm::map_to_vector(place.dims,
                                   [&](unsigned dim) { return index[dim]; });
+    if (place.perPoint)
+      at.insert(at.begin(), {constant(point)});
     return load(place.buffer, at);
   }
   DenseElementsAttr elements;
