@@ -226,20 +226,13 @@ struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
                     {addressOf(copy.getDst(), copy.getDstIndices().front()),
                      addressOf(copy.getSrc(), copy.getSrcIndices().front()),
                      bytes, valid});
-    } else if (isa<nvgpu::DeviceAsyncCreateGroupOp>(op)) {
+    } else if (isa<NVVM::CpAsyncCommitGroupOp>(op)) {
       builder->call("relax_emulator_end_group", {}, {});
-    } else if (auto wait = dyn_cast<nvgpu::DeviceAsyncWaitOp>(op)) {
-      builder->call("relax_emulator_wait", {},
-                    {number(wait.getNumGroups().value_or(0))});
+    } else if (auto wait = dyn_cast<NVVM::CpAsyncWaitGroupOp>(op)) {
+      builder->call("relax_emulator_wait", {}, {number(wait.getN())});
     } else {
       return failure();
     }
-    // Tokens say nothing that the order of ops does not.
-    for (Value token : op->getResults())
-      while (!token.use_empty()) {
-        OpOperand &use = *token.use_begin();
-        use.getOwner()->eraseOperand(use.getOperandNumber());
-      }
     op->erase();
     return success();
   }

@@ -274,22 +274,17 @@ LogicalResult MatmulEmitter::emit(const Tile &tile, bool manyRows,
       prepareCopies(b, matmul.columns, corner.column, tile.columns(), tile,
                     /*base=*/tile.rows() * tile.depth)};
   int64_t steps = llvm::divideCeil(a.shape.back(), tile.depth);
-  auto token = nvgpu::DeviceAsyncTokenType::get(builder.getContext());
-  auto endGroup = [&]() -> Value {
-    return nvgpu::DeviceAsyncCreateGroupOp::create(builder, loc, token,
-                                                   ValueRange());
-  };
-  auto waitFor = [&](Value group, int64_t others) {
-    nvgpu::DeviceAsyncWaitOp::create(builder, loc, group,
-                                     builder.getI32IntegerAttr(others));
+  // Groups may be empty: what counts is how many there are.
+  auto endGroup = [&] { NVVM::CpAsyncCommitGroupOp::create(builder, loc); };
+  auto waitFor = [&](int32_t others) {
+    NVVM::CpAsyncWaitGroupOp::create(builder, loc, others);
     gpu::BarrierOp::create(builder, loc);
   };
-  Value group;
   for (int64_t ahead = 0; ahead + 1 < tile.stages; ++ahead) {
     if (ahead < steps)
       for (const Copies &some : copies)
         copyStage(some, shared, number(ahead * stageSize), number(ahead), tile);
-    group = endGroup();
+    endGroup();
   }
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
@@ -308,7 +303,7 @@ LogicalResult MatmulEmitter::emit(const Tile &tile, bool manyRows,
       loop(number(0), number(steps), number(1), carried,
            [&](Value step, ValueRange values) {
              Value stage = values[count], free = values[count + 1];
-             waitFor(group, tile.stages - 2);
+             waitFor(tile.stages - 2);
              Value ahead = emitter.add(step, number(tile.stages - 1));
              onlyIf(isLess(ahead, number(steps)), [&] {
                for (const Copies &some : copies)
@@ -321,7 +316,7 @@ LogicalResult MatmulEmitter::emit(const Tile &tile, bool manyRows,
              next.push_back(after(free));
              return next;
            });
-  waitFor(group, 0);
+  waitFor(0);
   Value stored = storeSums(tile, ArrayRef<Value>(sums).take_front(count));
   gpu::BarrierOp::create(builder, loc);
   finish(stored, tile.warpsK, tile.rows(), tile.columns(), pitch);

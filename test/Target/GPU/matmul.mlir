@@ -18,7 +18,7 @@
 // CHECK: gpu.launch
 // CHECK-SAME: dynamic_shared_memory_size
 // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 8, %{{.*}} {bypassL1}
-// CHECK: nvgpu.device_async_wait
+// CHECK: nvvm.cp.async.wait.group
 // CHECK: gpu.barrier
 // CHECK: nvgpu.ldmatrix %{{.*}} {numTiles = 4 : i32, transpose = false}
 // CHECK: nvvm.mma.sync
