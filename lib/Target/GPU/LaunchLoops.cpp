@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::relax {
@@ -77,6 +78,11 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
     if (!isKernel(kernel))
       return;
     moveOffStack(kernel);
+    IRRewriter rewriter(kernel.getContext());
+    for (auto loop :
+         llvm::to_vector(kernel.getBody().front().getOps<scf::ForallOp>()))
+      if (failed(scf::forallToParallelLoop(rewriter, loop)))
+        return signalPassFailure();
     // What is launched behind a buffer's end may be what used it before.
     Block &body = kernel.getBody().front();
     for (auto dealloc : llvm::to_vector(body.getOps<memref::DeallocOp>()))

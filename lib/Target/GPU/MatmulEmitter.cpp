@@ -376,7 +376,14 @@ LogicalResult relax::emitMatmul(const KernelGraph &graph, const Nest &nest,
   };
 
   constexpr int64_t any = std::numeric_limits<int64_t>::max();
-  SmallVector<Way> ways = {{1, emitGeneric}};
+  // Few rows of tiles leave most of the GPU idle where the sums are long.
+  linalg::GenericOp op = matmul->stage().op;
+  bool isLong = llvm::any_of(
+      llvm::seq<unsigned>(0, op.getNumLoops()), [&](unsigned loop) {
+        return !matmul->stage().isParallel(loop) &&
+               ShapedType::isDynamic(op.getStaticLoopRanges()[loop]);
+      });
+  SmallVector<Way> ways = {{isLong ? 8 : 1, emitGeneric}};
   auto a = Panel::match(*matmul, matmul->a, matmul->rows);
   auto b = Panel::match(*matmul, matmul->b, matmul->columns);
   auto element = [&](unsigned number) {
