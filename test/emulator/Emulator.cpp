@@ -13,11 +13,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
 #include <sys/mman.h>
+#include <utility>
 
 using namespace relax_rt::cuda;
 
@@ -26,7 +28,8 @@ namespace {
 /// Errors of the driver (CUresult) beyond those that the runtime tells apart.
 constexpr Result kInvalidValue = 1, kNotInitialized = 3, kInvalidDevice = 101,
                  kInvalidContext = 201, kNotFound = 500, kLaunchTimeout = 702,
-                 kLaunchFailed = 719;
+                 kLaunchFailed = 719, kCaptureUnsupported = 900,
+                 kCaptureInvalidated = 901;
 
 constexpr size_t kArenaBytes = size_t(8) << 30;
 constexpr size_t kGuardBytes = 256;
@@ -59,6 +62,24 @@ struct LoadedModule {
   std::map<std::string, LoadedFunction> functions;
 };
 
+/// What is to be done at each launch.
+using Nodes = std::vector<std::function<Result()>>;
+
+struct EmulatedStream {
+  bool isCaptured = false, isInvalid = false;
+  Nodes nodes;
+};
+
+/// What cuLinkComplete makes of a text.
+struct Cubin {
+  char magic[8];
+  const void *image;
+};
+
+struct EmulatedLink {
+  Cubin cubin{};
+};
+
 struct State {
   std::recursive_mutex mutex;
   bool isInitialized = false;
@@ -70,6 +91,8 @@ struct State {
   char *arena = nullptr;
   std::map<char *, Allocation> blocks; // by their first byte
   int accesses = 0;
+  std::set<void *> objects; // modules, streams, graphs, links
+  std::set<EmulatedStream *> captured;
 };
 
 State &state() {
@@ -106,6 +129,65 @@ Result enter(const char *name, bool needsContext = true) {
 #define RELAX_ENTER(...)                                                       \
   if (Result injected = enter(__VA_ARGS__))                                    \
   return injected
+
+template <typename T>
+T *makeObject(T object) {
+  auto *made = new T(std::move(object));
+  Lock lock(state().mutex);
+  state().objects.insert(made);
+  return made;
+}
+
+/// False where there is none such.
+template <typename T>
+bool destroyObject(void *object) {
+  Lock lock(state().mutex);
+  if (!state().objects.erase(object))
+    return false;
+  delete static_cast<T *>(object);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Captures
+//===----------------------------------------------------------------------===//
+
+/// Runs it, or puts it behind the nodes of a stream that is captured.
+Result submit(Stream stream, std::function<Result()> work) {
+  {
+    State &all = state();
+    Lock lock(all.mutex);
+    auto *captured = static_cast<EmulatedStream *>(stream);
+    if (all.captured.count(captured)) {
+      captured->nodes.push_back(std::move(work));
+      return kSuccess;
+    }
+  }
+  return work();
+}
+
+/// The error of a call that no stream may be captured in; null for each of
+/// them. It ends the capture.
+Result refuseInCapture(Stream stream = nullptr) {
+  State &all = state();
+  Lock lock(all.mutex);
+  Result result = kSuccess;
+  for (EmulatedStream *captured : all.captured)
+    if (!stream || stream == captured) {
+      captured->isInvalid = true;
+      result = kCaptureUnsupported;
+    }
+  return result;
+}
+
+/// The error of what cannot be put into a stream that is captured.
+Result refuseIfCaptured(Stream stream) {
+  return stream ? refuseInCapture(stream) : kSuccess;
+}
+
+#define RELAX_REFUSE(call)                                                     \
+  if (Result refused = call)                                                   \
+  return refused
 
 //===----------------------------------------------------------------------===//
 // Memory
@@ -258,6 +340,8 @@ RELAX_EXPORT Result cuGetErrorName(Result result, const char **text) {
       {kNotFound, "CUDA_ERROR_NOT_FOUND"},
       {kLaunchTimeout, "CUDA_ERROR_LAUNCH_TIMEOUT"},
       {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED"},
+      {kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+      {kCaptureInvalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
   };
   auto found = names.find(result);
   *text = found == names.end() ? nullptr : found->second;
@@ -323,11 +407,13 @@ RELAX_EXPORT Result cuCtxPopCurrent_v2(Context *context) {
 
 RELAX_EXPORT Result cuCtxSynchronize(void) {
   RELAX_ENTER("cuCtxSynchronize");
+  RELAX_REFUSE(refuseInCapture());
   return kSuccess;
 }
 
-RELAX_EXPORT Result cuStreamSynchronize(Stream) {
+RELAX_EXPORT Result cuStreamSynchronize(Stream stream) {
   RELAX_ENTER("cuStreamSynchronize");
+  RELAX_REFUSE(refuseIfCaptured(stream));
   return kSuccess;
 }
 
@@ -353,6 +439,7 @@ RELAX_EXPORT Result cuMemAlloc_v2(Pointer *data, size_t bytes) {
 
 RELAX_EXPORT Result cuMemFree_v2(Pointer data) {
   RELAX_ENTER("cuMemFree_v2");
+  RELAX_REFUSE(refuseInCapture());
   if (!data)
     return kSuccess;
   State &all = state();
@@ -380,38 +467,171 @@ RELAX_EXPORT Result cuMemFree_v2(Pointer data) {
 }
 
 RELAX_EXPORT Result cuMemcpyHtoDAsync_v2(Pointer to, const void *from,
-                                         size_t bytes, Stream) {
+                                         size_t bytes, Stream stream) {
   RELAX_ENTER("cuMemcpyHtoDAsync_v2");
+  RELAX_REFUSE(refuseIfCaptured(stream));
   return copy(asHost(to), from, bytes, true, false);
 }
 
 RELAX_EXPORT Result cuMemcpyDtoHAsync_v2(void *to, Pointer from, size_t bytes,
-                                         Stream) {
+                                         Stream stream) {
   RELAX_ENTER("cuMemcpyDtoHAsync_v2");
+  RELAX_REFUSE(refuseIfCaptured(stream));
   return copy(to, asHost(from), bytes, false, true);
 }
 
 RELAX_EXPORT Result cuMemcpyDtoDAsync_v2(Pointer to, Pointer from, size_t bytes,
-                                         Stream) {
+                                         Stream stream) {
   RELAX_ENTER("cuMemcpyDtoDAsync_v2");
-  return copy(asHost(to), asHost(from), bytes, true, true);
+  return submit(stream, [=] {
+    return copy(asHost(to), asHost(from), bytes, true, true);
+  });
 }
 
 RELAX_EXPORT Result cuMemsetD32Async(Pointer to, uint32_t value, size_t count,
-                                     Stream) {
+                                     Stream stream) {
   RELAX_ENTER("cuMemsetD32Async");
   if (to % sizeof(uint32_t) || !isInside(asHost(to), count * sizeof(uint32_t)))
     return kInvalidValue;
-  Access access;
-  std::fill_n(static_cast<uint32_t *>(asHost(to)), count, value);
+  return submit(stream, [=] {
+    Access access;
+    std::fill_n(static_cast<uint32_t *>(asHost(to)), count, value);
+    return kSuccess;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Streams and graphs
+//===----------------------------------------------------------------------===//
+
+RELAX_EXPORT Result cuStreamCreate(Stream *stream, unsigned) {
+  RELAX_ENTER("cuStreamCreate");
+  *stream = makeObject(EmulatedStream());
   return kSuccess;
+}
+
+RELAX_EXPORT Result cuStreamDestroy_v2(Stream stream) {
+  RELAX_ENTER("cuStreamDestroy_v2");
+  RELAX_REFUSE(refuseIfCaptured(stream));
+  return destroyObject<EmulatedStream>(stream) ? kSuccess : kInvalidValue;
+}
+
+RELAX_EXPORT Result cuStreamBeginCapture_v2(Stream stream, int mode) {
+  RELAX_ENTER("cuStreamBeginCapture_v2");
+  State &all = state();
+  Lock lock(all.mutex);
+  auto *begun = static_cast<EmulatedStream *>(stream);
+  if (mode != kCaptureRelaxed || !all.objects.count(stream) ||
+      !all.captured.insert(begun).second)
+    return kInvalidValue;
+  *begun = {true, false, {}};
+  return kSuccess;
+}
+
+RELAX_EXPORT Result cuStreamEndCapture(Stream stream, Graph *graph) {
+  *graph = nullptr;
+  State &all = state();
+  Lock lock(all.mutex);
+  auto *ended = static_cast<EmulatedStream *>(stream);
+  if (!all.captured.erase(ended))
+    return kInvalidValue;
+  Nodes nodes = std::exchange(ended->nodes, {});
+  RELAX_ENTER("cuStreamEndCapture");
+  if (ended->isInvalid)
+    return kCaptureInvalidated;
+  *graph = makeObject(std::move(nodes));
+  return kSuccess;
+}
+
+RELAX_EXPORT Result cuGraphInstantiateWithFlags(GraphExec *executable,
+                                                Graph graph,
+                                                unsigned long long) {
+  RELAX_ENTER("cuGraphInstantiateWithFlags");
+  *executable = makeObject(Nodes(*static_cast<Nodes *>(graph)));
+  return kSuccess;
+}
+
+RELAX_EXPORT Result cuGraphDestroy(Graph graph) {
+  RELAX_ENTER("cuGraphDestroy");
+  return destroyObject<Nodes>(graph) ? kSuccess : kInvalidValue;
+}
+
+RELAX_EXPORT Result cuGraphExecDestroy(GraphExec executable) {
+  RELAX_ENTER("cuGraphExecDestroy");
+  return destroyObject<Nodes>(executable) ? kSuccess : kInvalidValue;
+}
+
+RELAX_EXPORT Result cuGraphLaunch(GraphExec executable, Stream stream) {
+  RELAX_ENTER("cuGraphLaunch");
+  Nodes nodes;
+  {
+    Lock lock(state().mutex);
+    if (!state().objects.count(executable))
+      return kInvalidValue;
+    nodes = *static_cast<Nodes *>(executable);
+  }
+  return submit(stream, [nodes] {
+    for (const std::function<Result()> &node : nodes)
+      if (Result result = node())
+        return result;
+    return kSuccess;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+/// The image that a text in place of PTX is of; null where it is of none.
+static const void *imageOf(const void *text) {
+  void *image = nullptr;
+  return std::sscanf(static_cast<const char *>(text), ".version emulated %p",
+                     &image) == 1
+             ? image
+             : nullptr;
+}
+
+RELAX_EXPORT Result cuLinkCreate_v2(unsigned, JitOption *, void **,
+                                    Link *link) {
+  RELAX_ENTER("cuLinkCreate_v2");
+  *link = makeObject(EmulatedLink());
+  return kSuccess;
+}
+
+RELAX_EXPORT Result cuLinkAddData_v2(Link link, int type, void *data,
+                                     size_t bytes, const char *, unsigned,
+                                     JitOption *, void **) {
+  RELAX_ENTER("cuLinkAddData_v2");
+  if (type != kInputPTX || !bytes || static_cast<char *>(data)[bytes - 1] ||
+      !imageOf(data))
+    return kInvalidPTX;
+  static_cast<EmulatedLink *>(link)->cubin = {
+      {'C', 'U', 'B', 'I', 'N', 'E', 'M', 'U'}, imageOf(data)};
+  return kSuccess;
+}
+
+RELAX_EXPORT Result cuLinkComplete(Link link, void **cubin, size_t *bytes) {
+  RELAX_ENTER("cuLinkComplete");
+  *cubin = &static_cast<EmulatedLink *>(link)->cubin;
+  *bytes = sizeof(Cubin);
+  return kSuccess;
+}
+
+RELAX_EXPORT Result cuLinkDestroy(Link link) {
+  RELAX_ENTER("cuLinkDestroy");
+  return destroyObject<EmulatedLink>(link) ? kSuccess : kInvalidValue;
 }
 
 RELAX_EXPORT Result cuModuleLoadDataEx(void **module, const void *image,
                                        unsigned count, JitOption *options,
                                        void **values) {
   RELAX_ENTER("cuModuleLoadDataEx");
-  if (memcmp(image, "RELAXEMU", 8) != 0) {
+  if (const void *known = imageOf(image))
+    image = known;
+  else if (memcmp(image, "CUBINEMU", 8) == 0)
+    memcpy(&image, static_cast<const char *>(image) + offsetof(Cubin, image),
+           sizeof(image));
+  if (memcmp(image, "RELAXEM2", 8) != 0) {
     for (unsigned i = 0; i < count; ++i)
       if (options[i] == kJitErrorLog)
         std::strcpy(static_cast<char *>(values[i]),
@@ -419,15 +639,14 @@ RELAX_EXPORT Result cuModuleLoadDataEx(void **module, const void *image,
     return kInvalidImage;
   }
   auto *words = static_cast<const int64_t *>(image);
-  *module = new LoadedModule{
-      words[1], reinterpret_cast<const RelaxEmulatorKernel *>(words + 2), {}};
+  *module = makeObject(LoadedModule{
+      words[1], reinterpret_cast<const RelaxEmulatorKernel *>(words + 2), {}});
   return kSuccess;
 }
 
 RELAX_EXPORT Result cuModuleUnload(void *module) {
   RELAX_ENTER("cuModuleUnload");
-  delete static_cast<LoadedModule *>(module);
-  return kSuccess;
+  return destroyObject<LoadedModule>(module) ? kSuccess : kInvalidValue;
 }
 
 RELAX_EXPORT Result cuModuleGetFunction(void **function, void *from,
@@ -458,7 +677,7 @@ RELAX_EXPORT Result cuLaunchKernel(void *launched, unsigned gridX,
                                    unsigned gridY, unsigned gridZ,
                                    unsigned blockX, unsigned blockY,
                                    unsigned blockZ, unsigned sharedBytes,
-                                   Stream, void **args, void **) {
+                                   Stream stream, void **args, void **) {
   RELAX_ENTER("cuLaunchKernel");
   auto *function = static_cast<LoadedFunction *>(launched);
   emulator::Size grid{gridX, gridY, gridZ}, block{blockX, blockY, blockZ};
@@ -466,24 +685,33 @@ RELAX_EXPORT Result cuLaunchKernel(void *launched, unsigned gridX,
       blockZ > 64 || gridY > kMaxGridYZ || gridZ > kMaxGridYZ ||
       sharedBytes > function->mostShared)
     return kInvalidValue;
-  State &all = state();
-  {
-    Lock lock(all.mutex);
-    char line[160];
-    std::snprintf(line, sizeof(line), "%s %ux%ux%u %ux%ux%u %u\n",
-                  function->kernel->name, gridX, gridY, gridZ, blockX, blockY,
-                  blockZ, sharedBytes);
-    all.log += line;
-  }
-  Access access;
-  emulator::Block threads(grid, block, sharedBytes, function->kernel->body,
-                          args);
-  for (int64_t z = 0; z < grid.z; ++z)
-    for (int64_t y = 0; y < grid.y; ++y)
-      for (int64_t x = 0; x < grid.x; ++x)
-        if (!threads.run({x, y, z}))
-          return kLaunchTimeout;
-  return kSuccess;
+  // A graph has arguments of its own.
+  const RelaxEmulatorKernel *kernel = function->kernel;
+  std::vector<int64_t> words(kernel->arguments);
+  for (int64_t i = 0; i < kernel->arguments; ++i)
+    memcpy(&words[i], args[i], sizeof(int64_t));
+  return submit(stream, [=]() mutable {
+    {
+      Lock lock(state().mutex);
+      char line[160];
+      std::snprintf(line, sizeof(line), "%s %ux%ux%u %ux%ux%u %u\n",
+                    kernel->name, gridX, gridY, gridZ, blockX, blockY, blockZ,
+                    sharedBytes);
+      state().log += line;
+    }
+    std::vector<void *> args;
+    for (int64_t &word : words)
+      args.push_back(&word);
+    Access access;
+    emulator::Block threads(grid, block, sharedBytes, kernel->body,
+                            args.data());
+    for (int64_t z = 0; z < grid.z; ++z)
+      for (int64_t y = 0; y < grid.y; ++y)
+        for (int64_t x = 0; x < grid.x; ++x)
+          if (!threads.run({x, y, z}))
+            return Result(kLaunchTimeout);
+    return Result(kSuccess);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -513,6 +741,12 @@ RELAX_EXPORT int64_t relax_emulator_blocks(void) {
   State &all = state();
   Lock lock(all.mutex);
   return all.blocks.size();
+}
+
+RELAX_EXPORT int64_t relax_emulator_objects(void) {
+  State &all = state();
+  Lock lock(all.mutex);
+  return all.objects.size();
 }
 
 RELAX_EXPORT int64_t relax_emulator_calls(const char *function) {

@@ -21,6 +21,7 @@ using namespace mlir;
 using namespace mlir::relax;
 
 static constexpr StringLiteral prefix = "relax.emulated.";
+static constexpr StringLiteral argumentsName = "relax.arguments";
 
 SmallVector<func::FuncOp> relax::getEmulatedKernels(ModuleOp module) {
   SmallVector<func::FuncOp> found;
@@ -28,6 +29,11 @@ SmallVector<func::FuncOp> relax::getEmulatedKernels(ModuleOp module) {
     if (function.getSymName().starts_with(prefix))
       found.push_back(function);
   return found;
+}
+
+int64_t relax::countEmulatedArguments(func::FuncOp function) {
+  auto count = function->getAttrOfType<IntegerAttr>(argumentsName);
+  return count ? count.getInt() : 0;
 }
 
 StringRef relax::getEmulatedName(func::FuncOp function) {
@@ -71,6 +77,7 @@ struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
          kernel.getArguments().take_front(kernel.getNumArguments()))
       mapping.map(argument,
                   readArgument(body.getArgument(0), next, argument.getType()));
+    body->setAttr(argumentsName, builder->getI64IntegerAttr(next));
     int64_t offset = 0;
     for (BlockArgument shared : kernel.getWorkgroupAttributions()) {
       auto type = cast<MemRefType>(shared.getType());
