@@ -240,6 +240,11 @@ CapturedCall::Outcome CapturedCall::replay(const std::shared_ptr<Graph> &graph,
   }
   if (isThere && graph->executable)
     return Failed;
+  // Its results have taken the graph's memory, and would do so again.
+  if (!isThere) {
+    ++function->failures;
+    pool->insert(graph, function->limit);
+  }
   for (RelaxStorage *storage : storages)
     relax_rt_release(storage);
   return Run;

@@ -120,7 +120,7 @@ const Image relax_example_image = {{'R', 'E', 'L', 'A', 'X', 'E', 'M', '2'},
                                     {"rotate", rotate, 2},
                                     {"read_shared", read_shared, 1},
                                     {"leave_early", leave_early, 1},
-                                    {"never_meet", never_meet, 4},
+                                    {"never_meet", never_meet, 0},
                                     {"overrun", overrun, 2}}};
 
 /// The same, as the driver assembles it.

@@ -7,6 +7,7 @@ The compiled functions are test/emulator/Example.cpp.
 
 import ctypes
 import gc
+import os
 import threading
 
 import numpy as np
@@ -360,41 +361,57 @@ def test_what_fails_in_a_capture_runs(device, captured, fault):
     assert (objects(), blocks(), in_use(device)) == (before, held, used)
 
 
-# What waits for the device within a capture would end it; the emulator says so.
-def test_trimming_waits_for_captures(device, captured):
+@pytest.fixture
+def limited(device):
+    """Lets the device hold so many blocks of 1 MiB more than now."""
+
+    def limit(blocks):
+        device.trim_memory()
+        device.set_memory_limit(device.memory_statistics().held + (blocks << 20))
+
+    yield limit
+    device.set_memory_limit(None)
     device.trim_memory()
-    x = device.put(np.zeros(60 << 20, np.float32))  # 240 MiB of 1 GiB
+
+
+# A capture has no memory given back for it; but once more after what is free is.
+def test_captures_get_the_memory_that_is_free(device, captured, limited):
+    x = device.put(np.ones(1 << 18, np.float32))
+    limited(3)
     add_often = captured("add_often")
-    used = in_use(device)
     for _ in range(3):
-        # Two blocks for the run, two for the graph, and a result: it is captured only when the first two are given
-        # back.
-        add_often(x, x, 3)
-    assert in_use(device) == used
-    assert counts(add_often)[0] + counts(add_often)[2] == 1
-    del add_often
-    device.trim_memory()
+        # Two blocks for a run, or two for the graph and a result.
+        assert (device.get(add_often(x, x, 3)) == 4).all()
+    assert counts(add_often) == (1, 2, 0, 1)
+
+
+# Where a graph leaves no memory for its results, such calls run.
+def test_graphs_without_memory_for_results(device, captured, limited):
+    x = device.put(np.ones(1 << 18, np.float32))
+    limited(3)
+    add_often = captured("add_often")
+    result = add_often(x, x, 3)
+    for _ in range(3):
+        assert (device.get(add_often(x, x, 3)) == 4).all()
+    assert counts(add_often) == (1, 0, 1, 0)
+    assert (device.get(result) == 4).all()
 
 
 # Where there is no memory, graphs give theirs back, and are captured again later.
-def test_graphs_give_way(device, captured):
-    device.trim_memory()
-    add = captured("add")
-    x = device.put(np.ones(32 << 20, np.float32))
-    out = device.put(np.ones(32 << 20, np.float32))
+def test_graphs_give_way(device, captured, limited):
+    x, out = (device.put(np.ones(1 << 18, np.float32)) for _ in range(2))
+    limited(4)
     add_often = captured("add_often")
     for _ in range(3):
         add_often(x, x, 3, out)
-    assert counts(add_often)[3] == 1
-    large = device.put(np.zeros(560 << 20, np.uint8))
-    assert counts(add_often)[3] == 0
+    assert counts(add_often) == (1, 2, 0, 1)
+    large = device.put(np.zeros(3 << 20, np.uint8))
+    assert counts(add_often) == (1, 2, 0, 0)
     del large
     for _ in range(3):
-        add_often(x, x, 2, out)
-        assert device.get(out)[0] == 3
-    assert counts(add_often)[3] == 1
-    del add_often, add
-    device.trim_memory()
+        add_often(x, x, 3, out)
+        assert (device.get(out) == 4).all()
+    assert counts(add_often) == (2, 4, 0, 1)
 
 
 def test_a_launch_that_fails_is_an_error(device, captured):
@@ -633,6 +650,7 @@ def test_without_a_folder_there_is_no_cache(tmp_path, run_text, monkeypatch):
 def test_the_oldest_entries_go(cache, run_text, monkeypatch):
     cache.mkdir(parents=True)
     (cache / "old").write_bytes(bytes(5000))
+    os.utime(cache / "old", (1, 1))
     monkeypatch.setenv("RELAX_CACHE_BYTES", "5010")
     run_text()
     assert [len(entry.name) for entry in entries(cache)] == [64]
