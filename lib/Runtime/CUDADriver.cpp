@@ -180,9 +180,9 @@ public:
                       sizes[4], sizes[5], sizes[6], stream, args, nullptr);
     if (result == cuda::kSuccess && waitsForKernels())
       result = cuda.synchronizeStream(stream);
-    // The message is made where there is an error only.
     return result == cuda::kSuccess ||
-           check(result, std::string("launch of '") + kernel.name + "'", error);
+           report(result, std::string("launch of '") + kernel.name + "'",
+                  error);
   }
 
   bool canCapture() const override { return !waitsForKernels(); }
@@ -232,9 +232,12 @@ private:
                  error);
   }
 
-  bool check(int result, const std::string &what, Error &error) {
-    if (result == cuda::kSuccess)
-      return true;
+  /// The message is made where there is an error only.
+  bool check(int result, const char *what, Error &error) {
+    return result == cuda::kSuccess || report(result, what, error);
+  }
+
+  bool report(int result, const std::string &what, Error &error) {
     const char *name = nullptr, *text = nullptr;
     cuda.errorName(result, &name);
     cuda.errorText(result, &text);
@@ -285,11 +288,13 @@ private:
       module.store(loaded, std::memory_order_release);
     }
     void *found = nullptr;
-    if (!check(cuda.findFunction(&found, module.load(std::memory_order_relaxed),
-                                 kernel.name),
-               std::string("the search for kernel '") + kernel.name + "'",
-               error))
+    int result = cuda.findFunction(
+        &found, module.load(std::memory_order_relaxed), kernel.name);
+    if (result != cuda::kSuccess) {
+      report(result, std::string("the search for kernel '") + kernel.name + "'",
+             error);
       return nullptr;
+    }
     auto *made = new Kernel{found, {kPlainSharedBytes}};
     place.store(made, std::memory_order_release);
     return made;
