@@ -20,6 +20,10 @@
 // copied out; or the caller gives destinations, which are part of the key: then
 // kernels write there, where nothing that the call reads lies there too.
 //
+// Nothing of ours waits for the device meanwhile (`Device::captures`). Another
+// library that does so in another thread has an error of the driver, and ends
+// the capture, which lasts as long as one run of the host code.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef RELAX_RUNTIME_GRAPHS_H

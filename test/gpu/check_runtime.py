@@ -171,18 +171,21 @@ def check_captures() -> None:
         assert torch.allclose(add_often(x, y, 30), x + 30 * y, rtol=1e-3, atol=1e-4)
     assert counts() == (1, 4, 0, 1), counts()
     out = torch.zeros_like(x)
+    torch.cuda.synchronize()
     with torch.cuda.stream(torch.cuda.Stream()):
         for _ in range(5):
             out.zero_()
             add_often(x, y, 30, out)
             assert torch.allclose(out, x + 30 * y, rtol=1e-3, atol=1e-4)
             x += 1  # what the tensors hold is no part of the graph
+    torch.cuda.synchronize()
     assert counts() == (2, 8, 0, 2), counts()
     many, counts = capture("many")
     for _ in range(4):
         results = many(x, y)
         assert results[2] == 1 << 16
-        assert torch.allclose(results[0], x + y) and torch.allclose(results[4], 2 * y)
+        total, doubled = torch.from_dlpack(results[0]), torch.from_dlpack(results[4])
+        assert torch.allclose(total, x + y) and torch.allclose(doubled, 2 * y)
     assert counts() == (1, 3, 0, 1), counts()
     constants, counts = capture("constants")
     for _ in range(4):
@@ -239,6 +242,8 @@ def check_captures_without_memory() -> None:
         add_often(x, x, 6, out)
         assert (out == 7).all()
     assert counts()[3] == 1, counts()
+    del add_often, counts
+    load(runtime, "relax_rt_device_pool_trim")(CUDA, 0)
 
 
 def check_cubins() -> None:
