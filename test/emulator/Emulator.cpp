@@ -5,112 +5,25 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emulator.h"
 #include "Block.h"
-#include "Runtime/CUDADriver.h"
+#include "State.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <map>
-#include <mutex>
-#include <set>
-#include <string>
 #include <sys/mman.h>
-#include <utility>
 
-using namespace relax_rt::cuda;
+using namespace emulator;
 
-namespace {
+thread_local std::vector<Context> emulator::contexts;
 
-/// Errors of the driver (CUresult) beyond those that the runtime tells apart.
-constexpr Result kInvalidValue = 1, kNotInitialized = 3, kInvalidDevice = 101,
-                 kInvalidContext = 201, kNotFound = 500, kLaunchTimeout = 702,
-                 kLaunchFailed = 719, kCaptureUnsupported = 900,
-                 kCaptureInvalidated = 901;
-
-constexpr size_t kArenaBytes = size_t(8) << 30;
-constexpr size_t kGuardBytes = 256;
-constexpr unsigned char kGuard = 0xA5, kFresh = 0xCD;
-constexpr unsigned kMaxThreads = 1024, kMaxGridYZ = 65535;
-constexpr unsigned kPlainShared = 48 << 10, kMostShared = 227 << 10;
-
-//===----------------------------------------------------------------------===//
-// State
-//===----------------------------------------------------------------------===//
-
-struct Rule {
-  int32_t nth, code;
-};
-
-/// A block, with guards before and behind the bytes that were asked for.
-struct Allocation {
-  size_t whole, bytes;
-  int device;
-};
-
-struct LoadedFunction {
-  const RelaxEmulatorKernel *kernel;
-  unsigned mostShared = kPlainShared;
-};
-
-struct LoadedModule {
-  int64_t count;
-  const RelaxEmulatorKernel *kernels;
-  std::map<std::string, LoadedFunction> functions;
-};
-
-/// What is to be done at each launch.
-using Nodes = std::vector<std::function<Result()>>;
-
-struct EmulatedStream {
-  bool isCaptured = false, isInvalid = false;
-  Nodes nodes;
-};
-
-/// What cuLinkComplete makes of a text.
-struct Cubin {
-  char magic[8];
-  const void *image;
-};
-
-struct EmulatedLink {
-  Cubin cubin{};
-};
-
-struct State {
-  std::recursive_mutex mutex;
-  bool isInitialized = false;
-  int devices = 1, version = 12080;
-  size_t memory = size_t(1) << 30;
-  std::map<std::string, Rule> rules;
-  std::map<std::string, int64_t> calls;
-  std::string log, shownLog;
-  char *arena = nullptr;
-  std::map<char *, Allocation> blocks; // by their first byte
-  int accesses = 0;
-  std::set<void *> objects; // modules, streams, graphs, links
-  std::set<EmulatedStream *> captured;
-};
-
-State &state() {
+State &emulator::state() {
   static State &state = *new State; // threads may end after static objects
   return state;
 }
 
-using Lock = std::lock_guard<std::recursive_mutex>;
-
-thread_local std::vector<Context> contexts;
-
-Device currentDevice() {
-  return static_cast<Device>(reinterpret_cast<intptr_t>(contexts.back())) - 1;
-}
-
-/// Counts a call. The error that is to be injected, or that of a call outside
-/// any context where it needs one.
-Result enter(const char *name, bool needsContext = true) {
+Result emulator::enter(const char *name, bool needsContext) {
   State &all = state();
   Lock lock(all.mutex);
   ++all.calls[name];
@@ -126,68 +39,17 @@ Result enter(const char *name, bool needsContext = true) {
   return needsContext && contexts.empty() ? kInvalidContext : kSuccess;
 }
 
-#define RELAX_ENTER(...)                                                       \
-  if (Result injected = enter(__VA_ARGS__))                                    \
-  return injected
+namespace {
 
-template <typename T>
-T *makeObject(T object) {
-  auto *made = new T(std::move(object));
-  Lock lock(state().mutex);
-  state().objects.insert(made);
-  return made;
+constexpr size_t kArenaBytes = size_t(8) << 30;
+constexpr size_t kGuardBytes = 256;
+constexpr unsigned char kGuard = 0xA5, kFresh = 0xCD;
+constexpr unsigned kMaxThreads = 1024, kMaxGridYZ = 65535;
+constexpr unsigned kMostShared = 227 << 10;
+
+Device currentDevice() {
+  return static_cast<Device>(reinterpret_cast<intptr_t>(contexts.back())) - 1;
 }
-
-/// False where there is none such.
-template <typename T>
-bool destroyObject(void *object) {
-  Lock lock(state().mutex);
-  if (!state().objects.erase(object))
-    return false;
-  delete static_cast<T *>(object);
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Captures
-//===----------------------------------------------------------------------===//
-
-/// Runs it, or puts it behind the nodes of a stream that is captured.
-Result submit(Stream stream, std::function<Result()> work) {
-  {
-    State &all = state();
-    Lock lock(all.mutex);
-    auto *captured = static_cast<EmulatedStream *>(stream);
-    if (all.captured.count(captured)) {
-      captured->nodes.push_back(std::move(work));
-      return kSuccess;
-    }
-  }
-  return work();
-}
-
-/// The error of a call that no stream may be captured in; null for each of
-/// them. It ends the capture.
-Result refuseInCapture(Stream stream = nullptr) {
-  State &all = state();
-  Lock lock(all.mutex);
-  Result result = kSuccess;
-  for (EmulatedStream *captured : all.captured)
-    if (!stream || stream == captured) {
-      captured->isInvalid = true;
-      result = kCaptureUnsupported;
-    }
-  return result;
-}
-
-/// The error of what cannot be put into a stream that is captured.
-Result refuseIfCaptured(Stream stream) {
-  return stream ? refuseInCapture(stream) : kSuccess;
-}
-
-#define RELAX_REFUSE(call)                                                     \
-  if (Result refused = call)                                                   \
-  return refused
 
 //===----------------------------------------------------------------------===//
 // Memory
@@ -296,8 +158,6 @@ void readSettings(State &all) {
 //===----------------------------------------------------------------------===//
 // The driver's functions
 //===----------------------------------------------------------------------===//
-
-#define RELAX_EXPORT extern "C" __attribute__((visibility("default")))
 
 RELAX_EXPORT Result cuInit(unsigned) {
   State &all = state();
@@ -501,126 +361,8 @@ RELAX_EXPORT Result cuMemsetD32Async(Pointer to, uint32_t value, size_t count,
 }
 
 //===----------------------------------------------------------------------===//
-// Streams and graphs
-//===----------------------------------------------------------------------===//
-
-RELAX_EXPORT Result cuStreamCreate(Stream *stream, unsigned) {
-  RELAX_ENTER("cuStreamCreate");
-  *stream = makeObject(EmulatedStream());
-  return kSuccess;
-}
-
-RELAX_EXPORT Result cuStreamDestroy_v2(Stream stream) {
-  RELAX_ENTER("cuStreamDestroy_v2");
-  RELAX_REFUSE(refuseIfCaptured(stream));
-  return destroyObject<EmulatedStream>(stream) ? kSuccess : kInvalidValue;
-}
-
-RELAX_EXPORT Result cuStreamBeginCapture_v2(Stream stream, int mode) {
-  RELAX_ENTER("cuStreamBeginCapture_v2");
-  State &all = state();
-  Lock lock(all.mutex);
-  auto *begun = static_cast<EmulatedStream *>(stream);
-  if (mode != kCaptureRelaxed || !all.objects.count(stream) ||
-      !all.captured.insert(begun).second)
-    return kInvalidValue;
-  *begun = {true, false, {}};
-  return kSuccess;
-}
-
-RELAX_EXPORT Result cuStreamEndCapture(Stream stream, Graph *graph) {
-  *graph = nullptr;
-  State &all = state();
-  Lock lock(all.mutex);
-  auto *ended = static_cast<EmulatedStream *>(stream);
-  if (!all.captured.erase(ended))
-    return kInvalidValue;
-  Nodes nodes = std::exchange(ended->nodes, {});
-  RELAX_ENTER("cuStreamEndCapture");
-  if (ended->isInvalid)
-    return kCaptureInvalidated;
-  *graph = makeObject(std::move(nodes));
-  return kSuccess;
-}
-
-RELAX_EXPORT Result cuGraphInstantiateWithFlags(GraphExec *executable,
-                                                Graph graph,
-                                                unsigned long long) {
-  RELAX_ENTER("cuGraphInstantiateWithFlags");
-  *executable = makeObject(Nodes(*static_cast<Nodes *>(graph)));
-  return kSuccess;
-}
-
-RELAX_EXPORT Result cuGraphDestroy(Graph graph) {
-  RELAX_ENTER("cuGraphDestroy");
-  return destroyObject<Nodes>(graph) ? kSuccess : kInvalidValue;
-}
-
-RELAX_EXPORT Result cuGraphExecDestroy(GraphExec executable) {
-  RELAX_ENTER("cuGraphExecDestroy");
-  return destroyObject<Nodes>(executable) ? kSuccess : kInvalidValue;
-}
-
-RELAX_EXPORT Result cuGraphLaunch(GraphExec executable, Stream stream) {
-  RELAX_ENTER("cuGraphLaunch");
-  Nodes nodes;
-  {
-    Lock lock(state().mutex);
-    if (!state().objects.count(executable))
-      return kInvalidValue;
-    nodes = *static_cast<Nodes *>(executable);
-  }
-  return submit(stream, [nodes] {
-    for (const std::function<Result()> &node : nodes)
-      if (Result result = node())
-        return result;
-    return kSuccess;
-  });
-}
-
-//===----------------------------------------------------------------------===//
 // Code
 //===----------------------------------------------------------------------===//
-
-/// The image that a text in place of PTX is of; null where it is of none.
-static const void *imageOf(const void *text) {
-  void *image = nullptr;
-  return std::sscanf(static_cast<const char *>(text), ".version emulated %p",
-                     &image) == 1
-             ? image
-             : nullptr;
-}
-
-RELAX_EXPORT Result cuLinkCreate_v2(unsigned, JitOption *, void **,
-                                    Link *link) {
-  RELAX_ENTER("cuLinkCreate_v2");
-  *link = makeObject(EmulatedLink());
-  return kSuccess;
-}
-
-RELAX_EXPORT Result cuLinkAddData_v2(Link link, int type, void *data,
-                                     size_t bytes, const char *, unsigned,
-                                     JitOption *, void **) {
-  RELAX_ENTER("cuLinkAddData_v2");
-  if (type != kInputPTX || !bytes || static_cast<char *>(data)[bytes - 1] ||
-      !imageOf(data))
-    return kInvalidPTX;
-  static_cast<EmulatedLink *>(link)->cubin = {
-      {'C', 'U', 'B', 'I', 'N', 'E', 'M', 'U'}, imageOf(data)};
-  return kSuccess;
-}
-
-RELAX_EXPORT Result cuLinkComplete(Link link, void **cubin, size_t *bytes) {
-  RELAX_ENTER("cuLinkComplete");
-  *cubin = &static_cast<EmulatedLink *>(link)->cubin;
-  *bytes = sizeof(Cubin);
-  return kSuccess;
-}
-
-RELAX_EXPORT Result cuLinkDestroy(Link link) {
-  RELAX_ENTER("cuLinkDestroy");
-  return destroyObject<EmulatedLink>(link) ? kSuccess : kInvalidValue;
-}
 
 RELAX_EXPORT Result cuModuleLoadDataEx(void **module, const void *image,
                                        unsigned count, JitOption *options,

@@ -361,6 +361,23 @@ def test_what_fails_in_a_capture_runs(device, captured, fault):
     assert (objects(), blocks(), in_use(device)) == (before, held, used)
 
 
+# The same of what host code writes, and of copies to destinations.
+def test_copies_that_fail_in_a_capture(device, captured):
+    constants, add = captured("constants"), captured("add")
+    x, y = device.put(X), device.put(X)
+    constants(x)
+    with failing("cuMemsetD32Async", LAUNCH_FAILED, nth=1):
+        constant, size = constants(x)
+    assert (device.get(constant).tolist(), device.get(size).tolist()) == ([1, 2, 3, 4], [100])
+    assert counts(constants) == (0, 0, 1, 0)
+    add(x, y, y)
+    with failing("cuMemcpyDtoDAsync_v2", LAUNCH_FAILED, nth=1):
+        add(x, y, y)
+    add(x, y, y)
+    assert device.get(y).tolist() == (4 * X).tolist()
+    assert counts(add) == (0, 0, 1, 0)
+
+
 @pytest.fixture
 def limited(device):
     """Lets the device hold so many blocks of 1 MiB more than now."""
@@ -517,9 +534,10 @@ def test_graphs_go_with_what_they_use(device, example, functions, captured):
 def test_several_threads(device, functions, captured):
     add, add_often = captured("add"), captured("add_often", graphs=3)
     results = {}
+    tensors = [device.put(X + index) for index in range(4)]
 
     def work(index):
-        x = device.put(X + index)
+        x = tensors[index]
         good = True
         for call in range(100):
             times = 1 + (call + index) % 5  # more kinds than are kept
