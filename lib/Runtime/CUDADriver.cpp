@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CUDADriver.h"
+#include "CubinCache.h"
 #include "Device.h"
 
 #include <cstdlib>
@@ -18,6 +19,12 @@ namespace {
 
 /// The first version that reads the PTX that we make.
 constexpr int kLeastVersion = 12000;
+/// A function that is loaded, with the dynamic shared memory that it may have.
+struct Kernel {
+  void *function;
+  std::atomic<int64_t> sharedBytes;
+};
+
 /// What a kernel may have of shared memory without asking, less what is static in
 /// it.
 constexpr int64_t kPlainSharedBytes = 32 << 10;
@@ -152,8 +159,9 @@ public:
 
   bool launch(RelaxDeviceKernel &kernel, const int64_t *shape, void **args,
               void *stream, Error &error) override {
-    void *function = functionOf(kernel).load(std::memory_order_acquire);
-    if (!function && !(function = load(kernel, error)))
+    auto *known =
+        static_cast<Kernel *>(placeOf(kernel).load(std::memory_order_acquire));
+    if (!known && !(known = load(kernel, error)))
       return false;
     unsigned sizes[7];
     for (int i = 0; i < 7; ++i) {
@@ -165,18 +173,48 @@ public:
       sizes[i] = static_cast<unsigned>(shape[i]);
     }
     int result = cuda::kSuccess;
-    if (shape[6] > kPlainSharedBytes)
-      result = cuda.setOption(function, cuda::kMaxDynamicSharedBytes,
-                              static_cast<int>(shape[6]));
+    if (shape[6] > known->sharedBytes.load(std::memory_order_acquire))
+      result = allowShared(*known, shape[6]);
     if (result == cuda::kSuccess)
-      result = cuda.launch(function, sizes[0], sizes[1], sizes[2], sizes[3],
-                           sizes[4], sizes[5], sizes[6], stream, args, nullptr);
+      result =
+          cuda.launch(known->function, sizes[0], sizes[1], sizes[2], sizes[3],
+                      sizes[4], sizes[5], sizes[6], stream, args, nullptr);
     if (result == cuda::kSuccess && waitsForKernels())
       result = cuda.synchronizeStream(stream);
-    // The message is made where there is an error only.
     return result == cuda::kSuccess ||
-           check(result, std::string("launch of '") + kernel.name + "'", error);
+           report(result, std::string("launch of '") + kernel.name + "'",
+                  error);
   }
+
+  bool canCapture() const override { return !waitsForKernels(); }
+  void *createStream(Error &error) override {
+    void *stream = nullptr;
+    return check(cuda.createStream(&stream, cuda::kNonBlocking),
+                 "making a stream", error)
+               ? stream
+               : nullptr;
+  }
+  void destroyStream(void *stream) override { cuda.destroyStream(stream); }
+  bool beginCapture(void *stream, Error &error) override {
+    return check(cuda.beginCapture(stream, cuda::kCaptureRelaxed),
+                 "the begin of a capture", error);
+  }
+  void *endCapture(void *stream, bool wanted, Error &error) override {
+    void *graph = nullptr, *executable = nullptr;
+    bool ended =
+        check(cuda.endCapture(stream, &graph), "the end of a capture", error);
+    if (ended && wanted &&
+        !check(cuda.instantiate(&executable, graph, 0), "making a graph",
+               error))
+      executable = nullptr;
+    if (graph)
+      cuda.destroyGraph(graph);
+    return executable;
+  }
+  bool launchGraph(void *graph, void *stream, Error &error) override {
+    return check(cuda.launchGraph(graph, stream), "launch of a graph", error);
+  }
+  void destroyGraph(void *graph) override { cuda.destroyExecutable(graph); }
 
 private:
   static constexpr size_t kCommandBytes = 64;
@@ -195,9 +233,12 @@ private:
                  error);
   }
 
-  bool check(int result, const std::string &what, Error &error) {
-    if (result == cuda::kSuccess)
-      return true;
+  /// The message is made where there is an error only.
+  bool check(int result, const char *what, Error &error) {
+    return result == cuda::kSuccess || report(result, what, error);
+  }
+
+  bool report(int result, const std::string &what, Error &error) {
     const char *name = nullptr, *text = nullptr;
     cuda.errorName(result, &name);
     cuda.errorText(result, &text);
@@ -208,17 +249,34 @@ private:
                     (name ? name : std::to_string(result)) + ")");
   }
 
-  std::atomic<void *> &functionOf(RelaxDeviceKernel &kernel) {
-    return Loaded::of(kernel.loaded, nullptr).on[index];
+  std::atomic<void *> &placeOf(RelaxDeviceKernel &kernel) {
+    auto unload = [](relax_rt::Device &, void *kernel) {
+      delete static_cast<Kernel *>(kernel);
+    };
+    return Loaded::of(kernel.loaded, unload).on[index];
   }
 
-  /// The function of a kernel; null with the error set.
-  void *load(RelaxDeviceKernel &kernel, Error &error) {
+  /// Raises what a kernel may have of shared memory; never lowers it, since
+  /// another thread may be about to launch.
+  int allowShared(Kernel &kernel, int64_t bytes) {
     static std::mutex mutex;
     std::lock_guard<std::mutex> lock(mutex);
-    std::atomic<void *> &function = functionOf(kernel);
-    if (void *loaded = function.load(std::memory_order_acquire))
-      return loaded;
+    if (bytes <= kernel.sharedBytes.load(std::memory_order_relaxed))
+      return cuda::kSuccess;
+    int result = cuda.setOption(kernel.function, cuda::kMaxDynamicSharedBytes,
+                                static_cast<int>(bytes));
+    if (result == cuda::kSuccess)
+      kernel.sharedBytes.store(bytes, std::memory_order_release);
+    return result;
+  }
+
+  /// Loads a kernel; null with the error set.
+  Kernel *load(RelaxDeviceKernel &kernel, Error &error) {
+    static std::mutex mutex;
+    std::lock_guard<std::mutex> lock(mutex);
+    std::atomic<void *> &place = placeOf(kernel);
+    if (void *loaded = place.load(std::memory_order_acquire))
+      return static_cast<Kernel *>(loaded);
     auto unload = [](relax_rt::Device &device, void *module) {
       device.driver->unloadModule(module);
     };
@@ -231,16 +289,53 @@ private:
       module.store(loaded, std::memory_order_release);
     }
     void *found = nullptr;
-    if (!check(cuda.findFunction(&found, module.load(std::memory_order_relaxed),
-                                 kernel.name),
-               std::string("the search for kernel '") + kernel.name + "'",
-               error))
+    int result = cuda.findFunction(
+        &found, module.load(std::memory_order_relaxed), kernel.name);
+    if (result != cuda::kSuccess) {
+      report(result, std::string("the search for kernel '") + kernel.name + "'",
+             error);
       return nullptr;
-    function.store(found, std::memory_order_release);
-    return found;
+    }
+    auto *made = new Kernel{found, {kPlainSharedBytes}};
+    place.store(made, std::memory_order_release);
+    return made;
+  }
+
+  /// The machine code of assembly, from the cache where it is there; null where
+  /// there is none.
+  void *loadAssembly(const CubinCache::Text &text) {
+    int version = 0;
+    cuda.driverVersion(&version);
+    std::string key =
+        CubinCache::keyOf(text, description.major * 10 + description.minor,
+                          version, description.name);
+    void *loaded = nullptr;
+    std::string cubin;
+    if (CubinCache::read(key, cubin) &&
+        cuda.loadModule(&loaded, cubin.data(), 0, nullptr, nullptr) ==
+            cuda::kSuccess)
+      return loaded;
+    void *link = nullptr, *made = nullptr;
+    size_t bytes = 0;
+    if (cuda.createLink(0, nullptr, nullptr, &link))
+      return nullptr;
+    if (!cuda.addToLink(link, cuda::kInputPTX, const_cast<char *>(text.data),
+                        text.bytes + 1, "module", 0, nullptr, nullptr) &&
+        !cuda.completeLink(link, &made, &bytes) &&
+        !cuda.loadModule(&loaded, made, 0, nullptr, nullptr))
+      CubinCache::write(key, made, bytes);
+    else
+      loaded = nullptr;
+    cuda.destroyLink(link); // and the machine code with it
+    return loaded;
   }
 
   void *loadModule(RelaxDeviceModule &module, Error &error) {
+    // Where there is no cache, or anything fails, it is as if there were none.
+    CubinCache::Text text;
+    if (CubinCache::isEnabled() && CubinCache::isAssembly(module.image, text))
+      if (void *loaded = loadAssembly(text))
+        return loaded;
     char log[4096] = "";
     int options[] = {cuda::kJitErrorLog, cuda::kJitErrorLogBytes};
     void *values[] = {log, reinterpret_cast<void *>(sizeof(log))};

@@ -26,6 +26,9 @@ using Context = void *;     // CUcontext
 using Stream = void *;      // CUstream
 using Module = void *;      // CUmodule
 using Function = void *;    // CUfunction
+using Graph = void *;       // CUgraph
+using GraphExec = void *;   // CUgraphExec
+using Link = void *;        // CUlinkState
 using JitOption = int;      // CUjit_option
 using FunctionOption = int; // CUfunction_attribute
 
@@ -37,6 +40,12 @@ constexpr Result kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100,
 constexpr int kComputeCapabilityMajor = 75, kComputeCapabilityMinor = 76;
 // CUjit_option
 constexpr JitOption kJitErrorLog = 5, kJitErrorLogBytes = 6;
+// CUjitInputType
+constexpr int kInputPTX = 1;
+// CUstream_flags
+constexpr unsigned kNonBlocking = 1;
+// CUstreamCaptureMode
+constexpr int kCaptureRelaxed = 2;
 // CUfunction_attribute
 constexpr FunctionOption kMaxDynamicSharedBytes = 8;
 
@@ -69,6 +78,22 @@ constexpr FunctionOption kMaxDynamicSharedBytes = 8;
   X(fill, cuMemsetD32Async,                                                    \
     (Pointer to, uint32_t value, size_t count, Stream stream))                 \
   X(synchronizeStream, cuStreamSynchronize, (Stream stream))                   \
+  X(createStream, cuStreamCreate, (Stream * stream, unsigned flags))           \
+  X(destroyStream, cuStreamDestroy_v2, (Stream stream))                        \
+  X(beginCapture, cuStreamBeginCapture_v2, (Stream stream, int mode))          \
+  X(endCapture, cuStreamEndCapture, (Stream stream, Graph * graph))            \
+  X(instantiate, cuGraphInstantiateWithFlags,                                  \
+    (GraphExec * executable, Graph graph, unsigned long long flags))           \
+  X(destroyGraph, cuGraphDestroy, (Graph graph))                               \
+  X(launchGraph, cuGraphLaunch, (GraphExec executable, Stream stream))         \
+  X(destroyExecutable, cuGraphExecDestroy, (GraphExec executable))             \
+  X(createLink, cuLinkCreate_v2,                                               \
+    (unsigned count, JitOption *options, void **values, Link *link))           \
+  X(addToLink, cuLinkAddData_v2,                                               \
+    (Link link, int type, void *data, size_t bytes, const char *name,          \
+     unsigned count, JitOption *options, void **values))                       \
+  X(completeLink, cuLinkComplete, (Link link, void **cubin, size_t *bytes))    \
+  X(destroyLink, cuLinkDestroy, (Link link))                                   \
   X(loadModule, cuModuleLoadDataEx,                                            \
     (Module * module, const void *image, unsigned count, JitOption *options,   \
      void **values))                                                           \

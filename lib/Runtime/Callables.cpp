@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
+#include "Graphs.h"
 
 #include <cstring>
 #include <vector>
@@ -193,6 +194,8 @@ extern "C" void relax_rt_call_library(RelaxContext *context, const char *name,
                                       const int64_t *words,
                                       const int64_t *slots, int64_t integers) {
   context->error.location = location;
+  if (context->recorder && !context->recorder->mayWait(*context))
+    longjmp(context->escape, 1);
   if (!callLibrary(context, name, words, slots, integers))
     longjmp(context->escape, 1);
 }

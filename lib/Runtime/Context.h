@@ -55,6 +55,7 @@ void destroyPooled(RelaxStorage *storage);
 void destroyBorrowed(RelaxStorage *storage);
 
 class DeviceStream;
+struct Recorder;
 
 } // namespace relax_rt
 
@@ -64,6 +65,8 @@ struct RelaxContext {
   /// The device that the function runs on, and the caller's stream there; null
   /// where it runs on the host.
   relax_rt::DeviceStream *stream = nullptr;
+  /// Of a call of a captured function, that is watched or captured.
+  relax_rt::Recorder *recorder = nullptr;
   relax_rt::Error error;
 };
 

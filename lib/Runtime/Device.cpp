@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Device.h"
+#include "Graphs.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -65,10 +66,15 @@ Device *Device::find(DLDevice which, Error &error) {
 DeviceStream &Device::currentStream() {
   void *handle =
       TVMFFIEnvGetStream ? TVMFFIEnvGetStream(id.type, id.id) : nullptr;
+  // Nearly always the same as before.
+  DeviceStream *last = lastStream.load(std::memory_order_acquire);
+  if (last && last->handle == handle)
+    return *last;
   std::lock_guard<std::mutex> lock(mutex);
   std::unique_ptr<DeviceStream> &stream = streams[handle];
   if (!stream)
     stream = std::make_unique<DeviceStream>(*this, handle);
+  lastStream.store(stream.get(), std::memory_order_release);
   return *stream;
 }
 
@@ -76,49 +82,88 @@ DeviceStream &Device::currentStream() {
 // Memory
 //===----------------------------------------------------------------------===//
 
-void Device::trimLocked() {
-  Error ignored; // a device that has failed takes its memory back all the same
-  driver->synchronize(ignored);
-  for (auto &[handle, stream] : streams)
-    for (int index = 0; index < SizeClass::kCount; ++index) {
-      for (void *data : stream->free[index]) {
-        driver->free(data);
-        statistics.held -= SizeClass::bytesOf(index);
-      }
-      stream->free[index].clear();
-    }
+bool Device::synchronize(Error &error) {
+  std::lock_guard<std::mutex> lock(captures);
+  return driver->synchronize(error);
 }
 
-/// As `DeviceDriver::allocate`, within the limit.
-void *Device::takeFromDriver(size_t bytes, Error &error) {
-  void *data = nullptr;
-  if (limit && statistics.held + static_cast<int64_t>(bytes) > limit)
-    return nullptr;
-  return driver->allocate(bytes, data, error) ? data : nullptr;
-}
-
-/// Under the mutex.
-void *Device::take(size_t bytes, Error &error) {
-  error.message.clear();
-  void *data = takeFromDriver(bytes, error);
-  if (!data && error.message.empty()) {
-    trimLocked();
-    data = takeFromDriver(bytes, error);
-  }
-  if (!data && error.message.empty())
-    fail(error, "MemoryError",
-         "no memory for " + std::to_string(bytes) + " bytes on " + nameOf(id));
-  return data;
-}
-
-void *Device::allocate(size_t bytes, Error &error) {
+void Device::giveBack(DeviceStream &stream) {
   std::lock_guard<std::mutex> lock(mutex);
-  return take(bytes ? bytes : 1, error);
+  for (int index = 0; index < SizeClass::kCount; ++index) {
+    for (void *data : stream.free[index]) {
+      driver->free(data);
+      statistics.held -= SizeClass::bytesOf(index);
+    }
+    stream.free[index].clear();
+  }
 }
 
 void Device::trim() {
+  std::lock_guard<std::mutex> quiet(captures);
+  // What is free now, and nothing that is freed while the device is waited for.
+  std::vector<std::pair<void *, int>> blocks;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (auto &[handle, stream] : streams)
+      for (int index = 0; index < SizeClass::kCount; ++index) {
+        for (void *data : stream->free[index])
+          blocks.emplace_back(data, index);
+        stream->free[index].clear();
+      }
+  }
+  Error ignored; // a device that has failed takes its memory back all the same
+  driver->synchronize(ignored);
   std::lock_guard<std::mutex> lock(mutex);
-  trimLocked();
+  for (auto [data, index] : blocks) {
+    driver->free(data);
+    statistics.held -= SizeClass::bytesOf(index);
+  }
+}
+
+/// Not under the mutex. What is free goes back where there is too little; then
+/// the graphs, which can be captured again.
+void *Device::take(size_t bytes, bool isPooled, bool mayTrim, Error &error) {
+  for (int attempt = 0;; ++attempt) {
+    error.message.clear();
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      void *data = nullptr;
+      bool isTooMuch =
+          limit && statistics.held + static_cast<int64_t>(bytes) > limit;
+      if (!isTooMuch && driver->allocate(bytes, data, error) && data) {
+        if (isPooled) {
+          statistics.held += bytes;
+          ++statistics.requests;
+        }
+        return data;
+      }
+    }
+    if (!error.message.empty())
+      return nullptr;
+    if (!mayTrim || attempt == 2) {
+      fail(error, "MemoryError",
+           "no memory for " + std::to_string(bytes) + " bytes on " +
+               nameOf(id));
+      return nullptr;
+    }
+    if (attempt == 1)
+      GraphPool::dropAll(*this, [](const Graph &) { return true; });
+    else
+      trim();
+  }
+}
+
+void *Device::allocate(size_t bytes, Error &error) {
+  return take(bytes ? bytes : 1, /*isPooled=*/false, /*mayTrim=*/true, error);
+}
+
+std::vector<GraphPool *> Device::graphPools() {
+  std::vector<GraphPool *> pools;
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto &[handle, stream] : streams)
+    if (GraphPool *pool = stream->graphPool.load(std::memory_order_acquire))
+      pools.push_back(pool);
+  return pools;
 }
 
 RelaxPoolStatistics Device::readStatistics() {
@@ -152,22 +197,25 @@ RelaxStorage *DeviceStream::allocate(RelaxContext *context, int64_t bytes,
   if (!storage)
     return noMemory();
   void *data = nullptr;
+  auto count = [&] {
+    RelaxPoolStatistics &statistics = device.statistics;
+    statistics.used += size.bytes;
+    if (statistics.peak < statistics.used)
+      statistics.peak = statistics.used;
+  };
   {
     std::lock_guard<std::mutex> lock(device.mutex);
-    RelaxPoolStatistics &statistics = device.statistics;
     std::vector<void *> &blocks = free[size.index];
     if (!blocks.empty()) {
       data = blocks.back();
       blocks.pop_back();
-    } else if ((data = device.take(size.bytes, error))) {
-      statistics.held += size.bytes;
-      ++statistics.requests;
+      count();
     }
-    if (data) {
-      statistics.used += size.bytes;
-      if (statistics.peak < statistics.used)
-        statistics.peak = statistics.used;
-    }
+  }
+  if (!data &&
+      (data = device.take(size.bytes, /*isPooled=*/true, !isCapture, error))) {
+    std::lock_guard<std::mutex> lock(device.mutex);
+    count();
   }
   if (!data) {
     Pool::free(storage, sizeof(RelaxStorage));
@@ -188,6 +236,18 @@ void DeviceStream::destroy(RelaxStorage *storage) {
     stream->free[size.index].push_back(storage->data);
   }
   Pool::free(storage, sizeof(RelaxStorage));
+}
+
+GraphPool &DeviceStream::graphs() {
+  GraphPool *known = graphPool.load(std::memory_order_acquire);
+  if (!known) {
+    auto *made = new GraphPool(*this);
+    if (graphPool.compare_exchange_strong(known, made,
+                                          std::memory_order_acq_rel))
+      return *made;
+    delete made; // another thread was first
+  }
+  return *known;
 }
 
 RelaxStorage *relax_rt::allocateTensor(RelaxContext &context, int64_t bytes) {
@@ -288,7 +348,7 @@ static void *loadConstant(RelaxDeviceConstant &constant, DeviceStream &stream,
   // Other streams may read it next.
   if (!device.driver->upload(data, constant.data, constant.bytes, stream.handle,
                              error) ||
-      !device.driver->synchronize(error)) {
+      !device.synchronize(error)) {
     device.driver->free(data);
     return nullptr;
   }
@@ -310,8 +370,12 @@ RelaxStorage *relax_rt_device_alloc(RelaxContext *context, int64_t bytes,
     relax_rt_fail(context, "DeviceError",
                   "memory of devices is aligned to 256 bytes, not to %0",
                   location, align, 0);
-  if (RelaxStorage *storage =
-          context->stream->allocate(context, bytes, context->error))
+  RelaxStorage *storage = nullptr;
+  if (Recorder *recorder = context->recorder)
+    storage = recorder->allocate(*context, bytes, align);
+  else
+    storage = context->stream->allocate(context, bytes, context->error);
+  if (storage)
     return storage;
   leave(context, location);
 }
@@ -321,13 +385,14 @@ void relax_rt_device_unload(void **loaded) {
   *loaded = nullptr;
   if (!all || !all->unload)
     return;
+  GraphPool::dropUsersOf(loaded);
   for (int index = 0; Device *device = Device::at(index); ++index) {
     Error ignored; // the device may be gone, as at the end of the process
     DeviceScope scope;
     void *what = all->on[index].load(std::memory_order_acquire);
     if (!what || !scope.enter(*device, ignored))
       continue;
-    device->driver->synchronize(ignored);
+    device->synchronize(ignored);
     all->unload(*device, what);
   }
 }
@@ -342,6 +407,8 @@ void relax_rt_device_launch(RelaxDeviceKernel *kernel, const int64_t *shape,
     fprintf(stderr, "relax-mlir: '%s' launched outside a call\n", kernel->name);
     abort();
   }
+  if (context->recorder)
+    context->recorder->use(&kernel->module->loaded);
   DeviceStream &stream = *context->stream;
   if (!stream.device.driver->launch(*kernel, shape, args, stream.handle,
                                     context->error))
@@ -351,6 +418,8 @@ void relax_rt_device_launch(RelaxDeviceKernel *kernel, const int64_t *shape,
 void *relax_rt_device_constant(RelaxContext *context,
                                RelaxDeviceConstant *constant,
                                const char *location) {
+  if (context->recorder && !context->recorder->mayLoad(*context, *constant))
+    leave(context, location);
   if (void *data = loadConstant(*constant, *context->stream, context->error))
     return data;
   leave(context, location);
@@ -359,6 +428,8 @@ void *relax_rt_device_constant(RelaxContext *context,
 int64_t relax_rt_device_read(RelaxContext *context, const void *data,
                              int64_t bytes) {
   int64_t word = 0;
+  if (context->recorder && !context->recorder->mayWait(*context))
+    leave(context, nullptr);
   DeviceStream &stream = *context->stream;
   if (!stream.device.driver->download(&word, data, bytes, stream.handle,
                                       context->error))
@@ -368,10 +439,14 @@ int64_t relax_rt_device_read(RelaxContext *context, const void *data,
 
 void relax_rt_device_write(RelaxContext *context, void *data,
                            const int64_t *words, int64_t count) {
+  // In pieces that no driver waits for.
   DeviceStream &stream = *context->stream;
-  if (!stream.device.driver->upload(data, words, count * sizeof(int64_t),
-                                    stream.handle, context->error))
-    leave(context, nullptr);
+  char *to = static_cast<char *>(data);
+  for (; count > 0; count -= 8, words += 8, to += 8 * sizeof(int64_t))
+    if (!stream.device.driver->upload(to, words,
+                                      (count < 8 ? count : 8) * sizeof(int64_t),
+                                      stream.handle, context->error))
+      leave(context, nullptr);
 }
 
 } // extern "C"

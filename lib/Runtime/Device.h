@@ -67,24 +67,48 @@ public:
   /// As `relax_rt_device_launch`; the grid is not empty.
   virtual bool launch(RelaxDeviceKernel &kernel, const int64_t *shape,
                       void **args, void *stream, Error &error) = 0;
+
+  // Graphs: what was put into a stream, to be put into others again.
+
+  /// Whether streams can be captured at all.
+  virtual bool canCapture() const = 0;
+  /// A stream that waits for no other one; null with the error set.
+  virtual void *createStream(Error &error) = 0;
+  virtual void destroyStream(void *stream) = 0;
+  /// From here to `endCapture` nothing that is put into the stream runs. No
+  /// thread waits for the device meanwhile.
+  virtual bool beginCapture(void *stream, Error &error) = 0;
+  /// The graph; null with the error set, or where it is not `wanted`.
+  virtual void *endCapture(void *stream, bool wanted, Error &error) = 0;
+  virtual bool launchGraph(void *graph, void *stream, Error &error) = 0;
+  /// It may be under way still.
+  virtual void destroyGraph(void *graph) = 0;
 };
 
 class Device;
+class GraphPool;
 
 /// A stream of a device, with the free memory that is used in its order.
 class DeviceStream {
 public:
-  DeviceStream(Device &device, void *handle) : device(device), handle(handle) {}
+  /// Where all is captured, no memory is given back to get more.
+  DeviceStream(Device &device, void *handle, bool isCapture = false)
+      : device(device), handle(handle), isCapture(isCapture) {}
 
   /// Counted, and freed by the call if it fails; `context` may be null for a
   /// block of no call. Null with the error set.
   RelaxStorage *allocate(RelaxContext *context, int64_t bytes, Error &error);
+
+  /// The graphs that are launched into it.
+  GraphPool &graphs();
 
   Device &device;
   void *const handle;
 
 private:
   friend class Device;
+  const bool isCapture;
+  std::atomic<GraphPool *> graphPool{nullptr};
   static void destroy(RelaxStorage *storage);
 
   std::vector<void *> free[SizeClass::kCount]; // under the device's mutex
@@ -110,7 +134,14 @@ public:
   /// there is no other. Null with the error set.
   void *allocate(size_t bytes, Error &error);
 
+  /// Waits for all streams. Not within a capture.
+  bool synchronize(Error &error);
+
   void trim();
+  /// Gives back the memory that is free in one stream, that nothing uses.
+  void giveBack(DeviceStream &stream);
+  /// Those of all streams.
+  std::vector<GraphPool *> graphPools();
   RelaxPoolStatistics readStatistics();
   void resetPeak();
   void setLimit(int64_t bytes);
@@ -119,14 +150,17 @@ public:
   /// Counts the devices of all kinds in this process.
   const int index;
   const std::unique_ptr<DeviceDriver> driver;
+  /// Held while a stream is captured, and while the device is waited for: a
+  /// driver takes no such wait within a capture of any thread. It comes before
+  /// the mutexes of graphs, and those before the device's own.
+  std::mutex captures;
 
 private:
   friend class DeviceStream;
-  void *take(size_t bytes, Error &error);
-  void *takeFromDriver(size_t bytes, Error &error);
-  void trimLocked();
+  void *take(size_t bytes, bool isPooled, bool mayTrim, Error &error);
 
   std::mutex mutex;
+  std::atomic<DeviceStream *> lastStream{nullptr};
   std::map<void *, std::unique_ptr<DeviceStream>> streams;
   RelaxPoolStatistics statistics{};
   int64_t limit = 0;

@@ -185,7 +185,7 @@ int relax_rt_device_synchronize(void *, const TVMFFIAny *args, int32_t count,
                                 TVMFFIAny *result) {
   *result = {};
   return onDevice(args, count, 0, [&](Device &device, Error &error) {
-    return device.driver->synchronize(error);
+    return device.synchronize(error);
   });
 }
 

@@ -250,6 +250,15 @@ RELAX_RT_EXPORT int relax_rt_device_pool_set_limit(void *self,
                                                    int32_t count,
                                                    struct TVMFFIAny *result);
 
+/// (function of a device, how many graphs to keep for each stream) -> (the
+/// same function, a function that reads statistics). Calls of the first are
+/// captured where they can be, and replayed (Graphs.h). The second gives how
+/// often they were captured, replayed, and not to be captured; how many graphs
+/// there are; and whether the function can be captured at all. The graphs go
+/// with the two.
+RELAX_RT_EXPORT int relax_rt_capture(void *self, const struct TVMFFIAny *args,
+                                     int32_t count, struct TVMFFIAny *result);
+
 //===----------------------------------------------------------------------===//
 // Memory and threads of the host
 //===----------------------------------------------------------------------===//

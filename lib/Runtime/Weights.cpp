@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Device.h"
+#include "Graphs.h"
 
 #include <cstring>
 
@@ -57,7 +58,7 @@ static void *upload(void **place, const void *data, int64_t bytes,
     return nullptr;
   if (!target->driver->upload(storage->data, data, bytes, stream.handle,
                               error) ||
-      !target->driver->synchronize(error)) { // every stream reads it
+      !target->synchronize(error)) { // every stream reads it
     relax_rt_release(storage);
     return nullptr;
   }
@@ -131,8 +132,10 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
     } else if (device.type != kDLCPU) {
       keepWeight(&table[i], nullptr);
     }
-    if (device.type != kDLCPU)
+    if (device.type != kDLCPU) {
+      GraphPool::dropUsersOf(table);
       table[total] = reinterpret_cast<void *>(int64_t(device.id) + 1);
+    }
     table[i] = data;
     return 0;
   }
@@ -153,6 +156,8 @@ static const char *findUnbound(int64_t count, const char *names, void **table) {
 extern "C" void relax_rt_require_weights(RelaxContext *context,
                                          const int64_t *words,
                                          const char *names, void **table) {
+  if (context->recorder)
+    context->recorder->useWeights(words, table);
   const char *name = findUnbound(*words, names, table);
   if (!name && context->stream) {
     DLDevice here = context->stream->device.id;

@@ -352,6 +352,44 @@ def _as_device_argument(value: Any, kind: str) -> Any:
     return as_argument(value)
 
 
+class CaptureStatistics(NamedTuple):
+    """How often calls were captured, replayed, and found not to be captured; the graphs there are now.
+
+    `is_capturable`: whether the function can be captured at all, as far as is known.
+    """
+
+    captures: int
+    replays: int
+    failures: int
+    graphs: int
+    is_capturable: bool
+
+
+class Captured:
+    """A function of a module for a device, whose calls are captured as graphs of the device and replayed.
+
+    A call depends on its arguments' addresses and sizes, on its numbers, and on the stream. The first one of a kind
+    runs as always, the second one is captured, later ones are replayed: one launch, whatever the number of kernels.
+    So it pays where tensors stay where they are: give destinations behind the arguments, and feed them back.
+
+    Functions that read numbers from the device, call libraries, or take or give functions run as always, and so does
+    a call whose capture fails. The graphs and their memory go with this object.
+    """
+
+    def __init__(self, function: tvm_ffi.Function, graphs: int, wrap: Callable[[Any], Callable[..., Any]]) -> None:
+        captured, self._statistics = _function("relax_rt_capture")(function, graphs)
+        self._call = wrap(captured)
+        self.__name__ = self.__qualname__ = self._call.__name__
+
+    def __call__(self, *args: Any) -> Any:
+        return self._call(*args)
+
+    def statistics(self) -> CaptureStatistics:
+        """What has been captured so far."""
+        *numbers, is_capturable = self._statistics()
+        return CaptureStatistics(*numbers, bool(is_capturable))
+
+
 _of_callables: list[Any] = []
 """Code that gives out callables, which is never unloaded."""
 
@@ -423,15 +461,15 @@ class Executable:
         if any("->" in result for function in code.functions.values() for result in function["results"]):
             # A callable that was returned has no way to keep the code that it is of.
             _of_callables.append(self._loaded)
-        self._callables = {name: self._with_arrays(name) for name in self.functions}
+        self._callables = {name: self._with_arrays(name, self._load(name)) for name in self.functions}
 
     def _load(self, name: str) -> tvm_ffi.Function:
         address = self._loaded.session.lookup(f"__tvm_ffi_{name}")
         return tvm_ffi.core.Function.__from_extern_c__(address, keep_alive_object=self._loaded)
 
-    def _with_arrays(self, name: str) -> Callable[..., Any]:
+    def _with_arrays(self, name: str, function: tvm_ffi.Function) -> Callable[..., Any]:
         """A function that takes arrays of every kind; of a device, tensors there."""
-        function, device = self._load(name), self.code.device
+        device = self.code.device
         convert = functools.partial(_as_device_argument, kind=device) if device else as_argument
         signature = self.code.functions[name]
         parameters = signature["parameters"]
@@ -476,6 +514,22 @@ class Executable:
             raise KeyError(f"the module has no function '{name}'; it has {', '.join(self.functions)}")
 
         return function
+
+    def captured(self, name: str, graphs: int = 16) -> Captured:
+        """The function as one whose calls are captured and replayed (`Captured`): `decode = m.captured("decode")`.
+
+        Args:
+          graphs: how many kinds of calls are kept for each stream; those that were not used for longest go.
+
+        Raises:
+          RelaxError: the module is for the host.
+        """
+        if not self.code.device:
+            raise RelaxError("only functions of a device are captured, and this module is for the host")
+        if graphs < 1:
+            raise RelaxError(f"{graphs} graphs; expected at least 1")
+        self[name]  # says which there are
+        return Captured(self._load(name), graphs, functools.partial(self._with_arrays, name))
 
     def __contains__(self, name: object) -> bool:
         return name in self._callables

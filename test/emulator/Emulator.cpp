@@ -5,89 +5,25 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emulator.h"
 #include "Block.h"
-#include "Runtime/CUDADriver.h"
+#include "State.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <mutex>
-#include <set>
-#include <string>
 #include <sys/mman.h>
 
-using namespace relax_rt::cuda;
+using namespace emulator;
 
-namespace {
+thread_local std::vector<Context> emulator::contexts;
 
-/// Errors of the driver (CUresult) beyond those that the runtime tells apart.
-constexpr Result kInvalidValue = 1, kNotInitialized = 3, kInvalidDevice = 101,
-                 kInvalidContext = 201, kNotFound = 500, kLaunchTimeout = 702,
-                 kLaunchFailed = 719;
-
-constexpr size_t kArenaBytes = size_t(8) << 30;
-constexpr size_t kGuardBytes = 256;
-constexpr unsigned char kGuard = 0xA5, kFresh = 0xCD;
-constexpr unsigned kMaxThreads = 1024, kMaxGridYZ = 65535;
-constexpr unsigned kPlainShared = 48 << 10, kMostShared = 227 << 10;
-
-//===----------------------------------------------------------------------===//
-// State
-//===----------------------------------------------------------------------===//
-
-struct Rule {
-  int32_t nth, code;
-};
-
-/// A block, with guards before and behind the bytes that were asked for.
-struct Allocation {
-  size_t whole, bytes;
-  int device;
-};
-
-struct LoadedFunction {
-  const RelaxEmulatorKernel *kernel;
-  unsigned mostShared = kPlainShared;
-};
-
-struct LoadedModule {
-  int64_t count;
-  const RelaxEmulatorKernel *kernels;
-  std::map<std::string, LoadedFunction> functions;
-};
-
-struct State {
-  std::recursive_mutex mutex;
-  bool isInitialized = false;
-  int devices = 1, version = 12080;
-  size_t memory = size_t(1) << 30;
-  std::map<std::string, Rule> rules;
-  std::map<std::string, int64_t> calls;
-  std::string log, shownLog;
-  char *arena = nullptr;
-  std::map<char *, Allocation> blocks; // by their first byte
-  int accesses = 0;
-};
-
-State &state() {
+State &emulator::state() {
   static State &state = *new State; // threads may end after static objects
   return state;
 }
 
-using Lock = std::lock_guard<std::recursive_mutex>;
-
-thread_local std::vector<Context> contexts;
-
-Device currentDevice() {
-  return static_cast<Device>(reinterpret_cast<intptr_t>(contexts.back())) - 1;
-}
-
-/// Counts a call. The error that is to be injected, or that of a call outside
-/// any context where it needs one.
-Result enter(const char *name, bool needsContext = true) {
+Result emulator::enter(const char *name, bool needsContext) {
   State &all = state();
   Lock lock(all.mutex);
   ++all.calls[name];
@@ -103,9 +39,17 @@ Result enter(const char *name, bool needsContext = true) {
   return needsContext && contexts.empty() ? kInvalidContext : kSuccess;
 }
 
-#define RELAX_ENTER(...)                                                       \
-  if (Result injected = enter(__VA_ARGS__))                                    \
-  return injected
+namespace {
+
+constexpr size_t kArenaBytes = size_t(8) << 30;
+constexpr size_t kGuardBytes = 256;
+constexpr unsigned char kGuard = 0xA5, kFresh = 0xCD;
+constexpr unsigned kMaxThreads = 1024, kMaxGridYZ = 65535;
+constexpr unsigned kMostShared = 227 << 10;
+
+Device currentDevice() {
+  return static_cast<Device>(reinterpret_cast<intptr_t>(contexts.back())) - 1;
+}
 
 //===----------------------------------------------------------------------===//
 // Memory
@@ -215,8 +159,6 @@ void readSettings(State &all) {
 // The driver's functions
 //===----------------------------------------------------------------------===//
 
-#define RELAX_EXPORT extern "C" __attribute__((visibility("default")))
-
 RELAX_EXPORT Result cuInit(unsigned) {
   State &all = state();
   Lock lock(all.mutex);
@@ -258,6 +200,8 @@ RELAX_EXPORT Result cuGetErrorName(Result result, const char **text) {
       {kNotFound, "CUDA_ERROR_NOT_FOUND"},
       {kLaunchTimeout, "CUDA_ERROR_LAUNCH_TIMEOUT"},
       {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED"},
+      {kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+      {kCaptureInvalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
   };
   auto found = names.find(result);
   *text = found == names.end() ? nullptr : found->second;
@@ -323,11 +267,13 @@ RELAX_EXPORT Result cuCtxPopCurrent_v2(Context *context) {
 
 RELAX_EXPORT Result cuCtxSynchronize(void) {
   RELAX_ENTER("cuCtxSynchronize");
+  RELAX_REFUSE(refuseInCapture());
   return kSuccess;
 }
 
-RELAX_EXPORT Result cuStreamSynchronize(Stream) {
+RELAX_EXPORT Result cuStreamSynchronize(Stream stream) {
   RELAX_ENTER("cuStreamSynchronize");
+  RELAX_REFUSE(refuseIfCaptured(stream));
   return kSuccess;
 }
 
@@ -353,6 +299,7 @@ RELAX_EXPORT Result cuMemAlloc_v2(Pointer *data, size_t bytes) {
 
 RELAX_EXPORT Result cuMemFree_v2(Pointer data) {
   RELAX_ENTER("cuMemFree_v2");
+  RELAX_REFUSE(refuseInCapture());
   if (!data)
     return kSuccess;
   State &all = state();
@@ -380,38 +327,53 @@ RELAX_EXPORT Result cuMemFree_v2(Pointer data) {
 }
 
 RELAX_EXPORT Result cuMemcpyHtoDAsync_v2(Pointer to, const void *from,
-                                         size_t bytes, Stream) {
+                                         size_t bytes, Stream stream) {
   RELAX_ENTER("cuMemcpyHtoDAsync_v2");
+  RELAX_REFUSE(refuseIfCaptured(stream));
   return copy(asHost(to), from, bytes, true, false);
 }
 
 RELAX_EXPORT Result cuMemcpyDtoHAsync_v2(void *to, Pointer from, size_t bytes,
-                                         Stream) {
+                                         Stream stream) {
   RELAX_ENTER("cuMemcpyDtoHAsync_v2");
+  RELAX_REFUSE(refuseIfCaptured(stream));
   return copy(to, asHost(from), bytes, false, true);
 }
 
 RELAX_EXPORT Result cuMemcpyDtoDAsync_v2(Pointer to, Pointer from, size_t bytes,
-                                         Stream) {
+                                         Stream stream) {
   RELAX_ENTER("cuMemcpyDtoDAsync_v2");
-  return copy(asHost(to), asHost(from), bytes, true, true);
+  return submit(stream, [=] {
+    return copy(asHost(to), asHost(from), bytes, true, true);
+  });
 }
 
 RELAX_EXPORT Result cuMemsetD32Async(Pointer to, uint32_t value, size_t count,
-                                     Stream) {
+                                     Stream stream) {
   RELAX_ENTER("cuMemsetD32Async");
   if (to % sizeof(uint32_t) || !isInside(asHost(to), count * sizeof(uint32_t)))
     return kInvalidValue;
-  Access access;
-  std::fill_n(static_cast<uint32_t *>(asHost(to)), count, value);
-  return kSuccess;
+  return submit(stream, [=] {
+    Access access;
+    std::fill_n(static_cast<uint32_t *>(asHost(to)), count, value);
+    return kSuccess;
+  });
 }
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
 
 RELAX_EXPORT Result cuModuleLoadDataEx(void **module, const void *image,
                                        unsigned count, JitOption *options,
                                        void **values) {
   RELAX_ENTER("cuModuleLoadDataEx");
-  if (memcmp(image, "RELAXEMU", 8) != 0) {
+  if (const void *known = imageOf(image))
+    image = known;
+  else if (memcmp(image, "CUBINEMU", 8) == 0)
+    memcpy(&image, static_cast<const char *>(image) + offsetof(Cubin, image),
+           sizeof(image));
+  if (memcmp(image, "RELAXEM2", 8) != 0) {
     for (unsigned i = 0; i < count; ++i)
       if (options[i] == kJitErrorLog)
         std::strcpy(static_cast<char *>(values[i]),
@@ -419,15 +381,14 @@ RELAX_EXPORT Result cuModuleLoadDataEx(void **module, const void *image,
     return kInvalidImage;
   }
   auto *words = static_cast<const int64_t *>(image);
-  *module = new LoadedModule{
-      words[1], reinterpret_cast<const RelaxEmulatorKernel *>(words + 2), {}};
+  *module = makeObject(LoadedModule{
+      words[1], reinterpret_cast<const RelaxEmulatorKernel *>(words + 2), {}});
   return kSuccess;
 }
 
 RELAX_EXPORT Result cuModuleUnload(void *module) {
   RELAX_ENTER("cuModuleUnload");
-  delete static_cast<LoadedModule *>(module);
-  return kSuccess;
+  return destroyObject<LoadedModule>(module) ? kSuccess : kInvalidValue;
 }
 
 RELAX_EXPORT Result cuModuleGetFunction(void **function, void *from,
@@ -458,7 +419,7 @@ RELAX_EXPORT Result cuLaunchKernel(void *launched, unsigned gridX,
                                    unsigned gridY, unsigned gridZ,
                                    unsigned blockX, unsigned blockY,
                                    unsigned blockZ, unsigned sharedBytes,
-                                   Stream, void **args, void **) {
+                                   Stream stream, void **args, void **) {
   RELAX_ENTER("cuLaunchKernel");
   auto *function = static_cast<LoadedFunction *>(launched);
   emulator::Size grid{gridX, gridY, gridZ}, block{blockX, blockY, blockZ};
@@ -466,24 +427,33 @@ RELAX_EXPORT Result cuLaunchKernel(void *launched, unsigned gridX,
       blockZ > 64 || gridY > kMaxGridYZ || gridZ > kMaxGridYZ ||
       sharedBytes > function->mostShared)
     return kInvalidValue;
-  State &all = state();
-  {
-    Lock lock(all.mutex);
-    char line[160];
-    std::snprintf(line, sizeof(line), "%s %ux%ux%u %ux%ux%u %u\n",
-                  function->kernel->name, gridX, gridY, gridZ, blockX, blockY,
-                  blockZ, sharedBytes);
-    all.log += line;
-  }
-  Access access;
-  emulator::Block threads(grid, block, sharedBytes, function->kernel->body,
-                          args);
-  for (int64_t z = 0; z < grid.z; ++z)
-    for (int64_t y = 0; y < grid.y; ++y)
-      for (int64_t x = 0; x < grid.x; ++x)
-        if (!threads.run({x, y, z}))
-          return kLaunchTimeout;
-  return kSuccess;
+  // A graph has arguments of its own.
+  const RelaxEmulatorKernel *kernel = function->kernel;
+  std::vector<int64_t> words(kernel->arguments);
+  for (int64_t i = 0; i < kernel->arguments; ++i)
+    memcpy(&words[i], args[i], sizeof(int64_t));
+  return submit(stream, [=]() mutable {
+    {
+      Lock lock(state().mutex);
+      char line[160];
+      std::snprintf(line, sizeof(line), "%s %ux%ux%u %ux%ux%u %u\n",
+                    kernel->name, gridX, gridY, gridZ, blockX, blockY, blockZ,
+                    sharedBytes);
+      state().log += line;
+    }
+    std::vector<void *> args;
+    for (int64_t &word : words)
+      args.push_back(&word);
+    Access access;
+    emulator::Block threads(grid, block, sharedBytes, kernel->body,
+                            args.data());
+    for (int64_t z = 0; z < grid.z; ++z)
+      for (int64_t y = 0; y < grid.y; ++y)
+        for (int64_t x = 0; x < grid.x; ++x)
+          if (!threads.run({x, y, z}))
+            return Result(kLaunchTimeout);
+    return Result(kSuccess);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -513,6 +483,12 @@ RELAX_EXPORT int64_t relax_emulator_blocks(void) {
   State &all = state();
   Lock lock(all.mutex);
   return all.blocks.size();
+}
+
+RELAX_EXPORT int64_t relax_emulator_objects(void) {
+  State &all = state();
+  Lock lock(all.mutex);
+  return all.objects.size();
 }
 
 RELAX_EXPORT int64_t relax_emulator_calls(const char *function) {

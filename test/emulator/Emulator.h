@@ -9,9 +9,14 @@
 // RELAX_CUDA_DRIVER. It has the functions of the driver that the runtime uses,
 // under their names (lib/Runtime/CUDADriver.h), and those below.
 //
-// An image begins with "RELAXEMU", followed by a count and that many kernels
-// that were compiled for the host. All work is done when it is asked for, in
-// the thread that asks.
+// An image begins with "RELAXEM2", followed by a count and that many kernels
+// that were compiled for the host. In place of PTX there is the text
+// ".version emulated <address>" of such an image. All work is done when it is
+// asked for, in the thread that asks; what is put into a stream that is being
+// captured, when the graph is launched.
+//
+// Within a capture, calls that a driver may refuse there are refused: waiting
+// for the device or for that stream, copies from or to the host, freeing.
 //
 // Memory of the device is memory of the host that can be touched by kernels and
 // copies alone: the host's own access ends the process. What is written around
@@ -38,6 +43,8 @@ typedef struct RelaxEmulatorKernel {
   const char *name;
   /// Runs one thread. `args` as given to cuLaunchKernel.
   void (*body)(void **args);
+  /// How many arguments it has, each in a word of 8 bytes.
+  int64_t arguments;
 } RelaxEmulatorKernel;
 
 // What kernels call.
@@ -76,6 +83,8 @@ void relax_emulator_fail(const char *function, int32_t nth, int32_t code);
 /// Bytes that are allocated on all devices, and in how many blocks.
 int64_t relax_emulator_bytes(void);
 int64_t relax_emulator_blocks(void);
+/// How many modules, streams, graphs and links there are.
+int64_t relax_emulator_objects(void);
 /// How often a function was called.
 int64_t relax_emulator_calls(const char *function);
 /// The launches since the log was cleared, a line each: "name grid block

@@ -19,6 +19,8 @@
 #define RELAX_EXPORT extern "C" __attribute__((visibility("default")))
 
 RELAX_EXPORT const char relax_example_image[];
+/// Code that the driver has to assemble.
+RELAX_EXPORT const char *relax_example_assembly(void);
 
 namespace {
 
@@ -31,9 +33,11 @@ constexpr int64_t kCUDA = 2 << RelaxDeviceShift;
 
 RelaxDeviceModule module = {relax_example_image, 0, nullptr};
 RelaxDeviceModule badModule = {"no code at all", 0, nullptr};
+RelaxDeviceModule textModule = {relax_example_assembly(), 0, nullptr};
 RelaxDeviceKernel addKernel = {&module, "add", nullptr};
 RelaxDeviceKernel stuckKernel = {&module, "never_meet", nullptr};
 RelaxDeviceKernel missingKernel = {&module, "missing", nullptr};
+RelaxDeviceKernel textKernel = {&textModule, "add", nullptr};
 RelaxDeviceKernel badKernel = {&badModule, "add", nullptr};
 
 /// x + y in new memory, as the slots of a tensor.
@@ -89,6 +93,37 @@ FUNCTION(add_stuck, TWO_FLOATS, 2, 1, 6, 3, 2, FLOATS, FLOATS, FLOATS) {
   emitAdd(context, &stuckKernel, in[1], in[4], in[2], out);
 }
 
+FUNCTION(add_text, TWO_FLOATS, 2, 1, 6, 3, 2, FLOATS, FLOATS, FLOATS) {
+  emitAdd(context, &textKernel, in[1], in[4], in[2], out);
+}
+
+// ((x + y) + y) + … + y, `times` of them; memory is used again on the way.
+FUNCTION(add_often, TWO_FLOATS "\0times\0integer", 3, 1, 7, 3, 2, FLOATS,
+         FLOATS, RelaxInteger, 64, FLOATS) {
+  checkSizes(context, in);
+  emitAdd(context, &addKernel, in[1], in[4], in[2], out);
+  for (int64_t i = 1; i < in[6]; ++i) {
+    auto *last = reinterpret_cast<RelaxStorage *>(out[0]);
+    emitAdd(context, &addKernel, out[1], in[4], in[2], out);
+    relax_rt_release(last);
+  }
+}
+
+// x + y, x itself, the size of x, and two results that share memory.
+FUNCTION(many, TWO_FLOATS, 2, 5, 6, 13, 2, FLOATS, FLOATS, FLOATS, FLOATS,
+         RelaxInteger, 64, FLOATS, FLOATS) {
+  checkSizes(context, in);
+  emitAdd(context, &addKernel, in[1], in[4], in[2], out);
+  relax_rt_retain(reinterpret_cast<RelaxStorage *>(in[0]));
+  for (int i = 0; i < 3; ++i)
+    out[3 + i] = in[i];
+  out[6] = in[2];
+  emitAdd(context, &addKernel, in[4], in[4], in[5], out + 7);
+  relax_rt_retain(reinterpret_cast<RelaxStorage *>(out[7]));
+  for (int i = 0; i < 3; ++i)
+    out[10 + i] = out[7 + i];
+}
+
 // The function writes into x, and returns it.
 FUNCTION(add_to, TWO_FLOATS, 2, 1, 6, 3, 2, VECTOR(2, 32, RelaxMutable), FLOATS,
          FLOATS) {
@@ -114,11 +149,12 @@ FUNCTION(add_if, "c\0tensor bool []\0" TWO_FLOATS, 3, 1, 8, 3, 2, SCALAR(6, 8),
     out[i] = in[2 + i];
 }
 
+static const float data[] = {1, 2, 3, 4};
+static RelaxDeviceConstant constant = {data, sizeof(data), nullptr};
+
 // A constant, and the size of x as a tensor.
 FUNCTION(constants, "x\0tensor f32 [n]", 1, 2, 3, 6, 2, FLOATS, FLOATS,
          VECTOR(0, 64, 0)) {
-  static const float data[] = {1, 2, 3, 4};
-  static RelaxDeviceConstant constant = {data, sizeof(data), nullptr};
   out[0] = 0;
   out[1] = reinterpret_cast<int64_t>(
       relax_rt_device_constant(context, &constant, "example.py:9:1"));
@@ -147,8 +183,9 @@ FUNCTION(add_after, "f\0function\0" TWO_FLOATS, 3, 1, 7, 3, 2, RelaxCallable,
 
 RELAX_EXPORT void relax_unload() {
   for (void **loaded :
-       {&module.loaded, &badModule.loaded, &addKernel.loaded,
-        &stuckKernel.loaded, &missingKernel.loaded, &badKernel.loaded})
+       {&module.loaded, &badModule.loaded, &textModule.loaded,
+        &addKernel.loaded, &stuckKernel.loaded, &missingKernel.loaded,
+        &badKernel.loaded, &textKernel.loaded, &constant.loaded})
     relax_rt_device_unload(loaded);
 }
 

@@ -12,6 +12,8 @@
 
 #include "Emulator.h"
 
+#include <cstdio>
+
 #define RELAX_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace {
@@ -109,14 +111,22 @@ struct Image {
 } // namespace
 
 RELAX_EXPORT const Image relax_example_image;
-const Image relax_example_image = {{'R', 'E', 'L', 'A', 'X', 'E', 'M', 'U'},
+const Image relax_example_image = {{'R', 'E', 'L', 'A', 'X', 'E', 'M', '2'},
                                    9,
-                                   {{"add", add},
-                                    {"ids", ids},
-                                    {"block_sum", block_sum},
-                                    {"warp_sum", warp_sum},
-                                    {"rotate", rotate},
-                                    {"read_shared", read_shared},
-                                    {"leave_early", leave_early},
-                                    {"never_meet", never_meet},
-                                    {"overrun", overrun}}};
+                                   {{"add", add, 4},
+                                    {"ids", ids, 1},
+                                    {"block_sum", block_sum, 2},
+                                    {"warp_sum", warp_sum, 2},
+                                    {"rotate", rotate, 2},
+                                    {"read_shared", read_shared, 1},
+                                    {"leave_early", leave_early, 1},
+                                    {"never_meet", never_meet, 0},
+                                    {"overrun", overrun, 2}}};
+
+/// The same, as the driver assembles it.
+RELAX_EXPORT const char *relax_example_assembly(void) {
+  static char text[64];
+  std::snprintf(text, sizeof(text), ".version emulated %p",
+                static_cast<const void *>(&relax_example_image));
+  return text;
+}

@@ -24,8 +24,8 @@ os.environ["RELAX_CUDA_DRIVER"] = str(EMULATOR)
 os.environ.setdefault("RELAX_EMULATOR_DEVICES", "2")
 
 emulator = ctypes.CDLL(str(EMULATOR))
-for _name in ("relax_emulator_bytes", "relax_emulator_blocks", "relax_emulator_calls"):
-    getattr(emulator, _name).restype = ctypes.c_int64
+for _name in ("bytes", "blocks", "calls", "objects"):
+    getattr(emulator, f"relax_emulator_{_name}").restype = ctypes.c_int64
 emulator.relax_emulator_log.restype = ctypes.c_char_p
 
 
@@ -47,6 +47,11 @@ def calls(function: str) -> int:
 def blocks() -> int:
     """How many blocks of memory are allocated on all devices."""
     return emulator.relax_emulator_blocks()
+
+
+def objects() -> int:
+    """How many modules, streams, graphs and links of the driver there are."""
+    return emulator.relax_emulator_objects()
 
 
 def run_python(source: str, **environment: str) -> subprocess.CompletedProcess[str]:

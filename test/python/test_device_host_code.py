@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import tvm_ffi
 from elements import NAMES
-from emulated import blocks, calls, failing
+from emulated import blocks, calls, failing, objects
 
 import relax_mlir
 from relax_mlir import Code, Device, Executable, _relax, pipelines
@@ -196,3 +196,55 @@ def test_a_read_that_fails_ends_the_call(device):
         main(sizes)
     assert calls("cuMemcpyDtoHAsync_v2") == before + 1
     assert list(main(sizes)) == [1, 2]
+
+
+# A compiled function is captured by its name; what it gives is as before.
+def test_functions_are_captured(device):
+    executable = compiled(f"""
+    relax.func @main(%x: {T}) -> ({T}, tensor<2xf32>, !relax.shape<[n]>) {{
+      %0 = relax.constant dense<[1.0, 2.0]> : tensor<2xf32>
+      %1 = relax.shape_of %x : ({T}) -> !relax.shape<[n]>
+      relax.return %x, %0, %1 : {T}, tensor<2xf32>, !relax.shape<[n]>
+    }}""")
+    before = objects()
+    main = executable.captured("main", graphs=2)
+    for size in (4, 3):
+        x = device.put(X[:size])
+        for _ in range(3):
+            same, constant, shape = main(x)
+            assert same.same_as(x)
+            assert (device.get(constant).tolist(), list(shape)) == ([1, 2], [size])
+    assert main.statistics() == (2, 4, 0, 2, True)
+    with pytest.raises(TypeError, match="main: argument 0 .*a NumPy array is in the memory of the host"):
+        main(X)
+    # It keeps the code, and gives its graphs back.
+    del executable
+    gc.collect()
+    assert list(main(x)[2]) == [3]
+    del main
+    gc.collect()
+    assert objects() == before
+
+
+# Reads of the device decide what the host code does: it runs each time.
+def test_functions_that_read_are_not_captured(device):
+    executable = compiled("""
+    relax.func @main(%s: tensor<2xi64>) -> !relax.shape<2> {
+      %0 = relax.tensor_to_shape %s : (tensor<2xi64>) -> !relax.shape<2>
+      relax.return %0 : !relax.shape<2>
+    }""")
+    main = executable.captured("main")
+    for sizes in ([1, 2], [3, 4], [5, 6]):
+        assert list(main(device.put(np.array(sizes)))) == sizes
+    assert main.statistics() == (0, 0, 0, 0, False)
+
+
+def test_what_is_no_function_to_capture(device):
+    executable = compiled(f"relax.func @main(%x: {T}) -> {T} {{ relax.return %x : {T} }}")
+    with pytest.raises(KeyError, match="no function 'other'"):
+        executable.captured("other")
+    with pytest.raises(relax_mlir.RelaxError, match="0 graphs; expected at least 1"):
+        executable.captured("main", graphs=0)
+    host = relax_mlir.compile(relax_mlir.parse(f"relax.func @main(%x: {T}) -> {T} {{ relax.return %x : {T} }}"))
+    with pytest.raises(relax_mlir.RelaxError, match="this module is for the host"):
+        host.captured("main")

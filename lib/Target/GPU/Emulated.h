@@ -17,6 +17,9 @@ namespace mlir::relax {
 /// with the addresses of their arguments.
 SmallVector<func::FuncOp> getEmulatedKernels(ModuleOp module);
 
+/// How many words of arguments such a function reads.
+int64_t countEmulatedArguments(func::FuncOp function);
+
 /// The name of the kernel that such a function is of.
 StringRef getEmulatedName(func::FuncOp function);
 

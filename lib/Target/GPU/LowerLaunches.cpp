@@ -85,21 +85,24 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
           LLVM::LLVMArrayType::get(builder->getI8Type(), bytes),
           builder->getStringAttr(text), /*constant=*/true);
     }
-    // "RELAXEMU", how many, and then a name and a function each.
+    // "RELAXEM2", how many, and then for each a name, a function, and how many
+    // arguments it has.
     SmallVector<func::FuncOp> bodies = getEmulatedKernels(getOperation());
     Type i64 = builder->getI64Type(), ptr = builder->pointer();
     SmallVector<Type> fields = {i64, i64};
-    fields.append(2 * bodies.size(), ptr);
+    for (size_t i = 0; i < bodies.size(); ++i)
+      fields.append({ptr, ptr, i64});
     bytes = 8 * fields.size();
     return makeGlobal("relax.gpu_image", fields, [&] {
       int64_t magic;
-      memcpy(&magic, "RELAXEMU", 8);
+      memcpy(&magic, "RELAXEM2", 8);
       SmallVector<Value> values = {
           builder->word(magic),
           builder->word(static_cast<int64_t>(bodies.size()))};
       for (func::FuncOp body : bodies) {
         values.push_back(builder->string(getEmulatedName(body)));
         values.push_back(builder->addressOfFunction(body));
+        values.push_back(builder->word(countEmulatedArguments(body)));
       }
       return values;
     });
