@@ -63,6 +63,11 @@ _EMULATOR_SYMBOLS = (
     "relax_emulator_barrier",
     "relax_emulator_shuffle",
     "relax_emulator_shared",
+    "relax_emulator_copy",
+    "relax_emulator_end_group",
+    "relax_emulator_wait",
+    "relax_emulator_load_matrices",
+    "relax_emulator_multiply",
 )
 
 
