@@ -21,7 +21,6 @@ using namespace mlir;
 using namespace mlir::relax;
 
 static constexpr StringLiteral prefix = "relax.emulated.";
-static constexpr StringLiteral argumentsName = "relax.arguments";
 
 SmallVector<func::FuncOp> relax::getEmulatedKernels(ModuleOp module) {
   SmallVector<func::FuncOp> found;
@@ -32,7 +31,7 @@ SmallVector<func::FuncOp> relax::getEmulatedKernels(ModuleOp module) {
 }
 
 int64_t relax::countEmulatedArguments(func::FuncOp function) {
-  auto count = function->getAttrOfType<IntegerAttr>(argumentsName);
+  auto count = function->getAttrOfType<IntegerAttr>(kEmulatedArgumentsAttr);
   return count ? count.getInt() : 0;
 }
 
@@ -77,7 +76,7 @@ struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
          kernel.getArguments().take_front(kernel.getNumArguments()))
       mapping.map(argument,
                   readArgument(body.getArgument(0), next, argument.getType()));
-    body->setAttr(argumentsName, builder->getI64IntegerAttr(next));
+    body->setAttr(kEmulatedArgumentsAttr, builder->getI64IntegerAttr(next));
     int64_t offset = 0;
     for (BlockArgument shared : kernel.getWorkgroupAttributions()) {
       auto type = cast<MemRefType>(shared.getType());
