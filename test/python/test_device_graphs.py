@@ -15,6 +15,7 @@ import pytest
 import tvm_ffi
 from emulated import EXAMPLE, blocks, calls, failing, objects
 
+import relax_mlir
 from relax_mlir import Device, DeviceError, runtime
 from relax_mlir.runtime import Captured, CaptureStatistics
 
@@ -218,6 +219,31 @@ def test_destinations_that_do_not_fit(device, captured):
         with pytest.raises(ValueError, match="destination 0: dimension 0 must be 100, got 99"):
             add(x, x, device.put(X[1:]))
     assert counts(add) == (1, 2, 0, 1)
+
+
+# Compiled host code and kernels, whose memory is planned.
+def test_compiled_kernels_are_captured(device):
+    T = "tensor<?x8xf32, #relax.shape<[n, 8]>>"
+    executable = relax_mlir.compile(
+        relax_mlir.parse(f"""
+        relax.func @main(%x: {T}, %y: {T}) -> {T} {{
+          %0 = relax.add %x, %y : ({T}, {T}) -> {T}
+          %1 = relax.softmax %0 {{axis = 1 : i64}} : ({T}) -> {T}
+          %2 = relax.multiply %1, %0 : ({T}, {T}) -> {T}
+          relax.return %2 : {T}
+        }}"""),
+        target="cuda:emulated",
+    )
+    main, replayed = executable["main"], executable.captured("main")
+    for size in (3, 1, 5):
+        x = device.put(np.random.default_rng(size).random((size, 8), np.float32))
+        out = device.put(np.zeros((size, 8), np.float32))
+        expected = device.get(main(x, x)).tolist()
+        for _ in range(3):
+            assert device.get(replayed(x, x)).tolist() == expected
+            replayed(x, x, out)
+            assert device.get(out).tolist() == expected
+    assert counts(replayed) == (6, 12, 0, 6)
 
 
 # --- keys

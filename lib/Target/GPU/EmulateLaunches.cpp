@@ -27,8 +27,6 @@ static constexpr StringLiteral prefix = "relax.emulated.";
 /// What the memory of a block begins with (test/emulator).
 static constexpr int64_t staticSharedBytes = 48 << 10;
 
-static constexpr StringLiteral argumentsName = "relax.arguments";
-
 SmallVector<func::FuncOp> relax::getEmulatedKernels(ModuleOp module) {
   SmallVector<func::FuncOp> found;
   for (auto function : module.getOps<func::FuncOp>())
@@ -38,7 +36,7 @@ SmallVector<func::FuncOp> relax::getEmulatedKernels(ModuleOp module) {
 }
 
 int64_t relax::countEmulatedArguments(func::FuncOp function) {
-  auto count = function->getAttrOfType<IntegerAttr>(argumentsName);
+  auto count = function->getAttrOfType<IntegerAttr>(kEmulatedArgumentsAttr);
   return count ? count.getInt() : 0;
 }
 
@@ -83,7 +81,7 @@ struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
          kernel.getArguments().take_front(kernel.getNumArguments()))
       mapping.map(argument,
                   readArgument(body.getArgument(0), next, argument.getType()));
-    body->setAttr(argumentsName, builder->getI64IntegerAttr(next));
+    body->setAttr(kEmulatedArgumentsAttr, builder->getI64IntegerAttr(next));
     int64_t offset = 0;
     for (BlockArgument shared : kernel.getWorkgroupAttributions()) {
       auto type = cast<MemRefType>(shared.getType());

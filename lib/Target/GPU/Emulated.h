@@ -17,7 +17,9 @@ namespace mlir::relax {
 /// with the addresses of their arguments.
 SmallVector<func::FuncOp> getEmulatedKernels(ModuleOp module);
 
-/// How many words of arguments such a function reads.
+/// How many words of arguments such a function reads; noted on it until
+/// launches are lowered.
+constexpr StringLiteral kEmulatedArgumentsAttr = "emulated_arguments";
 int64_t countEmulatedArguments(func::FuncOp function);
 
 /// The name of the kernel that such a function is of.

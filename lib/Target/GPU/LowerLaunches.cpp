@@ -37,6 +37,8 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
       op.erase();
     for (auto op : llvm::to_vector(module.getOps<gpu::BinaryOp>()))
       op.erase();
+    for (func::FuncOp body : getEmulatedKernels(module))
+      body->removeAttr(kEmulatedArgumentsAttr);
     module->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
   }
 
