@@ -12,11 +12,14 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
 
 void mlir::relax::registerDialects(DialectRegistry &registry) {
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registry.insert<RelaxDialect>();
+  // PTX is made by a pass.
+  registerAllGPUToLLVMIRTranslations(registry);
 }
 
 void mlir::relax::registerPasses() {

@@ -59,8 +59,8 @@ void relax::appendWords(Type type, int64_t flags,
   } else if (type.isInteger(1)) {
     words.push_back(RelaxBoolean);
   } else if (auto function = dyn_cast<FunctionType>(type)) {
-    SmallVector<int64_t> own =
-        getSignatureWords(function.getInputs(), function.getResults());
+    SmallVector<int64_t> own = getSignatureWords(
+        function.getInputs(), function.getResults(), flags >> RelaxDeviceShift);
     words.append({RelaxCallable, static_cast<int64_t>(own.size())});
     words.append(own);
   } else {
@@ -81,17 +81,20 @@ static int64_t countSlots(TypeRange types) {
 
 SmallVector<int64_t>
 relax::getSignatureWords(TypeRange parameters, TypeRange results,
+                         int64_t device,
                          const llvm::SmallBitVector &mutableParameters) {
   SmallVector<int64_t> words = {static_cast<int64_t>(parameters.size()),
                                 static_cast<int64_t>(results.size()),
-                                countSlots(parameters), countSlots(results)};
+                                countSlots(parameters), countSlots(results),
+                                device};
+  int64_t flags = device << RelaxDeviceShift;
   for (auto [index, type] : llvm::enumerate(parameters)) {
     bool isMutable =
         index < mutableParameters.size() && mutableParameters[index];
-    appendWords(type, isMutable ? RelaxMutable : 0, words);
+    appendWords(type, isMutable ? flags | RelaxMutable : flags, words);
   }
   for (Type type : results)
-    appendWords(type, 0, words);
+    appendWords(type, flags, words);
   return words;
 }
 
@@ -159,7 +162,7 @@ FailureOr<WeightTable> WeightTable::of(ModuleOp module, HostBuilder &builder) {
   SmallVector<int64_t> words = {static_cast<int64_t>(result.types.size())};
   std::string names;
   for (auto [name, type] : result.types) {
-    appendWords(type, 0, words);
+    appendWords(type, builder.device << RelaxDeviceShift, words);
     for (const std::string &text : {name.str(), describeType(type)})
       (names += text).push_back('\0');
   }
@@ -167,10 +170,12 @@ FailureOr<WeightTable> WeightTable::of(ModuleOp module, HostBuilder &builder) {
     return LLVM::LLVMArrayType::get(element, size);
   };
   Type i64 = builder.getI64Type();
-  result.table = builder.global("relax.weights",
-                                arrayOf(builder.pointer(), result.types.size()),
-                                LLVM::ZeroAttr::get(builder.getContext()),
-                                /*constant=*/false);
+  // For a device, the runtime has a word behind the addresses.
+  result.table = builder.global(
+      "relax.weights",
+      arrayOf(builder.pointer(), result.types.size() + (builder.device != 0)),
+      LLVM::ZeroAttr::get(builder.getContext()),
+      /*constant=*/false);
   result.words = builder.global(
       "relax.weight_types", arrayOf(i64, words.size()),
       DenseIntElementsAttr::get(RankedTensorType::get(words.size(), i64),
@@ -295,8 +300,9 @@ void relax::exportFunction(HostBuilder &builder,
   out.write(call.getResults());
   func::ReturnOp::create(builder);
 
-  SmallVector<int64_t> words = getSignatureWords(
-      function.parameters, function.results, function.mutableParameters);
+  SmallVector<int64_t> words =
+      getSignatureWords(function.parameters, function.results, builder.device,
+                        function.mutableParameters);
   std::string names = function.name.str();
   for (auto [name, type] :
        llvm::zip_equal(function.parameterNames, function.parameters))

@@ -18,7 +18,7 @@ namespace mlir::relax {
 /// The words that describe a type to the runtime (RelaxRuntime.h).
 void appendWords(Type type, int64_t flags, SmallVectorImpl<int64_t> &words);
 SmallVector<int64_t>
-getSignatureWords(TypeRange parameters, TypeRange results,
+getSignatureWords(TypeRange parameters, TypeRange results, int64_t device,
                   const llvm::SmallBitVector &mutableParameters = {});
 
 /// The weights of a module and the table of their addresses.

@@ -97,6 +97,11 @@ private:
   LogicalResult bindInplace(Operation *op, ValueRange operands,
                             ArrayRef<int64_t> indices);
   Value condition(Value value);
+  /// An element of a tensor, or the byte of a boolean; the host waits for it
+  /// where a device has the tensor.
+  Value readElement(Value tensor, int64_t index);
+  /// A storage where the tensors are.
+  Value allocate(Operation *op, Value bytes, int64_t alignment);
   Value evaluate(Operation *op, SymExprAttr expr) {
     Value value = symbols.evaluate(expr);
     if (!value)

@@ -91,9 +91,9 @@ std::string relax::describeLocation(Location loc) {
 // HostBuilder
 //===----------------------------------------------------------------------===//
 
-HostBuilder::HostBuilder(ModuleOp module)
+HostBuilder::HostBuilder(ModuleOp module, int64_t device)
     : ImplicitLocOpBuilder(module.getLoc(), module.getContext()),
-      module(module), converter(module.getContext()) {}
+      device(device), module(module), converter(module.getContext()) {}
 
 Value HostBuilder::index(int64_t value) {
   return arith::ConstantIndexOp::create(*this, value);
@@ -124,6 +124,38 @@ LLVM::GlobalOp HostBuilder::global(StringRef name, Type type, Attribute value,
 
 Value HostBuilder::addressOf(LLVM::GlobalOp global) {
   return LLVM::AddressOfOp::create(*this, pointer(), global.getSymName());
+}
+
+LLVM::GlobalOp HostBuilder::deviceConstant(LLVM::GlobalOp data, int64_t bytes) {
+  auto type = LLVM::LLVMStructType::getLiteral(
+      getContext(), {pointer(), getI64Type(), pointer()});
+  LLVM::GlobalOp record =
+      global("relax.device_constant", type, {}, /*constant=*/false);
+  InsertionGuard guard(*this);
+  createBlock(&record.getInitializerRegion());
+  Value value = LLVM::PoisonOp::create(*this, type);
+  for (auto [index, field] :
+       llvm::enumerate(ValueRange{addressOf(data), word(bytes), null()}))
+    value = LLVM::InsertValueOp::create(*this, value, field, index);
+  LLVM::ReturnOp::create(*this, value);
+  deviceConstants.push_back(record);
+  return record;
+}
+
+void HostBuilder::exportUnload() {
+  InsertionGuard guard(*this);
+  setInsertionPointToEnd(module.getBody());
+  auto none = LLVM::LLVMVoidType::get(getContext());
+  auto function = LLVM::LLVMFuncOp::create(
+      *this, "relax_unload", LLVM::LLVMFunctionType::get(none, {}));
+  setInsertionPointToStart(function.addEntryBlock(*this));
+  for (LLVM::GlobalOp record : deviceConstants) {
+    Value loaded =
+        LLVM::GEPOp::create(*this, pointer(), getI64Type(), addressOf(record),
+                            ArrayRef<LLVM::GEPArg>{2});
+    call("relax_rt_device_unload", {}, {loaded});
+  }
+  LLVM::ReturnOp::create(*this, ValueRange());
 }
 
 Value HostBuilder::addressOfFunction(func::FuncOp function) {

@@ -54,7 +54,10 @@ std::string describeArgument(BlockArgument argument);
 /// Builds host code at one insertion point, and what it needs in the module.
 class HostBuilder : public ImplicitLocOpBuilder {
 public:
-  HostBuilder(ModuleOp module);
+  /// `device`: DLPack's type of the device that has the tensors; 0 for the CPU.
+  explicit HostBuilder(ModuleOp module, int64_t device = 0);
+
+  const int64_t device;
 
   LLVM::LLVMPointerType pointer() {
     return LLVM::LLVMPointerType::get(getContext());
@@ -73,6 +76,12 @@ public:
   LLVM::GlobalOp global(StringRef name, Type type, Attribute value,
                         bool constant);
   Value addressOf(LLVM::GlobalOp global);
+  /// A constant's record for the runtime, which uploads it
+  /// (RelaxDeviceConstant).
+  LLVM::GlobalOp deviceConstant(LLVM::GlobalOp data, int64_t bytes);
+  /// `relax_unload`, which gives back what the runtime keeps for the module on
+  /// devices.
+  void exportUnload();
 
   Value addressOfFunction(func::FuncOp function);
   /// An array of words on the stack of the function around.
@@ -108,6 +117,7 @@ private:
   LLVMTypeConverter converter;
   llvm::StringMap<LLVM::GlobalOp> strings;
   unsigned nextGlobal = 0;
+  SmallVector<LLVM::GlobalOp> deviceConstants;
 };
 
 /// Values of symbols and expressions, by scope. An expression is computed once

@@ -8,6 +8,7 @@
 #include "Conversion/FunctionLowering.h"
 
 #include "Conversion/Slots.h"
+#include "Runtime/RelaxRuntime.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -87,7 +88,7 @@ LogicalResult FunctionLowering::lowerLibraryCall(CallLibraryInplaceOp op) {
   SmallVector<int64_t> words = {static_cast<int64_t>(op.getOperands().size())};
   for (Value operand : op.getOperands()) {
     tensors.push_back(getOne(operand));
-    appendWords(operand.getType(), 0, words);
+    appendWords(operand.getType(), builder.device << RelaxDeviceShift, words);
   }
   for (auto expr : op.getSymArgs().getAsRange<SymExprAttr>()) {
     integers.push_back(evaluate(op, expr));

@@ -8,12 +8,12 @@
 #include "Analysis/CallOrder.h"
 #include "Conversion/FunctionLowering.h"
 #include "Conversion/Passes.h"
-#include "Target/CPU/Booleans.h"
 #include "Target/CPU/KernelBoundary.h"
 #include "Transforms/Memory/Lifetimes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::relax {
@@ -105,10 +105,8 @@ Value FunctionLowering::condition(Value value) {
   Value host = getOne(value);
   if (!isa<MemRefType>(host.getType()))
     return host;
-  Value byte = memref::LoadOp::create(
-      builder, bytesOfBooleans(builder, builder.getLoc(), host), ValueRange());
   return arith::CmpIOp::create(
-      builder, arith::CmpIPredicate::ne, byte,
+      builder, arith::CmpIPredicate::ne, readElement(host, 0),
       arith::ConstantIntOp::create(builder, builder.getI8Type(), 0));
 }
 
@@ -371,6 +369,8 @@ namespace {
 class LowerToHostPass
     : public relax::impl::LowerToHostPassBase<LowerToHostPass> {
 public:
+  using LowerToHostPassBase::LowerToHostPassBase;
+
   void runOnOperation() override {
     if (failed(lower(getOperation())))
       signalPassFailure();
@@ -378,7 +378,13 @@ public:
 
 private:
   LogicalResult lower(ModuleOp module) {
-    HostBuilder builder(module);
+    // DLPack's types.
+    int64_t type =
+        StringSwitch<int64_t>(device).Case("", 0).Case("cuda", 2).Default(-1);
+    if (type < 0)
+      return module.emitError() << "there is no device '" << device
+                                << "'; there are \"\" and \"cuda\"";
+    HostBuilder builder(module, type);
     builder.setInsertionPointToEnd(module.getBody());
     FailureOr<WeightTable> weights = WeightTable::of(module, builder);
     if (failed(weights))
@@ -403,7 +409,7 @@ private:
     SmallVector<FuncOp> functions(module.getOps<FuncOp>());
     for (FuncOp function : functions) {
       StringRef name = function.getSymName();
-      if (name.starts_with("relax_rt_") ||
+      if (name.starts_with("relax_rt_") || name == "relax_unload" ||
           (name == "bind_weight" && !weights->empty()))
         return function.emitOpError()
                << "has a name that compiled code uses itself; names that begin "
@@ -448,6 +454,8 @@ private:
     for (const ExportedFunction &function : exports)
       exportFunction(builder, function, hostName(function.name), *weights);
     weights->exportBinding(builder);
+    if (builder.device)
+      builder.exportUnload();
     return success();
   }
 };

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Conversion/FunctionLowering.h"
+#include "Conversion/Slots.h"
 
+#include "Target/CPU/Booleans.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 
@@ -17,15 +19,40 @@ using namespace mlir::relax;
 // Tensors
 //===----------------------------------------------------------------------===//
 
+Value FunctionLowering::allocate(Operation *op, Value bytes,
+                                 int64_t alignment) {
+  return builder.call(builder.device ? "relax_rt_device_alloc"
+                                     : "relax_rt_alloc",
+                      builder.pointer(),
+                      {context, bytes, builder.word(alignment),
+                       builder.string(describeLocation(op->getLoc()))});
+}
+
+Value FunctionLowering::readElement(Value tensor, int64_t index) {
+  auto type = cast<MemRefType>(tensor.getType());
+  Type element = type.getElementType();
+  if (element.isInteger(1))
+    element = builder.getI8Type();
+  if (!builder.device) {
+    Values indices(type.getRank(), builder.index(index));
+    return memref::LoadOp::create(
+        builder, bytesOfBooleans(builder, builder.getLoc(), tensor), indices);
+  }
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  Value address = LLVM::GEPOp::create(
+      builder, builder.pointer(), element, builder.dataOf(tensor),
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+  Value word = builder.call("relax_rt_device_read", builder.getI64Type(),
+                            {context, address, builder.word(bytes)});
+  return bytes == 8 ? word : LLVM::TruncOp::create(builder, element, word);
+}
+
 LogicalResult FunctionLowering::lowerAlloc(AllocStorageOp op) {
   Value bytes = evaluate(op, op.getBytes());
   if (!bytes)
     return failure();
   set(op.getStorage(),
-      {builder.call("relax_rt_alloc", builder.pointer(),
-                    {context, builder.toWord(bytes),
-                     builder.word(op.getAlignment()),
-                     builder.string(describeLocation(op.getLoc()))})});
+      {allocate(op, builder.toWord(bytes), op.getAlignment())});
   return success();
 }
 
@@ -171,8 +198,18 @@ LogicalResult FunctionLowering::lowerConstant(ConstantOp op) {
       LLVM::LLVMArrayType::get(element, elements.getNumElements()), elements,
       /*constant=*/true);
   global.setAlignment(64);
-  set(op.getResult(), {builder.makeTensor(type, builder.null(),
-                                          builder.addressOf(global), {})});
+  Value data;
+  if (builder.device) {
+    int64_t bytes =
+        elements.getNumElements() * (element.getIntOrFloatBitWidth() / 8);
+    data = builder.call(
+        "relax_rt_device_constant", builder.pointer(),
+        {context, builder.addressOf(builder.deviceConstant(global, bytes)),
+         builder.string(describeLocation(op.getLoc()))});
+  } else {
+    data = builder.addressOf(global);
+  }
+  set(op.getResult(), {builder.makeTensor(type, builder.null(), data, {})});
   return success();
 }
 
@@ -185,15 +222,20 @@ LogicalResult FunctionLowering::lowerShapeToTensor(ShapeToTensorOp op) {
   MemRefType type = getHostTensor(op.getResult().getType());
   if (!type)
     return op.emitOpError() << "needs a result of known rank to be compiled";
-  Value storage =
-      builder.call("relax_rt_alloc", builder.pointer(),
-                   {context, builder.word(8 * dims.size()), builder.word(64),
-                    builder.string(describeLocation(op.getLoc()))});
+  Value storage = allocate(op, builder.word(8 * dims.size()), 64);
   Value tensor = builder.makeTensor(type, storage, builder.storageData(storage),
                                     builder.index(dims.size()));
-  for (auto [index, dim] : llvm::enumerate(dims))
-    memref::StoreOp::create(builder, builder.toWord(dim), tensor,
-                            ValueRange(builder.index(index)));
+  if (builder.device) {
+    Value words = builder.allocateWords(dims.size());
+    Slots(builder, words).write(dims);
+    builder.call(
+        "relax_rt_device_write", {},
+        {context, builder.dataOf(tensor), words, builder.word(dims.size())});
+  } else {
+    for (auto [index, dim] : llvm::enumerate(dims))
+      memref::StoreOp::create(builder, builder.toWord(dim), tensor,
+                              ValueRange(builder.index(index)));
+  }
   set(op.getResult(), {tensor});
   return success();
 }
@@ -203,10 +245,8 @@ LogicalResult FunctionLowering::lowerTensorToShape(TensorToShapeOp op) {
   Values dims;
   auto shape = cast<ShapeType>(op.getType());
   for (int64_t i = 0; i < shape.getRank(); ++i) {
-    Value element =
-        memref::LoadOp::create(builder, tensor, ValueRange(builder.index(i)));
-    Value dim =
-        arith::IndexCastOp::create(builder, builder.getIndexType(), element);
+    Value dim = arith::IndexCastOp::create(builder, builder.getIndexType(),
+                                           readElement(tensor, i));
     builder.check(context,
                   arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, dim,
                                         builder.index(0)),

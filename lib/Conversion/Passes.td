@@ -30,6 +30,15 @@ def LowerToHostPass : Pass<"relax-lower-to-host", "::mlir::ModuleOp"> {
     terminator takes a reference to what it passes on; `relax.kill` gives one
     back.
 
+    With `device="cuda"` the tensors are in the memory of a device, which host
+    code never touches: memory comes from `relax_rt_device_alloc`, constants from
+    `relax_rt_device_constant`, conditions and the sizes in `tensor_to_shape` are
+    read by `relax_rt_device_read`, and those of `shape_to_tensor` written by
+    `relax_rt_device_write`. Kernels are called as before; what their bodies
+    launch is for a later pass. `relax_unload` gives back what the runtime keeps
+    on devices for the module's globals; whoever adds such a global adds a call
+    there.
+
     Before:
 
     ```mlir
@@ -58,6 +67,10 @@ def LowerToHostPass : Pass<"relax-lower-to-host", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"device", "device", "std::string", /*default=*/"\"\"",
+           "the kind of device that has the tensors: \"cuda\"; empty for the CPU">
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
     "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",

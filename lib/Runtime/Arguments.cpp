@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
-#include "Pool.h"
+#include "Device.h"
 
 #include <cstring>
 #include <vector>
@@ -96,25 +96,6 @@ std::string describe(const TVMFFIAny &arg) {
     return "a sequence";
   }
   return "an object of another type";
-}
-
-bool fail(Error &error, const char *kind, std::string message) {
-  error.kind = kind;
-  error.message = std::move(message);
-  return false;
-}
-
-/// Copies `tensor` row by row in the order of its elements.
-void copyStrided(const DLTensor &tensor, const char *from, char *&to,
-                 int32_t axis, size_t element) {
-  if (axis == tensor.ndim) {
-    memcpy(to, from, element);
-    to += element;
-    return;
-  }
-  for (int64_t i = 0; i < tensor.shape[axis]; ++i)
-    copyStrided(tensor, from + i * tensor.strides[axis] * int64_t(element), to,
-                axis + 1, element);
 }
 
 class Unpacker {
@@ -239,10 +220,8 @@ private:
                     const Place &what) {
     bool isReal = arg.typeIndex == kReal;
     double real = isReal ? arg.real : double(arg.integer);
-    RelaxStorage *storage = allocate(&context, sizeof(double), kAlignment);
-    if (!storage)
-      return fail(context.error, "MemoryError", what.str() + ": no memory");
-    if (writeReal(type.dtype, real, storage->data)) {
+    int64_t word = 0;
+    if (writeReal(type.dtype, real, &word)) {
       // Done.
     } else if (!isReal &&
                (type.dtype.code == kDLBool || type.dtype.code == kDLInt ||
@@ -259,11 +238,22 @@ private:
         return fail(context.error, "ValueError",
                     what.str() + ": " + std::to_string(arg.integer) +
                         " does not fit in " + Value::nameOf(type.dtype));
-      // Little-endian: the low bytes come first.
-      memcpy(storage->data, &arg.integer, sizeof(int64_t));
+      word = arg.integer; // little-endian: the low bytes come first
     } else {
       return fail(context.error, "TypeError",
                   what.str() + ": expected a tensor, got " + describe(arg));
+    }
+    RelaxStorage *storage = allocateTensor(context, sizeof(word));
+    if (!storage) {
+      context.error.message = what.str() + ": " + context.error.message;
+      return false;
+    }
+    if (DeviceStream *stream = context.stream) {
+      if (!stream->device.driver->upload(storage->data, &word, sizeof(word),
+                                         stream->handle, context.error))
+        return false;
+    } else {
+      memcpy(storage->data, &word, sizeof(word));
     }
     *slots++ = reinterpret_cast<int64_t>(storage);
     *slots++ = reinterpret_cast<int64_t>(storage->data);
@@ -276,7 +266,8 @@ private:
         (arg.typeIndex == kInteger || arg.typeIndex == kBoolean ||
          arg.typeIndex == kReal))
       return unpackNumber(type, arg, what);
-    const DLTensor *tensor = readTensor(type, arg, what, context.error);
+    const DLTensor *tensor =
+        readTensor(type, arg, what, deviceOf(context), context.error);
     if (!tensor)
       return false;
     isWritten |= type.flags & RelaxMutable;
@@ -291,7 +282,12 @@ private:
                     what.str() +
                         ": the function writes into this tensor, so it must "
                         "be contiguous");
-      if (!copyToContiguous(*tensor, data, storage, what))
+      if (context.stream)
+        return fail(context.error, "ValueError",
+                    what.str() + ": must be contiguous, as every tensor on " +
+                        Device::nameOf(tensor->device) +
+                        "; give a contiguous copy");
+      if (!copyToContiguous(*tensor, storage, what))
         return false;
       data = static_cast<char *>(storage->data);
     } else if (arg.typeIndex == kTensor) {
@@ -312,18 +308,15 @@ private:
     return true;
   }
 
-  bool copyToContiguous(const DLTensor &tensor, const char *data,
-                        RelaxStorage *&storage, const Place &what) {
-    size_t element = (tensor.dtype.bits + 7) / 8, bytes = element;
-    for (int32_t i = 0; i < tensor.ndim; ++i)
-      bytes *= tensor.shape[i];
+  bool copyToContiguous(const DLTensor &tensor, RelaxStorage *&storage,
+                        const Place &what) {
+    int64_t bytes = countBytes(tensor);
     storage = allocate(&context, bytes, kAlignment);
     if (!storage)
       return fail(context.error, "MemoryError",
                   what.str() + ": no memory for a contiguous copy of " +
                       std::to_string(bytes) + " bytes");
-    char *to = static_cast<char *>(storage->data);
-    copyStrided(tensor, data, to, 0, element);
+    copyElements(tensor, static_cast<char *>(storage->data));
     return true;
   }
 
@@ -334,37 +327,39 @@ private:
 
 } // namespace
 
-bool relax_rt::isContiguous(const DLTensor &tensor) {
-  if (!tensor.strides)
-    return true;
-  int64_t stride = 1;
-  bool contiguous = true;
-  for (int32_t i = tensor.ndim; i-- > 0;) {
-    if (tensor.shape[i] == 0)
-      return true;
-    contiguous &= tensor.shape[i] == 1 || tensor.strides[i] == stride;
-    stride *= tensor.shape[i];
-  }
-  return contiguous;
+bool relax_rt::fail(Error &error, const char *kind, std::string message) {
+  error.kind = kind;
+  error.message = std::move(message);
+  return false;
+}
+
+const DLTensor *relax_rt::tensorOf(const TVMFFIAny &arg) {
+  if (arg.typeIndex == kTensorPointer)
+    return static_cast<const DLTensor *>(arg.pointer);
+  if (arg.typeIndex == kTensor)
+    return contentOf<DLTensor>(arg.object);
+  return nullptr;
+}
+
+DLDevice relax_rt::deviceOf(const RelaxContext &context) {
+  return context.stream ? context.stream->device.id : DLDevice{kDLCPU, 0};
 }
 
 const DLTensor *relax_rt::readTensor(const Value &type, const TVMFFIAny &arg,
-                                     const Place &what, Error &error) {
-  const DLTensor *tensor = nullptr;
-  if (arg.typeIndex == kTensorPointer)
-    tensor = static_cast<const DLTensor *>(arg.pointer);
-  else if (arg.typeIndex == kTensor)
-    tensor = contentOf<DLTensor>(arg.object);
+                                     const Place &what, DLDevice device,
+                                     Error &error) {
+  const DLTensor *tensor = tensorOf(arg);
   if (!tensor) {
     fail(error, "TypeError",
          what.str() + ": expected a tensor, got " + describe(arg));
     return nullptr;
   }
-  if (tensor->device.type != kDLCPU) {
+  if (tensor->device.type != device.type ||
+      (device.type != kDLCPU && tensor->device.id != device.id)) {
+    std::string wanted = Device::nameOf(device);
     fail(error, "ValueError",
-         what.str() +
-             ": expected a tensor on the CPU, got one on a device of type " +
-             std::to_string(tensor->device.type) + "; copy it to the CPU");
+         what.str() + ": expected a tensor on " + wanted + ", got one on " +
+             Device::nameOf(tensor->device) + "; copy it to " + wanted);
     return nullptr;
   }
   if (tensor->dtype.code != type.dtype.code ||

@@ -10,6 +10,8 @@
 
 #include "Context.h"
 
+#include <vector>
+
 namespace relax_rt {
 
 /// The text that begins a message, made only where there is one: refers to a
@@ -46,6 +48,14 @@ struct Value {
 
   /// Moves `words` behind the value.
   static Value read(const int64_t *&words);
+  /// DLPack's type of the device that has it.
+  int32_t device() const { return deviceOfWord(flags >> RelaxDeviceShift); }
+  /// Of a tensor with these slots.
+  int64_t countBytes(const int64_t *slots) const;
+  /// DLPack's type of a device from a word, where 0 is the CPU.
+  static int32_t deviceOfWord(int64_t word) {
+    return word ? static_cast<int32_t>(word) : kDLCPU;
+  }
   /// "f32", "bool", …
   static std::string nameOf(DLDataType dtype);
 };
@@ -57,7 +67,8 @@ struct Signature {
   explicit Signature(const int64_t *words, const char *names = nullptr)
       : function(names ? names : "callable"), parameterCount(words[0]),
         resultCount(words[1]), inSlots(words[2]), outSlots(words[3]),
-        parameters(words + 4), names(names) {}
+        device(Value::deviceOfWord(words[4])), parameters(words + 5),
+        names(names) {}
 
   /// Fills `slots` from the arguments. False with `context.error` set where an
   /// argument is not what its parameter says.
@@ -86,6 +97,8 @@ struct Signature {
 
   const char *function;
   int64_t parameterCount, resultCount, inSlots, outSlots;
+  /// DLPack's type of the device that the function runs on.
+  int32_t device;
   /// The words of the parameters.
   const int64_t *parameters;
 
@@ -107,10 +120,12 @@ bool unpackValue(RelaxContext &context, const Value &type, const TVMFFIAny &arg,
 /// there is no TVM FFI to hold it.
 bool makeValue(RelaxContext &context, const Value &type, int64_t *&slots,
                TVMFFIAny *out);
-/// A tensor object for the slots of a tensor, that takes over a reference of
-/// `storage`, or of nothing where that is null.
-bool makeView(const Value &type, RelaxStorage *storage, const int64_t *slots,
-              TVMFFIAny *out);
+/// A tensor object for the slots of a tensor on a device, that takes over a
+/// reference of `storage`, or of nothing where that is null.
+bool makeView(const Value &type, DLDevice device, RelaxStorage *storage,
+              const int64_t *slots, TVMFFIAny *out);
+/// An object of TVM FFI, that a global function makes of its arguments.
+bool makeObject(const char *name, std::vector<TVMFFIAny> &args, TVMFFIAny *out);
 /// Takes a reference for each slot that has a storage, or gives one back;
 /// moves `slots` behind the value.
 void retainSlots(const Value &type, const int64_t *&slots);
@@ -124,14 +139,22 @@ bool makeResult(RelaxContext &context, const Signature &signature,
 RelaxStorage *makeForeignClosure(RelaxContext &context, const Value &type,
                                  TVMFFIObject *function);
 
-/// Checks a tensor argument; null with `error` set where it is something else.
-/// `what` begins the message.
+/// The tensor that an argument is; null where it is something else.
+const DLTensor *tensorOf(const TVMFFIAny &arg);
+/// The same, checked; null with `error` set where it is not as `type` says.
+/// `what` begins the message; `device` is where it must be.
 const DLTensor *readTensor(const Value &type, const TVMFFIAny &arg,
-                           const Place &what, Error &error);
+                           const Place &what, DLDevice device, Error &error);
+/// Where tensors of a call are.
+DLDevice deviceOf(const RelaxContext &context);
+
 /// Writes a number as an element of a float type; false for other types.
 bool writeReal(DLDataType dtype, double real, void *to);
 /// Whether the elements lie one behind the other.
 bool isContiguous(const DLTensor &tensor);
+int64_t countBytes(const DLTensor &tensor);
+/// Copies a tensor of the host in the order of its elements.
+void copyElements(const DLTensor &tensor, char *to);
 inline char *dataOf(const DLTensor &tensor) {
   return static_cast<char *>(tensor.data) + tensor.byteOffset;
 }

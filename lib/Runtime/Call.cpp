@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Call.h"
-#include "Pool.h"
+#include "Device.h"
+#include "Graphs.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -149,8 +150,7 @@ void relax_rt::destroyBorrowed(RelaxStorage *storage) {
   Pool::free(storage, sizeof(RelaxStorage));
 }
 
-/// Frees what a failed call had allocated, whoever held it.
-static void abandon(RelaxContext &context) {
+void relax_rt::abandon(RelaxContext &context) {
   while (RelaxStorage *storage = context.storages) {
     unlink(storage);
     storage->destroy(storage);
@@ -182,11 +182,20 @@ struct Slots {
   int64_t *data;
 };
 
+/// What has a destructor is in other frames than that of `setjmp`.
+bool relax_rt::runCompiled(RelaxContext &context, CompiledCode code,
+                           void *closure, int64_t *in, int64_t *out) {
+  if (setjmp(context.escape))
+    return false;
+  code(closure, &context, in, out);
+  return true;
+}
+
 int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
                            int32_t count, TVMFFIAny *result, CompiledCode code,
                            void *closure) {
-  // What has a destructor is made before `setjmp` and not changed after it.
   RelaxContext context;
+  CapturedFunction *captured = CapturedFunction::takeCurrent();
   context.error.function = signature.function;
   Slots slots(signature.inSlots + signature.outSlots);
   int64_t *in = slots.data, *out = in + signature.inSlots;
@@ -195,6 +204,10 @@ int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
     raise(context.error);
     return -1;
   };
+  DeviceCall call;
+  if (signature.device != kDLCPU &&
+      !call.enter(context, signature, args, count))
+    return failed();
   // The caller may give destinations behind the arguments.
   int32_t parameters = static_cast<int32_t>(signature.parameterCount);
   const TVMFFIAny *destinations =
@@ -204,15 +217,22 @@ int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
   if (!signature.unpack(context, args, destinations ? parameters : count, in) ||
       (destinations && !signature.checkDestinations(context, destinations)))
     return failed();
-  if (setjmp(context.escape))
+  CapturedCall capture(captured, context, signature, in, destinations);
+  CapturedCall::Outcome begun = capture.begin(code, closure, out);
+  if (begun == CapturedCall::Failed)
     return failed();
-  code(closure, &context, in, out);
+  bool isReplayed = begun == CapturedCall::Replayed;
+  if (!isReplayed && !runCompiled(context, code, closure, in, out))
+    return failed();
+  capture.observe(out);
   *result = {};
-  bool done = destinations ? signature.copyResults(context, out, destinations)
-                           : makeResult(context, signature, out, result);
+  bool done = !destinations ? makeResult(context, signature, out, result)
+                            : isReplayed || signature.copyResults(context, out,
+                                                                  destinations);
   signature.release(in);
   if (!done)
     return failed();
+  capture.end();
   detach(context);
   return 0;
 }

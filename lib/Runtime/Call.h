@@ -15,6 +15,13 @@ namespace relax_rt {
 using CompiledCode = void (*)(void *closure, RelaxContext *context, int64_t *in,
                               int64_t *out);
 
+/// Runs the code. False with `context.error` set where it fails; what it had
+/// allocated is left to `abandon`.
+bool runCompiled(RelaxContext &context, CompiledCode code, void *closure,
+                 int64_t *in, int64_t *out);
+/// Frees what a failed call had allocated, whoever held it.
+void abandon(RelaxContext &context);
+
 /// Unpacks the arguments, runs the code, and packs its results. 0, or -1 with
 /// an error raised.
 int callCompiled(const Signature &signature, const TVMFFIAny *args,

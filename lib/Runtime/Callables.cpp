@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
+#include "Graphs.h"
 
 #include <cstring>
 #include <vector>
@@ -166,7 +167,7 @@ static bool callLibrary(RelaxContext *context, const char *name,
     Value type = Value::read(words);
     auto *storage = reinterpret_cast<RelaxStorage *>(slots[0]);
     relax_rt_retain(storage);
-    made &= makeView(type, storage, slots, &args[i]);
+    made &= makeView(type, deviceOf(*context), storage, slots, &args[i]);
     slots += 2 + type.rank;
   }
   for (int64_t i = 0; i < integers; ++i) {
@@ -193,6 +194,8 @@ extern "C" void relax_rt_call_library(RelaxContext *context, const char *name,
                                       const int64_t *words,
                                       const int64_t *slots, int64_t integers) {
   context->error.location = location;
+  if (context->recorder && !context->recorder->mayWait(*context))
+    longjmp(context->escape, 1);
   if (!callLibrary(context, name, words, slots, integers))
     longjmp(context->escape, 1);
 }

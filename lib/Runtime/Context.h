@@ -28,6 +28,9 @@ struct Error {
   bool raised = false;
 };
 
+/// Sets the error, and returns false.
+bool fail(Error &error, const char *kind, std::string message);
+
 /// Hands an error to the caller's language.
 void raise(const Error &error);
 
@@ -38,16 +41,32 @@ void unlink(RelaxStorage *storage);
 /// A storage of that call; null where there is no memory.
 RelaxStorage *allocate(RelaxContext *context, int64_t bytes, int64_t align);
 
+/// Memory for a tensor of that call, where its function runs. Null with the
+/// call's error set.
+RelaxStorage *allocateTensor(RelaxContext &context, int64_t bytes);
+/// Copies within the memory of such tensors; on a device, nothing is
+/// moved to memory that overlaps. False with the call's error set.
+bool copyTensor(RelaxContext &context, void *to, const void *from,
+                int64_t bytes);
+
 /// The `destroy` of storages from the pool.
 void destroyPooled(RelaxStorage *storage);
 /// The `destroy` of storages that keep an argument's object.
 void destroyBorrowed(RelaxStorage *storage);
+
+class DeviceStream;
+struct Recorder;
 
 } // namespace relax_rt
 
 struct RelaxContext {
   std::jmp_buf escape;
   RelaxStorage *storages = nullptr;
+  /// The device that the function runs on, and the caller's stream there; null
+  /// where it runs on the host.
+  relax_rt::DeviceStream *stream = nullptr;
+  /// Of a call of a captured function, that is watched or captured.
+  relax_rt::Recorder *recorder = nullptr;
   relax_rt::Error error;
 };
 

@@ -19,18 +19,11 @@
 #include "Arguments.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 using namespace relax_rt;
 
 namespace {
-
-bool fail(Error &error, const char *kind, std::string message) {
-  error.kind = kind;
-  error.message = std::move(message);
-  return false;
-}
 
 struct Bytes {
   char *begin;
@@ -42,11 +35,8 @@ struct Bytes {
   }
 };
 
-Bytes bytesOf(const Value &type, const DLTensor &tensor) {
-  int64_t size = (type.dtype.bits + 7) / 8;
-  for (int64_t axis = 0; axis < type.rank; ++axis)
-    size *= tensor.shape[axis];
-  return {dataOf(tensor), size};
+Bytes bytesOf(const DLTensor &tensor) {
+  return {dataOf(tensor), countBytes(tensor)};
 }
 
 /// An argument's memory.
@@ -63,10 +53,7 @@ void collect(const Value &type, int64_t index, const int64_t *&slots,
     for (int64_t i = 0; i < type.memberCount; ++i)
       collect(Value::read(words), index, slots, arguments);
   } else if (type.kind == RelaxTensor) {
-    int64_t size = (type.dtype.bits + 7) / 8;
-    for (int64_t axis = 0; axis < type.rank; ++axis)
-      size *= slots[2 + axis];
-    if (size)
+    if (int64_t size = type.countBytes(slots))
       arguments.push_back({{reinterpret_cast<char *>(slots[1]), size},
                            index,
                            (type.flags & RelaxMutable) != 0});
@@ -83,11 +70,7 @@ bool forEach(const Signature &signature, const TVMFFIAny *destinations,
   const int64_t *words = signature.results();
   for (int64_t i = 0; i < signature.resultCount; ++i) {
     Value type = Value::read(words);
-    const TVMFFIAny &arg = destinations[i];
-    auto *tensor = arg.typeIndex == kTensor
-                       ? contentOf<DLTensor>(arg.object)
-                       : static_cast<DLTensor *>(arg.pointer);
-    if (!visit(i, type, *tensor))
+    if (!visit(i, type, *tensorOf(destinations[i])))
       return false;
   }
   return true;
@@ -160,7 +143,8 @@ bool Signature::checkDestinations(RelaxContext &context,
   for (int64_t i = 0; i < resultCount; ++i) {
     Value type = Value::read(words);
     auto what = [&] { return nameOf(*this, i); };
-    const DLTensor *to = readTensor(type, destinations[i], what, error);
+    const DLTensor *to =
+        readTensor(type, destinations[i], what, deviceOf(context), error);
     if (!to)
       return false;
     for (int64_t axis = 0; axis < type.rank; ++axis)
@@ -172,18 +156,16 @@ bool Signature::checkDestinations(RelaxContext &context,
   }
   // Fewer than a hundred, nearly always one.
   return forEach(
-      *this, destinations,
-      [&](int64_t i, const Value &type, const DLTensor &to) {
-        return forEach(
-            *this, destinations,
-            [&](int64_t j, const Value &otherType, const DLTensor &other) {
-              if (j <= i ||
-                  !bytesOf(type, to).overlaps(bytesOf(otherType, other)))
-                return true;
-              return fail(error, "ValueError",
-                          nameOf(*this, i) + ": overlaps destination " +
-                              std::to_string(j) + " in memory");
-            });
+      *this, destinations, [&](int64_t i, const Value &, const DLTensor &to) {
+        return forEach(*this, destinations,
+                       [&](int64_t j, const Value &, const DLTensor &other) {
+                         if (j <= i || !bytesOf(to).overlaps(bytesOf(other)))
+                           return true;
+                         return fail(error, "ValueError",
+                                     nameOf(*this, i) +
+                                         ": overlaps destination " +
+                                         std::to_string(j) + " in memory");
+                       });
       });
 }
 
@@ -199,12 +181,15 @@ bool Signature::copyResults(RelaxContext &context, const int64_t *slots,
             return fail(error, "ValueError",
                         nameOf(*this, i) +
                             wrongSize(axis, own[2 + axis], to.shape[axis]));
-        // Copying the results before this one must leave it as it is.
-        Bytes from{reinterpret_cast<char *>(own[1]), bytesOf(type, to).size};
+        // Copying the results before this one must leave it as it is. A
+        // device cannot move it within memory that overlaps.
+        Bytes from{reinterpret_cast<char *>(own[1]), countBytes(to)};
         own += 2 + type.rank;
+        bool isMovedThere = context.stream && dataOf(to) != from.begin;
+        int64_t count = isMovedThere ? i + 1 : i;
         return forEach(*this, destinations,
-                       [&](int64_t j, const Value &type, const DLTensor &to) {
-                         if (j >= i || !bytesOf(type, to).overlaps(from))
+                       [&](int64_t j, const Value &, const DLTensor &to) {
+                         if (j >= count || !bytesOf(to).overlaps(from))
                            return true;
                          return fail(error, "ValueError",
                                      nameOf(*this, j) + ": overlaps result " +
@@ -213,11 +198,12 @@ bool Signature::copyResults(RelaxContext &context, const int64_t *slots,
       });
   if (!fits)
     return false;
-  return forEach(*this, destinations,
-                 [&](int64_t, const Value &type, const DLTensor &to) {
-                   memmove(dataOf(to), reinterpret_cast<void *>(slots[1]),
-                           bytesOf(type, to).size);
-                   releaseSlots(type, slots);
-                   return true;
-                 });
+  return forEach(
+      *this, destinations, [&](int64_t, const Value &type, const DLTensor &to) {
+        if (!copyTensor(context, dataOf(to), reinterpret_cast<void *>(slots[1]),
+                        countBytes(to)))
+          return false;
+        releaseSlots(type, slots);
+        return true;
+      });
 }

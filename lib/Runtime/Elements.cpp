@@ -1,4 +1,4 @@
-//===- Elements.cpp - element types ---------------------------------------===//
+//===- Elements.cpp - elements of tensors ---------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,6 +34,66 @@ std::string Value::nameOf(DLDataType dtype) {
   }
   return "type " + std::to_string(dtype.code) + " of " + bits + " bits";
 }
+
+//===----------------------------------------------------------------------===//
+// In memory
+//===----------------------------------------------------------------------===//
+
+int64_t Value::countBytes(const int64_t *slots) const {
+  int64_t bytes = (dtype.bits + 7) / 8;
+  for (int64_t i = 0; i < rank; ++i)
+    bytes *= slots[2 + i];
+  return bytes;
+}
+
+static int64_t bytesOfElement(const DLTensor &tensor) {
+  return (tensor.dtype.bits * tensor.dtype.lanes + 7) / 8;
+}
+
+int64_t relax_rt::countBytes(const DLTensor &tensor) {
+  int64_t bytes = bytesOfElement(tensor);
+  for (int32_t i = 0; i < tensor.ndim; ++i)
+    bytes *= tensor.shape[i];
+  return bytes;
+}
+
+bool relax_rt::isContiguous(const DLTensor &tensor) {
+  if (!tensor.strides)
+    return true;
+  int64_t stride = 1;
+  bool contiguous = true;
+  for (int32_t i = tensor.ndim; i-- > 0;) {
+    if (tensor.shape[i] == 0)
+      return true;
+    contiguous &= tensor.shape[i] == 1 || tensor.strides[i] == stride;
+    stride *= tensor.shape[i];
+  }
+  return contiguous;
+}
+
+/// Copies `tensor` row by row in the order of its elements.
+static void copyStrided(const DLTensor &tensor, const char *from, char *&to,
+                        int32_t axis, int64_t element) {
+  if (axis == tensor.ndim) {
+    memcpy(to, from, element);
+    to += element;
+    return;
+  }
+  for (int64_t i = 0; i < tensor.shape[axis]; ++i)
+    copyStrided(tensor, from + i * tensor.strides[axis] * element, to, axis + 1,
+                element);
+}
+
+void relax_rt::copyElements(const DLTensor &tensor, char *to) {
+  if (isContiguous(tensor))
+    memcpy(to, dataOf(tensor), countBytes(tensor));
+  else
+    copyStrided(tensor, dataOf(tensor), to, 0, bytesOfElement(tensor));
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
 
 /// The bits of a float of so many exponent and mantissa bits that is next to
 /// `real`, with ties to even.

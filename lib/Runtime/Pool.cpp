@@ -28,27 +28,6 @@ using namespace relax_rt;
 namespace {
 
 constexpr size_t kHugePage = size_t(2) << 20;
-constexpr int kClasses = 4 * 48;
-
-struct Class {
-  int index;
-  size_t bytes;
-};
-
-/// The bytes of a class: 256, and then (4 + q) << s for q from 1 to 4.
-size_t bytesOf(int index) {
-  return index == 0 ? 256
-                    : size_t((index - 1) % 4 + 5) << ((index - 1) / 4 + 6);
-}
-
-/// The smallest class that holds `bytes`.
-Class classOf(size_t bytes) {
-  if (bytes <= 256)
-    return {0, 256};
-  int shift = 61 - __builtin_clzll(bytes - 1);
-  size_t quarter = ((bytes - 1) >> shift) + 1; // 5..8
-  return {4 * (shift - 6) + static_cast<int>(quarter) - 4, quarter << shift};
-}
 
 std::atomic<int64_t> used{0}, peak{0}, held{0}, requests{0}, limit{0};
 
@@ -92,7 +71,7 @@ void giveToSystem(void *data, size_t bytes) {
 }
 
 struct Lists {
-  std::vector<void *> free[kClasses];
+  std::vector<void *> free[SizeClass::kCount];
 };
 
 struct Shared : Lists {
@@ -111,7 +90,7 @@ size_t kept(size_t bytes) { return bytes >= (size_t(64) << 20) ? 2 : 32; }
 struct Local : Lists {
   ~Local() {
     std::lock_guard<std::mutex> lock(shared().mutex);
-    for (int index = 0; index < kClasses; ++index)
+    for (int index = 0; index < SizeClass::kCount; ++index)
       for (void *data : free[index])
         shared().free[index].push_back(data);
   }
@@ -122,9 +101,9 @@ thread_local Local local;
 } // namespace
 
 void *Pool::allocate(size_t bytes) {
-  if (bytes > (size_t(1) << 47))
+  if (bytes > SizeClass::kMost)
     return nullptr;
-  Class size = classOf(bytes);
+  SizeClass size = SizeClass::of(bytes);
   void *data = nullptr;
   std::vector<void *> &mine = local.free[size.index];
   if (!mine.empty()) {
@@ -158,7 +137,7 @@ void *Pool::allocate(size_t bytes) {
 }
 
 void Pool::free(void *data, size_t bytes) {
-  Class size = classOf(bytes);
+  SizeClass size = SizeClass::of(bytes);
   used.fetch_sub(size.bytes, std::memory_order_relaxed);
   std::vector<void *> &mine = local.free[size.index];
   if (mine.size() < kept(size.bytes)) {
@@ -171,9 +150,9 @@ void Pool::free(void *data, size_t bytes) {
 
 void Pool::trim() {
   auto giveBack = [](Lists &lists) {
-    for (int index = 0; index < kClasses; ++index) {
+    for (int index = 0; index < SizeClass::kCount; ++index) {
       for (void *data : lists.free[index])
-        giveToSystem(data, bytesOf(index));
+        giveToSystem(data, SizeClass::bytesOf(index));
       lists.free[index].clear();
     }
   };

@@ -106,6 +106,8 @@ enum RelaxValueKind {
 enum RelaxTensorFlags {
   /// The function writes into this argument.
   RelaxMutable = 1,
+  /// From this bit on: DLPack's type of the device that has it; 0 for the CPU.
+  RelaxDeviceShift = 8,
 };
 
 /// A callable is a storage whose data begins with these words; behind them lie
@@ -133,7 +135,8 @@ relax_rt_call_library(RelaxContext *context, const char *name,
 /// Results are handed over as values of TVM FFI; or copied to tensors that the
 /// caller gives behind the arguments, one for each result.
 ///
-/// `words`: parameters, results, slots in, slots out, then each value.
+/// `words`: parameters, results, slots in, slots out, the type of the device
+/// that the function runs on (0 for the CPU), then each value.
 /// `names`: the function, then for each parameter its name and its type, as
 /// strings that end in zero.
 struct TVMFFIAny;
@@ -144,7 +147,8 @@ RELAX_RT_EXPORT int relax_rt_call(const int64_t *words, const char *names,
                                   struct TVMFFIAny *result);
 
 /// Binds weights: the arguments are a name and a tensor. `words`: how many,
-/// then each tensor; `names`: each name and type; `table`: a data pointer each.
+/// then each tensor; `names`: each name and type; `table`: a data pointer each,
+/// and for a device one word more, that is the runtime's.
 RELAX_RT_EXPORT int relax_rt_bind_weight(const int64_t *words,
                                          const char *names, void **table,
                                          const struct TVMFFIAny *args,
@@ -155,6 +159,109 @@ RELAX_RT_EXPORT int relax_rt_bind_weight(const int64_t *words,
 RELAX_RT_EXPORT void relax_rt_require_weights(RelaxContext *context,
                                               const int64_t *words,
                                               const char *names, void **table);
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+//
+// A function of a device has all of its tensors there: on that of the first
+// tensor argument, or on device 0 where there is none. Its work is put into the
+// caller's stream, and host code waits only where it reads a number.
+
+/// As `relax_rt_alloc`, of the device: the header is in the host's memory, and
+/// the data is used in the order of the stream. `align` is at most 256.
+RELAX_RT_EXPORT RelaxStorage *relax_rt_device_alloc(RelaxContext *context,
+                                                    int64_t bytes,
+                                                    int64_t align,
+                                                    const char *location);
+
+/// Globals of compiled code that are loaded to each device when they are first
+/// used there. `loaded` is the runtime's, and null at the start. Each is given
+/// to `relax_rt_device_unload` by the function `relax_unload` of compiled code,
+/// which is called when that goes.
+typedef struct RelaxDeviceModule {
+  const void *image;
+  int64_t bytes;
+  void *loaded;
+} RelaxDeviceModule;
+typedef struct RelaxDeviceKernel {
+  RelaxDeviceModule *module;
+  const char *name;
+  void *loaded;
+} RelaxDeviceKernel;
+typedef struct RelaxDeviceConstant {
+  const void *data;
+  int64_t bytes;
+  void *loaded;
+} RelaxDeviceConstant;
+
+/// Takes back what `loaded` of a global has become on every device, when they
+/// are done with it. Nothing uses it any more.
+RELAX_RT_EXPORT void relax_rt_device_unload(void **loaded);
+
+/// Launches a kernel in the call of this thread. `shape`: the grid's x, y, z,
+/// the block's x, y, z, and bytes of dynamic shared memory; `args`: a pointer
+/// to each argument. A grid without blocks launches nothing.
+RELAX_RT_EXPORT void relax_rt_device_launch(RelaxDeviceKernel *kernel,
+                                            const int64_t *shape, void **args,
+                                            const char *location);
+/// The address of a constant on the call's device.
+RELAX_RT_EXPORT void *relax_rt_device_constant(RelaxContext *context,
+                                               RelaxDeviceConstant *constant,
+                                               const char *location);
+/// At most 8 bytes, little-endian, with zeros above. Waits for the stream.
+RELAX_RT_EXPORT int64_t relax_rt_device_read(RelaxContext *context,
+                                             const void *data, int64_t bytes);
+RELAX_RT_EXPORT void relax_rt_device_write(RelaxContext *context, void *data,
+                                           const int64_t *words, int64_t count);
+
+// Functions of TVM FFI's convention. The device is given as two arguments, its
+// type and its number.
+
+/// (tensor, device) -> a new contiguous tensor there.
+RELAX_RT_EXPORT int relax_rt_copy(void *self, const struct TVMFFIAny *args,
+                                  int32_t count, struct TVMFFIAny *result);
+/// (device) -> (name, major and minor of the capability, bytes of memory).
+RELAX_RT_EXPORT int relax_rt_device_describe(void *self,
+                                             const struct TVMFFIAny *args,
+                                             int32_t count,
+                                             struct TVMFFIAny *result);
+/// (device): waits for all that is under way there.
+RELAX_RT_EXPORT int relax_rt_device_synchronize(void *self,
+                                                const struct TVMFFIAny *args,
+                                                int32_t count,
+                                                struct TVMFFIAny *result);
+/// (device) -> (used, peak, held, requests), as RelaxPoolStatistics.
+RELAX_RT_EXPORT int
+relax_rt_device_pool_statistics(void *self, const struct TVMFFIAny *args,
+                                int32_t count, struct TVMFFIAny *result);
+/// (device): sets the peak to what is in use now.
+RELAX_RT_EXPORT int
+relax_rt_device_pool_reset_peak(void *self, const struct TVMFFIAny *args,
+                                int32_t count, struct TVMFFIAny *result);
+/// (device): gives unused memory back.
+RELAX_RT_EXPORT int relax_rt_device_pool_trim(void *self,
+                                              const struct TVMFFIAny *args,
+                                              int32_t count,
+                                              struct TVMFFIAny *result);
+/// (device, bytes): an upper limit of the bytes held; 0 for none.
+RELAX_RT_EXPORT int relax_rt_device_pool_set_limit(void *self,
+                                                   const struct TVMFFIAny *args,
+                                                   int32_t count,
+                                                   struct TVMFFIAny *result);
+
+/// (function of a device, how many graphs to keep for each stream) -> (the
+/// same function, a function that reads statistics). Calls of the first are
+/// captured where they can be, and replayed (Graphs.h). The second gives how
+/// often they were captured, replayed, and not to be captured; how many graphs
+/// there are; and whether the function can be captured at all. The graphs go
+/// with the two.
+RELAX_RT_EXPORT int relax_rt_capture(void *self, const struct TVMFFIAny *args,
+                                     int32_t count, struct TVMFFIAny *result);
+
+//===----------------------------------------------------------------------===//
+// Memory and threads of the host
+//===----------------------------------------------------------------------===//
 
 /// Bytes in use, most bytes in use so far, bytes held from the system, and how
 /// often the system was asked.

@@ -7,7 +7,7 @@
 
 #include "Arguments.h"
 #include "Call.h"
-#include "Pool.h"
+#include "Device.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -26,8 +26,9 @@ struct ResultTensor {
 
 } // namespace
 
-bool relax_rt::makeView(const Value &type, RelaxStorage *storage,
-                        const int64_t *slots, TVMFFIAny *out) {
+bool relax_rt::makeView(const Value &type, DLDevice device,
+                        RelaxStorage *storage, const int64_t *slots,
+                        TVMFFIAny *out) {
   size_t size = sizeof(ResultTensor) + 2 * type.rank * sizeof(int64_t);
   auto *result = static_cast<ResultTensor *>(malloc(size));
   if (!result)
@@ -48,7 +49,7 @@ bool relax_rt::makeView(const Value &type, RelaxStorage *storage,
     free(result);
   };
   result->managed.tensor = {reinterpret_cast<void *>(slots[1]),
-                            {kDLCPU, 0},
+                            device,
                             static_cast<int32_t>(type.rank),
                             type.dtype,
                             shape,
@@ -90,21 +91,20 @@ bool makeTensor(RelaxContext &context, const Value &type, int64_t *slots,
   // What nobody counts is given out as a copy: a weight, a constant, or a
   // parameter that came as a bare pointer.
   if (!storage) {
-    int64_t bytes = (type.dtype.bits + 7) / 8;
-    for (int64_t i = 0; i < type.rank; ++i)
-      bytes *= slots[2 + i];
-    storage = allocate(&context, bytes, kAlignment);
-    if (!storage)
+    int64_t bytes = type.countBytes(slots);
+    storage = allocateTensor(context, bytes);
+    if (!storage || !copyTensor(context, storage->data,
+                                reinterpret_cast<void *>(slots[1]), bytes))
       return false;
-    memcpy(storage->data, reinterpret_cast<void *>(slots[1]), bytes);
     slots[1] = reinterpret_cast<int64_t>(storage->data);
   }
-  return makeView(type, storage, slots, out);
+  return makeView(type, deviceOf(context), storage, slots, out);
 }
 
-/// Calls a global function that makes an object of its arguments.
-bool makeObject(const char *name, std::vector<TVMFFIAny> &args,
-                TVMFFIAny *out) {
+} // namespace
+
+bool relax_rt::makeObject(const char *name, std::vector<TVMFFIAny> &args,
+                          TVMFFIAny *out) {
   TVMFFIByteArray text{name, strlen(name)};
   void *function = nullptr;
   if (!TVMFFIFunctionGetGlobal || TVMFFIFunctionGetGlobal(&text, &function) ||
@@ -115,6 +115,8 @@ bool makeObject(const char *name, std::vector<TVMFFIAny> &args,
   TVMFFIObjectDecRef(function);
   return made;
 }
+
+namespace {
 
 /// A callable that has left compiled code.
 struct ExportedClosure {
@@ -240,8 +242,9 @@ bool relax_rt::makeResult(RelaxContext &context, const Signature &signature,
   if (!signature.resultCount ||
       makeValue(context, signature.result(), slots, out))
     return true;
-  context.error.message =
-      std::string(signature.function) +
-      ": the results could not be handed over; is libtvm_ffi in the process?";
+  if (context.error.message.empty())
+    context.error.message =
+        std::string(signature.function) +
+        ": the results could not be handed over; is libtvm_ffi in the process?";
   return false;
 }

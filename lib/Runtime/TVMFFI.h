@@ -93,6 +93,10 @@ int TVMFFIFunctionCreate(void *self,
 int TVMFFIFunctionGetGlobal(const TVMFFIByteArray *name, void **out) RELAX_WEAK;
 int TVMFFIFunctionCall(void *function, TVMFFIAny *args, int32_t count,
                        TVMFFIAny *result) RELAX_WEAK;
+int TVMFFIStringFromByteArray(const TVMFFIByteArray *from,
+                              TVMFFIAny *out) RELAX_WEAK;
+/// The stream that the caller works on.
+void *TVMFFIEnvGetStream(int32_t deviceType, int32_t deviceId) RELAX_WEAK;
 #undef RELAX_WEAK
 
 } // extern "C"
@@ -126,6 +130,7 @@ enum DataTypeCode : uint8_t {
 };
 
 constexpr int32_t kDLCPU = 1;
+constexpr int32_t kDLCUDA = 2;
 
 /// What lies behind an object's header.
 template <typename T>

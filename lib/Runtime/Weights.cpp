@@ -5,11 +5,24 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Arguments.h"
+#include "Device.h"
+#include "Graphs.h"
 
 #include <cstring>
 
 using namespace relax_rt;
+
+/// Keeps the memory of a weight that was uploaded, or none any more.
+static void keepWeight(void **place, RelaxStorage *storage) {
+  static std::mutex mutex;
+  static auto &kept = *new std::map<void **, RelaxStorage *>;
+  std::lock_guard<std::mutex> lock(mutex);
+  RelaxStorage *&entry = kept[place];
+  relax_rt_release(entry);
+  entry = storage;
+  if (!storage)
+    kept.erase(place);
+}
 
 static std::string readString(const TVMFFIAny &arg) {
   if (arg.typeIndex == kRawString)
@@ -21,6 +34,36 @@ static std::string readString(const TVMFFIAny &arg) {
     return std::string(cell->data, cell->size);
   }
   return {};
+}
+
+/// The device of a module's weights: the word behind their addresses is one
+/// more than its number, and 0 as long as none is bound.
+static DLDevice deviceOf(int32_t type, void *word) {
+  int64_t number = reinterpret_cast<int64_t>(word);
+  return {type, number ? static_cast<int32_t>(number - 1) : 0};
+}
+
+/// Copies a weight from the host to a device. The memory belongs to the place
+/// in the module's table: it is given back when that is bound anew. Null with
+/// the error set.
+static void *upload(void **place, const void *data, int64_t bytes,
+                    DLDevice device, Error &error) {
+  Device *target = Device::find(device, error);
+  DeviceScope scope;
+  if (!target || !scope.enter(*target, error))
+    return nullptr;
+  DeviceStream &stream = target->currentStream();
+  RelaxStorage *storage = stream.allocate(nullptr, bytes, error);
+  if (!storage)
+    return nullptr;
+  if (!target->driver->upload(storage->data, data, bytes, stream.handle,
+                              error) ||
+      !target->synchronize(error)) { // every stream reads it
+    relax_rt_release(storage);
+    return nullptr;
+  }
+  keepWeight(place, storage);
+  return storage->data;
 }
 
 extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
@@ -38,7 +81,8 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
     return fail("TypeError", "bind_weight: expected a name and a tensor");
   std::string name = readString(args[0]);
   *result = {};
-  for (int64_t i = 0, total = *words++; i < total; ++i) {
+  int64_t total = *words++;
+  for (int64_t i = 0; i < total; ++i) {
     Value type = Value::read(words);
     const char *own = names;
     const char *text = own + strlen(own) + 1;
@@ -46,7 +90,18 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
     if (name != own)
       continue;
     auto what = [&] { return "weight '" + name + "' (" + text + ")"; };
-    const DLTensor *tensor = readTensor(type, args[1], what, error);
+    // The first weight says which device has them; those of the host are copied
+    // there.
+    DLDevice device{kDLCPU, 0}, expected = device;
+    const DLTensor *given = tensorOf(args[1]);
+    if (type.device() != kDLCPU) {
+      device = deviceOf(type.device(), table[total]);
+      if (given && !table[total] && given->device.type == device.type)
+        device.id = given->device.id;
+      if (!given || given->device.type != kDLCPU)
+        expected = device;
+    }
+    const DLTensor *tensor = readTensor(type, args[1], what, expected, error);
     if (!tensor) {
       raise(error);
       return -1;
@@ -63,8 +118,25 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
         return fail("ValueError", what() + ": must be contiguous");
       stride *= tensor->shape[axis];
     }
-    // Whoever binds keeps the tensor alive as long as the module.
-    table[i] = static_cast<char *>(tensor->data) + tensor->byteOffset;
+    char *data = dataOf(*tensor);
+    // Whoever binds keeps a tensor that is used where it is alive, as long as
+    // the module.
+    if (device.type != expected.type) {
+      void *uploaded =
+          upload(&table[i], data, countBytes(*tensor), device, error);
+      if (!uploaded) {
+        raise(error);
+        return -1;
+      }
+      data = static_cast<char *>(uploaded);
+    } else if (device.type != kDLCPU) {
+      keepWeight(&table[i], nullptr);
+    }
+    if (device.type != kDLCPU) {
+      GraphPool::dropUsersOf(table);
+      table[total] = reinterpret_cast<void *>(int64_t(device.id) + 1);
+    }
+    table[i] = data;
     return 0;
   }
   return fail("ValueError", "the module has no weight '" + name + "'");
@@ -84,7 +156,18 @@ static const char *findUnbound(int64_t count, const char *names, void **table) {
 extern "C" void relax_rt_require_weights(RelaxContext *context,
                                          const int64_t *words,
                                          const char *names, void **table) {
+  if (context->recorder)
+    context->recorder->useWeights(words, table);
   const char *name = findUnbound(*words, names, table);
+  if (!name && context->stream) {
+    DLDevice here = context->stream->device.id;
+    DLDevice bound = deviceOf(here.type, table[*words]);
+    if (here.id != bound.id)
+      relax_rt_fail(context, "ValueError",
+                    "the arguments are on device %0, and the module's weights "
+                    "on device %1",
+                    nullptr, here.id, bound.id);
+  }
   if (!name)
     return;
   context->error.kind = "ValueError";

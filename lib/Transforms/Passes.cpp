@@ -9,6 +9,7 @@
 
 #include "Conversion/Passes.h"
 #include "Target/CPU/Passes.h"
+#include "Target/GPU/Passes.h"
 #include "Transforms/Dispatch/Passes.h"
 #include "Transforms/Fusion/Passes.h"
 #include "Transforms/Legalize/Passes.h"
@@ -46,6 +47,8 @@ void relax::registerRelaxPasses() {
   registerRelaxConversionPasses();
   registerRelaxCPUPasses();
   registerRelaxCPUPipelines();
+  registerRelaxGPUPasses();
+  registerRelaxGPUPipelines();
   PassPipelineRegistration<>(
       "relax-simplify",
       "inline, deduce, canonicalise, simplify shapes, merge and remove code",

@@ -18,7 +18,15 @@ import mlir.ir as _ir  # noqa: F401, I001
 
 from .context import default_context, register
 from .dialects import relax as _dialect  # noqa: F401 - registers the op classes
-from .errors import ContextLengthError, MissingPackageError, ModelError, RelaxError, TokenizerError, WeightError
+from .errors import (
+    ContextLengthError,
+    DeviceError,
+    MissingPackageError,
+    ModelError,
+    RelaxError,
+    TokenizerError,
+    WeightError,
+)
 from .location import SourceLocation
 from .symbolic import Facts, Range, Sym, Unification, ceildiv, unify
 from .annotations import Annotation, Callable, Object, Scalar, Shape, Tensor, Tuple
@@ -27,7 +35,7 @@ from .module import Module, load, parse
 from .builder import BlockBuilder, Function
 from . import nn, op, pipelines
 from .compiler import Code, Target, compile, compile_code
-from .runtime import Executable
+from .runtime import Device, Executable
 from .export import load_exported
 
 __version__ = "0.1.0"
@@ -38,6 +46,8 @@ __all__ = [
     "Callable",
     "Code",
     "ContextLengthError",
+    "Device",
+    "DeviceError",
     "Executable",
     "Facts",
     "Function",

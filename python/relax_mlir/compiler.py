@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,23 +17,63 @@ from mlir import ir
 from . import _relax, cache
 from .errors import collected_errors, error_from, fail
 from .module import Module
-from .pipelines import Pipeline
-from .pipelines.cpu import default_pipeline, make_code
-from .runtime import Executable
+from .pipelines import Pipeline, cpu, gpu
+from .runtime import Device, Executable
 
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A CPU, by LLVM's names: `Target("aarch64-linux-gnu", "cortex-a76")`."""
+    """A CPU, by LLVM's names, and the GPU that kernels run on, if there is one.
+
+    >>> Target("aarch64-linux-gnu", "cortex-a76")
+    >>> Target.cuda("sm_90")
+
+    Attributes:
+      chip: the GPU, as "sm_90"; empty where kernels run on the CPU. "emulated" is a device that tests use.
+    """
 
     triple: str
     cpu: str = ""
     features: str = ""
+    chip: str = ""
 
     @staticmethod
     def host() -> Target:
         """This machine, with all its vector units."""
         return Target(*_relax.host_target())
+
+    @staticmethod
+    def cuda(chip: str | None = None) -> Target:
+        """A GPU of NVIDIA, beside this machine's CPU; the first one that is here unless `chip` names another.
+
+        Raises:
+          DeviceError: there is none here.
+        """
+        return dataclasses.replace(Target.host(), chip=chip or Device("cuda").architecture)
+
+    @staticmethod
+    def parse(text: str) -> Target:
+        """A target by name: "cpu", "cuda", "cuda:sm_90", or a triple with or without a CPU ("aarch64-linux-gnu").
+
+        Raises:
+          RelaxError: the name has another form.
+        """
+        kind, _, rest = text.partition(":")
+        if kind == "cuda":
+            if rest and rest != "emulated" and not re.fullmatch(r"sm_\d+[af]?", rest):
+                fail(f"'{rest}' is no GPU of NVIDIA; they are named 'sm_80', 'sm_90', …")
+            return Target.cuda(rest or None)
+        if kind == "cpu":
+            host = Target.host()
+            return Target(host.triple, rest) if rest else host
+        if "-" not in kind:
+            fail(f"there is no target '{text}'; there are 'cpu', 'cuda', 'cuda:sm_90', and triples of LLVM")
+        return Target(kind, rest)
+
+    @property
+    def device(self) -> str:
+        """The kind of device that tensors are on; empty for the CPU."""
+        return "cuda" if self.chip else ""
 
     @property
     def runs_here(self) -> bool:
@@ -58,6 +99,7 @@ class Code:
         its symbols. A parameter that the function writes into has `written`.
       memory: for each of them `unplanned_bytes`, `planned_bytes` and `peak_bytes`, as expressions.
       weights: the names of the weights that it needs.
+      device: the kind of device that its tensors are on, as `Device` has it; empty for the CPU.
     """
 
     object: bytes
@@ -65,6 +107,7 @@ class Code:
     functions: Mapping[str, Mapping[str, Any]]
     memory: Mapping[str, Mapping[str, str]]
     weights: tuple[str, ...]
+    device: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """All but the object file."""
@@ -84,7 +127,7 @@ class Code:
 
 def compile_code(
     module: Module,
-    target: Target | None = None,
+    target: Target | str | None = None,
     *,
     use_bounds: bool = False,
     pipeline: Pipeline | None = None,
@@ -93,16 +136,16 @@ def compile_code(
     """The code of a module, which is not changed.
 
     Args:
-      target: this machine unless given.
+      target: this machine unless given; a name as `Target.parse` takes it.
       use_bounds: plan memory for the declared bounds of symbols rather than for the sizes of each call.
-      pipeline: what leads to kernels and planned memory, `default_pipeline()` unless given; all that comes after
-        it makes code of that (`relax_mlir.pipelines.cpu.make_code`).
+      pipeline: what leads to kernels and planned memory, `default_pipeline()` of `relax_mlir.pipelines.cpu` or `.gpu`
+        unless given; all that comes after it makes code of that (`make_code` there).
       cached: look into the cache on disk (`relax_mlir.cache`), and leave the code there.
 
     Raises:
       RelaxError: a pass failed; the message names the op and its source line.
     """
-    target = target or Target.host()
+    target = Target.parse(target) if isinstance(target, str) else target or Target.host()
     key = ""
     cached = cached and pipeline is None
     if cached:
@@ -112,15 +155,15 @@ def compile_code(
     module = module.clone()
     functions = _describe_functions(module)
     weights = _find_weights(module)
-    (pipeline or default_pipeline(use_bounds, target.vector_bits)).run(module)
+    (pipeline or _default_pipeline(target, use_bounds)).run(module)
     memory = describe_memory(module)
-    make_code(target.vector_bits).run(module)
+    (gpu.make_code(target.chip) if target.chip else cpu.make_code(target.vector_bits)).run(module)
     _note_written(module, functions)
     with collected_errors(module.context) as errors:
         object = _relax.emit_object(module.ir, target.triple, target.cpu, target.features, 3)
     if object is None:
         raise error_from(errors, "no code could be made for the module")
-    code = Code(object, target, functions, memory, weights)
+    code = Code(object, target, functions, memory, weights, target.device)
     if cached:
         cache.write(key, code.to_json(), object)
     return code
@@ -129,7 +172,7 @@ def compile_code(
 def compile(
     module: Module,
     *,
-    target: Target | None = None,
+    target: Target | str | None = None,
     weights: Mapping[str, Any] | None = None,
     use_bounds: bool = False,
     pipeline: Pipeline | None = None,
@@ -138,13 +181,14 @@ def compile(
     """Compiles a module for this machine and loads it; it is not changed.
 
     Args:
-      target: a variant of this machine's CPU, to try another set of vector units.
+      target: this machine's CPU unless given; "cuda" for its GPU.
       weights: what `relax.constant weight "name"` stands for; can also be given later.
       use_bounds, pipeline, cached: as for `compile_code`.
 
     >>> executable = compile(module)
     >>> y = executable["main"](np.ones((3, 128), np.float32))
     """
+    target = Target.parse(target) if isinstance(target, str) else target
     if target and not target.runs_here:
         fail(
             f"code for {target.triple} cannot run on {Target.host().triple}; "
@@ -157,12 +201,18 @@ def compile(
     return executable
 
 
+def _default_pipeline(target: Target, use_bounds: bool) -> Pipeline:
+    if target.chip:
+        return gpu.default_pipeline(use_bounds)
+    return cpu.default_pipeline(use_bounds, target.vector_bits)
+
+
 @functools.cache
 def _compiler_version() -> str:
     """Changes whenever the compiler does."""
     folder = Path(__file__).parent
     digest = hashlib.sha256(Path(_relax.__file__).read_bytes())
-    for source in (Path(__file__), folder / "pipelines" / "cpu.py"):
+    for source in (Path(__file__), *sorted((folder / "pipelines").glob("*.py"))):
         digest.update(source.read_bytes())
     return digest.hexdigest()
 

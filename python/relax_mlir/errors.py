@@ -52,6 +52,10 @@ class MissingPackageError(RelaxError, ImportError):
     """A package that an optional part needs is not installed; the message has the command."""
 
 
+class DeviceError(RelaxError, RuntimeError):
+    """A device that is not there, cannot run the code, or has failed."""
+
+
 def fail(message: str) -> NoReturn:
     """Raises an error at the line of the user's code that is running."""
     location = caller_location()

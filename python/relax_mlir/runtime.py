@@ -14,7 +14,8 @@ import ctypes
 import functools
 import mmap
 import os
-from collections.abc import Callable, Mapping
+import weakref
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +24,7 @@ import tvm_ffi
 
 from . import _relax
 from .dtypes import to_numpy as to_numpy_dtype
-from .errors import RelaxError
+from .errors import DeviceError, RelaxError
 
 if TYPE_CHECKING:
     from .compiler import Code
@@ -40,6 +41,12 @@ _SYMBOLS = (
     "relax_rt_make_closure",
     "relax_rt_bind_weight",
     "relax_rt_require_weights",
+    "relax_rt_device_alloc",
+    "relax_rt_device_launch",
+    "relax_rt_device_constant",
+    "relax_rt_device_read",
+    "relax_rt_device_write",
+    "relax_rt_device_unload",
     "_mlir_memref_to_llvm_alloc",
     "_mlir_memref_to_llvm_aligned_alloc",
     "_mlir_memref_to_llvm_free",
@@ -49,6 +56,30 @@ _SYMBOLS = (
 _MOST_THREADS = 1024
 
 tvm_ffi.register_error("RecursionError", RecursionError)
+tvm_ffi.register_error("DeviceError", DeviceError)
+
+_EMULATOR_SYMBOLS = (
+    "relax_emulator_id",
+    "relax_emulator_barrier",
+    "relax_emulator_shuffle",
+    "relax_emulator_shared",
+    "relax_emulator_copy",
+    "relax_emulator_end_group",
+    "relax_emulator_wait",
+    "relax_emulator_load_matrices",
+    "relax_emulator_multiply",
+)
+
+
+def _symbols(code: Code) -> Iterator[tuple[str, Any]]:
+    """The functions that compiled code calls."""
+    for name in _SYMBOLS:
+        yield name, getattr(library(), name)
+    if code.target.chip == "emulated":
+        # GPU code that was compiled for the host; the emulator takes the place of the driver.
+        emulator = ctypes.CDLL(os.environ["RELAX_CUDA_DRIVER"])
+        for name in _EMULATOR_SYMBOLS:
+            yield name, getattr(emulator, name)
 
 
 class PoolStatistics(NamedTuple):
@@ -187,6 +218,8 @@ def to_numpy(value: Any) -> Any:
     """
     if isinstance(value, tvm_ffi.Tensor):
         name = str(value.dtype)
+        if value.device.type != "cpu":
+            raise RelaxError(f"the tensor is on {value.device}; `Device.get` copies it to the host")
         return _view(value, name) if name in _CODES else np.from_dlpack(value)
     if isinstance(value, np.ndarray):
         return value
@@ -227,6 +260,141 @@ def _is_read_only(value: Any) -> bool:
     return type(value) in (tuple, list) and any(map(_is_read_only, value))
 
 
+_KINDS = {"cpu": 1, "cuda": 2}
+"""DLPack's types of devices."""
+
+
+@functools.cache
+def _function(name: str) -> tvm_ffi.Function:
+    """A function of the runtime that follows the convention of TVM FFI."""
+    address = ctypes.cast(getattr(library(), name), ctypes.c_void_p).value
+    return tvm_ffi.core.Function.__from_extern_c__(address)
+
+
+def _copy(tensor: Any, *device: int) -> tvm_ffi.Tensor:
+    """A copy on a device, given by its type and its number."""
+    source = tensor if isinstance(tensor, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(tensor)
+    return _function("relax_rt_copy")(source, *device)
+
+
+class Device:
+    """A device that compiled code runs on, and the tensors there.
+
+    Raises `DeviceError` where there is none: no driver, one that is too old, fewer devices. Memory that is not there
+    raises `MemoryError`.
+
+    >>> device = Device("cuda", 0)
+    >>> y = executable["main"](device.put(x))
+    >>> device.get(y)  # a NumPy array; waits for the result
+
+    Attributes:
+      kind, index: what it was made of.
+      name: the device's, as its driver calls it.
+      capability: major and minor version of what it can do: (9, 0).
+      memory: how many bytes it has.
+    """
+
+    def __init__(self, kind: str = "cuda", index: int = 0) -> None:
+        if kind not in _KINDS or kind == "cpu":
+            raise DeviceError(f"there is no kind of device '{kind}'; there is 'cuda'")
+        self.kind, self.index = kind, index
+        self.name, *capability, self.memory = self._call("relax_rt_device_describe")
+        self.capability = tuple(capability)
+
+    def __repr__(self) -> str:
+        return f"Device({self.kind!r}, {self.index})"
+
+    @property
+    def architecture(self) -> str:
+        """Its instruction set, by LLVM's name: "sm_90"."""
+        return "sm_{}{}".format(*self.capability)
+
+    def put(self, value: Any) -> tvm_ffi.Tensor:
+        """A copy of an array or of a tensor, on this device, of the same shape and element type.
+
+        Arrays of ml_dtypes are taken too.
+        """
+        tensor = as_argument(value if hasattr(value, "__dlpack__") else np.asarray(value))
+        return _copy(tensor, _KINDS[self.kind], self.index)
+
+    def get(self, tensor: Any) -> np.ndarray:
+        """The elements of a tensor, when they are there. Those that NumPy lacks are of ml_dtypes' types."""
+        return to_numpy(_copy(tensor, _KINDS["cpu"], 0))
+
+    def synchronize(self) -> None:
+        """Waits until all that was put into its streams is done; raises what has failed there."""
+        self._call("relax_rt_device_synchronize")
+
+    def memory_statistics(self) -> PoolStatistics:
+        """What its memory pool holds now."""
+        return PoolStatistics(*self._call("relax_rt_device_pool_statistics"))
+
+    def reset_memory_peak(self) -> None:
+        """Counts the peak anew from what is in use now."""
+        self._call("relax_rt_device_pool_reset_peak")
+
+    def trim_memory(self) -> None:
+        """Gives memory that is not in use back to the driver."""
+        self._call("relax_rt_device_pool_trim")
+
+    def set_memory_limit(self, bytes: int | None) -> None:
+        """Lets its pool hold no more than so many bytes."""
+        self._call("relax_rt_device_pool_set_limit", bytes or 0)
+
+    def _call(self, name: str, *args: Any) -> Any:
+        return _function(name)(_KINDS[self.kind], self.index, *args)
+
+
+def _as_device_argument(value: Any, kind: str) -> Any:
+    """What TVM FFI takes for an argument of a function on a device; nothing is moved there unseen."""
+    if isinstance(value, np.ndarray):
+        raise TypeError(
+            f"a NumPy array is in the memory of the host, and the function runs on {kind}; "
+            f'put it there first: Device("{kind}").put(array)'
+        )
+    if type(value) in (tuple, list):
+        return [_as_device_argument(member, kind) for member in value]
+    return as_argument(value)
+
+
+class CaptureStatistics(NamedTuple):
+    """How often calls were captured, replayed, and found not to be captured; the graphs there are now.
+
+    `is_capturable`: whether the function can be captured at all, as far as is known.
+    """
+
+    captures: int
+    replays: int
+    failures: int
+    graphs: int
+    is_capturable: bool
+
+
+class Captured:
+    """A function of a module for a device, whose calls are captured as graphs of the device and replayed.
+
+    A call depends on its arguments' addresses and sizes, on its numbers, and on the stream. The first one of a kind
+    runs as always, the second one is captured, later ones are replayed: one launch, whatever the number of kernels.
+    So it pays where tensors stay where they are: give destinations behind the arguments, and feed them back.
+
+    Functions that read numbers from the device, call libraries, or take or give functions run as always, and so does
+    a call whose capture fails. The graphs and their memory go with this object.
+    """
+
+    def __init__(self, function: tvm_ffi.Function, graphs: int, wrap: Callable[[Any], Callable[..., Any]]) -> None:
+        captured, self._statistics = _function("relax_rt_capture")(function, graphs)
+        self._call = wrap(captured)
+        self.__name__ = self.__qualname__ = self._call.__name__
+
+    def __call__(self, *args: Any) -> Any:
+        return self._call(*args)
+
+    def statistics(self) -> CaptureStatistics:
+        """What has been captured so far."""
+        *numbers, is_capturable = self._statistics()
+        return CaptureStatistics(*numbers, bool(is_capturable))
+
+
 _of_callables: list[Any] = []
 """Code that gives out callables, which is never unloaded."""
 
@@ -261,8 +429,25 @@ class HugePages:
         return data[-data.ctypes.data % self._PAGE :][:size]
 
 
+class _Loaded:
+    """Code in this process, and what it needs as long as one of its functions lives."""
+
+    def __init__(self, code: Code) -> None:
+        self.session = _relax.JITSession()
+        self.weights: dict[str, Any] = {}
+        for name, function in _symbols(code):
+            self.session.define(name, ctypes.cast(function, ctypes.c_void_p).value)
+        self.session.add_object(code.object)
+        if code.device:
+            unload = ctypes.CFUNCTYPE(None)(self.session.lookup("relax_unload"))
+            # The session must outlive the call; the end of the process needs none.
+            weakref.finalize(self, lambda unload, session: unload(), unload, self.session).atexit = False
+
+
 class Executable:
     """A compiled module: `executable["main"](x)` calls its function `main`.
+
+    The tensors of a module for a device are there, arguments and results (`Device`).
 
     A call raises `TypeError` or `ValueError` where an argument is not what the function's signature says,
     `MemoryError` where there is no memory, `RecursionError` where calls nest too deep; the message names the
@@ -276,31 +461,25 @@ class Executable:
     def __init__(self, code: Code) -> None:
         self.code = code
         self.functions = tuple(code.functions)
-        self._session = _relax.JITSession()
-        runtime = library()
-        for name in _SYMBOLS:
-            address = ctypes.cast(getattr(runtime, name), ctypes.c_void_p).value
-            self._session.define(name, address)
-        self._session.add_object(code.object)
-        self.weights: dict[str, Any] = {}
-        # What a function needs as long as it lives, which may be longer than this object.
-        self._kept = (self._session, self.weights)
+        self._loaded = _Loaded(code)
+        self.weights = self._loaded.weights
         if any("->" in result for function in code.functions.values() for result in function["results"]):
             # A callable that was returned has no way to keep the code that it is of.
-            _of_callables.append(self._kept)
-        self._callables = {name: self._with_arrays(name) for name in self.functions}
+            _of_callables.append(self._loaded)
+        self._callables = {name: self._with_arrays(name, self._load(name)) for name in self.functions}
 
     def _load(self, name: str) -> tvm_ffi.Function:
-        address = self._session.lookup(f"__tvm_ffi_{name}")
-        return tvm_ffi.core.Function.__from_extern_c__(address, keep_alive_object=self._kept)
+        address = self._loaded.session.lookup(f"__tvm_ffi_{name}")
+        return tvm_ffi.core.Function.__from_extern_c__(address, keep_alive_object=self._loaded)
 
-    def _with_arrays(self, name: str) -> Callable[..., Any]:
-        """A function that takes arrays of every kind."""
-        function = self._load(name)
+    def _with_arrays(self, name: str, function: tvm_ffi.Function) -> Callable[..., Any]:
+        """A function that takes arrays of every kind; of a device, tensors there."""
+        device = self.code.device
+        convert = functools.partial(_as_device_argument, kind=device) if device else as_argument
         signature = self.code.functions[name]
         parameters = signature["parameters"]
         written = [index for index, parameter in enumerate(parameters) if parameter.get("written")]
-        returns_others = any(text in result for result in signature["results"] for text in _MLIR_NAMES)
+        returns_others = not device and any(text in result for result in signature["results"] for text in _MLIR_NAMES)
 
         def describe(index: int) -> str:
             if index >= len(parameters):
@@ -308,12 +487,12 @@ class Executable:
             return f"{name}: argument {index} '{parameters[index]['name']}' ({parameters[index]['type']})"
 
         def explain(args: tuple[Any, ...]) -> None:
-            """Raises an error that names the argument that `as_argument` refuses."""
+            """Raises an error that names the argument that `convert` refuses."""
             for index, value in enumerate(args):
                 try:
-                    as_argument(value)
-                except RelaxError as error:
-                    raise RelaxError(f"{describe(index)}: {error}") from None
+                    convert(value)
+                except (RelaxError, TypeError) as error:
+                    raise type(error)(f"{describe(index)}: {error}") from None
 
         def check_writable(args: tuple[Any, ...]) -> None:
             for index in (*written, *range(len(parameters), len(args))):
@@ -324,8 +503,8 @@ class Executable:
             if written or len(args) > len(parameters):
                 check_writable(args)
             try:
-                converted = [as_argument(arg) for arg in args]
-            except RelaxError:
+                converted = [convert(arg) for arg in args]
+            except (RelaxError, TypeError):
                 explain(args)
                 raise
             result = function(*converted)
@@ -341,6 +520,22 @@ class Executable:
 
         return function
 
+    def captured(self, name: str, graphs: int = 16) -> Captured:
+        """The function as one whose calls are captured and replayed (`Captured`): `decode = m.captured("decode")`.
+
+        Args:
+          graphs: how many kinds of calls are kept for each stream; those that were not used for longest go.
+
+        Raises:
+          RelaxError: the module is for the host.
+        """
+        if not self.code.device:
+            raise RelaxError("only functions of a device are captured, and this module is for the host")
+        if graphs < 1:
+            raise RelaxError(f"{graphs} graphs; expected at least 1")
+        self[name]  # says which there are
+        return Captured(self._load(name), graphs, functools.partial(self._with_arrays, name))
+
     def __contains__(self, name: object) -> bool:
         return name in self._callables
 
@@ -355,7 +550,7 @@ class Executable:
 
         Args:
           copy: arrays are copied to memory that is fast to read (`HugePages`); if not, they are used where they are,
-            and must not change.
+            and must not change. For a device they are always copied, to its memory.
 
         Raises:
           ValueError: the module has no such weight, or it has another shape.
@@ -364,7 +559,11 @@ class Executable:
         if not self.code.weights and weights:
             raise ValueError(f"the module has no weight '{next(iter(weights))}'; it has none at all")
         bind, memory = self._load("bind_weight"), HugePages()
+        device = Device(self.code.device) if self.code.device else None
         for name, value in weights.items():
-            tensor = as_argument(memory.copy(value) if copy and isinstance(value, np.ndarray) else value)
+            if device and isinstance(value, np.ndarray):
+                tensor = device.put(value)
+            else:
+                tensor = as_argument(memory.copy(value) if copy and isinstance(value, np.ndarray) else value)
             bind(name, tensor)
             self.weights[name] = tensor

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
@@ -53,14 +54,31 @@ def relax_opt(*options: str, source: bytes, timeout: float = 60) -> Run:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Runs each test of a module on the targets that its `RUNS_ON` names (targets.py)."""
     if names := getattr(metafunc.module, "RUNS_ON", None):
-        metafunc.fixturenames.append("target")
         metafunc.parametrize("target", names, indirect=True)
 
 
-@pytest.fixture
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out cases of the targets of which a sample runs (targets.py)."""
+    import targets
+
+    if os.environ.get("RELAX_ALL_CASES") or any("::" in argument for argument in config.args):
+        return
+    seen, chosen, others = set(), [], []
+    for item in items:
+        name = item.callspec.params.get("target") if hasattr(item, "callspec") else None
+        test = (name, item.nodeid.partition("[")[0])
+        is_chosen = name not in targets.SAMPLED or test not in seen or zlib.crc32(item.nodeid.encode()) % 3 == 0
+        seen.add(test)
+        (chosen if is_chosen else others).append(item)
+    items[:] = chosen
+    config.hook.pytest_deselected(items=others)
+
+
+# Of every test: what is named in `pytest_generate_tests` alone is lost where a test has parameters of its own.
+@pytest.fixture(autouse=True)
 def target(request: pytest.FixtureRequest) -> str:
     """What the test runs on."""
     import targets
 
-    targets.current = request.param
-    return request.param
+    targets.current = getattr(request, "param", "cpu")
+    return targets.current

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import tvm_ffi
 
 import relax_mlir
 from relax_mlir.runtime import to_numpy
@@ -30,6 +31,27 @@ def _on_cpu(source: str) -> Call:
     return call
 
 
+def _on_emulated_gpu(source: str) -> Call:
+    import emulated  # noqa: F401 - makes the emulator the driver
+
+    device = relax_mlir.Device("cuda")
+    executable = relax_mlir.compile(relax_mlir.parse(source), target="cuda:emulated")
+
+    def put(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            return type(value)(map(put, value))
+        return device.put(value) if isinstance(value, np.ndarray) else value
+
+    def get(value: Any) -> Any:
+        return device.get(value) if hasattr(value, "__dlpack__") else value
+
+    def call(name: str, *arguments: Any) -> list[np.ndarray]:
+        results = executable[name](*map(put, arguments))
+        return list(map(get, results)) if isinstance(results, tvm_ffi.Array) else [get(results)]
+
+    return call
+
+
 def _interpreted(source: str) -> Call:
     from kernel_runner import Interpreter
 
@@ -40,9 +62,14 @@ LOADERS: dict[str, Callable[[str], Call]] = {
     # Kernels by passes of MLIR alone, the rest by a small interpreter: what legalisation means.
     "interpreter": _interpreted,
     "cpu": _on_cpu,
+    # Kernels of a GPU by the same passes as for a real one, run by test/emulator.
+    "cuda-emulated": _on_emulated_gpu,
 }
 COMPILED = tuple(name for name in LOADERS if name != "interpreter")
 ALL = tuple(LOADERS)
+SAMPLED = ("cuda-emulated",)
+"""Targets that take long: about a third of the cases run, the same ones each time, at least one of each test. All of
+them where the environment variable RELAX_ALL_CASES is set (`make test-all`)."""
 
 current = "cpu"
 """The target of the test that runs; set by the fixture `target`."""

@@ -6,17 +6,16 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+import targets
+from targets import COMPILED as RUNS_ON  # noqa: F401
 from test_legalize_elementwise import BINARY, INTS, PREDICATES, UNARY, check, compute, numbers
-
-import relax_mlir
-from relax_mlir.runtime import to_numpy
 
 FLOATS = ("f32", "f16", "bf16", "f64")
 SIZES = (0, 1, 37)
 
 
 @lru_cache
-def compiled(dtype):
+def _load(dtype, target):
     """Each op of the tables that takes the type, on shapes [n]."""
     functions = []
     operand = f"tensor<?x{dtype}, #relax.shape<[n]>>"
@@ -32,7 +31,12 @@ def compiled(dtype):
                   %0 = relax.{name} {", ".join(names)} {attributes} : ({", ".join([operand] * arity)}) -> {result}
                   relax.return %0 : {result}
                 }}""")
-    return relax_mlir.compile(relax_mlir.parse("\n".join(functions)))
+    return targets.LOADERS[target]("\n".join(functions))
+
+
+def run(name, dtype, *arguments):
+    """What the op of the current target makes of the arguments."""
+    return _load(dtype, targets.current)(name, *arguments)[0]
 
 
 def cases(table, wanted):
@@ -50,7 +54,7 @@ def test_unary(text, dtype):
     name = text.split()[0]
     for size in SIZES:
         x = numbers(dtype, size, size)
-        actual = to_numpy(compiled(dtype)[name](x))
+        actual = run(name, dtype, x)
         check(actual, compute(UNARY[text][0], dtype, x), "i1" if name in PREDICATES else dtype)
 
 
@@ -59,7 +63,7 @@ def test_unary(text, dtype):
 def test_binary(text, dtype):
     for size in SIZES:
         x, y = numbers(dtype, size, size), numbers(dtype, size, size + 100)
-        actual = to_numpy(compiled(dtype)[text](x, y))
+        actual = run(text, dtype, x, y)
         check(actual, compute(BINARY[text][0], dtype, x, y), "i1" if text in PREDICATES else dtype)
 
 
@@ -70,7 +74,7 @@ def test_binary(text, dtype):
 def test_small_arguments(name, dtype, tolerance, size):
     x = np.geomspace(1e-30, 0.3, size).astype({"f64": np.float64, "f32": np.float32}[dtype])
     for argument in (x, -x, 0 * x, -0.0 * x):
-        actual = to_numpy(compiled(dtype)[name](argument))
+        actual = run(name, dtype, argument)
         expected = UNARY[name][0](argument.astype(np.longdouble)).astype(argument.dtype)
         np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=0)
         np.testing.assert_array_equal(np.signbit(actual), np.signbit(argument))

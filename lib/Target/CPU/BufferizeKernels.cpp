@@ -84,7 +84,7 @@ static void canonicalize(func::FuncOp kernel) {
 
 /// Copies become loops, but those of contiguous memory stay: a call of memcpy.
 /// Whatever no schedule took becomes loops too.
-static LogicalResult lowerToLoops(func::FuncOp kernel) {
+static LogicalResult lowerToLoops(func::FuncOp kernel, bool parallel) {
   IRRewriter rewriter(kernel.getContext());
   SmallVector<Operation *> ops;
   kernel.walk([&](Operation *op) {
@@ -105,7 +105,9 @@ static LogicalResult lowerToLoops(func::FuncOp kernel) {
                                     copy.getTarget());
       rewriter.eraseOp(copy);
     }
-    if (failed(linalg::linalgOpToLoops(rewriter, cast<linalg::LinalgOp>(op))))
+    auto structured = cast<linalg::LinalgOp>(op);
+    if (failed(parallel ? linalg::linalgOpToParallelLoops(rewriter, structured)
+                        : linalg::linalgOpToLoops(rewriter, structured)))
       return op->emitError("cannot be turned into loops");
     rewriter.eraseOp(op);
   }
@@ -196,6 +198,8 @@ namespace {
 
 struct BufferizeKernels
     : relax::impl::BufferizeKernelsPassBase<BufferizeKernels> {
+  using BufferizeKernelsPassBase::BufferizeKernelsPassBase;
+
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
     if (kernel.isExternal())
@@ -212,7 +216,7 @@ struct BufferizeKernels
     }
     if (!placeBuffers(kernel) && failed(freeEscapingBuffers()))
       return signalPassFailure();
-    if (failed(lowerToLoops(kernel)))
+    if (failed(lowerToLoops(kernel, parallelLoops)))
       return signalPassFailure();
     storeBooleansAsBytes(kernel);
     kernel.walk([](LoopLikeOpInterface loop) { moveLoopInvariantCode(loop); });

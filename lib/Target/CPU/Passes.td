@@ -186,6 +186,10 @@ def BufferizeKernelsPass : Pass<"relax-bufferize-kernels", "::mlir::func::FuncOp
     }
     ```
   }];
+  let options = [
+    Option<"parallelLoops", "parallel-loops", "bool", /*default=*/"false",
+           "make `scf.parallel` of loops that do not depend on each other">
+  ];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::bufferization::BufferizationDialect",

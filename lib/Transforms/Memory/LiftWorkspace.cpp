@@ -140,8 +140,11 @@ private:
         value = memref::DimOp::create(entry, kernel.getLoc(), value, axis);
       values.define(symbol, value);
     });
-    for (Temporary &temporary : temporaries) {
-      Value offset = values.get(temporary.offset);
+    // All of them before anything is erased, which may be where `entry` is.
+    auto offsets = llvm::map_to_vector(temporaries, [&](Temporary &temporary) {
+      return values.get(temporary.offset);
+    });
+    for (auto [temporary, offset] : llvm::zip_equal(temporaries, offsets)) {
       builder.setInsertionPoint(temporary.alloc);
       Value view = memref::ViewOp::create(
           builder, temporary.alloc.getLoc(), temporary.alloc.getType(),

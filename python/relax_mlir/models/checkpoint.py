@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..dtypes import to_numpy
 from ..errors import MissingPackageError, ModelError, WeightError
 from ..nn import Module, Parameter
 from .config import LlamaConfig
@@ -123,7 +124,10 @@ class ModelWeights(Mapping[str, np.ndarray]):
     def __getitem__(self, name: str) -> np.ndarray:
         parameter = self._parameters[name]
         tensor = self._checkpoint.tensor(self._origin(parameter))
-        array = parameter.convert(tensor) if isinstance(parameter, StoredParameter) else tensor.dense()
+        if isinstance(parameter, StoredParameter):
+            array = parameter.convert(tensor)
+        else:
+            array = tensor.dense().astype(to_numpy(parameter.dtype), copy=False)
         if array.dtype.kind == "f":
             require_numbers(name, array)
         self._read += 1

@@ -28,6 +28,10 @@ _HUGGING_FACE = {
 }
 
 
+DTYPES = ("f32", "f16", "bf16")
+"""Element types that a decoder can compute with."""
+
+
 @dataclasses.dataclass(frozen=True)
 class LlamaConfig:
     """Sizes and variants of a decoder."""
@@ -53,6 +57,8 @@ class LlamaConfig:
     """Whether the output head is the embedding."""
     qkv_bias: bool = False
     qk_norm: bool = False
+    dtype: str = "f32"
+    """The element type of hidden states, of the cache and of matrices; sums and logits are f32."""
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -60,6 +66,8 @@ class LlamaConfig:
             value = getattr(self, field.name)
             if field.type == "int" and (not isinstance(value, int) or value < 1):
                 raise ModelError(f"{field.name} is {value!r}; expected a positive integer")
+        if self.dtype not in DTYPES:
+            raise ModelError(f"dtype is {self.dtype!r}; expected one of {', '.join(DTYPES)}")
         if self.num_heads % self.num_kv_heads:
             raise ModelError(
                 f"num_heads is {self.num_heads}; expected a multiple of num_kv_heads, {self.num_kv_heads}: "

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import to_numpy
 from ..errors import ContextLengthError, RelaxError
+from ..runtime import Device, Executable
 from .config import LlamaConfig
 from .sampling import Sampler, Sampling
 from .tokenizer import Message, Tokenizer
@@ -26,7 +28,7 @@ class Cache:
     `length` rows of `capacity` are filled. Sequences that are shorter than others begin at their `start`.
     """
 
-    def __init__(self, config: LlamaConfig, batch: int, capacity: int) -> None:
+    def __init__(self, config: LlamaConfig, batch: int, capacity: int, device: Device | None = None) -> None:
         if not 0 < capacity <= config.context_length:
             raise ContextLengthError(
                 f"a cache of {capacity} tokens: the model's context has from 1 to {config.context_length}"
@@ -34,27 +36,27 @@ class Cache:
         layers, heads, size = config.num_layers, config.num_kv_heads, config.head_dim
         # Positions of keys lie side by side: products with a query run along memory.
         shape, values_shape = (layers, batch, heads, size, capacity), (layers, batch, capacity, heads, size)
+        dtype = to_numpy(config.dtype)
+        put = device.put if device else np.asarray
         try:
-            self.keys, self.values = np.zeros(shape, np.float32), np.zeros(values_shape, np.float32)
+            self.keys, self.values = put(np.zeros(shape, dtype)), put(np.zeros(values_shape, dtype))
         except MemoryError:
-            size = 8 * int(np.prod(shape, dtype=object)) >> 20
+            size = 2 * dtype.itemsize * int(np.prod(shape, dtype=object)) >> 20
             raise RelaxError(
                 f"no memory for a cache of {capacity} tokens and {batch} sequences, {size} MiB; ask for fewer tokens"
             ) from None
+        self._sizes = (batch, capacity)
+        self.nbytes = 2 * dtype.itemsize * int(np.prod(shape))
         self.start = np.zeros(batch, np.int64)
         self.length = 0
 
     @property
     def batch(self) -> int:
-        return self.keys.shape[1]
+        return self._sizes[0]
 
     @property
     def capacity(self) -> int:
-        return self.keys.shape[4]
-
-    @property
-    def nbytes(self) -> int:
-        return self.keys.nbytes + self.values.nbytes
+        return self._sizes[1]
 
 
 @dataclasses.dataclass
@@ -83,6 +85,9 @@ class LanguageModel:
         self.executable = executable
         self.config = config
         self._forward = executable["forward"]
+        kind = executable.code.device if isinstance(executable, Executable) else ""
+        self.device = Device(kind) if kind else None
+        """Where the model runs, and its caches are; None for the CPU."""
         self._tokenizer = tokenizer
         self.statistics = Statistics()
 
@@ -106,11 +111,17 @@ class LanguageModel:
             raise ContextLengthError(
                 f"{tokens.shape[1]} tokens more than the {cache.length} in the cache do not fit in its {cache.capacity}"
             )
+        put = self.device.put if self.device else np.asarray
+        start = put(cache.start)
         for begin in range(0, tokens.shape[1], PROMPT_CHUNK):
             part = np.ascontiguousarray(tokens[:, begin : begin + PROMPT_CHUNK])
-            result = self._forward(part, cache.start, cache.keys, cache.values, cache.length)
+            result = self._forward(put(part), start, cache.keys, cache.values, cache.length)
             cache.length += part.shape[1]
-        return np.from_dlpack(result)
+        return self.device.get(result) if self.device else np.from_dlpack(result)
+
+    def new_cache(self, batch: int, capacity: int) -> Cache:
+        """An empty cache, where the model is."""
+        return Cache(self.config, batch, capacity, self.device)
 
     def generate_tokens(
         self,
@@ -147,7 +158,7 @@ class LanguageModel:
         room = limit - used - longest + 1  # the last token need not go into the cache
         steps = room if max_new_tokens is None else min(max_new_tokens, room)
         if cache is None:
-            cache = Cache(self.config, len(prompts), min(limit, longest + steps))
+            cache = self.new_cache(len(prompts), min(limit, longest + steps))
         if cache.length == 0:
             cache.start[:] = [longest - length for length in lengths]
         elif len(set(lengths)) > 1:
@@ -236,7 +247,7 @@ class Chat:
     def __init__(self, model: LanguageModel, capacity: int | None = None, system: str | None = None) -> None:
         self._model = model
         self._system: list[Message] = [{"role": "system", "content": system}] if system else []
-        self._cache = Cache(model.config, 1, capacity or model.config.context_length)
+        self._cache = model.new_cache(1, capacity or model.config.context_length)
         self._cached: list[int] = []
         self.messages = list(self._system)
 

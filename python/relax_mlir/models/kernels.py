@@ -28,21 +28,21 @@ def _kernel(name: str, text: str, **values: object) -> Kernel:
 
 _CACHE_UPDATE = """
 func.func private @$NAME(
-    %new: tensor<?x?x${H}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $D]>},
+    %new: tensor<?x?x${H}x${D}x$T> {relax.shape = #relax.shape<[b, n, $H, $D]>},
     %cache: $CACHE {relax.shape = #relax.shape<$SHAPE>},
     %layer: index {relax.symbol = "layer"}, %past: index {relax.symbol = "t"})
     -> ($CACHE {relax.shape = #relax.shape<$SHAPE>}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %b = tensor.dim %new, %c0 : tensor<?x?x${H}x${D}xf32>
-  %n = tensor.dim %new, %c1 : tensor<?x?x${H}x${D}xf32>
+  %b = tensor.dim %new, %c0 : tensor<?x?x${H}x${D}x$T>
+  %n = tensor.dim %new, %c1 : tensor<?x?x${H}x${D}x$T>
   %place = tensor.extract_slice %cache$BEGIN $SIZE [1, 1, 1, 1, 1] : $CACHE to $PLACE
   %written = linalg.generic {
       indexing_maps = [affine_map<$LOOPS -> (b, n, h, d)>, affine_map<$LOOPS -> $LOOPS>],
       iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
-      ins(%new : tensor<?x?x${H}x${D}xf32>) outs(%place : $PLACE) {
-  ^bb0(%in: f32, %out: f32):
-    linalg.yield %in : f32
+      ins(%new : tensor<?x?x${H}x${D}x$T>) outs(%place : $PLACE) {
+  ^bb0(%in: $T, %out: $T):
+    linalg.yield %in : $T
   } -> $PLACE
   %result = tensor.insert_slice %written into %cache$BEGIN $SIZE [1, 1, 1, 1, 1] : $PLACE into $CACHE
   return %result : $CACHE
@@ -50,59 +50,120 @@ func.func private @$NAME(
 """
 
 
-def values_update(layers: int, heads: int, size: int) -> Kernel:
+def values_update(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
     """Writes `new [b, n, h, d]` behind the `t` rows that a layer of the cache of values `[l, b, c, h, d]` holds."""
     return _kernel(
         f"values_update_{layers}x{heads}x{size}",
         _CACHE_UPDATE,
         H=heads,
         D=size,
-        CACHE=f"tensor<{layers}x?x?x{heads}x{size}xf32>",
+        T=dtype,
+        CACHE=f"tensor<{layers}x?x?x{heads}x{size}x{dtype}>",
         SHAPE=f"[{layers}, b, c, {heads}, {size}]",
-        PLACE=f"tensor<?x?x{heads}x{size}xf32>",
+        PLACE=f"tensor<?x?x{heads}x{size}x{dtype}>",
         BEGIN="[%layer, 0, %past, 0, 0]",
         SIZE=f"[1, %b, %n, {heads}, {size}]",
         LOOPS="(b, n, h, d)",
     )
 
 
-def keys_update(layers: int, heads: int, size: int) -> Kernel:
+def keys_update(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
     """The same of the cache of keys `[l, b, h, d, c]`: products with a query run along memory."""
     return _kernel(
         f"keys_update_{layers}x{heads}x{size}",
         _CACHE_UPDATE,
         H=heads,
         D=size,
-        CACHE=f"tensor<{layers}x?x{heads}x{size}x?xf32>",
+        T=dtype,
+        CACHE=f"tensor<{layers}x?x{heads}x{size}x?x{dtype}>",
         SHAPE=f"[{layers}, b, {heads}, {size}, c]",
-        PLACE=f"tensor<?x{heads}x{size}x?xf32>",
+        PLACE=f"tensor<?x{heads}x{size}x?x{dtype}>",
         BEGIN="[%layer, 0, 0, 0, %past]",
         SIZE=f"[1, %b, {heads}, {size}, %n]",
         LOOPS="(b, h, d, n)",
     )
 
 
+_CACHE_UPDATE_AT = """
+func.func private @$NAME(
+    %new: tensor<?x${H}x${D}x$T> {relax.shape = #relax.shape<[b, $H, $D]>},
+    %positions: tensor<?xi64> {relax.shape = #relax.shape<[b]>},
+    %cache: $CACHE {relax.shape = #relax.shape<$SHAPE>}, %layer: index {relax.symbol = "layer"})
+    -> ($CACHE {relax.shape = #relax.shape<$SHAPE>}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %rows = arith.constant $ROWS : index
+  %b = tensor.dim %new, %c0 : tensor<?x${H}x${D}x$T>
+  %c = tensor.dim %cache, %rows : $CACHE
+  %last = arith.subi %c, %c1 : index
+  %result = scf.forall (%i, %h, %d) in (%b, $H, $D) shared_outs(%out = %cache) -> ($CACHE) {
+    %given = tensor.extract %positions[%i] : tensor<?xi64>
+    %asked = arith.index_cast %given : i64 to index
+    %raised = arith.maxsi %asked, %c0 : index
+    %place = arith.minsi %raised, %last : index
+    %element = tensor.extract_slice %new[%i, %h, %d] [1, 1, 1] [1, 1, 1]
+        : tensor<?x${H}x${D}x$T> to tensor<1x1x1x$T>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %element into %out$BEGIN [1, 1, 1, 1, 1] [1, 1, 1, 1, 1]
+          : tensor<1x1x1x$T> into $CACHE
+    }
+  }
+  return %result : $CACHE
+}
+"""
+
+
+def values_update_at(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
+    """Writes `new [b, h, d]` into row `positions [b]` of a layer of the cache of values; within its rows in any case."""
+    return _kernel(
+        f"values_update_at_{layers}x{heads}x{size}",
+        _CACHE_UPDATE_AT,
+        H=heads,
+        D=size,
+        T=dtype,
+        CACHE=f"tensor<{layers}x?x?x{heads}x{size}x{dtype}>",
+        SHAPE=f"[{layers}, b, c, {heads}, {size}]",
+        ROWS=2,
+        BEGIN="[%layer, %i, %place, %h, %d]",
+    )
+
+
+def keys_update_at(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
+    """The same of the cache of keys."""
+    return _kernel(
+        f"keys_update_at_{layers}x{heads}x{size}",
+        _CACHE_UPDATE_AT,
+        H=heads,
+        D=size,
+        T=dtype,
+        CACHE=f"tensor<{layers}x?x{heads}x{size}x?x{dtype}>",
+        SHAPE=f"[{layers}, b, {heads}, {size}, c]",
+        ROWS=4,
+        BEGIN="[%layer, %i, %h, %d, %place]",
+    )
+
+
 # Hidden scores are finite, and below what the maximum starts from, so that a query without a key has the sum zero.
 _ATTEND = """
 func.func private @$NAME(
-    %q: tensor<?x?x${H}x${G}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>},
-    %keys: tensor<${L}x?x${H}x${D}x?xf32> {relax.shape = #relax.shape<[$L, b, $H, $D, c]>},
-    %values: tensor<${L}x?x?x${H}x${D}xf32> {relax.shape = #relax.shape<[$L, b, c, $H, $D]>},
+    %q: tensor<?x?x${H}x${G}x${D}x$T> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>},
+    %keys: tensor<${L}x?x${H}x${D}x?x$T> {relax.shape = #relax.shape<[$L, b, $H, $D, c]>},
+    %values: tensor<${L}x?x?x${H}x${D}x$T> {relax.shape = #relax.shape<[$L, b, c, $H, $D]>},
     %start: tensor<?xi64> {relax.shape = #relax.shape<[b]>},
-    %dest: tensor<?x?x${H}x${G}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>},
-    %layer: index {relax.symbol = "layer"}, %past: index {relax.symbol = "t"})
-    -> (tensor<?x?x${H}x${G}x${D}xf32> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>}) {
+    %dest: tensor<?x?x${H}x${G}x${D}x$T> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>},
+    %layer: index {relax.symbol = "layer"}, %past: index {relax.symbol = "$COUNT"})
+    -> (tensor<?x?x${H}x${G}x${D}x$T> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant -1.0e29 : f32
-  %b = tensor.dim %q, %c0 : tensor<?x?x${H}x${G}x${D}xf32>
-  %n = tensor.dim %q, %c1 : tensor<?x?x${H}x${G}x${D}xf32>
-  %m = arith.addi %past, %n : index
+  %b = tensor.dim %q, %c0 : tensor<?x?x${H}x${G}x${D}x$T>
+  %n = tensor.dim %q, %c1 : tensor<?x?x${H}x${G}x${D}x$T>
+  $ROWS
   %k = tensor.extract_slice %keys[%layer, 0, 0, 0, 0] [1, %b, $H, $D, %m] [1, 1, 1, 1, 1]
-      : tensor<${L}x?x${H}x${D}x?xf32> to tensor<?x${H}x${D}x?xf32>
+      : tensor<${L}x?x${H}x${D}x?x$T> to tensor<?x${H}x${D}x?x$T>
   %v = tensor.extract_slice %values[%layer, 0, 0, 0, 0] [1, %b, %m, $H, $D] [1, 1, 1, 1, 1]
-      : tensor<${L}x?x?x${H}x${D}xf32> to tensor<?x?x${H}x${D}xf32>
+      : tensor<${L}x?x?x${H}x${D}x$T> to tensor<?x?x${H}x${D}x$T>
 
   %e0 = tensor.empty(%b, %n, %m) : tensor<?x${H}x${G}x?x?xf32>
   %s0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<?x${H}x${G}x?x?xf32>) -> tensor<?x${H}x${G}x?x?xf32>
@@ -111,10 +172,12 @@ func.func private @$NAME(
                        affine_map<(b, h, g, i, j, d) -> (b, h, d, j)>,
                        affine_map<(b, h, g, i, j, d) -> (b, h, g, i, j)>],
       iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]}
-      ins(%q, %k : tensor<?x?x${H}x${G}x${D}xf32>, tensor<?x${H}x${D}x?xf32>)
+      ins(%q, %k : tensor<?x?x${H}x${G}x${D}x$T>, tensor<?x${H}x${D}x?x$T>)
       outs(%s0 : tensor<?x${H}x${G}x?x?xf32>) {
-  ^bb0(%x: f32, %y: f32, %sum: f32):
-    %0 = arith.mulf %x, %y : f32
+  ^bb0(%x: $T, %y: $T, %sum: f32):
+    $WIDEN_X
+    $WIDEN_Y
+    %0 = arith.mulf $X, $Y : f32
     %1 = arith.addf %sum, %0 : f32
     linalg.yield %1 : f32
   } -> tensor<?x${H}x${G}x?x?xf32>
@@ -125,13 +188,8 @@ func.func private @$NAME(
   ^bb0(%first: i64, %s: f32):
     %scale = arith.constant $SCALE : f32
     %hidden = arith.constant -1.0e30 : f32
-    %i = linalg.index 3 : index
     %j = linalg.index 4 : index
-    %position = arith.addi %i, %past : index
-    %begin = arith.index_cast %first : i64 to index
-    %early = arith.cmpi sle, %j, %position : index
-    %own = arith.cmpi sge, %j, %begin : index
-    %seen = arith.andi %early, %own : i1
+    $SEEN
     %scaled = arith.mulf %s, %scale : f32
     %0 = arith.select %seen, %scaled, %hidden : f32
     linalg.yield %0 : f32
@@ -167,41 +225,91 @@ func.func private @$NAME(
     linalg.yield %0 : f32
   } -> tensor<?x${H}x${G}x?xf32>
 
-  %y0 = linalg.fill ins(%zero : f32) outs(%dest : tensor<?x?x${H}x${G}x${D}xf32>) -> tensor<?x?x${H}x${G}x${D}xf32>
+  %sums = tensor.empty(%b, %n) : tensor<?x?x${H}x${G}x${D}xf32>
+  %y0 = linalg.fill ins(%zero : f32) outs(%sums : tensor<?x?x${H}x${G}x${D}xf32>) -> tensor<?x?x${H}x${G}x${D}xf32>
   %y1 = linalg.generic {
       indexing_maps = [affine_map<(b, i, h, g, d, j) -> (b, h, g, i, j)>,
                        affine_map<(b, i, h, g, d, j) -> (b, j, h, d)>,
                        affine_map<(b, i, h, g, d, j) -> (b, i, h, g, d)>],
       iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]}
-      ins(%s3, %v : tensor<?x${H}x${G}x?x?xf32>, tensor<?x?x${H}x${D}xf32>)
+      ins(%s3, %v : tensor<?x${H}x${G}x?x?xf32>, tensor<?x?x${H}x${D}x$T>)
       outs(%y0 : tensor<?x?x${H}x${G}x${D}xf32>) {
-  ^bb0(%x: f32, %y: f32, %sum: f32):
-    %0 = arith.mulf %x, %y : f32
+  ^bb0(%x: f32, %y: $T, %sum: f32):
+    $WIDEN_Y
+    %0 = arith.mulf %x, $Y : f32
     %1 = arith.addf %sum, %0 : f32
     linalg.yield %1 : f32
   } -> tensor<?x?x${H}x${G}x${D}xf32>
   %y2 = linalg.generic {
-      indexing_maps = [affine_map<(b, i, h, g, d) -> (b, h, g, i)>, affine_map<(b, i, h, g, d) -> (b, i, h, g, d)>],
+      indexing_maps = [affine_map<(b, i, h, g, d) -> (b, h, g, i)>, affine_map<(b, i, h, g, d) -> (b, i, h, g, d)>,
+                       affine_map<(b, i, h, g, d) -> (b, i, h, g, d)>],
       iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]}
-      ins(%total : tensor<?x${H}x${G}x?xf32>) outs(%y1 : tensor<?x?x${H}x${G}x${D}xf32>) {
-  ^bb0(%sum: f32, %y: f32):
+      ins(%total, %y1 : tensor<?x${H}x${G}x?xf32>, tensor<?x?x${H}x${G}x${D}xf32>)
+      outs(%dest : tensor<?x?x${H}x${G}x${D}x$T>) {
+  ^bb0(%sum: f32, %y: f32, %out: $T):
     %tiny = arith.constant 1.0e-30 : f32
     %divisor = arith.maximumf %sum, %tiny : f32
     %0 = arith.divf %y, %divisor : f32
-    linalg.yield %0 : f32
-  } -> tensor<?x?x${H}x${G}x${D}xf32>
-  return %y2 : tensor<?x?x${H}x${G}x${D}xf32>
+    $NARROW
+    linalg.yield $RESULT : $T
+  } -> tensor<?x?x${H}x${G}x${D}x$T>
+  return %y2 : tensor<?x?x${H}x${G}x${D}x$T>
 }
 """
 
 
-def attend(layers: int, kv_heads: int, group: int, size: int, scale: float) -> Kernel:
+# Which rows of the cache a query sees, and how many there are to look at.
+_CAUSAL = {
+    "COUNT": "t",
+    "ROWS": "%m = arith.addi %past, %n : index",
+    "SEEN": """%i = linalg.index 3 : index
+    %position = arith.addi %i, %past : index
+    %begin = arith.index_cast %first : i64 to index
+    %early = arith.cmpi sle, %j, %position : index
+    %own = arith.cmpi sge, %j, %begin : index
+    %seen = arith.andi %early, %own : i1""",
+}
+_AT_POSITIONS = {
+    "COUNT": "m",
+    "ROWS": "%m = arith.addi %past, %c0 : index",
+    "SEEN": """%position = arith.index_cast %first : i64 to index
+    %seen = arith.cmpi sle, %j, %position : index""",
+}
+
+
+def attend(layers: int, kv_heads: int, group: int, size: int, scale: float, dtype: str = "f32") -> Kernel:
     """Causal attention of `q [b, n, h, g, d]` over the first `t + n` rows of a layer of the cache.
 
-    `start [b]` is the first row that belongs to each sequence: the rows before it are padding.
+    `start [b]` is the first row that belongs to each sequence: the rows before it are padding. Scores and sums are f32,
+    whatever the type of the elements is.
     """
-    name = f"attend_{layers}x{kv_heads}x{group}x{size}"
-    return _kernel(name, _ATTEND, L=layers, H=kv_heads, G=group, D=size, SCALE=f"{scale:.9e}")
+    return _attend("attend", _CAUSAL, layers, kv_heads, group, size, scale, dtype)
+
+
+def attend_at(layers: int, kv_heads: int, group: int, size: int, scale: float, dtype: str = "f32") -> Kernel:
+    """Attention of one query of each sequence, `q [b, 1, h, g, d]`, over the rows up to its position `[b]`.
+
+    The first `m` rows of the cache are looked at: no position may be beyond them.
+    """
+    return _attend("attend_at", _AT_POSITIONS, layers, kv_heads, group, size, scale, dtype)
+
+
+def _attend(
+    name: str, seen: dict[str, str], layers: int, kv_heads: int, group: int, size: int, scale: float, dtype: str
+) -> Kernel:
+    name = f"{name}_{layers}x{kv_heads}x{group}x{size}"
+    (widen_x, x), (widen_y, y) = _widened("x", dtype), _widened("y", dtype)
+    narrow, result = ("", "%0") if dtype == "f32" else (f"%narrow = arith.truncf %0 : f32 to {dtype}", "%narrow")
+    sizes = {"L": layers, "H": kv_heads, "G": group, "D": size, "T": dtype, "SCALE": f"{scale:.9e}"}
+    values = {"WIDEN_X": widen_x, "X": x, "WIDEN_Y": widen_y, "Y": y, "NARROW": narrow, "RESULT": result}
+    return _kernel(name, _ATTEND, **sizes, **values, **seen)
+
+
+def _widened(name: str, dtype: str) -> tuple[str, str]:
+    """An op that makes f32 of an argument, if it is something else, and the name of that."""
+    if dtype == "f32":
+        return "", f"%{name}"
+    return f"%{name}32 = arith.extf %{name} : {dtype} to f32", f"%{name}32"
 
 
 # --- rotary embedding
@@ -209,18 +317,16 @@ def attend(layers: int, kv_heads: int, group: int, size: int, scale: float) -> K
 # Angles grow to thousands of turns: whole turns are taken off before they become f32.
 _ROTARY_TABLE = """
 func.func private @$NAME(
-    %frequencies: tensor<${P}xf64>, %dest: tensor<?x${P}xf32> {relax.shape = #relax.shape<[n, $P]>},
-    %past: index {relax.symbol = "t"}) -> (tensor<?x${P}xf32> {relax.shape = #relax.shape<[n, $P]>}) {
+    %frequencies: tensor<${P}xf64>, $POSITIONS %dest: tensor<?x${P}xf32> {relax.shape = #relax.shape<[n, $P]>}
+    $PARAMETER) -> (tensor<?x${P}xf32> {relax.shape = #relax.shape<[n, $P]>}) {
   %table = linalg.generic {
-      indexing_maps = [affine_map<(n, p) -> (p)>, affine_map<(n, p) -> (n, p)>],
+      indexing_maps = [affine_map<(n, p) -> (p)>, $MAP affine_map<(n, p) -> (n, p)>],
       iterator_types = ["parallel", "parallel"]}
-      ins(%frequencies : tensor<${P}xf64>) outs(%dest : tensor<?x${P}xf32>) {
-  ^bb0(%frequency: f64, %out: f32):
+      ins(%frequencies$INPUT : tensor<${P}xf64>$TYPE) outs(%dest : tensor<?x${P}xf32>) {
+  ^bb0(%frequency: f64, $ARGUMENT %out: f32):
     %turn = arith.constant 6.283185307179586 : f64
     %per_radian = arith.constant 0.15915494309189535 : f64
-    %i = linalg.index 0 : index
-    %position = arith.addi %i, %past : index
-    %integer = arith.index_cast %position : index to i64
+    $INTEGER
     %number = arith.sitofp %integer : i64 to f64
     %angle = arith.mulf %number, %frequency : f64
     %turns = arith.mulf %angle, %per_radian : f64
@@ -236,9 +342,36 @@ func.func private @$NAME(
 """
 
 
+_FROM_PAST = {
+    "POSITIONS": "",
+    "PARAMETER": ', %past: index {relax.symbol = "t"}',
+    "MAP": "",
+    "INPUT": "",
+    "TYPE": "",
+    "ARGUMENT": "",
+    "INTEGER": """%i = linalg.index 0 : index
+    %position = arith.addi %i, %past : index
+    %integer = arith.index_cast %position : index to i64""",
+}
+_GIVEN = {
+    "POSITIONS": "%positions: tensor<?xi64> {relax.shape = #relax.shape<[n]>},",
+    "PARAMETER": "",
+    "MAP": "affine_map<(n, p) -> (n)>,",
+    "INPUT": ", %positions",
+    "TYPE": ", tensor<?xi64>",
+    "ARGUMENT": "%integer: i64,",
+    "INTEGER": "",
+}
+
+
 def rotary_table(function: str, pairs: int) -> Kernel:
     """Cosine or sine of the angle of each pair at the positions from `t` on: [n, pairs]."""
-    return _kernel(f"rotary_{function}_{pairs}", _ROTARY_TABLE, FUNCTION=function, P=pairs)
+    return _kernel(f"rotary_{function}_{pairs}", _ROTARY_TABLE, FUNCTION=function, P=pairs, **_FROM_PAST)
+
+
+def rotary_table_at(function: str, pairs: int) -> Kernel:
+    """The same at given positions `[n]`: [n, pairs]."""
+    return _kernel(f"rotary_{function}_at_{pairs}", _ROTARY_TABLE, FUNCTION=function, P=pairs, **_GIVEN)
 
 
 # --- matrices in panels

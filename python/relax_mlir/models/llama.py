@@ -10,6 +10,11 @@ it. `keys [layers, b, kv_heads,
 head_dim, c]` and `values [layers, b, c, kv_heads, head_dim]` have room for `c` tokens; `t` to `t + n` are written.
 Sequences of different lengths are padded at the front: `start` says where each begins.
 
+    decode(tokens [b], positions [b], keys, values, m) -> logits [b, vocab]
+
+takes one token of each sequence, each at its own position, and looks at `m` rows of the cache at most. Nothing but `m`
+and the sizes is known to the host, so that a GPU may replay one step for the next (`m` grows in large steps).
+
 Between attention and projections all tokens of all sequences are the rows of one matrix `[b * n, hidden]`.
 """
 
@@ -36,13 +41,16 @@ class _Step:
     """What all layers of one call share. The caches are replaced as they are written."""
 
     batch: Sym
-    length: Sym
-    past: Sym
-    start: Value
+    length: Sym | int
+    seen: Value
+    """What says which rows of the cache a query sees: where sequences start, or how far they are."""
+    count: Sym
+    """The rows that the cache held before; of a step at positions, those that are looked at."""
     keys: Value
     values: Value
     cos: Value
     sin: Value
+    at_positions: bool = False
 
     @property
     def rows(self) -> Sym:
@@ -52,9 +60,11 @@ class _Step:
 class Projection(nn.Module):
     """A matrix, and a bias where there is one."""
 
-    def __init__(self, make: MakeMatrix, path: str, rows: int, columns: int, bias: bool = False) -> None:
+    def __init__(
+        self, make: MakeMatrix, path: str, rows: int, columns: int, bias: bool = False, dtype: str = "f32"
+    ) -> None:
         self.weight = make(f"{path}.weight", rows, columns)
-        self.bias = nn.Parameter((rows,)) if bias else None
+        self.bias = nn.Parameter((rows,), dtype) if bias else None
 
     def forward(self, x: Value, then: Epilogue | None = None, *operands: Value) -> Value:
         """The product with the bias, and what is done with it element by element."""
@@ -75,27 +85,32 @@ class Attention(nn.Module):
         self._layer = layer
         hidden, size = config.hidden_size, config.head_dim
         queries, keys = config.num_heads * size, config.num_kv_heads * size
-        self.q_proj = Projection(make, f"{path}.q_proj", queries, hidden, config.qkv_bias)
-        self.k_proj = Projection(make, f"{path}.k_proj", keys, hidden, config.qkv_bias)
-        self.v_proj = Projection(make, f"{path}.v_proj", keys, hidden, config.qkv_bias)
+        self.q_proj = Projection(make, f"{path}.q_proj", queries, hidden, config.qkv_bias, config.dtype)
+        self.k_proj = Projection(make, f"{path}.k_proj", keys, hidden, config.qkv_bias, config.dtype)
+        self.v_proj = Projection(make, f"{path}.v_proj", keys, hidden, config.qkv_bias, config.dtype)
         self.o_proj = Projection(make, f"{path}.o_proj", hidden, queries)
         if config.qk_norm:
-            self.q_norm = nn.RMSNorm(size, config.rms_norm_eps)
-            self.k_norm = nn.RMSNorm(size, config.rms_norm_eps)
+            self.q_norm = nn.RMSNorm(size, config.rms_norm_eps, config.dtype)
+            self.k_norm = nn.RMSNorm(size, config.rms_norm_eps, config.dtype)
         layers, heads = config.num_layers, config.num_kv_heads
-        self._update_keys = kernels.keys_update(layers, heads, size)
-        self._update_values = kernels.values_update(layers, heads, size)
-        self._attend = kernels.attend(layers, heads, config.group, size, size**-0.5)
+        sizes = (layers, heads, size, config.dtype)
+        self._update_keys = (kernels.keys_update(*sizes), kernels.keys_update_at(*sizes))
+        self._update_values = (kernels.values_update(*sizes), kernels.values_update_at(*sizes))
+        sizes = (layers, heads, config.group, size, size**-0.5, config.dtype)
+        self._attend = (kernels.attend(*sizes), kernels.attend_at(*sizes))
 
     def kernels(self) -> list[nn.Kernel]:
-        return [self._update_keys, self._update_values, self._attend]
+        return [*self._update_keys, *self._update_values, *self._attend]
 
     def _heads(self, x: Value, step: _Step, count: int) -> Value:
         return op.reshape(x, (step.batch, step.length, count, self._config.head_dim))
 
     def _turn(self, x: Value, step: _Step) -> Value:
         config = self._config
-        return op.rotary_embedding(x, cos=step.cos, sin=step.sin, layout=config.rope_layout, rotary_dim=config.rope_dim)
+        if step.at_positions:  # the rows of the tables are sequences, not tokens of one
+            x = op.reshape(x, (1, step.batch, x.shape[2], config.head_dim))
+        x = op.rotary_embedding(x, cos=step.cos, sin=step.sin, layout=config.rope_layout, rotary_dim=config.rope_dim)
+        return op.reshape(x, (step.batch, 1, x.shape[2], config.head_dim)) if step.at_positions else x
 
     def forward(self, x: Value, residual: Value, step: _Step) -> Value:
         config = self._config
@@ -109,16 +124,20 @@ class Attention(nn.Module):
         step.values = self._written(self._update_values, v, step.values, step)
         grouped = (step.batch, step.length, config.num_kv_heads, config.group, config.head_dim)
         attended = op.call_tir(
-            self._attend.name,
-            [op.reshape(q, grouped), step.keys, step.values, step.start],
-            Tensor(grouped, "f32"),
-            sym=[self._layer, step.past],
+            self._attend[step.at_positions].name,
+            [op.reshape(q, grouped), step.keys, step.values, step.seen],
+            Tensor(grouped, config.dtype),
+            sym=[self._layer, step.count],
         )
         joined = op.reshape(attended, (step.rows, config.num_heads * config.head_dim))
         return self.o_proj(joined, op.add, residual)
 
-    def _written(self, update: nn.Kernel, rows: Value, cache: Value, step: _Step) -> Value:
-        return op.call_tir_inplace(update.name, [rows, cache], cache.annotation, [1], sym=[self._layer, step.past])
+    def _written(self, update: tuple[nn.Kernel, nn.Kernel], rows: Value, cache: Value, step: _Step) -> Value:
+        name = update[step.at_positions].name
+        if not step.at_positions:
+            return op.call_tir_inplace(name, [rows, cache], cache.annotation, [1], sym=[self._layer, step.count])
+        rows = op.reshape(rows, (step.batch, *rows.shape[2:]))
+        return op.call_tir_inplace(name, [rows, step.seen, cache], cache.annotation, [2], sym=[self._layer])
 
 
 class Mlp(nn.Module):
@@ -139,9 +158,9 @@ class DecoderLayer(nn.Module):
     """Attention and the feed-forward network, each normalised before and added to what comes in."""
 
     def __init__(self, config: LlamaConfig, make: MakeMatrix, path: str, layer: int) -> None:
-        self.input_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.input_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps, config.dtype)
         self.self_attn = Attention(config, make, f"{path}.self_attn", layer)
-        self.post_attention_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.post_attention_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps, config.dtype)
         self.mlp = Mlp(config, make, f"{path}.mlp")
 
     def forward(self, x: Value, step: _Step) -> Value:
@@ -170,7 +189,7 @@ class Decoder(nn.Module):
         self.layers = nn.ModuleList(
             DecoderLayer(config, make, f"model.layers.{layer}", layer) for layer in range(config.num_layers)
         )
-        self.norm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.norm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps, config.dtype)
 
     def forward(self, tokens: Value, step: _Step) -> Value:
         x = self.embed_tokens(op.reshape(tokens, (step.rows,)))
@@ -190,7 +209,8 @@ class Llama(nn.Module):
 
     def kernels(self) -> Sequence[nn.Kernel]:
         pairs = (self.config.rope_dim or self.config.head_dim) // 2
-        return [kernels.rotary_table(function, pairs) for function in ("cos", "sin")]
+        makers = (kernels.rotary_table, kernels.rotary_table_at)
+        return [make(function, pairs) for make in makers for function in ("cos", "sin")]
 
     def forward(self, tokens: Value, start: Value, keys: Value, values: Value, past: Value) -> Value:
         """The logits that follow the last token: [b, vocab]."""
@@ -205,33 +225,45 @@ class Llama(nn.Module):
         logits = self._head(self.model(tokens, step))
         return op.reshape(logits, (step.batch, step.length, self.config.vocab_size))
 
+    def decode(self, tokens: Value, positions: Value, keys: Value, values: Value, rows: Value) -> Value:
+        """The logits that follow one token of each sequence, at its position: [b, vocab]."""
+        (batch,), capacity, count = tokens.shape, keys.shape[4], Sym("m")
+        op.require_at_most(count, capacity, "the cache has fewer rows than are to be looked at: m is more than c")
+        frequencies = op.constant(self.config.rope_frequencies(), "f64")
+        table = Tensor((batch, *frequencies.shape), "f32")
+        cos, sin = (op.call_tir(kernel.name, [frequencies, positions], table) for kernel in self.kernels()[2:])
+        step = _Step(batch, 1, positions, count, keys, values, cos, sin, at_positions=True)
+        return self._head(self.model(tokens, step))
+
     def _step(self, tokens: Value, start: Value, keys: Value, values: Value) -> _Step:
         (batch, length), capacity, past = tokens.shape, keys.shape[4], Sym("t")
         op.require_at_most(past + length, capacity, "the tokens do not fit in the cache: t + n is more than c")
         frequencies = op.constant(self.config.rope_frequencies(), "f64")
         table = Tensor((length, *frequencies.shape), "f32")
-        cos, sin = (op.call_tir(kernel.name, [frequencies], table, sym=[past]) for kernel in self.kernels())
-        return _Step(batch, length, past, start, keys, values, cos, sin)
+        cos, sin = (op.call_tir(kernel.name, [frequencies], table, sym=[past]) for kernel in self.kernels()[:2])
+        return _Step(batch, length, start, past, keys, values, cos, sin)
 
     def _head(self, x: Value) -> Value:
         x = self.model.norm(x)
-        return self.model.embed_tokens.weight.project(x) if self.config.tie_embeddings else self.lm_head(x)
+        logits = self.model.embed_tokens.weight.project(x) if self.config.tie_embeddings else self.lm_head(x)
+        return logits if self.config.dtype == "f32" else op.astype(logits, "f32")
 
     def export(self, functions: Sequence[str] = ("forward",)) -> Module:
-        """The program with these of `forward` and `forward_all`."""
+        """The program with these of `forward`, `forward_all` and `decode`."""
         config = self.config
-        b, n, c, t = Sym("b"), Sym("n"), Sym("c"), Sym("t")
+        b, n, c, t, m = Sym("b"), Sym("n"), Sym("c"), Sym("t"), Sym("m")
         layers, heads, size = config.num_layers, config.num_kv_heads, config.head_dim
 
-        def params() -> list[Tensor | Sym]:
+        def params(function: str) -> list[Tensor | Sym]:
+            at_positions = function == "decode"
             return [
-                Tensor((b, n), "i64", name="tokens"),
-                Tensor((b,), "i64", name="start"),
-                Tensor((layers, b, heads, size, c), "f32", name="keys"),
-                Tensor((layers, b, c, heads, size), "f32", name="values"),
-                t,
+                Tensor((b,) if at_positions else (b, n), "i64", name="tokens"),
+                Tensor((b,), "i64", name="positions" if at_positions else "start"),
+                Tensor((layers, b, heads, size, c), config.dtype, name="keys"),
+                Tensor((layers, b, c, heads, size), config.dtype, name="values"),
+                m if at_positions else t,
             ]
 
         limit = config.context_length
-        symbols = {b: Range(1), n: Range(1, limit), c: Range(1, limit), t: Range(0, limit - 1)}
-        return nn.export(self, {name: params() for name in functions}, symbols=symbols)
+        symbols = {b: Range(1), n: Range(1, limit), c: Range(1, limit), t: Range(0, limit - 1), m: Range(1, limit)}
+        return nn.export(self, {name: params(name) for name in functions}, symbols=symbols)

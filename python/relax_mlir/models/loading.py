@@ -74,7 +74,8 @@ class Program:
 def build(
     name: str | os.PathLike[str],
     *,
-    layout: str = "panels",
+    layout: str | None = None,
+    dtype: str = "f32",
     functions: tuple[str, ...] = ("forward",),
     context_length: int | None = None,
 ) -> Program:
@@ -82,13 +83,16 @@ def build(
 
     Args:
       name: a GGUF file, a folder in Hugging Face's form, or the name of an installed model.
-      layout: how matrices lie in memory: "panels" of f32; "quantised" as the file has them, where it has them
-        in one of the formats that can be used so, else panels; "plain", as a checkpoint has them.
+      layout: how matrices lie in memory: "panels" of f32, which is best on a CPU; "quantised" as the file has them, where it has them
+        in one of the formats that can be used so, else panels; "plain", as a checkpoint has them, which is best on a GPU.
+        Panels unless given, and plain for other types than f32.
+      dtype: the element type of hidden states, the cache and plain matrices: "f32", "f16" or "bf16".
       context_length: a bound on the tokens of a sequence, at most the model's own, which it is unless given.
     """
     path = find_model(name)
     checkpoint = open_checkpoint(path)
-    config = checkpoint.config()
+    config = dataclasses.replace(checkpoint.config(), dtype=dtype)
+    layout = layout or ("panels" if dtype == "f32" else "plain")
     if context_length is not None:
         if not 0 < context_length <= config.context_length:
             raise ModelError(f"context_length is {context_length}; expected from 1 to {config.context_length}")
@@ -101,7 +105,7 @@ def build(
         )
 
     def make(path: str, rows: int, columns: int) -> matrix.Matrix:
-        return matrix.make(rows, columns, layout, checkpoint.format(path))
+        return matrix.make(rows, columns, layout, checkpoint.format(path), dtype)
 
     model = Llama(config, make)
     weights = ModelWeights(model, checkpoint)

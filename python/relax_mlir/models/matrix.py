@@ -23,6 +23,7 @@ import numpy as np
 
 from .. import op
 from ..annotations import Tensor
+from ..dtypes import to_numpy
 from ..errors import fail
 from ..nn import Kernel, Module, Parameter
 from ..op.support import Operand
@@ -88,9 +89,11 @@ class Matrix(Module, abc.ABC):
 class PlainMatrix(Matrix):
     """As the checkpoint has it."""
 
-    def __init__(self, rows: int, columns: int) -> None:
+    def __init__(self, rows: int, columns: int, dtype: str = "f32") -> None:
         super().__init__(rows, columns)
-        self.values = StoredParameter((rows, columns), "f32", (rows, columns), lambda tensor: tensor.dense())
+        self.values = StoredParameter(
+            (rows, columns), dtype, (rows, columns), lambda tensor: tensor.dense().astype(to_numpy(dtype), copy=False)
+        )
 
     def _product(self, x: Value) -> Value:
         return op.linear(x, self.values.value)
@@ -181,10 +184,15 @@ class QuantisedMatrix(_PanelledMatrix):
         return op.einsum("mbhj,pbhjw->mpw", [op.reshape(x, (m, *inner)), values])
 
 
-def make(rows: int, columns: int, layout: str, quantisation: str = "F32") -> Matrix:
-    """A matrix in a layout; "quantised" keeps what it can, and has floats in panels where it cannot."""
+def make(rows: int, columns: int, layout: str, quantisation: str = "F32", dtype: str = "f32") -> Matrix:
+    """A matrix in a layout; "quantised" keeps what it can, and has floats in panels where it cannot.
+
+    Floats of another type than f32 have the layout "plain".
+    """
     if layout == "plain":
-        return PlainMatrix(rows, columns)
+        return PlainMatrix(rows, columns, dtype)
+    if dtype != "f32" and layout in LAYOUTS:
+        fail(f"matrices of {dtype} have the layout 'plain', got '{layout}'")
     if layout == "quantised" and quantisation in kernels.QUANTISED and columns % GROUP == 0:
         return QuantisedMatrix(rows, columns, quantisation)
     if layout in LAYOUTS:

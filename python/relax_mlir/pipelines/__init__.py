@@ -4,14 +4,26 @@
 
 from ._generated import *  # noqa: F403 - the list of names is generated, too
 from ._generated import __all__ as _generated
-from .passes import BasePass, Canonicalize, KernelsToLoops, LoopsToLLVM, Pass, Simplify, SymbolDCE
+from .passes import (
+    BasePass,
+    Canonicalize,
+    KernelsToLaunches,
+    KernelsToLoops,
+    LaunchesToLLVM,
+    LoopsToLLVM,
+    Pass,
+    Simplify,
+    SymbolDCE,
+)
 from .pipeline import Pipeline, PythonPass, Report, Timing
 
 __all__ = [  # noqa: PLE0604
     *_generated,
     "BasePass",
     "Canonicalize",
+    "KernelsToLaunches",
     "KernelsToLoops",
+    "LaunchesToLLVM",
     "LoopsToLLVM",
     "Pass",
     "Pipeline",

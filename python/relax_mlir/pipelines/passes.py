@@ -142,3 +142,20 @@ class LoopsToLLVM(OptionsPass):
     """Loops over memrefs, and host code, become the LLVM dialect."""
 
     argument: ClassVar[str] = "relax-cpu-to-llvm"
+
+
+@dataclasses.dataclass(frozen=True)
+class KernelsToLaunches(OptionsPass):
+    """Kernels with memref boundaries launch code of a GPU."""
+
+    argument: ClassVar[str] = "relax-gpu-bufferize"
+
+
+@dataclasses.dataclass(frozen=True)
+class LaunchesToLLVM(OptionsPass):
+    """Launches become PTX, and host code the LLVM dialect."""
+
+    chip: str = "sm_80"
+    """The GPU; "emulated" for the device that tests use."""
+
+    argument: ClassVar[str] = "relax-cuda-to-llvm"

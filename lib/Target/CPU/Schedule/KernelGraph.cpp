@@ -58,13 +58,15 @@ KernelGraph::reads(linalg::GenericOp op) {
   return found;
 }
 
-FailureOr<KernelGraph> KernelGraph::read(func::FuncOp kernel) {
+FailureOr<KernelGraph> KernelGraph::read(func::FuncOp kernel, bool rowBlocks) {
   KernelGraph graph;
   if (failed(graph.collect(kernel)))
     return failure();
   graph.relateAxes();
   graph.chooseStages();
   graph.formNests();
+  if (rowBlocks)
+    graph.joinRowBlocks();
   return graph;
 }
 
@@ -360,5 +362,4 @@ void KernelGraph::formNests() {
     SmallVector<Axis> outer = sharedAxes({stage});
     nests.push_back({{stage}, outer, {}, std::nullopt});
   }
-  joinRowBlocks();
 }

@@ -78,8 +78,9 @@ struct Output {
 class KernelGraph {
 public:
   /// Reads a kernel whose boundary are memrefs. Failure means that it holds
-  /// something that only loops can do.
-  static FailureOr<KernelGraph> read(func::FuncOp kernel);
+  /// something that only loops can do. `rowBlocks`: contractions that share
+  /// rows are one nest.
+  static FailureOr<KernelGraph> read(func::FuncOp kernel, bool rowBlocks);
 
   SmallVector<Nest> nests;
   SmallVector<Output> outputs;

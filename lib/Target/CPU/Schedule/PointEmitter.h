@@ -107,6 +107,9 @@ public:
   const int64_t lanes;
   /// Registers for vectors: 16 rather than 32.
   bool fewRegisters = false;
+  /// Whether buffers begin at the border of a vector: accesses whose index is a
+  /// multiple of the lanes are then said to be aligned.
+  bool alignedBuffers = false;
 
 private:
   using Key = std::vector<std::pair<void *, int64_t>>;
@@ -120,6 +123,9 @@ private:
   Lanes lookup(Value value, DenseMap<Value, Lanes> &values);
   /// Which lanes are on: the mask, or all of them.
   Value lanesOn();
+  /// What a vector at this place of a buffer is aligned to, in bytes; none
+  /// where that is not known.
+  llvm::MaybeAlign alignment(MemRefType type, ArrayRef<Lanes> index) const;
   /// The offsets of lanes from the first element of a buffer.
   Value offsets(Value buffer, ArrayRef<Lanes> index);
   VectorType vectorType(Type element) {

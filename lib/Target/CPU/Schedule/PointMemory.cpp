@@ -57,6 +57,32 @@ static bool isContiguous(ArrayRef<Lanes> index) {
                       [](const Lanes &at) { return at.isUniform(); });
 }
 
+/// Whether `value` is a multiple of `factor`, whatever its terms are.
+static bool isMultiple(Value value, int64_t factor) {
+  if (std::optional<int64_t> number = getConstantIntValue(value))
+    return *number % factor == 0;
+  if (auto sum = value.getDefiningOp<arith::AddIOp>())
+    return isMultiple(sum.getLhs(), factor) && isMultiple(sum.getRhs(), factor);
+  if (auto product = value.getDefiningOp<arith::MulIOp>())
+    return isMultiple(product.getLhs(), factor) ||
+           isMultiple(product.getRhs(), factor);
+  return false;
+}
+
+llvm::MaybeAlign PointEmitter::alignment(MemRefType type,
+                                         ArrayRef<Lanes> index) const {
+  int64_t bytes = type.getElementTypeBitWidth() / 8 * lanes;
+  if (!alignedBuffers || type.getMemorySpace() ||
+      !type.getLayout().isIdentity() || !llvm::isPowerOf2_64(bytes) ||
+      !isMultiple(index.back().value, lanes))
+    return std::nullopt;
+  // Rows are whole vectors.
+  if (type.getRank() > 1 &&
+      (type.isDynamicDim(type.getRank() - 1) || type.getShape().back() % lanes))
+    return std::nullopt;
+  return llvm::Align(std::min<int64_t>(bytes, 16));
+}
+
 FailureOr<Lanes> PointEmitter::load(Value buffer, ArrayRef<Lanes> index) {
   auto type = cast<MemRefType>(buffer.getType());
   auto scalars = llvm::map_to_vector(index, [](Lanes at) { return at.value; });
@@ -80,7 +106,9 @@ FailureOr<Lanes> PointEmitter::load(Value buffer, ArrayRef<Lanes> index) {
       result = vector::MaskedLoadOp::create(builder, loc, vectors, buffer,
                                             scalars, mask, zeros());
     else
-      result = vector::LoadOp::create(builder, loc, vectors, buffer, scalars);
+      result = vector::LoadOp::create(
+          builder, loc, vectors, buffer, scalars, /*nontemporal=*/false,
+          alignment(cast<MemRefType>(buffer.getType()), index));
   } else {
     Value at = offsets(buffer, index);
     SmallVector<Value> first(type.getRank(), constant(0));
@@ -117,7 +145,9 @@ LogicalResult PointEmitter::store(Lanes value, Value buffer,
     if (mask)
       vector::MaskedStoreOp::create(builder, loc, buffer, scalars, mask, all);
     else
-      vector::StoreOp::create(builder, loc, all, buffer, scalars);
+      vector::StoreOp::create(
+          builder, loc, all, buffer, scalars, /*nontemporal=*/false,
+          alignment(cast<MemRefType>(buffer.getType()), index));
     return success();
   }
   SmallVector<Value> first(type.getRank(), constant(0));

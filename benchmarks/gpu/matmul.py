@@ -1,0 +1,233 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of matrices on a GPU, kernel by kernel, beside those of PyTorch.
+
+    python matmul.py write FOLDER [--tool relax-opt]    here, where there need be no GPU
+    python matmul.py run FOLDER                         there; needs this file, the folder and PyTorch
+
+The second checks each result and prints medians of device time: kernels run from a graph, with weights that are not
+in the cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import re
+import statistics
+import subprocess
+from pathlib import Path
+
+ROWS = (1, 2, 8, 16, 32, 64, 128, 512, 2048)
+WEIGHTS = ((4096, 4096), (14336, 4096), (4096, 14336), (2048, 2048), (8192, 2048), (576, 1536))
+
+KERNEL = """
+func.func @matmul(%x: memref<{m}x{k}xbf16>, %w: memref<{n}x{k}xbf16>, %out: memref<{m}x{n}xbf16>) {{
+  %zero = arith.constant 0.0 : f32
+  %0 = bufferization.to_tensor %x restrict : memref<{m}x{k}xbf16> to tensor<{m}x{k}xbf16>
+  %1 = bufferization.to_tensor %w restrict : memref<{n}x{k}xbf16> to tensor<{n}x{k}xbf16>
+  %2 = bufferization.to_tensor %out restrict writable : memref<{m}x{n}xbf16> to tensor<{m}x{n}xbf16>
+  %3 = tensor.empty() : tensor<{m}x{n}xf32>
+  %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>
+  %5 = linalg.generic {{
+    indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>],
+    iterator_types = ["parallel", "parallel", "reduction"]
+  }} ins(%0, %1 : tensor<{m}x{k}xbf16>, tensor<{n}x{k}xbf16>) outs(%4 : tensor<{m}x{n}xf32>) {{
+  ^bb0(%a: bf16, %b: bf16, %sum: f32):
+    %8 = arith.extf %a : bf16 to f32
+    %9 = arith.extf %b : bf16 to f32
+    %10 = arith.mulf %8, %9 : f32
+    %11 = arith.addf %sum, %10 : f32
+    linalg.yield %11 : f32
+  }} -> tensor<{m}x{n}xf32>
+  %6 = linalg.generic {{
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]
+  }} ins(%5 : tensor<{m}x{n}xf32>) outs(%2 : tensor<{m}x{n}xbf16>) {{
+  ^bb0(%a: f32, %before: bf16):
+    %8 = arith.truncf %a : f32 to bf16
+    linalg.yield %8 : bf16
+  }} -> tensor<{m}x{n}xbf16>
+  bufferization.materialize_in_destination %6 in restrict writable %out
+      : (tensor<{m}x{n}xbf16>, memref<{m}x{n}xbf16>) -> ()
+  return
+}}
+"""
+
+# --- what is compiled
+
+
+def _opt(tool: str, text: str, *passes: str) -> str:
+    return subprocess.run([tool, *passes], input=text, capture_output=True, text=True, check=True).stdout
+
+
+def _unescape(text: str) -> bytes:
+    data = re.sub(rb"\\([0-9A-F]{2}|\\)", lambda m: b"\\" if m[1] == b"\\" else bytes([int(m[1], 16)]), text.encode())
+    return data.rstrip(b"\0")
+
+
+def _launches(text: str) -> list[dict]:
+    """The launches of a function, whose sizes are all known."""
+    constants = {name: int(value) for name, value in re.findall(r"(%\S+) = arith.constant (-?\d+) : ", text)}
+    roots = {"%arg0": "x", "%arg1": "w", "%arg2": "out"}
+    for name, source in re.findall(r"(%\S+) = memref.collapse_shape (%\S+) ", text):
+        roots[name] = roots[source]
+    launches = []
+    for launch in re.findall(r"gpu\.launch_func .*", text):
+        kernel, grid, block = re.search(r"::@(\S+) blocks in \((.*?)\) threads in \((.*?)\)", launch).groups()
+        shared = re.search(r"dynamic_shared_memory_size (%\S+)", launch)
+        params = []
+        for value, type in re.findall(r"(%[^\s,(]+) : ([^,)]+<[^>]*>|\w+)", launch.partition(" args(")[2]):
+            if not type.startswith("memref"):
+                params.append(constants[value])
+                continue
+            shape = [int(size) for size in re.findall(r"(\d+)x", type)]
+            strides = [1]
+            for size in reversed(shape[1:]):
+                strides.insert(0, strides[0] * size)
+            params += [roots[value], roots[value], 0, *shape, *strides]
+        launches.append(
+            {
+                "kernel": kernel,
+                "grid": [constants[name.strip()] for name in grid.split(",")],
+                "block": [constants[name.strip()] for name in block.split(",")],
+                "shared": constants[shared[1]] if shared else 0,
+                "params": params,
+            }
+        )
+    return launches
+
+
+def write(folder: Path, tool: str, chip: str) -> None:
+    """Writes the code of all sizes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    cases = []
+    for n, k in WEIGHTS:
+        for m in ROWS:
+            text = _opt(tool, KERNEL.format(m=m, n=n, k=k), "-relax-gpu-bufferize")
+            outlined = _opt(tool, text, "-relax-gpu-outline-launches", "-canonicalize", "-cse")
+            code = _opt(tool, text, f"-relax-cuda-to-llvm=chip={chip}")
+            name = f"m{m}n{n}k{k}.ptx"
+            image = re.search(r'relax\.gpu_image\S*\("((?:[^"\\]|\\.)*)"', code)[1]
+            (folder / name).write_bytes(_unescape(image))
+            cases.append({"m": m, "n": n, "k": k, "code": name, "launches": _launches(outlined)})
+    (folder / "cases.json").write_text(json.dumps(cases, indent=1))
+    print(f"{len(cases)} cases in {folder}")
+
+
+# --- what is measured
+
+
+class _Driver:
+    """The CUDA driver, in the context that PyTorch made."""
+
+    def __init__(self) -> None:
+        self.library = ctypes.CDLL("libcuda.so.1")
+
+    def call(self, name: str, *args) -> None:
+        result = getattr(self.library, name)(*args)
+        if result:
+            text = ctypes.c_char_p()
+            self.library.cuGetErrorString(result, ctypes.byref(text))
+            raise RuntimeError(f"{name}: {text.value and text.value.decode()}")
+
+    def load(self, code: bytes, kernel: str, shared: int) -> ctypes.c_void_p:
+        module, function = ctypes.c_void_p(), ctypes.c_void_p()
+        self.call("cuModuleLoadData", ctypes.byref(module), ctypes.c_char_p(code + b"\0"))
+        self.call("cuModuleGetFunction", ctypes.byref(function), module, kernel.encode())
+        if shared > 48 << 10:
+            self.call("cuFuncSetAttribute", function, 8, shared)
+        return function
+
+    def launch(self, function: ctypes.c_void_p, launch: dict, data: dict[str, int], stream: int) -> None:
+        words = (ctypes.c_int64 * len(launch["params"]))(*(data.get(p, p) for p in launch["params"]))
+        places = (ctypes.c_void_p * len(words))(*(ctypes.addressof(words) + 8 * i for i in range(len(words))))
+        sizes = (ctypes.c_uint(size) for size in (*launch["grid"], *launch["block"], launch["shared"]))
+        self.call("cuLaunchKernel", function, *sizes, ctypes.c_void_p(stream), places, None)
+
+
+def _microseconds(launch_all, count: int) -> float:
+    """The device time of one of `count` launches, that `launch_all` makes."""
+    import torch
+
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        launch_all()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        launch_all()
+    times = []
+    for _ in range(9):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        graph.replay()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end) * 1e3 / count)
+    return statistics.median(times)
+
+
+def run(folder: Path) -> None:
+    """Checks and measures what `write` has written."""
+    import torch
+
+    torch.zeros(1, device="cuda")
+    torch.manual_seed(0)
+    driver = _Driver()
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
+    print(f"{'m':>5} {'n':>6} {'k':>6} {'us':>9} {'torch':>9} {'ratio':>6} {'TFLOP/s':>8} {'GB/s':>6} {'error':>8}")
+    for case in json.loads((folder / "cases.json").read_text()):
+        m, n, k = case["m"], case["n"], case["k"]
+        copies = max(1, min(64, (256 << 20) // (2 * n * k) + 1))
+        x = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
+        weights = torch.randn(copies, n, k, device="cuda", dtype=torch.bfloat16)
+        out = torch.full((m, n), float("nan"), device="cuda", dtype=torch.bfloat16)
+        code = (folder / case["code"]).read_bytes()
+        try:
+            functions = [driver.load(code, launch["kernel"], launch["shared"]) for launch in case["launches"]]
+
+            def ours(weights=weights, functions=functions, case=case, x=x, out=out):
+                for w in weights:
+                    data = {"x": x.data_ptr(), "w": w.data_ptr(), "out": out.data_ptr()}
+                    for function, launch in zip(functions, case["launches"], strict=True):
+                        driver.launch(function, launch, data, torch.cuda.current_stream().cuda_stream)
+
+            def theirs(weights=weights, x=x, out=out):
+                for w in weights:
+                    torch.matmul(x, w.T, out=out)
+
+            ours()
+            torch.cuda.synchronize()
+            expected = x.float() @ weights[-1].float().T
+            error = ((out.float() - expected).abs().max() / expected.abs().max()).item()
+            mine = _microseconds(ours, copies)
+            torchs = _microseconds(theirs, copies)
+        except RuntimeError as problem:
+            print(f"{m:5} {n:6} {k:6} {problem}")
+            continue
+        flops, size = 2 * m * n * k, 2 * (m * k + n * k + m * n)
+        wrong = "" if error < 1e-2 else "  WRONG"
+        print(
+            f"{m:5} {n:6} {k:6} {mine:9.2f} {torchs:9.2f} {torchs / mine:6.2f} {flops / mine * 1e-6:8.1f} "
+            f"{size / mine * 1e-3:6.0f} {error:8.1e}{wrong}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["write", "run"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--tool", default="relax-opt", help="the compiler, for writing")
+    parser.add_argument("--chip", default="sm_80", help="what to write code for")
+    args = parser.parse_args()
+    if args.command == "write":
+        write(args.folder, args.tool, args.chip)
+    else:
+        run(args.folder)
+
+
+if __name__ == "__main__":
+    main()

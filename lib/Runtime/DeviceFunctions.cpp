@@ -1,0 +1,234 @@
+//===- DeviceFunctions.cpp - what other languages ask of devices ----------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Functions of TVM FFI's convention: the caller's language makes exceptions of
+// their errors.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Device.h"
+
+using namespace relax_rt;
+
+namespace {
+
+/// Runs `body(error)` and hands its error on.
+template <typename Body>
+int guarded(Body body) {
+  Error error;
+  error.function = "relax";
+  if (body(error))
+    return 0;
+  raise(error);
+  return -1;
+}
+
+/// Reads a device from two arguments, behind which there are `more`.
+bool readDevice(const TVMFFIAny *args, int32_t count, int32_t first,
+                int32_t more, DLDevice &device, Error &error) {
+  if (count != first + 2 + more || args[first].typeIndex != kInteger ||
+      args[first + 1].typeIndex != kInteger)
+    return fail(error, "TypeError",
+                "expected a device: its type and its number, two integers");
+  device = {static_cast<int32_t>(args[first].integer),
+            static_cast<int32_t>(args[first + 1].integer)};
+  return true;
+}
+
+/// Runs `body(device, error)` where the device is the current one.
+template <typename Body>
+int onDevice(const TVMFFIAny *args, int32_t count, int32_t more, Body body) {
+  return guarded([&](Error &error) {
+    DLDevice which;
+    if (!readDevice(args, count, 0, more, which, error))
+      return false;
+    Device *device = Device::find(which, error);
+    DeviceScope scope;
+    return device && scope.enter(*device, error) && body(*device, error);
+  });
+}
+
+TVMFFIAny makeInteger(int64_t value) {
+  TVMFFIAny any{};
+  any.typeIndex = kInteger;
+  any.integer = value;
+  return any;
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// A tensor's elements in new memory on another device, or on the same.
+/// `target` is null for the host.
+RelaxStorage *copyTo(Device *target, const DLTensor &tensor,
+                     RelaxContext &context) {
+  Error &error = context.error;
+  int64_t bytes = countBytes(tensor);
+  char *data = dataOf(tensor);
+  Device *source = nullptr;
+  if (tensor.device.type != kDLCPU) {
+    if (!isContiguous(tensor)) {
+      fail(error, "ValueError",
+           "a tensor on " + Device::nameOf(tensor.device) +
+               " must be contiguous to be copied");
+      return nullptr;
+    }
+    if (!(source = Device::find(tensor.device, error)))
+      return nullptr;
+  }
+  if (source && target && source->id.type != target->id.type) {
+    fail(error, "ValueError",
+         "devices of two kinds copy through the host: copy to the CPU first");
+    return nullptr;
+  }
+  // Copies within the host, and strided ones into something contiguous.
+  RelaxStorage *storage = nullptr;
+  if (!source && (!target || !isContiguous(tensor))) {
+    if (!(storage = allocateTensor(context, bytes)))
+      return nullptr;
+    data = static_cast<char *>(storage->data);
+    copyElements(tensor, data);
+    if (!target)
+      return storage;
+  }
+  DeviceScope scope;
+  Device &worker = target ? *target : *source;
+  if (!scope.enter(worker, error))
+    return nullptr;
+  DeviceStream &stream = worker.currentStream();
+  DeviceDriver &driver = *worker.driver;
+  RelaxStorage *result = target ? stream.allocate(&context, bytes, error)
+                                : allocateTensor(context, bytes);
+  if (!result)
+    return nullptr;
+  bool copied =
+      !source ? driver.upload(result->data, data, bytes, stream.handle, error)
+      : !target
+          ? driver.download(result->data, data, bytes, stream.handle, error)
+          : driver.copy(result->data, data, bytes, stream.handle, error);
+  if (storage)
+    relax_rt_release(storage);
+  return copied ? result : nullptr;
+}
+
+/// `copyTo` as an object of TVM FFI.
+bool makeCopy(const DLTensor &tensor, DLDevice where, TVMFFIAny *result,
+              RelaxContext &context) {
+  Device *target = nullptr;
+  if (where.type != kDLCPU && !(target = Device::find(where, context.error)))
+    return false;
+  RelaxStorage *storage = copyTo(target, tensor, context);
+  if (!storage)
+    return false;
+  unlink(storage);
+  Value type;
+  type.dtype = tensor.dtype;
+  type.rank = tensor.ndim;
+  std::vector<int64_t> slots = {0, reinterpret_cast<int64_t>(storage->data)};
+  slots.insert(slots.end(), tensor.shape, tensor.shape + tensor.ndim);
+  // On failure the storage is released there.
+  return makeView(type, where, storage, slots.data(), result) ||
+         fail(context.error, "RuntimeError",
+              "the copy could not be handed over; is libtvm_ffi in the "
+              "process?");
+}
+
+} // namespace
+
+extern "C" {
+
+int relax_rt_copy(void *, const TVMFFIAny *args, int32_t count,
+                  TVMFFIAny *result) {
+  *result = {};
+  return guarded([&](Error &error) {
+    DLDevice where;
+    const DLTensor *tensor = count ? tensorOf(args[0]) : nullptr;
+    if (!tensor)
+      return fail(error, "TypeError", "copy: expected a tensor and a device");
+    if (!readDevice(args, count, 1, 0, where, error))
+      return false;
+    RelaxContext context;
+    bool made = makeCopy(*tensor, where, result, context);
+    while (context.storages)
+      relax_rt_release(context.storages);
+    if (!made)
+      error = context.error;
+    return made;
+  });
+}
+
+int relax_rt_device_describe(void *, const TVMFFIAny *args, int32_t count,
+                             TVMFFIAny *result) {
+  *result = {};
+  return onDevice(args, count, 0, [&](Device &device, Error &error) {
+    DeviceDriver::Description is = device.driver->describe();
+    TVMFFIByteArray text{is.name.data(), is.name.size()};
+    std::vector<TVMFFIAny> members(1);
+    if (!TVMFFIStringFromByteArray ||
+        TVMFFIStringFromByteArray(&text, members.data()))
+      return fail(error, "RuntimeError", "no string could be made");
+    for (int64_t number : {is.major, is.minor, is.bytes})
+      members.push_back(makeInteger(number));
+    bool made = makeObject("ffi.Array", members, result);
+    if (members[0].typeIndex >= 64)
+      TVMFFIObjectDecRef(members[0].object);
+    return made || fail(error, "RuntimeError", "no array could be made");
+  });
+}
+
+int relax_rt_device_synchronize(void *, const TVMFFIAny *args, int32_t count,
+                                TVMFFIAny *result) {
+  *result = {};
+  return onDevice(args, count, 0, [&](Device &device, Error &error) {
+    return device.synchronize(error);
+  });
+}
+
+int relax_rt_device_pool_statistics(void *, const TVMFFIAny *args,
+                                    int32_t count, TVMFFIAny *result) {
+  *result = {};
+  return onDevice(args, count, 0, [&](Device &device, Error &error) {
+    RelaxPoolStatistics is = device.readStatistics();
+    std::vector<TVMFFIAny> members;
+    for (int64_t number : {is.used, is.peak, is.held, is.requests})
+      members.push_back(makeInteger(number));
+    return makeObject("ffi.Array", members, result) ||
+           fail(error, "RuntimeError", "no array could be made");
+  });
+}
+
+int relax_rt_device_pool_reset_peak(void *, const TVMFFIAny *args,
+                                    int32_t count, TVMFFIAny *result) {
+  *result = {};
+  return onDevice(args, count, 0, [&](Device &device, Error &) {
+    device.resetPeak();
+    return true;
+  });
+}
+
+int relax_rt_device_pool_trim(void *, const TVMFFIAny *args, int32_t count,
+                              TVMFFIAny *result) {
+  *result = {};
+  return onDevice(args, count, 0, [&](Device &device, Error &) {
+    device.trim();
+    return true;
+  });
+}
+
+int relax_rt_device_pool_set_limit(void *, const TVMFFIAny *args, int32_t count,
+                                   TVMFFIAny *result) {
+  *result = {};
+  return onDevice(args, count, 1, [&](Device &device, Error &error) {
+    if (args[2].typeIndex != kInteger)
+      return fail(error, "TypeError", "expected a number of bytes");
+    device.setLimit(args[2].integer);
+    return true;
+  });
+}
+
+} // extern "C"

@@ -1,0 +1,186 @@
+//===- LaunchLoops.cpp - run on the GPU what no schedule took -------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/GPU/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_LAUNCHLOOPSPASS
+#include "Target/GPU/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// Small buffers that bufferisation has put on the host's stack, where a launch
+/// cannot reach them, are allocated like others.
+static void moveOffStack(func::FuncOp kernel) {
+  for (auto place :
+       llvm::to_vector(kernel.getBody().front().getOps<memref::AllocaOp>())) {
+    OpBuilder builder(place);
+    Value buffer = memref::AllocOp::create(
+        builder, place.getLoc(), place.getType(), place.getDynamicSizes(),
+        place.getSymbolOperands(), place.getAlignmentAttr());
+    builder.setInsertionPoint(place->getBlock()->getTerminator());
+    memref::DeallocOp::create(builder, place.getLoc(), buffer);
+    place.replaceAllUsesWith(buffer);
+    place.erase();
+  }
+}
+
+/// Kernels have buffers and numbers; host code hands on addresses as well.
+static bool isKernel(func::FuncOp function) {
+  return !function.isExternal() && llvm::hasSingleElement(function.getBody()) &&
+         function.getNumResults() == 0 &&
+         llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<MemRefType>) &&
+         llvm::all_of(function.getArgumentTypes(), [](Type type) {
+           return isa<MemRefType>(type) || type.isIntOrIndexOrFloat();
+         });
+}
+
+/// Whether the host runs all of a branch, but for what it launches.
+static bool onlyLaunches(Operation &op) {
+  if (!isa<scf::IfOp>(op) || op.getNumResults())
+    return false;
+  for (Region &region : op.getRegions())
+    for (Operation &inner : region.getOps())
+      if (!isa<gpu::LaunchOp, scf::YieldOp>(inner) && !onlyLaunches(inner) &&
+          (inner.getNumRegions() || !isMemoryEffectFree(&inner)))
+        return false;
+  return true;
+}
+
+/// Whether the host needs any of `values` for `op`.
+static bool needs(Operation &op, const llvm::SmallDenseSet<Value> &values) {
+  WalkResult walk = op.walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (values.contains(operand))
+        return WalkResult::interrupt();
+    return isa<gpu::LaunchOp>(inner) ? WalkResult::skip()
+                                     : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
+namespace {
+
+struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    if (!isKernel(kernel))
+      return;
+    moveOffStack(kernel);
+    IRRewriter rewriter(kernel.getContext());
+    for (auto loop :
+         llvm::to_vector(kernel.getBody().front().getOps<scf::ForallOp>()))
+      if (failed(scf::forallToParallelLoop(rewriter, loop)))
+        return signalPassFailure();
+    // What is launched behind a buffer's end may be what used it before.
+    Block &body = kernel.getBody().front();
+    for (auto dealloc : llvm::to_vector(body.getOps<memref::DeallocOp>()))
+      dealloc->moveBefore(body.getTerminator());
+    // Runs of ops for the device, between what the host does.
+    SmallVector<SmallVector<Operation *>> runs(1);
+    llvm::SmallDenseSet<Value> onDevice;
+    SmallVector<scf::ParallelOp> parallel;
+    for (Operation &op : body.without_terminator()) {
+      bool dependsOnDevice = needs(op, onDevice);
+      bool launches = isa<gpu::LaunchOp>(op) || onlyLaunches(op);
+      if (launches || isa<memref::AllocOp, memref::DeallocOp>(op)) {
+        if (dependsOnDevice) {
+          op.emitError("depends on what the GPU computes, which the host does "
+                       "not know when it launches");
+          return signalPassFailure();
+        }
+        if (launches && !runs.back().empty())
+          runs.emplace_back();
+        continue;
+      }
+      if (!dependsOnDevice && !op.getNumRegions() && isMemoryEffectFree(&op))
+        continue;
+      if (auto loop = dyn_cast<scf::ParallelOp>(op);
+          loop && !dependsOnDevice && !loop.getNumResults()) {
+        parallel.push_back(loop);
+        if (!runs.back().empty())
+          runs.emplace_back();
+        continue;
+      }
+      runs.back().push_back(&op);
+      onDevice.insert(op.result_begin(), op.result_end());
+    }
+    for (ArrayRef<Operation *> run : runs)
+      if (!run.empty())
+        launch(run);
+    for (scf::ParallelOp loop : parallel)
+      launch(loop);
+  }
+
+  /// A thread for each iteration.
+  void launch(scf::ParallelOp loop) {
+    OpBuilder builder(loop);
+    Location loc = loop.getLoc();
+    SmallVector<Value> counts;
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1), total = one;
+    for (auto [from, to, step] : llvm::zip(
+             loop.getLowerBound(), loop.getUpperBound(), loop.getStep())) {
+      Value size = builder.createOrFold<arith::SubIOp>(loc, to, from);
+      counts.push_back(
+          builder.createOrFold<arith::CeilDivSIOp>(loc, size, step));
+      total = builder.createOrFold<arith::MulIOp>(loc, total, counts.back());
+    }
+    Value threads = arith::ConstantIndexOp::create(builder, loc, 256);
+    Value blocks =
+        builder.createOrFold<arith::CeilDivSIOp>(loc, total, threads);
+    auto op = gpu::LaunchOp::create(builder, loc, blocks, one, one, threads,
+                                    one, one);
+    builder.setInsertionPointToStart(&op.getBody().front());
+    gpu::TerminatorOp::create(builder, loc);
+    builder.setInsertionPointToStart(&op.getBody().front());
+    Value number = arith::AddIOp::create(
+        builder, loc,
+        arith::MulIOp::create(builder, loc, op.getBlockIds().x, threads),
+        op.getThreadIds().x);
+    auto inside = scf::IfOp::create(
+        builder, loc,
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number,
+                              total));
+    builder.setInsertionPoint(inside.thenBlock()->getTerminator());
+    for (size_t i = counts.size(); i-- > 0;) {
+      Value at = number;
+      if (i > 0) {
+        at = arith::RemUIOp::create(builder, loc, number, counts[i]);
+        number = arith::DivUIOp::create(builder, loc, number, counts[i]);
+      }
+      at = builder.createOrFold<arith::MulIOp>(loc, at, loop.getStep()[i]);
+      at =
+          builder.createOrFold<arith::AddIOp>(loc, loop.getLowerBound()[i], at);
+      loop.getInductionVars()[i].replaceAllUsesWith(at);
+    }
+    for (Operation &inner :
+         llvm::make_early_inc_range(loop.getBody()->without_terminator()))
+      inner.moveBefore(inside.thenBlock()->getTerminator());
+    loop.erase();
+  }
+
+  void launch(ArrayRef<Operation *> run) {
+    // Behind everything of the host that lies between.
+    OpBuilder builder(run.back());
+    Location loc = run.front()->getLoc();
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    auto op = gpu::LaunchOp::create(builder, loc, one, one, one, one, one, one);
+    builder.setInsertionPointToStart(&op.getBody().front());
+    auto end = gpu::TerminatorOp::create(builder, loc);
+    for (Operation *member : run)
+      member->moveBefore(end);
+  }
+};
+
+} // namespace

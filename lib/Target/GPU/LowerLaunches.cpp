@@ -1,0 +1,211 @@
+//===- LowerLaunches.cpp - launches to calls of the runtime ---------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conversion/HostBuilder.h"
+#include "Target/GPU/Emulated.h"
+#include "Target/GPU/Passes.h"
+
+#include "mlir/Conversion/LLVMCommon/StructBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_LOWERLAUNCHESPASS
+#include "Target/GPU/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+namespace {
+
+struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    HostBuilder host(module, /*device=*/2);
+    builder = &host;
+    LLVMTypeConverter converter(&getContext());
+    types = &converter;
+    WalkResult walk = module.walk(
+        [&](gpu::LaunchFuncOp launch) -> WalkResult { return lower(launch); });
+    if (walk.wasInterrupted())
+      return signalPassFailure();
+    for (auto op : llvm::to_vector(module.getOps<gpu::GPUModuleOp>()))
+      op.erase();
+    for (auto op : llvm::to_vector(module.getOps<gpu::BinaryOp>()))
+      op.erase();
+    for (func::FuncOp body : getEmulatedKernels(module))
+      body->removeAttr(kEmulatedArgumentsAttr);
+    module->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
+  }
+
+  /// A global structure whose fields are computed from addresses.
+  LLVM::GlobalOp makeGlobal(StringRef name, ArrayRef<Type> fields,
+                            function_ref<SmallVector<Value>()> values) {
+    OpBuilder::InsertionGuard guard(*builder);
+    auto type = LLVM::LLVMStructType::getLiteral(&getContext(), fields);
+    LLVM::GlobalOp global =
+        builder->global(name, type, Attribute(), /*constant=*/false);
+    builder->createBlock(&global.getInitializerRegion());
+    Value all = LLVM::UndefOp::create(*builder, type);
+    SmallVector<Value> parts = values();
+    for (auto [index, value] : llvm::enumerate(parts))
+      all = LLVM::InsertValueOp::create(*builder, all, value,
+                                        static_cast<int64_t>(index));
+    LLVM::ReturnOp::create(*builder, all);
+    return global;
+  }
+
+  /// What the runtime keeps for a record is given back with the module.
+  void unloadAtEnd(LLVM::GlobalOp record) {
+    auto unload = getOperation().lookupSymbol<LLVM::LLVMFuncOp>("relax_unload");
+    if (!unload)
+      return;
+    OpBuilder::InsertionGuard guard(*builder);
+    builder->setInsertionPoint(unload.getBody().back().getTerminator());
+    Value loaded = LLVM::GEPOp::create(
+        *builder, builder->pointer(), builder->getI64Type(),
+        builder->addressOf(record), ArrayRef<LLVM::GEPArg>{2});
+    builder->call("relax_rt_device_unload", {}, {loaded});
+  }
+
+  /// The image of a GPU module: its assembly, or a table of host functions.
+  FailureOr<LLVM::GlobalOp> makeImage(Operation *device, int64_t &bytes) {
+    if (auto binary = dyn_cast<gpu::BinaryOp>(device)) {
+      if (binary.getObjects().size() != 1)
+        return binary.emitError("must hold the code of one target");
+      auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
+      std::string text = object.getObject().getValue().str();
+      if (text.empty() || text.back() != '\0')
+        text.push_back('\0');
+      bytes = text.size();
+      return builder->global(
+          "relax.gpu_image",
+          LLVM::LLVMArrayType::get(builder->getI8Type(), bytes),
+          builder->getStringAttr(text), /*constant=*/true);
+    }
+    // "RELAXEM2", how many, and then for each a name, a function, and how many
+    // arguments it has.
+    SmallVector<func::FuncOp> bodies = getEmulatedKernels(getOperation());
+    Type i64 = builder->getI64Type(), ptr = builder->pointer();
+    SmallVector<Type> fields = {i64, i64};
+    for (size_t i = 0; i < bodies.size(); ++i)
+      fields.append({ptr, ptr, i64});
+    bytes = 8 * fields.size();
+    return makeGlobal("relax.gpu_image", fields, [&] {
+      int64_t magic;
+      memcpy(&magic, "RELAXEM2", 8);
+      SmallVector<Value> values = {
+          builder->word(magic),
+          builder->word(static_cast<int64_t>(bodies.size()))};
+      for (func::FuncOp body : bodies) {
+        values.push_back(builder->string(getEmulatedName(body)));
+        values.push_back(builder->addressOfFunction(body));
+        values.push_back(builder->word(countEmulatedArguments(body)));
+      }
+      return values;
+    });
+  }
+
+  FailureOr<LLVM::GlobalOp> getModule(StringAttr name, Location loc) {
+    LLVM::GlobalOp &known = modules[name];
+    if (known)
+      return known;
+    Operation *device = SymbolTable::lookupSymbolIn(getOperation(), name);
+    int64_t bytes = 0;
+    auto image = makeImage(device, bytes);
+    if (failed(image))
+      return failure();
+    Type ptr = builder->pointer(), i64 = builder->getI64Type();
+    known = makeGlobal("relax.gpu_module", {ptr, i64, ptr}, [&] {
+      return SmallVector<Value>{builder->addressOf(*image),
+                                builder->word(bytes), builder->null()};
+    });
+    unloadAtEnd(known);
+    return known;
+  }
+
+  LogicalResult lower(gpu::LaunchFuncOp launch) {
+    builder->setLoc(launch.getLoc());
+    builder->setInsertionPoint(launch);
+    LLVM::GlobalOp &kernel = kernels[launch.getKernelAttr()];
+    if (!kernel) {
+      auto module = getModule(launch.getKernelModuleName(), launch.getLoc());
+      if (failed(module))
+        return failure();
+      Type ptr = builder->pointer();
+      kernel = makeGlobal("relax.gpu_kernel", {ptr, ptr, ptr}, [&] {
+        return SmallVector<Value>{builder->addressOf(*module),
+                                  builder->string(launch.getKernelName()),
+                                  builder->null()};
+      });
+      unloadAtEnd(kernel);
+    }
+    // Each argument in a word of its own, and their addresses.
+    SmallVector<Value> words;
+    for (Value operand : launch.getKernelOperands())
+      appendWords(operand, words);
+    Value values = builder->allocateWords(words.size());
+    Value args = builder->allocateWords(words.size());
+    auto place = [&](Value base, size_t index) {
+      return LLVM::GEPOp::create(
+          *builder, builder->pointer(), builder->getI64Type(), base,
+          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+    };
+    for (auto [index, word] : llvm::enumerate(words)) {
+      Value slot = place(values, index);
+      LLVM::StoreOp::create(*builder, word, slot);
+      LLVM::StoreOp::create(*builder, slot, place(args, index));
+    }
+    gpu::KernelDim3 grid = launch.getGridSizeOperandValues();
+    gpu::KernelDim3 block = launch.getBlockSizeOperandValues();
+    Value shape = builder->allocateWords(7);
+    SmallVector<Value> sizes = {grid.x,  grid.y,  grid.z,
+                                block.x, block.y, block.z};
+    for (auto [index, size] : llvm::enumerate(sizes))
+      LLVM::StoreOp::create(*builder, builder->toWord(size),
+                            place(shape, index));
+    Value shared = builder->word(0);
+    if (Value bytes = launch.getDynamicSharedMemorySize())
+      shared = arith::ExtUIOp::create(*builder, builder->getI64Type(), bytes);
+    LLVM::StoreOp::create(*builder, shared, place(shape, 6));
+    builder->call("relax_rt_device_launch", {},
+                  {builder->addressOf(kernel), shape, args,
+                   builder->string(describeLocation(launch.getLoc()))});
+    launch.erase();
+    return success();
+  }
+
+  /// The parameters that a kernel has for a value, in LLVM's types.
+  void appendWords(Value operand, SmallVectorImpl<Value> &words) {
+    Type type = types->convertType(operand.getType());
+    Value value = operand;
+    if (type != operand.getType())
+      value = UnrealizedConversionCastOp::create(*builder, TypeRange(type),
+                                                 ValueRange(operand))
+                  .getResult(0);
+    std::function<void(Value)> flatten = [&](Value part) {
+      auto structure = dyn_cast<LLVM::LLVMStructType>(part.getType());
+      auto array = dyn_cast<LLVM::LLVMArrayType>(part.getType());
+      if (!structure && !array) {
+        words.push_back(part);
+        return;
+      }
+      int64_t count =
+          structure ? structure.getBody().size() : array.getNumElements();
+      for (int64_t i = 0; i < count; ++i)
+        flatten(LLVM::ExtractValueOp::create(*builder, part, i));
+    };
+    flatten(value);
+  }
+
+  HostBuilder *builder = nullptr;
+  LLVMTypeConverter *types = nullptr;
+  DenseMap<StringAttr, LLVM::GlobalOp> modules;
+  DenseMap<Attribute, LLVM::GlobalOp> kernels;
+};
+
+} // namespace

@@ -1,0 +1,88 @@
+//===- Matmul.h - nests that multiply matrices ------------------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A nest whose first stage is a contraction with one axis to sum over,
+//
+//   out[batch, rows, columns] += a[batch, rows, k] * b[batch, columns, k]
+//
+// in whatever order the dimensions are, followed by element-wise stages on the
+// same points. Each of batch, rows and columns may be several axes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_TARGET_GPU_MATMUL_H
+#define RELAX_TARGET_GPU_MATMUL_H
+
+#include "Target/CPU/Schedule/KernelGraph.h"
+
+namespace mlir::relax {
+
+struct Matmul {
+  /// The product that a nest computes; none where it is anything else.
+  static std::optional<Matmul> match(const Nest &nest);
+
+  const Stage &stage() const { return nest->stages.front(); }
+  Value operand(unsigned number) const {
+    return stage().op->getOperand(number);
+  }
+
+  const Nest *nest;
+  /// The operands of the contraction that have the rows and the columns.
+  unsigned a = 0, b = 1;
+  SmallVector<Axis> batch, rows, columns;
+  Axis depth = 0;
+};
+
+/// A matrix in memory without gaps, or a batch of them.
+struct Panel {
+  /// That of operand `number`, whose lines are at `outer` (rows or columns) or,
+  /// the other way round, at `depth`. None where it is not in memory, or lines
+  /// are not at equal distances.
+  static std::optional<Panel> match(const Matmul &matmul, unsigned number,
+                                    ArrayRef<Axis> outer);
+
+  Value buffer;
+  /// The axes of the dimensions, as the operand has them.
+  SmallVector<Axis> dims;
+  /// Static sizes of them.
+  SmallVector<int64_t> shape;
+  /// Whether lines run along the depth, or along the columns.
+  bool alongDepth = true;
+  /// How many elements can be copied at once: a power of two, at most 8.
+  int64_t width = 1;
+};
+
+/// How many rows, columns and steps of the depth a block takes at once, and how
+/// its warps share them.
+struct Tile {
+  /// Warps along rows, columns and depth.
+  int64_t warpsM, warpsN, warpsK;
+  /// 16 rows and 8 columns of a warp at a time, this often.
+  int64_t countM, countN;
+  /// Steps of the depth in a stage, and stages in memory at once.
+  int64_t depth, stages;
+
+  int64_t rows() const { return warpsM * countM * 16; }
+  int64_t columns() const { return warpsN * countN * 8; }
+  int64_t threads() const { return warpsM * warpsN * warpsK * 32; }
+};
+
+/// How many rows, columns and steps of the depth a block takes at once where
+/// each thread takes `countM` times `countN` points, in groups of four.
+struct ScalarTile {
+  int64_t threadsM, threadsN;
+  int64_t countM, countN;
+  int64_t depth;
+
+  int64_t rows() const { return threadsM * countM; }
+  int64_t columns() const { return threadsN * countN; }
+  int64_t threads() const { return threadsM * threadsN; }
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_TARGET_GPU_MATMUL_H

@@ -1,0 +1,443 @@
+//===- MatmulEmitter.cpp - products of matrices on a GPU ------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/GPU/MatmulEmitter.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// Blocks along rows that follow each other, so that they share columns in the
+/// cache.
+static constexpr int64_t blocksTogether = 8;
+
+//===----------------------------------------------------------------------===//
+// Pieces of code
+//===----------------------------------------------------------------------===//
+
+Value MatmulEmitter::subtract(Value lhs, Value rhs) {
+  return builder.createOrFold<arith::SubIOp>(loc, lhs, rhs);
+}
+
+Value MatmulEmitter::divideBy(Value lhs, int64_t rhs) {
+  return rhs == 1 ? lhs
+                  : builder.createOrFold<arith::DivUIOp>(loc, lhs, number(rhs));
+}
+
+Value MatmulEmitter::remainder(Value lhs, int64_t rhs) {
+  return builder.createOrFold<arith::RemUIOp>(loc, lhs, number(rhs));
+}
+
+Value MatmulEmitter::exclusiveOr(Value lhs, Value rhs) {
+  return builder.createOrFold<arith::XOrIOp>(loc, lhs, rhs);
+}
+
+Value MatmulEmitter::isLess(Value lhs, Value rhs) {
+  return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult,
+                                             lhs, rhs);
+}
+
+Value MatmulEmitter::both(Value lhs, Value rhs) {
+  if (!lhs || !rhs)
+    return lhs ? lhs : rhs;
+  return builder.createOrFold<arith::AndIOp>(loc, lhs, rhs);
+}
+
+void MatmulEmitter::onlyIf(Value condition, function_ref<void()> body) {
+  if (!condition)
+    return body();
+  auto branch = scf::IfOp::create(builder, loc, condition);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  PointEmitter::Scope scope(emitter);
+  body();
+}
+
+Value MatmulEmitter::isInside(Value at, Value size, int64_t step) {
+  std::optional<int64_t> known = getConstantIntValue(size);
+  return known && *known % step == 0 ? Value() : isLess(at, size);
+}
+
+Value MatmulEmitter::viewShared(int64_t count, Type element) {
+  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  auto type = [&](int64_t size, Type of) {
+    return MemRefType::get(size, of, MemRefLayoutAttrInterface(), space);
+  };
+  Value bytes = gpu::DynamicSharedMemoryOp::create(
+      builder, loc, type(ShapedType::kDynamic, builder.getI8Type()));
+  return memref::ViewOp::create(builder, loc, type(count, element), bytes,
+                                number(0), ValueRange());
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+FailureOr<Value> MatmulEmitter::countRows() {
+  if (failed(findSizes()))
+    return failure();
+  return count(matmul.rows);
+}
+
+void MatmulEmitter::allocateResults() {
+  for (const Stage &stage : nest.stages)
+    for (OpResult result : stage.op->getResults()) {
+      if (!isReadLater(result))
+        continue;
+      auto type = cast<RankedTensorType>(result.getType());
+      AffineMap map = stage.op.getIndexingMapMatchingResult(result);
+      Storage place;
+      for (const Output &output : graph.outputs)
+        if (output.value == result)
+          place.buffer = output.buffer;
+      SmallVector<Value> dynamic;
+      for (unsigned dim = 0; dim < map.getNumResults(); ++dim) {
+        place.dims.push_back(dim);
+        if (type.isDynamicDim(dim))
+          dynamic.push_back(sizes[stage.axes[map.getDimPosition(dim)]]);
+      }
+      if (!place.buffer)
+        place.buffer = memref::AllocOp::create(
+            builder, loc,
+            MemRefType::get(type.getShape(), type.getElementType()), dynamic,
+            builder.getI64IntegerAttr(64));
+      storage[result] = place;
+    }
+}
+
+LogicalResult MatmulEmitter::begin(int64_t rows, int64_t columns,
+                                   int64_t threads, int64_t sharedBytes,
+                                   bool manyRows) {
+  emitter.storage = storage;
+  if (failed(findSizes()))
+    return failure();
+  auto tiles = [&](ArrayRef<Axis> axes, int64_t size) {
+    return builder.createOrFold<arith::CeilDivUIOp>(loc, count(axes),
+                                                    number(size));
+  };
+  Value blocks = tiles(matmul.columns, columns);
+  if (manyRows)
+    blocks = emitter.multiply(blocks, tiles(matmul.rows, rows));
+  blocks = emitter.multiply(blocks, count(matmul.batch));
+  launch = createLaunch(blocks, threads);
+  {
+    OpBuilder::InsertionGuard outside(builder);
+    builder.setInsertionPoint(launch);
+    Value bytes = arith::ConstantIntOp::create(
+        builder, loc, builder.getI32Type(), sharedBytes);
+    launch.getDynamicSharedMemorySizeMutable().assign(bytes);
+    chooseStorage();
+  }
+  // Loads stay before what uses them if registers need not be saved.
+  launch->setDiscardableAttr("nvvm.minctasm", builder.getI32IntegerAttr(1));
+  blockThreads = threads;
+  thread = launch.getThreadIds().x;
+  corner = locate(rows, columns, manyRows);
+  return success();
+}
+
+MatmulEmitter::Corner MatmulEmitter::locate(int64_t rows, int64_t columns,
+                                            bool manyRows) {
+  Corner found;
+  Value block = launch.getBlockIds().x;
+  auto quotient = [&](Value lhs, Value rhs) {
+    return builder.createOrFold<arith::DivUIOp>(loc, lhs, rhs);
+  };
+  auto rest = [&](Value lhs, Value rhs) {
+    return builder.createOrFold<arith::RemUIOp>(loc, lhs, rhs);
+  };
+  auto tiles = [&](ArrayRef<Axis> axes, int64_t size) {
+    return builder.createOrFold<arith::CeilDivUIOp>(loc, count(axes),
+                                                    number(size));
+  };
+  Value across = tiles(matmul.columns, columns);
+  Value down = manyRows ? tiles(matmul.rows, rows) : number(1);
+  if (!matmul.batch.empty()) {
+    Value all = emitter.multiply(across, down);
+    divide(quotient(block, all), matmul.batch, found.batch);
+    block = rest(block, all);
+  }
+  if (!manyRows) {
+    found.row = number(0);
+    found.column = emitter.multiply(block, number(columns));
+    return found;
+  }
+  // Some blocks along rows, then the next columns.
+  Value group = emitter.multiply(across, number(blocksTogether));
+  Value first =
+      emitter.multiply(quotient(block, group), number(blocksTogether));
+  Value height = builder.createOrFold<arith::MinUIOp>(
+      loc, subtract(down, first), number(blocksTogether));
+  Value inner = rest(block, group);
+  found.row =
+      emitter.multiply(emitter.add(first, rest(inner, height)), number(rows));
+  found.column = emitter.multiply(quotient(inner, height), number(columns));
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// What follows the product
+//===----------------------------------------------------------------------===//
+
+int64_t MatmulEmitter::chooseWidth(const KernelGraph &graph,
+                                   const Matmul &matmul) {
+  if (matmul.columns.size() != 1)
+    return 1;
+  Axis columns = matmul.columns.front();
+  int64_t narrowest = 4, size = 0;
+  bool isRegular = true;
+  auto see = [&](linalg::GenericOp op, OpOperand &operand) {
+    auto tensor = dyn_cast<RankedTensorType>(operand.get().getType());
+    if (!tensor)
+      return;
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+      bool runs = false;
+      expr.walk([&](AffineExpr part) {
+        if (auto loop = dyn_cast<AffineDimExpr>(part))
+          runs |= graph.axisOf(op, loop.getPosition()) == columns;
+      });
+      if (!runs)
+        continue;
+      isRegular &= isa<AffineDimExpr>(expr) && dim + 1 == map.getNumResults();
+      if (!tensor.isDynamicDim(dim))
+        size = tensor.getDimSize(dim);
+      narrowest = std::min<int64_t>(
+          narrowest, llvm::divideCeil(tensor.getElementTypeBitWidth(), 8));
+    }
+  };
+  for (const Stage &stage : matmul.nest->stages) {
+    if (&stage == &matmul.stage()) {
+      for (OpOperand &init : stage.op.getDpsInitsMutable())
+        see(stage.op, init);
+      continue;
+    }
+    graph.visitInlined(stage.op, [&](linalg::GenericOp op) {
+      op.getBody()->walk([&](Operation *inner) {
+        isRegular &= !isa<tensor::ExtractOp>(inner) && !inner->getNumRegions();
+      });
+      for (OpOperand &operand : op->getOpOperands())
+        see(op, operand);
+    });
+  }
+  int64_t width = std::min<int64_t>(16 / narrowest, 8);
+  while (width > 1 && size % width)
+    width /= 2;
+  return isRegular && size ? width : 1;
+}
+
+void MatmulEmitter::finish(Value sums, int64_t parts, int64_t rows,
+                           int64_t columns, int64_t pitch) {
+  int64_t lanes = emitter.lanes, perRow = columns / lanes;
+  loop(thread, number(rows * perRow), number(blockThreads), {},
+       [&](Value at, ValueRange) {
+         Value row = divideBy(at, perRow);
+         Value column = emitter.multiply(remainder(at, perRow), number(lanes));
+         Value place =
+             emitter.add(emitter.multiply(row, number(pitch)), column);
+         Value rowAt = emitter.add(corner.row, row);
+         Value columnAt = emitter.add(corner.column, column);
+         Value inside =
+             both(isInside(rowAt, count(matmul.rows), rows),
+                  isInside(columnAt, count(matmul.columns), columns));
+         onlyIf(inside, [&] {
+           Value sum;
+           for (int64_t part = 0; part < parts; ++part) {
+             Value from = emitter.add(place, number(part * rows * pitch));
+             Value value =
+                 lanes == 1
+                     ? Value(memref::LoadOp::create(builder, loc, sums, from))
+                     : Value(vector::LoadOp::create(
+                           builder, loc,
+                           VectorType::get(lanes, builder.getF32Type()), sums,
+                           from, /*nontemporal=*/false,
+                           llvm::MaybeAlign(std::min<int64_t>(4 * lanes, 16))));
+             sum = sum ? Value(arith::AddFOp::create(builder, loc, sum, value))
+                       : value;
+           }
+           finishPoints(sum, rowAt, columnAt);
+         });
+         return SmallVector<Value>();
+       });
+}
+
+void MatmulEmitter::finishPoints(Value sum, Value row, Value column) {
+  PointEmitter::Scope scope(emitter);
+  Point point = corner.batch;
+  divide(row, matmul.rows, point);
+  divide(column, matmul.columns, point);
+  if (emitter.lanes > 1)
+    point[matmul.columns.front()].stride = 1;
+  // What the sums start from.
+  auto inits = initialValues(matmul.stage(), point);
+  if (failed(inits))
+    return fail();
+  Value init = inits->front();
+  if (!matchPattern(init, m_AnyZeroFloat()) &&
+      !(init.getDefiningOp<vector::BroadcastOp>() &&
+        matchPattern(init.getDefiningOp()->getOperand(0), m_AnyZeroFloat())))
+    sum = arith::AddFOp::create(builder, loc, init, sum);
+  for (const Stage &stage : nest.stages) {
+    if (&stage == &matmul.stage())
+      keep(stage, point, Lanes{sum, 0, emitter.lanes > 1}, /*byOne=*/false);
+    else
+      emitPoint(stage, point);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A way to compute the product, for up to so many rows.
+struct Way {
+  int64_t maxRows;
+  std::function<LogicalResult()> emit;
+};
+
+/// Multiprocessors that should have work, of a large GPU.
+constexpr int64_t multiprocessors = 132;
+
+//           warps     counts  depth stages
+// clang-format off
+constexpr Tile tile16 = {1, 1, 4,  1, 4,  128, 4};
+constexpr Tile tile32 = {1, 1, 4,  2, 4,  128, 4};
+constexpr Tile tile64 = {1, 1, 4,  4, 4,  128, 3};
+constexpr Tile tileMany = {2, 2, 1,  2, 4,  64, 4};
+constexpr Tile tileLarge = {2, 2, 1,  4, 8,  64, 3};
+// clang-format on
+
+constexpr ScalarTile scalarSmall = {4, 16, 4, 4, 16};
+constexpr ScalarTile scalarMany = {16, 16, 4, 4, 16};
+constexpr ScalarTile scalarLarge = {16, 16, 8, 8, 16};
+
+/// The number of rows from which on tiles of this size give all
+/// multiprocessors work.
+int64_t rowsForAll(int64_t rows, int64_t columns, int64_t width) {
+  int64_t across = llvm::divideCeil(std::max<int64_t>(width, 1), columns);
+  return (llvm::divideCeil(multiprocessors, across) - 1) * rows;
+}
+
+} // namespace
+
+LogicalResult relax::emitMatmul(const KernelGraph &graph, const Nest &nest,
+                                OpBuilder &builder, Location loc,
+                                DenseMap<Value, Storage> &storage,
+                                unsigned subgroupSize, bool asVectors) {
+  std::optional<Matmul> matmul = Matmul::match(nest);
+  if (!matmul)
+    return failure();
+  Block *block = builder.getInsertionBlock();
+  Operation *end = &*builder.getInsertionPoint();
+  Operation *before = end->getPrevNode();
+  DenseMap<Value, Storage> known = storage;
+
+  int64_t lanes = asVectors ? MatmulEmitter::chooseWidth(graph, *matmul) : 1;
+  MatmulEmitter outside(graph, *matmul, builder, loc, storage, lanes);
+  FailureOr<Value> rows = outside.countRows();
+  if (failed(rows))
+    return failure();
+  outside.allocateResults();
+
+  // One row, or few points: what does for other kernels.
+  auto emitGeneric = [&]() -> LogicalResult {
+    Operation *last = &*builder.getInsertionPoint();
+    Operation *first = last->getPrevNode();
+    Block *into = builder.getInsertionBlock();
+    for (bool wide : {true, false}) {
+      int64_t width =
+          wide && asVectors ? LaunchEmitter::chooseWidth(graph, nest) : 1;
+      DenseMap<Value, Storage> results = storage;
+      if (succeeded(LaunchEmitter(graph, nest, builder, loc, results,
+                                  subgroupSize, width)
+                        .emit())) {
+        return success();
+      }
+      while (last->getPrevNode() != first)
+        last->getPrevNode()->erase();
+      builder.setInsertionPoint(into, last->getIterator());
+    }
+    return failure();
+  };
+  auto emitWith = [&](auto... parts) {
+    return [=, &graph, &matmul, &builder, &storage]() -> LogicalResult {
+      DenseMap<Value, Storage> results = storage;
+      return MatmulEmitter(graph, *matmul, builder, loc, results, lanes)
+          .emit(parts...);
+    };
+  };
+
+  constexpr int64_t any = std::numeric_limits<int64_t>::max();
+  // Few rows of tiles leave most of the GPU idle where the sums are long.
+  linalg::GenericOp op = matmul->stage().op;
+  bool isLong = llvm::any_of(
+      llvm::seq<unsigned>(0, op.getNumLoops()), [&](unsigned loop) {
+        return !matmul->stage().isParallel(loop) &&
+               ShapedType::isDynamic(op.getStaticLoopRanges()[loop]);
+      });
+  SmallVector<Way> ways = {{isLong ? 8 : 1, emitGeneric}};
+  auto a = Panel::match(*matmul, matmul->a, matmul->rows);
+  auto b = Panel::match(*matmul, matmul->b, matmul->columns);
+  auto element = [&](unsigned number) {
+    return getElementTypeOrSelf(matmul->operand(number).getType());
+  };
+  bool isHalf =
+      element(0) == element(1) && (element(0).isBF16() || element(0).isF16());
+  auto result =
+      cast<RankedTensorType>(matmul->stage().op->getResult(0).getType());
+  int64_t width =
+      result.isDynamicDim(result.getRank() - 1) ? 1 : result.getShape().back();
+  if (isHalf && a && b && a->alongDepth && a->width > 1 && b->width > 1 &&
+      subgroupSize == 32) {
+    int64_t few = 64, many = rowsForAll(128, 128, width);
+    ways.push_back({16, emitWith(tile16, false, *a, *b)});
+    ways.push_back({32, emitWith(tile32, false, *a, *b)});
+    ways.push_back({few, emitWith(tile64, false, *a, *b)});
+    if (many > few)
+      ways.push_back({many, emitWith(tileMany, true, *a, *b)});
+    ways.push_back({any, emitWith(tileLarge, true, *a, *b)});
+  } else {
+    int64_t few = 16, many = rowsForAll(128, 128, width);
+    ways.push_back({few, emitWith(scalarSmall, false)});
+    if (many > few)
+      ways.push_back({many, emitWith(scalarMany, true)});
+    ways.push_back({any, emitWith(scalarLarge, true)});
+  }
+
+  auto emitWays = [&]() -> LogicalResult {
+    if (std::optional<int64_t> number = getConstantIntValue(*rows))
+      return llvm::find_if(
+                 ways, [&](const Way &way) { return *number <= way.maxRows; })
+          ->emit();
+    OpBuilder::InsertionGuard guard(builder);
+    for (const Way &way : ways) {
+      if (way.maxRows == any)
+        return way.emit();
+      Value limit = arith::ConstantIndexOp::create(builder, loc, way.maxRows);
+      Value fits = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::ule, *rows, limit);
+      auto branch = scf::IfOp::create(builder, loc, fits,
+                                      /*withElseRegion=*/true);
+      builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+      if (failed(way.emit()))
+        return failure();
+      builder.setInsertionPoint(branch.elseBlock()->getTerminator());
+    }
+    return success();
+  };
+  if (succeeded(emitWays()))
+    return success();
+  storage = known;
+  while (end->getPrevNode() != before)
+    end->getPrevNode()->erase();
+  builder.setInsertionPoint(block, end->getIterator());
+  return failure();
+}

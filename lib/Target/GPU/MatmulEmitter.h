@@ -1,0 +1,131 @@
+//===- MatmulEmitter.h - products of matrices on a GPU ----------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block computes a tile of the product. It copies what it needs of both
+// matrices to its memory, some steps of the depth at a time, and multiplies
+// from there: with tensor cores (TensorCoreMatmul.cpp) or point by point
+// (ScalarMatmul.cpp). The tile then goes through its memory once more, so that
+// the element-wise stages that follow run along memory, wide.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_TARGET_GPU_MATMULEMITTER_H
+#define RELAX_TARGET_GPU_MATMULEMITTER_H
+
+#include "Target/GPU/LaunchEmitter.h"
+#include "Target/GPU/Matmul.h"
+
+namespace mlir::relax {
+
+/// Emits a nest that multiplies matrices; fails, and leaves nothing behind,
+/// where it is something else. What does well depends on the number of rows:
+/// where that is not known, the host chooses when it knows.
+LogicalResult emitMatmul(const KernelGraph &graph, const Nest &nest,
+                         OpBuilder &builder, Location loc,
+                         DenseMap<Value, Storage> &storage,
+                         unsigned subgroupSize, bool asVectors);
+
+class MatmulEmitter : public LaunchEmitter {
+public:
+  /// `lanes`: columns that a thread takes at once in the stages that follow.
+  MatmulEmitter(const KernelGraph &graph, const Matmul &matmul,
+                OpBuilder &builder, Location loc,
+                DenseMap<Value, Storage> &storage, int64_t lanes)
+      : LaunchEmitter(graph, *matmul.nest, builder, loc, storage,
+                      /*subgroupSize=*/32, lanes),
+        matmul(matmul) {}
+
+  /// How many columns a thread can take at once in the stages that follow.
+  static int64_t chooseWidth(const KernelGraph &graph, const Matmul &matmul);
+
+  /// The number of rows, for the host.
+  FailureOr<Value> countRows();
+  /// Makes places for what later nests read, whoever writes it.
+  void allocateResults();
+
+  /// With `manyRows`, for any number of rows; else for those of one tile.
+  LogicalResult emit(const Tile &tile, bool manyRows, const Panel &a,
+                     const Panel &b);
+  LogicalResult emit(const ScalarTile &tile, bool manyRows);
+
+private:
+  /// Where the block is: its first row and column, and the batch.
+  struct Corner {
+    Value row, column;
+    Point batch;
+  };
+
+  /// A launch of blocks for all tiles.
+  LogicalResult begin(int64_t rows, int64_t columns, int64_t threads,
+                      int64_t sharedBytes, bool manyRows);
+  Corner locate(int64_t rows, int64_t columns, bool manyRows);
+  /// The memory of the block, as an array.
+  Value viewShared(int64_t count, Type element);
+  /// Lets the stages that follow run on the tile in the memory of the block:
+  /// `parts` of it, to be added up.
+  void finish(Value sums, int64_t parts, int64_t rows, int64_t columns,
+              int64_t pitch);
+  void finishPoints(Value sum, Value row, Value column);
+
+  Value number(int64_t value) { return emitter.constant(value); }
+  Value subtract(Value lhs, Value rhs);
+  Value divideBy(Value lhs, int64_t rhs);
+  Value remainder(Value lhs, int64_t rhs);
+  Value exclusiveOr(Value lhs, Value rhs);
+  Value isLess(Value lhs, Value rhs);
+  /// Null where both are, as an operand of `both`.
+  Value both(Value lhs, Value rhs);
+  /// Emits `body` where `condition` holds; always if it is null.
+  void onlyIf(Value condition, function_ref<void()> body);
+  /// Null where a multiple of `step` up to `size` cannot go beyond it.
+  Value isInside(Value at, Value size, int64_t step);
+
+  // With tensor cores.
+  /// What a thread copies in each stage.
+  struct Line {
+    Value from, to;
+    /// Whether it is in the matrix, but for the depth; null where it always is.
+    Value isInside;
+    /// Its place along the depth; null where all of that is inside.
+    Value depth;
+    /// Whether this thread has anything to copy; null where all have.
+    Value isOn;
+  };
+  /// The part of a panel that a block copies in each stage.
+  struct Copies {
+    Value source;
+    SmallVector<Line> lines;
+    /// Elements that are copied at once.
+    int64_t width;
+    /// How far a stage is from the next one.
+    Value depthStep;
+  };
+  Value flatten(Value buffer);
+  Value distance(const Panel &panel, Axis axis);
+  Value turn(Value line, Value at, int64_t chunks);
+  Copies prepareCopies(const Panel &panel, ArrayRef<Axis> outer, Value first,
+                       int64_t count, const Tile &tile, int64_t base);
+  void copyStage(const Copies &copies, Value shared, Value stage, Value step,
+                 const Tile &tile);
+  SmallVector<Value> loadMatrices(Value shared, Value at, bool transpose);
+  SmallVector<Value> multiplyStage(const Tile &tile, Value shared, Value stage,
+                                   bool bAlongDepth, ValueRange sums);
+  Value storeSums(const Tile &tile, ValueRange sums);
+
+  // Point by point.
+  void stageScalars(unsigned operand, ArrayRef<Axis> outer, Value first,
+                    int64_t count, const ScalarTile &tile, Value step,
+                    Value shared, int64_t base);
+
+  const Matmul &matmul;
+  Corner corner;
+  int64_t blockThreads = 0;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_TARGET_GPU_MATMULEMITTER_H

@@ -1,0 +1,53 @@
+//===- Passes.h - kernels to GPU code ---------------------------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_TARGET_GPU_PASSES_H
+#define RELAX_TARGET_GPU_PASSES_H
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace mlir::relax {
+
+// The generated file undefines what selects its parts.
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "Target/GPU/Passes.h.inc"
+
+/// The pipeline `relax-gpu-bufferize`, on modules: kernels whose boundary are
+/// memrefs become host functions that launch GPU code.
+void buildKernelLaunchPipeline(OpPassManager &manager);
+
+struct CUDAOptions : PassPipelineOptions<CUDAOptions> {
+  Option<std::string> chip{*this, "chip",
+                           llvm::cl::desc("the GPU, as sm_90; empty for the "
+                                          "emulated device"),
+                           llvm::cl::init("sm_80")};
+};
+
+/// The pipeline `relax-cuda-to-llvm`, on modules: launches become PTX in the
+/// module and calls of the runtime, all else the LLVM dialect.
+void buildCUDAToLLVMPipeline(OpPassManager &manager,
+                             const CUDAOptions &options = {});
+
+/// Registers the two pipelines.
+void registerRelaxGPUPipelines();
+
+} // namespace mlir::relax
+
+#endif // RELAX_TARGET_GPU_PASSES_H

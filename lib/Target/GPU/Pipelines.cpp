@@ -1,0 +1,76 @@
+//===- Pipelines.cpp - the order of the passes for GPUs -------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/CPU/Passes.h"
+#include "Target/GPU/Passes.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+void relax::buildKernelLaunchPipeline(OpPassManager &manager) {
+  manager.addPass(createConvertKernelBoundaryPass());
+  manager.addPass(createOutlineConstantsPass());
+  OpPassManager &kernels = manager.nest<func::FuncOp>();
+  kernels.addPass(createScheduleLaunchesPass());
+  BufferizeKernelsPassOptions bufferize;
+  bufferize.parallelLoops = true;
+  kernels.addPass(createBufferizeKernelsPass(bufferize));
+  kernels.addPass(createLaunchLoopsPass());
+}
+
+static void addDevicePasses(OpPassManager &manager, StringRef chip) {
+  GpuNVVMAttachTargetOptions target;
+  target.chip = chip.str();
+  target.features = "+ptx80";
+  target.optLevel = 3;
+  manager.addPass(createGpuNVVMAttachTarget(target));
+  manager.addPass(createConvertNVGPUToNVVMPass());
+  OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
+  kernels.addPass(memref::createExpandStridedMetadataPass());
+  kernels.addPass(createLowerAffinePass());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  kernels.addPass(createLoopInvariantCodeMotionPass());
+  kernels.addPass(createSCFToControlFlowPass());
+  ConvertGpuOpsToNVVMOpsOptions convert;
+  convert.indexBitwidth = 64;
+  kernels.addPass(createConvertGpuOpsToNVVMOps(convert));
+  kernels.addPass(createConvertToLLVMPass());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  manager.addPass(createConvertNVVMToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+  GpuModuleToBinaryPassOptions binary;
+  binary.compilationTarget = "isa";
+  manager.addPass(createGpuModuleToBinaryPass(binary));
+}
+
+void relax::buildCUDAToLLVMPipeline(OpPassManager &manager,
+                                    const CUDAOptions &options) {
+  manager.addPass(createOutlineLaunchesPass());
+  if (options.chip == "emulated")
+    manager.addPass(createEmulateLaunchesPass());
+  else
+    addDevicePasses(manager, options.chip);
+  manager.addPass(createLowerLaunchesPass());
+  buildKernelToLLVMPipeline(manager);
+}
+
+void relax::registerRelaxGPUPipelines() {
+  PassPipelineRegistration<>("relax-gpu-bufferize",
+                             "kernels to launches on buffers",
+                             buildKernelLaunchPipeline);
+  PassPipelineRegistration<CUDAOptions>(
+      "relax-cuda-to-llvm",
+      "launches to PTX, and host code to the LLVM dialect",
+      buildCUDAToLLVMPipeline);
+}

@@ -1,0 +1,324 @@
+//===- TensorCoreMatmul.cpp - products of matrices by tensor cores --------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Stages of both matrices lie in the memory of the block, in a ring: while one
+// is multiplied, the next ones are copied. What lies beyond the matrices is
+// copied as zeros.
+//
+// Eight elements are a chunk. Chunks change places within their line, from line
+// to line, so that eight lines of one column of chunks are in banks of their
+// own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/GPU/MatmulEmitter.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+static constexpr int64_t chunk = 8;
+/// Sums of rows that follow each other start in other banks.
+static constexpr int64_t padding = 8;
+
+Value MatmulEmitter::flatten(Value buffer) {
+  OpBuilder::InsertionGuard outside(builder);
+  builder.setInsertionPoint(launch);
+  ReassociationIndices all = llvm::to_vector(
+      llvm::seq<int64_t>(0, cast<MemRefType>(buffer.getType()).getRank()));
+  return memref::CollapseShapeOp::create(
+      builder, loc, buffer, SmallVector<ReassociationIndices>{all});
+}
+
+/// How far points are from each other that follow each other along `axis`.
+Value MatmulEmitter::distance(const Panel &panel, Axis axis) {
+  Value product = number(1);
+  for (Axis other : llvm::reverse(panel.dims)) {
+    if (other == axis)
+      break;
+    product = emitter.multiply(product, sizes[other]);
+  }
+  return product;
+}
+
+/// Where a chunk of a line lies.
+static int64_t turnsOf(int64_t chunks) { return std::min<int64_t>(chunks, 8); }
+
+Value MatmulEmitter::turn(Value line, Value at, int64_t chunks) {
+  int64_t turns = turnsOf(chunks);
+  return exclusiveOr(at, remainder(divideBy(line, 8 / turns), turns));
+}
+
+MatmulEmitter::Copies MatmulEmitter::prepareCopies(const Panel &panel,
+                                                   ArrayRef<Axis> outer,
+                                                   Value first, int64_t count,
+                                                   const Tile &tile,
+                                                   int64_t base) {
+  Copies copies;
+  copies.source = flatten(panel.buffer);
+  copies.width = panel.width;
+  int64_t lines = panel.alongDepth ? count : tile.depth;
+  int64_t length = panel.alongDepth ? tile.depth : count;
+  int64_t perLine = length / panel.width, threads = tile.threads();
+  int64_t total = lines * perLine;
+  Value depth = sizes[matmul.depth], limit = this->count(outer);
+  Value pitch = distance(panel, panel.alongDepth ? outer.back() : matmul.depth);
+  copies.depthStep = emitter.multiply(number(tile.depth),
+                                      panel.alongDepth ? number(1) : pitch);
+  Value origin = number(0);
+  for (Axis axis : matmul.batch)
+    origin = emitter.add(origin, emitter.multiply(corner.batch[axis].value,
+                                                  distance(panel, axis)));
+  for (int64_t done = 0; done < total; done += threads) {
+    Value at = emitter.add(thread, number(done));
+    Line line;
+    if (done + threads > total)
+      line.isOn = isLess(at, number(total));
+    Value outerAt = divideBy(at, perLine), innerAt = remainder(at, perLine);
+    if (threads % perLine == 0) {
+      outerAt = emitter.add(divideBy(thread, perLine), number(done / perLine));
+      innerAt = remainder(thread, perLine);
+    }
+    Value element = emitter.multiply(innerAt, number(panel.width));
+    Value place = turn(outerAt, divideBy(element, chunk), length / chunk);
+    line.to = emitter.add(
+        emitter.add(number(base), emitter.multiply(outerAt, number(length))),
+        emitter.add(emitter.multiply(place, number(chunk)),
+                    remainder(element, chunk)));
+    Value across = emitter.add(first, panel.alongDepth ? outerAt : element);
+    Value along = panel.alongDepth ? element : outerAt;
+    line.isInside = isInside(across, limit, count);
+    if (*getConstantIntValue(depth) % tile.depth)
+      line.depth = along;
+    Value lineAt = panel.alongDepth ? across : along;
+    Value inLine = panel.alongDepth ? along : across;
+    line.from = emitter.add(
+        origin, emitter.add(emitter.multiply(lineAt, pitch), inLine));
+    copies.lines.push_back(line);
+  }
+  return copies;
+}
+
+void MatmulEmitter::copyStage(const Copies &copies, Value shared, Value stage,
+                              Value step, const Tile &tile) {
+  Value ahead = emitter.multiply(step, copies.depthStep);
+  Value depthAt = emitter.multiply(step, number(tile.depth));
+  int64_t bytes = copies.width * 2;
+  for (const Line &line : copies.lines)
+    onlyIf(line.isOn, [&] {
+      Value inside = line.isInside;
+      if (line.depth)
+        inside = both(inside, isLess(emitter.add(depthAt, line.depth),
+                                     sizes[matmul.depth]));
+      Value elements;
+      if (inside)
+        elements = arith::SelectOp::create(builder, loc, inside,
+                                           number(copies.width), number(0));
+      Value to = emitter.add(stage, line.to);
+      Value from = emitter.add(ahead, line.from);
+      nvgpu::DeviceAsyncCopyOp::create(
+          builder, loc, nvgpu::DeviceAsyncTokenType::get(builder.getContext()),
+          shared, to, copies.source, from, builder.getIndexAttr(copies.width),
+          elements, bytes == 16 ? builder.getUnitAttr() : UnitAttr());
+    });
+}
+
+/// Four matrices of 8 x 8, as a lane has them.
+SmallVector<Value> MatmulEmitter::loadMatrices(Value shared, Value at,
+                                               bool transpose) {
+  Type element = cast<MemRefType>(shared.getType()).getElementType();
+  Value all = nvgpu::LdMatrixOp::create(
+      builder, loc, VectorType::get({4, 2}, element), shared, at,
+      builder.getBoolAttr(transpose), builder.getI32IntegerAttr(4));
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < 4; ++i) {
+    Value pair = vector::ExtractOp::create(builder, loc, all, i);
+    if (element.isBF16()) {
+      pair = vector::BitCastOp::create(
+          builder, loc, VectorType::get(1, builder.getI32Type()), pair);
+      pair = vector::ExtractOp::create(builder, loc, pair, 0);
+    }
+    words.push_back(pair);
+  }
+  return words;
+}
+
+SmallVector<Value> MatmulEmitter::multiplyStage(const Tile &tile, Value shared,
+                                                Value stage, bool bAlongDepth,
+                                                ValueRange sums) {
+  MLIRContext *context = builder.getContext();
+  Type element = cast<MemRefType>(shared.getType()).getElementType();
+  auto type = element.isBF16() ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
+  auto four = LLVM::LLVMStructType::getLiteral(
+      context, SmallVector<Type>(4, builder.getF32Type()));
+  int64_t rowChunks = tile.depth / chunk, columnChunks = tile.columns() / chunk;
+  Value lane = remainder(thread, 32), warp = divideBy(thread, 32);
+  Value lane8 = remainder(lane, 8), half = divideBy(lane, 16);
+  Value quarter = remainder(divideBy(lane, 8), 2);
+  Value warpM = remainder(warp, tile.warpsM);
+  Value warpN = remainder(divideBy(warp, tile.warpsM), tile.warpsN);
+  Value warpK = divideBy(warp, tile.warpsM * tile.warpsN);
+  Value rowA = emitter.add(emitter.multiply(warpM, number(tile.countM * 16)),
+                           remainder(lane, 16));
+  Value startA = emitter.add(stage, emitter.multiply(rowA, number(tile.depth)));
+  Value startB = emitter.add(stage, number(tile.rows() * tile.depth));
+  Value columnB = emitter.multiply(warpN, number(tile.countN * 8));
+  SmallVector<Value> next = llvm::to_vector(sums);
+  int64_t steps = tile.depth / 16 / tile.warpsK;
+  for (int64_t step = 0; step < steps; ++step) {
+    // The first of the two chunks of this step.
+    Value at = emitter.add(emitter.multiply(warpK, number(2 * steps)),
+                           number(2 * step));
+    SmallVector<SmallVector<Value>> a, b;
+    Value turned = turn(rowA, emitter.add(at, half), rowChunks);
+    for (int64_t i = 0; i < tile.countM; ++i) {
+      Value line = emitter.add(startA, number(i * 16 * tile.depth));
+      a.push_back(loadMatrices(
+          shared, emitter.add(line, emitter.multiply(turned, number(chunk))),
+          /*transpose=*/false));
+    }
+    for (int64_t j = 0; j < tile.countN; j += 2) {
+      Value place;
+      if (bAlongDepth) {
+        Value line =
+            emitter.add(emitter.add(columnB, number(j * 8)),
+                        emitter.add(lane8, emitter.multiply(half, number(8))));
+        Value turned = turn(line, emitter.add(at, quarter), rowChunks);
+        place = emitter.add(emitter.multiply(line, number(tile.depth)),
+                            emitter.multiply(turned, number(chunk)));
+      } else {
+        Value line = emitter.add(
+            emitter.multiply(emitter.add(at, quarter), number(8)), lane8);
+        Value column = emitter.add(
+            divideBy(emitter.add(columnB, number(j * 8)), chunk), half);
+        Value turned = turn(line, column, columnChunks);
+        place = emitter.add(emitter.multiply(line, number(tile.columns())),
+                            emitter.multiply(turned, number(chunk)));
+      }
+      SmallVector<Value> words = loadMatrices(
+          shared, emitter.add(startB, place), /*transpose=*/!bAlongDepth);
+      b.push_back({words[0], words[1]});
+      b.push_back({words[2], words[3]});
+    }
+    for (int64_t i = 0; i < tile.countM; ++i)
+      for (int64_t j = 0; j < tile.countN; ++j) {
+        int64_t first = (i * tile.countN + j) * 4;
+        Value product = NVVM::MmaOp::create(
+            builder, loc, four, a[i], b[j],
+            ValueRange(ArrayRef<Value>(next).slice(first, 4)),
+            ArrayRef<int64_t>{16, 8, 16}, std::nullopt, std::nullopt,
+            std::array<NVVM::MMATypes, 2>{type, type},
+            std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
+                                           NVVM::MMALayout::col});
+        for (int64_t part = 0; part < 4; ++part)
+          next[first + part] =
+              LLVM::ExtractValueOp::create(builder, loc, product, part);
+      }
+  }
+  return next;
+}
+
+/// Puts what the warps have where all threads see it, in rows.
+Value MatmulEmitter::storeSums(const Tile &tile, ValueRange sums) {
+  int64_t pitch = tile.columns() + padding;
+  Value shared =
+      viewShared(tile.warpsK * tile.rows() * pitch, builder.getF32Type());
+  Value lane = remainder(thread, 32), warp = divideBy(thread, 32);
+  Value warpM = remainder(warp, tile.warpsM);
+  Value warpN = remainder(divideBy(warp, tile.warpsM), tile.warpsN);
+  Value warpK = divideBy(warp, tile.warpsM * tile.warpsN);
+  Value row = emitter.add(
+      emitter.add(emitter.multiply(warpK, number(tile.rows())),
+                  emitter.multiply(warpM, number(tile.countM * 16))),
+      divideBy(lane, 4));
+  Value column = emitter.add(emitter.multiply(warpN, number(tile.countN * 8)),
+                             emitter.multiply(remainder(lane, 4), number(2)));
+  Value start = emitter.add(emitter.multiply(row, number(pitch)), column);
+  auto two = VectorType::get(2, builder.getF32Type());
+  for (int64_t i = 0; i < tile.countM; ++i)
+    for (int64_t j = 0; j < tile.countN; ++j)
+      for (int64_t half = 0; half < 2; ++half) {
+        int64_t first = (i * tile.countN + j) * 4 + 2 * half;
+        Value pair = vector::FromElementsOp::create(
+            builder, loc, two, ValueRange{sums[first], sums[first + 1]});
+        Value at =
+            emitter.add(start, number((i * 16 + half * 8) * pitch + j * 8));
+        vector::StoreOp::create(builder, loc, pair, shared, at,
+                                /*nontemporal=*/false, llvm::MaybeAlign(8));
+      }
+  return shared;
+}
+
+LogicalResult MatmulEmitter::emit(const Tile &tile, bool manyRows,
+                                  const Panel &a, const Panel &b) {
+  int64_t stageSize = (tile.rows() + tile.columns()) * tile.depth;
+  int64_t pitch = tile.columns() + padding;
+  int64_t bytes = std::max(tile.stages * stageSize * 2,
+                           tile.warpsK * tile.rows() * pitch * 4);
+  OpBuilder::InsertionGuard guard(builder);
+  if (failed(
+          begin(tile.rows(), tile.columns(), tile.threads(), bytes, manyRows)))
+    return failure();
+  PointEmitter::Scope scope(emitter);
+  Type element = cast<MemRefType>(a.buffer.getType()).getElementType();
+  Value shared = viewShared(tile.stages * stageSize, element);
+  Copies copies[] = {
+      prepareCopies(a, matmul.rows, corner.row, tile.rows(), tile, /*base=*/0),
+      prepareCopies(b, matmul.columns, corner.column, tile.columns(), tile,
+                    /*base=*/tile.rows() * tile.depth)};
+  int64_t steps = llvm::divideCeil(a.shape.back(), tile.depth);
+  // Groups may be empty: what counts is how many there are.
+  auto endGroup = [&] { NVVM::CpAsyncCommitGroupOp::create(builder, loc); };
+  auto waitFor = [&](int32_t others) {
+    NVVM::CpAsyncWaitGroupOp::create(builder, loc, others);
+    gpu::BarrierOp::create(builder, loc);
+  };
+  for (int64_t ahead = 0; ahead + 1 < tile.stages; ++ahead) {
+    if (ahead < steps)
+      for (const Copies &some : copies)
+        copyStage(some, shared, number(ahead * stageSize), number(ahead), tile);
+    endGroup();
+  }
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
+  int64_t count = tile.countM * tile.countN * 4;
+  SmallVector<Value> carried(count, zero);
+  // The stages that are multiplied and copied.
+  carried.push_back(number(0));
+  carried.push_back(number((tile.stages - 1) * stageSize));
+  auto after = [&](Value stage) -> Value {
+    Value next = emitter.add(stage, number(stageSize));
+    Value isEnd = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        next, number(tile.stages * stageSize));
+    return arith::SelectOp::create(builder, loc, isEnd, number(0), next);
+  };
+  SmallVector<Value> sums =
+      loop(number(0), number(steps), number(1), carried,
+           [&](Value step, ValueRange values) {
+             Value stage = values[count], free = values[count + 1];
+             waitFor(tile.stages - 2);
+             Value ahead = emitter.add(step, number(tile.stages - 1));
+             onlyIf(isLess(ahead, number(steps)), [&] {
+               for (const Copies &some : copies)
+                 copyStage(some, shared, free, ahead, tile);
+             });
+             endGroup();
+             SmallVector<Value> next = multiplyStage(
+                 tile, shared, stage, b.alongDepth, values.take_front(count));
+             next.push_back(after(stage));
+             next.push_back(after(free));
+             return next;
+           });
+  waitFor(0);
+  Value stored = storeSums(tile, ArrayRef<Value>(sums).take_front(count));
+  gpu::BarrierOp::create(builder, loc);
+  finish(stored, tile.warpsK, tile.rows(), tile.columns(), pitch);
+  return failure(hasFailed);
+}

@@ -1,0 +1,42 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From graph functions to the LLVM dialect and the code of a GPU: the phases in their order.
+
+The graph's phases are those of the CPU (`relax_mlir.pipelines.cpu`).
+"""
+
+from __future__ import annotations
+
+from ._generated import LiftWorkspace, LowerToHost
+from .cpu import fuse_kernels, make_destinations, make_kernels, plan_memory
+from .passes import KernelsToLaunches, LaunchesToLLVM
+from .pipeline import Pipeline
+
+
+def make_launches() -> Pipeline:
+    """Kernels become launches on buffers; their scratch memory comes from those who call them."""
+    return Pipeline([KernelsToLaunches(), LiftWorkspace()])
+
+
+def default_pipeline(use_bounds: bool = False) -> Pipeline:
+    """From graph ops to calls of kernels in planned memory."""
+    return Pipeline(
+        [
+            make_kernels(),
+            fuse_kernels(),
+            make_destinations(),
+            make_launches(),
+            plan_memory(use_bounds),
+        ]
+    )
+
+
+def make_code(chip: str) -> Pipeline:
+    """Graph functions become host code in the LLVM dialect, and what they launch PTX for a chip ("sm_90")."""
+    return Pipeline(
+        [
+            LowerToHost(device="cuda"),
+            KernelsToLaunches(),  # those that are on tensors still
+            LaunchesToLLVM(chip),
+        ]
+    )

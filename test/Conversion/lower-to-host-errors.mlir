@@ -1,0 +1,9 @@
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: relax-opt --relax-lower-to-host="device=abacus" --verify-diagnostics %s
+
+// A device is one of those that there are.
+// expected-error@below {{there is no device 'abacus'; there are "" and "cuda"}}
+module {
+}

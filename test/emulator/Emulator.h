@@ -1,0 +1,99 @@
+//===- Emulator.h - a device that is emulated on the host -------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A stand-in for libcuda.so.1, for tests on machines without a GPU: name it in
+// RELAX_CUDA_DRIVER. It has the functions of the driver that the runtime uses,
+// under their names (lib/Runtime/CUDADriver.h), and those below.
+//
+// An image begins with "RELAXEM2", followed by a count and that many kernels
+// that were compiled for the host. In place of PTX there is the text
+// ".version emulated <address>" of such an image. All work is done when it is
+// asked for, in the thread that asks; what is put into a stream that is being
+// captured, when the graph is launched.
+//
+// Within a capture, calls that a driver may refuse there are refused: waiting
+// for the device or for that stream, copies from or to the host, freeing.
+//
+// Memory of the device is memory of the host that can be touched by kernels and
+// copies alone: the host's own access ends the process. What is written around
+// a block is found when it is freed.
+//
+// Read from the environment at cuInit:
+//   RELAX_EMULATOR_DEVICES   how many devices there are (1)
+//   RELAX_EMULATOR_MEMORY    bytes of memory that each has (2^30)
+//   RELAX_EMULATOR_VERSION   the driver's version (12080)
+//   RELAX_EMULATOR_FAIL      "name:nth:code,…", as relax_emulator_fail
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_EMULATOR_H
+#define RELAX_EMULATOR_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct RelaxEmulatorKernel {
+  const char *name;
+  /// Runs one thread. `args` as given to cuLaunchKernel.
+  void (*body)(void **args);
+  /// How many arguments it has, each in a word of 8 bytes.
+  int64_t arguments;
+} RelaxEmulatorKernel;
+
+// What kernels call.
+
+/// 0-2: the thread's x, y, z; 3-5: the block's; 6-8: the size of a block; 9-11:
+/// that of the grid.
+int64_t relax_emulator_id(int32_t which);
+/// Returns when all threads of the block that still run have called it.
+void relax_emulator_barrier(void);
+/// The value of another lane of the warp of 32: `lane` is combined by xor (mode
+/// 0) or is the number of the lane (mode 1). All lanes that still run take
+/// part.
+int32_t relax_emulator_shuffle(int32_t value, int32_t lane, int32_t mode);
+/// Copies `bytes` to shared memory, of which `from` has the first `valid`; the
+/// others become zero. It is done when the group that a thread has ended after
+/// it is waited for: until at most so many groups are left.
+void relax_emulator_copy(void *to, const void *from, int64_t bytes,
+                         int64_t valid);
+void relax_emulator_end_group(void);
+void relax_emulator_wait(int32_t groups);
+/// Tensor cores, all lanes of a warp together. Four 8 x 8 matrices of 16 bits:
+/// each lane names a line, and gets its two elements of each, as in ldmatrix.
+void relax_emulator_load_matrices(const void *line, int32_t *words,
+                                  int32_t transpose);
+/// mma.m16n8k16: four words of a, two of b, and four sums, which it adds to.
+void relax_emulator_multiply(int32_t *fragments, int32_t is_bf16);
+/// The block's shared memory: 48 KiB, and what the launch asks for behind them.
+/// It holds no useful values at the start.
+void *relax_emulator_shared(int64_t offset);
+
+// What tests call.
+
+/// Lets the `nth` call of a function from now on (1: the next) return `code`,
+/// and with 0 every call. Code 0 ends that.
+void relax_emulator_fail(const char *function, int32_t nth, int32_t code);
+/// Bytes that are allocated on all devices, and in how many blocks.
+int64_t relax_emulator_bytes(void);
+int64_t relax_emulator_blocks(void);
+/// How many modules, streams, graphs and links there are.
+int64_t relax_emulator_objects(void);
+/// How often a function was called.
+int64_t relax_emulator_calls(const char *function);
+/// The launches since the log was cleared, a line each: "name grid block
+/// shared". The text is good until the next call.
+const char *relax_emulator_log(void);
+void relax_emulator_clear_log(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // RELAX_EMULATOR_H
