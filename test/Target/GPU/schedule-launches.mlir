@@ -1,0 +1,75 @@
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: relax-opt %s -split-input-file -relax-gpu-schedule-kernels | FileCheck %s
+
+// A thread for each vector of 16 bytes where rows are whole vectors; it is aligned.
+// CHECK-LABEL: func.func @points(
+// CHECK: gpu.launch
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult
+// CHECK: scf.if %[[INSIDE]]
+// CHECK: vector.load %arg0[%{{.*}}] {alignment = 16 : i64} : memref<4096xbf16>, vector<8xbf16>
+// CHECK: vector.store %{{.*}}, %arg1[%{{.*}}] {alignment = 16 : i64} : memref<4096xbf16>, vector<8xbf16>
+func.func @points(%x: memref<4096xbf16>, %out: memref<4096xbf16>) {
+  %0 = bufferization.to_tensor %x restrict : memref<4096xbf16> to tensor<4096xbf16>
+  %1 = bufferization.to_tensor %out restrict writable : memref<4096xbf16> to tensor<4096xbf16>
+  %2 = linalg.add ins(%0, %0 : tensor<4096xbf16>, tensor<4096xbf16>) outs(%1 : tensor<4096xbf16>) -> tensor<4096xbf16>
+  bufferization.materialize_in_destination %2 in restrict writable %out : (tensor<4096xbf16>, memref<4096xbf16>) -> ()
+  return
+}
+
+// -----
+
+// A block for each row: threads sum what lies together, exchange it, and one of them writes.
+// CHECK-LABEL: func.func @rows(
+// CHECK: gpu.launch {{.*}} workgroup(%{{.*}} : memref<4xf32, #gpu.address_space<workgroup>>)
+// CHECK: scf.for
+// CHECK: vector.load %arg0[%{{.*}}, %{{.*}}] {alignment = 16 : i64} : memref<?x2048xf32>, vector<4xf32>
+// CHECK: vector.reduction <add>
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK: gpu.barrier
+// CHECK: memref.store %{{.*}}, %arg1[%{{.*}}] : memref<?xf32>
+func.func @rows(%x: memref<?x2048xf32>, %out: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %0 = bufferization.to_tensor %x restrict : memref<?x2048xf32> to tensor<?x2048xf32>
+  %n = tensor.dim %0, %c0 : tensor<?x2048xf32>
+  %1 = tensor.empty(%n) : tensor<?xf32>
+  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<?xf32>) -> tensor<?xf32>
+  %3 = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]
+  } ins(%0 : tensor<?x2048xf32>) outs(%2 : tensor<?xf32>) {
+  ^bb0(%a: f32, %sum: f32):
+    %4 = arith.addf %sum, %a : f32
+    linalg.yield %4 : f32
+  } -> tensor<?xf32>
+  bufferization.materialize_in_destination %3 in restrict writable %out : (tensor<?xf32>, memref<?xf32>) -> ()
+  return
+}
+
+// -----
+
+// A block for some columns whose sums are long: its threads have parts of each sum, and add them in memory.
+// CHECK-LABEL: func.func @columns(
+// CHECK: gpu.launch {{.*}} workgroup(%[[PARTS:.*]] : memref<{{.*}}xf32, #gpu.address_space<workgroup>>)
+// CHECK: scf.for
+// CHECK: vector.load %arg0[%{{.*}}, %{{.*}}] {alignment = 16 : i64} : memref<?x64xf32>, vector<4xf32>
+// CHECK: vector.store %{{.*}}, %[[PARTS]]
+// CHECK: gpu.barrier
+// CHECK: scf.if
+// CHECK: vector.load %[[PARTS]]
+func.func @columns(%x: memref<?x64xf32>, %out: memref<64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = bufferization.to_tensor %x restrict : memref<?x64xf32> to tensor<?x64xf32>
+  %1 = tensor.empty() : tensor<64xf32>
+  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<64xf32>) -> tensor<64xf32>
+  %3 = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]
+  } ins(%0 : tensor<?x64xf32>) outs(%2 : tensor<64xf32>) {
+  ^bb0(%a: f32, %sum: f32):
+    %4 = arith.addf %sum, %a : f32
+    linalg.yield %4 : f32
+  } -> tensor<64xf32>
+  bufferization.materialize_in_destination %3 in restrict writable %out : (tensor<64xf32>, memref<64xf32>) -> ()
+  return
+}
