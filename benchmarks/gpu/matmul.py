@@ -136,7 +136,7 @@ class _Driver:
         module, function = ctypes.c_void_p(), ctypes.c_void_p()
         self.call("cuModuleLoadData", ctypes.byref(module), ctypes.c_char_p(code + b"\0"))
         self.call("cuModuleGetFunction", ctypes.byref(function), module, kernel.encode())
-        if shared > 48 << 10:
+        if shared:  # static memory counts as well
             self.call("cuFuncSetAttribute", function, 8, shared)
         return function
 

@@ -25,8 +25,8 @@ struct Kernel {
   std::atomic<int64_t> sharedBytes;
 };
 
-/// What a kernel may have of shared memory without asking, less what is static in
-/// it.
+/// What a kernel may have of shared memory without asking, less what is static
+/// in it.
 constexpr int64_t kPlainSharedBytes = 32 << 10;
 
 std::string versionText(int version) {

@@ -44,8 +44,11 @@ def export(code: Code, folder: str | os.PathLike[str], weights: Mapping[str, Any
     installed (`aarch64-linux-gnu-gcc`), and stays an object file where there is none.
 
     Raises:
-      RelaxError: a weight is missing, or the folder cannot be written.
+      RelaxError: a weight is missing, the folder cannot be written, or the code is for a device, which cannot be
+        exported yet.
     """
+    if code.device:
+        raise RelaxError(f"code for {code.device} cannot be exported yet; compile it where it runs")
     folder = Path(folder)
     missing = [name for name in code.weights if name not in (weights or {})]
     if missing:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tiny_models import CONFIG, random_weights, write_gguf
 
-from relax_mlir import ModelError, models
+from relax_mlir import ModelError, RelaxError, models
 
 pytest.importorskip("gguf")
 
@@ -60,7 +60,9 @@ def test_shorter_elements(pair, tmp_path, dtype, tolerance):
     np.testing.assert_allclose(found, wanted, tolerance, tolerance * np.abs(wanted).max())
 
 
-def test_what_cannot_be(tmp_path):
+def test_what_cannot_be(pair, tmp_path):
+    with pytest.raises(RelaxError, match="code for cuda cannot be exported yet"):
+        pair[1].executable.export(tmp_path / "model")
     path = write_gguf(tmp_path / "x.gguf", random_weights())
     with pytest.raises(ModelError, match="dtype is 'f64'; expected one of f32, f16, bf16"):
         models.build(path, dtype="f64")

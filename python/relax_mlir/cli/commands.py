@@ -21,7 +21,7 @@ from .. import compile as compile_module
 from .. import dtypes, load
 from .. import load_exported as load_exported_code
 from ..errors import ModelError, RelaxError
-from ..models import Cache, LanguageModel, Sampling, build
+from ..models import LanguageModel, Sampling, build
 from ..models.exported import is_exported, load_exported
 from ..models.loading import Program
 from ..runtime import Executable, to_numpy
@@ -249,7 +249,7 @@ def measure(name: str, prompts: str, batches: str, steps: int, *, options: Mappi
 def _measure(model: LanguageModel, tokens: np.ndarray, steps: int) -> tuple[float, float]:
     """Tokens per second of the prompt, and of the steps after it."""
     batch, length = tokens.shape
-    cache = Cache(model.config, batch, length + steps)
+    cache = model.new_cache(batch, length + steps)
     begin = time.perf_counter()
     logits = model.logits(tokens, cache)
     middle = time.perf_counter()

@@ -114,7 +114,7 @@ func.func private @$NAME(
 
 
 def values_update_at(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
-    """Writes `new [b, h, d]` into row `positions [b]` of a layer of the cache of values; within its rows in any case."""
+    """Writes `new [b, h, d]` into row `positions [b]` of a layer of the cache of values, never beyond its rows."""
     return _kernel(
         f"values_update_at_{layers}x{heads}x{size}",
         _CACHE_UPDATE_AT,

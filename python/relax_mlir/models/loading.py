@@ -83,9 +83,9 @@ def build(
 
     Args:
       name: a GGUF file, a folder in Hugging Face's form, or the name of an installed model.
-      layout: how matrices lie in memory: "panels" of f32, which is best on a CPU; "quantised" as the file has them, where it has them
-        in one of the formats that can be used so, else panels; "plain", as a checkpoint has them, which is best on a GPU.
-        Panels unless given, and plain for other types than f32.
+      layout: how matrices lie in memory: "panels" of f32, which is best on a CPU; "quantised" as the file has them,
+        where it has them in one of the formats that can be used so, else panels; "plain", as a checkpoint has them,
+        which is best on a GPU. Panels unless given, and plain for other types than f32.
       dtype: the element type of hidden states, the cache and plain matrices: "f32", "f16" or "bf16".
       context_length: a bound on the tokens of a sequence, at most the model's own, which it is unless given.
     """

@@ -1,0 +1,274 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decoders of the Llama family on a GPU, with random weights in bf16, beside PyTorch's.
+
+    python llm.py write FOLDER [--models 135m 1b 8b] [--chip sm_90]     here, where there need be no GPU
+    python llm.py run FOLDER [--models …] [--peers eager compile]       there; needs this file, the folder, PyTorch and
+                                                                        apache-tvm-ffi
+
+The second checks logits against those of PyTorch, and prints medians of device time: steps behind 1024 tokens, run and
+replayed from a graph, prompts, and the kernels that took longest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import math
+import statistics
+import subprocess
+import time
+from pathlib import Path
+
+# vocabulary, hidden, inner, layers, heads, key heads, head size, whether embedding and head are one
+SIZES = {
+    "135m": (49152, 576, 1536, 30, 9, 3, 64, True),
+    "1b": (128256, 2048, 8192, 16, 32, 8, 64, True),
+    "8b": (128256, 4096, 14336, 32, 32, 8, 128, False),
+}
+POSITION, ROWS, CAPACITY = 1024, 1280, 2304
+
+
+def write(folder: Path, names: list[str], chip: str) -> None:
+    """Compiles each model, and puts it into the folder with the runtime."""
+    import relax_mlir
+    from relax_mlir.models import matrix
+    from relax_mlir.models.config import LlamaConfig
+    from relax_mlir.models.llama import Llama
+    from relax_mlir.runtime import library_path
+
+    folder.mkdir(parents=True, exist_ok=True)
+    runtime = folder / "librelax_runtime.so"
+    runtime.write_bytes(library_path().read_bytes())
+    for name in names:
+        vocabulary, *sizes, tied = SIZES[name]
+        config = LlamaConfig(vocabulary, *sizes, 4096, tie_embeddings=tied, dtype="bf16")
+        model = Llama(config, lambda path, rows, columns: matrix.make(rows, columns, "plain", dtype="bf16"))
+        shapes = {path: parameter.shape for path, parameter in model.assign_names().items()}
+        module = model.export(("forward", "decode"))
+        target = relax_mlir.Target("x86_64-linux-gnu", "x86-64-v3", chip=chip)
+        begin = time.perf_counter()
+        code = relax_mlir.compile_code(module, target, cached=False)
+        seconds = time.perf_counter() - begin
+        object = folder / f"{name}.o"
+        object.write_bytes(code.object)
+        link = ["g++", "-shared", "-o", folder / f"{name}.so", object, runtime, "-Wl,-rpath,$ORIGIN", "-Wl,-z,undefs"]
+        subprocess.run(link, check=True)
+        object.unlink()
+        (folder / f"{name}.json").write_text(json.dumps({"seconds": seconds, "memory": code.memory, "shapes": shapes}))
+        print(f"{name}: compiled in {seconds:.1f} s")
+
+
+def run(folder: Path, names: list[str], peers: list[str]) -> None:
+    import torch
+    import tvm_ffi  # noqa: F401 - before the runtime, which looks for it
+
+    ctypes.CDLL(str(folder / "librelax_runtime.so"), mode=ctypes.RTLD_GLOBAL)
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
+    with torch.no_grad():
+        for name in names:
+            Measurement(folder, name).run(peers)
+
+
+class Measurement:
+    def __init__(self, folder: Path, name: str) -> None:
+        import torch
+        import tvm_ffi
+
+        self.torch = torch
+        self.name = name
+        self.vocabulary, self.hidden, _, self.layers, self.heads, self.key_heads, self.size, self.tied = SIZES[name]
+        described = json.loads((folder / f"{name}.json").read_text())
+        begin = time.perf_counter()
+        self.module = tvm_ffi.load_module(str(folder / f"{name}.so"))
+        torch.manual_seed(0)
+        self.weights = {}
+        for path, shape in described["shapes"].items():
+            values = torch.randn(shape, device="cuda")
+            values = values * (0.5 / math.sqrt(shape[-1])) if len(shape) > 1 else 1 + 0.02 * values
+            self.weights[path.removesuffix(".values")] = values = values.bfloat16()
+            self.module["bind_weight"](path, values)
+        self.bytes = sum(value.numel() * value.element_size() for value in self.weights.values())
+        self.start = torch.zeros(64, dtype=torch.int64, device="cuda")
+        self.places = self.start + POSITION
+        self.step(1)()
+        torch.cuda.synchronize()
+        print(
+            f"\n{name}: {self.bytes / 1e9:.2f} GB of weights; compiled in {described['seconds']:.1f} s, "
+            f"loaded with its first step in {time.perf_counter() - begin:.1f} s"
+        )
+
+    def tensor(self, value):
+        return value if isinstance(value, self.torch.Tensor) else self.torch.from_dlpack(value)
+
+    def caches(self, batch: int):
+        zeros = lambda *shape: self.torch.zeros(shape, device="cuda", dtype=self.torch.bfloat16)  # noqa: E731
+        heads, size = self.key_heads, self.size
+        return zeros(self.layers, batch, heads, size, CAPACITY), zeros(self.layers, batch, CAPACITY, heads, size)
+
+    def step(self, batch: int):
+        """One token of each sequence behind 1024 others."""
+        keys, values = self.caches(batch)
+        tokens = self.torch.zeros(batch, dtype=self.torch.int64, device="cuda")
+        return lambda: self.module["decode"](tokens, self.places[:batch], keys, values, ROWS)
+
+    def median(self, call, *arguments, count: int = 20) -> float:
+        """Milliseconds of the device."""
+        event = lambda: self.torch.cuda.Event(enable_timing=True)  # noqa: E731
+        for _ in range(3):
+            call(*arguments)
+        times = []
+        for _ in range(count):
+            begin, end = event(), event()
+            begin.record()
+            call(*arguments)
+            end.record()
+            self.torch.cuda.synchronize()
+            times.append(begin.elapsed_time(end))
+        return statistics.median(times)
+
+    def replayed(self, call):
+        """The same from a graph."""
+        torch = self.torch
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            call()
+            call()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream, capture_error_mode="relaxed"):
+            call()
+        return graph.replay
+
+    def kernels(self, call, most: int = 10) -> None:
+        from torch.profiler import ProfilerActivity, profile
+
+        with profile(activities=[ProfilerActivity.CUDA]) as profiled:
+            call()
+            self.torch.cuda.synchronize()
+        for event in sorted(profiled.key_averages(), key=lambda event: -event.device_time_total)[:most]:
+            print(f"    {event.device_time_total:9.1f} µs {event.count:5d} × {event.key[:80]}")
+
+    def check(self) -> None:
+        torch = self.torch
+        batch, length = 2, 37
+        tokens = torch.randint(0, self.vocabulary, (batch, length), device="cuda")
+        keys, values = self.caches(batch)
+        peer = Peer(self, batch, 256)
+        places = torch.arange(length, device="cuda").expand(batch, length)
+        ours = self.tensor(self.module["forward"](tokens, self.start[:batch], keys, values, 0))
+        wanted = peer(tokens, places)
+        differences = [(ours - wanted).abs().max().item()]
+        same = 0
+        for step in range(8):
+            token, place = wanted.argmax(-1), torch.full((batch,), length + step, device="cuda")
+            ours = self.tensor(self.module["decode"](token, place, keys, values, 256))
+            wanted = peer(token[:, None], place[:, None])
+            differences.append((ours - wanted).abs().max().item())
+            same += int((ours.argmax(-1) == wanted.argmax(-1)).sum())
+        print(
+            f"  logits differ from PyTorch's by {max(differences):.3f} at most, of {wanted.abs().max().item():.1f}; "
+            f"{same} of {8 * batch} tokens are the same"
+        )
+
+    def run(self, peers: list[str]) -> None:
+        torch = self.torch
+        self.check()
+        for batch in (1, 16, 32, 64):
+            call = self.step(batch)
+            ran, replayed = self.median(call), self.median(self.replayed(call))
+            rate = self.bytes / replayed / 1e9
+            line = f"  step of {batch}: run {ran:.3f} ms, replayed {replayed:.3f} ms, {rate:.2f} TB/s of weights"
+            if peers and batch in (1, 16):
+                peer = Peer(self, batch, CAPACITY)
+                tokens, places = self.start[:batch, None], self.places[:batch, None]
+                for kind in peers:
+                    theirs = torch.compile(peer, mode="reduce-overhead") if kind == "compile" else peer
+                    took = self.median(theirs, tokens, places)
+                    line += f"; PyTorch {kind} {took:.3f} ms ({took / replayed:.2f} ×)"
+            print(line, flush=True)
+            if batch == 1:
+                self.kernels(call)
+        for length in (128, 1024):
+            keys, values = self.caches(1)
+            tokens = torch.zeros((1, length), dtype=torch.int64, device="cuda")
+            took = self.median(self.module["forward"], tokens, self.start[:1], keys, values, 0, count=5)
+            line = f"  prompt of {length}: {took:.2f} ms"
+            if "eager" in peers:
+                peer = Peer(self, 1, length)
+                places = torch.arange(length, device="cuda")[None]
+                theirs = self.median(peer, tokens, places, count=5)
+                line += f"; PyTorch eager {theirs:.2f} ms ({theirs / took:.2f} ×)"
+            print(line, flush=True)
+
+
+def Peer(measurement: Measurement, batch: int, rows: int):
+    """The decoder as one writes it in PyTorch, with a static cache."""
+    import torch
+    import torch.nn.functional as F
+
+    m = measurement
+
+    class Decoder(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            shape = (m.layers, batch, m.key_heads, rows, m.size)
+            self.register_buffer("keys", torch.zeros(shape, device="cuda", dtype=torch.bfloat16))
+            self.register_buffer("values", torch.zeros(shape, device="cuda", dtype=torch.bfloat16))
+
+        def weight(self, layer: int, name: str):
+            return m.weights[f"model.layers.{layer}.{name}.weight"]
+
+        def norm(self, x, gain):
+            wide = x.float()
+            return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)).to(x.dtype) * gain
+
+        def turn(self, x, cos, sin):
+            first, second = x.float().chunk(2, -1)
+            return torch.cat([first * cos - second * sin, second * cos + first * sin], -1).to(x.dtype)
+
+        def forward(self, tokens, places):
+            count, length = tokens.shape
+            embedding = m.weights["model.embed_tokens.weight"]
+            x = embedding[tokens]
+            pairs = torch.arange(0, m.size, 2, device="cuda").float() / m.size
+            angles = places[..., None, None].float() * 10000.0**-pairs
+            cos, sin = angles.cos(), angles.sin()
+            seen = torch.arange(rows, device="cuda") <= places[:, None, :, None]
+            sequences = torch.arange(count, device="cuda")[:, None]
+            for layer in range(m.layers):
+                h = self.norm(x, self.weight(layer, "input_layernorm"))
+                q = (h @ self.weight(layer, "self_attn.q_proj").T).view(count, length, m.heads, m.size)
+                k = (h @ self.weight(layer, "self_attn.k_proj").T).view(count, length, m.key_heads, m.size)
+                v = (h @ self.weight(layer, "self_attn.v_proj").T).view(count, length, m.key_heads, m.size)
+                self.keys[layer][sequences, :, places] = self.turn(k, cos, sin)
+                self.values[layer][sequences, :, places] = v
+                q = self.turn(q, cos, sin).transpose(1, 2)
+                a = F.scaled_dot_product_attention(q, self.keys[layer], self.values[layer], seen, enable_gqa=True)
+                x = x + a.transpose(1, 2).reshape(count, length, -1) @ self.weight(layer, "self_attn.o_proj").T
+                h = self.norm(x, self.weight(layer, "post_attention_layernorm"))
+                gated = F.silu(h @ self.weight(layer, "mlp.gate_proj").T) * (h @ self.weight(layer, "mlp.up_proj").T)
+                x = x + gated @ self.weight(layer, "mlp.down_proj").T
+            head = embedding if m.tied else m.weights["lm_head.weight"]
+            return (self.norm(x[:, -1], m.weights["model.norm.weight"]) @ head.T).float()
+
+    return Decoder()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("write", "run"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--models", nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--chip", default="sm_90")
+    parser.add_argument("--peers", nargs="*", choices=("eager", "compile"), default=["eager", "compile"])
+    arguments = parser.parse_args()
+    if arguments.what == "write":
+        write(arguments.folder, arguments.models, arguments.chip)
+    else:
+        run(arguments.folder, arguments.models, arguments.peers)
+
+
+if __name__ == "__main__":
+    main()
