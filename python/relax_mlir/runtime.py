@@ -354,6 +354,8 @@ def _as_device_argument(value: Any, kind: str) -> Any:
         )
     if type(value) in (tuple, list):
         return [_as_device_argument(member, kind) for member in value]
+    if isinstance(value, np.generic) and value.dtype.name in _CODES:
+        return float(value)  # a tensor of the host otherwise
     return as_argument(value)
 
 

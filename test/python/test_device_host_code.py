@@ -170,6 +170,13 @@ def test_arrays_of_the_host_are_refused(device):
         main(tvm_ffi.from_dlpack(X))
 
 
+def test_numbers_of_every_kind_become_tensors(device):
+    for dtype in (np.float32, np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e5m2):
+        type_ = f"tensor<{NAMES[np.dtype(dtype)]}>" if np.dtype(dtype) in NAMES else "tensor<f8E5M2>"
+        main = compiled(f"relax.func @main(%x: {type_}) -> {type_} {{ relax.return %x : {type_} }}")["main"]
+        assert device.get(main(dtype(1.5))).item() == device.get(main(1.5)).item() == 1.5
+
+
 # Results are views of the device's memory, which NumPy cannot reach.
 @pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
 def test_results_stay_on_the_device(device, dtype):
