@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from ..builder import BlockBuilder, Parameter
 from ..errors import fail
 from ..module import Module as Program
+from ..pipelines import Pipeline, SymbolDCE
 from ..symbolic import Sym, SymbolRanges
 from .module import Module
 
@@ -35,6 +36,7 @@ def export(
       functions: the parameters of each method, annotations and symbols.
       symbols: declared bounds; each function takes those of the symbols that its parameters have.
     """
+    own = builder is None
     builder = builder or BlockBuilder()
     model.assign_names()
     added: dict[str, Kernel] = {}
@@ -53,7 +55,10 @@ def export(
         with builder.function(name, params, symbols=ranges) as function:
             results = method(*function.params)
             builder.return_(*(results if isinstance(results, tuple) else (results,)))
-    return builder.module()
+    program = builder.module()
+    if own:
+        Pipeline([SymbolDCE()]).run(program)  # kernels of functions that were not asked for
+    return program
 
 
 def _symbols(params: Sequence[Parameter]) -> set[str]:
