@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The command `relax-mlir`."""
 
+import os
 import subprocess
 import sys
 
@@ -11,9 +12,12 @@ from tiny_models import random_weights, smollm2, write_gguf
 
 from relax_mlir import RelaxError
 from relax_mlir.cli.commands import parse_argument
+from relax_mlir.runtime import library_path
 
 pytest.importorskip("typer")
 pytest.importorskip("rich")
+
+EMULATOR = str(library_path().with_name("librelax_emulator.so"))
 
 PROGRAM = """
 relax.func @main(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
@@ -25,10 +29,12 @@ relax.func @main(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<4xf32>) -
 """
 
 
-def relax_mlir(*arguments, status=0, stdin=""):
+def relax_mlir(*arguments, status=0, stdin="", **environment):
     """What the command writes, to either stream."""
     command = [sys.executable, "-c", "from relax_mlir.cli import main; main()", *map(str, arguments)]
-    run = subprocess.run(command, capture_output=True, text=True, input=stdin, timeout=120)
+    run = subprocess.run(
+        command, capture_output=True, text=True, input=stdin, timeout=120, env={**os.environ, **environment}
+    )
     assert run.returncode == status, run.stdout + run.stderr
     assert "Traceback" not in run.stderr
     return run.stdout + run.stderr
@@ -56,6 +62,18 @@ def test_run(program, tmp_path):
     assert "result 0: [2, 4] float32" in text
     np.testing.assert_array_equal(np.load(tmp_path / "out.npz")["arr_0"], x + x[0])
     assert "result 0: [3, 4]" in relax_mlir("run", program, "3x4xf32", "4xf32")
+
+
+# A model runs where the command says; what is no target is an error, not a traceback.
+def test_targets(tmp_path):
+    path = write_gguf(tmp_path / "x.gguf", random_weights())
+    sizes = ["--prompts", "2", "--steps", "2", "--layout", "plain"]
+    for target in ("cpu", "cuda:emulated"):
+        text = relax_mlir("bench", path, *sizes, "--target", target, RELAX_CUDA_DRIVER=EMULATOR)
+        assert "tokens/s" in text
+    text = relax_mlir("bench", path, *sizes, "--target", "cuda", status=1, RELAX_CUDA_DRIVER="/nowhere/libcuda.so.1")
+    assert "no CUDA driver" in text
+    assert "there is no target 'tpu'" in relax_mlir("bench", path, *sizes, "--target", "tpu", status=1)
 
 
 def test_inspect_program(program):

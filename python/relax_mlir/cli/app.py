@@ -26,6 +26,9 @@ ModelArgument = Annotated[
 Layout = Annotated[
     str, typer.Option(help="How matrices lie in memory: panels (f32), quantised (as the file has them), plain.")
 ]
+Where = Annotated[
+    str, typer.Option("--target", help="Where it runs: cpu, or cuda for a GPU; best with the layout plain there.")
+]
 Context = Annotated[int | None, typer.Option(help="A bound on the tokens of a sequence.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", "-n", help="The most tokens to generate.")]
 Temperature = Annotated[float, typer.Option(help="0 takes the most likely token; higher is more surprising.")]
@@ -84,13 +87,14 @@ def generate(
     seed: Seed = None,
     layout: Layout = "panels",
     context: Context = None,
+    target: Where = "cpu",
 ) -> None:
     """Answers a prompt; the text comes as it is made."""
     from ..models import Sampling
     from .commands import answer
 
     sampling = Sampling(temperature, top_k, top_p, min_p, seed)
-    options = {"layout": layout, "context": context}
+    options = {"layout": layout, "context": context, "target": target}
     answer(model, prompt, raw=raw, system=system, max_tokens=max_tokens, sampling=sampling, options=options)
 
 
@@ -106,13 +110,14 @@ def chat(
     seed: Seed = None,
     layout: Layout = "panels",
     context: Context = None,
+    target: Where = "cpu",
 ) -> None:
     """Talks with a model. An empty line or the end of the input leaves; /clear forgets."""
     from ..models import Sampling
     from .commands import talk
 
     sampling = Sampling(temperature, top_k, top_p, min_p, seed)
-    options = {"layout": layout, "context": context}
+    options = {"layout": layout, "context": context, "target": target}
     talk(model, system=system, max_tokens=max_tokens, sampling=sampling, options=options)
 
 
@@ -135,8 +140,9 @@ def bench(
     batches: Annotated[str, typer.Option(help="Sizes of batches.")] = "1",
     steps: Annotated[int, typer.Option(help="Tokens to generate behind each prompt.")] = 32,
     layout: Layout = "panels",
+    target: Where = "cpu",
 ) -> None:
     """Measures prompts and generation, in tokens per second."""
     from .commands import measure
 
-    measure(model, prompts, batches, steps, options={"layout": layout, "context": None})
+    measure(model, prompts, batches, steps, options={"layout": layout, "context": None, "target": target})

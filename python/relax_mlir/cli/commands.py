@@ -39,12 +39,12 @@ def progress(text: str, total: int | None = None) -> Iterator[Any]:
         yield lambda done: bars.update(task, completed=done)
 
 
-def compile_program(program: Program) -> LanguageModel:
+def compile_program(program: Program, target: str = "cpu") -> LanguageModel:
     """Compiles, with a bar for the weights."""
     begin = time.perf_counter()
     with progress("compiling", len(program.weights)) as advance:
         program.weights.on_read = advance
-        model = program.compile()
+        model = program.compile(target=target)
     seconds = time.perf_counter() - begin
     size = program.weights.nbytes / 2**20
     notes.print(f"[dim]{program.path.name}: {size:.0f} MiB of weights, ready in {seconds:.1f} s[/dim]")
@@ -58,7 +58,7 @@ def open_model(name: str, options: Mapping[str, Any]) -> LanguageModel:
             return load_exported(name)
     with progress(f"reading {name}"):
         program = build(name, layout=options["layout"], context_length=options["context"])
-    return compile_program(program)
+    return compile_program(program, options["target"])
 
 
 # --- compile and run
