@@ -87,6 +87,11 @@ protected:
 
   SmallVector<Lanes> loopsAt(const Stage &stage, const Point &point) const;
   SmallVector<Axis> axesOf(const Stage &stage, bool reduced) const;
+  /// The axes that stages run along memory with: those inside of rows, if there
+  /// are any.
+  static SmallVector<Axis> lanesOf(const Nest &nest);
+  /// Values as they are carried by a loop, with or without lanes.
+  static SmallVector<Lanes> asLanes(ArrayRef<Value> values);
   bool isWide(Axis axis) const { return llvm::is_contained(wide, axis); }
   /// Whether the values of a stage differ from lane to lane at a point.
   bool isVector(const Stage &stage, const Point &point) const;
