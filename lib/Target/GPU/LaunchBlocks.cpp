@@ -1,4 +1,4 @@
-//===- LaunchBlocks.cpp - threads that work together --------------------===//
+//===- LaunchBlocks.cpp - threads that work together ----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

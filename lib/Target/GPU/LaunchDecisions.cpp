@@ -1,4 +1,4 @@
-//===- LaunchDecisions.cpp - how a nest runs on a GPU -------------------===//
+//===- LaunchDecisions.cpp - how a nest runs on a GPU ---------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
