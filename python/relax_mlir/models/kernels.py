@@ -50,16 +50,24 @@ func.func private @$NAME(
 """
 
 
+def _value_cache(layers: int, heads: int, size: int, dtype: str) -> dict[str, object]:
+    """What templates say of the cache of values `[l, b, c, h, d]`."""
+    cache, shape = f"tensor<{layers}x?x?x{heads}x{size}x{dtype}>", f"[{layers}, b, c, {heads}, {size}]"
+    return {"H": heads, "D": size, "T": dtype, "CACHE": cache, "SHAPE": shape}
+
+
+def _key_cache(layers: int, heads: int, size: int, dtype: str) -> dict[str, object]:
+    """The same of the cache of keys `[l, b, h, d, c]`: products with a query run along memory."""
+    cache, shape = f"tensor<{layers}x?x{heads}x{size}x?x{dtype}>", f"[{layers}, b, {heads}, {size}, c]"
+    return {"H": heads, "D": size, "T": dtype, "CACHE": cache, "SHAPE": shape}
+
+
 def values_update(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
-    """Writes `new [b, n, h, d]` behind the `t` rows that a layer of the cache of values `[l, b, c, h, d]` holds."""
+    """Writes `new [b, n, h, d]` behind the `t` rows that a layer of the cache of values holds."""
     return _kernel(
         f"values_update_{layers}x{heads}x{size}",
         _CACHE_UPDATE,
-        H=heads,
-        D=size,
-        T=dtype,
-        CACHE=f"tensor<{layers}x?x?x{heads}x{size}x{dtype}>",
-        SHAPE=f"[{layers}, b, c, {heads}, {size}]",
+        **_value_cache(layers, heads, size, dtype),
         PLACE=f"tensor<?x?x{heads}x{size}x{dtype}>",
         BEGIN="[%layer, 0, %past, 0, 0]",
         SIZE=f"[1, %b, %n, {heads}, {size}]",
@@ -68,15 +76,11 @@ def values_update(layers: int, heads: int, size: int, dtype: str = "f32") -> Ker
 
 
 def keys_update(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
-    """The same of the cache of keys `[l, b, h, d, c]`: products with a query run along memory."""
+    """The same of the cache of keys."""
     return _kernel(
         f"keys_update_{layers}x{heads}x{size}",
         _CACHE_UPDATE,
-        H=heads,
-        D=size,
-        T=dtype,
-        CACHE=f"tensor<{layers}x?x{heads}x{size}x?x{dtype}>",
-        SHAPE=f"[{layers}, b, {heads}, {size}, c]",
+        **_key_cache(layers, heads, size, dtype),
         PLACE=f"tensor<?x{heads}x{size}x?x{dtype}>",
         BEGIN="[%layer, 0, 0, 0, %past]",
         SIZE=f"[1, %b, {heads}, {size}, %n]",
@@ -115,32 +119,14 @@ func.func private @$NAME(
 
 def values_update_at(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
     """Writes `new [b, h, d]` into row `positions [b]` of a layer of the cache of values, never beyond its rows."""
-    return _kernel(
-        f"values_update_at_{layers}x{heads}x{size}",
-        _CACHE_UPDATE_AT,
-        H=heads,
-        D=size,
-        T=dtype,
-        CACHE=f"tensor<{layers}x?x?x{heads}x{size}x{dtype}>",
-        SHAPE=f"[{layers}, b, c, {heads}, {size}]",
-        ROWS=2,
-        BEGIN="[%layer, %i, %place, %h, %d]",
-    )
+    name, cache = f"values_update_at_{layers}x{heads}x{size}", _value_cache(layers, heads, size, dtype)
+    return _kernel(name, _CACHE_UPDATE_AT, **cache, ROWS=2, BEGIN="[%layer, %i, %place, %h, %d]")
 
 
 def keys_update_at(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
     """The same of the cache of keys."""
-    return _kernel(
-        f"keys_update_at_{layers}x{heads}x{size}",
-        _CACHE_UPDATE_AT,
-        H=heads,
-        D=size,
-        T=dtype,
-        CACHE=f"tensor<{layers}x?x{heads}x{size}x?x{dtype}>",
-        SHAPE=f"[{layers}, b, {heads}, {size}, c]",
-        ROWS=4,
-        BEGIN="[%layer, %i, %h, %d, %place]",
-    )
+    name, cache = f"keys_update_at_{layers}x{heads}x{size}", _key_cache(layers, heads, size, dtype)
+    return _kernel(name, _CACHE_UPDATE_AT, **cache, ROWS=4, BEGIN="[%layer, %i, %h, %d, %place]")
 
 
 # Hidden scores are finite, and below what the maximum starts from, so that a query without a key has the sum zero.
