@@ -126,20 +126,34 @@ Value HostBuilder::addressOf(LLVM::GlobalOp global) {
   return LLVM::AddressOfOp::create(*this, pointer(), global.getSymName());
 }
 
-LLVM::GlobalOp HostBuilder::deviceConstant(LLVM::GlobalOp data, int64_t bytes) {
-  auto type = LLVM::LLVMStructType::getLiteral(
-      getContext(), {pointer(), getI64Type(), pointer()});
-  LLVM::GlobalOp record =
-      global("relax.device_constant", type, {}, /*constant=*/false);
+LLVM::GlobalOp HostBuilder::record(StringRef name, ArrayRef<Type> types,
+                                   function_ref<SmallVector<Value>()> values) {
   InsertionGuard guard(*this);
+  auto type = LLVM::LLVMStructType::getLiteral(getContext(), types);
+  LLVM::GlobalOp record = global(name, type, {}, /*constant=*/false);
   createBlock(&record.getInitializerRegion());
-  Value value = LLVM::PoisonOp::create(*this, type);
-  for (auto [index, field] :
-       llvm::enumerate(ValueRange{addressOf(data), word(bytes), null()}))
-    value = LLVM::InsertValueOp::create(*this, value, field, index);
-  LLVM::ReturnOp::create(*this, value);
-  deviceConstants.push_back(record);
+  Value all = LLVM::PoisonOp::create(*this, type);
+  SmallVector<Value> parts = values();
+  for (auto [index, value] : llvm::enumerate(parts))
+    all = LLVM::InsertValueOp::create(*this, all, value,
+                                      static_cast<int64_t>(index));
+  LLVM::ReturnOp::create(*this, all);
   return record;
+}
+
+void HostBuilder::unload(LLVM::GlobalOp record) {
+  Value loaded =
+      LLVM::GEPOp::create(*this, pointer(), getI64Type(), addressOf(record),
+                          ArrayRef<LLVM::GEPArg>{2});
+  call("relax_rt_device_unload", {}, {loaded});
+}
+
+LLVM::GlobalOp HostBuilder::deviceConstant(LLVM::GlobalOp data, int64_t bytes) {
+  deviceConstants.push_back(record(
+      "relax.device_constant", {pointer(), getI64Type(), pointer()}, [&] {
+        return SmallVector<Value>{addressOf(data), word(bytes), null()};
+      }));
+  return deviceConstants.back();
 }
 
 void HostBuilder::exportUnload() {
@@ -149,12 +163,8 @@ void HostBuilder::exportUnload() {
   auto function = LLVM::LLVMFuncOp::create(
       *this, "relax_unload", LLVM::LLVMFunctionType::get(none, {}));
   setInsertionPointToStart(function.addEntryBlock(*this));
-  for (LLVM::GlobalOp record : deviceConstants) {
-    Value loaded =
-        LLVM::GEPOp::create(*this, pointer(), getI64Type(), addressOf(record),
-                            ArrayRef<LLVM::GEPArg>{2});
-    call("relax_rt_device_unload", {}, {loaded});
-  }
+  llvm::for_each(deviceConstants,
+                 [&](LLVM::GlobalOp record) { unload(record); });
   LLVM::ReturnOp::create(*this, ValueRange());
 }
 

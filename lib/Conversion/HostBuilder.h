@@ -76,6 +76,12 @@ public:
   LLVM::GlobalOp global(StringRef name, Type type, Attribute value,
                         bool constant);
   Value addressOf(LLVM::GlobalOp global);
+  /// A global structure for the runtime, of values that are known when the
+  /// program starts.
+  LLVM::GlobalOp record(StringRef name, ArrayRef<Type> types,
+                        function_ref<SmallVector<Value>()> values);
+  /// Gives back what the runtime keeps for a record, in its third field.
+  void unload(LLVM::GlobalOp record);
   /// A constant's record for the runtime, which uploads it
   /// (RelaxDeviceConstant).
   LLVM::GlobalOp deviceConstant(LLVM::GlobalOp data, int64_t bytes);

@@ -159,6 +159,21 @@ inline char *dataOf(const DLTensor &tensor) {
   return static_cast<char *>(tensor.data) + tensor.byteOffset;
 }
 
+/// A piece of memory.
+struct Span {
+  char *begin;
+  int64_t bytes;
+
+  bool overlaps(const Span &other) const {
+    return bytes && other.bytes && begin < other.begin + other.bytes &&
+           other.begin < begin + bytes;
+  }
+};
+/// That of a tensor.
+inline Span spanOf(const DLTensor &tensor) {
+  return {dataOf(tensor), countBytes(tensor)};
+}
+
 } // namespace relax_rt
 
 #endif // RELAX_RUNTIME_ARGUMENTS_H

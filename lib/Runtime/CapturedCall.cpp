@@ -304,7 +304,7 @@ void CapturedCall::placeResults(Graph &graph, Recorder &recorder) {
     if (graph.resultAllocations[i] < 0)
       continue;
     const DLTensor &tensor = *tensorOf(destinations[i]);
-    Span to{dataOf(tensor), countBytes(tensor)};
+    Span to = spanOf(tensor);
     if (std::none_of(read.begin(), read.end(),
                      [&](const Span &span) { return span.overlaps(to); }))
       recorder.given.emplace_back(graph.resultAllocations[i], to);

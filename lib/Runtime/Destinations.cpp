@@ -25,23 +25,9 @@ using namespace relax_rt;
 
 namespace {
 
-struct Bytes {
-  char *begin;
-  int64_t size;
-
-  bool overlaps(const Bytes &other) const {
-    return size && other.size && begin < other.begin + other.size &&
-           other.begin < begin + size;
-  }
-};
-
-Bytes bytesOf(const DLTensor &tensor) {
-  return {dataOf(tensor), countBytes(tensor)};
-}
-
 /// An argument's memory.
 struct Argument {
-  Bytes bytes;
+  Span memory;
   int64_t index;
   bool isWritten;
 };
@@ -96,14 +82,14 @@ bool Signature::checkWritten(RelaxContext &context,
     collect(Value::read(words), i, slots, arguments);
   std::sort(arguments.begin(), arguments.end(),
             [](const Argument &a, const Argument &b) {
-              return a.bytes.begin < b.bytes.begin;
+              return a.memory.begin < b.memory.begin;
             });
   // Of those that begin before: the one that reaches furthest, and the same of
   // those that are written.
   const Argument *furthest = nullptr, *furthestWritten = nullptr;
   for (const Argument &argument : arguments) {
     const Argument *other = argument.isWritten ? furthest : furthestWritten;
-    if (other && other->bytes.overlaps(argument.bytes)) {
+    if (other && other->memory.overlaps(argument.memory)) {
       bool isFirst = argument.isWritten &&
                      (!other->isWritten || argument.index < other->index);
       const Argument &written = isFirst ? argument : *other;
@@ -115,8 +101,8 @@ bool Signature::checkWritten(RelaxContext &context,
                       std::to_string(second.index) + " in memory");
     }
     auto reachesFurther = [&](const Argument *known) {
-      return !known || argument.bytes.begin + argument.bytes.size >
-                           known->bytes.begin + known->bytes.size;
+      return !known || argument.memory.begin + argument.memory.bytes >
+                           known->memory.begin + known->memory.bytes;
     };
     if (reachesFurther(furthest))
       furthest = &argument;
@@ -159,7 +145,7 @@ bool Signature::checkDestinations(RelaxContext &context,
       *this, destinations, [&](int64_t i, const Value &, const DLTensor &to) {
         return forEach(*this, destinations,
                        [&](int64_t j, const Value &, const DLTensor &other) {
-                         if (j <= i || !bytesOf(to).overlaps(bytesOf(other)))
+                         if (j <= i || !spanOf(to).overlaps(spanOf(other)))
                            return true;
                          return fail(error, "ValueError",
                                      nameOf(*this, i) +
@@ -183,13 +169,13 @@ bool Signature::copyResults(RelaxContext &context, const int64_t *slots,
                             wrongSize(axis, own[2 + axis], to.shape[axis]));
         // Copying the results before this one must leave it as it is. A
         // device cannot move it within memory that overlaps.
-        Bytes from{reinterpret_cast<char *>(own[1]), countBytes(to)};
+        Span from{reinterpret_cast<char *>(own[1]), countBytes(to)};
         own += 2 + type.rank;
         bool isMovedThere = context.stream && dataOf(to) != from.begin;
         int64_t count = isMovedThere ? i + 1 : i;
         return forEach(*this, destinations,
                        [&](int64_t j, const Value &, const DLTensor &to) {
-                         if (j >= count || !bytesOf(to).overlaps(from))
+                         if (j >= count || !spanOf(to).overlaps(from))
                            return true;
                          return fail(error, "ValueError",
                                      nameOf(*this, j) + ": overlaps result " +

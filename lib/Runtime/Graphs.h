@@ -37,16 +37,6 @@
 
 namespace relax_rt {
 
-/// Memory of a tensor of the caller.
-struct Span {
-  char *begin;
-  int64_t bytes;
-  bool overlaps(const Span &other) const {
-    return bytes && other.bytes && begin < other.begin + other.bytes &&
-           other.begin < begin + bytes;
-  }
-};
-
 /// What host code does in a call that is watched, or captured.
 struct Recorder {
   /// Memory for an allocation of host code, of the device. Null with the

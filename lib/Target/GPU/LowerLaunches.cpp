@@ -42,23 +42,6 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
     module->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
   }
 
-  /// A global structure whose fields are computed from addresses.
-  LLVM::GlobalOp makeGlobal(StringRef name, ArrayRef<Type> fields,
-                            function_ref<SmallVector<Value>()> values) {
-    OpBuilder::InsertionGuard guard(*builder);
-    auto type = LLVM::LLVMStructType::getLiteral(&getContext(), fields);
-    LLVM::GlobalOp global =
-        builder->global(name, type, Attribute(), /*constant=*/false);
-    builder->createBlock(&global.getInitializerRegion());
-    Value all = LLVM::UndefOp::create(*builder, type);
-    SmallVector<Value> parts = values();
-    for (auto [index, value] : llvm::enumerate(parts))
-      all = LLVM::InsertValueOp::create(*builder, all, value,
-                                        static_cast<int64_t>(index));
-    LLVM::ReturnOp::create(*builder, all);
-    return global;
-  }
-
   /// What the runtime keeps for a record is given back with the module.
   void unloadAtEnd(LLVM::GlobalOp record) {
     auto unload = getOperation().lookupSymbol<LLVM::LLVMFuncOp>("relax_unload");
@@ -66,10 +49,7 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
       return;
     OpBuilder::InsertionGuard guard(*builder);
     builder->setInsertionPoint(unload.getBody().back().getTerminator());
-    Value loaded = LLVM::GEPOp::create(
-        *builder, builder->pointer(), builder->getI64Type(),
-        builder->addressOf(record), ArrayRef<LLVM::GEPArg>{2});
-    builder->call("relax_rt_device_unload", {}, {loaded});
+    builder->unload(record);
   }
 
   /// The image of a GPU module: its assembly, or a table of host functions.
@@ -95,7 +75,7 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
     for (size_t i = 0; i < bodies.size(); ++i)
       fields.append({ptr, ptr, i64});
     bytes = 8 * fields.size();
-    return makeGlobal("relax.gpu_image", fields, [&] {
+    return builder->record("relax.gpu_image", fields, [&] {
       int64_t magic;
       memcpy(&magic, "RELAXEM2", 8);
       SmallVector<Value> values = {
@@ -120,7 +100,7 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
     if (failed(image))
       return failure();
     Type ptr = builder->pointer(), i64 = builder->getI64Type();
-    known = makeGlobal("relax.gpu_module", {ptr, i64, ptr}, [&] {
+    known = builder->record("relax.gpu_module", {ptr, i64, ptr}, [&] {
       return SmallVector<Value>{builder->addressOf(*image),
                                 builder->word(bytes), builder->null()};
     });
@@ -137,7 +117,7 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
       if (failed(module))
         return failure();
       Type ptr = builder->pointer();
-      kernel = makeGlobal("relax.gpu_kernel", {ptr, ptr, ptr}, [&] {
+      kernel = builder->record("relax.gpu_kernel", {ptr, ptr, ptr}, [&] {
         return SmallVector<Value>{builder->addressOf(*module),
                                   builder->string(launch.getKernelName()),
                                   builder->null()};
