@@ -5,14 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The pass itself: brings a kernel into the form that the graph of stages
-// reads, emits its nests (Schedule/), and takes everything back where that does
-// not work out.
+// The pass itself: emits the nests of a kernel (Schedule/).
 //
 //===----------------------------------------------------------------------===//
 
 #include "Target/CPU/Schedule/NestEmitter.h"
-#include "Target/CPU/Schedule/NormalForm.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_SCHEDULEKERNELSPASS
@@ -45,30 +42,6 @@ static unsigned widestElement(func::FuncOp kernel) {
   return std::min(widest, 64u);
 }
 
-static LogicalResult schedule(func::FuncOp kernel, unsigned vectorBits) {
-  if (failed(bringToNormalForm(kernel)))
-    return failure();
-  collapseLoops(kernel);
-  FailureOr<KernelGraph> graph = KernelGraph::read(kernel, /*rowBlocks=*/true);
-  if (failed(graph))
-    return failure();
-  OpBuilder builder(kernel.getBody().front().getTerminator());
-  PointEmitter emitter(builder, kernel.getLoc(),
-                       vectorBits / widestElement(kernel));
-  emitter.fewRegisters = vectorBits == 256;
-  for (const Nest &nest : graph->nests)
-    if (failed(NestEmitter(*graph, nest, emitter).emit()))
-      return failure();
-  // What was computed is gone; sizes of it may be left.
-  for (bufferization::MaterializeInDestinationOp root : graph->roots)
-    root.erase();
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(kernel.getBody().front())))
-    if (isOpTriviallyDead(&op))
-      op.erase();
-  return success();
-}
-
 namespace {
 
 struct ScheduleKernels : relax::impl::ScheduleKernelsPassBase<ScheduleKernels> {
@@ -76,13 +49,18 @@ struct ScheduleKernels : relax::impl::ScheduleKernelsPassBase<ScheduleKernels> {
 
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
-    if (kernel.isExternal() || kernel.getNumResults() ||
-        kernel.getOps<bufferization::MaterializeInDestinationOp>().empty())
-      return;
-    OwningOpRef<func::FuncOp> copy = kernel.clone();
-    if (succeeded(schedule(kernel, vectorBits)))
-      return;
-    kernel.getBody().takeBody(copy->getBody());
+    // What cannot be scheduled is left to plain loops.
+    (void)scheduleKernel(
+        kernel, /*rowBlocks=*/true,
+        [&](const KernelGraph &graph, OpBuilder &builder) -> LogicalResult {
+          PointEmitter emitter(builder, kernel.getLoc(),
+                               vectorBits / widestElement(kernel));
+          emitter.fewRegisters = vectorBits == 256;
+          for (const Nest &nest : graph.nests)
+            if (failed(NestEmitter(graph, nest, emitter).emit()))
+              return failure();
+          return success();
+        });
   }
 };
 

@@ -106,12 +106,12 @@ SmallVector<Value> LaunchEmitter::reduceTogether(const Stage &stage,
       none = vector::ExtractOp::create(builder, loc, none, 0);
     values.push_back(none);
   }
-  values = loop(thread, count(axes), emitter.constant(threads), values,
-                [&](Value number, ValueRange carried) {
-                  Point inner = point;
-                  divide(number, axes, inner);
-                  return accumulate(stage, inner, carried);
-                });
+  values = emitter.loop(thread, count(axes), emitter.constant(threads), values,
+                        [&](Value number, ValueRange carried) {
+                          Point inner = point;
+                          divide(number, axes, inner);
+                          return accumulate(stage, inner, carried);
+                        });
   for (auto [combiner, init, value] : llvm::zip(combiners, *inits, values)) {
     if (alongLanes)
       value = combiner.reduce(builder, loc, value);
@@ -123,13 +123,13 @@ SmallVector<Value> LaunchEmitter::reduceTogether(const Stage &stage,
 
 void LaunchEmitter::emitShared(const Stage &stage, ArrayRef<Axis> axes,
                                const Point &point) {
-  loop(thread, count(axes), emitter.constant(threads), {},
-       [&](Value number, ValueRange) {
-         Point inner = point;
-         divide(number, axes, inner);
-         emitPoint(stage, inner);
-         return SmallVector<Value>();
-       });
+  emitter.loop(thread, count(axes), emitter.constant(threads), {},
+               [&](Value number, ValueRange) {
+                 Point inner = point;
+                 divide(number, axes, inner);
+                 emitPoint(stage, inner);
+                 return SmallVector<Value>();
+               });
 }
 
 void LaunchEmitter::emitRowStage(const Stage &stage, Point point) {
@@ -202,12 +202,12 @@ void LaunchEmitter::emitColumns() {
     shared.push_back(
         allocateShared({splits, width * lanes}, vector.getElementType()));
   }
-  partial = loop(split, count(axes), emitter.constant(splits), partial,
-                 [&](Value at, ValueRange carried) {
-                   Point inner = point;
-                   divide(at, axes, inner);
-                   return accumulate(first, inner, carried);
-                 });
+  partial = emitter.loop(split, count(axes), emitter.constant(splits), partial,
+                         [&](Value at, ValueRange carried) {
+                           Point inner = point;
+                           divide(at, axes, inner);
+                           return accumulate(first, inner, carried);
+                         });
   if (hasFailed)
     return;
   Value place = emitter.multiply(lane, emitter.constant(lanes));
@@ -230,22 +230,22 @@ void LaunchEmitter::emitColumns() {
   auto sums = initialValues(first, point);
   if (failed(sums))
     return fail();
-  *sums = loop(emitter.constant(0), emitter.constant(splits),
-               emitter.constant(1), *sums, [&](Value at, ValueRange carried) {
-                 SmallVector<Value> next;
-                 for (auto [combiner, buffer, sum] :
-                      llvm::zip(combiners, shared, carried)) {
-                   Value part =
-                       lanes == 1
-                           ? Value(memref::LoadOp::create(
-                                 builder, loc, buffer, ValueRange{at, place}))
-                           : Value(vector::LoadOp::create(
-                                 builder, loc, cast<VectorType>(sum.getType()),
-                                 buffer, ValueRange{at, place}));
-                   next.push_back(combiner.combine(builder, loc, sum, part));
-                 }
-                 return next;
-               });
+  *sums = emitter.loop(
+      emitter.constant(0), emitter.constant(splits), emitter.constant(1), *sums,
+      [&](Value at, ValueRange carried) {
+        SmallVector<Value> next;
+        for (auto [combiner, buffer, sum] :
+             llvm::zip(combiners, shared, carried)) {
+          Value part =
+              lanes == 1 ? Value(memref::LoadOp::create(builder, loc, buffer,
+                                                        ValueRange{at, place}))
+                         : Value(vector::LoadOp::create(
+                               builder, loc, cast<VectorType>(sum.getType()),
+                               buffer, ValueRange{at, place}));
+          next.push_back(combiner.combine(builder, loc, sum, part));
+        }
+        return next;
+      });
   keep(first, point, asLanes(*sums), /*byOne=*/false);
   for (const Stage &stage : llvm::drop_begin(nest.stages))
     emitPoint(stage, point);

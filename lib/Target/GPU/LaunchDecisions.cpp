@@ -18,29 +18,6 @@ static constexpr int64_t columnThreads = 512, maxColumns = 1 << 16;
 /// What stages of a row may keep in the memory of a block, in bytes.
 static constexpr int64_t maxSharedBytes = 32 << 10;
 
-LogicalResult LaunchEmitter::findSizes() {
-  for (const Stage &stage : nest.stages)
-    for (auto [number, axis] : llvm::enumerate(stage.axes)) {
-      for (OpOperand &operand : stage.op->getOpOperands()) {
-        auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-        if (!type)
-          continue;
-        AffineMap map = stage.op.getMatchingIndexingMap(&operand);
-        for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
-          auto at = dyn_cast<AffineDimExpr>(expr);
-          if (!at || at.getPosition() != number)
-            continue;
-          // A static size where any operand has one.
-          if (!sizes.count(axis) || !type.isDynamicDim(dim))
-            sizes[axis] = emitter.size(operand.get(), dim);
-        }
-      }
-      if (!sizes.count(axis))
-        return failure();
-    }
-  return success();
-}
-
 SmallVector<Axis> LaunchEmitter::axesOf(const Stage &stage,
                                         bool reduced) const {
   SmallVector<Axis> axes;
@@ -182,20 +159,8 @@ Value LaunchEmitter::allocateShared(ArrayRef<int64_t> shape, Type element) {
 }
 
 bool LaunchEmitter::isReadLater(OpResult result) const {
-  for (linalg::GenericOp reader :
-       result.getOwner()->getBlock()->getOps<linalg::GenericOp>()) {
-    bool reads = llvm::is_contained(reader.getDpsInits(), Value(result)) ||
-                 llvm::any_of(KernelGraph::reads(reader), [&](auto read) {
-                   return read.first == Value(result);
-                 });
-    bool here = false;
-    for (const Stage &other : nest.stages)
-      graph.visitInlined(other.op,
-                         [&](linalg::GenericOp op) { here |= op == reader; });
-    if (reads && !here)
-      return true;
-  }
-  return false;
+  return llvm::any_of(graph.readersOf(result, nest),
+                      [](auto reader) { return !reader.second; });
 }
 
 void LaunchEmitter::chooseStorage() {

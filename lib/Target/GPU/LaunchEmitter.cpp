@@ -47,23 +47,6 @@ void LaunchEmitter::divide(Value number, ArrayRef<Axis> axes, Point &point) {
   }
 }
 
-SmallVector<Value>
-LaunchEmitter::loop(Value from, Value to, Value step, ValueRange inits,
-                    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-  auto op = scf::ForOp::create(builder, loc, from, to, step, inits);
-  OpBuilder::InsertionGuard guard(builder);
-  if (inits.empty())
-    builder.setInsertionPoint(op.getBody()->getTerminator());
-  else
-    builder.setInsertionPointToEnd(op.getBody());
-  PointEmitter::Scope scope(emitter);
-  SmallVector<Value> next =
-      body(op.getInductionVar(), ValueRange(op.getRegionIterArgs()));
-  if (!inits.empty())
-    scf::YieldOp::create(builder, loc, next);
-  return op.getResults();
-}
-
 SmallVector<Lanes> LaunchEmitter::loopsAt(const Stage &stage,
                                           const Point &point) const {
   return llvm::map_to_vector(stage.axes,
@@ -178,13 +161,13 @@ SmallVector<Value> LaunchEmitter::reduceInOrder(const Stage &stage,
       nestLoops = [&](ArrayRef<Axis> axes, Point at, ValueRange values) {
         if (axes.empty())
           return accumulate(stage, at, values);
-        return loop(emitter.constant(0), sizes[axes.front()],
-                    emitter.constant(1), values,
-                    [&](Value index, ValueRange carried) {
-                      Point inner = at;
-                      inner[axes.front()] = {index};
-                      return nestLoops(axes.drop_front(), inner, carried);
-                    });
+        return emitter.loop(
+            emitter.constant(0), sizes[axes.front()], emitter.constant(1),
+            values, [&](Value index, ValueRange carried) {
+              Point inner = at;
+              inner[axes.front()] = {index};
+              return nestLoops(axes.drop_front(), inner, carried);
+            });
       };
   SmallVector<Axis> axes = axesOf(stage, /*reduced=*/true);
   return nestLoops(axes, point, *inits);

@@ -53,7 +53,12 @@ public:
 protected:
   using Point = DenseMap<Axis, Lanes>;
 
-  LogicalResult findSizes();
+  LogicalResult findSizes() {
+    auto found = emitter.sizes(nest);
+    if (succeeded(found))
+      sizes = std::move(*found);
+    return failure(failed(found));
+  }
   /// Whether a block takes a row; its threads, if so.
   bool chooseRows();
   /// Whether blocks take columns.
@@ -99,9 +104,6 @@ protected:
   Value count(ArrayRef<Axis> axes);
   /// The coordinates of the point `number`, the last axis running fastest.
   void divide(Value number, ArrayRef<Axis> axes, Point &point);
-  SmallVector<Value>
-  loop(Value from, Value to, Value step, ValueRange inits,
-       function_ref<SmallVector<Value>(Value, ValueRange)> body);
   void fail() { hasFailed = true; }
 
   const KernelGraph &graph;

@@ -235,36 +235,35 @@ int64_t MatmulEmitter::chooseWidth(const KernelGraph &graph,
 void MatmulEmitter::finish(Value sums, int64_t parts, int64_t rows,
                            int64_t columns, int64_t pitch) {
   int64_t lanes = emitter.lanes, perRow = columns / lanes;
-  loop(thread, number(rows * perRow), number(blockThreads), {},
-       [&](Value at, ValueRange) {
-         Value row = divideBy(at, perRow);
-         Value column = emitter.multiply(remainder(at, perRow), number(lanes));
-         Value place =
-             emitter.add(emitter.multiply(row, number(pitch)), column);
-         Value rowAt = emitter.add(corner.row, row);
-         Value columnAt = emitter.add(corner.column, column);
-         Value inside =
-             both(isInside(rowAt, count(matmul.rows), rows),
-                  isInside(columnAt, count(matmul.columns), columns));
-         onlyIf(inside, [&] {
-           Value sum;
-           for (int64_t part = 0; part < parts; ++part) {
-             Value from = emitter.add(place, number(part * rows * pitch));
-             Value value =
-                 lanes == 1
-                     ? Value(memref::LoadOp::create(builder, loc, sums, from))
-                     : Value(vector::LoadOp::create(
-                           builder, loc,
-                           VectorType::get(lanes, builder.getF32Type()), sums,
-                           from, /*nontemporal=*/false,
-                           llvm::MaybeAlign(std::min<int64_t>(4 * lanes, 16))));
-             sum = sum ? Value(arith::AddFOp::create(builder, loc, sum, value))
-                       : value;
-           }
-           finishPoints(sum, rowAt, columnAt);
-         });
-         return SmallVector<Value>();
-       });
+  emitter.loop(
+      thread, number(rows * perRow), number(blockThreads), {},
+      [&](Value at, ValueRange) {
+        Value row = divideBy(at, perRow);
+        Value column = emitter.multiply(remainder(at, perRow), number(lanes));
+        Value place = emitter.add(emitter.multiply(row, number(pitch)), column);
+        Value rowAt = emitter.add(corner.row, row);
+        Value columnAt = emitter.add(corner.column, column);
+        Value inside = both(isInside(rowAt, count(matmul.rows), rows),
+                            isInside(columnAt, count(matmul.columns), columns));
+        onlyIf(inside, [&] {
+          Value sum;
+          for (int64_t part = 0; part < parts; ++part) {
+            Value from = emitter.add(place, number(part * rows * pitch));
+            Value value =
+                lanes == 1
+                    ? Value(memref::LoadOp::create(builder, loc, sums, from))
+                    : Value(vector::LoadOp::create(
+                          builder, loc,
+                          VectorType::get(lanes, builder.getF32Type()), sums,
+                          from, /*nontemporal=*/false,
+                          llvm::MaybeAlign(std::min<int64_t>(4 * lanes, 16))));
+            sum = sum ? Value(arith::AddFOp::create(builder, loc, sum, value))
+                      : value;
+          }
+          finishPoints(sum, rowAt, columnAt);
+        });
+        return SmallVector<Value>();
+      });
 }
 
 void MatmulEmitter::finishPoints(Value sum, Value row, Value column) {

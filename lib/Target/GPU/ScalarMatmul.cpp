@@ -119,7 +119,7 @@ LogicalResult MatmulEmitter::emit(const ScalarTile &tile, bool manyRows) {
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
   SmallVector<Value> sums(tile.countM * tile.countN, zero);
-  sums = loop(
+  sums = emitter.loop(
       number(0), sizes[matmul.depth], number(tile.depth), sums,
       [&](Value step, ValueRange before) {
         stageScalars(matmul.a, matmul.rows, corner.row, rows, tile, step,
@@ -127,7 +127,7 @@ LogicalResult MatmulEmitter::emit(const ScalarTile &tile, bool manyRows) {
         stageScalars(matmul.b, matmul.columns, corner.column, columns, tile,
                      step, shared, sizeA);
         gpu::BarrierOp::create(builder, loc);
-        SmallVector<Value> after = loop(
+        SmallVector<Value> after = emitter.loop(
             number(0), number(tile.depth), number(1), before,
             [&](Value k, ValueRange values) {
               Value startA =

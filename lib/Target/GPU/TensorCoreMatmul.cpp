@@ -300,22 +300,23 @@ LogicalResult MatmulEmitter::emit(const Tile &tile, bool manyRows,
     return arith::SelectOp::create(builder, loc, isEnd, number(0), next);
   };
   SmallVector<Value> sums =
-      loop(number(0), number(steps), number(1), carried,
-           [&](Value step, ValueRange values) {
-             Value stage = values[count], free = values[count + 1];
-             waitFor(tile.stages - 2);
-             Value ahead = emitter.add(step, number(tile.stages - 1));
-             onlyIf(isLess(ahead, number(steps)), [&] {
-               for (const Copies &some : copies)
-                 copyStage(some, shared, free, ahead, tile);
-             });
-             endGroup();
-             SmallVector<Value> next = multiplyStage(
-                 tile, shared, stage, b.alongDepth, values.take_front(count));
-             next.push_back(after(stage));
-             next.push_back(after(free));
-             return next;
-           });
+      emitter.loop(number(0), number(steps), number(1), carried,
+                   [&](Value step, ValueRange values) {
+                     Value stage = values[count], free = values[count + 1];
+                     waitFor(tile.stages - 2);
+                     Value ahead = emitter.add(step, number(tile.stages - 1));
+                     onlyIf(isLess(ahead, number(steps)), [&] {
+                       for (const Copies &some : copies)
+                         copyStage(some, shared, free, ahead, tile);
+                     });
+                     endGroup();
+                     SmallVector<Value> next =
+                         multiplyStage(tile, shared, stage, b.alongDepth,
+                                       values.take_front(count));
+                     next.push_back(after(stage));
+                     next.push_back(after(free));
+                     return next;
+                   });
   waitFor(0);
   Value stored = storeSums(tile, ArrayRef<Value>(sums).take_front(count));
   gpu::BarrierOp::create(builder, loc);

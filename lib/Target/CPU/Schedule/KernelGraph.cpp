@@ -7,6 +7,7 @@
 
 #include "Target/CPU/Schedule/KernelGraph.h"
 
+#include "Target/CPU/Schedule/NormalForm.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -129,6 +130,24 @@ LogicalResult KernelGraph::collect(func::FuncOp kernel) {
         return failure();
     }
   return success(!roots.empty());
+}
+
+SmallVector<std::pair<linalg::GenericOp, bool>>
+KernelGraph::readersOf(OpResult result, const Nest &nest) const {
+  SmallVector<std::pair<linalg::GenericOp, bool>> readers;
+  for (linalg::GenericOp reader :
+       result.getOwner()->getBlock()->getOps<linalg::GenericOp>()) {
+    if (!llvm::is_contained(reader.getDpsInits(), Value(result)) &&
+        llvm::none_of(reads(reader),
+                      [&](auto read) { return read.first == Value(result); }))
+      continue;
+    bool here = false;
+    for (const Stage &stage : nest.stages)
+      visitInlined(stage.op,
+                   [&](linalg::GenericOp op) { here |= op == reader; });
+    readers.emplace_back(reader, here);
+  }
+  return readers;
 }
 
 Axis KernelGraph::axisOf(linalg::GenericOp op, unsigned loop) const {
@@ -362,4 +381,43 @@ void KernelGraph::formNests() {
     SmallVector<Axis> outer = sharedAxes({stage});
     nests.push_back({{stage}, outer, {}, std::nullopt});
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+static LogicalResult
+replaceOps(func::FuncOp kernel, bool rowBlocks,
+           function_ref<LogicalResult(const KernelGraph &, OpBuilder &)> emit) {
+  if (failed(bringToNormalForm(kernel)))
+    return failure();
+  collapseLoops(kernel);
+  FailureOr<KernelGraph> graph = KernelGraph::read(kernel, rowBlocks);
+  if (failed(graph))
+    return failure();
+  OpBuilder builder(kernel.getBody().front().getTerminator());
+  if (failed(emit(*graph, builder)))
+    return failure();
+  // What was computed is gone; sizes of it may be left.
+  for (bufferization::MaterializeInDestinationOp root : graph->roots)
+    root.erase();
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(kernel.getBody().front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  return success();
+}
+
+LogicalResult relax::scheduleKernel(
+    func::FuncOp kernel, bool rowBlocks,
+    function_ref<LogicalResult(const KernelGraph &, OpBuilder &)> emit) {
+  if (kernel.isExternal() || kernel.getNumResults() ||
+      kernel.getOps<bufferization::MaterializeInDestinationOp>().empty())
+    return success();
+  OwningOpRef<func::FuncOp> copy = kernel.clone();
+  if (succeeded(replaceOps(kernel, rowBlocks, emit)))
+    return success();
+  kernel.getBody().takeBody(copy->getBody());
+  return failure();
 }

@@ -75,6 +75,16 @@ struct Output {
   Value buffer;
 };
 
+class KernelGraph;
+
+/// Replaces what a kernel computes by code: brings it into the form that the
+/// graph reads, lets `emit` make code of its nests at the end of the body, and
+/// takes away what that replaces. Where any of it fails, the kernel is as
+/// before. `rowBlocks`: contractions that share rows are one nest.
+LogicalResult scheduleKernel(
+    func::FuncOp kernel, bool rowBlocks,
+    function_ref<LogicalResult(const KernelGraph &, OpBuilder &)> emit);
+
 class KernelGraph {
 public:
   /// Reads a kernel whose boundary are memrefs. Failure means that it holds
@@ -100,6 +110,11 @@ public:
                     function_ref<void(linalg::GenericOp)> visit) const;
 
   Axis axisOf(linalg::GenericOp op, unsigned loop) const;
+
+  /// The ops that read a result of a stage of `nest`, and whether they are
+  /// computed in that nest.
+  SmallVector<std::pair<linalg::GenericOp, bool>>
+  readersOf(OpResult result, const Nest &nest) const;
 
   /// Whether `op` reads `result` at its own point along all axes of that, and
   /// nowhere else.

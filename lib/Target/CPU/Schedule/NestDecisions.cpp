@@ -13,35 +13,6 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-LogicalResult NestEmitter::findSizes() {
-  for (const Stage &stage : nest.stages)
-    for (auto [number, axis] : llvm::enumerate(stage.axes)) {
-      if (sizes.count(axis))
-        continue;
-      linalg::GenericOp op = stage.op;
-      // A static size where any operand has one.
-      Value size;
-      for (OpOperand &operand : op->getOpOperands()) {
-        auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-        if (!type)
-          continue;
-        AffineMap map = op.getMatchingIndexingMap(&operand);
-        for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
-          auto at = dyn_cast<AffineDimExpr>(expr);
-          if (!at || at.getPosition() != number)
-            continue;
-          if (size && type.isDynamicDim(dim))
-            continue;
-          size = emitter.size(operand.get(), dim);
-        }
-      }
-      if (!size)
-        return failure();
-      sizes[axis] = size;
-    }
-  return success();
-}
-
 std::optional<int64_t> NestEmitter::staticSize(Axis axis) const {
   return getConstantIntValue(sizes.lookup(axis));
 }
@@ -125,18 +96,7 @@ void NestEmitter::chooseStorage() {
       // Who reads it.
       bool readLater = false, readHere = false, onlyStages = true;
       Value shared;
-      for (linalg::GenericOp reader :
-           stage.op->getBlock()->getOps<linalg::GenericOp>()) {
-        bool reads = llvm::any_of(KernelGraph::reads(reader), [&](auto read) {
-          return read.first == Value(result);
-        });
-        reads |= llvm::is_contained(reader.getDpsInits(), Value(result));
-        if (!reads)
-          continue;
-        bool here = false;
-        for (const Stage &other : nest.stages)
-          graph.visitInlined(
-              other.op, [&](linalg::GenericOp op) { here |= op == reader; });
+      for (auto [reader, here] : graph.readersOf(result, nest)) {
         (here ? readHere : readLater) = true;
         onlyStages &= graph.isStage(reader);
         // The destination of the last reader, if it reads what it overwrites.

@@ -24,8 +24,10 @@ int64_t relax::costOf(linalg::GenericOp op) {
 }
 
 LogicalResult NestEmitter::emit() {
-  if (failed(findSizes()))
+  auto found = emitter.sizes(nest);
+  if (failed(found))
     return failure();
+  sizes = std::move(*found);
   chooseLevels();
   formGroups();
   chooseStorage();
@@ -55,19 +57,10 @@ SmallVector<Value> NestEmitter::loop(
     return llvm::to_vector(inits);
   if (first && last && *last - *first <= step)
     return body(from, inits);
-  auto op =
-      scf::ForOp::create(builder, loc, from, to, emitter.constant(step), inits);
-  OpBuilder::InsertionGuard guard(builder);
-  if (inits.empty())
-    builder.setInsertionPoint(op.getBody()->getTerminator());
-  else
-    builder.setInsertionPointToEnd(op.getBody());
-  PointEmitter::Scope scope(emitter);
-  SmallVector<Value> carried(op.getRegionIterArgs());
-  SmallVector<Value> next = body(op.getInductionVar(), carried);
-  if (!inits.empty())
-    scf::YieldOp::create(builder, loc, next);
-  return op.getResults();
+  return emitter.loop(from, to, emitter.constant(step), inits,
+                      [&](Value at, ValueRange carried) {
+                        return body(at, llvm::to_vector(carried));
+                      });
 }
 
 void NestEmitter::loop(Value from, Value to, int64_t step,

@@ -75,7 +75,6 @@ private:
     bool partial = false;
   };
 
-  LogicalResult findSizes();
   void chooseLevels();
   void chooseRowLevels();
   void formGroups();

@@ -63,6 +63,46 @@ Value PointEmitter::size(Value shaped, unsigned dim) {
   return tensor::DimOp::create(builder, loc, shaped, dim);
 }
 
+FailureOr<DenseMap<Axis, Value>> PointEmitter::sizes(const Nest &nest) {
+  DenseMap<Axis, Value> sizes;
+  for (const Stage &stage : nest.stages)
+    for (auto [number, axis] : llvm::enumerate(stage.axes)) {
+      for (OpOperand &operand : stage.op->getOpOperands()) {
+        auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+        if (!type)
+          continue;
+        AffineMap map = stage.op.getMatchingIndexingMap(&operand);
+        for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+          auto at = dyn_cast<AffineDimExpr>(expr);
+          if (!at || at.getPosition() != number)
+            continue;
+          if (!sizes.count(axis) || !type.isDynamicDim(dim))
+            sizes[axis] = size(operand.get(), dim);
+        }
+      }
+      if (!sizes.count(axis))
+        return failure();
+    }
+  return sizes;
+}
+
+SmallVector<Value>
+PointEmitter::loop(Value from, Value to, Value step, ValueRange inits,
+                   function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto op = scf::ForOp::create(builder, loc, from, to, step, inits);
+  OpBuilder::InsertionGuard guard(builder);
+  if (inits.empty())
+    builder.setInsertionPoint(op.getBody()->getTerminator());
+  else
+    builder.setInsertionPointToEnd(op.getBody());
+  Scope scope(*this);
+  SmallVector<Value> next =
+      body(op.getInductionVar(), ValueRange(op.getRegionIterArgs()));
+  if (!inits.empty())
+    scf::YieldOp::create(builder, loc, next);
+  return op.getResults();
+}
+
 Value PointEmitter::vector(Lanes value) {
   if (value.isVector)
     return value.value;

@@ -17,7 +17,7 @@
 #ifndef RELAX_TARGET_CPU_SCHEDULE_POINTEMITTER_H
 #define RELAX_TARGET_CPU_SCHEDULE_POINTEMITTER_H
 
-#include "Target/CPU/Passes.h"
+#include "Target/CPU/Schedule/KernelGraph.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -80,6 +80,14 @@ public:
   Value multiply(Value lhs, Value rhs);
   /// The size of a dimension of a tensor or buffer.
   Value size(Value shaped, unsigned dim);
+  /// The sizes of the axes of a nest, static where any operand has a static
+  /// one.
+  FailureOr<DenseMap<Axis, Value>> sizes(const Nest &nest);
+
+  /// A loop; `body` gives what it carries on. Values are had once within it.
+  SmallVector<Value>
+  loop(Value from, Value to, Value step, ValueRange inits,
+       function_ref<SmallVector<Value>(Value, ValueRange)> body);
 
   /// Where stages keep their results, and those that are SSA values.
   DenseMap<Value, Storage> storage;
