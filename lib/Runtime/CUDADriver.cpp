@@ -175,10 +175,14 @@ public:
     int result = cuda::kSuccess;
     if (shape[6] > known->sharedBytes.load(std::memory_order_acquire))
       result = allowShared(*known, shape[6]);
-    if (result == cuda::kSuccess)
-      result =
-          cuda.launch(known->function, sizes[0], sizes[1], sizes[2], sizes[3],
-                      sizes[4], sizes[5], sizes[6], stream, args, nullptr);
+    if (result == cuda::kSuccess) {
+      cuda::LaunchAttribute overlaps{cuda::kProgrammaticStreamSerialization,
+                                     {1}};
+      cuda::LaunchConfig config{sizes[0],  sizes[1],     sizes[2], sizes[3],
+                                sizes[4],  sizes[5],     sizes[6], stream,
+                                &overlaps, shape[7] != 0};
+      result = cuda.launch(&config, known->function, args, nullptr);
+    }
     if (result == cuda::kSuccess && waitsForKernels())
       result = cuda.synchronizeStream(stream);
     return result == cuda::kSuccess ||

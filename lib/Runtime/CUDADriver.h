@@ -49,6 +49,25 @@ constexpr int kCaptureRelaxed = 2;
 // CUfunction_attribute
 constexpr FunctionOption kMaxDynamicSharedBytes = 8;
 
+// CUlaunchAttributeID: begins before what is in the stream has ended.
+constexpr int kProgrammaticStreamSerialization = 6;
+
+/// CUlaunchAttribute
+struct LaunchAttribute {
+  alignas(8) int id;
+  alignas(8) union {
+    int value;
+    char bytes[64];
+  };
+};
+/// CUlaunchConfig
+struct LaunchConfig {
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  Stream stream;
+  const LaunchAttribute *attributes;
+  unsigned count;
+};
+
 /// Each function that is used: its field, its name in the library, and its
 /// parameters.
 #define RELAX_CUDA_FUNCTIONS(X)                                                \
@@ -102,10 +121,9 @@ constexpr FunctionOption kMaxDynamicSharedBytes = 8;
     (Function * function, Module module, const char *name))                    \
   X(setOption, cuFuncSetAttribute,                                             \
     (Function function, FunctionOption option, int value))                     \
-  X(launch, cuLaunchKernel,                                                    \
-    (Function function, unsigned gridX, unsigned gridY, unsigned gridZ,        \
-     unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,  \
-     Stream stream, void **args, void **extra))
+  X(launch, cuLaunchKernelEx,                                                  \
+    (const LaunchConfig *config, Function function, void **args,               \
+     void **extra))
 
 /// The functions of an opened driver.
 struct Library {

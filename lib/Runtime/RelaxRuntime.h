@@ -200,8 +200,9 @@ typedef struct RelaxDeviceConstant {
 RELAX_RT_EXPORT void relax_rt_device_unload(void **loaded);
 
 /// Launches a kernel in the call of this thread. `shape`: the grid's x, y, z,
-/// the block's x, y, z, and bytes of dynamic shared memory; `args`: a pointer
-/// to each argument. A grid without blocks launches nothing.
+/// the block's x, y, z, bytes of dynamic shared memory, and 1 if it may begin
+/// before those before it end, as it waits for them itself, else 0; `args`: a
+/// pointer to each argument. A grid without blocks launches nothing.
 RELAX_RT_EXPORT void relax_rt_device_launch(RelaxDeviceKernel *kernel,
                                             const int64_t *shape, void **args,
                                             const char *location);

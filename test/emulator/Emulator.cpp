@@ -9,6 +9,7 @@
 #include "State.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -415,30 +416,33 @@ RELAX_EXPORT Result cuFuncSetAttribute(void *function, FunctionOption option,
   return kSuccess;
 }
 
-RELAX_EXPORT Result cuLaunchKernel(void *launched, unsigned gridX,
-                                   unsigned gridY, unsigned gridZ,
-                                   unsigned blockX, unsigned blockY,
-                                   unsigned blockZ, unsigned sharedBytes,
-                                   Stream stream, void **args, void **) {
-  RELAX_ENTER("cuLaunchKernel");
+RELAX_EXPORT Result cuLaunchKernelEx(const LaunchConfig *config, void *launched,
+                                     void **args, void **) {
+  RELAX_ENTER("cuLaunchKernelEx");
   auto *function = static_cast<LoadedFunction *>(launched);
-  emulator::Size grid{gridX, gridY, gridZ}, block{blockX, blockY, blockZ};
+  emulator::Size grid{config->gridX, config->gridY, config->gridZ};
+  emulator::Size block{config->blockX, config->blockY, config->blockZ};
+  unsigned sharedBytes = config->sharedBytes;
+  bool overlaps = config->count > 0;
   if (!grid.count() || !block.count() || block.count() > kMaxThreads ||
-      blockZ > 64 || gridY > kMaxGridYZ || gridZ > kMaxGridYZ ||
-      sharedBytes > function->mostShared)
+      block.z > 64 || grid.y > kMaxGridYZ || grid.z > kMaxGridYZ ||
+      sharedBytes > function->mostShared || config->count > 1 ||
+      (overlaps && config->attributes->id != kProgrammaticStreamSerialization))
     return kInvalidValue;
   // A graph has arguments of its own.
   const RelaxEmulatorKernel *kernel = function->kernel;
   std::vector<int64_t> words(kernel->arguments);
   for (int64_t i = 0; i < kernel->arguments; ++i)
     memcpy(&words[i], args[i], sizeof(int64_t));
-  return submit(stream, [=]() mutable {
+  return submit(config->stream, [=]() mutable {
     {
       Lock lock(state().mutex);
       char line[160];
-      std::snprintf(line, sizeof(line), "%s %ux%ux%u %ux%ux%u %u\n",
-                    kernel->name, gridX, gridY, gridZ, blockX, blockY, blockZ,
-                    sharedBytes);
+      std::snprintf(line, sizeof(line),
+                    "%s %" PRId64 "x%" PRId64 "x%" PRId64 " %" PRId64
+                    "x%" PRId64 "x%" PRId64 " %u%s\n",
+                    kernel->name, grid.x, grid.y, grid.z, block.x, block.y,
+                    block.z, sharedBytes, overlaps ? " overlaps" : "");
       state().log += line;
     }
     std::vector<void *> args;

@@ -41,7 +41,7 @@ extern "C" {
 
 typedef struct RelaxEmulatorKernel {
   const char *name;
-  /// Runs one thread. `args` as given to cuLaunchKernel.
+  /// Runs one thread. `args` as given to cuLaunchKernelEx.
   void (*body)(void **args);
   /// How many arguments it has, each in a word of 8 bytes.
   int64_t arguments;

@@ -47,7 +47,7 @@ void emitAdd(RelaxContext *context, RelaxDeviceKernel *kernel, int64_t x,
       relax_rt_device_alloc(context, 4 * n, 64, "example.py:3:1");
   void *data = storage->data;
   void *args[] = {&data, &x, &y, &n};
-  int64_t shape[] = {(n + 63) / 64, 1, 1, 64, 1, 1, 0};
+  int64_t shape[] = {(n + 63) / 64, 1, 1, 64, 1, 1, 0, 0};
   relax_rt_device_launch(kernel, shape, args, "example.py:4:1");
   out[0] = reinterpret_cast<int64_t>(storage);
   out[1] = reinterpret_cast<int64_t>(data);
@@ -130,7 +130,7 @@ FUNCTION(add_to, TWO_FLOATS, 2, 1, 6, 3, 2, VECTOR(2, 32, RelaxMutable), FLOATS,
   checkSizes(context, in);
   int64_t x = in[1], y = in[4], n = in[2];
   void *args[] = {&x, &x, &y, &n};
-  int64_t shape[] = {(n + 63) / 64, 1, 1, 64, 1, 1, 0};
+  int64_t shape[] = {(n + 63) / 64, 1, 1, 64, 1, 1, 0, 0};
   relax_rt_device_launch(&addKernel, shape, args, "example.py:4:1");
   relax_rt_retain(reinterpret_cast<RelaxStorage *>(in[0]));
   for (int i = 0; i < 3; ++i)

@@ -113,10 +113,10 @@ def test_calls_run_where_their_tensors_are(functions):
 
 # A grid without blocks launches nothing.
 def test_empty_tensors(device, functions):
-    launches = calls("cuLaunchKernel")
+    launches = calls("cuLaunchKernelEx")
     empty = device.put(X[:0])
     assert device.get(functions("add")(empty, empty)).shape == (0,)
-    assert calls("cuLaunchKernel") == launches
+    assert calls("cuLaunchKernelEx") == launches
 
 
 def test_destinations_are_written(device, functions):
@@ -372,7 +372,7 @@ FAULTS = {
     "no memory": ("add", "cuMemAlloc_v2", OUT_OF_MEMORY, MemoryError, "no memory for"),
     "a launch": (
         "add",
-        "cuLaunchKernel",
+        "cuLaunchKernelEx",
         LAUNCH_FAILED,
         DeviceError,
         "launch of 'add' failed on cuda:0: .*LAUNCH_FAIL",
@@ -408,7 +408,7 @@ def test_a_thousand_failing_calls_leak_nothing(device, functions, fault):
 
 
 def test_errors_name_the_line_of_the_program(device, functions):
-    with pytest.raises(DeviceError) as error, failing("cuLaunchKernel", LAUNCH_FAILED):
+    with pytest.raises(DeviceError) as error, failing("cuLaunchKernelEx", LAUNCH_FAILED):
         functions("add")(device.put(X), device.put(X))
     last = traceback.extract_tb(error.value.__traceback__)[-1]
     assert (last.filename, last.lineno) == ("example.py", 4)

@@ -72,9 +72,9 @@ def test_replays_give_what_running_gives(device, captured):
     add = captured("add")
     x, y = device.put(X), device.put(3 * X)
     for call in range(5):
-        launches = calls("cuLaunchKernel")
+        launches = calls("cuLaunchKernelEx")
         assert device.get(add(x, y)).tolist() == (4 * X).tolist()
-        assert calls("cuLaunchKernel") - launches == (1 if call < 2 else 0)
+        assert calls("cuLaunchKernelEx") - launches == (1 if call < 2 else 0)
     assert add.statistics() == CaptureStatistics(1, 4, 0, 1, True)
 
 
@@ -354,8 +354,8 @@ def in_use(device):
 CAPTURE = {
     "a stream": ("cuStreamCreate", 1),
     "the begin": ("cuStreamBeginCapture_v2", 1),
-    "the first launch": ("cuLaunchKernel", 1),
-    "a later launch": ("cuLaunchKernel", 3),
+    "the first launch": ("cuLaunchKernelEx", 1),
+    "a later launch": ("cuLaunchKernelEx", 3),
     "memory": ("cuMemAlloc_v2", 1),
     "the end": ("cuStreamEndCapture", 1),
     "a graph": ("cuGraphInstantiateWithFlags", 1),

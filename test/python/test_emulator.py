@@ -18,6 +18,17 @@ def check(result):
     assert result == 0
 
 
+class LaunchConfig(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = [
+        *((name, ctypes.c_uint) for name in ("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "sharedBytes")),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.c_void_p),
+        ("count", ctypes.c_uint),
+    ]
+
+
 class Machine:
     """The driver's functions, with arrays for memory."""
 
@@ -55,7 +66,8 @@ class Machine:
 
     def launch(self, kernel, grid, block, *args, shared=0):
         pointers = (ctypes.c_void_p * len(args))(*(ctypes.addressof(arg) for arg in args))
-        return emulator.cuLaunchKernel(self.find(kernel), *grid, *block, shared, None, pointers, None)
+        config = LaunchConfig(*grid, *block, shared)
+        return emulator.cuLaunchKernelEx(ctypes.byref(config), self.find(kernel), pointers, None)
 
     def close(self):
         check(emulator.cuModuleUnload(self.module))

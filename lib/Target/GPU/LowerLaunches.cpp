@@ -142,7 +142,7 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
     }
     gpu::KernelDim3 grid = launch.getGridSizeOperandValues();
     gpu::KernelDim3 block = launch.getBlockSizeOperandValues();
-    Value shape = builder->allocateWords(7);
+    Value shape = builder->allocateWords(8);
     SmallVector<Value> sizes = {grid.x,  grid.y,  grid.z,
                                 block.x, block.y, block.z};
     for (auto [index, size] : llvm::enumerate(sizes))
@@ -152,6 +152,9 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
     if (Value bytes = launch.getDynamicSharedMemorySize())
       shared = arith::ExtUIOp::create(*builder, builder->getI64Type(), bytes);
     LLVM::StoreOp::create(*builder, shared, place(shape, 6));
+    LLVM::StoreOp::create(*builder,
+                          builder->word(launch->hasAttr("relax.overlaps")),
+                          place(shape, 7));
     builder->call("relax_rt_device_launch", {},
                   {builder->addressOf(kernel), shape, args,
                    builder->string(describeLocation(launch.getLoc()))});

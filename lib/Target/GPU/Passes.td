@@ -146,6 +146,38 @@ def OutlineLaunchesPass : Pass<"relax-gpu-outline-launches", "::mlir::ModuleOp">
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
 
+def OverlapLaunchesPass : Pass<"relax-gpu-overlap-launches", "::mlir::ModuleOp"> {
+  let summary = "let kernels begin before those before them end";
+  let description = [{
+    Each kernel lets the next one begin at once, and waits for those before it when it
+    first touches memory (programmatic dependent launch, from sm_90 on). All launches
+    are marked, so that the runtime makes use of it.
+
+    Before:
+
+    ```
+    gpu.func @k(%x: memref<?xf32>) kernel {
+      %block = gpu.block_id x
+      %0 = memref.load %x[%block] : memref<?xf32>
+      ...
+    }
+    ```
+
+    After:
+
+    ```
+    gpu.func @k(%x: memref<?xf32>) kernel {
+      nvvm.griddepcontrol launch_dependents
+      %block = gpu.block_id x
+      nvvm.griddepcontrol wait
+      %0 = memref.load %x[%block] : memref<?xf32>
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+}
+
 def EmulateLaunchesPass : Pass<"relax-gpu-emulate", "::mlir::ModuleOp"> {
   let summary = "compile GPU kernels for the host, to run on an emulated device";
   let description = [{

@@ -27,7 +27,16 @@ void relax::buildKernelLaunchPipeline(OpPassManager &manager) {
   kernels.addPass(createLaunchLoopsPass());
 }
 
+/// Whether kernels of a chip, "sm_90a", can wait for those before them.
+static bool canOverlap(StringRef chip) {
+  unsigned version = 0;
+  chip.consume_front("sm_");
+  return !chip.consumeInteger(10, version) && version >= 90;
+}
+
 static void addDevicePasses(OpPassManager &manager, StringRef chip) {
+  if (canOverlap(chip))
+    manager.addPass(createOverlapLaunchesPass());
   GpuNVVMAttachTargetOptions target;
   target.chip = chip.str();
   target.features = "+ptx80";

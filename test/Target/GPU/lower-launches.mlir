@@ -15,6 +15,8 @@
 // PTX: llvm.mlir.global internal constant @relax.gpu_image
 // PTX-SAME: .target sm_90
 // PTX-SAME: .visible .entry relax_kernel_f
+// PTX-SAME: griddepcontrol.launch_dependents
+// PTX-SAME: griddepcontrol.wait
 // PTX-SAME: ex2.approx
 // PTX: llvm.func @relax.kernel.f
 // PTX: llvm.call @relax_rt_device_launch
