@@ -106,12 +106,16 @@ SmallVector<Value> LaunchEmitter::reduceTogether(const Stage &stage,
       none = vector::ExtractOp::create(builder, loc, none, 0);
     values.push_back(none);
   }
-  values = emitter.loop(thread, count(axes), emitter.constant(threads), values,
-                        [&](Value number, ValueRange carried) {
-                          Point inner = point;
-                          divide(number, axes, inner);
-                          return accumulate(stage, inner, carried);
-                        });
+  values = share(
+      count(axes), values, [&](Value number, Value isOn, ValueRange carried) {
+        Point inner = point;
+        divide(number, axes, inner);
+        SmallVector<Value> sums = accumulate(stage, inner, carried);
+        if (isOn)
+          for (auto [sum, before] : llvm::zip(sums, carried))
+            sum = arith::SelectOp::create(builder, loc, isOn, sum, before);
+        return sums;
+      });
   for (auto [combiner, init, value] : llvm::zip(combiners, *inits, values)) {
     if (alongLanes)
       value = combiner.reduce(builder, loc, value);
@@ -121,15 +125,56 @@ SmallVector<Value> LaunchEmitter::reduceTogether(const Stage &stage,
   return values;
 }
 
+SmallVector<Value> LaunchEmitter::share(
+    Value count, ValueRange inits,
+    function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
+  std::optional<int64_t> size = getConstantIntValue(count);
+  auto step = [&](Value number, ValueRange carried) {
+    return body(number, {}, carried);
+  };
+  if (!size)
+    return emitter.loop(thread, count, emitter.constant(threads), inits, step);
+  SmallVector<Value> values(inits);
+  int64_t begin = 0, together = stepsAtOnce * threads;
+  if (*size >= 2 * together) {
+    begin = *size / together * together;
+    values = emitter.loop(
+        thread, emitter.constant(begin), emitter.constant(together), values,
+        [&](Value number, ValueRange carried) {
+          SmallVector<Value> sums(carried);
+          for (int64_t i = 0; i < stepsAtOnce; ++i)
+            sums =
+                step(emitter.add(number, emitter.constant(i * threads)), sums);
+          return sums;
+        });
+  }
+  for (; begin + threads <= *size; begin += threads)
+    values = step(emitter.add(thread, emitter.constant(begin)), values);
+  if (begin < *size) {
+    // Threads without a step of their own look at the last.
+    Value number = emitter.add(thread, emitter.constant(begin));
+    Value isOn = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                       number, count);
+    number = arith::MinUIOp::create(builder, loc, number,
+                                    emitter.constant(*size - 1));
+    values = body(number, isOn, values);
+  }
+  return values;
+}
+
 void LaunchEmitter::emitShared(const Stage &stage, ArrayRef<Axis> axes,
                                const Point &point) {
-  emitter.loop(thread, count(axes), emitter.constant(threads), {},
-               [&](Value number, ValueRange) {
-                 Point inner = point;
-                 divide(number, axes, inner);
-                 emitPoint(stage, inner);
-                 return SmallVector<Value>();
-               });
+  share(count(axes), {}, [&](Value number, Value isOn, ValueRange) {
+    OpBuilder::InsertionGuard guard(builder);
+    if (isOn) {
+      auto branch = scf::IfOp::create(builder, loc, isOn);
+      builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+    }
+    Point inner = point;
+    divide(number, axes, inner);
+    emitPoint(stage, inner);
+    return SmallVector<Value>();
+  });
 }
 
 void LaunchEmitter::emitRowStage(const Stage &stage, Point point) {

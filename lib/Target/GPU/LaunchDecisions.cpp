@@ -92,11 +92,13 @@ bool LaunchEmitter::isVector(const Stage &stage, const Point &point) const {
 bool LaunchEmitter::chooseRows() {
   // Threads that a row is worth.
   int64_t wanted = 0;
+  bool isReduced = true; // and nothing else, so that no memory is shared
   for (const Stage &stage : nest.stages) {
     SmallVector<Axis> inner = axesOf(stage, /*reduced=*/false);
     // Threads of a block read together what lies together.
     bool together = inner.empty() && stage.isReduction() && stage.lanes &&
                     !stage.isParallel(*stage.loopOf(*stage.lanes));
+    isReduced &= inner.empty();
     if (inner.empty() && !together)
       continue;
     int64_t work = 1;
@@ -107,9 +109,13 @@ bool LaunchEmitter::chooseRows() {
   }
   if (wanted == 0 || (nest.stages.size() == 1 && wanted < 8))
     return false;
-  threads = wanted <= 4 * subgroupSize ? subgroupSize
-            : wanted <= 1024           ? 4 * subgroupSize
-                                       : 8 * subgroupSize;
+  if (isReduced && wanted <= stepsAtOnce * subgroupSize) {
+    threads = subgroupSize;
+    rowsOfBlock = 4;
+  } else {
+    threads = std::clamp<int64_t>(llvm::alignTo(wanted, subgroupSize),
+                                  subgroupSize, 8 * subgroupSize);
+  }
   return true;
 }
 

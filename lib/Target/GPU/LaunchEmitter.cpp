@@ -81,6 +81,8 @@ void LaunchEmitter::keep(const Stage &stage, const Point &point,
     if (byOne) {
       Value first = arith::CmpIOp::create(
           builder, loc, arith::CmpIPredicate::eq, thread, emitter.constant(0));
+      if (hasRow)
+        first = arith::AndIOp::create(builder, loc, first, hasRow);
       auto branch = scf::IfOp::create(builder, loc, first);
       builder.setInsertionPoint(branch.thenBlock()->getTerminator());
     }
@@ -210,6 +212,25 @@ gpu::LaunchOp LaunchEmitter::createLaunch(Value blocks, int64_t threads) {
   return op;
 }
 
+Value LaunchEmitter::chooseRow(Value total) {
+  thread = launch.getThreadIds().x;
+  Value row = launch.getBlockIds().x;
+  if (rowsOfBlock == 1)
+    return row;
+  Value width = emitter.constant(threads);
+  row = emitter.add(emitter.multiply(row, emitter.constant(rowsOfBlock)),
+                    arith::DivUIOp::create(builder, loc, thread, width));
+  thread = arith::RemUIOp::create(builder, loc, thread, width);
+  if (auto known = getConstantIntValue(total);
+      known && *known % rowsOfBlock == 0)
+    return row;
+  // Subgroups without a row look at the last.
+  hasRow = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, row,
+                                 total);
+  Value last = arith::SubIOp::create(builder, loc, total, emitter.constant(1));
+  return arith::MinUIOp::create(builder, loc, row, last);
+}
+
 LogicalResult LaunchEmitter::emit() {
   emitter.storage = storage;
   if (failed(findSizes()))
@@ -229,7 +250,9 @@ LogicalResult LaunchEmitter::emit() {
   Value total = count(order);
   OpBuilder::InsertionGuard guard(builder);
   if (rows) {
-    launch = createLaunch(total, threads);
+    launch = createLaunch(builder.createOrFold<arith::CeilDivUIOp>(
+                              loc, total, emitter.constant(rowsOfBlock)),
+                          threads * rowsOfBlock);
   } else if (columns) {
     Value blocks = builder.createOrFold<arith::CeilDivUIOp>(
         loc, count(column), emitter.constant(width));
@@ -251,8 +274,7 @@ LogicalResult LaunchEmitter::emit() {
     PointEmitter::Scope scope(emitter);
     Point point;
     if (rows) {
-      thread = launch.getThreadIds().x;
-      divide(launch.getBlockIds().x, order, point);
+      divide(chooseRow(total), order, point);
       for (const Stage &stage : nest.stages)
         emitRowStage(stage, point);
     } else if (columns) {

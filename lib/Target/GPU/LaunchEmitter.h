@@ -12,7 +12,8 @@
 //   columns  a block for some neighbours along memory, whose sums are long: its
 //            threads share each sum, and combine their parts in memory
 //   rows     a block for each point of the outer axes: its threads share the
-//            other axes of each stage, and combine what they reduce
+//            other axes of each stage, and combine what they reduce; where a
+//            subgroup does for a row, it has several
 //
 // A thread takes several elements along memory at once where all that touches
 // them allows it: 16 bytes of the narrowest operand.
@@ -53,6 +54,9 @@ public:
 protected:
   using Point = DenseMap<Axis, Lanes>;
 
+  /// Steps of a thread whose loads are under way together.
+  static constexpr int64_t stepsAtOnce = 8;
+
   LogicalResult findSizes() {
     auto found = emitter.sizes(nest);
     if (succeeded(found))
@@ -71,10 +75,20 @@ protected:
   /// A buffer in the memory of a block.
   Value allocateShared(ArrayRef<int64_t> shape, Type element);
   gpu::LaunchOp createLaunch(Value blocks, int64_t threads);
+  /// In the form `rows`: the row of a thread, out of `total`.
+  Value chooseRow(Value total);
 
   void emitPoint(const Stage &stage, Point point);
   void emitRowStage(const Stage &stage, Point point);
   void emitShared(const Stage &stage, ArrayRef<Axis> axes, const Point &point);
+  /// Runs `body` for every so manieth number below `count`, that of this thread
+  /// first. Few steps are written out one by one, so that what they load is
+  /// asked for at once; the last of them, where `isOn` says which threads have
+  /// one (null: all).
+  SmallVector<Value>
+  share(Value count, ValueRange inits,
+        function_ref<SmallVector<Value>(Value number, Value isOn, ValueRange)>
+            body);
   FailureOr<SmallVector<Lanes>> evaluate(const Stage &stage,
                                          const Point &point);
   FailureOr<SmallVector<Value>> initialValues(const Stage &stage,
@@ -124,9 +138,11 @@ protected:
   Axis column = 0;
   int64_t width = 0;
   SmallVector<Combiner> combiners;
-  /// In a block of the form `rows`.
-  int64_t threads = 0;
-  Value thread;
+  /// In the form `rows`: the threads of a row, how many rows a block has, the
+  /// number of a thread within its row, and whether there is such a row (null:
+  /// always).
+  int64_t threads = 0, rowsOfBlock = 1;
+  Value thread, hasRow;
   gpu::LaunchOp launch;
   DenseMap<Value, SmallVector<Value>> destinations;
   DenseMap<Value, Value> exported;

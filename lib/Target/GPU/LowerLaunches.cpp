@@ -153,7 +153,7 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
       shared = arith::ExtUIOp::create(*builder, builder->getI64Type(), bytes);
     LLVM::StoreOp::create(*builder, shared, place(shape, 6));
     LLVM::StoreOp::create(*builder,
-                          builder->word(launch->hasAttr("relax.overlaps")),
+                          builder->word(launch->hasAttr(kOverlapsAttr)),
                           place(shape, 7));
     builder->call("relax_rt_device_launch", {},
                   {builder->addressOf(kernel), shape, args,

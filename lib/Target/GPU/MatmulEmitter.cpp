@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Target/GPU/MatmulEmitter.h"
+#include "Target/GPU/Products.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -296,12 +297,6 @@ void MatmulEmitter::finishPoints(Value sum, Value row, Value column) {
 
 namespace {
 
-/// A way to compute the product, for up to so many rows.
-struct Way {
-  int64_t maxRows;
-  std::function<LogicalResult()> emit;
-};
-
 /// Multiprocessors that should have work, of a large GPU.
 constexpr int64_t multiprocessors = 132;
 
@@ -327,54 +322,37 @@ int64_t rowsForAll(int64_t rows, int64_t columns, int64_t width) {
 
 } // namespace
 
-LogicalResult relax::emitMatmul(const KernelGraph &graph, const Nest &nest,
-                                OpBuilder &builder, Location loc,
-                                DenseMap<Value, Storage> &storage,
-                                unsigned subgroupSize, bool asVectors) {
-  std::optional<Matmul> matmul = Matmul::match(nest);
-  if (!matmul)
-    return failure();
-  Block *block = builder.getInsertionBlock();
-  Operation *end = &*builder.getInsertionPoint();
-  Operation *before = end->getPrevNode();
-  DenseMap<Value, Storage> known = storage;
-
+std::unique_ptr<Product> Product::find(const KernelGraph &graph,
+                                       const Nest &nest, OpBuilder &builder,
+                                       Location loc,
+                                       DenseMap<Value, Storage> &storage,
+                                       unsigned subgroupSize, bool asVectors) {
+  std::optional<Matmul> found = Matmul::match(nest);
+  if (!found)
+    return nullptr;
+  auto product = std::make_unique<Product>(Product{*found, {}, {}});
+  const Matmul *matmul = &product->matmul;
   int64_t lanes = asVectors ? MatmulEmitter::chooseWidth(graph, *matmul) : 1;
   MatmulEmitter outside(graph, *matmul, builder, loc, storage, lanes);
   FailureOr<Value> rows = outside.countRows();
   if (failed(rows))
-    return failure();
+    return nullptr;
+  product->rows = *rows;
   outside.allocateResults();
 
   // One row, or few points: what does for other kernels.
-  auto emitGeneric = [&]() -> LogicalResult {
-    Operation *last = &*builder.getInsertionPoint();
-    Operation *first = last->getPrevNode();
-    Block *into = builder.getInsertionBlock();
-    for (bool wide : {true, false}) {
-      int64_t width =
-          wide && asVectors ? LaunchEmitter::chooseWidth(graph, nest) : 1;
-      DenseMap<Value, Storage> results = storage;
-      if (succeeded(LaunchEmitter(graph, nest, builder, loc, results,
-                                  subgroupSize, width)
-                        .emit())) {
-        return success();
-      }
-      while (last->getPrevNode() != first)
-        last->getPrevNode()->erase();
-      builder.setInsertionPoint(into, last->getIterator());
-    }
-    return failure();
+  auto emitGeneric = [=, &graph, &nest, &builder, &storage]() {
+    return emitAlone(graph, nest, builder, loc, storage, subgroupSize,
+                     asVectors);
   };
   auto emitWith = [&](auto... parts) {
-    return [=, &graph, &matmul, &builder, &storage]() -> LogicalResult {
+    return [=, &graph, &builder, &storage]() -> LogicalResult {
       DenseMap<Value, Storage> results = storage;
       return MatmulEmitter(graph, *matmul, builder, loc, results, lanes)
           .emit(parts...);
     };
   };
 
-  constexpr int64_t any = std::numeric_limits<int64_t>::max();
   // Few rows of tiles leave most of the GPU idle where the sums are long.
   linalg::GenericOp op = matmul->stage().op;
   bool isLong = llvm::any_of(
@@ -382,7 +360,8 @@ LogicalResult relax::emitMatmul(const KernelGraph &graph, const Nest &nest,
         return !matmul->stage().isParallel(loop) &&
                ShapedType::isDynamic(op.getStaticLoopRanges()[loop]);
       });
-  SmallVector<Way> ways = {{isLong ? 8 : 1, emitGeneric}};
+  SmallVector<Way> &ways = product->ways;
+  ways.push_back({isLong ? 8 : 1, emitGeneric});
   auto a = Panel::match(*matmul, matmul->a, matmul->rows);
   auto b = Panel::match(*matmul, matmul->b, matmul->columns);
   auto element = [&](unsigned number) {
@@ -402,41 +381,14 @@ LogicalResult relax::emitMatmul(const KernelGraph &graph, const Nest &nest,
     ways.push_back({few, emitWith(tile64, false, *a, *b)});
     if (many > few)
       ways.push_back({many, emitWith(tileMany, true, *a, *b)});
-    ways.push_back({any, emitWith(tileLarge, true, *a, *b)});
+    ways.push_back({Way::any, emitWith(tileLarge, true, *a, *b)});
   } else {
     int64_t few = 16, many = rowsForAll(128, 128, width);
     ways.push_back({few, emitWith(scalarSmall, false)});
     if (many > few)
       ways.push_back({many, emitWith(scalarMany, true)});
-    ways.push_back({any, emitWith(scalarLarge, true)});
+    ways.push_back({Way::any, emitWith(scalarLarge, true)});
   }
 
-  auto emitWays = [&]() -> LogicalResult {
-    if (std::optional<int64_t> number = getConstantIntValue(*rows))
-      return llvm::find_if(
-                 ways, [&](const Way &way) { return *number <= way.maxRows; })
-          ->emit();
-    OpBuilder::InsertionGuard guard(builder);
-    for (const Way &way : ways) {
-      if (way.maxRows == any)
-        return way.emit();
-      Value limit = arith::ConstantIndexOp::create(builder, loc, way.maxRows);
-      Value fits = arith::CmpIOp::create(
-          builder, loc, arith::CmpIPredicate::ule, *rows, limit);
-      auto branch = scf::IfOp::create(builder, loc, fits,
-                                      /*withElseRegion=*/true);
-      builder.setInsertionPoint(branch.thenBlock()->getTerminator());
-      if (failed(way.emit()))
-        return failure();
-      builder.setInsertionPoint(branch.elseBlock()->getTerminator());
-    }
-    return success();
-  };
-  if (succeeded(emitWays()))
-    return success();
-  storage = known;
-  while (end->getPrevNode() != before)
-    end->getPrevNode()->erase();
-  builder.setInsertionPoint(block, end->getIterator());
-  return failure();
+  return product;
 }

@@ -21,14 +21,6 @@
 
 namespace mlir::relax {
 
-/// Emits a nest that multiplies matrices; fails, and leaves nothing behind,
-/// where it is something else. What does well depends on the number of rows:
-/// where that is not known, the host chooses when it knows.
-LogicalResult emitMatmul(const KernelGraph &graph, const Nest &nest,
-                         OpBuilder &builder, Location loc,
-                         DenseMap<Value, Storage> &storage,
-                         unsigned subgroupSize, bool asVectors);
-
 class MatmulEmitter : public LaunchEmitter {
 public:
   /// `lanes`: columns that a thread takes at once in the stages that follow.

@@ -33,6 +33,9 @@ namespace mlir::relax {
 /// memrefs become host functions that launch GPU code.
 void buildKernelLaunchPipeline(OpPassManager &manager);
 
+/// On a launch: its kernel waits by itself for those before it.
+constexpr StringLiteral kOverlapsAttr = "overlaps";
+
 struct CUDAOptions : PassPipelineOptions<CUDAOptions> {
   Option<std::string> chip{*this, "chip",
                            llvm::cl::desc("the GPU, as sm_90; empty for the "

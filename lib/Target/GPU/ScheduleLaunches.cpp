@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Target/GPU/MatmulEmitter.h"
 #include "Target/GPU/Passes.h"
+#include "Target/GPU/Products.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_SCHEDULELAUNCHESPASS
@@ -36,10 +36,14 @@ struct ScheduleLaunches
   LogicalResult emit(const KernelGraph &graph, OpBuilder &builder, Location loc,
                      bool asVectors) {
     DenseMap<Value, Storage> storage;
-    for (const Nest &nest : graph.nests) {
-      if (succeeded(emitMatmul(graph, nest, builder, loc, storage, subgroupSize,
-                               asVectors)))
+    for (ArrayRef<Nest> left = graph.nests; !left.empty();) {
+      const Nest &nest = left.front();
+      if (size_t count = emitProducts(graph, left, builder, loc, storage,
+                                      subgroupSize, asVectors)) {
+        left = left.drop_front(count);
         continue;
+      }
+      left = left.drop_front();
       int64_t lanes = asVectors ? LaunchEmitter::chooseWidth(graph, nest) : 1;
       if (failed(LaunchEmitter(graph, nest, builder, loc, storage, subgroupSize,
                                lanes)

@@ -54,6 +54,12 @@ KernelPattern KernelFacts::getPattern(func::FuncOp kernel) {
   return it->second;
 }
 
+static bool shareOperand(CallTIROp one, CallTIROp other) {
+  return llvm::any_of(one.getOperands(), [&](Value operand) {
+    return llvm::is_contained(other.getOperands(), operand);
+  });
+}
+
 namespace {
 
 constexpr int kNone = -1;
@@ -81,8 +87,9 @@ struct Node {
 
 class GroupFinder {
 public:
-  GroupFinder(Block &block, KernelFacts &facts, unsigned maxGroupSize)
-      : maxGroupSize(maxGroupSize),
+  GroupFinder(Block &block, KernelFacts &facts, unsigned maxGroupSize,
+              bool shareOperands)
+      : maxGroupSize(maxGroupSize), shareOperands(shareOperands),
         prover(block.getParentOp()->getContext(),
                SymbolFacts::at(block.getParentOp())),
         math(block.getParentOp()->getContext()) {
@@ -219,20 +226,33 @@ private:
     });
   }
 
+  /// Whether contractions are of one operand and have results of one shape.
+  bool areAlike(ArrayRef<int> contractions) {
+    CallTIROp first = nodes[contractions.front()].call;
+    return llvm::all_of(contractions, [&](int node) {
+      CallTIROp call = nodes[node].call;
+      return nodes[node].pattern == KernelPattern::OutEwiseFusible &&
+             call->getResultTypes() == first->getResultTypes() &&
+             shareOperand(call, first);
+    });
+  }
+
   /// Makes one group, unless it would be too large or hold two reductions.
   void unite(ArrayRef<int> path, int sink) {
     llvm::SmallSetVector<int, 8> roots;
     roots.insert(find(sink));
     for (int node : path)
       roots.insert(find(node));
-    unsigned count = 0, heavy = 0;
-    for (int root : roots) {
-      count += getMembers(root).size();
-      heavy += llvm::count_if(getMembers(root), [&](int member) {
-        return nodes[member].isHeavy();
-      });
-    }
-    if (roots.size() == 1 || count > maxGroupSize || heavy > 1)
+    unsigned count = 0;
+    SmallVector<int> heavy;
+    for (int root : roots)
+      for (int member : getMembers(root)) {
+        ++count;
+        if (nodes[member].isHeavy())
+          heavy.push_back(member);
+      }
+    if (roots.size() == 1 || count > maxGroupSize ||
+        (heavy.size() > 1 && !(shareOperands && areAlike(heavy))))
       return;
     for (int root : roots)
       nodes[root].parent = roots.front();
@@ -318,6 +338,7 @@ private:
   }
 
   unsigned maxGroupSize;
+  bool shareOperands;
   Prover prover;
   SymBuilder math;
   SmallVector<Node> nodes;
@@ -325,7 +346,39 @@ private:
 
 } // namespace
 
-SmallVector<SmallVector<CallTIROp>>
-relax::findGroups(Block &block, KernelFacts &facts, unsigned maxGroupSize) {
-  return GroupFinder(block, facts, maxGroupSize).run();
+SmallVector<SmallVector<CallTIROp>> relax::findGroups(Block &block,
+                                                      KernelFacts &facts,
+                                                      unsigned maxGroupSize,
+                                                      bool shareOperands) {
+  return GroupFinder(block, facts, maxGroupSize, shareOperands).run();
+}
+
+SmallVector<SmallVector<CallTIROp>> relax::findSiblings(Block &block,
+                                                        KernelFacts &facts) {
+  SmallVector<SmallVector<CallTIROp>> groups;
+  size_t firstOpen = 0; // groups before it have ended
+  for (Operation &op : block) {
+    auto call = dyn_cast<CallTIROp>(op);
+    // Nothing may move across a write, or what defines a symbol.
+    if (!call && !isMemoryEffectFree(&op))
+      firstOpen = groups.size();
+    func::FuncOp kernel = call ? facts.getFusibleKernel(call) : nullptr;
+    if (!kernel || facts.getPattern(kernel) != KernelPattern::OutEwiseFusible)
+      continue;
+    auto canJoin = [&](ArrayRef<CallTIROp> group) {
+      return shareOperand(call, group.front()) &&
+             llvm::all_of(call->getOperands(), [&](Value operand) {
+               Operation *source = operand.getDefiningOp();
+               return !source || source->getBlock() != &block ||
+                      source->isBeforeInBlock(group.front());
+             });
+    };
+    auto *found = llvm::find_if(llvm::drop_begin(groups, firstOpen), canJoin);
+    if (found != groups.end())
+      found->push_back(call);
+    else
+      groups.push_back({call});
+  }
+  llvm::erase_if(groups, [](auto &group) { return group.size() == 1; });
+  return groups;
 }

@@ -47,9 +47,18 @@ private:
 };
 
 /// The groups of two and more calls in `block`, each in program order; the last
-/// call of a group is the one whose results are used outside.
+/// call of a group is the one whose results are used outside. A group holds one
+/// contraction or reduction; with `shareOperands` several contractions of one
+/// operand, if what they compute meets element by element.
 SmallVector<SmallVector<CallTIROp>> findGroups(Block &block, KernelFacts &facts,
-                                               unsigned maxGroupSize);
+                                               unsigned maxGroupSize,
+                                               bool shareOperands);
+
+/// The groups of contractions in `block` that have an operand in common and do
+/// not depend on each other, each in program order: all of them can run where
+/// the first does.
+SmallVector<SmallVector<CallTIROp>> findSiblings(Block &block,
+                                                 KernelFacts &facts);
 
 } // namespace mlir::relax
 

@@ -55,7 +55,9 @@ def FuseOpsPass : Pass<"relax-fuse-ops", "::mlir::ModuleOp"> {
     3. What decodes an operand of a contraction joins it: kernels that read fewer
        bytes than they write, such as the unpacking of 4-bit weights.
 
-    A group holds one contraction or reduction at most. Opaque kernels, calls in
+    A group holds one contraction or reduction at most; with `share-operands` several
+    contractions of one operand, where their results have one shape and meet element by
+    element: one pass over the operand computes them together. Opaque kernels, calls in
     place, library calls and graph ops are never in one. A group runs where its last
     call was, so after the definition of every symbol that it uses; nothing moves
     across a call that writes to its operands.
@@ -96,8 +98,48 @@ def FuseOpsPass : Pass<"relax-fuse-ops", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"maxGroupSize", "max-group-size", "unsigned", "64",
-           "the most calls in a group">
+           "the most calls in a group">,
+    Option<"shareOperands", "share-operands", "bool", "false",
+           "whether contractions of one operand may be in a group">
   ];
+}
+
+def FuseSiblingsPass : Pass<"relax-fuse-siblings", "::mlir::ModuleOp"> {
+  let summary = "group contractions that have an operand in common";
+  let description = [{
+    Contractions of one operand that do not depend on each other, such as the
+    projections of an attention to queries, keys and values, become one function with
+    several results, marked `relax.primitive` as by `relax-fuse-ops`, which runs where
+    the first of them did. A GPU runs them in one launch.
+
+    Before:
+
+    ```mlir
+    relax.func @main(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>, %v: tensor<8x4xf32>, %w: tensor<8x6xf32>) -> (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?x6xf32, #relax.shape<[n, 6]>>) {
+      %0 = relax.call_tir @first(%x, %v) : (tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<8x4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+      %1 = relax.call_tir @second(%x, %w) : (tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<8x6xf32>) -> tensor<?x6xf32, #relax.shape<[n, 6]>>
+      relax.return %0, %1 : tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?x6xf32, #relax.shape<[n, 6]>>
+    }
+    func.func private @first(tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}, tensor<8x4xf32>, tensor<?x4xf32> {relax.shape = #relax.shape<[n, 4]>}) -> tensor<?x4xf32>
+    func.func private @second(tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}, tensor<8x6xf32>, tensor<?x6xf32> {relax.shape = #relax.shape<[n, 6]>}) -> tensor<?x6xf32>
+    ```
+
+    After, if both bodies are contractions:
+
+    ```mlir
+    relax.func @main(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>, %v: tensor<8x4xf32>, %w: tensor<8x6xf32>) -> (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?x6xf32, #relax.shape<[n, 6]>>) {
+      %0:2 = relax.call pure @fused_first_second(%x, %v, %w) : (tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<8x4xf32>, tensor<8x6xf32>) -> (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?x6xf32, #relax.shape<[n, 6]>>)
+      relax.return %0#0, %0#1 : tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?x6xf32, #relax.shape<[n, 6]>>
+    }
+    relax.func private @fused_first_second(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>, %v: tensor<8x4xf32>, %w: tensor<8x6xf32>) -> (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?x6xf32, #relax.shape<[n, 6]>>) attributes {pure, relax.primitive} {
+      %0 = relax.call_tir @first(%x, %v) : (tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<8x4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+      %1 = relax.call_tir @second(%x, %w) : (tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<8x6xf32>) -> tensor<?x6xf32, #relax.shape<[n, 6]>>
+      relax.return %0, %1 : tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?x6xf32, #relax.shape<[n, 6]>>
+    }
+    func.func private @first(tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}, tensor<8x4xf32>, tensor<?x4xf32> {relax.shape = #relax.shape<[n, 4]>}) -> tensor<?x4xf32>
+    func.func private @second(tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}, tensor<8x6xf32>, tensor<?x6xf32> {relax.shape = #relax.shape<[n, 6]>}) -> tensor<?x6xf32>
+    ```
+  }];
 }
 
 def FuseTIRPass : Pass<"relax-fuse-tir", "::mlir::ModuleOp"> {

@@ -7,10 +7,15 @@ The graph's phases are those of the CPU (`relax_mlir.pipelines.cpu`).
 
 from __future__ import annotations
 
-from ._generated import LiftWorkspace, LowerToHost
-from .cpu import fuse_kernels, make_destinations, make_kernels, plan_memory
-from .passes import KernelsToLaunches, LaunchesToLLVM
+from ._generated import FuseOps, FuseSiblings, FuseTIR, LiftWorkspace, LowerToHost
+from .cpu import make_destinations, make_kernels, plan_memory
+from .passes import KernelsToLaunches, LaunchesToLLVM, SymbolDCE
 from .pipeline import Pipeline
+
+
+def fuse_kernels() -> Pipeline:
+    """As on the CPU; products of one operand become one kernel as well, so that one launch does for them."""
+    return Pipeline([FuseOps(share_operands=True), FuseTIR(), FuseSiblings(), FuseTIR(), SymbolDCE()])
 
 
 def make_launches() -> Pipeline:

@@ -22,9 +22,10 @@ func.func @points(%x: memref<4096xbf16>, %out: memref<4096xbf16>) {
 
 // A block for each row: threads sum what lies together, exchange it, and one of them writes.
 // CHECK-LABEL: func.func @rows(
-// CHECK: gpu.launch {{.*}} workgroup(%{{.*}} : memref<4xf32, #gpu.address_space<workgroup>>)
-// CHECK: scf.for
+// CHECK: gpu.launch {{.*}} workgroup(%{{.*}} : memref<8xf32, #gpu.address_space<workgroup>>)
 // CHECK: vector.load %arg0[%{{.*}}, %{{.*}}] {alignment = 16 : i64} : memref<?x2048xf32>, vector<4xf32>
+// CHECK: vector.load %arg0[%{{.*}}, %{{.*}}] {alignment = 16 : i64} : memref<?x2048xf32>, vector<4xf32>
+// CHECK-NOT: scf.for
 // CHECK: vector.reduction <add>
 // CHECK-COUNT-5: gpu.shuffle xor
 // CHECK: gpu.barrier
@@ -39,6 +40,39 @@ func.func @rows(%x: memref<?x2048xf32>, %out: memref<?xf32>) {
   %3 = linalg.generic {
     indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]
   } ins(%0 : tensor<?x2048xf32>) outs(%2 : tensor<?xf32>) {
+  ^bb0(%a: f32, %sum: f32):
+    %4 = arith.addf %sum, %a : f32
+    linalg.yield %4 : f32
+  } -> tensor<?xf32>
+  bufferization.materialize_in_destination %3 in restrict writable %out : (tensor<?xf32>, memref<?xf32>) -> ()
+  return
+}
+
+// -----
+
+// A short row is that of a subgroup, four to a block: no memory is shared, and what a thread loads is asked for at
+// once. Threads without a last step, and subgroups without a row, look at what others do and leave it.
+// CHECK-LABEL: func.func @short_rows(
+// CHECK: gpu.launch {{.*}} threads({{.*}}) in (%{{.*}} = %c128
+// CHECK-NOT: workgroup
+// CHECK: %[[ROW:.*]] = arith.minui
+// CHECK: vector.load %arg0[%[[ROW]], %{{.*}}]
+// CHECK: %[[ON:.*]] = arith.cmpi ult
+// CHECK: vector.load %arg0[%[[ROW]], %{{.*}}]
+// CHECK: arith.select %[[ON]]
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK-NOT: gpu.barrier
+// CHECK: memref.store %{{.*}}, %arg1[%[[ROW]]] : memref<?xf32>
+func.func @short_rows(%x: memref<?x192xf32>, %out: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %0 = bufferization.to_tensor %x restrict : memref<?x192xf32> to tensor<?x192xf32>
+  %n = tensor.dim %0, %c0 : tensor<?x192xf32>
+  %1 = tensor.empty(%n) : tensor<?xf32>
+  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<?xf32>) -> tensor<?xf32>
+  %3 = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]
+  } ins(%0 : tensor<?x192xf32>) outs(%2 : tensor<?xf32>) {
   ^bb0(%a: f32, %sum: f32):
     %4 = arith.addf %sum, %a : f32
     linalg.yield %4 : f32

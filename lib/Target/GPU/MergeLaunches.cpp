@@ -1,0 +1,102 @@
+//===- MergeLaunches.cpp - launches side by side --------------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/GPU/Products.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// Whether an op of the host may run before a launch that it follows.
+static bool canMoveUp(Operation &op) {
+  return isMemoryEffectFree(&op) || isa<memref::AllocOp>(op);
+}
+
+/// Moves the body of a launch into `into`, where its blocks are those of
+/// `merged` from `first` on.
+static void moveBody(gpu::LaunchOp launch, gpu::LaunchOp merged, Block *into,
+                     Value first) {
+  OpBuilder builder(into->getTerminator());
+  Location loc = launch.getLoc();
+  Value block = merged.getBlockIds().x;
+  if (first)
+    block = arith::SubIOp::create(builder, loc, block, first);
+  launch.getBlockIds().x.replaceAllUsesWith(block);
+  launch.getGridSize().x.replaceAllUsesWith(launch.getGridSizeX());
+  auto replace = [](Value from, Value to) { from.replaceAllUsesWith(to); };
+  auto replaceAll = [&](gpu::KernelDim3 from, gpu::KernelDim3 to) {
+    replace(from.y, to.y);
+    replace(from.z, to.z);
+  };
+  replaceAll(launch.getBlockIds(), merged.getBlockIds());
+  replaceAll(launch.getGridSize(), merged.getGridSize());
+  replaceAll(launch.getThreadIds(), merged.getThreadIds());
+  replaceAll(launch.getBlockSize(), merged.getBlockSize());
+  replace(launch.getThreadIds().x, merged.getThreadIds().x);
+  replace(launch.getBlockSize().x, merged.getBlockSize().x);
+  for (BlockArgument buffer : launch.getWorkgroupAttributions())
+    buffer.replaceAllUsesWith(
+        merged.addWorkgroupAttribution(buffer.getType(), buffer.getLoc()));
+  Block &body = launch.getBody().front();
+  into->getOperations().splice(into->getTerminator()->getIterator(),
+                               body.getOperations(), body.begin(),
+                               std::prev(body.end()));
+}
+
+/// One launch, with the blocks of `one` and behind them those of `other`.
+static gpu::LaunchOp merge(gpu::LaunchOp one, gpu::LaunchOp other) {
+  OpBuilder builder(other);
+  Location loc = other.getLoc();
+  Value count = one.getGridSizeX();
+  Value blocks =
+      arith::AddIOp::create(builder, loc, count, other.getGridSizeX());
+  Value shared = one.getDynamicSharedMemorySize();
+  if (Value others = other.getDynamicSharedMemorySize())
+    shared = shared ? builder.createOrFold<arith::MaxUIOp>(loc, shared, others)
+                    : others;
+  auto merged = gpu::LaunchOp::create(
+      builder, loc, blocks, other.getGridSizeY(), other.getGridSizeZ(),
+      other.getBlockSizeX(), other.getBlockSizeY(), other.getBlockSizeZ(),
+      shared);
+  builder.setInsertionPointToStart(&merged.getBody().front());
+  gpu::TerminatorOp::create(builder, loc);
+  builder.setInsertionPointToStart(&merged.getBody().front());
+  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                        merged.getBlockIds().x, count);
+  auto branch = scf::IfOp::create(builder, loc, isFirst,
+                                  /*withElseRegion=*/true);
+  moveBody(one, merged, branch.thenBlock(), {});
+  moveBody(other, merged, branch.elseBlock(), count);
+  one.erase();
+  other.erase();
+  return merged;
+}
+
+void relax::mergeLaunches(Operation *after, Operation *before) {
+  gpu::LaunchOp last;
+  Operation *next = after ? after->getNextNode() : &before->getBlock()->front();
+  while (next != before) {
+    Operation *op = next;
+    next = op->getNextNode();
+    auto launch = dyn_cast<gpu::LaunchOp>(op);
+    if (!launch) {
+      // What launches share is computed ahead of them.
+      if (last && canMoveUp(*op))
+        op->moveBefore(last);
+      else
+        last = nullptr;
+      continue;
+    }
+    if (last &&
+        isEqualConstantIntOrValue(last.getBlockSizeX(), launch.getBlockSizeX()))
+      last = merge(last, launch);
+    else
+      last = launch;
+  }
+}
