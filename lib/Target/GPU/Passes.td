@@ -150,9 +150,8 @@ def OverlapLaunchesPass : Pass<"relax-gpu-overlap-launches", "::mlir::ModuleOp">
   let summary = "let kernels begin before those before them end";
   let description = [{
     Each kernel lets the next one begin at once, and waits for those before it when it
-    first touches memory (programmatic dependent launch, from sm_90 on). What it loads
-    first is asked for before that, where the place does not depend on memory. All
-    launches are marked, so that the runtime makes use of it.
+    first touches memory (programmatic dependent launch, from sm_90 on). All launches
+    are marked, so that the runtime makes use of it.
 
     Before:
 
@@ -170,31 +169,10 @@ def OverlapLaunchesPass : Pass<"relax-gpu-overlap-launches", "::mlir::ModuleOp">
     gpu.func @k(%x: memref<?xf32>) kernel {
       nvvm.griddepcontrol launch_dependents
       %block = gpu.block_id x
-      memref.prefetch %x[%block], read, locality<3>, data : memref<?xf32>
       nvvm.griddepcontrol wait
       %0 = memref.load %x[%block] : memref<?xf32>
       ...
     }
-    ```
-  }];
-  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
-}
-
-def LowerPrefetchesPass : Pass<"relax-gpu-lower-prefetches"> {
-  let summary = "turn prefetches into those of NVIDIA GPUs";
-  let description = [{
-    LLVM's intrinsic for prefetches is nothing on NVIDIA GPUs.
-
-    Before:
-
-    ```mlir
-    "llvm.intr.prefetch"(%p) <{cache = 1 : i32, hint = 3 : i32, rw = 0 : i32}> : (!llvm.ptr) -> ()
-    ```
-
-    After:
-
-    ```mlir
-    nvvm.prefetch level = L2, %p : !llvm.ptr
     ```
   }];
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];

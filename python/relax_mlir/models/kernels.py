@@ -88,45 +88,130 @@ def keys_update(layers: int, heads: int, size: int, dtype: str = "f32") -> Kerne
     )
 
 
-_CACHE_UPDATE_AT = """
+_APPEND_AT = """
 func.func private @$NAME(
-    %new: tensor<?x${H}x${D}x$T> {relax.shape = #relax.shape<[b, $H, $D]>},
-    %positions: tensor<?xi64> {relax.shape = #relax.shape<[b]>},
-    %cache: $CACHE {relax.shape = #relax.shape<$SHAPE>}, %layer: index {relax.symbol = "layer"})
-    -> ($CACHE {relax.shape = #relax.shape<$SHAPE>}) {
+    %q: memref<?x${Q}x${D}x$T> {relax.shape = #relax.shape<[b, $Q, $D]>},
+    %k: memref<?x${H}x${D}x$T> {relax.shape = #relax.shape<[b, $H, $D]>},
+    %v: memref<?x${H}x${D}x$T> {relax.shape = #relax.shape<[b, $H, $D]>},
+    %cos: memref<?x${P}xf32> {relax.shape = #relax.shape<[b, $P]>},
+    %sin: memref<?x${P}xf32> {relax.shape = #relax.shape<[b, $P]>},
+    %positions: memref<?xi64> {relax.shape = #relax.shape<[b]>},
+    %keys: memref<${L}x?x${H}x${D}x?x$T> {relax.shape = #relax.shape<[$L, b, $H, $D, c]>},
+    %values: memref<${L}x?x?x${H}x${D}x$T> {relax.shape = #relax.shape<[$L, b, c, $H, $D]>},
+    %turned: memref<?x${Q}x${D}x$T> {relax.shape = #relax.shape<[b, $Q, $D]>},
+    %layer: index {relax.symbol = "layer"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %rows = arith.constant $ROWS : index
-  %b = tensor.dim %new, %c0 : tensor<?x${H}x${D}x$T>
-  %c = tensor.dim %cache, %rows : $CACHE
+  %c2 = arith.constant 2 : index
+  %pairs = arith.constant $P : index
+  %queries = arith.constant $Q : index
+  %turning = arith.constant $TURNING : index
+  %heads = arith.constant $ALL : index
+  %half = arith.constant $HALF : index
+  %b = memref.dim %q, %c0 : memref<?x${Q}x${D}x$T>
+  %c = memref.dim %values, %c2 : memref<${L}x?x?x${H}x${D}x$T>
   %last = arith.subi %c, %c1 : index
-  %result = scf.forall (%i, %h, %d) in (%b, $H, $D) shared_outs(%out = %cache) -> ($CACHE) {
-    %given = tensor.extract %positions[%i] : tensor<?xi64>
+  scf.parallel (%i, %h, %p) = (%c0, %c0, %c0) to (%b, %heads, %half) step (%c1, %c1, %c1) {
+    %given = memref.load %positions[%i] : memref<?xi64>
     %asked = arith.index_cast %given : i64 to index
     %raised = arith.maxsi %asked, %c0 : index
     %place = arith.minsi %raised, %last : index
-    %element = tensor.extract_slice %new[%i, %h, %d] [1, 1, 1] [1, 1, 1]
-        : tensor<?x${H}x${D}x$T> to tensor<1x1x1x$T>
-    scf.forall.in_parallel {
-      tensor.parallel_insert_slice %element into %out$BEGIN [1, 1, 1, 1, 1] [1, 1, 1, 1, 1]
-          : tensor<1x1x1x$T> into $CACHE
+    %is_query = arith.cmpi ult, %h, %queries : index
+    %has_angle = arith.cmpi ult, %h, %turning : index
+    %in_pairs = arith.cmpi ult, %p, %pairs : index
+    %turns = arith.andi %has_angle, %in_pairs : i1
+    %even = arith.muli %p, %c2 : index
+    %odd = arith.addi %even, %c1 : index
+    $PAIR
+    %key_head = arith.subi %h, %queries : index
+    %value_head = arith.subi %h, %turning : index
+    %x:2 = scf.if %is_query -> ($T, $T) {
+      %0 = memref.load %q[%i, %h, %e0] : memref<?x${Q}x${D}x$T>
+      %1 = memref.load %q[%i, %h, %e1] : memref<?x${Q}x${D}x$T>
+      scf.yield %0, %1 : $T, $T
+    } else {
+      %2:2 = scf.if %has_angle -> ($T, $T) {
+        %0 = memref.load %k[%i, %key_head, %e0] : memref<?x${H}x${D}x$T>
+        %1 = memref.load %k[%i, %key_head, %e1] : memref<?x${H}x${D}x$T>
+        scf.yield %0, %1 : $T, $T
+      } else {
+        %0 = memref.load %v[%i, %value_head, %e0] : memref<?x${H}x${D}x$T>
+        %1 = memref.load %v[%i, %value_head, %e1] : memref<?x${H}x${D}x$T>
+        scf.yield %0, %1 : $T, $T
+      }
+      scf.yield %2#0, %2#1 : $T, $T
+    }
+    %y:2 = scf.if %turns -> ($T, $T) {
+      %a = memref.load %cos[%i, %p] : memref<?x${P}xf32>
+      %s = memref.load %sin[%i, %p] : memref<?x${P}xf32>
+      %real = arith.$WIDEN
+      %imaginary = arith.$WIDEN_1
+      %0 = arith.mulf %real, %a : f32
+      %1 = arith.mulf %imaginary, %s : f32
+      %2 = arith.subf %0, %1 : f32
+      %3 = arith.mulf %imaginary, %a : f32
+      %4 = arith.mulf %real, %s : f32
+      %5 = arith.addf %3, %4 : f32
+      %6 = arith.$NARROW
+      %7 = arith.$NARROW_1
+      scf.yield %6, %7 : $T, $T
+    } else {
+      scf.yield %x#0, %x#1 : $T, $T
+    }
+    scf.if %is_query {
+      memref.store %y#0, %turned[%i, %h, %e0] : memref<?x${Q}x${D}x$T>
+      memref.store %y#1, %turned[%i, %h, %e1] : memref<?x${Q}x${D}x$T>
+    } else {
+      scf.if %has_angle {
+        memref.store %y#0, %keys[%layer, %i, %key_head, %e0, %place] : memref<${L}x?x${H}x${D}x?x$T>
+        memref.store %y#1, %keys[%layer, %i, %key_head, %e1, %place] : memref<${L}x?x${H}x${D}x?x$T>
+      } else {
+        memref.store %y#0, %values[%layer, %i, %place, %value_head, %e0] : memref<${L}x?x?x${H}x${D}x$T>
+        memref.store %y#1, %values[%layer, %i, %place, %value_head, %e1] : memref<${L}x?x?x${H}x${D}x$T>
+      }
     }
   }
-  return %result : $CACHE
+  return
 }
 """
 
+# The elements that turn together, those beyond the pairs as they lie.
+_PAIRS = {
+    "half_split": """%behind = arith.addi %p, %pairs : index
+    %e0 = arith.select %in_pairs, %p, %even : index
+    %e1 = arith.select %in_pairs, %behind, %odd : index""",
+    "interleaved": """%e0 = arith.addi %even, %c0 : index
+    %e1 = arith.addi %odd, %c0 : index""",
+}
 
-def values_update_at(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
-    """Writes `new [b, h, d]` into row `positions [b]` of a layer of the cache of values, never beyond its rows."""
-    name, cache = f"values_update_at_{layers}x{heads}x{size}", _value_cache(layers, heads, size, dtype)
-    return _kernel(name, _CACHE_UPDATE_AT, **cache, ROWS=2, BEGIN="[%layer, %i, %place, %h, %d]")
 
+def append_at(layers: int, kv_heads: int, group: int, size: int, pairs: int, layout: str, dtype: str = "f32") -> Kernel:
+    """The rotary embedding of one token of each sequence, and its row of the caches.
 
-def keys_update_at(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
-    """The same of the cache of keys."""
-    name, cache = f"keys_update_at_{layers}x{heads}x{size}", _key_cache(layers, heads, size, dtype)
-    return _kernel(name, _CACHE_UPDATE_AT, **cache, ROWS=4, BEGIN="[%layer, %i, %h, %d, %place]")
+    Turns `q [b, h * g, d]`, and `k [b, h, d]` into row `positions [b]` of a layer of the cache of keys, never beyond
+    its rows; `v [b, h, d]` goes into that of the cache of values. The first `2 * pairs` elements of a head turn, by the
+    angles of `cos` and `sin [b, pairs]`, in pairs as `relax.rotary_embedding` makes them in a layout.
+    """
+    queries = kv_heads * group
+    widen, narrow = "extf {} : {} to f32", "truncf {} : f32 to {}"
+    if dtype == "f32":  # as it is
+        widen = narrow = "bitcast {} : f32 to {}"
+    return _kernel(
+        f"append_at_{layers}x{kv_heads}x{group}x{size}",
+        _APPEND_AT,
+        **_value_cache(layers, kv_heads, size, dtype),
+        L=layers,
+        P=pairs,
+        Q=queries,
+        TURNING=queries + kv_heads,
+        ALL=queries + 2 * kv_heads,
+        HALF=size // 2,
+        PAIR=_PAIRS[layout],
+        WIDEN=widen.format("%x#0", dtype),
+        WIDEN_1=widen.format("%x#1", dtype),
+        NARROW=narrow.format("%2", dtype),
+        NARROW_1=narrow.format("%5", dtype),
+    )
 
 
 # Hidden scores are finite, and below what the maximum starts from, so that a query without a key has the sum zero.

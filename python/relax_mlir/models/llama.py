@@ -94,23 +94,21 @@ class Attention(nn.Module):
             self.k_norm = nn.RMSNorm(size, config.rms_norm_eps, config.dtype)
         layers, heads = config.num_layers, config.num_kv_heads
         sizes = (layers, heads, size, config.dtype)
-        self._update_keys = (kernels.keys_update(*sizes), kernels.keys_update_at(*sizes))
-        self._update_values = (kernels.values_update(*sizes), kernels.values_update_at(*sizes))
+        self._update_keys, self._update_values = kernels.keys_update(*sizes), kernels.values_update(*sizes)
+        pairs = (config.rope_dim or size) // 2
+        self._append = kernels.append_at(layers, heads, config.group, size, pairs, config.rope_layout, config.dtype)
         sizes = (layers, heads, config.group, size, size**-0.5, config.dtype)
         self._attend = (kernels.attend(*sizes), kernels.attend_at(*sizes))
 
     def kernels(self) -> list[nn.Kernel]:
-        return [*self._update_keys, *self._update_values, *self._attend]
+        return [self._update_keys, self._update_values, self._append, *self._attend]
 
     def _heads(self, x: Value, step: _Step, count: int) -> Value:
         return op.reshape(x, (step.batch, step.length, count, self._config.head_dim))
 
     def _turn(self, x: Value, step: _Step) -> Value:
         config = self._config
-        if step.at_positions:  # the rows of the tables are sequences, not tokens of one
-            x = op.reshape(x, (1, step.batch, x.shape[2], config.head_dim))
-        x = op.rotary_embedding(x, cos=step.cos, sin=step.sin, layout=config.rope_layout, rotary_dim=config.rope_dim)
-        return op.reshape(x, (step.batch, 1, x.shape[2], config.head_dim)) if step.at_positions else x
+        return op.rotary_embedding(x, cos=step.cos, sin=step.sin, layout=config.rope_layout, rotary_dim=config.rope_dim)
 
     def forward(self, x: Value, residual: Value, step: _Step) -> Value:
         config = self._config
@@ -119,9 +117,12 @@ class Attention(nn.Module):
         v = self._heads(self.v_proj(x), step, config.num_kv_heads)
         if config.qk_norm:
             q, k = self.q_norm(q), self.k_norm(k)
-        q, k = self._turn(q, step), self._turn(k, step)
-        step.keys = self._written(self._update_keys, k, step.keys, step)
-        step.values = self._written(self._update_values, v, step.values, step)
+        if step.at_positions:
+            q = self._appended(q, k, v, step)
+        else:
+            q, k = self._turn(q, step), self._turn(k, step)
+            step.keys = self._written(self._update_keys, k, step.keys, step)
+            step.values = self._written(self._update_values, v, step.values, step)
         grouped = (step.batch, step.length, config.num_kv_heads, config.group, config.head_dim)
         attended = op.call_tir(
             self._attend[step.at_positions].name,
@@ -132,12 +133,23 @@ class Attention(nn.Module):
         joined = op.reshape(attended, (step.rows, config.num_heads * config.head_dim))
         return self.o_proj(joined, op.add, residual)
 
-    def _written(self, update: tuple[nn.Kernel, nn.Kernel], rows: Value, cache: Value, step: _Step) -> Value:
-        name = update[step.at_positions].name
-        if not step.at_positions:
-            return op.call_tir_inplace(name, [rows, cache], cache.annotation, [1], sym=[self._layer, step.count])
-        rows = op.reshape(rows, (step.batch, *rows.shape[2:]))
-        return op.call_tir_inplace(name, [rows, step.seen, cache], cache.annotation, [2], sym=[self._layer])
+    def _written(self, update: nn.Kernel, rows: Value, cache: Value, step: _Step) -> Value:
+        return op.call_tir_inplace(update.name, [rows, cache], cache.annotation, [1], sym=[self._layer, step.count])
+
+    def _appended(self, q: Value, k: Value, v: Value, step: _Step) -> Value:
+        """The queries, turned; keys and values are in the caches."""
+        config = self._config
+        rows = [op.reshape(x, (step.batch, *x.shape[2:])) for x in (q, k, v)]
+        results = [Tensor((step.batch, config.num_heads, config.head_dim), config.dtype)]
+        results += [step.keys.annotation, step.values.annotation]
+        turned, step.keys, step.values = op.call_tir_inplace(
+            self._append.name,
+            [*rows, step.cos, step.sin, step.seen, step.keys, step.values],
+            results,
+            [-1, 6, 7],
+            sym=[self._layer],
+        )
+        return turned
 
 
 class Mlp(nn.Module):

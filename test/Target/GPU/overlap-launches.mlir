@@ -5,36 +5,25 @@
 // RUN: relax-opt %s -relax-cuda-to-llvm=chip=sm_90 | FileCheck %s --check-prefix=PTX
 // RUN: relax-opt %s -relax-cuda-to-llvm=chip=sm_80 | FileCheck %s --check-prefix=OLD
 
-// A kernel lets the next one begin at once, and waits before it reads; what it reads first is asked for.
+// A kernel lets the next one begin at once, and waits before it reads.
 // CHECK-LABEL: gpu.func @reads
 // CHECK-NEXT: nvvm.griddepcontrol launch_dependents
-// CHECK-NEXT: %[[I:.*]] = gpu.block_id
-// CHECK-NEXT: %[[SAME:.*]] = gpu.block_id
-// CHECK-NEXT: memref.prefetch %{{.*}}[%[[SAME]]]
-// CHECK-NEXT: nvvm.griddepcontrol wait
-// CHECK-NEXT: memref.load %{{.*}}[%[[I]]]
-
-// What a branch without another reads is not asked for: there may be no such place.
-// CHECK-LABEL: gpu.func @branches
-// CHECK-NOT: memref.prefetch
+// CHECK: gpu.block_id
 // CHECK: nvvm.griddepcontrol wait
-// CHECK-NEXT: scf.if
+// CHECK-NEXT: memref.load
 
-// Of two branches each waits for itself; of a loop the first step is asked for.
+// Of two branches each waits for itself, one that does nothing as well.
 // CHECK-LABEL: gpu.func @parts
 // CHECK: nvvm.griddepcontrol launch_dependents
 // CHECK: scf.if
-// CHECK: memref.prefetch %{{.*}}[%{{.*}}], read
 // CHECK-NEXT: nvvm.griddepcontrol wait
 // CHECK-NEXT: scf.for
 // CHECK: } else {
-// CHECK-NOT: memref.prefetch
-// CHECK: nvvm.griddepcontrol wait
-// CHECK-NEXT: memref.store
+// CHECK-NEXT: nvvm.griddepcontrol wait
+// CHECK-NEXT: }
 
 // PTX: .entry reads(
 // PTX-SAME: griddepcontrol.launch_dependents
-// PTX-SAME: prefetch.L2
 // PTX-SAME: griddepcontrol.wait
 
 // The runtime is told.
@@ -45,19 +34,11 @@
 // OLD-NOT: griddepcontrol
 module attributes {gpu.container_module} {
   gpu.module @kernels {
-    gpu.func @reads(%x: memref<?xf32>, %y: memref<?xf32>) kernel {
+    gpu.func @reads(%x: memref<?x64xf32>, %y: memref<?xf32>) kernel {
       %i = gpu.block_id x
-      %0 = memref.load %x[%i] : memref<?xf32>
+      %thread = gpu.thread_id x
+      %0 = memref.load %x[%i, %thread] : memref<?x64xf32>
       memref.store %0, %y[%i] : memref<?xf32>
-      gpu.return
-    }
-    gpu.func @branches(%x: memref<?xf32>, %inside: i1) kernel {
-      %i = gpu.block_id x
-      scf.if %inside {
-        %0 = memref.load %x[%i] : memref<?xf32>
-        %1 = math.exp %0 : f32
-        memref.store %1, %x[%i] : memref<?xf32>
-      }
       gpu.return
     }
     gpu.func @parts(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) kernel {
@@ -74,15 +55,14 @@ module attributes {gpu.container_module} {
         }
         memref.store %sum, %y[%i] : memref<?xf32>
       } else {
-        memref.store %zero, %y[%i] : memref<?xf32>
       }
       gpu.return
     }
   }
-  func.func @host(%x: memref<?xf32>, %y: memref<?xf32>) {
+  func.func @host(%x: memref<?x64xf32>, %y: memref<?xf32>) {
     %c1 = arith.constant 1 : index
     gpu.launch_func @kernels::@reads blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
-        args(%x : memref<?xf32>, %y : memref<?xf32>)
+        args(%x : memref<?x64xf32>, %y : memref<?xf32>)
     return
   }
 }
