@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Target/GPU/MatmulEmitter.h"
-#include "Target/GPU/Products.h"
 
+#include "Target/GPU/MatvecEmitter.h"
+#include "Target/GPU/Products.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -341,7 +342,12 @@ std::unique_ptr<Product> Product::find(const KernelGraph &graph,
   outside.allocateResults();
 
   // One row, or few points: what does for other kernels.
+  bool isComputed = KernelGraph::producer(matmul->operand(matmul->b)) != nullptr;
   auto emitGeneric = [=, &graph, &nest, &builder, &storage]() {
+    if (isComputed && asVectors &&
+        succeeded(
+            emitMatvec(graph, *matmul, builder, loc, storage, subgroupSize)))
+      return success();
     return emitAlone(graph, nest, builder, loc, storage, subgroupSize,
                      asVectors);
   };

@@ -68,8 +68,9 @@ MatmulEmitter::Copies MatmulEmitter::prepareCopies(const Panel &panel,
   int64_t length = panel.alongDepth ? tile.depth : count;
   int64_t perLine = length / panel.width, threads = tile.threads();
   int64_t total = lines * perLine;
-  Value depth = sizes[matmul.depth], limit = this->count(outer);
-  Value pitch = distance(panel, panel.alongDepth ? outer.back() : matmul.depth);
+  Value depth = this->count(matmul.depth), limit = this->count(outer);
+  Value pitch =
+      distance(panel, panel.alongDepth ? outer.back() : matmul.depth.back());
   copies.depthStep = emitter.multiply(number(tile.depth),
                                       panel.alongDepth ? number(1) : pitch);
   Value origin = number(0);
@@ -116,7 +117,7 @@ void MatmulEmitter::copyStage(const Copies &copies, Value shared, Value stage,
       Value inside = line.isInside;
       if (line.depth)
         inside = both(inside, isLess(emitter.add(depthAt, line.depth),
-                                     sizes[matmul.depth]));
+                                     count(matmul.depth)));
       Value elements;
       if (inside)
         elements = arith::SelectOp::create(builder, loc, inside,
@@ -273,7 +274,7 @@ LogicalResult MatmulEmitter::emit(const Tile &tile, bool manyRows,
       prepareCopies(a, matmul.rows, corner.row, tile.rows(), tile, /*base=*/0),
       prepareCopies(b, matmul.columns, corner.column, tile.columns(), tile,
                     /*base=*/tile.rows() * tile.depth)};
-  int64_t steps = llvm::divideCeil(a.shape.back(), tile.depth);
+  int64_t steps = llvm::divideCeil(a.line, tile.depth);
   // Groups may be empty: what counts is how many there are.
   auto endGroup = [&] { NVVM::CpAsyncCommitGroupOp::create(builder, loc); };
   auto waitFor = [&](int32_t others) {
