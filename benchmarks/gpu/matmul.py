@@ -147,7 +147,8 @@ def _unescape(text: str) -> bytes:
 def _launches(text: str) -> list[dict]:
     """The launches of a function, whose sizes are all known."""
     constants = {name: int(value) for name, value in re.findall(r"(%\S+) = arith.constant (-?\d+) : ", text)}
-    names = ("x", "w", "out") if "%arg3" not in text else ("x", "w", "s", "out")
+    parameters = re.search(r"func\.func @\w+\(.*?\)", text)[0]
+    names = ("x", "w", "s", "out") if "%arg3" in parameters else ("x", "w", "out")
     roots = {f"%arg{i}": name for i, name in enumerate(names)}
     for name, source in re.findall(r"(%\S+) = memref.collapse_shape (%\S+) ", text):
         roots[name] = roots[source]

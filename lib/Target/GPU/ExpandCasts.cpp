@@ -156,6 +156,46 @@ struct BytesToFloats : OpRewritePattern<Op> {
   }
 };
 
+/// Bytes that are put into words, whose other bytes are known.
+struct BytesIntoWords : OpRewritePattern<arith::OrIOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::OrIOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    APInt others, by;
+    auto shift = op.getLhs().getDefiningOp<arith::ShLIOp>();
+    if (!type || !type.getElementType().isInteger(32) || !shift ||
+        !matchPattern(op.getRhs(), m_ConstantInt(&others)) ||
+        !matchPattern(shift.getRhs(), m_ConstantInt(&by)) || by.uge(32) ||
+        by.urem(8))
+      return rewriter.notifyMatchFailure(op, "does not complete words");
+    int64_t place = by.getZExtValue() / 8;
+    auto extend = shift.getLhs().getDefiningOp<arith::ExtUIOp>();
+    if (!extend || !isWords(extend.getIn().getType(), 8) ||
+        others.extractBitsAsZExtValue(8, 8 * place) != 0)
+      return rewriter.notifyMatchFailure(op, "is not of bytes");
+    Location loc = op.getLoc();
+    Value words = toWords(rewriter, loc, extend.getIn());
+    Value rest = arith::ConstantIntOp::create(
+        rewriter, loc, rewriter.getI32Type(), others.getZExtValue());
+    SmallVector<Value> all;
+    for (int64_t i = 0; i < type.getNumElements(); ++i) {
+      Value word = vector::ExtractOp::create(rewriter, loc, words, i / 4);
+      int64_t selector = 0x7654;
+      selector &= ~(int64_t{15} << (4 * place));
+      selector |= (i % 4) << (4 * place);
+      all.push_back(NVVM::PermuteOp::create(
+          rewriter, loc, rewriter.getI32Type(), word, rest,
+          arith::ConstantIntOp::create(rewriter, loc, rewriter.getI32Type(),
+                                       selector),
+          NVVM::PermuteMode::DEFAULT));
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, all);
+    return success();
+  }
+};
+
 /// bf16 is the upper half of f32.
 struct HalvesToFloats : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -190,7 +230,7 @@ struct ExpandCasts : relax::impl::ExpandCastsPassBase<ExpandCasts> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<BitsOfWords<arith::AndIOp>, BitsOfWords<arith::OrIOp>,
-                 BitsOfWords<arith::XOrIOp>, ShiftOfWords,
+                 BitsOfWords<arith::XOrIOp>, BytesIntoWords, ShiftOfWords,
                  BytesToFloats<arith::UIToFPOp>, BytesToFloats<arith::SIToFPOp>,
                  HalvesToFloats>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

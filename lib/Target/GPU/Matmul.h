@@ -58,6 +58,21 @@ struct Panel {
   int64_t width = 1;
 };
 
+/// How a thread takes the depth of a product.
+struct DepthUnits {
+  /// None where the axes that a unit has are not known, or too long.
+  static std::optional<DepthUnits> choose(const KernelGraph &graph,
+                                          const Matmul &matmul);
+
+  /// Elements of the last axis that are taken at once.
+  int64_t lanes = 1;
+  /// The axes that units are counted by, and those within a unit. The last axis
+  /// may be among either.
+  SmallVector<Axis> across, within;
+  /// What is read of both operands for a unit.
+  int64_t vectorBytes = 0, matrixBytes = 0;
+};
+
 /// How many rows, columns and steps of the depth a block takes at once, and how
 /// its warps share them.
 struct Tile {

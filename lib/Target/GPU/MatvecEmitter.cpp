@@ -7,17 +7,17 @@
 
 #include "Target/GPU/MatvecEmitter.h"
 
-#include "mlir/Analysis/SliceAnalysis.h"
+#include "Target/GPU/ReadFirst.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The most elements of a unit, and the most threads of a block.
-static constexpr int64_t maxUnit = 64, maxThreads = 128;
+/// The most elements of a unit, and the most threads and columns of a block.
+static constexpr int64_t maxUnit = 64, maxThreads = 128, maxWidth = 8;
 /// Blocks that should be there, to give a large GPU work.
-static constexpr int64_t manyBlocks = 1024;
+static constexpr int64_t manyBlocks = 512;
 
 //===----------------------------------------------------------------------===//
 // Units
@@ -28,10 +28,17 @@ std::optional<DepthUnits> DepthUnits::choose(const KernelGraph &graph,
   DepthUnits units;
   Axis last = matmul.depth.back();
   int64_t narrowest = 16;
-  std::optional<int64_t> length;
   bool isRegular = true;
   // The axes that each tensor in memory misses of those that are summed over.
   llvm::SmallDenseSet<Axis> missed;
+  // The tensors in memory that vectors run along.
+  struct Read {
+    bool ofMatrix;
+    int64_t bytes;
+    llvm::SmallDenseSet<Axis> axes;
+  };
+  SmallVector<Read> reads;
+  DenseMap<Axis, int64_t> sizes;
   auto see = [&](linalg::GenericOp op, OpOperand &operand, bool isMatrix) {
     auto tensor = dyn_cast<RankedTensorType>(operand.get().getType());
     if (!tensor)
@@ -45,19 +52,24 @@ std::optional<DepthUnits> DepthUnits::choose(const KernelGraph &graph,
           return;
         Axis axis = graph.axisOf(op, loop.getPosition());
         found.insert(axis);
+        if (expr == part && !tensor.isDynamicDim(dim))
+          sizes[axis] = tensor.getDimSize(dim);
         if (axis != last)
           return;
         // Along memory, or not at all.
         isRegular &= expr == part && dim + 1 == map.getNumResults();
-        if (!tensor.isDynamicDim(dim))
-          length = tensor.getDimSize(dim);
         narrowest = std::min<int64_t>(
             narrowest, llvm::divideCeil(tensor.getElementTypeBitWidth(), 8));
       });
-    if (isMatrix && !KernelGraph::producer(operand.get()))
-      for (Axis axis : matmul.depth)
-        if (!found.contains(axis))
-          missed.insert(axis);
+    if (KernelGraph::producer(operand.get()))
+      return;
+    for (Axis axis : matmul.depth)
+      if (isMatrix && !found.contains(axis))
+        missed.insert(axis);
+    if (found.contains(last))
+      reads.push_back({isMatrix,
+                       llvm::divideCeil(tensor.getElementTypeBitWidth(), 8),
+                       found});
   };
   linalg::GenericOp product = matmul.stage().op;
   auto visit = [&](unsigned number, bool isMatrix) {
@@ -76,15 +88,25 @@ std::optional<DepthUnits> DepthUnits::choose(const KernelGraph &graph,
   };
   visit(matmul.a, /*isMatrix=*/false);
   visit(matmul.b, /*isMatrix=*/true);
-  if (!isRegular || !length)
+  if (!isRegular || !sizes.count(last))
     return std::nullopt;
   units.lanes = 16 / narrowest;
-  while (units.lanes > 1 && *length % units.lanes)
+  while (units.lanes > 1 && sizes[last] % units.lanes)
     units.lanes /= 2;
   if (units.lanes == 1)
     return std::nullopt;
   for (Axis axis : matmul.depth)
     (missed.contains(axis) ? units.within : units.across).push_back(axis);
+  for (const Read &read : reads) {
+    int64_t elements = missed.contains(last) ? 1 : units.lanes;
+    for (Axis axis : units.within)
+      if (read.axes.contains(axis))
+        elements *= sizes.lookup(axis);
+    (read.ofMatrix ? units.matrixBytes : units.vectorBytes) +=
+        elements * read.bytes;
+  }
+  if (!units.matrixBytes)
+    return std::nullopt;
   return units;
 }
 
@@ -108,9 +130,11 @@ public:
   LogicalResult emitProduct();
 
 private:
-  /// A vector as `core * scale + offset`, of which the latter are scalars.
+  /// A vector as `(core - bias) * scale + offset`, of which all but the core
+  /// are scalars: they are taken out of the sum.
   struct Scaled {
     Value core, scale, offset;
+    double bias = 0;
   };
 
   bool chooseBlocks();
@@ -123,7 +147,8 @@ private:
   SmallVector<Value> addUnit(Value unit, const Point &base, ValueRange before);
   FailureOr<Value> operandAt(unsigned number, const Point &point);
   Scaled takeApart(Value value);
-  Value sumOfProducts(Value x, Value core);
+  Value biased(Value bytes);
+  Value sumOfProducts(Value x, Value core, Value before);
   Value sumOfLanes(Value x);
   Value multiplyAdd(Value a, Value b, Value c);
   void finish(ValueRange sums, const Point &base);
@@ -136,23 +161,25 @@ private:
   DenseMap<int64_t, Value> numbers;
 };
 
-/// Puts what is read, and what that needs, before all else: the reads of a
-/// block are then under way at the same time.
-void readFirst(Block *block) {
-  llvm::SetVector<Operation *> needed;
-  BackwardSliceOptions options;
-  options.inclusive = true;
-  options.filter = [&](Operation *op) { return op->getBlock() == block; };
-  for (Operation &op : *block)
-    if (isa<memref::LoadOp, vector::LoadOp>(op))
-      (void)getBackwardSlice(&op, &needed, options);
-  Operation *place = nullptr;
-  for (Operation &op : llvm::make_early_inc_range(*block)) {
-    if (!needed.contains(&op))
-      place = place ? place : &op;
-    else if (place)
-      op.moveBefore(place);
-  }
+/// Whether all bytes of a vector are less than 128.
+bool isSmall(Value bytes) {
+  if (!getElementTypeOrSelf(bytes.getType()).isInteger(8))
+    return false;
+  auto constant = [](Value value) -> std::optional<int64_t> {
+    APInt number;
+    if (auto all = value.getDefiningOp<vector::BroadcastOp>())
+      value = all.getSource();
+    if (!matchPattern(value, m_ConstantInt(&number)))
+      return std::nullopt;
+    return number.getZExtValue();
+  };
+  if (auto choice = bytes.getDefiningOp<arith::SelectOp>())
+    return isSmall(choice.getTrueValue()) && isSmall(choice.getFalseValue());
+  if (auto bits = bytes.getDefiningOp<arith::AndIOp>())
+    return constant(bits.getRhs()).value_or(255) < 128;
+  if (auto shift = bytes.getDefiningOp<arith::ShRUIOp>())
+    return constant(shift.getRhs()).value_or(0) > 0;
+  return false;
 }
 
 } // namespace
@@ -169,9 +196,14 @@ bool MatvecEmitter::chooseBlocks() {
     return false;
   length = getConstantIntValue(count(units.across)).value_or(maxThreads);
   threads = std::min<int64_t>(llvm::alignTo(length, subgroupSize), maxThreads);
-  int64_t columns =
-      getConstantIntValue(count(matmul.columns)).value_or(manyBlocks);
-  while (width < 4 && columns / (2 * width) >= manyBlocks)
+  // The vector is read once for all columns of a block; what that costs is to
+  // be little of the whole. But there are to be many blocks.
+  int64_t wanted = 2 * units.vectorBytes / units.matrixBytes;
+  int64_t columns = getConstantIntValue(count(matmul.columns))
+                        .value_or(maxWidth * manyBlocks);
+  width = 2;
+  while (width < std::min(wanted, maxWidth) &&
+         columns / (2 * width) >= manyBlocks)
     width *= 2;
   return true;
 }
@@ -209,24 +241,51 @@ FailureOr<Value> MatvecEmitter::operandAt(unsigned number, const Point &point) {
                                      type.clone(builder.getF32Type()), value));
 }
 
+/// Bytes below 128 as floats, with 128 added: that is what they are in the
+/// upper bits of its mantissa.
+Value MatvecEmitter::biased(Value bytes) {
+  auto type = VectorType::get(emitter.lanes, builder.getI32Type());
+  auto splat = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(type, builder.getI32IntegerAttr(value)));
+  };
+  Value bits = arith::ExtUIOp::create(builder, loc, type, bytes);
+  bits = arith::ShLIOp::create(builder, loc, bits, splat(16));
+  bits = arith::OrIOp::create(builder, loc, bits, splat(0x43000000));
+  return arith::BitcastOp::create(builder, loc,
+                                  type.clone(builder.getF32Type()), bits);
+}
+
 MatvecEmitter::Scaled MatvecEmitter::takeApart(Value value) {
   auto scalar = [](Value operand) -> Value {
     auto all = operand.getDefiningOp<vector::BroadcastOp>();
     return all && !isa<VectorType>(all.getSource().getType()) ? all.getSource()
                                                               : Value();
   };
-  Scaled parts{value, {}, {}};
+  Scaled parts{value, {}, {}, 0};
   if (auto sum = parts.core.getDefiningOp<arith::AddFOp>())
     if ((parts.offset = scalar(sum.getRhs())))
       parts.core = sum.getLhs();
   if (auto product = parts.core.getDefiningOp<arith::MulFOp>())
     if ((parts.scale = scalar(product.getRhs())))
       parts.core = product.getLhs();
+  APFloat bias(0.0f);
+  if (auto less = parts.core.getDefiningOp<arith::SubFOp>())
+    if (Value by = scalar(less.getRhs());
+        by && matchPattern(by, m_ConstantFloat(&bias))) {
+      parts.core = less.getLhs();
+      parts.bias = bias.convertToFloat();
+    }
+  if (auto number = parts.core.getDefiningOp<arith::UIToFPOp>())
+    if (isSmall(number.getIn())) {
+      parts.core = biased(number.getIn());
+      parts.bias += 128;
+    }
   return parts;
 }
 
-Value MatvecEmitter::sumOfProducts(Value x, Value core) {
-  Value sum;
+Value MatvecEmitter::sumOfProducts(Value x, Value core, Value sum) {
   for (int64_t lane = 0; lane < emitter.lanes; ++lane) {
     Value a = vector::ExtractOp::create(builder, loc, x, lane);
     Value b = vector::ExtractOp::create(builder, loc, core, lane);
@@ -250,6 +309,7 @@ SmallVector<Value> MatvecEmitter::addUnit(Value unit, const Point &base,
   int64_t vectors = *getConstantIntValue(count(units.within));
   SmallVector<Point> parts;
   SmallVector<Value> xs, totals(vectors);
+  SmallVector<std::map<double, Value>> biases(vectors);
   for (int64_t i = 0; i < vectors; ++i) {
     Point part = point;
     int64_t rest = i;
@@ -279,15 +339,25 @@ SmallVector<Value> MatvecEmitter::addUnit(Value unit, const Point &base,
         return llvm::to_vector(before);
       }
       Scaled scaled = takeApart(*element);
-      Value product = sumOfProducts(xs[at], scaled.core);
+      auto total = [&](Value &known, function_ref<Value()> make) {
+        return known ? known : known = make();
+      };
+      auto totalOf = [&] {
+        return total(totals[at], [&] { return sumOfLanes(xs[at]); });
+      };
+      Value start;
+      if (scaled.bias)
+        start = total(biases[at][scaled.bias], [&] {
+          Value factor = arith::ConstantOp::create(
+              builder, loc, builder.getF32FloatAttr(-scaled.bias));
+          return Value(arith::MulFOp::create(builder, loc, totalOf(), factor));
+        });
+      Value product = sumOfProducts(xs[at], scaled.core, start);
       sum = scaled.scale
                 ? multiplyAdd(scaled.scale, product, sum)
                 : Value(arith::AddFOp::create(builder, loc, sum, product));
-      if (!scaled.offset)
-        continue;
-      Value &total = totals[at];
-      total = total ? total : sumOfLanes(xs[at]);
-      sum = multiplyAdd(scaled.offset, total, sum);
+      if (scaled.offset)
+        sum = multiplyAdd(scaled.offset, totalOf(), sum);
     }
   }
   return sums;
@@ -298,10 +368,6 @@ void MatvecEmitter::finish(ValueRange sums, const Point &base) {
   int64_t groups = threads / subgroupSize;
   Type f32 = builder.getF32Type();
   SmallVector<Value> all = llvm::to_vector(sums);
-  for (int64_t mask = subgroupSize / 2; mask > 0; mask /= 2)
-    for (Value &sum : all)
-      sum = arith::AddFOp::create(builder, loc, sum, exchange(sum, mask));
-  Value shared = allocateShared({groups, width}, f32);
   Value across = emitter.constant(subgroupSize);
   Value group = arith::DivUIOp::create(builder, loc, thread, across);
   Value lane = arith::RemUIOp::create(builder, loc, thread, across);
@@ -309,15 +375,38 @@ void MatvecEmitter::finish(ValueRange sums, const Point &base) {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, lhs,
                                  rhs);
   };
+  auto add = [&](Value lhs, Value rhs) -> Value {
+    return arith::AddFOp::create(builder, loc, lhs, rhs);
+  };
+  // Of two lanes, each goes on with half of the columns.
+  int64_t mask = subgroupSize / 2;
+  for (; all.size() > 1; mask /= 2) {
+    Value place =
+        arith::RemUIOp::create(builder, loc, lane, emitter.constant(2 * mask));
+    Value isLower = isLess(place, emitter.constant(mask));
+    size_t half = all.size() / 2;
+    for (size_t i = 0; i < half; ++i) {
+      Value own =
+          arith::SelectOp::create(builder, loc, isLower, all[i], all[half + i]);
+      Value other =
+          arith::SelectOp::create(builder, loc, isLower, all[half + i], all[i]);
+      all[i] = add(own, exchange(other, mask));
+    }
+    all.truncate(half);
+  }
+  for (; mask > 0; mask /= 2)
+    all[0] = add(all[0], exchange(all[0], mask));
+  Value shared = allocateShared({groups, width}, f32);
   {
+    Value perColumn = emitter.constant(subgroupSize / width);
+    Value inColumn = arith::RemUIOp::create(builder, loc, lane, perColumn);
     auto branch =
-        scf::IfOp::create(builder, loc, isLess(lane, emitter.constant(1)));
+        scf::IfOp::create(builder, loc, isLess(inColumn, emitter.constant(1)));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(branch.thenBlock()->getTerminator());
-    for (auto [index, sum] : llvm::enumerate(all))
-      memref::StoreOp::create(
-          builder, loc, sum, shared,
-          ValueRange{group, emitter.constant(static_cast<int64_t>(index))});
+    Value column = arith::DivUIOp::create(builder, loc, lane, perColumn);
+    memref::StoreOp::create(builder, loc, all[0], shared,
+                            ValueRange{group, column});
   }
   gpu::BarrierOp::create(builder, loc);
   Value column = emitter.add(first, thread);

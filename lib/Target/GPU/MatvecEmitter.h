@@ -27,19 +27,6 @@
 
 namespace mlir::relax {
 
-/// How a thread takes the depth of a product.
-struct DepthUnits {
-  /// None where the axes that a unit has are not known, or too long.
-  static std::optional<DepthUnits> choose(const KernelGraph &graph,
-                                          const Matmul &matmul);
-
-  /// Elements of the last axis that are taken at once.
-  int64_t lanes = 1;
-  /// The axes that units are counted by, and those within a unit. The last axis
-  /// may be among either.
-  SmallVector<Axis> across, within;
-};
-
 /// Emits a product of matrices for few rows; fails where it cannot.
 LogicalResult emitMatvec(const KernelGraph &graph, const Matmul &matmul,
                          OpBuilder &builder, Location loc,
