@@ -313,7 +313,7 @@ constexpr Tile tileLarge = {2, 2, 1,  4, 8,  64, 3};
 // Of a matrix that is computed: what is read of it is in registers until the
 // stage before is done with, so that long stages keep more reads under way.
 // clang-format off
-constexpr Tile computed16 = {1, 1, 4,  1, 4,  256, 2};
+constexpr Tile computed16 = {1, 1, 8,  1, 4,  512, 2};
 constexpr Tile computed32 = {1, 1, 4,  2, 4,  256, 2};
 constexpr Tile computed64 = {1, 1, 4,  4, 4,  128, 2};
 constexpr Tile computedMany = {2, 2, 1,  2, 4,  64, 3};
@@ -352,7 +352,8 @@ std::unique_ptr<Product> Product::find(const KernelGraph &graph,
   outside.allocateResults();
 
   // One row, or few points: what does for other kernels.
-  bool isComputed = KernelGraph::producer(matmul->operand(matmul->b)) != nullptr;
+  bool isComputed =
+      KernelGraph::producer(matmul->operand(matmul->b)) != nullptr;
   auto emitGeneric = [=, &graph, &nest, &builder, &storage]() {
     if (isComputed && asVectors &&
         succeeded(

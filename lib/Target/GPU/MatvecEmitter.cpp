@@ -196,9 +196,11 @@ bool MatvecEmitter::chooseBlocks() {
     return false;
   length = getConstantIntValue(count(units.across)).value_or(maxThreads);
   threads = std::min<int64_t>(llvm::alignTo(length, subgroupSize), maxThreads);
-  // The vector is read once for all columns of a block; what that costs is to
-  // be little of the whole. But there are to be many blocks.
-  int64_t wanted = 2 * units.vectorBytes / units.matrixBytes;
+  // The vector is read once for all columns of a block: the more it is, the more
+  // columns are worth their registers (by measurement, as the square of what it
+  // has for each byte of the matrix). But there are to be many blocks.
+  int64_t ratio = units.vectorBytes / units.matrixBytes;
+  int64_t wanted = ratio * ratio / 2;
   int64_t columns = getConstantIntValue(count(matmul.columns))
                         .value_or(maxWidth * manyBlocks);
   width = 2;
@@ -480,8 +482,15 @@ LogicalResult relax::emitMatvec(const KernelGraph &graph, const Matmul &matmul,
   std::optional<DepthUnits> units = DepthUnits::choose(graph, matmul);
   if (!units)
     return failure();
+  Block *block = builder.getInsertionBlock();
+  Operation *end = &*builder.getInsertionPoint(), *before = end->getPrevNode();
   DenseMap<Value, Storage> results = storage;
-  return MatvecEmitter(graph, matmul, *units, builder, loc, results,
-                       subgroupSize)
-      .emitProduct();
+  if (succeeded(MatvecEmitter(graph, matmul, *units, builder, loc, results,
+                              subgroupSize)
+                    .emitProduct()))
+    return success();
+  while (end->getPrevNode() != before)
+    end->getPrevNode()->erase();
+  builder.setInsertionPoint(block, end->getIterator());
+  return failure();
 }

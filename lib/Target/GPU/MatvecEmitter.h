@@ -27,7 +27,8 @@
 
 namespace mlir::relax {
 
-/// Emits a product of matrices for few rows; fails where it cannot.
+/// Emits a product of matrices for few rows; fails, and leaves nothing behind,
+/// where it cannot.
 LogicalResult emitMatvec(const KernelGraph &graph, const Matmul &matmul,
                          OpBuilder &builder, Location loc,
                          const DenseMap<Value, Storage> &storage,

@@ -71,6 +71,7 @@ static gpu::LaunchOp merge(gpu::LaunchOp one, gpu::LaunchOp other) {
                                         merged.getBlockIds().x, count);
   auto branch = scf::IfOp::create(builder, loc, isFirst,
                                   /*withElseRegion=*/true);
+  merged->setDiscardableAttrs(one->getDiscardableAttrDictionary());
   moveBody(one, merged, branch.thenBlock(), {});
   moveBody(other, merged, branch.elseBlock(), count);
   one.erase();
