@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decoders of the Llama family on a GPU, with random weights in bf16, beside PyTorch's.
 
-    python llm.py write FOLDER [--models 135m 1b 8b] [--chip sm_90]     here, where there need be no GPU
-    python llm.py run FOLDER [--models …] [--peers eager compile]       there; needs this file, the folder, PyTorch and
-                                                                        apache-tvm-ffi
+    python llm.py write FOLDER [--models 135m 1b 8b] [--weights bf16 q4 q8] [--chip sm_90]
+    python llm.py run FOLDER [--models …] [--weights …] [--peers eager compile]
+
+The first runs here, where there need be no GPU; the second there: it needs this file, the folder, PyTorch and
+apache-tvm-ffi. Quantised weights are in groups of 32 with a scale; PyTorch's are bf16, and the same numbers.
 
 The second checks logits against those of PyTorch, and prints medians of device time: steps behind 1024 tokens, run and
 replayed from a graph, prompts, and the kernels that took longest.
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import itertools
 import json
 import math
 import statistics
@@ -27,10 +30,12 @@ SIZES = {
     "1b": (128256, 2048, 8192, 16, 32, 8, 64, True),
     "8b": (128256, 4096, 14336, 32, 32, 8, 128, False),
 }
+KINDS = {"bf16": "F32", "q4": "Q4_0", "q8": "Q8_0"}
+"""The formats of weights."""
 POSITION, ROWS, CAPACITY = 1024, 1280, 2304
 
 
-def write(folder: Path, names: list[str], chip: str) -> None:
+def write(folder: Path, names: list[str], kinds: list[str], chip: str) -> None:
     """Compiles each model, and puts it into the folder with the runtime."""
     import relax_mlir
     from relax_mlir.models import matrix
@@ -41,10 +46,11 @@ def write(folder: Path, names: list[str], chip: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     runtime = folder / "librelax_runtime.so"
     runtime.write_bytes(library_path().read_bytes())
-    for name in names:
-        vocabulary, *sizes, tied = SIZES[name]
+    for size, kind in itertools.product(names, kinds):
+        name = f"{size}-{kind}"
+        vocabulary, *sizes, tied = SIZES[size]
         config = LlamaConfig(vocabulary, *sizes, 4096, tie_embeddings=tied, dtype="bf16")
-        model = Llama(config, lambda path, rows, columns: matrix.make(rows, columns, "plain", dtype="bf16"))
+        model = Llama(config, lambda _, n, k, kind=KINDS[kind]: matrix.make(n, k, "groups", kind, "bf16"))
         shapes = {path: parameter.shape for path, parameter in model.assign_names().items()}
         module = model.export(("forward", "decode"))
         target = relax_mlir.Target("x86_64-linux-gnu", "x86-64-v3", chip=chip)
@@ -60,36 +66,47 @@ def write(folder: Path, names: list[str], chip: str) -> None:
         print(f"{name}: compiled in {seconds:.1f} s")
 
 
-def run(folder: Path, names: list[str], peers: list[str]) -> None:
+def run(folder: Path, names: list[str], kinds: list[str], peers: list[str]) -> None:
     import torch
     import tvm_ffi  # noqa: F401 - before the runtime, which looks for it
 
     ctypes.CDLL(str(folder / "librelax_runtime.so"), mode=ctypes.RTLD_GLOBAL)
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
     with torch.no_grad():
-        for name in names:
-            Measurement(folder, name).run(peers)
+        for name, kind in itertools.product(names, kinds):
+            Measurement(folder, name, kind).run(peers if kind == "bf16" else [])
 
 
 class Measurement:
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, kind: str) -> None:
         import torch
         import tvm_ffi
 
         self.torch = torch
-        self.name = name
         self.vocabulary, self.hidden, _, self.layers, self.heads, self.key_heads, self.size, self.tied = SIZES[name]
+        name = f"{name}-{kind}"
         described = json.loads((folder / f"{name}.json").read_text())
         begin = time.perf_counter()
         self.module = tvm_ffi.load_module(str(folder / f"{name}.so"))
         torch.manual_seed(0)
         self.weights = {}
-        for path, shape in described["shapes"].items():
-            values = torch.randn(shape, device="cuda")
-            values = values * (0.5 / math.sqrt(shape[-1])) if len(shape) > 1 else 1 + 0.02 * values
-            self.weights[path.removesuffix(".values")] = values = values.bfloat16()
-            self.module["bind_weight"](path, values)
-        self.bytes = sum(value.numel() * value.element_size() for value in self.weights.values())
+        self.bytes = 0
+        shapes = described["shapes"]
+        for path, shape in shapes.items():
+            if path.endswith(".scales"):
+                continue
+            matrix, _, part = path.rpartition(".")
+            if part == "codes":
+                parts = self.quantised(shape, shapes[f"{matrix}.scales"])
+                self.weights[matrix], bound = parts[-1], dict(zip((path, f"{matrix}.scales"), parts, strict=False))
+            else:
+                values = torch.randn(shape, device="cuda")
+                values = values * (0.5 / math.sqrt(shape[-1])) if len(shape) > 1 else 1 + 0.02 * values
+                self.weights[path.removesuffix(".values")] = values = values.bfloat16()
+                bound = {path: values}
+            for name_of, value in bound.items():
+                self.module["bind_weight"](name_of, value)
+                self.bytes += value.numel() * value.element_size()
         self.start = torch.zeros(64, dtype=torch.int64, device="cuda")
         self.places = self.start + POSITION
         self.step(1)()
@@ -98,6 +115,20 @@ class Measurement:
             f"\n{name}: {self.bytes / 1e9:.2f} GB of weights; compiled in {described['seconds']:.1f} s, "
             f"loaded with its first step in {time.perf_counter() - begin:.1f} s"
         )
+
+    def quantised(self, shape: list[int], groups: list[int]):
+        """Random codes and scales, and what they are."""
+        torch = self.torch
+        codes = torch.randint(-128, 128, shape, device="cuda", dtype=torch.int8)
+        numbers = codes
+        if shape[-1] == 16:
+            bits = codes.view(torch.uint8)
+            numbers = torch.cat([bits & 15, bits >> 4], -1).to(torch.int8) - 8
+        deviation = (16 if shape[-1] == 16 else 256) / math.sqrt(12)
+        typical = 0.5 / math.sqrt(32 * groups[-1]) / deviation
+        scales = (typical * (0.5 + torch.rand(groups, device="cuda"))).half()
+        values = (numbers * scales[..., None].float()).bfloat16()
+        return codes, scales, values.reshape(shape[0], -1)
 
     def tensor(self, value):
         return value if isinstance(value, self.torch.Tensor) else self.torch.from_dlpack(value)
@@ -261,13 +292,14 @@ def main() -> None:
     parser.add_argument("what", choices=("write", "run"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--models", nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--weights", nargs="+", choices=KINDS, default=["bf16"])
     parser.add_argument("--chip", default="sm_90")
     parser.add_argument("--peers", nargs="*", choices=("eager", "compile"), default=["eager", "compile"])
     arguments = parser.parse_args()
     if arguments.what == "write":
-        write(arguments.folder, arguments.models, arguments.chip)
+        write(arguments.folder, arguments.models, arguments.weights, arguments.chip)
     else:
-        run(arguments.folder, arguments.models, arguments.peers)
+        run(arguments.folder, arguments.models, arguments.weights, arguments.peers)
 
 
 if __name__ == "__main__":

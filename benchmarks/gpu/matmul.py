@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products of matrices on a GPU, kernel by kernel, beside those of PyTorch.
 
-    python matmul.py write FOLDER [--tool relax-opt]    here, where there need be no GPU
-    python matmul.py run FOLDER                         there; needs this file, the folder and PyTorch
+    python matmul.py write FOLDER [--tool relax-opt] [--weights bf16 q4 q8]     here, where there need be no GPU
+    python matmul.py run FOLDER                                                 there; needs this file, the folder
+                                                                                and PyTorch
 
 The second checks each result and prints medians of device time: kernels run from a graph, with weights that are not
-in the cache.
+in the cache. Weights of 4 and 8 bits are in groups of 32 with a scale in f16; PyTorch's are always bf16.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
+import itertools
 import json
 import re
 import statistics
@@ -55,7 +57,82 @@ func.func @matmul(%x: memref<{m}x{k}xbf16>, %w: memref<{n}x{k}xbf16>, %out: memr
 }}
 """
 
+# The same of groups of 32 codes with a scale: two of 4 bits in each of 16 bytes, or one of 8 bits in each of 32.
+QUANTISED = """
+#codes = affine_map<(n, b, h, j) -> (n, b, j)>
+#scales = affine_map<(n, b, h, j) -> (n, b)>
+#all = affine_map<(n, b, h, j) -> (n, b, h, j)>
+func.func @matmul(%x: memref<{m}x{b}x{h}x{j}xbf16>, %w: memref<{n}x{b}x{j}xi8>, %s: memref<{n}x{b}xf16>,
+                  %out: memref<{m}x{n}xbf16>) {{
+  %zero = arith.constant 0.0 : f32
+  %0 = bufferization.to_tensor %x restrict : memref<{m}x{b}x{h}x{j}xbf16> to tensor<{m}x{b}x{h}x{j}xbf16>
+  %1 = bufferization.to_tensor %w restrict : memref<{n}x{b}x{j}xi8> to tensor<{n}x{b}x{j}xi8>
+  %2 = bufferization.to_tensor %s restrict : memref<{n}x{b}xf16> to tensor<{n}x{b}xf16>
+  %3 = bufferization.to_tensor %out restrict writable : memref<{m}x{n}xbf16> to tensor<{m}x{n}xbf16>
+  %4 = tensor.empty() : tensor<{n}x{b}x{h}x{j}xbf16>
+  %5 = linalg.generic {{
+    indexing_maps = [#codes, #scales, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]
+  }} ins(%1, %2 : tensor<{n}x{b}x{j}xi8>, tensor<{n}x{b}xf16>) outs(%4 : tensor<{n}x{b}x{h}x{j}xbf16>) {{
+  ^bb0(%code: i8, %scale: f16, %before: bf16):
+    {number}
+    %14 = arith.extf %scale : f16 to f32
+    %15 = arith.mulf %13, %14 : f32
+    %16 = arith.truncf %15 : f32 to bf16
+    linalg.yield %16 : bf16
+  }} -> tensor<{n}x{b}x{h}x{j}xbf16>
+  %6 = tensor.empty() : tensor<{m}x{n}xf32>
+  %7 = linalg.fill ins(%zero : f32) outs(%6 : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>
+  %8 = linalg.generic {{
+    indexing_maps = [affine_map<(i, n, b, h, j) -> (i, b, h, j)>, affine_map<(i, n, b, h, j) -> (n, b, h, j)>,
+                     affine_map<(i, n, b, h, j) -> (i, n)>],
+    iterator_types = ["parallel", "parallel", "reduction", "reduction", "reduction"]
+  }} ins(%0, %5 : tensor<{m}x{b}x{h}x{j}xbf16>, tensor<{n}x{b}x{h}x{j}xbf16>) outs(%7 : tensor<{m}x{n}xf32>) {{
+  ^bb0(%a: bf16, %c: bf16, %sum: f32):
+    %10 = arith.extf %a : bf16 to f32
+    %11 = arith.extf %c : bf16 to f32
+    %12 = arith.mulf %10, %11 : f32
+    %13 = arith.addf %sum, %12 : f32
+    linalg.yield %13 : f32
+  }} -> tensor<{m}x{n}xf32>
+  %9 = linalg.generic {{
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]
+  }} ins(%8 : tensor<{m}x{n}xf32>) outs(%3 : tensor<{m}x{n}xbf16>) {{
+  ^bb0(%a: f32, %before: bf16):
+    %10 = arith.truncf %a : f32 to bf16
+    linalg.yield %10 : bf16
+  }} -> tensor<{m}x{n}xbf16>
+  bufferization.materialize_in_destination %9 in restrict writable %out
+      : (tensor<{m}x{n}xbf16>, memref<{m}x{n}xbf16>) -> ()
+  return
+}}
+"""
+
+NUMBERS = {
+    "q4": """%half = linalg.index 2 : index
+    %first = arith.constant 0 : index
+    %four = arith.constant 4 : i8
+    %fifteen = arith.constant 15 : i8
+    %eight = arith.constant 8.0 : f32
+    %high = arith.shrui %code, %four : i8
+    %low = arith.andi %code, %fifteen : i8
+    %is_low = arith.cmpi eq, %half, %first : index
+    %nibble = arith.select %is_low, %low, %high : i8
+    %12 = arith.uitofp %nibble : i8 to f32
+    %13 = arith.subf %12, %eight : f32""",
+    "q8": "%13 = arith.sitofp %code : i8 to f32",
+}
+BYTES = {"bf16": 2.0, "q4": 0.5625, "q8": 1.0625}
+"""Of a weight, with its part of a scale."""
+
 # --- what is compiled
+
+
+def _text(m: int, n: int, k: int, weights: str) -> str:
+    if weights == "bf16":
+        return KERNEL.format(m=m, n=n, k=k)
+    h = 2 if weights == "q4" else 1
+    return QUANTISED.format(m=m, n=n, b=k // 32, h=h, j=32 // h, number=NUMBERS[weights])
 
 
 def _opt(tool: str, text: str, *passes: str) -> str:
@@ -70,7 +147,9 @@ def _unescape(text: str) -> bytes:
 def _launches(text: str) -> list[dict]:
     """The launches of a function, whose sizes are all known."""
     constants = {name: int(value) for name, value in re.findall(r"(%\S+) = arith.constant (-?\d+) : ", text)}
-    roots = {"%arg0": "x", "%arg1": "w", "%arg2": "out"}
+    parameters = re.search(r"func\.func @\w+\(.*?\)", text)[0]
+    names = ("x", "w", "s", "out") if "%arg3" in parameters else ("x", "w", "out")
+    roots = {f"%arg{i}": name for i, name in enumerate(names)}
     for name, source in re.findall(r"(%\S+) = memref.collapse_shape (%\S+) ", text):
         roots[name] = roots[source]
     launches = []
@@ -99,19 +178,19 @@ def _launches(text: str) -> list[dict]:
     return launches
 
 
-def write(folder: Path, tool: str, chip: str) -> None:
+def write(folder: Path, tool: str, chip: str, kinds: list[str]) -> None:
     """Writes the code of all sizes."""
     folder.mkdir(parents=True, exist_ok=True)
     cases = []
-    for n, k in WEIGHTS:
+    for (n, k), kind in itertools.product(WEIGHTS, kinds):
         for m in ROWS:
-            text = _opt(tool, KERNEL.format(m=m, n=n, k=k), "-relax-gpu-bufferize")
+            text = _opt(tool, _text(m, n, k, kind), "-relax-gpu-bufferize")
             outlined = _opt(tool, text, "-relax-gpu-outline-launches", "-canonicalize", "-cse")
             code = _opt(tool, text, f"-relax-cuda-to-llvm=chip={chip}")
-            name = f"m{m}n{n}k{k}.ptx"
+            name = f"{kind}m{m}n{n}k{k}.ptx"
             image = re.search(r'relax\.gpu_image\S*\("((?:[^"\\]|\\.)*)"', code)[1]
             (folder / name).write_bytes(_unescape(image))
-            cases.append({"m": m, "n": n, "k": k, "code": name, "launches": _launches(outlined)})
+            cases.append({"m": m, "n": n, "k": k, "weights": kind, "code": name, "launches": _launches(outlined)})
     (folder / "cases.json").write_text(json.dumps(cases, indent=1))
     print(f"{len(cases)} cases in {folder}")
 
@@ -169,6 +248,25 @@ def _microseconds(launch_all, count: int) -> float:
     return statistics.median(times)
 
 
+def _weights(kind: str, copies: int, n: int, k: int):
+    """Codes and scales of so many matrices, and what some of them are, of which the last one is the last."""
+    import torch
+
+    if kind == "bf16":
+        weights = torch.randn(copies, n, k, device="cuda", dtype=torch.bfloat16)
+        return weights, weights, weights
+    size = 16 if kind == "q4" else 32
+    codes = torch.randint(-128, 128, (copies, n, k // 32, size), device="cuda", dtype=torch.int8)
+    scales = torch.rand(copies, n, k // 32, device="cuda", dtype=torch.float16)
+    some = max(1, min(copies, (256 << 20) // (2 * n * k) + 1))
+    numbers = codes[-some:]
+    if kind == "q4":
+        bits = numbers.view(torch.uint8)
+        numbers = torch.cat([bits & 15, bits >> 4], -1).to(torch.int8) - 8
+    weights = (numbers * scales[-some:, ..., None].float()).bfloat16()
+    return codes, scales, weights.reshape(some, n, k)
+
+
 def run(folder: Path) -> None:
     """Checks and measures what `write` has written."""
     import torch
@@ -177,25 +275,28 @@ def run(folder: Path) -> None:
     torch.manual_seed(0)
     driver = _Driver()
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
-    print(f"{'m':>5} {'n':>6} {'k':>6} {'us':>9} {'torch':>9} {'ratio':>6} {'TFLOP/s':>8} {'GB/s':>6} {'error':>8}")
+    print(
+        f"{'m':>5} {'n':>6} {'k':>6}      {'us':>9} {'torch':>9} {'ratio':>6} {'TFLOP/s':>8} {'GB/s':>6} {'error':>8}"
+    )
     for case in json.loads((folder / "cases.json").read_text()):
         m, n, k = case["m"], case["n"], case["k"]
-        copies = max(1, min(64, (256 << 20) // (2 * n * k) + 1))
+        kind = case["weights"]
+        copies = max(1, min(64, int((256 << 20) / (BYTES[kind] * n * k)) + 1))
         x = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
-        weights = torch.randn(copies, n, k, device="cuda", dtype=torch.bfloat16)
+        codes, scales, weights = _weights(kind, copies, n, k)
         out = torch.full((m, n), float("nan"), device="cuda", dtype=torch.bfloat16)
         code = (folder / case["code"]).read_bytes()
         try:
             functions = [driver.load(code, launch["kernel"], launch["shared"]) for launch in case["launches"]]
 
-            def ours(weights=weights, functions=functions, case=case, x=x, out=out):
-                for w in weights:
-                    data = {"x": x.data_ptr(), "w": w.data_ptr(), "out": out.data_ptr()}
+            def ours(codes=codes, scales=scales, functions=functions, case=case, x=x, out=out):
+                for w, s in zip(codes, scales, strict=True):
+                    data = {"x": x.data_ptr(), "w": w.data_ptr(), "s": s.data_ptr(), "out": out.data_ptr()}
                     for function, launch in zip(functions, case["launches"], strict=True):
                         driver.launch(function, launch, data, torch.cuda.current_stream().cuda_stream)
 
             def theirs(weights=weights, x=x, out=out):
-                for w in weights:
+                for w in weights:  # fewer, where ours are quantised
                     torch.matmul(x, w.T, out=out)
 
             ours()
@@ -203,14 +304,14 @@ def run(folder: Path) -> None:
             expected = x.float() @ weights[-1].float().T
             error = ((out.float() - expected).abs().max() / expected.abs().max()).item()
             mine = _microseconds(ours, copies)
-            torchs = _microseconds(theirs, copies)
+            torchs = _microseconds(theirs, len(weights))
         except RuntimeError as problem:
-            print(f"{m:5} {n:6} {k:6} {problem}")
+            print(f"{m:5} {n:6} {k:6} {kind:>4} {problem}")
             continue
-        flops, size = 2 * m * n * k, 2 * (m * k + n * k + m * n)
+        flops, size = 2 * m * n * k, BYTES[kind] * n * k + 2 * (m * k + m * n)
         wrong = "" if error < 1e-2 else "  WRONG"
         print(
-            f"{m:5} {n:6} {k:6} {mine:9.2f} {torchs:9.2f} {torchs / mine:6.2f} {flops / mine * 1e-6:8.1f} "
+            f"{m:5} {n:6} {k:6} {kind:>4} {mine:9.2f} {torchs:9.2f} {torchs / mine:6.2f} {flops / mine * 1e-6:8.1f} "
             f"{size / mine * 1e-3:6.0f} {error:8.1e}{wrong}",
             flush=True,
         )
@@ -222,9 +323,10 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--tool", default="relax-opt", help="the compiler, for writing")
     parser.add_argument("--chip", default="sm_80", help="what to write code for")
+    parser.add_argument("--weights", nargs="+", choices=BYTES, default=["bf16"], help="the kinds of weights")
     args = parser.parse_args()
     if args.command == "write":
-        write(args.folder, args.tool, args.chip)
+        write(args.folder, args.tool, args.chip, args.weights)
     else:
         run(args.folder)
 

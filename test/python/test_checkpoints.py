@@ -155,7 +155,8 @@ def test_quantised_panels(quantisation, rows):
     data = gguf.quants.quantize(np.random.default_rng(0).standard_normal((rows, 96)).astype(np.float32), kind)
     expected = gguf.quants.dequantize(data, kind)
     blocks = data.reshape(rows, 3, -1)
-    codes, scales = matrix.pack_codes(blocks, quantisation), matrix.pack_scales(blocks).astype(np.float32)
+    codes = matrix.pack_blocks(matrix.codes_of(blocks, quantisation))
+    scales = matrix.pack_blocks(matrix.scales_of(blocks))[:, :, 0].astype(np.float32)
     if quantisation == "Q8_0":
         numbers = codes.astype(np.float32)
     else:
@@ -165,7 +166,7 @@ def test_quantised_panels(quantisation, rows):
         numbers -= 8
     values = numbers * scales[:, :, None]
     if quantisation == "Q4_1":
-        values += matrix.pack_minima(blocks).astype(np.float32)[:, :, None]
+        values += matrix.pack_blocks(matrix.minima_of(blocks))[:, :, 0].astype(np.float32)[:, :, None]
     found = values.transpose(0, 3, 1, 2).reshape(-1, 96)[:rows]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 

@@ -7,7 +7,7 @@ import dataclasses
 import emulated  # noqa: F401 - makes the emulator the driver
 import numpy as np
 import pytest
-from tiny_models import CONFIG, random_weights, write_gguf
+from tiny_models import CONFIG, random_weights, write_gguf, write_hugging_face
 
 from relax_mlir import ModelError, RelaxError, models
 
@@ -16,9 +16,10 @@ pytest.importorskip("gguf")
 PROMPTS = [[3, 1, 4, 1, 5, 9, 2], [2, 7]]
 
 
-def built(folder, dtype="f32"):
-    path = write_gguf(folder / "x.gguf", random_weights(), dataclasses.replace(CONFIG, num_layers=2))
-    return models.build(path, layout="plain", dtype=dtype, functions=("forward", "decode"))
+def built(folder, dtype="f32", layout="plain", quantisation="F32"):
+    config = dataclasses.replace(CONFIG, num_layers=2)
+    path = write_gguf(folder / "x.gguf", random_weights(), config, quantisation)
+    return models.build(path, layout=layout, dtype=dtype, functions=("forward", "decode"))
 
 
 @pytest.fixture(scope="module")
@@ -60,11 +61,37 @@ def test_shorter_elements(pair, tmp_path, dtype, tolerance):
     np.testing.assert_allclose(found, wanted, tolerance, tolerance * np.abs(wanted).max())
 
 
+# Groups of a quantised file stay as they are; the CPU decodes them from panels.
+@pytest.mark.parametrize("quantisation", ["Q4_0", "Q4_1", "Q8_0"])
+def test_quantised(tmp_path, quantisation):
+    on_cpu = built(tmp_path, layout="quantised", quantisation=quantisation).compile()
+    program = built(tmp_path, layout="groups", quantisation=quantisation)
+    on_gpu = program.compile(target="cuda:emulated")
+    assert {p.dtype for name, p in program.weights._parameters.items() if name.endswith("codes")} == {"i8"}
+    wanted, found = ([list(step) for step in m.generate_tokens(PROMPTS, max_new_tokens=6)] for m in (on_cpu, on_gpu))
+    assert found == wanted
+
+
+# What a file has as floats is brought to a format as it is read.
+def test_quantised_as_it_is_read(tmp_path):
+    path = write_hugging_face(tmp_path / "x", random_weights(), CONFIG)
+    on_cpu = models.load(path, layout="quantised", quantisation="Q4_0")
+    model = models.build(path, layout="groups", quantisation="Q4_0", dtype="bf16").compile(target="cuda:emulated")
+    tokens = np.array([PROMPTS[0]])
+    wanted = on_cpu.logits(tokens, on_cpu.new_cache(1, 12))
+    found = model.logits(tokens, model.new_cache(1, 12))
+    np.testing.assert_allclose(found, wanted, 0.15, 0.15 * np.abs(wanted).max())
+
+
 def test_what_cannot_be(pair, tmp_path):
     with pytest.raises(RelaxError, match="code for cuda cannot be exported yet"):
         pair[1].executable.export(tmp_path / "model")
     path = write_gguf(tmp_path / "x.gguf", random_weights())
     with pytest.raises(ModelError, match="dtype is 'f64'; expected one of f32, f16, bf16"):
         models.build(path, dtype="f64")
-    with pytest.raises(ValueError, match="matrices of bf16 have the layout 'plain', got 'panels'"):
+    with pytest.raises(ValueError, match="matrices of bf16 have the layout 'plain' or 'groups', got 'panels'"):
         models.build(path, dtype="bf16", layout="panels")
+    with pytest.raises(ModelError, match="quantisation is 'Q2_K'; expected one of Q4_0, Q4_1, Q8_0"):
+        models.build(path, layout="groups", quantisation="Q2_K")
+    with pytest.raises(ModelError, match="the layout 'plain' has no quantised matrices"):
+        models.build(path, layout="plain", quantisation="Q4_0")

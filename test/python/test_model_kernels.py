@@ -7,6 +7,7 @@ import pytest
 
 from relax_mlir import BlockBuilder, Sym, Tensor, compile, op
 from relax_mlir.models import kernels, matrix
+from relax_mlir.models import quantised as formats
 
 b, n, c, t, m, layer = map(Sym, ("b", "n", "c", "t", "m", "layer"))
 LAYERS, HEADS, GROUP, SIZE = 3, 2, 3, 8
@@ -145,35 +146,44 @@ def test_panel_rows():
         np.testing.assert_array_equal(np.from_dlpack(rows(ids, panels)), values[ids.clip(0, 99)])
 
 
-def quantised(quantisation, rows, columns):
-    """Random values in a format: those that it decodes to, and the arrays of its panels."""
+def quantised(quantisation, rows, columns, in_panels):
+    """Random values in a format: those that it decodes to, and the arrays of a matrix."""
     gguf = pytest.importorskip("gguf")
     kind = gguf.GGMLQuantizationType[quantisation]
     data = gguf.quants.quantize(random(rows, columns), kind)
     blocks = data.reshape(rows, columns // 32, -1)
-    parts = [matrix.pack_codes(blocks, quantisation), matrix.pack_scales(blocks)]
-    if kernels.has_minimum(quantisation):
-        parts.append(matrix.pack_minima(blocks))
-    return gguf.quants.dequantize(data, kind), parts
+    parts = [matrix.codes_of(blocks, quantisation), matrix.scales_of(blocks)]
+    if formats.has_minimum(quantisation):
+        parts.append(matrix.minima_of(blocks))
+    if in_panels:
+        parts = [matrix.pack_blocks(part) for part in parts]
+    parts = parts[:1] + [part.squeeze(2) for part in parts[1:]]
+    return gguf.quants.dequantize(data, kind), list(map(np.ascontiguousarray, parts))
 
 
-@pytest.mark.parametrize("quantisation", kernels.QUANTISED)
-def test_quantised_rows(quantisation):
-    values, parts = quantised(quantisation, 100, 96)
-    kernel = kernels.quantised_rows(quantisation, 100, 96)
+@pytest.mark.parametrize("in_panels", [True, False])
+@pytest.mark.parametrize("quantisation", formats.QUANTISED)
+def test_quantised_rows(quantisation, in_panels):
+    values, parts = quantised(quantisation, 100, 96, in_panels)
+    kernel = formats.quantised_rows(quantisation, 100, 96, in_panels=in_panels)
     params = [Tensor((m,), "i64"), *(Tensor(p.shape, "i8" if p.dtype == np.int8 else "f16") for p in parts)]
     rows = program(kernel, params, lambda *args: op.call_tir(kernel.name, args, Tensor((m, 96))))
     np.testing.assert_allclose(np.from_dlpack(rows(IDS, *parts)), values[IDS.clip(0, 99)], rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("quantisation", kernels.QUANTISED)
-def test_decode(quantisation):
-    values, parts = quantised(quantisation, 100, 96)
-    kernel = kernels.decode(quantisation, 100, 96)
-    halves = kernels.halves(quantisation)
+@pytest.mark.parametrize("in_panels", [True, False])
+@pytest.mark.parametrize("quantisation", formats.QUANTISED)
+def test_decode(quantisation, in_panels):
+    values, parts = quantised(quantisation, 100, 96, in_panels)
+    kernel = formats.decode(quantisation, 100, 96, in_panels=in_panels)
+    halves = formats.halves(quantisation)
     params = [Tensor(p.shape, "i8" if p.dtype == np.int8 else "f16") for p in parts]
-    result = Tensor((2, 3, halves, 32 // halves, 64))
+    shape = (3, halves, 32 // halves)
+    result = Tensor((2, *shape, 64) if in_panels else (100, *shape))
     decode = program(kernel, params, lambda *args: op.call_tir(kernel.name, args, result))
-    found = np.from_dlpack(decode(*parts)).reshape(2, 96, 64).transpose(0, 2, 1).reshape(128, 96)
+    found = np.from_dlpack(decode(*parts))
+    if in_panels:
+        found = found.reshape(2, 96, 64).transpose(0, 2, 1)
+    found = found.reshape(-1, 96)
     np.testing.assert_allclose(found[:100], values, rtol=1e-6, atol=1e-7)
     assert not found[100:].any()

@@ -49,7 +49,7 @@ std::optional<Matmul> Matmul::match(const Nest &nest) {
   matmul.nest = &nest;
   const Stage &stage = nest.stages.front();
   linalg::GenericOp op = stage.op;
-  if (!addsProduct(op) || op.getNumReductionLoops() != 1)
+  if (!addsProduct(op) || op.getNumReductionLoops() == 0)
     return std::nullopt;
   for (const Stage &other : nest.stages)
     if ((&other != &stage && other.isReduction()) ||
@@ -67,7 +67,7 @@ std::optional<Matmul> Matmul::match(const Nest &nest) {
     if (!stage.isParallel(loop)) {
       if (!inA || !inB)
         return std::nullopt;
-      matmul.depth = axis;
+      matmul.depth.push_back(axis);
       continue;
     }
     if ((!inA && !inB) || !maps[2].isFunctionOfDim(loop))
@@ -99,6 +99,7 @@ std::optional<Matmul> Matmul::match(const Nest &nest) {
   };
   sort(matmul.rows, matmul.a);
   sort(matmul.columns, matmul.b);
+  sort(matmul.depth, matmul.b);
   return matmul;
 }
 
@@ -132,21 +133,26 @@ std::optional<Panel> Panel::match(const Matmul &matmul, unsigned number,
       stage.op.getMatchingIndexingMap(&stage.op->getOpOperand(number));
   for (unsigned dim = 0; dim < map.getNumResults(); ++dim)
     panel.dims.push_back(stage.axes[map.getDimPosition(dim)]);
-  // The axes of `outer` must follow each other, in their order.
-  auto *first = llvm::find(panel.dims, outer.front());
-  for (Axis axis : outer) {
-    if (first == panel.dims.end() || *first != axis)
-      return std::nullopt;
-    ++first;
+  // The axes of each must follow each other, in their order.
+  for (ArrayRef<Axis> axes : {outer, ArrayRef<Axis>(matmul.depth)}) {
+    auto *first = llvm::find(panel.dims, axes.front());
+    for (Axis axis : axes) {
+      if (first == panel.dims.end() || *first != axis)
+        return std::nullopt;
+      ++first;
+    }
   }
-  panel.alongDepth = panel.dims.back() == matmul.depth;
+  panel.alongDepth = panel.dims.back() == matmul.depth.back();
   if (!panel.alongDepth &&
       (panel.dims.back() != outer.back() || outer.size() > 1))
     return std::nullopt;
-  int64_t line = panel.shape.back();
-  if (ShapedType::isDynamic(line))
-    return std::nullopt;
-  while (panel.width < 8 && line % (2 * panel.width) == 0)
+  size_t inLine = panel.alongDepth ? matmul.depth.size() : 1;
+  for (int64_t size : ArrayRef(panel.shape).take_back(inLine)) {
+    if (ShapedType::isDynamic(size))
+      return std::nullopt;
+    panel.line *= size;
+  }
+  while (panel.width < 8 && panel.line % (2 * panel.width) == 0)
     panel.width *= 2;
   return panel;
 }

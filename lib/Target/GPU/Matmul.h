@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A nest whose first stage is a contraction with one axis to sum over,
+// A nest whose first stage is a contraction of two operands,
 //
 //   out[batch, rows, columns] += a[batch, rows, k] * b[batch, columns, k]
 //
 // in whatever order the dimensions are, followed by element-wise stages on the
-// same points. Each of batch, rows and columns may be several axes.
+// same points. Each of batch, rows, columns and the depth may be several axes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,8 @@ struct Matmul {
   /// The operands of the contraction that have the rows and the columns.
   unsigned a = 0, b = 1;
   SmallVector<Axis> batch, rows, columns;
-  Axis depth = 0;
+  /// The axes to sum over, in the order that they have in `b`.
+  SmallVector<Axis> depth;
 };
 
 /// A matrix in memory without gaps, or a batch of them.
@@ -50,10 +51,26 @@ struct Panel {
   SmallVector<Axis> dims;
   /// Static sizes of them.
   SmallVector<int64_t> shape;
-  /// Whether lines run along the depth, or along the columns.
+  /// Whether lines run along the depth, or along the columns; their length.
   bool alongDepth = true;
+  int64_t line = 1;
   /// How many elements can be copied at once: a power of two, at most 8.
   int64_t width = 1;
+};
+
+/// How a thread takes the depth of a product.
+struct DepthUnits {
+  /// None where the axes that a unit has are not known, or too long.
+  static std::optional<DepthUnits> choose(const KernelGraph &graph,
+                                          const Matmul &matmul);
+
+  /// Elements of the last axis that are taken at once.
+  int64_t lanes = 1;
+  /// The axes that units are counted by, and those within a unit. The last axis
+  /// may be among either.
+  SmallVector<Axis> across, within;
+  /// What is read of both operands for a unit.
+  int64_t vectorBytes = 0, matrixBytes = 0;
 };
 
 /// How many rows, columns and steps of the depth a block takes at once, and how

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Target/GPU/MatmulEmitter.h"
-#include "Target/GPU/Products.h"
 
+#include "Target/GPU/MatvecEmitter.h"
+#include "Target/GPU/Products.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -309,6 +310,16 @@ constexpr Tile tileMany = {2, 2, 1,  2, 4,  64, 4};
 constexpr Tile tileLarge = {2, 2, 1,  4, 8,  64, 3};
 // clang-format on
 
+// Of a matrix that is computed: what is read of it is in registers until the
+// stage before is done with, so that long stages keep more reads under way.
+// clang-format off
+constexpr Tile computed16 = {1, 1, 8,  1, 4,  512, 2};
+constexpr Tile computed32 = {1, 1, 4,  2, 4,  256, 2};
+constexpr Tile computed64 = {1, 1, 4,  4, 4,  128, 2};
+constexpr Tile computedMany = {2, 2, 1,  2, 4,  64, 3};
+constexpr Tile computedLarge = {2, 2, 1,  4, 8,  64, 3};
+// clang-format on
+
 constexpr ScalarTile scalarSmall = {4, 16, 4, 4, 16};
 constexpr ScalarTile scalarMany = {16, 16, 4, 4, 16};
 constexpr ScalarTile scalarLarge = {16, 16, 8, 8, 16};
@@ -341,7 +352,13 @@ std::unique_ptr<Product> Product::find(const KernelGraph &graph,
   outside.allocateResults();
 
   // One row, or few points: what does for other kernels.
+  bool isComputed =
+      KernelGraph::producer(matmul->operand(matmul->b)) != nullptr;
   auto emitGeneric = [=, &graph, &nest, &builder, &storage]() {
+    if (isComputed && asVectors &&
+        succeeded(
+            emitMatvec(graph, *matmul, builder, loc, storage, subgroupSize)))
+      return success();
     return emitAlone(graph, nest, builder, loc, storage, subgroupSize,
                      asVectors);
   };
@@ -373,15 +390,23 @@ std::unique_ptr<Product> Product::find(const KernelGraph &graph,
       cast<RankedTensorType>(matmul->stage().op->getResult(0).getType());
   int64_t width =
       result.isDynamicDim(result.getRank() - 1) ? 1 : result.getShape().back();
-  if (isHalf && a && b && a->alongDepth && a->width > 1 && b->width > 1 &&
+  std::optional<DepthUnits> units;
+  if (!b && asVectors)
+    units = DepthUnits::choose(graph, *matmul);
+  bool isStaged = b ? b->width > 1 : units && units->lanes >= 8;
+  if (isHalf && a && isStaged && a->alongDepth && a->width > 1 &&
       subgroupSize == 32) {
     int64_t few = 64, many = rowsForAll(128, 128, width);
-    ways.push_back({16, emitWith(tile16, false, *a, *b)});
-    ways.push_back({32, emitWith(tile32, false, *a, *b)});
-    ways.push_back({few, emitWith(tile64, false, *a, *b)});
+    auto tileOf = [&](const Tile &inMemory, const Tile &computed,
+                      bool manyRows) {
+      return emitWith(b ? inMemory : computed, manyRows, *a, b, units);
+    };
+    ways.push_back({16, tileOf(tile16, computed16, false)});
+    ways.push_back({32, tileOf(tile32, computed32, false)});
+    ways.push_back({few, tileOf(tile64, computed64, false)});
     if (many > few)
-      ways.push_back({many, emitWith(tileMany, true, *a, *b)});
-    ways.push_back({Way::any, emitWith(tileLarge, true, *a, *b)});
+      ways.push_back({many, tileOf(tileMany, computedMany, true)});
+    ways.push_back({Way::any, tileOf(tileLarge, computedLarge, true)});
   } else {
     int64_t few = 16, many = rowsForAll(128, 128, width);
     ways.push_back({few, emitWith(scalarSmall, false)});

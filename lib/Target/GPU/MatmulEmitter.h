@@ -40,8 +40,10 @@ public:
   void allocateResults();
 
   /// With `manyRows`, for any number of rows; else for those of one tile.
+  /// `b` is in memory, or computed by units.
   LogicalResult emit(const Tile &tile, bool manyRows, const Panel &a,
-                     const Panel &b);
+                     const std::optional<Panel> &b,
+                     const std::optional<DepthUnits> &units);
   LogicalResult emit(const ScalarTile &tile, bool manyRows);
 
 private:
@@ -103,6 +105,27 @@ private:
                        int64_t count, const Tile &tile, int64_t base);
   void copyStage(const Copies &copies, Value shared, Value stage, Value step,
                  const Tile &tile);
+  /// What a thread computes at once: its column, its place in a stage's depth,
+  /// and where its chunks go.
+  struct Unit {
+    Value column, depth;
+    SmallVector<Value> to;
+    /// Whether this thread has it; null where all have.
+    Value isOn;
+  };
+  /// The part of a computed matrix that a block makes in each stage.
+  struct Computed {
+    DepthUnits shape;
+    SmallVector<Unit> units;
+    /// Elements of a unit.
+    int64_t size;
+  };
+  FailureOr<Computed> prepareUnits(const DepthUnits &units, const Tile &tile,
+                                   int64_t base);
+  SmallVector<Value> computeUnits(const Computed &computed, Value step,
+                                  const Tile &tile);
+  void storeUnits(const Computed &computed, ValueRange values, Value shared,
+                  Value stage);
   SmallVector<Value> loadMatrices(Value shared, Value at, bool transpose);
   SmallVector<Value> multiplyStage(const Tile &tile, Value shared, Value stage,
                                    bool bAlongDepth, ValueRange sums);

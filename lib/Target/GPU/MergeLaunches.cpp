@@ -71,6 +71,10 @@ static gpu::LaunchOp merge(gpu::LaunchOp one, gpu::LaunchOp other) {
                                         merged.getBlockIds().x, count);
   auto branch = scf::IfOp::create(builder, loc, isFirst,
                                   /*withElseRegion=*/true);
+  // How many buffers of the block a launch has is an attribute without dialect.
+  for (NamedAttribute attribute : one->getDiscardableAttrs())
+    if (attribute.getNameDialect())
+      merged->setDiscardableAttr(attribute.getName(), attribute.getValue());
   moveBody(one, merged, branch.thenBlock(), {});
   moveBody(other, merged, branch.elseBlock(), count);
   one.erase();

@@ -178,6 +178,48 @@ def OverlapLaunchesPass : Pass<"relax-gpu-overlap-launches", "::mlir::ModuleOp">
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
+def ExpandCastsPass : Pass<"relax-gpu-expand-casts", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "convert vectors of bytes and bf16 to f32 by their bits";
+  let description = [{
+    NVIDIA's GPUs have no arithmetic on bytes, and convert them to f32 at a fraction of
+    the rate of other arithmetic; so do they with bf16. Vectors of bytes are taken as
+    words: operations on bits, and shifts by a constant, are those of words, and a byte
+    becomes a float where it is put into the lowest bits of 2^23, which is taken away
+    again. bf16 is the upper half of f32.
+
+    Before:
+
+    ```
+    gpu.module @kernels {
+      gpu.func @k(%x: vector<4xi8>) -> vector<4xf32> {
+        %0 = arith.uitofp %x : vector<4xi8> to vector<4xf32>
+        gpu.return %0 : vector<4xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```
+    gpu.module @kernels {
+      gpu.func @k(%x: vector<4xi8>) -> vector<4xf32> {
+        %0 = vector.bitcast %x : vector<4xi8> to vector<1xi32>
+        %1 = vector.extract %0[0] : i32 from vector<1xi32>
+        %2 = nvvm.prmt <default> %selector, %1, %bits : i32
+        %3 = arith.bitcast %2 : i32 to f32
+        ...
+        %9 = vector.from_elements %3, %5, %7, %8 : vector<4xf32>
+        %10 = arith.subf %9, %base : vector<4xf32>
+        gpu.return %10 : vector<4xf32>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 def EmulateLaunchesPass : Pass<"relax-gpu-emulate", "::mlir::ModuleOp"> {
   let summary = "compile GPU kernels for the host, to run on an emulated device";
   let description = [{

@@ -141,7 +141,13 @@ size_t relax::emitProducts(const KernelGraph &graph, ArrayRef<Nest> nests,
   }
 
   auto emitFor = [&](int64_t rows) -> LogicalResult {
-    if (!parts.empty() && rows <= products.front()->ways.front().maxRows &&
+    // Matrices that are computed have a form of their own, of one product.
+    bool isComputed = llvm::any_of(products, [](auto &product) {
+      const Matmul &matmul = product->matmul;
+      return KernelGraph::producer(matmul.operand(matmul.b)) != nullptr;
+    });
+    if (!parts.empty() && !isComputed &&
+        rows <= products.front()->ways.front().maxRows &&
         succeeded(emitAlone(graph, nests.front(), builder, loc, storage,
                             subgroupSize, asVectors)))
       return success();

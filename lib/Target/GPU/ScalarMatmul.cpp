@@ -30,11 +30,11 @@ void MatmulEmitter::stageScalars(unsigned operand, ArrayRef<Axis> outer,
   AffineMap map =
       stage.op.getMatchingIndexingMap(&stage.op->getOpOperand(operand));
   // Neighbours along memory are read by neighbours.
-  bool alongDepth =
-      stage.axes[map.getDimPosition(map.getNumResults() - 1)] == matmul.depth;
+  bool alongDepth = stage.axes[map.getDimPosition(map.getNumResults() - 1)] ==
+                    matmul.depth.back();
   int64_t fast = alongDepth ? tile.depth : count;
   int64_t threads = tile.threads(), total = tile.depth * count;
-  Value limit = this->count(outer), depth = sizes[matmul.depth];
+  Value limit = this->count(outer), depth = this->count(matmul.depth);
   for (int64_t done = 0; done < total; done += threads) {
     Value at = emitter.add(thread, number(done));
     Value slowAt = divideBy(at, fast), fastAt = remainder(at, fast);
@@ -62,7 +62,7 @@ void MatmulEmitter::stageScalars(unsigned operand, ArrayRef<Axis> outer,
       };
       Point point = corner.batch;
       divide(clamp(across, limit, count), outer, point);
-      point[matmul.depth] = {clamp(along, depth, tile.depth)};
+      divide(clamp(along, depth, tile.depth), matmul.depth, point);
       FailureOr<Lanes> loaded =
           emitter.operand(stage.op, operand, loopsAt(stage, point));
       if (failed(loaded) || !loaded->isUniform())
@@ -120,7 +120,7 @@ LogicalResult MatmulEmitter::emit(const ScalarTile &tile, bool manyRows) {
       arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
   SmallVector<Value> sums(tile.countM * tile.countN, zero);
   sums = emitter.loop(
-      number(0), sizes[matmul.depth], number(tile.depth), sums,
+      number(0), this->count(matmul.depth), number(tile.depth), sums,
       [&](Value step, ValueRange before) {
         stageScalars(matmul.a, matmul.rows, corner.row, rows, tile, step,
                      shared, 0);

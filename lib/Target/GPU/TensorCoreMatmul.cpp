@@ -17,6 +17,7 @@
 
 #include "Target/GPU/MatmulEmitter.h"
 
+#include "Target/GPU/ReadFirst.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
@@ -68,8 +69,9 @@ MatmulEmitter::Copies MatmulEmitter::prepareCopies(const Panel &panel,
   int64_t length = panel.alongDepth ? tile.depth : count;
   int64_t perLine = length / panel.width, threads = tile.threads();
   int64_t total = lines * perLine;
-  Value depth = sizes[matmul.depth], limit = this->count(outer);
-  Value pitch = distance(panel, panel.alongDepth ? outer.back() : matmul.depth);
+  Value depth = this->count(matmul.depth), limit = this->count(outer);
+  Value pitch =
+      distance(panel, panel.alongDepth ? outer.back() : matmul.depth.back());
   copies.depthStep = emitter.multiply(number(tile.depth),
                                       panel.alongDepth ? number(1) : pitch);
   Value origin = number(0);
@@ -116,7 +118,7 @@ void MatmulEmitter::copyStage(const Copies &copies, Value shared, Value stage,
       Value inside = line.isInside;
       if (line.depth)
         inside = both(inside, isLess(emitter.add(depthAt, line.depth),
-                                     sizes[matmul.depth]));
+                                     count(matmul.depth)));
       Value elements;
       if (inside)
         elements = arith::SelectOp::create(builder, loc, inside,
@@ -257,7 +259,8 @@ Value MatmulEmitter::storeSums(const Tile &tile, ValueRange sums) {
 }
 
 LogicalResult MatmulEmitter::emit(const Tile &tile, bool manyRows,
-                                  const Panel &a, const Panel &b) {
+                                  const Panel &a, const std::optional<Panel> &b,
+                                  const std::optional<DepthUnits> &units) {
   int64_t stageSize = (tile.rows() + tile.columns()) * tile.depth;
   int64_t pitch = tile.columns() + padding;
   int64_t bytes = std::max(tile.stages * stageSize * 2,
@@ -269,11 +272,20 @@ LogicalResult MatmulEmitter::emit(const Tile &tile, bool manyRows,
   PointEmitter::Scope scope(emitter);
   Type element = cast<MemRefType>(a.buffer.getType()).getElementType();
   Value shared = viewShared(tile.stages * stageSize, element);
-  Copies copies[] = {
-      prepareCopies(a, matmul.rows, corner.row, tile.rows(), tile, /*base=*/0),
-      prepareCopies(b, matmul.columns, corner.column, tile.columns(), tile,
-                    /*base=*/tile.rows() * tile.depth)};
-  int64_t steps = llvm::divideCeil(a.shape.back(), tile.depth);
+  SmallVector<Copies, 2> copies = {
+      prepareCopies(a, matmul.rows, corner.row, tile.rows(), tile, /*base=*/0)};
+  int64_t baseB = tile.rows() * tile.depth;
+  std::optional<Computed> computed;
+  if (b) {
+    copies.push_back(prepareCopies(*b, matmul.columns, corner.column,
+                                   tile.columns(), tile, baseB));
+  } else {
+    FailureOr<Computed> prepared = prepareUnits(*units, tile, baseB);
+    if (failed(prepared))
+      return failure();
+    computed = *prepared;
+  }
+  int64_t steps = llvm::divideCeil(a.line, tile.depth);
   // Groups may be empty: what counts is how many there are.
   auto endGroup = [&] { NVVM::CpAsyncCommitGroupOp::create(builder, loc); };
   auto waitFor = [&](int32_t others) {
@@ -281,9 +293,14 @@ LogicalResult MatmulEmitter::emit(const Tile &tile, bool manyRows,
     gpu::BarrierOp::create(builder, loc);
   };
   for (int64_t ahead = 0; ahead + 1 < tile.stages; ++ahead) {
-    if (ahead < steps)
+    if (ahead < steps) {
+      Value stage = number(ahead * stageSize);
       for (const Copies &some : copies)
-        copyStage(some, shared, number(ahead * stageSize), number(ahead), tile);
+        copyStage(some, shared, stage, number(ahead), tile);
+      if (computed)
+        storeUnits(*computed, computeUnits(*computed, number(ahead), tile),
+                   shared, stage);
+    }
     endGroup();
   }
   Value zero =
@@ -299,6 +316,30 @@ LogicalResult MatmulEmitter::emit(const Tile &tile, bool manyRows,
                                         next, number(tile.stages * stageSize));
     return arith::SelectOp::create(builder, loc, isEnd, number(0), next);
   };
+  auto lastOp = [&] {
+    return builder.getInsertionBlock()->empty()
+               ? nullptr
+               : &builder.getInsertionBlock()->back();
+  };
+  auto lastOf = [&](Value step) -> Value {
+    return arith::MinUIOp::create(builder, loc, step, number(steps - 1));
+  };
+  // What was read is used behind the product.
+  auto computeBehind = [&](Operation *before, Operation *behind) {
+    Block *block = builder.getInsertionBlock();
+    Operation *from = before->getNextNode(), *to = behind->getNextNode();
+    readFirst(block, from, to);
+    Operation *last = nullptr;
+    for (Operation *op = from; op != to; op = op->getNextNode())
+      if (isa<memref::LoadOp, vector::LoadOp>(op))
+        last = op;
+    if (!last)
+      return;
+    for (Operation *op = last->getNextNode(), *next; op != to; op = next) {
+      next = op->getNextNode();
+      op->moveBefore(block, builder.getInsertionPoint());
+    }
+  };
   SmallVector<Value> sums =
       emitter.loop(number(0), number(steps), number(1), carried,
                    [&](Value step, ValueRange values) {
@@ -310,9 +351,18 @@ LogicalResult MatmulEmitter::emit(const Tile &tile, bool manyRows,
                          copyStage(some, shared, free, ahead, tile);
                      });
                      endGroup();
+                     Operation *before = lastOp();
+                     SmallVector<Value> made;
+                     if (computed)
+                       made = computeUnits(*computed, lastOf(ahead), tile);
+                     Operation *behind = lastOp();
                      SmallVector<Value> next =
-                         multiplyStage(tile, shared, stage, b.alongDepth,
+                         multiplyStage(tile, shared, stage, !b || b->alongDepth,
                                        values.take_front(count));
+                     if (computed && !hasFailed) {
+                       computeBehind(before, behind);
+                       storeUnits(*computed, made, shared, free);
+                     }
                      next.push_back(after(stage));
                      next.push_back(after(free));
                      return next;

@@ -24,11 +24,13 @@ ModelArgument = Annotated[
     ),
 ]
 Layout = Annotated[
-    str, typer.Option(help="How matrices lie in memory: panels (f32), quantised (as the file has them), plain.")
+    str | None,
+    typer.Option(
+        help="How matrices lie in memory: panels (f32, the default), quantised (as the file has them); "
+        "on a GPU groups (as the file has them, the default), plain."
+    ),
 ]
-Where = Annotated[
-    str, typer.Option("--target", help="Where it runs: cpu, or cuda for a GPU; best with the layout plain there.")
-]
+Where = Annotated[str, typer.Option("--target", help="Where it runs: cpu, or cuda for a GPU.")]
 Context = Annotated[int | None, typer.Option(help="A bound on the tokens of a sequence.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", "-n", help="The most tokens to generate.")]
 Temperature = Annotated[float, typer.Option(help="0 takes the most likely token; higher is more surprising.")]
@@ -43,7 +45,7 @@ Function = Annotated[str, typer.Option("--function", "-f", help="Which function 
 def compile_(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A model, or a program in a .mlir file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
-    layout: Layout = "panels",
+    layout: Layout = None,
     context: Context = None,
 ) -> None:
     """Compiles a model to a folder, which generate, chat and bench take as it is, or a program, which run takes."""
@@ -85,7 +87,7 @@ def generate(
     top_p: TopP = 1.0,
     min_p: MinP = 0.0,
     seed: Seed = None,
-    layout: Layout = "panels",
+    layout: Layout = None,
     context: Context = None,
     target: Where = "cpu",
 ) -> None:
@@ -108,7 +110,7 @@ def chat(
     top_p: TopP = 0.95,
     min_p: MinP = 0.0,
     seed: Seed = None,
-    layout: Layout = "panels",
+    layout: Layout = None,
     context: Context = None,
     target: Where = "cpu",
 ) -> None:
@@ -124,7 +126,7 @@ def chat(
 @app.command()
 def inspect(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A model, or a program in a .mlir file.")],
-    layout: Layout = "panels",
+    layout: Layout = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw the memory plan over time.")] = False,
 ) -> None:
     """Shows what a model or a program is: signatures, symbols with their bounds, kernels, sizes."""
@@ -139,7 +141,7 @@ def bench(
     prompts: Annotated[str, typer.Option(help="Lengths of prompts.")] = "1,16,128,512",
     batches: Annotated[str, typer.Option(help="Sizes of batches.")] = "1",
     steps: Annotated[int, typer.Option(help="Tokens to generate behind each prompt.")] = 32,
-    layout: Layout = "panels",
+    layout: Layout = None,
     target: Where = "cpu",
 ) -> None:
     """Measures prompts and generation, in tokens per second."""

@@ -57,14 +57,15 @@ def open_model(name: str, options: Mapping[str, Any]) -> LanguageModel:
         with progress(f"reading {name}"):
             return load_exported(name)
     with progress(f"reading {name}"):
-        program = build(name, layout=options["layout"], context_length=options["context"])
+        layout = options["layout"] or ("panels" if options["target"] == "cpu" else "groups")
+        program = build(name, layout=layout, context_length=options["context"])
     return compile_program(program, options["target"])
 
 
 # --- compile and run
 
 
-def export(source: str, output: Path, *, layout: str, context: int | None) -> None:
+def export(source: str, output: Path, *, layout: str | None, context: int | None) -> None:
     if Path(source).suffix in (".mlir", ".mlirbc"):
         open_executable(source).export(output)
         notes.print(f"wrote {output}")

@@ -22,7 +22,7 @@ from ..pipelines.cpu import default_pipeline
 from ..symbolic import Range
 
 
-def inspect(source: str, *, layout: str, plot: bool) -> None:
+def inspect(source: str, *, layout: str | None, plot: bool) -> None:
     console = Console(highlight=False)
     if Path(source).suffix in (".mlir", ".mlirbc"):
         module = load(source)

@@ -47,6 +47,15 @@ class CheckpointTensor(abc.ABC):
         """The blocks of a quantised matrix, `u8 [rows, columns / 32, bytes]`."""
         raise WeightError(f"tensor '{self.name}' is {self.format}; expected a quantised one")
 
+    def blocks_as(self, quantisation: str) -> np.ndarray:
+        """The same in a format, which the tensor is brought to if it has another one."""
+        if self.format == quantisation:
+            return self.blocks()
+        quants, constants = require("gguf.quants"), require("gguf.constants")
+        rows, columns = self.shape
+        packed = quants.quantize(self.dense(), constants.GGMLQuantizationType[quantisation])
+        return packed.reshape(rows, columns // 32, -1)
+
     def _checked(self, values: np.ndarray) -> np.ndarray:
         require_numbers(self.name, values)
         return values
@@ -144,7 +153,7 @@ class ModelWeights(Mapping[str, np.ndarray]):
     @property
     def nbytes(self) -> int:
         """What all parameters take in memory."""
-        sizes = {"f32": 4, "f16": 2, "i8": 1}
+        sizes = {"f32": 4, "f16": 2, "bf16": 2, "i8": 1}
         return sum(sizes[p.dtype] * int(np.prod(p.shape)) for p in self._parameters.values())
 
 

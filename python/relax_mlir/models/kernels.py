@@ -4,7 +4,7 @@
 
 The KV cache `[layers, b, c, h, d]` is written in place and read as far as it is filled; the layer and the number
 of rows filled come as integers, so that one kernel serves every layer and every step. Matrices in panels of 64
-rows are read by the row, and decoded where they are quantised.
+rows are read by the row; quantised ones have their kernels in quantised.py.
 """
 
 from __future__ import annotations
@@ -16,11 +16,8 @@ from ..nn import Kernel
 PANEL = 64
 """Rows of a matrix that lie side by side in memory: what one tile of the matrix product takes."""
 
-GROUP = 32
-"""Elements of a row that share a scale in GGML's formats."""
 
-
-def _kernel(name: str, text: str, **values: object) -> Kernel:
+def make_kernel(name: str, text: str, **values: object) -> Kernel:
     return Kernel(name, Template(text).substitute(NAME=name, **values))
 
 
@@ -64,7 +61,7 @@ def _key_cache(layers: int, heads: int, size: int, dtype: str) -> dict[str, obje
 
 def values_update(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
     """Writes `new [b, n, h, d]` behind the `t` rows that a layer of the cache of values holds."""
-    return _kernel(
+    return make_kernel(
         f"values_update_{layers}x{heads}x{size}",
         _CACHE_UPDATE,
         **_value_cache(layers, heads, size, dtype),
@@ -77,7 +74,7 @@ def values_update(layers: int, heads: int, size: int, dtype: str = "f32") -> Ker
 
 def keys_update(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
     """The same of the cache of keys."""
-    return _kernel(
+    return make_kernel(
         f"keys_update_{layers}x{heads}x{size}",
         _CACHE_UPDATE,
         **_key_cache(layers, heads, size, dtype),
@@ -196,7 +193,7 @@ def append_at(layers: int, kv_heads: int, group: int, size: int, pairs: int, lay
     widen, narrow = "extf {} : {} to f32", "truncf {} : f32 to {}"
     if dtype == "f32":  # as it is
         widen = narrow = "bitcast {} : f32 to {}"
-    return _kernel(
+    return make_kernel(
         f"append_at_{layers}x{kv_heads}x{group}x{size}",
         _APPEND_AT,
         **_value_cache(layers, kv_heads, size, dtype),
@@ -373,7 +370,7 @@ def _attend(
     narrow, result = ("", "%0") if dtype == "f32" else (f"%narrow = arith.truncf %0 : f32 to {dtype}", "%narrow")
     sizes = {"L": layers, "H": kv_heads, "G": group, "D": size, "T": dtype, "SCALE": f"{scale:.9e}"}
     values = {"WIDEN_X": widen_x, "X": x, "WIDEN_Y": widen_y, "Y": y, "NARROW": narrow, "RESULT": result}
-    return _kernel(name, _ATTEND, **sizes, **values, **seen)
+    return make_kernel(name, _ATTEND, **sizes, **values, **seen)
 
 
 def _widened(name: str, dtype: str) -> tuple[str, str]:
@@ -437,12 +434,12 @@ _GIVEN = {
 
 def rotary_table(function: str, pairs: int) -> Kernel:
     """Cosine or sine of the angle of each pair at the positions from `t` on: [n, pairs]."""
-    return _kernel(f"rotary_{function}_{pairs}", _ROTARY_TABLE, FUNCTION=function, P=pairs, **_FROM_PAST)
+    return make_kernel(f"rotary_{function}_{pairs}", _ROTARY_TABLE, FUNCTION=function, P=pairs, **_FROM_PAST)
 
 
 def rotary_table_at(function: str, pairs: int) -> Kernel:
     """The same at given positions `[n]`: [n, pairs]."""
-    return _kernel(f"rotary_{function}_at_{pairs}", _ROTARY_TABLE, FUNCTION=function, P=pairs, **_GIVEN)
+    return make_kernel(f"rotary_{function}_at_{pairs}", _ROTARY_TABLE, FUNCTION=function, P=pairs, **_GIVEN)
 
 
 # --- matrices in panels
@@ -469,153 +466,24 @@ func.func private @$NAME(
 # An index outside the matrix reads its first or last row, never other memory.
 _ROW = """%c0 = arith.constant 0 : i64
     %last = arith.constant $LAST : i64
-    %width = arith.constant $W : index
     %raised = arith.maxsi %id, %c0 : i64
     %clamped = arith.minsi %raised, %last : i64
-    %row = arith.index_cast %clamped : i64 to index
+    %row = arith.index_cast %clamped : i64 to index"""
+
+_IN_PANEL = """
+    %width = arith.constant $W : index
     %panel = arith.divui %row, %width : index
     %lane = arith.remui %row, %width : index"""
 
 
-def _row(rows: int) -> str:
-    return Template(_ROW).substitute(LAST=rows - 1, W=PANEL)
+def row_text(rows: int, panels: bool) -> str:
+    """The row of `%id`, and the panel and the lane of it where rows lie in panels."""
+    return Template(_ROW + _IN_PANEL if panels else _ROW).substitute(LAST=rows - 1, W=PANEL)
 
 
 def panel_rows(rows: int, columns: int) -> Kernel:
     """The rows `ids [m]` of a matrix in panels `[p, k, 64]`."""
     panels = -(-rows // PANEL)
-    return _kernel(f"rows_{rows}x{columns}", _PANEL_ROWS, P=panels, K=columns, W=PANEL, ROW=_row(rows))
-
-
-# --- quantised matrices in panels
-#
-# Each format says how its 32 elements lie in memory (HALF × INNER, in the order of the columns), how many bytes
-# hold them, and how an element follows from its byte, its scale and its minimum.
-
-_DECODE = """
-func.func private @$NAME(
-    %codes: tensor<${P}x${B}x${BYTES}x${W}xi8>, %scales: tensor<${P}x${B}x${W}xf16>,
-    $MINIMUM_PARAMETER
-    %dest: tensor<${P}x${B}x${HALVES}x${BYTES}x${W}xf32>)
-    -> tensor<${P}x${B}x${HALVES}x${BYTES}x${W}xf32> {
-  %decoded = linalg.generic {
-      indexing_maps = [affine_map<(p, b, h, j, w) -> (p, b, j, w)>, $SCALE_MAPS
-                       affine_map<(p, b, h, j, w) -> (p, b, h, j, w)>],
-      iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]}
-      ins(%codes, %scales$MINIMUM : tensor<${P}x${B}x${BYTES}x${W}xi8>, tensor<${P}x${B}x${W}xf16>$MINIMUM_TYPE)
-      outs(%dest : tensor<${P}x${B}x${HALVES}x${BYTES}x${W}xf32>) {
-  ^bb0(%code: i8, %scale: f16, $MINIMUM_ARGUMENT%out: f32):
-    %half = linalg.index 2 : index
-    $ELEMENT
-    linalg.yield %element : f32
-  } -> tensor<${P}x${B}x${HALVES}x${BYTES}x${W}xf32>
-  return %decoded : tensor<${P}x${B}x${HALVES}x${BYTES}x${W}xf32>
-}
-"""
-
-_QUANTISED_ROWS = """
-func.func private @$NAME(
-    %ids: tensor<?xi64> {relax.shape = #relax.shape<[m]>},
-    %codes: tensor<${P}x${B}x${BYTES}x${W}xi8>, %scales: tensor<${P}x${B}x${W}xf16>,
-    $MINIMUM_PARAMETER
-    %dest: tensor<?x${K}xf32> {relax.shape = #relax.shape<[m, $K]>})
-    -> (tensor<?x${K}xf32> {relax.shape = #relax.shape<[m, $K]>}) {
-  %rows = linalg.generic {
-      indexing_maps = [affine_map<(m, k) -> (m)>, affine_map<(m, k) -> (m, k)>],
-      iterator_types = ["parallel", "parallel"]}
-      ins(%ids : tensor<?xi64>) outs(%dest : tensor<?x${K}xf32>) {
-  ^bb0(%id: i64, %out: f32):
-    $ROW
-    %k = linalg.index 1 : index
-    %group = arith.constant $GROUP : index
-    %bytes = arith.constant $BYTES : index
-    %block = arith.divui %k, %group : index
-    %offset = arith.remui %k, %group : index
-    %half = arith.divui %offset, %bytes : index
-    %byte = arith.remui %offset, %bytes : index
-    %code = tensor.extract %codes[%panel, %block, %byte, %lane] : tensor<${P}x${B}x${BYTES}x${W}xi8>
-    %scale = tensor.extract %scales[%panel, %block, %lane] : tensor<${P}x${B}x${W}xf16>
-    $MINIMUM_EXTRACT
-    $ELEMENT
-    linalg.yield %element : f32
-  } -> tensor<?x${K}xf32>
-  return %rows : tensor<?x${K}xf32>
-}
-"""
-
-_NIBBLE = """%four = arith.constant 4 : i8
-    %fifteen = arith.constant 15 : i8
-    %first = arith.constant 0 : index
-    %high = arith.shrui %code, %four : i8
-    %low = arith.andi %code, %fifteen : i8
-    %is_low = arith.cmpi eq, %half, %first : index
-    %nibble = arith.select %is_low, %low, %high : i8
-    %number = arith.uitofp %nibble : i8 to f32
-    %d = arith.extf %scale : f16 to f32
-    """
-
-_ELEMENTS = {
-    "Q4_0": _NIBBLE
-    + """%eight = arith.constant 8.0 : f32
-    %centred = arith.subf %number, %eight : f32
-    %element = arith.mulf %centred, %d : f32""",
-    "Q4_1": _NIBBLE
-    + """%m = arith.extf %minimum : f16 to f32
-    %product = arith.mulf %number, %d : f32
-    %element = arith.addf %product, %m : f32""",
-    "Q8_0": """%number = arith.sitofp %code : i8 to f32
-    %d = arith.extf %scale : f16 to f32
-    %element = arith.mulf %number, %d : f32""",
-}
-
-QUANTISED = tuple(_ELEMENTS)
-"""The formats that stay quantised in memory."""
-
-
-def halves(quantisation: str) -> int:
-    """Elements that share a byte."""
-    return 1 if quantisation == "Q8_0" else 2
-
-
-def has_minimum(quantisation: str) -> bool:
-    return quantisation == "Q4_1"
-
-
-def _quantised(quantisation: str, rows: int, columns: int) -> dict[str, object]:
-    """What the templates of a quantised matrix need."""
-    panels, blocks = -(-rows // PANEL), columns // GROUP
-    parts = halves(quantisation)
-    minimum = f"tensor<{panels}x{blocks}x{PANEL}xf16>"
-    with_minimum = has_minimum(quantisation)
-    scale_map = "affine_map<(p, b, h, j, w) -> (p, b, w)>,"
-    return {
-        "P": panels,
-        "B": blocks,
-        "K": columns,
-        "W": PANEL,
-        "GROUP": GROUP,
-        "HALVES": parts,
-        "BYTES": GROUP // parts,
-        "ROW": _row(rows),
-        "ELEMENT": _ELEMENTS[quantisation],
-        "SCALE_MAPS": scale_map * (2 if with_minimum else 1),
-        "MINIMUM": ", %minima" if with_minimum else "",
-        "MINIMUM_TYPE": f", {minimum}" if with_minimum else "",
-        "MINIMUM_PARAMETER": f"%minima: {minimum}," if with_minimum else "",
-        "MINIMUM_ARGUMENT": "%minimum: f16, " if with_minimum else "",
-        "MINIMUM_EXTRACT": (
-            f"%minimum = tensor.extract %minima[%panel, %block, %lane] : {minimum}" if with_minimum else ""
-        ),
-    }
-
-
-def decode(quantisation: str, rows: int, columns: int) -> Kernel:
-    """The elements of a quantised matrix: `[p, k / 32, halves, 32 / halves, 64]`."""
-    name = f"decode_{quantisation.lower()}_{rows}x{columns}"
-    return _kernel(name, _DECODE, **_quantised(quantisation, rows, columns))
-
-
-def quantised_rows(quantisation: str, rows: int, columns: int) -> Kernel:
-    """The rows `ids [m]` of a quantised matrix."""
-    name = f"rows_{quantisation.lower()}_{rows}x{columns}"
-    return _kernel(name, _QUANTISED_ROWS, **_quantised(quantisation, rows, columns))
+    return make_kernel(
+        f"rows_{rows}x{columns}", _PANEL_ROWS, P=panels, K=columns, W=PANEL, ROW=row_text(rows, panels=True)
+    )

@@ -13,7 +13,7 @@ from typing import Any
 from ..compiler import Target, compile
 from ..errors import MissingPackageError, ModelError, WeightError
 from ..module import Module
-from . import exported, matrix
+from . import exported, matrix, quantised
 from .checkpoint import Checkpoint, ModelWeights, open_checkpoint
 from .config import LlamaConfig
 from .generation import LanguageModel
@@ -76,6 +76,7 @@ def build(
     *,
     layout: str | None = None,
     dtype: str = "f32",
+    quantisation: str | None = None,
     functions: tuple[str, ...] = ("forward",),
     context_length: int | None = None,
 ) -> Program:
@@ -85,14 +86,21 @@ def build(
       name: a GGUF file, a folder in Hugging Face's form, or the name of an installed model.
       layout: how matrices lie in memory: "panels" of f32, which is best on a CPU; "quantised" as the file has them,
         where it has them in one of the formats that can be used so, else panels; "plain", as a checkpoint has them,
-        which is best on a GPU. Panels unless given, and plain for other types than f32.
+        or "groups" as the file has them, where it can be used so, else plain, which are best on a GPU. Panels unless
+        given, and plain for other types than f32.
       dtype: the element type of hidden states, the cache and plain matrices: "f32", "f16" or "bf16".
+      quantisation: a format of GGML, "Q4_0", "Q4_1" or "Q8_0", that matrices are brought to as they are read, in the
+        layouts "groups" and "quantised"; as the file has them unless given.
       context_length: a bound on the tokens of a sequence, at most the model's own, which it is unless given.
     """
     path = find_model(name)
     checkpoint = open_checkpoint(path)
     config = dataclasses.replace(checkpoint.config(), dtype=dtype)
     layout = layout or ("panels" if dtype == "f32" else "plain")
+    if quantisation not in (None, *quantised.QUANTISED):
+        raise ModelError(f"quantisation is {quantisation!r}; expected one of {', '.join(quantised.QUANTISED)}")
+    if quantisation and layout not in ("groups", "quantised"):
+        raise ModelError(f"the layout '{layout}' has no quantised matrices; expected 'groups' or 'quantised'")
     if context_length is not None:
         if not 0 < context_length <= config.context_length:
             raise ModelError(f"context_length is {context_length}; expected from 1 to {config.context_length}")
@@ -105,7 +113,7 @@ def build(
         )
 
     def make(path: str, rows: int, columns: int) -> matrix.Matrix:
-        return matrix.make(rows, columns, layout, checkpoint.format(path), dtype)
+        return matrix.make(rows, columns, layout, quantisation or checkpoint.format(path), dtype)
 
     model = Llama(config, make)
     weights = ModelWeights(model, checkpoint)

@@ -3,13 +3,15 @@
 """Matrices of a model's weights, in the layouts in which they lie in memory.
 
 A matrix `[n, k]` of the checkpoint is multiplied (`project`) and read by the row (`rows`), so that an embedding and
-an output head may share it. All layouts but the plain one put 64 rows side by side:
+an output head may share it.
 
     plain       values [n, k]
+    groups      codes  [n, k / 32, 16 or 32], scales and minima [n, k / 32]
     panels      panels [n / 64, k, 64]
     quantised   codes  [n / 64, k / 32, 16 or 32, 64], scales and minima [n / 64, k / 32, 64]
 
-so that a matrix product reads memory in order, 64 results at a time. Rows that fill the last panel are zero.
+The first two are for GPUs, whose threads share rows. The others put 64 rows side by side, so that a matrix product on a
+CPU reads memory in order, 64 results at a time. Rows that fill the last panel are zero.
 Quantised matrices are decoded by a kernel of its own, which fusion puts into the product.
 """
 
@@ -28,8 +30,9 @@ from ..errors import fail
 from ..nn import Kernel, Module, Parameter
 from ..op.support import Operand
 from ..values import Value
-from . import kernels
-from .kernels import GROUP, PANEL
+from . import kernels, quantised
+from .kernels import PANEL
+from .quantised import GROUP
 
 if TYPE_CHECKING:
     from .checkpoint import CheckpointTensor
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 Epilogue = Callable[..., Value]
 """What is done with the result of a product, element by element."""
 
-LAYOUTS = ("plain", "panels", "quantised")
+LAYOUTS = ("plain", "groups", "panels", "quantised")
 
 
 class StoredParameter(Parameter):
@@ -143,57 +146,86 @@ class PanelMatrix(_PanelledMatrix):
         return op.einsum("mk,pkw->mpw", [x, self.panels.value])
 
 
-class QuantisedMatrix(_PanelledMatrix):
-    """Panels of a format of GGML, decoded as the product reads them."""
+class _QuantisedParts(Matrix):
+    """What matrices in a format of GGML have in common: codes, scales and minima, rearranged by `arrange`."""
 
-    def __init__(self, rows: int, columns: int, quantisation: str) -> None:
+    in_panels: bool
+
+    def __init__(self, rows: int, columns: int, quantisation: str, dtype: str = "f32") -> None:
         super().__init__(rows, columns)
-        if quantisation not in kernels.QUANTISED:
-            fail(f"no layout for {quantisation} in memory; expected one of {', '.join(kernels.QUANTISED)}")
+        if quantisation not in quantised.QUANTISED:
+            fail(f"no layout for {quantisation} in memory; expected one of {', '.join(quantised.QUANTISED)}")
         if columns % GROUP:
             fail(f"a matrix of {columns} columns cannot be {quantisation}: the columns come in groups of {GROUP}")
         self.quantisation = quantisation
-        panels, blocks = self._panels(), columns // GROUP
-        size = GROUP // kernels.halves(quantisation)
+        self.dtype = dtype
+        blocks, size = columns // GROUP, GROUP // quantised.halves(quantisation)
+        count, lanes = (-(-rows // PANEL), (PANEL,)) if self.in_panels else (rows, ())
+        arrange = pack_blocks if self.in_panels else np.ascontiguousarray
 
-        def stored(shape: tuple[int, ...], dtype: str, pack: Callable[[np.ndarray], np.ndarray]) -> StoredParameter:
-            return StoredParameter(shape, dtype, (rows, columns), lambda tensor: pack(tensor.blocks()))
+        def stored(shape: tuple[int, ...], dtype: str, part: Callable[[np.ndarray], np.ndarray]) -> StoredParameter:
+            return StoredParameter(
+                (count, blocks, *shape, *lanes),
+                dtype,
+                (rows, columns),
+                lambda tensor: arrange(part(tensor.blocks_as(quantisation))).reshape(count, blocks, *shape, *lanes),
+            )
 
-        self.codes = stored((panels, blocks, size, PANEL), "i8", lambda packed: pack_codes(packed, quantisation))
-        self.scales = stored((panels, blocks, PANEL), "f16", pack_scales)
-        self.minima = None
-        if kernels.has_minimum(quantisation):
-            self.minima = stored((panels, blocks, PANEL), "f16", pack_minima)
+        self.codes = stored((size,), "i8", lambda blocks: codes_of(blocks, quantisation))
+        self.scales = stored((), "f16", scales_of)
+        self.minima = stored((), "f16", minima_of) if quantised.has_minimum(quantisation) else None
 
     def kernels(self) -> Sequence[Kernel]:
-        return [kernels.decode(self.quantisation, *self.shape)]
+        return [quantised.decode(self.quantisation, *self.shape, self.dtype, self.in_panels)]
 
     def row_kernels(self) -> Sequence[Kernel]:
-        return [kernels.quantised_rows(self.quantisation, *self.shape)]
+        return [quantised.quantised_rows(self.quantisation, *self.shape, self.dtype, self.in_panels)]
 
     def _stored(self) -> list[Value]:
         parameters = [self.codes, self.scales] + ([self.minima] if self.minima else [])
         return [parameter.value for parameter in parameters]
 
     def _product(self, x: Value) -> Value:
-        (m, columns), panels = x.shape, self._panels()
-        parts = kernels.halves(self.quantisation)
+        m, columns = x.shape
+        parts = quantised.halves(self.quantisation)
         inner = (columns // GROUP, parts, GROUP // parts)
-        decode = kernels.decode(self.quantisation, *self.shape)
-        values = op.call_tir(decode.name, self._stored(), Tensor((panels, *inner, PANEL), "f32"))
-        return op.einsum("mbhj,pbhjw->mpw", [op.reshape(x, (m, *inner)), values])
+        lanes = (PANEL,) if self.in_panels else ()
+        (decode,) = self.kernels()
+        count = self.codes.shape[0]
+        values = op.call_tir(decode.name, self._stored(), Tensor((count, *inner, *lanes), self.dtype))
+        equation = "mbhj,pbhjw->mpw" if self.in_panels else "mbhj,nbhj->mn"
+        return op.einsum(equation, [op.reshape(x, (m, *inner)), values])
+
+
+class GroupedMatrix(_QuantisedParts):
+    """The groups of each row in a format of GGML, decoded as the product reads them."""
+
+    in_panels = False
+
+    def rows(self, ids: Operand) -> Value:
+        (kernel,), (m,) = self.row_kernels(), ids.shape
+        return op.call_tir(kernel.name, [ids, *self._stored()], Tensor((m, self.shape[1]), self.dtype))
+
+
+class QuantisedMatrix(_QuantisedParts, _PanelledMatrix):
+    """The same in panels."""
+
+    in_panels = True
 
 
 def make(rows: int, columns: int, layout: str, quantisation: str = "F32", dtype: str = "f32") -> Matrix:
-    """A matrix in a layout; "quantised" keeps what it can, and has floats in panels where it cannot.
+    """A matrix in a layout, whose elements are of type `dtype` when they are multiplied.
 
-    Floats of another type than f32 have the layout "plain".
+    "groups" and "quantised" keep what they can; what they cannot is "plain", or in panels.
     """
-    if layout == "plain":
+    keeps = quantisation in quantised.QUANTISED and columns % GROUP == 0
+    if layout == "groups" and keeps:
+        return GroupedMatrix(rows, columns, quantisation, dtype)
+    if layout in ("plain", "groups"):
         return PlainMatrix(rows, columns, dtype)
     if dtype != "f32" and layout in LAYOUTS:
-        fail(f"matrices of {dtype} have the layout 'plain', got '{layout}'")
-    if layout == "quantised" and quantisation in kernels.QUANTISED and columns % GROUP == 0:
+        fail(f"matrices of {dtype} have the layout 'plain' or 'groups', got '{layout}'")
+    if layout == "quantised" and keeps:
         return QuantisedMatrix(rows, columns, quantisation)
     if layout in LAYOUTS:
         return PanelMatrix(rows, columns)
@@ -218,47 +250,47 @@ def pack_panels(matrix: np.ndarray) -> np.ndarray:
 
 def load_panels(tensor: CheckpointTensor) -> np.ndarray:
     """A matrix of a checkpoint as panels of floats."""
-    if tensor.format not in kernels.QUANTISED:
+    if tensor.format not in quantised.QUANTISED:
         return pack_panels(tensor.dense())
     # Bytes are quicker to rearrange than the floats that they become.
     blocks, quantisation = tensor.blocks(), tensor.format
-    codes, scales = pack_codes(blocks, quantisation), pack_scales(blocks).astype(np.float32)
+    codes, scales = pack_blocks(codes_of(blocks, quantisation)), pack_blocks(scales_of(blocks)).astype(np.float32)
     panels, groups, size, width = codes.shape
     values = np.empty((panels, groups, GROUP // size, size, width), np.float32)
     with np.errstate(all="ignore"):  # what is no number is reported with the tensor's name
         if quantisation == "Q8_0":
-            np.multiply(codes, scales[:, :, None], out=values[:, :, 0])
+            np.multiply(codes, scales, out=values[:, :, 0])
         else:
             codes = codes.view(np.uint8)
             for half, nibbles in enumerate((codes & 15, codes >> 4)):
                 numbers = nibbles.view(np.int8) - np.int8(8) if quantisation == "Q4_0" else nibbles
-                np.multiply(numbers, scales[:, :, None], out=values[:, :, half])
-        if kernels.has_minimum(quantisation):
-            values += pack_minima(blocks).astype(np.float32)[:, :, None, None]
+                np.multiply(numbers, scales, out=values[:, :, half])
+        if quantised.has_minimum(quantisation):
+            values += pack_blocks(minima_of(blocks)).astype(np.float32)[:, :, None]
     return values.reshape(panels, groups * GROUP, width)
 
 
-def pack_codes(blocks: np.ndarray, quantisation: str) -> np.ndarray:
-    """GGML's blocks `u8 [n, k / 32, bytes]` to codes `i8 [n / 64, k / 32, 16 or 32, 64]`.
+def codes_of(blocks: np.ndarray, quantisation: str) -> np.ndarray:
+    """The codes `i8 [n, k / 32, 16 or 32]` of GGML's blocks `u8 [n, k / 32, bytes]`.
 
     A block is a scale, a minimum where the format has one, and the codes: byte `j` holds element `j`, in its low
     half where two share it, with element `j + 16` in the high one.
     """
-    header = 4 if kernels.has_minimum(quantisation) else 2
-    return _pack_blocks(blocks[:, :, header:].view("i1"))
+    header = 4 if quantised.has_minimum(quantisation) else 2
+    return blocks[:, :, header:].view("i1")
 
 
-def pack_scales(blocks: np.ndarray) -> np.ndarray:
-    """The scales of blocks, `f16 [n / 64, k / 32, 64]`."""
-    return _pack_blocks(np.ascontiguousarray(blocks[:, :, :2]).view("<f2"))[:, :, 0]
+def scales_of(blocks: np.ndarray) -> np.ndarray:
+    """The scales of blocks, `f16 [n, k / 32, 1]`."""
+    return np.ascontiguousarray(blocks[:, :, :2]).view("<f2")
 
 
-def pack_minima(blocks: np.ndarray) -> np.ndarray:
-    """The minima of blocks, `f16 [n / 64, k / 32, 64]`."""
-    return _pack_blocks(np.ascontiguousarray(blocks[:, :, 2:4]).view("<f2"))[:, :, 0]
+def minima_of(blocks: np.ndarray) -> np.ndarray:
+    """The minima of blocks, `f16 [n, k / 32, 1]`."""
+    return np.ascontiguousarray(blocks[:, :, 2:4]).view("<f2")
 
 
-def _pack_blocks(part: np.ndarray) -> np.ndarray:
+def pack_blocks(part: np.ndarray) -> np.ndarray:
     """[n, groups, size] to [n / 64, groups, size, 64]."""
     padded = _padded(part)
     panels = padded.reshape(len(padded) // PANEL, PANEL, *part.shape[1:])

@@ -1,0 +1,27 @@
+//===- ReadFirst.h - reads before what uses them ----------------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Memory of a GPU is far away: how fast it is read depends on how many reads
+// are under way. For code without writes or barriers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_TARGET_GPU_READFIRST_H
+#define RELAX_TARGET_GPU_READFIRST_H
+
+#include "mlir/IR/Block.h"
+
+namespace mlir::relax {
+
+/// Puts what is read, and what that needs, before all else from `from` to
+/// `behind`: the reads are then under way at the same time.
+void readFirst(Block *block, Operation *from = nullptr,
+               Operation *behind = nullptr);
+
+} // namespace mlir::relax
+
+#endif // RELAX_TARGET_GPU_READFIRST_H
