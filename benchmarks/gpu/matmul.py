@@ -107,7 +107,7 @@ def _launches(text: str) -> list[dict]:
 
 def _tensor_maps(text: str) -> dict[str, tuple]:
     """What maps of tensors are of: the tensor, its sizes, and those of the box."""
-    casts = re.findall(r"(%\S+) = builtin.unrealized_conversion_cast (%\S+) : (\S+) to (.*)", text)
+    casts = re.findall(r"(%\S+) = builtin.unrealized_conversion_cast (%\S+) : (.*?) to (.*)", text)
     sources = {name: (source, type, map) for name, source, type, map in casts}
     maps = {}
     for name, (source, _, target) in sources.items():

@@ -251,19 +251,21 @@ Value MatmulEmitter::loadSums(Value sums, Value at) {
 
 void MatmulEmitter::finish(Value sums, int64_t parts, int64_t rows,
                            int64_t columns, int64_t pitch) {
-  finishTile(
-      thread, number(blockThreads), rows, columns, pitch, [&](Value place) {
-        Value sum = loadSums(sums, place);
-        for (int64_t part = 1; part < parts; ++part) {
-          Value from = emitter.add(place, number(part * rows * pitch));
-          sum = arith::AddFOp::create(builder, loc, sum, loadSums(sums, from));
-        }
-        return sum;
-      });
+  finishTile(thread, number(blockThreads), rows, columns, pitch,
+             /*rowsAtOnce=*/0, [&](Value place) {
+               Value sum = loadSums(sums, place);
+               for (int64_t part = 1; part < parts; ++part) {
+                 Value from = emitter.add(place, number(part * rows * pitch));
+                 sum = arith::AddFOp::create(builder, loc, sum,
+                                             loadSums(sums, from));
+               }
+               return sum;
+             });
 }
 
 void MatmulEmitter::finishTile(Value first, Value step, int64_t rows,
                                int64_t columns, int64_t pitch,
+                               int64_t rowsAtOnce,
                                function_ref<Value(Value)> load) {
   int64_t lanes = emitter.lanes, perRow = columns / lanes;
   emitter.loop(
@@ -273,8 +275,18 @@ void MatmulEmitter::finishTile(Value first, Value step, int64_t rows,
         Value place = emitter.add(emitter.multiply(row, number(pitch)), column);
         Value rowAt = emitter.add(corner.row, row);
         Value columnAt = emitter.add(corner.column, column);
-        Value inside = both(isInside(rowAt, count(matmul.rows), rows),
-                            isInside(columnAt, count(matmul.columns), columns));
+        Value inside = isInside(columnAt, count(matmul.columns), columns);
+        if (rowsAtOnce) {
+          Value within = remainder(row, rowsAtOnce);
+          Value wanted = emitter.add(corner.row, subtract(row, within));
+          Value start = firstRow(wanted, rows);
+          rowAt = emitter.add(start, within);
+          if (start != wanted)
+            inside = both(inside,
+                          builder.createOrFold<arith::CmpIOp>(
+                              loc, arith::CmpIPredicate::uge, rowAt, wanted));
+        }
+        inside = both(isInside(rowAt, count(matmul.rows), rows), inside);
         onlyIf(inside, [&] { finishPoints(load(place), rowAt, columnAt); });
         return SmallVector<Value>();
       });
@@ -365,12 +377,10 @@ chooseWarpgroupTiles(const Matmul &matmul, std::optional<int64_t> rows) {
 
 } // namespace
 
-std::unique_ptr<Product> Product::find(const KernelGraph &graph,
-                                       const Nest &nest, OpBuilder &builder,
-                                       Location loc,
-                                       DenseMap<Value, Storage> &storage,
-                                       unsigned subgroupSize, bool asVectors,
-                                       bool hasWarpgroups) {
+std::unique_ptr<Product>
+Product::find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
+              Location loc, DenseMap<Value, Storage> &storage,
+              unsigned subgroupSize, bool asVectors, bool hasWarpgroups) {
   std::optional<Matmul> found = Matmul::match(nest);
   if (!found)
     return nullptr;

@@ -66,9 +66,11 @@ private:
   /// `parts` of it, to be added up.
   void finish(Value sums, int64_t parts, int64_t rows, int64_t columns,
               int64_t pitch);
-  /// The same of some of its places, by what `load` gives for them.
+  /// The same of some of its places, by what `load` gives for them. Where
+  /// `rowsAtOnce` is not zero, so many follow each other from `firstRow` on.
   void finishTile(Value first, Value step, int64_t rows, int64_t columns,
-                  int64_t pitch, function_ref<Value(Value)> load);
+                  int64_t pitch, int64_t rowsAtOnce,
+                  function_ref<Value(Value)> load);
   void finishPoints(Value sum, Value row, Value column);
   /// One or more sums, as a thread takes them.
   Value loadSums(Value sums, Value at);
@@ -123,16 +125,20 @@ private:
   /// An operand as it is copied to the memory of a block.
   struct Boxes {
     Value map;
-    /// Where the box is, the outermost first, and what of that grows.
+    /// Where a box is, the outermost first; null along the two dimensions in
+    /// which boxes differ.
     SmallVector<Value> at;
     unsigned depthDim, outerDim;
     bool alongDepth;
-    /// Where it lies in a stage.
-    int64_t offset, size;
+    /// Rows or columns of a box, and where those of a stage begin.
     int64_t lines;
+    SmallVector<Value> starts;
+    /// Where it lies in a stage, in bytes.
+    int64_t offset;
   };
-  Boxes prepareBoxes(const Panel &panel, ArrayRef<Axis> outer, Value first,
-                     int64_t lines, int64_t offset);
+  Boxes prepareBoxes(const Panel &panel, ArrayRef<Axis> outer,
+                     ArrayRef<Value> starts, int64_t lines, int64_t offset);
+  Value firstRow(Value row, int64_t rows);
   SmallVector<Value> advance(Value stage, Value parity, int64_t stages);
   void produce(const WarpgroupTile &tile, ArrayRef<Boxes> operands,
                Value barriers, Value base, Value firstStep, Value endStep);

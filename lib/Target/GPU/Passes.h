@@ -60,7 +60,7 @@ void buildCUDAToLLVMPipeline(OpPassManager &manager,
 constexpr int64_t tensorMapWords = 16;
 
 /// The parameters of a kernel, in LLVM's types, that are such maps.
-constexpr StringLiteral kTensorMapsAttr = "relax.tensor_maps";
+constexpr StringLiteral kTensorMapsAttr = "tensor_maps";
 
 /// Registers the two pipelines.
 void registerRelaxGPUPipelines();

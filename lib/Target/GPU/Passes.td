@@ -148,7 +148,30 @@ def OutlineLaunchesPass : Pass<"relax-gpu-outline-launches", "::mlir::ModuleOp">
     ```
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect",
-                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
+def KeepTensorMapsPass : Pass<"relax-gpu-keep-tensor-maps", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "let kernels read maps of tensors where their parameters are";
+  let description = [{
+    `relax-gpu-outline-launches` notes which parameters of a kernel are maps of
+    tensors. When the kernel is in the LLVM dialect, they become parameters by value,
+    of which there is no copy: hardware takes the address of the parameter alone.
+
+    Before:
+
+    ```
+    llvm.func @k(%map: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel, tensor_maps = array<i64: 0>} { ... }
+    ```
+
+    After:
+
+    ```
+    llvm.func @k(%map: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<16 x i64>, nvvm.grid_constant})
+        attributes {gpu.kernel, nvvm.kernel} { ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect"];
 }
 

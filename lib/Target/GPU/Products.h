@@ -32,12 +32,10 @@ struct Way {
 struct Product {
   /// Null where the nest is anything else. What the ways need before them is
   /// emitted. `hasWarpgroups`: the GPU is an sm_90.
-  static std::unique_ptr<Product> find(const KernelGraph &graph,
-                                       const Nest &nest, OpBuilder &builder,
-                                       Location loc,
-                                       DenseMap<Value, Storage> &storage,
-                                       unsigned subgroupSize, bool asVectors,
-                                       bool hasWarpgroups);
+  static std::unique_ptr<Product>
+  find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
+       Location loc, DenseMap<Value, Storage> &storage, unsigned subgroupSize,
+       bool asVectors, bool hasWarpgroups);
 
   const Way &wayFor(int64_t number) const {
     return *llvm::find_if(

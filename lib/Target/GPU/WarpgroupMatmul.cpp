@@ -27,6 +27,8 @@ using namespace mlir::relax;
 
 /// Sums of rows that follow each other start in other banks.
 static constexpr int64_t padding = 8;
+/// Rows of a warpgroup.
+static constexpr int64_t warpgroupRows = 64;
 /// The swizzle repeats itself after so many bytes.
 static constexpr int64_t alignment = 1024;
 /// Beyond this, stages do not make anything faster.
@@ -39,6 +41,8 @@ static int64_t pitchOf(const WarpgroupTile &tile) {
 }
 
 static int64_t stagesOf(const WarpgroupTile &tile) {
+  if (const char *text = getenv("WG_BYTES"); text && tile.stageBytes() <= 24576)
+    return atoi(text) / tile.stageBytes();
   return std::min((maxBlockBytes - alignment - barrierBytes) /
                       tile.stageBytes(),
                   maxStages);
@@ -48,26 +52,41 @@ static int64_t stagesOf(const WarpgroupTile &tile) {
 // The choice
 //===----------------------------------------------------------------------===//
 
-/// What a tile takes, about, in cycles: waves of blocks, one on each of the
-/// multiprocessors, that multiply, or read where that takes longer.
+/// Blocks that run at once on a GPU with all that its memory takes: clusters
+/// lie within parts of the GPU, which they do not fill.
+static double blocksAtOnce(int64_t split) {
+  return split <= 2 ? 132 : split == 4 ? 112 : 96;
+}
+
+/// About how many nanoseconds a product takes: waves of blocks, that multiply,
+/// or read, where that takes longer; and no less than the memory does.
 static double costOf(const WarpgroupTile &tile, int64_t batches, int64_t rows,
                      int64_t columns, int64_t depth) {
-  constexpr double multiprocessors = 132;
-  // Products and bytes in a cycle; cycles of a block for all else.
-  constexpr double products = 2048, bytes = 48, start = 2500, exchange = 1500;
+  // Products and bytes of a block, bytes of the GPU, in a nanosecond.
+  constexpr double products = 3400, bytes = 105, allBytes = 3800;
+  constexpr double start = 2000, leastStep = 180;
+  double sums = tile.rows() * tile.columns;
   double tiles = batches * llvm::divideCeil(rows, tile.rows()) *
                  llvm::divideCeil(columns, tile.columns);
-  double waves = std::ceil(tiles * tile.split / multiprocessors);
+  double waves = std::ceil(tiles * tile.split / blocksAtOnce(tile.split));
   int64_t steps =
       llvm::divideCeil(llvm::divideCeil(depth, warpgroupLine), tile.split);
-  double step = std::max(tile.rows() * tile.columns * warpgroupLine / products,
-                         tile.stageBytes() / bytes);
-  double end = tile.rows() * tile.columns / (8.0 * tile.split);
-  return waves * (steps * step + start + end + (tile.split > 1 ? exchange : 0));
+  double step = std::max(
+      {sums * warpgroupLine / products, tile.stageBytes() / bytes, leastStep});
+  double end =
+      tile.split == 1 ? 0.05 * sums : 1000 + (0.05 + 0.065 * tile.split) * sums;
+  double blocks = waves * (steps * step + start + end);
+  double memory = start + 2.0 * batches * columns * depth / allBytes;
+  return std::max(blocks, memory) + 0.1 * blocks;
 }
 
 WarpgroupTile WarpgroupTile::choose(int64_t batches, int64_t rows,
                                     int64_t columns, int64_t depth) {
+  if (const char *text = getenv("WG_TILE")) {
+    WarpgroupTile t = {};
+    sscanf(text, "%ld,%ld,%ld", &t.warpgroups, &t.columns, &t.split);
+    return t;
+  }
   WarpgroupTile best = {};
   double least = std::numeric_limits<double>::infinity();
   int64_t steps = llvm::divideCeil(depth, warpgroupLine);
@@ -101,15 +120,29 @@ bool MatmulEmitter::canUseWarpgroups(const Matmul &matmul, const Panel &a,
          mapRank(b, matmul.columns) <= maxTensorMapRank;
 }
 
+/// Where a warpgroup's rows begin that are wanted from `row` on: copies of
+/// boxes are slow that are not all inside, so the last ones overlap.
+Value MatmulEmitter::firstRow(Value row, int64_t rows) {
+  Value size = count(matmul.rows);
+  if (std::optional<int64_t> known = getConstantIntValue(size);
+      known && *known % rows == 0)
+    return row;
+  Value last = subtract(
+      builder.createOrFold<arith::MaxUIOp>(loc, size, number(warpgroupRows)),
+      number(warpgroupRows));
+  return builder.createOrFold<arith::MinUIOp>(loc, row, last);
+}
+
 MatmulEmitter::Boxes MatmulEmitter::prepareBoxes(const Panel &panel,
                                                  ArrayRef<Axis> outer,
-                                                 Value first, int64_t lines,
+                                                 ArrayRef<Value> starts,
+                                                 int64_t lines,
                                                  int64_t offset) {
   Boxes boxes;
   boxes.alongDepth = panel.alongDepth;
   boxes.offset = offset;
-  boxes.size = lines * warpgroupLineBytes;
   boxes.lines = lines;
+  boxes.starts = llvm::to_vector(starts);
   SmallVector<ReassociationIndices> groups;
   SmallVector<int64_t> box;
   for (auto [dim, axis] : llvm::enumerate(panel.dims)) {
@@ -120,8 +153,8 @@ MatmulEmitter::Boxes MatmulEmitter::prepareBoxes(const Panel &panel,
     }
     if (isOuter) {
       boxes.outerDim = groups.size();
-      box.push_back(panel.alongDepth ? lines : warpgroupLine);
-      boxes.at.push_back(first);
+      box.push_back(lines);
+      boxes.at.push_back(Value());
     } else if (axis == matmul.depth) {
       boxes.depthDim = groups.size();
       box.push_back(warpgroupLine);
@@ -151,29 +184,28 @@ void MatmulEmitter::produce(const WarpgroupTile &tile, ArrayRef<Boxes> operands,
   WarpgroupBuilder warpgroups(builder, loc);
   int64_t stages = stagesOf(tile);
   Value isOdd = arith::ConstantIntOp::create(builder, loc, 1, 1);
-  emitter.loop(
-      firstStep, endStep, number(1), {number(0), isOdd},
-      [&](Value step, ValueRange values) {
-        Value stage = values[0], parity = values[1];
-        warpgroups.wait(barriers, emitter.add(stage, number(stages)), parity);
-        warpgroups.arriveExpecting(barriers, stage, tile.stageBytes());
-        Value depth = emitter.multiply(step, number(warpgroupLine));
-        Value start = emitter.add(
-            base, emitter.multiply(stage, number(tile.stageBytes())));
-        for (const Boxes &boxes : operands) {
-          SmallVector<Value> at = boxes.at;
-          at[boxes.depthDim] = depth;
-          int64_t each = boxes.alongDepth ? boxes.lines : warpgroupLine;
-          for (int64_t done = 0; done < boxes.lines; done += each) {
-            at[boxes.outerDim] =
-                emitter.add(boxes.at[boxes.outerDim], number(done));
-            int64_t ahead = boxes.offset + done * warpgroupLineBytes;
-            warpgroups.copyBox(boxes.map, at, barriers, stage,
-                               emitter.add(start, number(ahead)));
-          }
-        }
-        return advance(stage, parity, stages);
-      });
+  emitter.loop(firstStep, endStep, number(1), {number(0), isOdd},
+               [&](Value step, ValueRange values) {
+                 Value stage = values[0], parity = values[1];
+                 warpgroups.wait(barriers, emitter.add(stage, number(stages)),
+                                 parity);
+                 warpgroups.arriveExpecting(barriers, stage, tile.stageBytes());
+                 Value depth = emitter.multiply(step, number(warpgroupLine));
+                 Value start = emitter.add(
+                     base, emitter.multiply(stage, number(tile.stageBytes())));
+                 for (const Boxes &boxes : operands) {
+                   SmallVector<Value> at = boxes.at;
+                   at[boxes.depthDim] = depth;
+                   for (auto [index, outer] : llvm::enumerate(boxes.starts)) {
+                     at[boxes.outerDim] = outer;
+                     int64_t ahead = boxes.offset +
+                                     index * boxes.lines * warpgroupLineBytes;
+                     warpgroups.copyBox(boxes.map, at, barriers, stage,
+                                        emitter.add(start, number(ahead)));
+                   }
+                 }
+                 return advance(stage, parity, stages);
+               });
 }
 
 /// The next stage of the ring, and the parity of its phase.
@@ -256,7 +288,9 @@ void MatmulEmitter::finishWarpgroups(const WarpgroupTile &tile, Value sums,
           /*nontemporal=*/false, llvm::MaybeAlign(8));
   if (tile.split == 1) {
     warpgroups.barrier(1, threads);
-    return finish(stored, /*parts=*/1, tile.rows(), tile.columns, pitch);
+    return finishTile(thread, number(threads), tile.rows(), tile.columns, pitch,
+                      /*rowsAtOnce=*/warpgroupRows,
+                      [&](Value place) { return loadSums(stored, place); });
   }
   warpgroups.clusterBarrier();
   SmallVector<Value> parts;
@@ -264,7 +298,7 @@ void MatmulEmitter::finishWarpgroups(const WarpgroupTile &tile, Value sums,
     parts.push_back(warpgroups.addressInCluster(stored, i));
   Value first = emitter.add(emitter.multiply(part, number(threads)), thread);
   finishTile(first, number(threads * tile.split), tile.rows(), tile.columns,
-             pitch, [&](Value place) {
+             pitch, /*rowsAtOnce=*/warpgroupRows, [&](Value place) {
                Value sum;
                for (Value from : parts) {
                  Value some = warpgroups.loadInCluster(from, place, sumsType());
@@ -298,9 +332,17 @@ LogicalResult MatmulEmitter::emit(const WarpgroupTile &tile, const Panel &a,
         builder.getDenseI32ArrayAttr({static_cast<int32_t>(tile.split), 1, 1}));
   PointEmitter::Scope scope(emitter);
   WarpgroupBuilder warpgroups(builder, loc);
+  // Boxes of rows, one for each warpgroup, and of columns.
+  SmallVector<Value> rows, columns;
+  for (int64_t i = 0; i < tile.warpgroups; ++i)
+    rows.push_back(firstRow(emitter.add(corner.row, number(i * warpgroupRows)),
+                            tile.rows()));
+  int64_t width = b.alongDepth ? tile.columns : warpgroupLine;
+  for (int64_t i = 0; i < tile.columns; i += width)
+    columns.push_back(emitter.add(corner.column, number(i)));
   Boxes operands[] = {
-      prepareBoxes(a, matmul.rows, corner.row, tile.rows(), /*offset=*/0),
-      prepareBoxes(b, matmul.columns, corner.column, tile.columns,
+      prepareBoxes(a, matmul.rows, rows, warpgroupRows, /*offset=*/0),
+      prepareBoxes(b, matmul.columns, columns, width,
                    /*offset=*/tile.rows() * warpgroupLineBytes)};
   Value barriers = warpgroups.createBarriers(2 * stages);
   auto isZero = [&](Value value) -> Value {
@@ -331,6 +373,9 @@ LogicalResult MatmulEmitter::emit(const WarpgroupTile &tile, const Panel &a,
   builder.setInsertionPoint(roles.elseBlock()->getTerminator());
   onlyIf(isZero(remainder(thread, 32)),
          [&] { produce(tile, operands, barriers, ahead, first, end); });
+  // All threads of a cluster meet, as those do that hand on their sums.
+  for (int64_t i = 0; i < (tile.split > 1 ? 2 : 0); ++i)
+    warpgroups.clusterBarrier();
   builder.setInsertionPoint(roles.thenBlock()->getTerminator());
   PointEmitter::Scope inner(emitter);
   Value sums = consume(tile, operands, barriers, emitter.add(start, ahead),
