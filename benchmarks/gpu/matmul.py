@@ -113,7 +113,9 @@ def _tensor_maps(text: str) -> dict[str, tuple]:
     for name, (source, _, target) in sources.items():
         if target == "!llvm.ptr":
             tensor, type, map = sources[source]
-            shape, box = ([int(n) for n in re.findall(r"(\d+)x", re.search(r"memref<[^,>]*", t)[0])] for t in (type, map))
+            shape, box = (
+                [int(n) for n in re.findall(r"(\d+)x", re.search(r"memref<[^,>]*", t)[0])] for t in (type, map)
+            )
             maps[name] = (tensor, shape, box)
     return maps
 

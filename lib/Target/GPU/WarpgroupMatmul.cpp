@@ -33,6 +33,10 @@ static constexpr int64_t warpgroupRows = 64;
 static constexpr int64_t alignment = 1024;
 /// Beyond this, stages do not make anything faster.
 static constexpr int64_t maxStages = 8;
+/// The most blocks that share the depth of a tile. More are faster for up to
+/// 128 rows, but sums of them were wrong where two blocks shared a
+/// multiprocessor: not until that is understood.
+static constexpr int64_t maxSplit = 1;
 /// What barriers take of the memory of a block.
 static constexpr int64_t barrierBytes = 256;
 
@@ -41,8 +45,6 @@ static int64_t pitchOf(const WarpgroupTile &tile) {
 }
 
 static int64_t stagesOf(const WarpgroupTile &tile) {
-  if (const char *text = getenv("WG_BYTES"); text && tile.stageBytes() <= 24576)
-    return atoi(text) / tile.stageBytes();
   return std::min((maxBlockBytes - alignment - barrierBytes) /
                       tile.stageBytes(),
                   maxStages);
@@ -82,17 +84,12 @@ static double costOf(const WarpgroupTile &tile, int64_t batches, int64_t rows,
 
 WarpgroupTile WarpgroupTile::choose(int64_t batches, int64_t rows,
                                     int64_t columns, int64_t depth) {
-  if (const char *text = getenv("WG_TILE")) {
-    WarpgroupTile t = {};
-    sscanf(text, "%ld,%ld,%ld", &t.warpgroups, &t.columns, &t.split);
-    return t;
-  }
   WarpgroupTile best = {};
   double least = std::numeric_limits<double>::infinity();
   int64_t steps = llvm::divideCeil(depth, warpgroupLine);
   for (int64_t warpgroups : {2, 1})
     for (int64_t width : {256, 128, 64})
-      for (int64_t split : {1, 2, 4, 8}) {
+      for (int64_t split = 1; split <= maxSplit; split *= 2) {
         // Each block has some of the depth.
         if ((split - 1) * llvm::divideCeil(steps, split) >= steps)
           continue;

@@ -137,8 +137,12 @@ void WarpgroupBuilder::barrier(int32_t number, int64_t threads) {
 }
 
 void WarpgroupBuilder::clusterBarrier() {
-  NVVM::ClusterArriveOp::create(builder, loc, /*aligned=*/UnitAttr());
-  NVVM::ClusterWaitOp::create(builder, loc, /*aligned=*/UnitAttr());
+  // A warp arrives once, whatever its lanes did before.
+  Value all =
+      arith::ConstantIntOp::create(builder, loc, builder.getI32Type(), -1);
+  NVVM::SyncWarpOp::create(builder, loc, all);
+  NVVM::ClusterArriveOp::create(builder, loc, builder.getUnitAttr());
+  NVVM::ClusterWaitOp::create(builder, loc, builder.getUnitAttr());
 }
 
 Value WarpgroupBuilder::addressInCluster(Value array, int64_t block) {

@@ -59,8 +59,12 @@ func.func @whole_tiles(%x: memref<2048x512xbf16>, %w: memref<4096x512xbf16>, %ou
 
 // -----
 
-// Few tiles: two blocks share the depth of each, and add up what both have. The second matrix is given by columns.
+// The second matrix is given by columns: boxes of 64 of them.
 // CHECK-LABEL: func.func @few_tiles(
+// CHECK-DAG: builtin.unrealized_conversion_cast %arg1 : memref<4096x4096xf16> to !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16
+// CHECK: gpu.launch
+// CHECK: nvvm.wgmma.mma_async {{.*}} A[<f16>, <one>, <row>], B[<f16>, <one>, <row>]
+func.func @few_tiles(
 // CHECK: gpu.launch
 // CHECK: nvvm.wgmma.mma_async {{.*}} A[<f16>, <one>, <row>], B[<f16>, <one>, <row>]
 // CHECK: nvvm.cluster.arrive
