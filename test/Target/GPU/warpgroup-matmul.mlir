@@ -64,18 +64,6 @@ func.func @whole_tiles(%x: memref<2048x512xbf16>, %w: memref<4096x512xbf16>, %ou
 // CHECK-DAG: builtin.unrealized_conversion_cast %arg1 : memref<4096x4096xf16> to !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16
 // CHECK: gpu.launch
 // CHECK: nvvm.wgmma.mma_async {{.*}} A[<f16>, <one>, <row>], B[<f16>, <one>, <row>]
-func.func @few_tiles(
-// CHECK: gpu.launch
-// CHECK: nvvm.wgmma.mma_async {{.*}} A[<f16>, <one>, <row>], B[<f16>, <one>, <row>]
-// CHECK: nvvm.cluster.arrive
-// CHECK: nvvm.cluster.wait
-// CHECK-COUNT-2: nvvm.mapa
-// CHECK: llvm.load {{.*}} : !llvm.ptr<7>
-// CHECK: nvvm.cluster.arrive
-// CHECK: } else {
-// CHECK-COUNT-2: nvvm.cluster.arrive
-// CHECK: nvvm.cluster_dim = array<i32: 2, 1, 1>
-// PTX: .reqnctapercluster 2, 1, 1
 func.func @few_tiles(%x: memref<64x4096xf16>, %w: memref<4096x4096xf16>, %out: memref<64x4096xf32>) {
   %zero = arith.constant 0.0 : f32
   %0 = bufferization.to_tensor %x restrict : memref<64x4096xf16> to tensor<64x4096xf16>
