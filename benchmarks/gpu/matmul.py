@@ -16,6 +16,7 @@ import argparse
 import ctypes
 import itertools
 import json
+import math
 import re
 import statistics
 import subprocess
@@ -152,12 +153,17 @@ def _launches(text: str) -> list[dict]:
     roots = {f"%arg{i}": name for i, name in enumerate(names)}
     for name, source in re.findall(r"(%\S+) = memref.collapse_shape (%\S+) ", text):
         roots[name] = roots[source]
+    maps = _tensor_maps(text)
     launches = []
     for launch in re.findall(r"gpu\.launch_func .*", text):
         kernel, grid, block = re.search(r"::@(\S+) blocks in \((.*?)\) threads in \((.*?)\)", launch).groups()
         shared = re.search(r"dynamic_shared_memory_size (%\S+)", launch)
         params = []
-        for value, type in re.findall(r"(%[^\s,(]+) : ([^,)]+<[^>]*>|\w+)", launch.partition(" args(")[2]):
+        for value, type in re.findall(r"(%[^\s,(]+) : ([^,)]+<[^>]*>|[\w!.]+)", launch.partition(" args(")[2]):
+            if value in maps:
+                source, *sizes = maps[value]
+                params.append([roots[source], *sizes])
+                continue
             if not type.startswith("memref"):
                 params.append(constants[value])
                 continue
@@ -178,13 +184,28 @@ def _launches(text: str) -> list[dict]:
     return launches
 
 
+def _tensor_maps(text: str) -> dict[str, tuple]:
+    """What maps of tensors are of: the tensor, its sizes, and those of the box."""
+    casts = re.findall(r"(%\S+) = builtin.unrealized_conversion_cast (%\S+) : (.*?) to (.*)", text)
+    sources = {name: (source, type, map) for name, source, type, map in casts}
+    maps = {}
+    for name, (source, _, target) in sources.items():
+        if target == "!llvm.ptr":
+            tensor, type, map = sources[source]
+            shape, box = (
+                [int(n) for n in re.findall(r"(\d+)x", re.search(r"memref<[^,>]*", t)[0])] for t in (type, map)
+            )
+            maps[name] = (tensor, shape, box)
+    return maps
+
+
 def write(folder: Path, tool: str, chip: str, kinds: list[str]) -> None:
     """Writes the code of all sizes."""
     folder.mkdir(parents=True, exist_ok=True)
     cases = []
     for (n, k), kind in itertools.product(WEIGHTS, kinds):
         for m in ROWS:
-            text = _opt(tool, _text(m, n, k, kind), "-relax-gpu-bufferize")
+            text = _opt(tool, _text(m, n, k, kind), f"-relax-gpu-bufferize=chip={chip}")
             outlined = _opt(tool, text, "-relax-gpu-outline-launches", "-canonicalize", "-cse")
             code = _opt(tool, text, f"-relax-cuda-to-llvm=chip={chip}")
             name = f"{kind}m{m}n{n}k{k}.ptx"
@@ -219,9 +240,28 @@ class _Driver:
             self.call("cuFuncSetAttribute", function, 8, shared)
         return function
 
+    def make_map(self, data: int, shape: list[int], box: list[int]) -> ctypes.Array:
+        """The map of a tensor of bf16, as kernels take it."""
+        space = ctypes.create_string_buffer(192)
+        place = (ctypes.addressof(space) + 63) // 64 * 64
+        sizes, strides = shape[::-1], [2 * math.prod(shape[-i:]) for i in range(1, len(shape) + 1)]
+        longs, ints = ctypes.c_uint64 * len(shape), ctypes.c_uint32 * len(shape)
+        arrays = longs(*sizes), longs(*strides), ints(*box[::-1]), ints(*[1] * len(shape))
+        place = ctypes.c_void_p(place)
+        self.call("cuTensorMapEncodeTiled", place, 9, len(shape), ctypes.c_void_p(data), *arrays, 0, 3, 2, 0)
+        space.place = place.value
+        return space
+
     def launch(self, function: ctypes.c_void_p, launch: dict, data: dict[str, int], stream: int) -> None:
-        words = (ctypes.c_int64 * len(launch["params"]))(*(data.get(p, p) for p in launch["params"]))
+        words = (ctypes.c_int64 * len(launch["params"]))()
         places = (ctypes.c_void_p * len(words))(*(ctypes.addressof(words) + 8 * i for i in range(len(words))))
+        maps = []  # until they are read
+        for i, param in enumerate(launch["params"]):
+            if isinstance(param, list):
+                maps.append(self.make_map(data[param[0]], *param[1:]))
+                places[i] = maps[-1].place
+            else:
+                words[i] = data.get(param, param)
         sizes = (ctypes.c_uint(size) for size in (*launch["grid"], *launch["block"], launch["shared"]))
         self.call("cuLaunchKernel", function, *sizes, ctypes.c_void_p(stream), places, None)
 

@@ -190,6 +190,29 @@ public:
                   error);
   }
 
+  bool makeTensorMap(void *map, const void *data, const int64_t *shape,
+                     Error &error) override {
+    constexpr int kMaxRank = 5;
+    uint64_t sizes[kMaxRank], strides[kMaxRank];
+    uint32_t box[kMaxRank], steps[kMaxRank];
+    int64_t rank = shape[1];
+    uint64_t bytes = sizeof(uint16_t);
+    // The innermost first. An empty tensor has a map, which nothing uses.
+    for (int64_t i = 0; i < rank; ++i) {
+      int64_t size = shape[2 + rank - 1 - i];
+      sizes[i] = size > 0 ? size : 1;
+      strides[i] = bytes *= sizes[i];
+      box[i] = static_cast<uint32_t>(shape[2 + 2 * rank - 1 - i]);
+      steps[i] = 1;
+    }
+    int result = cuda.makeTensorMap(
+        map, shape[0] ? cuda::kBFloat16 : cuda::kFloat16,
+        static_cast<uint32_t>(rank), const_cast<void *>(data), sizes, strides,
+        box, steps, /*interleave=*/0, cuda::kSwizzle128, cuda::kPromote128,
+        /*beyond=*/0);
+    return check(result, "the map of a tensor", error);
+  }
+
   bool canCapture() const override { return !waitsForKernels(); }
   void *createStream(Error &error) override {
     void *stream = nullptr;

@@ -46,6 +46,8 @@ constexpr int kInputPTX = 1;
 constexpr unsigned kNonBlocking = 1;
 // CUstreamCaptureMode
 constexpr int kCaptureRelaxed = 2;
+// CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion
+constexpr int kFloat16 = 6, kBFloat16 = 9, kSwizzle128 = 3, kPromote128 = 2;
 // CUfunction_attribute
 constexpr FunctionOption kMaxDynamicSharedBytes = 8;
 
@@ -121,6 +123,10 @@ struct LaunchConfig {
     (Function * function, Module module, const char *name))                    \
   X(setOption, cuFuncSetAttribute,                                             \
     (Function function, FunctionOption option, int value))                     \
+  X(makeTensorMap, cuTensorMapEncodeTiled,                                     \
+    (void *map, int element, uint32_t rank, void *data, const uint64_t *sizes, \
+     const uint64_t *strides, const uint32_t *box, const uint32_t *steps,      \
+     int interleave, int swizzle, int promotion, int beyond))                  \
   X(launch, cuLaunchKernelEx,                                                  \
     (const LaunchConfig *config, Function function, void **args,               \
      void **extra))

@@ -415,6 +415,17 @@ void relax_rt_device_launch(RelaxDeviceKernel *kernel, const int64_t *shape,
     leave(context, location);
 }
 
+void *relax_rt_device_tensor_map(void *place, const void *data,
+                                 const int64_t *shape, const char *location) {
+  uintptr_t aligned = (reinterpret_cast<uintptr_t>(place) + 63) / 64 * 64;
+  void *map = reinterpret_cast<void *>(aligned);
+  RelaxContext *context = currentCall;
+  if (context && !context->stream->device.driver->makeTensorMap(
+                     map, data, shape, context->error))
+    leave(context, location);
+  return map;
+}
+
 void *relax_rt_device_constant(RelaxContext *context,
                                RelaxDeviceConstant *constant,
                                const char *location) {

@@ -68,6 +68,10 @@ public:
   virtual bool launch(RelaxDeviceKernel &kernel, const int64_t *shape,
                       void **args, void *stream, Error &error) = 0;
 
+  /// As `relax_rt_device_tensor_map`; `map` is aligned to 64 bytes.
+  virtual bool makeTensorMap(void *map, const void *data, const int64_t *shape,
+                             Error &error) = 0;
+
   // Graphs: what was put into a stream, to be put into others again.
 
   /// Whether streams can be captured at all.

@@ -206,6 +206,13 @@ RELAX_RT_EXPORT void relax_rt_device_unload(void **loaded);
 RELAX_RT_EXPORT void relax_rt_device_launch(RelaxDeviceKernel *kernel,
                                             const int64_t *shape, void **args,
                                             const char *location);
+/// Makes the map of a contiguous tensor on the call's device, by which kernels
+/// copy boxes of it, within 23 words at `place`; returns its address, which is
+/// an argument of a launch. `shape`: 1 for bf16 and 0 for f16, the rank, the
+/// sizes of the tensor, and those of the box.
+RELAX_RT_EXPORT void *relax_rt_device_tensor_map(void *place, const void *data,
+                                                 const int64_t *shape,
+                                                 const char *location);
 /// The address of a constant on the call's device.
 RELAX_RT_EXPORT void *relax_rt_device_constant(RelaxContext *context,
                                                RelaxDeviceConstant *constant,

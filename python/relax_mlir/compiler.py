@@ -203,7 +203,7 @@ def compile(
 
 def _default_pipeline(target: Target, use_bounds: bool) -> Pipeline:
     if target.chip:
-        return gpu.default_pipeline(use_bounds)
+        return gpu.default_pipeline(use_bounds, target.chip)
     return cpu.default_pipeline(use_bounds, target.vector_bits)
 
 

@@ -416,6 +416,33 @@ RELAX_EXPORT Result cuFuncSetAttribute(void *function, FunctionOption option,
   return kSuccess;
 }
 
+RELAX_EXPORT Result cuTensorMapEncodeTiled(void *map, int, uint32_t rank,
+                                           void *data, const uint64_t *sizes,
+                                           const uint64_t *strides,
+                                           const uint32_t *box,
+                                           const uint32_t *steps,
+                                           int interleave, int, int, int) {
+  RELAX_ENTER("cuTensorMapEncodeTiled");
+  bool isRight = reinterpret_cast<uintptr_t>(map) % 64 == 0 &&
+                 reinterpret_cast<uintptr_t>(data) % 16 == 0 && rank > 0 &&
+                 rank <= 5 && interleave == 0;
+  for (uint32_t i = 0; isRight && i < rank; ++i)
+    isRight = sizes[i] > 0 && box[i] > 0 && box[i] <= 256 && steps[i] == 1 &&
+              (i + 1 == rank || strides[i] % 16 == 0);
+  if (!isRight)
+    return kInvalidValue;
+  // What it is of: the address, and the sizes of the tensor and the box.
+  auto *words = static_cast<uint64_t *>(map);
+  std::fill_n(words, 16, 0);
+  words[0] = reinterpret_cast<uintptr_t>(data);
+  words[1] = rank;
+  for (uint32_t i = 0; i < rank; ++i) {
+    words[2 + i] = sizes[i];
+    words[2 + rank + i] = box[i];
+  }
+  return kSuccess;
+}
+
 RELAX_EXPORT Result cuLaunchKernelEx(const LaunchConfig *config, void *launched,
                                      void **args, void **) {
   RELAX_ENTER("cuLaunchKernelEx");

@@ -11,6 +11,7 @@
 
 #include "mlir/Conversion/LLVMCommon/StructBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_LOWERLAUNCHESPASS
@@ -128,6 +129,7 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
     SmallVector<Value> words;
     for (Value operand : launch.getKernelOperands())
       appendWords(operand, words);
+    SmallVector<Operation *> maps;
     Value values = builder->allocateWords(words.size());
     Value args = builder->allocateWords(words.size());
     auto place = [&](Value base, size_t index) {
@@ -136,6 +138,11 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
           ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
     };
     for (auto [index, word] : llvm::enumerate(words)) {
+      if (Value map = makeTensorMap(word, launch.getLoc())) {
+        LLVM::StoreOp::create(*builder, map, place(args, index));
+        maps.push_back(word.getDefiningOp());
+        continue;
+      }
       Value slot = place(values, index);
       LLVM::StoreOp::create(*builder, word, slot);
       LLVM::StoreOp::create(*builder, slot, place(args, index));
@@ -159,7 +166,48 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
                   {builder->addressOf(kernel), shape, args,
                    builder->string(describeLocation(launch.getLoc()))});
     launch.erase();
+    for (Operation *cast : maps) {
+      Operation *map = cast->getOperand(0).getDefiningOp();
+      cast->erase();
+      if (map->use_empty())
+        map->erase();
+    }
     return success();
+  }
+
+  /// The map that an argument is, in memory of the host; null for others.
+  Value makeTensorMap(Value argument, Location loc) {
+    auto sourceOf = [](Value value) {
+      auto cast = value.getDefiningOp<UnrealizedConversionCastOp>();
+      return cast && cast->getNumOperands() == 1 ? cast->getOperand(0)
+                                                 : Value();
+    };
+    Value map = sourceOf(argument);
+    auto type = map ? dyn_cast<nvgpu::TensorMapDescriptorType>(map.getType())
+                    : nvgpu::TensorMapDescriptorType();
+    if (!type)
+      return {};
+    Value tensor = sourceOf(map);
+    MemRefType box = type.getTensor();
+    int64_t rank = box.getRank();
+    SmallVector<Value> words = {builder->word(box.getElementType().isBF16()),
+                                builder->word(rank)};
+    for (int64_t i = 0; i < rank; ++i)
+      words.push_back(builder->toWord(builder->dim(tensor, i)));
+    for (int64_t size : box.getShape())
+      words.push_back(builder->word(size));
+    Value shape = builder->allocateWords(words.size());
+    for (auto [index, word] : llvm::enumerate(words))
+      LLVM::StoreOp::create(
+          *builder, word,
+          LLVM::GEPOp::create(
+              *builder, builder->pointer(), builder->getI64Type(), shape,
+              ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)}));
+    // Aligned to 64 bytes within.
+    Value place = builder->allocateWords(tensorMapWords + 7);
+    return builder->call("relax_rt_device_tensor_map", builder->pointer(),
+                         {place, builder->dataOf(tensor), shape,
+                          builder->string(describeLocation(loc))});
   }
 
   /// The parameters that a kernel has for a value, in LLVM's types.

@@ -88,6 +88,28 @@ struct Tile {
   int64_t threads() const { return warpsM * warpsN * warpsK * 32; }
 };
 
+/// The same where warpgroups multiply, and blocks may share the depth.
+struct WarpgroupTile {
+  /// Warpgroups, each of which takes 64 rows.
+  int64_t warpgroups;
+  int64_t columns;
+  /// Blocks of a cluster, each of which takes a part of the depth.
+  int64_t split;
+
+  bool operator==(const WarpgroupTile &other) const {
+    return warpgroups == other.warpgroups && columns == other.columns &&
+           split == other.split;
+  }
+  int64_t rows() const { return 64 * warpgroups; }
+  /// Those that multiply.
+  int64_t threads() const { return 128 * warpgroups; }
+  /// What is fast for a product of this size, as far as it is known.
+  static WarpgroupTile choose(int64_t batches, int64_t rows, int64_t columns,
+                              int64_t depth);
+  /// Bytes of both matrices in a stage.
+  int64_t stageBytes() const { return (rows() + columns) * 128; }
+};
+
 /// How many rows, columns and steps of the depth a block takes at once where
 /// each thread takes `countM` times `countN` points, in groups of four.
 struct ScalarTile {

@@ -115,7 +115,7 @@ void MatmulEmitter::allocateResults() {
 
 LogicalResult MatmulEmitter::begin(int64_t rows, int64_t columns,
                                    int64_t threads, int64_t sharedBytes,
-                                   bool manyRows) {
+                                   bool manyRows, int64_t split) {
   emitter.storage = storage;
   if (failed(findSizes()))
     return failure();
@@ -127,6 +127,7 @@ LogicalResult MatmulEmitter::begin(int64_t rows, int64_t columns,
   if (manyRows)
     blocks = emitter.multiply(blocks, tiles(matmul.rows, rows));
   blocks = emitter.multiply(blocks, count(matmul.batch));
+  blocks = emitter.multiply(blocks, number(split));
   launch = createLaunch(blocks, threads);
   {
     OpBuilder::InsertionGuard outside(builder);
@@ -140,14 +141,14 @@ LogicalResult MatmulEmitter::begin(int64_t rows, int64_t columns,
   launch->setDiscardableAttr("nvvm.minctasm", builder.getI32IntegerAttr(1));
   blockThreads = threads;
   thread = launch.getThreadIds().x;
-  corner = locate(rows, columns, manyRows);
+  corner =
+      locate(divideBy(launch.getBlockIds().x, split), rows, columns, manyRows);
   return success();
 }
 
-MatmulEmitter::Corner MatmulEmitter::locate(int64_t rows, int64_t columns,
-                                            bool manyRows) {
+MatmulEmitter::Corner MatmulEmitter::locate(Value block, int64_t rows,
+                                            int64_t columns, bool manyRows) {
   Corner found;
-  Value block = launch.getBlockIds().x;
   auto quotient = [&](Value lhs, Value rhs) {
     return builder.createOrFold<arith::DivUIOp>(loc, lhs, rhs);
   };
@@ -234,36 +235,60 @@ int64_t MatmulEmitter::chooseWidth(const KernelGraph &graph,
   return isRegular && size ? width : 1;
 }
 
+Type MatmulEmitter::sumsType() {
+  Type f32 = builder.getF32Type();
+  return emitter.lanes == 1 ? f32 : VectorType::get(emitter.lanes, f32);
+}
+
+Value MatmulEmitter::loadSums(Value sums, Value at) {
+  int64_t lanes = emitter.lanes;
+  if (lanes == 1)
+    return memref::LoadOp::create(builder, loc, sums, at);
+  return vector::LoadOp::create(
+      builder, loc, cast<VectorType>(sumsType()), sums, at,
+      /*nontemporal=*/false,
+      llvm::MaybeAlign(std::min<int64_t>(4 * lanes, 16)));
+}
+
 void MatmulEmitter::finish(Value sums, int64_t parts, int64_t rows,
                            int64_t columns, int64_t pitch) {
+  finishTile(thread, number(blockThreads), rows, columns, pitch,
+             /*rowsAtOnce=*/0, [&](Value place) {
+               Value sum = loadSums(sums, place);
+               for (int64_t part = 1; part < parts; ++part) {
+                 Value from = emitter.add(place, number(part * rows * pitch));
+                 sum = arith::AddFOp::create(builder, loc, sum,
+                                             loadSums(sums, from));
+               }
+               return sum;
+             });
+}
+
+void MatmulEmitter::finishTile(Value first, Value step, int64_t rows,
+                               int64_t columns, int64_t pitch,
+                               int64_t rowsAtOnce,
+                               function_ref<Value(Value)> load) {
   int64_t lanes = emitter.lanes, perRow = columns / lanes;
   emitter.loop(
-      thread, number(rows * perRow), number(blockThreads), {},
-      [&](Value at, ValueRange) {
+      first, number(rows * perRow), step, {}, [&](Value at, ValueRange) {
         Value row = divideBy(at, perRow);
         Value column = emitter.multiply(remainder(at, perRow), number(lanes));
         Value place = emitter.add(emitter.multiply(row, number(pitch)), column);
         Value rowAt = emitter.add(corner.row, row);
         Value columnAt = emitter.add(corner.column, column);
-        Value inside = both(isInside(rowAt, count(matmul.rows), rows),
-                            isInside(columnAt, count(matmul.columns), columns));
-        onlyIf(inside, [&] {
-          Value sum;
-          for (int64_t part = 0; part < parts; ++part) {
-            Value from = emitter.add(place, number(part * rows * pitch));
-            Value value =
-                lanes == 1
-                    ? Value(memref::LoadOp::create(builder, loc, sums, from))
-                    : Value(vector::LoadOp::create(
-                          builder, loc,
-                          VectorType::get(lanes, builder.getF32Type()), sums,
-                          from, /*nontemporal=*/false,
-                          llvm::MaybeAlign(std::min<int64_t>(4 * lanes, 16))));
-            sum = sum ? Value(arith::AddFOp::create(builder, loc, sum, value))
-                      : value;
-          }
-          finishPoints(sum, rowAt, columnAt);
-        });
+        Value inside = isInside(columnAt, count(matmul.columns), columns);
+        if (rowsAtOnce) {
+          Value within = remainder(row, rowsAtOnce);
+          Value wanted = emitter.add(corner.row, subtract(row, within));
+          Value start = firstRow(wanted, rows);
+          rowAt = emitter.add(start, within);
+          if (start != wanted)
+            inside = both(inside,
+                          builder.createOrFold<arith::CmpIOp>(
+                              loc, arith::CmpIPredicate::uge, rowAt, wanted));
+        }
+        inside = both(isInside(rowAt, count(matmul.rows), rows), inside);
+        onlyIf(inside, [&] { finishPoints(load(place), rowAt, columnAt); });
         return SmallVector<Value>();
       });
 }
@@ -331,13 +356,42 @@ int64_t rowsForAll(int64_t rows, int64_t columns, int64_t width) {
   return (llvm::divideCeil(multiprocessors, across) - 1) * rows;
 }
 
+/// Tiles of warpgroups, each for up to so many rows.
+SmallVector<std::pair<int64_t, WarpgroupTile>>
+chooseWarpgroupTiles(const Matmul &matmul, std::optional<int64_t> rows) {
+  linalg::GenericOp op = matmul.stage().op;
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  auto sizeOf = [&](ArrayRef<Axis> axes) {
+    int64_t size = 1;
+    for (auto [loop, axis] : llvm::enumerate(matmul.stage().axes))
+      if (llvm::is_contained(axes, axis) &&
+          !ShapedType::isDynamic(ranges[loop]))
+        size *= ranges[loop];
+    return size;
+  };
+  SmallVector<int64_t> limits = {64, 128, 256, 512, 1024, Way::any};
+  if (rows)
+    limits = {Way::any};
+  SmallVector<std::pair<int64_t, WarpgroupTile>> tiles;
+  for (int64_t limit : limits) {
+    int64_t typical = rows ? *rows : std::min<int64_t>(limit, 4096);
+    WarpgroupTile tile =
+        WarpgroupTile::choose(sizeOf(matmul.batch), typical,
+                              sizeOf(matmul.columns), sizeOf(matmul.depth));
+    if (!tiles.empty() && tiles.back().second == tile)
+      tiles.back().first = limit;
+    else
+      tiles.push_back({limit, tile});
+  }
+  return tiles;
+}
+
 } // namespace
 
-std::unique_ptr<Product> Product::find(const KernelGraph &graph,
-                                       const Nest &nest, OpBuilder &builder,
-                                       Location loc,
-                                       DenseMap<Value, Storage> &storage,
-                                       unsigned subgroupSize, bool asVectors) {
+std::unique_ptr<Product>
+Product::find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
+              Location loc, DenseMap<Value, Storage> &storage,
+              unsigned subgroupSize, bool asVectors, bool hasWarpgroups) {
   std::optional<Matmul> found = Matmul::match(nest);
   if (!found)
     return nullptr;
@@ -403,10 +457,17 @@ std::unique_ptr<Product> Product::find(const KernelGraph &graph,
     };
     ways.push_back({16, tileOf(tile16, computed16, false)});
     ways.push_back({32, tileOf(tile32, computed32, false)});
-    ways.push_back({few, tileOf(tile64, computed64, false)});
-    if (many > few)
-      ways.push_back({many, tileOf(tileMany, computedMany, true)});
-    ways.push_back({Way::any, tileOf(tileLarge, computedLarge, true)});
+    if (b && hasWarpgroups &&
+        MatmulEmitter::canUseWarpgroups(*matmul, *a, *b)) {
+      for (auto [limit, tile] :
+           chooseWarpgroupTiles(*matmul, getConstantIntValue(*rows)))
+        ways.push_back({limit, emitWith(tile, *a, *b)});
+    } else {
+      ways.push_back({few, tileOf(tile64, computed64, false)});
+      if (many > few)
+        ways.push_back({many, tileOf(tileMany, computedMany, true)});
+      ways.push_back({Way::any, tileOf(tileLarge, computedLarge, true)});
+    }
   } else {
     int64_t few = 16, many = rowsForAll(128, 128, width);
     ways.push_back({few, emitWith(scalarSmall, false)});

@@ -45,6 +45,11 @@ public:
                      const std::optional<Panel> &b,
                      const std::optional<DepthUnits> &units);
   LogicalResult emit(const ScalarTile &tile, bool manyRows);
+  /// Whether warpgroups can multiply these.
+  static bool canUseWarpgroups(const Matmul &matmul, const Panel &a,
+                               const Panel &b);
+  /// For any number of rows.
+  LogicalResult emit(const WarpgroupTile &tile, const Panel &a, const Panel &b);
 
 private:
   /// Where the block is: its first row and column, and the batch.
@@ -53,17 +58,25 @@ private:
     Point batch;
   };
 
-  /// A launch of blocks for all tiles.
+  /// A launch of blocks for all tiles, `split` for each of them.
   LogicalResult begin(int64_t rows, int64_t columns, int64_t threads,
-                      int64_t sharedBytes, bool manyRows);
-  Corner locate(int64_t rows, int64_t columns, bool manyRows);
+                      int64_t sharedBytes, bool manyRows, int64_t split = 1);
+  Corner locate(Value tile, int64_t rows, int64_t columns, bool manyRows);
   /// The memory of the block, as an array.
   Value viewShared(int64_t count, Type element);
   /// Lets the stages that follow run on the tile in the memory of the block:
   /// `parts` of it, to be added up.
   void finish(Value sums, int64_t parts, int64_t rows, int64_t columns,
               int64_t pitch);
+  /// The same of some of its places, by what `load` gives for them. Where
+  /// `rowsAtOnce` is not zero, so many follow each other from `firstRow` on.
+  void finishTile(Value first, Value step, int64_t rows, int64_t columns,
+                  int64_t pitch, int64_t rowsAtOnce,
+                  function_ref<Value(Value)> load);
   void finishPoints(Value sum, Value row, Value column);
+  /// One or more sums, as a thread takes them.
+  Value loadSums(Value sums, Value at);
+  Type sumsType();
 
   Value number(int64_t value) { return emitter.constant(value); }
   Value subtract(Value lhs, Value rhs);
@@ -130,6 +143,32 @@ private:
   SmallVector<Value> multiplyStage(const Tile &tile, Value shared, Value stage,
                                    bool bAlongDepth, ValueRange sums);
   Value storeSums(const Tile &tile, ValueRange sums);
+
+  // With warpgroups.
+  /// An operand as it is copied to the memory of a block.
+  struct Boxes {
+    Value map;
+    /// Where a box is, the outermost first; null along the two dimensions in
+    /// which boxes differ.
+    SmallVector<Value> at;
+    unsigned depthDim, outerDim;
+    bool alongDepth;
+    /// Rows or columns of a box, and where those of a stage begin.
+    int64_t lines;
+    SmallVector<Value> starts;
+    /// Where it lies in a stage, in bytes.
+    int64_t offset;
+  };
+  Boxes prepareBoxes(const Panel &panel, ArrayRef<Axis> outer,
+                     ArrayRef<Value> starts, int64_t lines, int64_t offset);
+  Value firstRow(Value row, int64_t rows);
+  SmallVector<Value> advance(Value stage, Value parity, int64_t stages);
+  void produce(const WarpgroupTile &tile, ArrayRef<Boxes> operands,
+               Value barriers, Value base, Value firstStep, Value endStep);
+  Value consume(const WarpgroupTile &tile, ArrayRef<Boxes> operands,
+                Value barriers, Value base, Value warp, Value steps);
+  void finishWarpgroups(const WarpgroupTile &tile, Value sums, Value warp,
+                        Value part);
 
   // Point by point.
   void stageScalars(unsigned operand, ArrayRef<Axis> outer, Value first,

@@ -7,6 +7,7 @@
 
 #include "Target/GPU/Products.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -82,6 +83,11 @@ static gpu::LaunchOp merge(gpu::LaunchOp one, gpu::LaunchOp other) {
   return merged;
 }
 
+/// Whether blocks work together, so that all must be of one kind.
+static bool isCluster(gpu::LaunchOp launch) {
+  return launch->hasAttr(NVVM::NVVMDialect::getClusterDimAttrName());
+}
+
 void relax::mergeLaunches(Operation *after, Operation *before) {
   gpu::LaunchOp last;
   Operation *next = after ? after->getNextNode() : &before->getBlock()->front();
@@ -97,7 +103,7 @@ void relax::mergeLaunches(Operation *after, Operation *before) {
         last = nullptr;
       continue;
     }
-    if (last &&
+    if (last && !isCluster(last) && !isCluster(launch) &&
         isEqualConstantIntOrValue(last.getBlockSizeX(), launch.getBlockSizeX()))
       last = merge(last, launch);
     else

@@ -9,6 +9,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/Utils/GPUUtils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -29,6 +31,42 @@ static std::string identifier(StringRef name) {
     if (!llvm::isAlnum(character))
       character = '_';
   return text;
+}
+
+static Value cast(OpBuilder &builder, Location loc, Value value, Type type) {
+  return UnrealizedConversionCastOp::create(builder, loc, TypeRange(type),
+                                            ValueRange(value))
+      .getResult(0);
+}
+
+/// Maps of tensors are given by value: the kernel has their address. Which of
+/// its parameters they become is noted for `relax-cuda-to-llvm`.
+static void passMapsByValue(OpBuilder &builder, gpu::GPUFuncOp kernel,
+                            SmallVectorImpl<Value> &operands) {
+  Type pointer = LLVM::LLVMPointerType::get(kernel.getContext());
+  SmallVector<Type> types = llvm::to_vector(kernel.getArgumentTypes());
+  SmallVector<int64_t> maps;
+  int64_t next = 0;
+  for (auto [index, operand] : llvm::enumerate(operands)) {
+    Type type = operand.getType();
+    auto tensor = dyn_cast<MemRefType>(type);
+    int64_t first = next;
+    next += tensor ? 3 + 2 * tensor.getRank() : 1;
+    if (!isa<nvgpu::TensorMapDescriptorType>(type))
+      continue;
+    maps.push_back(first);
+    types[index] = pointer;
+    operand = cast(builder, kernel.getLoc(), operand, pointer);
+    BlockArgument argument = kernel.getArgument(index);
+    argument.setType(pointer);
+    OpBuilder inside = OpBuilder::atBlockBegin(&kernel.getBody().front());
+    Value inner = cast(inside, kernel.getLoc(), argument, type);
+    argument.replaceAllUsesExcept(inner, inner.getDefiningOp());
+  }
+  if (maps.empty())
+    return;
+  kernel.setFunctionType(builder.getFunctionType(types, {}));
+  kernel->setAttr(kTensorMapsAttr, builder.getDenseI64ArrayAttr(maps));
 }
 
 namespace {
@@ -64,6 +102,7 @@ struct OutlineLaunches : relax::impl::OutlineLaunchesPassBase<OutlineLaunches> {
         kernel.setKnownBlockSizeAttr(
             builder.getDenseI32ArrayAttr({static_cast<int32_t>(*size), 1, 1}));
       builder.setInsertionPoint(launch);
+      passMapsByValue(builder, kernel, operands);
       gpu::LaunchFuncOp::create(builder, launch.getLoc(), kernel,
                                 launch.getGridSizeOperandValues(),
                                 launch.getBlockSizeOperandValues(),

@@ -29,9 +29,17 @@ namespace mlir::relax {
 #define GEN_PASS_REGISTRATION
 #include "Target/GPU/Passes.h.inc"
 
+struct LaunchOptions : PassPipelineOptions<LaunchOptions> {
+  Option<std::string> chip{*this, "chip",
+                           llvm::cl::desc("the GPU, as sm_90, to use what it "
+                                          "alone has; empty for any"),
+                           llvm::cl::init("")};
+};
+
 /// The pipeline `relax-gpu-bufferize`, on modules: kernels whose boundary are
 /// memrefs become host functions that launch GPU code.
-void buildKernelLaunchPipeline(OpPassManager &manager);
+void buildKernelLaunchPipeline(OpPassManager &manager,
+                               const LaunchOptions &options = {});
 
 /// On a launch: its kernel waits by itself for those before it.
 constexpr StringLiteral kOverlapsAttr = "overlaps";
@@ -47,6 +55,12 @@ struct CUDAOptions : PassPipelineOptions<CUDAOptions> {
 /// module and calls of the runtime, all else the LLVM dialect.
 void buildCUDAToLLVMPipeline(OpPassManager &manager,
                              const CUDAOptions &options = {});
+
+/// Words of a map of a tensor, as kernels have it.
+constexpr int64_t tensorMapWords = 16;
+
+/// The parameters of a kernel, in LLVM's types, that are such maps.
+constexpr StringLiteral kTensorMapsAttr = "tensor_maps";
 
 /// Registers the two pipelines.
 void registerRelaxGPUPipelines();

@@ -22,7 +22,9 @@ def ScheduleLaunchesPass : Pass<"relax-gpu-schedule-kernels", "::mlir::func::Fun
 
     Products of matrices are computed in tiles, by tensor cores where the operands are
     bf16 or f16. What tiles do well depends on the number of rows: where it is not known,
-    the host chooses among several launches.
+    the host chooses among several launches. On an sm_90, boxes of the operands are
+    copied by maps of the tensors: casts of their buffers, which the host has until
+    `relax-gpu-lower-launches`.
 
     A kernel that holds anything else is left as it is.
 
@@ -60,7 +62,9 @@ def ScheduleLaunchesPass : Pass<"relax-gpu-schedule-kernels", "::mlir::func::Fun
   }];
   let options = [
     Option<"subgroupSize", "subgroup-size", "unsigned", /*default=*/"32",
-           "threads that exchange values by shuffles">
+           "threads that exchange values by shuffles">,
+    Option<"chip", "chip", "std::string", /*default=*/"\"\"",
+           "the GPU, as sm_90, to use what it alone has; empty for any">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
@@ -120,7 +124,7 @@ def OutlineLaunchesPass : Pass<"relax-gpu-outline-launches", "::mlir::ModuleOp">
   let description = [{
     Upstream's outlining makes a GPU module of each kernel; here they share one, which
     is compiled and loaded at once. Constants and sizes of buffers are computed where
-    they are used rather than passed.
+    they are used rather than passed; maps of tensors are passed by value.
 
     Before:
 
@@ -143,7 +147,32 @@ def OutlineLaunchesPass : Pass<"relax-gpu-outline-launches", "::mlir::ModuleOp">
     }
     ```
   }];
-  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+  let dependentDialects = ["::mlir::gpu::GPUDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
+def KeepTensorMapsPass : Pass<"relax-gpu-keep-tensor-maps", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "let kernels read maps of tensors where their parameters are";
+  let description = [{
+    `relax-gpu-outline-launches` notes which parameters of a kernel are maps of
+    tensors. When the kernel is in the LLVM dialect, they become parameters by value,
+    of which there is no copy: hardware takes the address of the parameter alone.
+
+    Before:
+
+    ```
+    llvm.func @k(%map: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel, tensor_maps = array<i64: 0>} { ... }
+    ```
+
+    After:
+
+    ```
+    llvm.func @k(%map: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<16 x i64>, nvvm.grid_constant})
+        attributes {gpu.kernel, nvvm.kernel} { ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect"];
 }
 
 def OverlapLaunchesPass : Pass<"relax-gpu-overlap-launches", "::mlir::ModuleOp"> {
@@ -262,7 +291,8 @@ def LowerLaunchesPass : Pass<"relax-gpu-lower-launches", "::mlir::ModuleOp"> {
   let description = [{
     The binary of a GPU module, or the host functions of an emulated one, becomes a
     constant of the module, and each launch of a kernel a call of
-    `relax_rt_device_launch` (lib/Runtime/RelaxRuntime.h).
+    `relax_rt_device_launch` (lib/Runtime/RelaxRuntime.h). Maps of tensors are made
+    by `relax_rt_device_tensor_map`, and handed on by value.
 
     Before:
 

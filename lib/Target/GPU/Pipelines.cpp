@@ -16,11 +16,14 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-void relax::buildKernelLaunchPipeline(OpPassManager &manager) {
+void relax::buildKernelLaunchPipeline(OpPassManager &manager,
+                                      const LaunchOptions &options) {
   manager.addPass(createConvertKernelBoundaryPass());
   manager.addPass(createOutlineConstantsPass());
   OpPassManager &kernels = manager.nest<func::FuncOp>();
-  kernels.addPass(createScheduleLaunchesPass());
+  ScheduleLaunchesPassOptions schedule;
+  schedule.chip = options.chip;
+  kernels.addPass(createScheduleLaunchesPass(schedule));
   BufferizeKernelsPassOptions bufferize;
   bufferize.parallelLoops = true;
   kernels.addPass(createBufferizeKernelsPass(bufferize));
@@ -38,12 +41,13 @@ static void addDevicePasses(OpPassManager &manager, StringRef chip) {
   if (canOverlap(chip))
     manager.addPass(createOverlapLaunchesPass());
   GpuNVVMAttachTargetOptions target;
-  target.chip = chip.str();
+  // With what no other chip has.
+  target.chip = chip == "sm_90" ? "sm_90a" : chip.str();
   target.features = "+ptx80";
   target.optLevel = 3;
   manager.addPass(createGpuNVVMAttachTarget(target));
-  manager.addPass(createConvertNVGPUToNVVMPass());
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
+  kernels.addPass(createConvertNVGPUToNVVMPass());
   kernels.addPass(memref::createExpandStridedMetadataPass());
   kernels.addPass(createLowerAffinePass());
   kernels.addPass(createCanonicalizerPass());
@@ -56,6 +60,7 @@ static void addDevicePasses(OpPassManager &manager, StringRef chip) {
   convert.indexBitwidth = 64;
   kernels.addPass(createConvertGpuOpsToNVVMOps(convert));
   kernels.addPass(createConvertToLLVMPass());
+  kernels.addPass(createKeepTensorMapsPass());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
   manager.addPass(createConvertNVVMToLLVMPass());
@@ -77,9 +82,9 @@ void relax::buildCUDAToLLVMPipeline(OpPassManager &manager,
 }
 
 void relax::registerRelaxGPUPipelines() {
-  PassPipelineRegistration<>("relax-gpu-bufferize",
-                             "kernels to launches on buffers",
-                             buildKernelLaunchPipeline);
+  PassPipelineRegistration<LaunchOptions>("relax-gpu-bufferize",
+                                          "kernels to launches on buffers",
+                                          buildKernelLaunchPipeline);
   PassPipelineRegistration<CUDAOptions>(
       "relax-cuda-to-llvm",
       "launches to PTX, and host code to the LLVM dialect",

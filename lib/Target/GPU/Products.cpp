@@ -101,13 +101,14 @@ static bool readsFrom(const KernelGraph &graph, const Nest &nest,
 size_t relax::emitProducts(const KernelGraph &graph, ArrayRef<Nest> nests,
                            OpBuilder &builder, Location loc,
                            DenseMap<Value, Storage> &storage,
-                           unsigned subgroupSize, bool asVectors) {
+                           unsigned subgroupSize, bool asVectors,
+                           bool hasWarpgroups) {
   Mark mark(builder);
   DenseMap<Value, Storage> known = storage;
   SmallVector<std::unique_ptr<Product>> products;
   auto add = [&](const Nest &nest) {
     auto product = Product::find(graph, nest, builder, loc, storage,
-                                 subgroupSize, asVectors);
+                                 subgroupSize, asVectors, hasWarpgroups);
     bool isProduct = product != nullptr;
     if (isProduct)
       products.push_back(std::move(product));

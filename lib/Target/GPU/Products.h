@@ -31,12 +31,11 @@ struct Way {
 /// rows: where that is not known, the host chooses when it knows.
 struct Product {
   /// Null where the nest is anything else. What the ways need before them is
-  /// emitted.
-  static std::unique_ptr<Product> find(const KernelGraph &graph,
-                                       const Nest &nest, OpBuilder &builder,
-                                       Location loc,
-                                       DenseMap<Value, Storage> &storage,
-                                       unsigned subgroupSize, bool asVectors);
+  /// emitted. `hasWarpgroups`: the GPU is an sm_90.
+  static std::unique_ptr<Product>
+  find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
+       Location loc, DenseMap<Value, Storage> &storage, unsigned subgroupSize,
+       bool asVectors, bool hasWarpgroups);
 
   const Way &wayFor(int64_t number) const {
     return *llvm::find_if(
@@ -55,7 +54,7 @@ struct Product {
 size_t emitProducts(const KernelGraph &graph, ArrayRef<Nest> nests,
                     OpBuilder &builder, Location loc,
                     DenseMap<Value, Storage> &storage, unsigned subgroupSize,
-                    bool asVectors);
+                    bool asVectors, bool hasWarpgroups);
 
 /// Emits a nest as LaunchEmitter does, as vectors if it can. Nothing is left
 /// behind where that fails.

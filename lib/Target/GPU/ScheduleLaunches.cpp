@@ -39,7 +39,8 @@ struct ScheduleLaunches
     for (ArrayRef<Nest> left = graph.nests; !left.empty();) {
       const Nest &nest = left.front();
       if (size_t count = emitProducts(graph, left, builder, loc, storage,
-                                      subgroupSize, asVectors)) {
+                                      subgroupSize, asVectors,
+                                      /*hasWarpgroups=*/chip == "sm_90")) {
         left = left.drop_front(count);
         continue;
       }

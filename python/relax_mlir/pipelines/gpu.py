@@ -18,19 +18,19 @@ def fuse_kernels() -> Pipeline:
     return Pipeline([FuseOps(share_operands=True), FuseTIR(), FuseSiblings(), FuseTIR(), SymbolDCE()])
 
 
-def make_launches() -> Pipeline:
+def make_launches(chip: str = "") -> Pipeline:
     """Kernels become launches on buffers; their scratch memory comes from those who call them."""
-    return Pipeline([KernelsToLaunches(), LiftWorkspace()])
+    return Pipeline([KernelsToLaunches(chip), LiftWorkspace()])
 
 
-def default_pipeline(use_bounds: bool = False) -> Pipeline:
-    """From graph ops to calls of kernels in planned memory."""
+def default_pipeline(use_bounds: bool = False, chip: str = "") -> Pipeline:
+    """From graph ops to calls of kernels in planned memory; kernels use what `chip` alone has, where it is given."""
     return Pipeline(
         [
             make_kernels(),
             fuse_kernels(),
             make_destinations(),
-            make_launches(),
+            make_launches(chip),
             plan_memory(use_bounds),
         ]
     )
@@ -41,7 +41,7 @@ def make_code(chip: str) -> Pipeline:
     return Pipeline(
         [
             LowerToHost(device="cuda"),
-            KernelsToLaunches(),  # those that are on tensors still
+            KernelsToLaunches(chip),  # those that are on tensors still
             LaunchesToLLVM(chip),
         ]
     )

@@ -148,6 +148,9 @@ class LoopsToLLVM(OptionsPass):
 class KernelsToLaunches(OptionsPass):
     """Kernels with memref boundaries launch code of a GPU."""
 
+    chip: str = ""
+    """The GPU ("sm_90"), to use what it alone has; empty for any."""
+
     argument: ClassVar[str] = "relax-gpu-bufferize"
 
 
