@@ -229,7 +229,7 @@ LogicalResult AttentionEmitter::emitByTensorCores(const Shares &shares) {
   Value blocks = emitter.multiply(
       emitter.multiply(shares.rowBlocks, count(attention.batch)),
       shares.splits);
-  if (failed(begin(blocks, blockThreads, bytes)))
+  if (failed(begin(blocks, blockThreads, bytes + 16)))
     return failure();
   PointEmitter::Scope scope(emitter);
   locate(shares);
@@ -238,7 +238,8 @@ LogicalResult AttentionEmitter::emitByTensorCores(const Shares &shares) {
     Type i32 = builder.getI32Type();
     end = arith::MinSIOp::create(builder, loc, end, sizes[attention.columns]);
     end = arith::IndexCastOp::create(builder, loc, i32, end);
-    end = combineInBlock({arith::AtomicRMWKind::maxs}, end);
+    end = combineAll({arith::AtomicRMWKind::maxs}, end,
+                     viewShared(4, i32, bytes));
     limitColumns(
         arith::IndexCastOp::create(builder, loc, builder.getIndexType(), end));
   }

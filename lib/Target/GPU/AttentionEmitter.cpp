@@ -225,6 +225,20 @@ Value AttentionEmitter::exponential(Value value, Value shift) {
   return math::Exp2Op::create(builder, loc, scaled, arith::FastMathFlags::afn);
 }
 
+Value AttentionEmitter::combineAll(const Combiner &combiner, Value value,
+                                   Value shared) {
+  for (int64_t mask = subgroupSize / 2; mask > 0; mask /= 2)
+    value = combiner.combine(builder, loc, value, exchange(value, mask));
+  // All lanes write the same.
+  store(value, shared, divideBy(thread, subgroupSize));
+  gpu::BarrierOp::create(builder, loc);
+  for (int64_t i = 0; i < threads / subgroupSize; ++i) {
+    Value part = memref::LoadOp::create(builder, loc, shared, number(i));
+    value = i ? combiner.combine(builder, loc, value, part) : part;
+  }
+  return value;
+}
+
 Value AttentionEmitter::broadcast(Value value, int64_t width) {
   return vector::BroadcastOp::create(
       builder, loc, VectorType::get(width, value.getType()), value);

@@ -64,8 +64,9 @@ public:
   FailureOr<Shares> prepare(int64_t rows);
   /// The number of rows, for the host.
   Value countRows() { return count(nest.rows); }
-  /// Finds how blocks of `shares.rows` rows share what there is.
-  void share(Shares &shares);
+  /// Finds how blocks of `shares.rows` rows share what there is: at least
+  /// `least` steps each.
+  void share(Shares &shares, int64_t least);
 
   /// Whether blocks of so many rows can be computed point by point; keys are
   /// read by `width` elements.
@@ -106,6 +107,8 @@ private:
   Value shift(Value maximum);
   Value least();
   Value larger(Value lhs, Value rhs);
+  /// The value of the whole block; `shared` has an element for each subgroup.
+  Value combineAll(const Combiner &combiner, Value value, Value shared);
   /// Elements of an array as they are, `width` of them.
   Value load(Value array, Value at, int64_t width);
   void store(Value value, Value array, Value at);

@@ -28,7 +28,7 @@ FailureOr<Shares> AttentionEmitter::prepare(int64_t rows) {
   return shares;
 }
 
-void AttentionEmitter::share(Shares &shares) {
+void AttentionEmitter::share(Shares &shares, int64_t least) {
   if (failed(findSizes()))
     return fail();
   auto divideUp = [&](Value lhs, Value rhs) {
@@ -42,7 +42,8 @@ void AttentionEmitter::share(Shares &shares) {
   Value steps = divideUp(sizes[attention.columns], number(step));
   Value most = atLeastOne(builder.createOrFold<arith::DivUIOp>(
       loc, number(shares.blocks), atLeastOne(units)));
-  Value ofEach = atLeastOne(divideUp(steps, most));
+  Value ofEach = builder.createOrFold<arith::MaxUIOp>(
+      loc, divideUp(steps, most), number(least));
   shares.splits = divideUp(steps, ofEach);
   shares.length = emitter.multiply(ofEach, number(step));
 }
@@ -61,7 +62,7 @@ LogicalResult AttentionEmitter::combine(const Shares &shares) {
   int64_t width = std::min<int64_t>(size & -size, 4), chunks = size / width;
   int64_t slices = llvm::bit_floor<uint64_t>(threads / chunks);
   if (failed(begin(emitter.multiply(count(attention.batch), rows), threads,
-                   4 * (shares.blocks + slices * size))))
+                   4 * (shares.blocks + slices * size + 8))))
     return failure();
   PointEmitter::Scope scope(emitter);
   Type f32 = builder.getF32Type();
@@ -97,7 +98,8 @@ LogicalResult AttentionEmitter::combine(const Shares &shares) {
                   return {larger(before[0], of)};
                 })
           .front();
-  maximum = combineInBlock({arith::AtomicRMWKind::maximumf}, maximum);
+  maximum = combineAll({arith::AtomicRMWKind::maximumf}, maximum,
+                       viewShared(4, f32, 4 * (shares.blocks + slices * size)));
   Value shifted = shift(maximum);
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
@@ -117,7 +119,9 @@ LogicalResult AttentionEmitter::combine(const Shares &shares) {
                                               before[0])};
                 })
           .front();
-  total = combineInBlock({arith::AtomicRMWKind::addf}, total);
+  total =
+      combineAll({arith::AtomicRMWKind::addf}, total,
+                 viewShared(4, f32, 4 * (shares.blocks + slices * size + 4)));
 
   // Threads share the blocks as well as the elements; some do the same.
   constexpr int64_t together = 4;
@@ -182,14 +186,15 @@ namespace {
 
 /// Blocks among which columns are shared: so many small ones, or large ones,
 /// keep a large GPU busy.
-constexpr int64_t smallBlocks = 528, largeBlocks = 132;
+constexpr int64_t smallBlocks = 264, largeBlocks = 132;
 /// Rows of a block that is computed point by point, at most, and of one that
 /// tensor cores compute.
 constexpr int64_t fewRows = 8, manyRows = 64;
 
-/// A way to compute blocks of so many rows.
+/// A way to compute blocks of so many rows; columns are shared among so many
+/// blocks at most, of so many steps at least.
 struct Way {
-  int64_t rows, blocks;
+  int64_t rows, blocks, leastSteps;
   std::function<LogicalResult(AttentionEmitter &, const Shares &)> emit;
 };
 
@@ -223,7 +228,7 @@ LogicalResult relax::emitAttention(const KernelGraph &graph, const Nest &nest,
         break;
       }
   auto byPoint = [](int64_t rows, int64_t width) {
-    return Way{rows, smallBlocks,
+    return Way{rows, smallBlocks, 1,
                [=](AttentionEmitter &emitter, const Shares &shares) {
                  return emitter.emitByPoint(shares, width);
                }};
@@ -234,7 +239,7 @@ LogicalResult relax::emitAttention(const KernelGraph &graph, const Nest &nest,
   if (known > 0 && known <= fewRows)
     ways.push_back(byPoint(known, *width));
   if (usesTensorCores)
-    ways.push_back({manyRows, largeBlocks,
+    ways.push_back({manyRows, largeBlocks, 2,
                     [](AttentionEmitter &emitter, const Shares &shares) {
                       return emitter.emitByTensorCores(shares);
                     }});
@@ -259,7 +264,7 @@ LogicalResult relax::emitAttention(const KernelGraph &graph, const Nest &nest,
     own.rows = way.rows;
     own.blocks = way.blocks;
     AttentionEmitter host(graph, *attention, builder, loc, storage, lanes);
-    host.share(own);
+    host.share(own, way.leastSteps);
     AttentionEmitter kernel(graph, *attention, builder, loc, storage, lanes);
     if (failed(way.emit(kernel, own)))
       return failure();
