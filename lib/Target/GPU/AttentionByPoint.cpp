@@ -80,7 +80,8 @@ bool AttentionEmitter::fitsPoints(const Attention &attention, int64_t rows,
   if (attention.innerSize / least > blockThreads)
     return false;
   Division by(attention, rows, width);
-  return by.keys() <= 64 && by.valueSteps() <= 64 && by.depth <= 512;
+  return by.keys() <= 64 && by.valueSteps() <= 64 && by.depth <= 512 &&
+         by.inner <= 512;
 }
 
 Value AttentionEmitter::widen(Value vector) {
@@ -163,7 +164,7 @@ SmallVector<Value> AttentionEmitter::loadKeys(const Place &keys,
   return loaded;
 }
 
-SmallVector<Value> AttentionEmitter::loadValues(const Place &values,
+SmallVector<Value> AttentionEmitter::findValues(const Place &values,
                                                 const Division &by, Value at) {
   Value own = threadOf(builder, loc, thread, by.chunks * by.valueSlices);
   Value chunk = remainder(own, by.chunks), slice = divideBy(own, by.chunks);
@@ -171,16 +172,14 @@ SmallVector<Value> AttentionEmitter::loadValues(const Place &values,
   Value stride = values.strides.lookup(attention.columns);
   Value origin = emitter.add(values.origin,
                              emitter.multiply(chunk, number(by.valueWidth)));
-  SmallVector<Value> loaded;
+  SmallVector<Value> places;
   for (int64_t i = 0; i < by.valueSteps(); ++i) {
     Value column = arith::MinUIOp::create(
         builder, loc,
         emitter.add(emitter.add(at, slice), number(i * by.valueSlices)), last);
-    loaded.push_back(load(values.data,
-                          emitter.add(origin, emitter.multiply(column, stride)),
-                          by.valueWidth));
+    places.push_back(emitter.add(origin, emitter.multiply(column, stride)));
   }
-  return loaded;
+  return places;
 }
 
 void AttentionEmitter::stageQueries(const Division &by, Value shared) {
@@ -361,6 +360,10 @@ LogicalResult AttentionEmitter::emitByPoint(const Shares &shares,
   Value factors = shared[3], maxima = shared[4], totals = shared[5];
   locate(shares);
   Place keysAt = open(attention.key), valuesAt = open(attention.value);
+  for (Value at : findValues(valuesAt, by, columnBegin))
+    memref::PrefetchOp::create(builder, loc, valuesAt.data, at,
+                               /*isWrite=*/false, /*localityHint=*/3,
+                               /*isDataCache=*/true);
   SmallVector<Value> carried = loadKeys(keysAt, by, columnBegin);
   stageQueries(by, queries);
 
@@ -395,7 +398,9 @@ LogicalResult AttentionEmitter::emitByPoint(const Shares &shares,
   carried = emitter.loop(
       columnBegin, columnEnd, number(step), carried,
       [&](Value at, ValueRange before) {
-        SmallVector<Value> values = loadValues(valuesAt, by, at);
+        SmallVector<Value> values;
+        for (Value place : findValues(valuesAt, by, at))
+          values.push_back(load(valuesAt.data, place, by.valueWidth));
         storeProducts(by, before.take_front(numKeys), queries, products);
         SmallVector<Value> next =
             loadKeys(keysAt, by, emitter.add(at, number(step)));

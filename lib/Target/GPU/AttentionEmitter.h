@@ -127,7 +127,8 @@ private:
 
   // Point by point.
   SmallVector<Value> loadKeys(const Place &keys, const Division &by, Value at);
-  SmallVector<Value> loadValues(const Place &values, const Division &by,
+  /// Where a thread reads values in the step at a column.
+  SmallVector<Value> findValues(const Place &values, const Division &by,
                                 Value at);
   void stageQueries(const Division &by, Value shared);
   void storeProducts(const Division &by, ValueRange keys, Value queries,

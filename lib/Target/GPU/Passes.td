@@ -24,6 +24,9 @@ def ScheduleLaunchesPass : Pass<"relax-gpu-schedule-kernels", "::mlir::func::Fun
     bf16 or f16. What tiles do well depends on the number of rows: where it is not known,
     the host chooses among several launches.
 
+    Attention, contractions that share rows with a softmax between them, is one launch
+    without scores in memory, or two where blocks share the columns.
+
     A kernel that holds anything else is left as it is.
 
     Before:
