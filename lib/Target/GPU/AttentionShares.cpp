@@ -89,75 +89,84 @@ LogicalResult AttentionEmitter::combine(const Shares &shares) {
     return emitter.add(first, emitter.multiply(split, number(shares.rows)));
   };
 
-  Value maximum =
-      emitter
-          .loop(thread, shares.splits, number(threads), least(),
-                [&](Value at, ValueRange before) -> SmallVector<Value> {
-                  Value of = memref::LoadOp::create(builder, loc, shares.maxima,
-                                                    placeOf(at));
-                  return {larger(before[0], of)};
-                })
-          .front();
-  maximum = combineAll({arith::AtomicRMWKind::maximumf}, maximum,
-                       viewShared(4, f32, 4 * (shares.blocks + slices * size)));
-  Value shifted = shift(maximum);
+  // All that is read is on its way before anything is computed.
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
-  Value total =
-      emitter
-          .loop(thread, shares.splits, number(threads), zero,
-                [&](Value at, ValueRange before) -> SmallVector<Value> {
-                  Value place = placeOf(at);
-                  Value weight =
-                      exponential(memref::LoadOp::create(builder, loc,
-                                                         shares.maxima, place),
-                                  shifted);
-                  memref::StoreOp::create(builder, loc, weight, weights, at);
-                  Value part = memref::LoadOp::create(builder, loc,
-                                                      shares.totals, place);
-                  return {math::FmaOp::create(builder, loc, part, weight,
-                                              before[0])};
-                })
-          .front();
-  total =
-      combineAll({arith::AtomicRMWKind::addf}, total,
-                 viewShared(4, f32, 4 * (shares.blocks + slices * size + 4)));
-
+  Value last = subtract(
+      builder.createOrFold<arith::MaxUIOp>(loc, shares.splits, number(1)),
+      number(1));
+  auto read = [&](Value array, Value split, Value otherwise) -> Value {
+    Value at = arith::MinUIOp::create(builder, loc, split, last);
+    Value value = memref::LoadOp::create(builder, loc, array, placeOf(at));
+    return arith::SelectOp::create(builder, loc, isLess(split, shares.splits),
+                                   value, otherwise);
+  };
+  SmallVector<Value> splits, maxima, totals;
+  for (int64_t done = 0; done < shares.blocks; done += threads) {
+    splits.push_back(emitter.add(thread, number(done)));
+    maxima.push_back(read(shares.maxima, splits.back(), least()));
+    totals.push_back(read(shares.totals, splits.back(), zero));
+  }
   // Threads share the blocks as well as the elements; some do the same.
   constexpr int64_t together = 4;
   Value own = builder.createOrFold<arith::MinUIOp>(loc, thread,
                                                    number(chunks * slices - 1));
   Value inner = emitter.multiply(remainder(own, chunks), number(width));
   Value slice = divideBy(own, chunks);
-  Value last = subtract(shares.splits, number(1));
-  Value sum = broadcast(zero, width);
-  sum = emitter
-            .loop(slice, shares.splits, number(slices * together), sum,
-                  [&](Value at, ValueRange before) -> SmallVector<Value> {
-                    SmallVector<Value> values, factors;
-                    for (int64_t i = 0; i < together; ++i) {
-                      Value split = emitter.add(at, number(i * slices));
-                      Value inside = isLess(split, shares.splits);
-                      split = arith::MinUIOp::create(builder, loc, split, last);
-                      values.push_back(
-                          load(shares.sums,
-                               emitter.add(emitter.multiply(placeOf(split),
-                                                            number(size)),
-                                           inner),
-                               width));
-                      Value weight =
-                          memref::LoadOp::create(builder, loc, weights, split);
-                      factors.push_back(arith::SelectOp::create(
-                          builder, loc, inside, weight, zero));
-                    }
-                    Value next = before[0];
-                    for (auto [value, factor] : llvm::zip(values, factors))
-                      next = math::FmaOp::create(
-                          builder, loc, broadcast(factor, width), value, next);
-                    return {next};
-                  })
-            .front();
-  store(sum, parts, emitter.add(emitter.multiply(slice, number(size)), inner));
+  auto splitOf = [&](Value at, int64_t i) -> Value {
+    return arith::MinUIOp::create(builder, loc,
+                                  emitter.add(at, number(i * slices)), last);
+  };
+  auto loadSums = [&](Value at) {
+    SmallVector<Value> values;
+    for (int64_t i = 0; i < together; ++i)
+      values.push_back(load(
+          shares.sums,
+          emitter.add(emitter.multiply(placeOf(splitOf(at, i)), number(size)),
+                      inner),
+          width));
+    return values;
+  };
+  SmallVector<Value> carried = loadSums(slice);
+
+  Value maximum = least();
+  for (Value value : maxima)
+    maximum = larger(maximum, value);
+  maximum = combineAll({arith::AtomicRMWKind::maximumf}, maximum,
+                       viewShared(4, f32, 4 * (shares.blocks + slices * size)));
+  Value shifted = shift(maximum), total = zero;
+  for (auto [split, value, part] : llvm::zip(splits, maxima, totals)) {
+    Value weight = exponential(value, shifted);
+    onlyIf(isLess(split, number(shares.blocks)), [&] {
+      memref::StoreOp::create(builder, loc, weight, weights, split);
+    });
+    total = math::FmaOp::create(builder, loc, part, weight, total);
+  }
+  total =
+      combineAll({arith::AtomicRMWKind::addf}, total,
+                 viewShared(4, f32, 4 * (shares.blocks + slices * size + 4)));
+
+  carried.push_back(broadcast(zero, width));
+  carried = emitter.loop(
+      slice, shares.splits, number(slices * together), carried,
+      [&](Value at, ValueRange before) {
+        SmallVector<Value> next =
+            loadSums(emitter.add(at, number(slices * together)));
+        Value sum = before.back();
+        for (int64_t i = 0; i < together; ++i) {
+          Value weight =
+              memref::LoadOp::create(builder, loc, weights, splitOf(at, i));
+          Value inside =
+              isLess(emitter.add(at, number(i * slices)), shares.splits);
+          weight = arith::SelectOp::create(builder, loc, inside, weight, zero);
+          sum = math::FmaOp::create(builder, loc, broadcast(weight, width),
+                                    before[i], sum);
+        }
+        next.push_back(sum);
+        return next;
+      });
+  store(carried.back(), parts,
+        emitter.add(emitter.multiply(slice, number(size)), inner));
   gpu::BarrierOp::create(builder, loc);
   emitter.loop(
       thread, number(size / lanes), number(threads), {},
