@@ -54,7 +54,9 @@ static void addDevicePasses(OpPassManager &manager, StringRef chip) {
   convert.indexBitwidth = 64;
   kernels.addPass(createConvertGpuOpsToNVVMOps(convert));
   kernels.addPass(createConvertToLLVMPass());
-  kernels.addPass(createLowerPrefetchesPass());
+  // Older ones cannot; LLVM leaves prefetches out for them.
+  if (canOverlap(chip))
+    kernels.addPass(createLowerPrefetchesPass());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
   manager.addPass(createConvertNVVMToLLVMPass());
