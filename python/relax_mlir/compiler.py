@@ -29,7 +29,8 @@ class Target:
     >>> Target.cuda("sm_90")
 
     Attributes:
-      chip: the GPU, as "sm_90"; empty where kernels run on the CPU. "emulated" is a device that tests use.
+      chip: the GPU, as "sm_90"; empty where kernels run on the CPU. "sm_90a" is for this chip alone, and has products
+        of matrices by warpgroups, which are new. "emulated" is a device that tests use.
     """
 
     triple: str

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products of matrices on a real device, all numbers of rows and what tiles leave over, against PyTorch.
 
-    python check_matmul.py write FOLDER [--chip sm_90]    here, where there need be no GPU
+    python check_matmul.py write FOLDER [--chip sm_90a]    here, where there need be no GPU
     python check_matmul.py run FOLDER                     there; needs this file, the folder, PyTorch and apache-tvm-ffi
 
 The values are small integers, of which sums are exact: results are the same to the bit.
@@ -127,7 +127,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=["write", "run"])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--chip", default="sm_90", help="what to write code for")
+    parser.add_argument("--chip", default="sm_90a", help="what to write code for")
     args = parser.parse_args()
     if args.command == "write":
         write(args.folder, args.chip)

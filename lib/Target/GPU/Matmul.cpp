@@ -23,8 +23,7 @@ static std::optional<unsigned> argumentOf(Value factor, Block *body) {
   return argument.getArgNumber();
 }
 
-/// Whether the body of `op` adds the product of its two inputs.
-static bool addsProduct(linalg::GenericOp op) {
+bool relax::addsProduct(linalg::GenericOp op) {
   if (op.getNumDpsInputs() != 2 || op->getNumResults() != 1)
     return false;
   Block *body = op.getBody();

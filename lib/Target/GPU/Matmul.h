@@ -21,6 +21,9 @@
 
 namespace mlir::relax {
 
+/// Whether the body of `op` adds the product of its two inputs.
+bool addsProduct(linalg::GenericOp op);
+
 struct Matmul {
   /// The product that a nest computes; none where it is anything else.
   static std::optional<Matmul> match(const Nest &nest);

@@ -19,65 +19,6 @@ using namespace mlir::relax;
 static constexpr int64_t blocksTogether = 8;
 
 //===----------------------------------------------------------------------===//
-// Pieces of code
-//===----------------------------------------------------------------------===//
-
-Value MatmulEmitter::subtract(Value lhs, Value rhs) {
-  return builder.createOrFold<arith::SubIOp>(loc, lhs, rhs);
-}
-
-Value MatmulEmitter::divideBy(Value lhs, int64_t rhs) {
-  return rhs == 1 ? lhs
-                  : builder.createOrFold<arith::DivUIOp>(loc, lhs, number(rhs));
-}
-
-Value MatmulEmitter::remainder(Value lhs, int64_t rhs) {
-  return builder.createOrFold<arith::RemUIOp>(loc, lhs, number(rhs));
-}
-
-Value MatmulEmitter::exclusiveOr(Value lhs, Value rhs) {
-  return builder.createOrFold<arith::XOrIOp>(loc, lhs, rhs);
-}
-
-Value MatmulEmitter::isLess(Value lhs, Value rhs) {
-  return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult,
-                                             lhs, rhs);
-}
-
-Value MatmulEmitter::both(Value lhs, Value rhs) {
-  if (!lhs || !rhs)
-    return lhs ? lhs : rhs;
-  return builder.createOrFold<arith::AndIOp>(loc, lhs, rhs);
-}
-
-void MatmulEmitter::onlyIf(Value condition, function_ref<void()> body) {
-  if (!condition)
-    return body();
-  auto branch = scf::IfOp::create(builder, loc, condition);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(branch.thenBlock()->getTerminator());
-  PointEmitter::Scope scope(emitter);
-  body();
-}
-
-Value MatmulEmitter::isInside(Value at, Value size, int64_t step) {
-  std::optional<int64_t> known = getConstantIntValue(size);
-  return known && *known % step == 0 ? Value() : isLess(at, size);
-}
-
-Value MatmulEmitter::viewShared(int64_t count, Type element) {
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
-                                          gpu::AddressSpace::Workgroup);
-  auto type = [&](int64_t size, Type of) {
-    return MemRefType::get(size, of, MemRefLayoutAttrInterface(), space);
-  };
-  Value bytes = gpu::DynamicSharedMemoryOp::create(
-      builder, loc, type(ShapedType::kDynamic, builder.getI8Type()));
-  return memref::ViewOp::create(builder, loc, type(count, element), bytes,
-                                number(0), ValueRange());
-}
-
-//===----------------------------------------------------------------------===//
 // Blocks
 //===----------------------------------------------------------------------===//
 
@@ -192,47 +133,16 @@ int64_t MatmulEmitter::chooseWidth(const KernelGraph &graph,
                                    const Matmul &matmul) {
   if (matmul.columns.size() != 1)
     return 1;
-  Axis columns = matmul.columns.front();
-  int64_t narrowest = 4, size = 0;
-  bool isRegular = true;
-  auto see = [&](linalg::GenericOp op, OpOperand &operand) {
-    auto tensor = dyn_cast<RankedTensorType>(operand.get().getType());
-    if (!tensor)
-      return;
-    AffineMap map = op.getMatchingIndexingMap(&operand);
-    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
-      bool runs = false;
-      expr.walk([&](AffineExpr part) {
-        if (auto loop = dyn_cast<AffineDimExpr>(part))
-          runs |= graph.axisOf(op, loop.getPosition()) == columns;
-      });
-      if (!runs)
-        continue;
-      isRegular &= isa<AffineDimExpr>(expr) && dim + 1 == map.getNumResults();
-      if (!tensor.isDynamicDim(dim))
-        size = tensor.getDimSize(dim);
-      narrowest = std::min<int64_t>(
-          narrowest, llvm::divideCeil(tensor.getElementTypeBitWidth(), 8));
-    }
-  };
+  WidthFinder finder(graph, matmul.columns.front());
   for (const Stage &stage : matmul.nest->stages) {
-    if (&stage == &matmul.stage()) {
-      for (OpOperand &init : stage.op.getDpsInitsMutable())
-        see(stage.op, init);
+    if (&stage != &matmul.stage()) {
+      finder.see(stage.op);
       continue;
     }
-    graph.visitInlined(stage.op, [&](linalg::GenericOp op) {
-      op.getBody()->walk([&](Operation *inner) {
-        isRegular &= !isa<tensor::ExtractOp>(inner) && !inner->getNumRegions();
-      });
-      for (OpOperand &operand : op->getOpOperands())
-        see(op, operand);
-    });
+    for (OpOperand &init : stage.op.getDpsInitsMutable())
+      finder.see(stage.op, init);
   }
-  int64_t width = std::min<int64_t>(16 / narrowest, 8);
-  while (width > 1 && size % width)
-    width /= 2;
-  return isRegular && size ? width : 1;
+  return finder.width();
 }
 
 Type MatmulEmitter::sumsType() {

@@ -16,19 +16,19 @@
 #ifndef RELAX_TARGET_GPU_MATMULEMITTER_H
 #define RELAX_TARGET_GPU_MATMULEMITTER_H
 
-#include "Target/GPU/LaunchEmitter.h"
 #include "Target/GPU/Matmul.h"
+#include "Target/GPU/TileEmitter.h"
 
 namespace mlir::relax {
 
-class MatmulEmitter : public LaunchEmitter {
+class MatmulEmitter : public TileEmitter {
 public:
   /// `lanes`: columns that a thread takes at once in the stages that follow.
   MatmulEmitter(const KernelGraph &graph, const Matmul &matmul,
                 OpBuilder &builder, Location loc,
                 DenseMap<Value, Storage> &storage, int64_t lanes)
-      : LaunchEmitter(graph, *matmul.nest, builder, loc, storage,
-                      /*subgroupSize=*/32, lanes),
+      : TileEmitter(graph, *matmul.nest, builder, loc, storage,
+                    /*subgroupSize=*/32, lanes),
         matmul(matmul) {}
 
   /// How many columns a thread can take at once in the stages that follow.
@@ -62,8 +62,6 @@ private:
   LogicalResult begin(int64_t rows, int64_t columns, int64_t threads,
                       int64_t sharedBytes, bool manyRows, int64_t split = 1);
   Corner locate(Value tile, int64_t rows, int64_t columns, bool manyRows);
-  /// The memory of the block, as an array.
-  Value viewShared(int64_t count, Type element);
   /// Lets the stages that follow run on the tile in the memory of the block:
   /// `parts` of it, to be added up.
   void finish(Value sums, int64_t parts, int64_t rows, int64_t columns,
@@ -77,19 +75,6 @@ private:
   /// One or more sums, as a thread takes them.
   Value loadSums(Value sums, Value at);
   Type sumsType();
-
-  Value number(int64_t value) { return emitter.constant(value); }
-  Value subtract(Value lhs, Value rhs);
-  Value divideBy(Value lhs, int64_t rhs);
-  Value remainder(Value lhs, int64_t rhs);
-  Value exclusiveOr(Value lhs, Value rhs);
-  Value isLess(Value lhs, Value rhs);
-  /// Null where both are, as an operand of `both`.
-  Value both(Value lhs, Value rhs);
-  /// Emits `body` where `condition` holds; always if it is null.
-  void onlyIf(Value condition, function_ref<void()> body);
-  /// Null where a multiple of `step` up to `size` cannot go beyond it.
-  Value isInside(Value at, Value size, int64_t step);
 
   // With tensor cores.
   /// What a thread copies in each stage.
@@ -111,9 +96,7 @@ private:
     /// How far a stage is from the next one.
     Value depthStep;
   };
-  Value flatten(Value buffer);
   Value distance(const Panel &panel, Axis axis);
-  Value turn(Value line, Value at, int64_t chunks);
   Copies prepareCopies(const Panel &panel, ArrayRef<Axis> outer, Value first,
                        int64_t count, const Tile &tile, int64_t base);
   void copyStage(const Copies &copies, Value shared, Value stage, Value step,
@@ -139,7 +122,6 @@ private:
                                   const Tile &tile);
   void storeUnits(const Computed &computed, ValueRange values, Value shared,
                   Value stage);
-  SmallVector<Value> loadMatrices(Value shared, Value at, bool transpose);
   SmallVector<Value> multiplyStage(const Tile &tile, Value shared, Value stage,
                                    bool bAlongDepth, ValueRange sums);
   Value storeSums(const Tile &tile, ValueRange sums);

@@ -196,9 +196,9 @@ bool MatvecEmitter::chooseBlocks() {
     return false;
   length = getConstantIntValue(count(units.across)).value_or(maxThreads);
   threads = std::min<int64_t>(llvm::alignTo(length, subgroupSize), maxThreads);
-  // The vector is read once for all columns of a block: the more it is, the more
-  // columns are worth their registers (by measurement, as the square of what it
-  // has for each byte of the matrix). But there are to be many blocks.
+  // The vector is read once for all columns of a block: the more it is, the
+  // more columns are worth their registers (by measurement, as the square of
+  // what it has for each byte of the matrix). But there are to be many blocks.
   int64_t ratio = units.vectorBytes / units.matrixBytes;
   int64_t wanted = ratio * ratio / 2;
   int64_t columns = getConstantIntValue(count(matmul.columns))

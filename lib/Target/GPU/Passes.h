@@ -31,7 +31,7 @@ namespace mlir::relax {
 
 struct LaunchOptions : PassPipelineOptions<LaunchOptions> {
   Option<std::string> chip{*this, "chip",
-                           llvm::cl::desc("the GPU, as sm_90, to use what it "
+                           llvm::cl::desc("the GPU, as sm_90a, to use what it "
                                           "alone has; empty for any"),
                            llvm::cl::init("")};
 };

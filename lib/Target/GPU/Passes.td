@@ -22,9 +22,12 @@ def ScheduleLaunchesPass : Pass<"relax-gpu-schedule-kernels", "::mlir::func::Fun
 
     Products of matrices are computed in tiles, by tensor cores where the operands are
     bf16 or f16. What tiles do well depends on the number of rows: where it is not known,
-    the host chooses among several launches. On an sm_90, boxes of the operands are
+    the host chooses among several launches. For sm_90a, boxes of the operands are
     copied by maps of the tensors: casts of their buffers, which the host has until
     `relax-gpu-lower-launches`.
+
+    Attention, contractions that share rows with a softmax between them, is one launch
+    without scores in memory, or two where blocks share the columns.
 
     A kernel that holds anything else is left as it is.
 
@@ -64,7 +67,7 @@ def ScheduleLaunchesPass : Pass<"relax-gpu-schedule-kernels", "::mlir::func::Fun
     Option<"subgroupSize", "subgroup-size", "unsigned", /*default=*/"32",
            "threads that exchange values by shuffles">,
     Option<"chip", "chip", "std::string", /*default=*/"\"\"",
-           "the GPU, as sm_90, to use what it alone has; empty for any">
+           "the GPU, as sm_90a, to use what it alone has; empty for any">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
@@ -202,6 +205,27 @@ def OverlapLaunchesPass : Pass<"relax-gpu-overlap-launches", "::mlir::ModuleOp">
       %0 = memref.load %x[%block] : memref<?xf32>
       ...
     }
+    ```
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+}
+
+def LowerPrefetchesPass : Pass<"relax-gpu-lower-prefetches"> {
+  let summary = "turn prefetches into those of NVIDIA GPUs";
+  let description = [{
+    LLVM's intrinsic for prefetches is nothing on NVIDIA GPUs; these can be asked for
+    from sm_90 on.
+
+    Before:
+
+    ```mlir
+    "llvm.intr.prefetch"(%p) <{cache = 1 : i32, hint = 3 : i32, rw = 0 : i32}> : (!llvm.ptr) -> ()
+    ```
+
+    After:
+
+    ```mlir
+    nvvm.prefetch level = L2, %p : !llvm.ptr
     ```
   }];
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];

@@ -30,7 +30,8 @@ void relax::buildKernelLaunchPipeline(OpPassManager &manager,
   kernels.addPass(createLaunchLoopsPass());
 }
 
-/// Whether kernels of a chip, "sm_90a", can wait for those before them.
+/// Whether kernels of a chip, "sm_90a", can wait for those before them, and
+/// prefetch.
 static bool canOverlap(StringRef chip) {
   unsigned version = 0;
   chip.consume_front("sm_");
@@ -42,7 +43,7 @@ static void addDevicePasses(OpPassManager &manager, StringRef chip) {
     manager.addPass(createOverlapLaunchesPass());
   GpuNVVMAttachTargetOptions target;
   // With what no other chip has.
-  target.chip = chip == "sm_90" ? "sm_90a" : chip.str();
+  target.chip = chip.str();
   target.features = "+ptx80";
   target.optLevel = 3;
   manager.addPass(createGpuNVVMAttachTarget(target));
@@ -60,6 +61,9 @@ static void addDevicePasses(OpPassManager &manager, StringRef chip) {
   convert.indexBitwidth = 64;
   kernels.addPass(createConvertGpuOpsToNVVMOps(convert));
   kernels.addPass(createConvertToLLVMPass());
+  // LLVM leaves prefetches out for older ones.
+  if (canOverlap(chip))
+    kernels.addPass(createLowerPrefetchesPass());
   kernels.addPass(createKeepTensorMapsPass());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());

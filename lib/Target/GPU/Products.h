@@ -31,7 +31,7 @@ struct Way {
 /// rows: where that is not known, the host chooses when it knows.
 struct Product {
   /// Null where the nest is anything else. What the ways need before them is
-  /// emitted. `hasWarpgroups`: the GPU is an sm_90.
+  /// emitted. `hasWarpgroups`: the GPU is an sm_90a.
   static std::unique_ptr<Product>
   find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
        Location loc, DenseMap<Value, Storage> &storage, unsigned subgroupSize,

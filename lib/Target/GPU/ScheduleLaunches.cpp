@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Target/GPU/AttentionEmitter.h"
 #include "Target/GPU/Passes.h"
 #include "Target/GPU/Products.h"
 
@@ -24,13 +25,15 @@ struct ScheduleLaunches
 
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
-    for (bool asVectors : {true, false})
-      if (succeeded(scheduleKernel(
-              kernel, /*rowBlocks=*/false,
-              [&](const KernelGraph &graph, OpBuilder &builder) {
-                return emit(graph, builder, kernel.getLoc(), asVectors);
-              })))
-        return;
+    // Contractions that share rows together, if they are attention.
+    for (bool rowBlocks : {true, false})
+      for (bool asVectors : {true, false})
+        if (succeeded(scheduleKernel(
+                kernel, rowBlocks,
+                [&](const KernelGraph &graph, OpBuilder &builder) {
+                  return emit(graph, builder, kernel.getLoc(), asVectors);
+                })))
+          return;
   }
 
   LogicalResult emit(const KernelGraph &graph, OpBuilder &builder, Location loc,
@@ -38,9 +41,16 @@ struct ScheduleLaunches
     DenseMap<Value, Storage> storage;
     for (ArrayRef<Nest> left = graph.nests; !left.empty();) {
       const Nest &nest = left.front();
+      if (!nest.rows.empty()) {
+        if (failed(emitAttention(graph, nest, builder, loc, storage,
+                                 subgroupSize, asVectors)))
+          return failure();
+        left = left.drop_front();
+        continue;
+      }
       if (size_t count = emitProducts(graph, left, builder, loc, storage,
                                       subgroupSize, asVectors,
-                                      /*hasWarpgroups=*/chip == "sm_90")) {
+                                      /*hasWarpgroups=*/chip == "sm_90a")) {
         left = left.drop_front(count);
         continue;
       }

@@ -25,18 +25,8 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-static constexpr int64_t chunk = 8;
 /// Sums of rows that follow each other start in other banks.
 static constexpr int64_t padding = 8;
-
-Value MatmulEmitter::flatten(Value buffer) {
-  OpBuilder::InsertionGuard outside(builder);
-  builder.setInsertionPoint(launch);
-  ReassociationIndices all = llvm::to_vector(
-      llvm::seq<int64_t>(0, cast<MemRefType>(buffer.getType()).getRank()));
-  return memref::CollapseShapeOp::create(
-      builder, loc, buffer, SmallVector<ReassociationIndices>{all});
-}
 
 /// How far points are from each other that follow each other along `axis`.
 Value MatmulEmitter::distance(const Panel &panel, Axis axis) {
@@ -47,14 +37,6 @@ Value MatmulEmitter::distance(const Panel &panel, Axis axis) {
     product = emitter.multiply(product, sizes[other]);
   }
   return product;
-}
-
-/// Where a chunk of a line lies.
-static int64_t turnsOf(int64_t chunks) { return std::min<int64_t>(chunks, 8); }
-
-Value MatmulEmitter::turn(Value line, Value at, int64_t chunks) {
-  int64_t turns = turnsOf(chunks);
-  return exclusiveOr(at, remainder(divideBy(line, 8 / turns), turns));
 }
 
 MatmulEmitter::Copies MatmulEmitter::prepareCopies(const Panel &panel,
@@ -132,34 +114,10 @@ void MatmulEmitter::copyStage(const Copies &copies, Value shared, Value stage,
     });
 }
 
-/// Four matrices of 8 x 8, as a lane has them.
-SmallVector<Value> MatmulEmitter::loadMatrices(Value shared, Value at,
-                                               bool transpose) {
-  Type element = cast<MemRefType>(shared.getType()).getElementType();
-  Value all = nvgpu::LdMatrixOp::create(
-      builder, loc, VectorType::get({4, 2}, element), shared, at,
-      builder.getBoolAttr(transpose), builder.getI32IntegerAttr(4));
-  SmallVector<Value> words;
-  for (int64_t i = 0; i < 4; ++i) {
-    Value pair = vector::ExtractOp::create(builder, loc, all, i);
-    if (element.isBF16()) {
-      pair = vector::BitCastOp::create(
-          builder, loc, VectorType::get(1, builder.getI32Type()), pair);
-      pair = vector::ExtractOp::create(builder, loc, pair, 0);
-    }
-    words.push_back(pair);
-  }
-  return words;
-}
-
 SmallVector<Value> MatmulEmitter::multiplyStage(const Tile &tile, Value shared,
                                                 Value stage, bool bAlongDepth,
                                                 ValueRange sums) {
-  MLIRContext *context = builder.getContext();
   Type element = cast<MemRefType>(shared.getType()).getElementType();
-  auto type = element.isBF16() ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
-  auto four = LLVM::LLVMStructType::getLiteral(
-      context, SmallVector<Type>(4, builder.getF32Type()));
   int64_t rowChunks = tile.depth / chunk, columnChunks = tile.columns() / chunk;
   Value lane = remainder(thread, 32), warp = divideBy(thread, 32);
   Value lane8 = remainder(lane, 8), half = divideBy(lane, 16);
@@ -212,16 +170,10 @@ SmallVector<Value> MatmulEmitter::multiplyStage(const Tile &tile, Value shared,
     for (int64_t i = 0; i < tile.countM; ++i)
       for (int64_t j = 0; j < tile.countN; ++j) {
         int64_t first = (i * tile.countN + j) * 4;
-        Value product = NVVM::MmaOp::create(
-            builder, loc, four, a[i], b[j],
-            ValueRange(ArrayRef<Value>(next).slice(first, 4)),
-            ArrayRef<int64_t>{16, 8, 16}, std::nullopt, std::nullopt,
-            std::array<NVVM::MMATypes, 2>{type, type},
-            std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
-                                           NVVM::MMALayout::col});
-        for (int64_t part = 0; part < 4; ++part)
-          next[first + part] =
-              LLVM::ExtractValueOp::create(builder, loc, product, part);
+        llvm::copy(multiplyMatrices(a[i], b[j],
+                                    ArrayRef<Value>(next).slice(first, 4),
+                                    element),
+                   next.begin() + first);
       }
   }
   return next;

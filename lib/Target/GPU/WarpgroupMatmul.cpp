@@ -112,8 +112,8 @@ static unsigned mapRank(const Panel &panel, ArrayRef<Axis> outer) {
 
 bool MatmulEmitter::canUseWarpgroups(const Matmul &matmul, const Panel &a,
                                      const Panel &b) {
-  return a.alongDepth && a.width == 8 && b.width == 8 &&
-         mapRank(a, matmul.rows) <= maxTensorMapRank &&
+  return matmul.depth.size() == 1 && a.alongDepth && a.width == 8 &&
+         b.width == 8 && mapRank(a, matmul.rows) <= maxTensorMapRank &&
          mapRank(b, matmul.columns) <= maxTensorMapRank;
 }
 
@@ -152,7 +152,7 @@ MatmulEmitter::Boxes MatmulEmitter::prepareBoxes(const Panel &panel,
       boxes.outerDim = groups.size();
       box.push_back(lines);
       boxes.at.push_back(Value());
-    } else if (axis == matmul.depth) {
+    } else if (axis == matmul.depth.front()) {
       boxes.depthDim = groups.size();
       box.push_back(warpgroupLine);
       boxes.at.push_back(Value());

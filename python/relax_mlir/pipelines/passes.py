@@ -149,7 +149,7 @@ class KernelsToLaunches(OptionsPass):
     """Kernels with memref boundaries launch code of a GPU."""
 
     chip: str = ""
-    """The GPU ("sm_90"), to use what it alone has; empty for any."""
+    """The GPU ("sm_90a"), to use what it alone has; empty for any."""
 
     argument: ClassVar[str] = "relax-gpu-bufferize"
 

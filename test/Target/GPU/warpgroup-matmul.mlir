@@ -1,9 +1,9 @@
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: relax-opt %s -split-input-file -relax-gpu-bufferize=chip=sm_90 | FileCheck %s
+// RUN: relax-opt %s -split-input-file -relax-gpu-bufferize=chip=sm_90a | FileCheck %s
 // RUN: relax-opt %s -split-input-file -relax-gpu-bufferize | FileCheck %s --check-prefix=ANY
-// RUN: relax-opt %s -split-input-file -relax-gpu-bufferize=chip=sm_90 -relax-cuda-to-llvm=chip=sm_90 | FileCheck %s --check-prefix=PTX
+// RUN: relax-opt %s -split-input-file -relax-gpu-bufferize=chip=sm_90a -relax-cuda-to-llvm=chip=sm_90a | FileCheck %s --check-prefix=PTX
 
 // One warp copies boxes of both matrices, 64 rows of the first for each warpgroup, of which there are two; they
 // multiply, hand back what they have read, and then run what follows. No other chip can do that.

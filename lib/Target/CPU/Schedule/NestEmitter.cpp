@@ -314,7 +314,7 @@ void NestEmitter::emitBlock() {
   }
   for (auto [id, point] : llvm::enumerate(points))
     point.id = id;
-  if (!maskedOp) {
+  if (!hidden) {
     for (ArrayRef<Stage> group : groups)
       emitGroup(group, points);
     return;

@@ -26,6 +26,7 @@
 
 #include "Target/CPU/Schedule/KernelGraph.h"
 #include "Target/CPU/Schedule/PointEmitter.h"
+#include "Target/CPU/Schedule/Softmax.h"
 
 namespace mlir::relax {
 
@@ -148,11 +149,8 @@ private:
   SmallVector<std::pair<Value, SmallVector<unsigned>>> rows;
   /// Among them, results that take the place of earlier ones.
   DenseMap<Value, Value> inPlace;
-  /// Where columns are hidden: the last visible one and what is to be added,
-  /// in the body of the op that hides them.
-  linalg::GenericOp maskedOp;
-  Value lastVisible;
-  int64_t moreVisible = 0;
+  /// The columns that are hidden, if any are.
+  std::optional<HiddenColumns> hidden;
   /// Results that later nests read from memory.
   DenseMap<Value, Value> exported;
   bool hasFailed = false;
