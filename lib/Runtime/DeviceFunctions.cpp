@@ -12,6 +12,9 @@
 
 #include "Device.h"
 
+#include <algorithm>
+#include <cstring>
+
 using namespace relax_rt;
 
 namespace {
@@ -138,9 +141,46 @@ bool makeCopy(const DLTensor &tensor, DLDevice where, TVMFFIAny *result,
               "process?");
 }
 
+/// Writes the elements of a tensor into one of a device.
+bool writeInto(const DLTensor &from, const DLTensor &to, Error &error) {
+  if (from.ndim != to.ndim ||
+      !std::equal(from.shape, from.shape + from.ndim, to.shape) ||
+      memcmp(&from.dtype, &to.dtype, sizeof(from.dtype)))
+    return fail(error, "ValueError",
+                "write: the tensors differ in shape or type");
+  if (!isContiguous(from) || !isContiguous(to))
+    return fail(error, "ValueError", "write: the tensors must be contiguous");
+  Device *target = Device::find(to.device, error);
+  DeviceScope scope;
+  if (!target || !scope.enter(*target, error))
+    return false;
+  void *stream = target->currentStream().handle;
+  int64_t bytes = countBytes(from);
+  if (from.device.type == kDLCPU)
+    return target->driver->upload(dataOf(to), dataOf(from), bytes, stream,
+                                  error);
+  if (from.device.type != to.device.type)
+    return fail(error, "ValueError",
+                "devices of two kinds copy through the host: copy to the CPU "
+                "first");
+  return target->driver->copy(dataOf(to), dataOf(from), bytes, stream, error);
+}
+
 } // namespace
 
 extern "C" {
+
+int relax_rt_write(void *, const TVMFFIAny *args, int32_t count,
+                   TVMFFIAny *result) {
+  *result = {};
+  return guarded([&](Error &error) {
+    const DLTensor *from = count == 2 ? tensorOf(args[0]) : nullptr;
+    const DLTensor *to = count == 2 ? tensorOf(args[1]) : nullptr;
+    if (!from || !to)
+      return fail(error, "TypeError", "write: expected two tensors");
+    return writeInto(*from, *to, error);
+  });
+}
 
 int relax_rt_copy(void *, const TVMFFIAny *args, int32_t count,
                   TVMFFIAny *result) {

@@ -229,6 +229,10 @@ RELAX_RT_EXPORT void relax_rt_device_write(RelaxContext *context, void *data,
 /// (tensor, device) -> a new contiguous tensor there.
 RELAX_RT_EXPORT int relax_rt_copy(void *self, const struct TVMFFIAny *args,
                                   int32_t count, struct TVMFFIAny *result);
+/// (tensor, tensor of a device) -> nothing; writes the elements of the first
+/// into the second, which has its shape and type, without gaps.
+RELAX_RT_EXPORT int relax_rt_write(void *self, const struct TVMFFIAny *args,
+                                   int32_t count, struct TVMFFIAny *result);
 /// (device) -> (name, major and minor of the capability, bytes of memory).
 RELAX_RT_EXPORT int relax_rt_device_describe(void *self,
                                              const struct TVMFFIAny *args,

@@ -271,10 +271,13 @@ def _function(name: str) -> tvm_ffi.Function:
     return tvm_ffi.core.Function.__from_extern_c__(address)
 
 
+def _as_tensor(value: Any) -> tvm_ffi.Tensor:
+    return value if isinstance(value, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(value)
+
+
 def _copy(tensor: Any, *device: int) -> tvm_ffi.Tensor:
     """A copy on a device, given by its type and its number."""
-    source = tensor if isinstance(tensor, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(tensor)
-    return _function("relax_rt_copy")(source, *device)
+    return _function("relax_rt_copy")(_as_tensor(tensor), *device)
 
 
 class Device:
@@ -316,6 +319,17 @@ class Device:
         """
         tensor = as_argument(value if hasattr(value, "__dlpack__") else np.asarray(value))
         return _copy(tensor, _KINDS[self.kind], self.index)
+
+    def write(self, value: Any, tensor: Any) -> None:
+        """Writes an array, or a tensor, into a tensor of this device, of the same shape and element type.
+
+        Both must be contiguous. What was put into the stream before sees the old elements, what comes later the new.
+
+        Raises:
+          ValueError: the shapes or types differ.
+        """
+        source = as_argument(value if hasattr(value, "__dlpack__") else np.asarray(value))
+        _function("relax_rt_write")(_as_tensor(source), _as_tensor(tensor))
 
     def get(self, tensor: Any) -> np.ndarray:
         """The elements of a tensor, when they are there. Those that NumPy lacks are of ml_dtypes' types."""

@@ -10,6 +10,7 @@ import pytest
 from tiny_models import CONFIG, random_weights, write_gguf, write_hugging_face
 
 from relax_mlir import ModelError, RelaxError, models
+from relax_mlir.models import generation
 
 pytest.importorskip("gguf")
 
@@ -32,6 +33,37 @@ def pair(tmp_path_factory):
 def test_the_same_tokens(pair):
     on_cpu, on_gpu = ([list(step) for step in model.generate_tokens(PROMPTS, max_new_tokens=6)] for model in pair)
     assert on_gpu == on_cpu
+
+
+# Steps of sequences of equal length are replayed from a graph, for each number of rows that are looked at.
+def test_steps_are_replayed(pair, monkeypatch):
+    monkeypatch.setattr(generation, "ROWS_STEP", 8)
+    on_cpu, on_gpu = pair
+    before = on_gpu._decode.statistics()
+    prompts = [PROMPTS[0][:3], PROMPTS[0][3:6]]
+    wanted, found = ([list(step) for step in model.generate_tokens(prompts, max_new_tokens=12)] for model in pair)
+    assert found == wanted
+    after = on_gpu._decode.statistics()
+    assert (after.captures - before.captures, after.replays - before.replays) == (
+        2,
+        9,
+    )  # all but the first of each number of rows
+    assert on_cpu._decode is None
+
+
+# What is written into a tensor of a device must be like it.
+def test_writing_into_a_tensor(pair):
+    device = pair[1].device
+    tensor = device.put(np.zeros((2, 3), np.float32))
+    device.write(np.arange(6, dtype=np.float32).reshape(2, 3), tensor)
+    np.testing.assert_array_equal(device.get(tensor), [[0, 1, 2], [3, 4, 5]])
+    device.write(device.put(np.ones((2, 3), np.float32)), tensor)
+    assert device.get(tensor).sum() == 6
+    for wrong in (np.zeros((3, 2), np.float32), np.zeros((2, 3), np.int32), np.zeros((3, 2), np.float32).T):
+        with pytest.raises(ValueError, match="write: the tensors"):
+            device.write(wrong, tensor)
+    with pytest.raises(Exception, match="CPU|cpu|device"):
+        device.write(tensor, np.zeros((2, 3), np.float32))
 
 
 # A step at positions that only the device knows is the step of `forward`; each sequence may be at another one.

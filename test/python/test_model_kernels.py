@@ -62,6 +62,44 @@ def test_cache_update(update, batch, length, past, capacity, number):
     np.testing.assert_array_equal(update(new, cache, number, past), expected)
 
 
+def turned(x, angles, pairs, layout):
+    """The first elements of each head turned by the angles [b, pairs]."""
+    at = np.arange(pairs)
+    first, second = (2 * at, 2 * at + 1) if layout == "interleaved" else (at, at + pairs)
+    number = (x[..., first] + 1j * x[..., second]) * np.exp(1j * angles)[:, None]
+    result = x.copy()
+    result[..., first], result[..., second] = number.real, number.imag
+    return result
+
+
+# Queries turn; keys, turned, and values go to the row of their position, or the nearest that there is.
+@pytest.mark.parametrize("layout", ["half_split", "interleaved"])
+@pytest.mark.parametrize("pairs", [SIZE // 2, 1])
+def test_append_at(layout, pairs):
+    kernel = kernels.append_at(LAYERS, HEADS, GROUP, SIZE, pairs, layout)
+    queries, new, table = (b, HEADS * GROUP, SIZE), (b, HEADS, SIZE), (b, pairs)
+    shapes = [queries, new, new, table, table]
+    params = [*map(Tensor, shapes), Tensor((b,), "i64"), Tensor(KEYS), Tensor(VALUES), layer]
+
+    def append(q, k, v, cos, sin, places, keys, values, _):
+        out = [Tensor(queries), keys.annotation, values.annotation]
+        operands = [q, k, v, cos, sin, places, keys, values]
+        return op.call_tir_inplace(kernel.name, operands, out, [-1, 6, 7], sym=[layer])[0]
+
+    main = program(kernel, params, append)
+    q, k, v = (random(3, heads, SIZE, seed=heads) for heads in (HEADS * GROUP, HEADS, HEADS))
+    angles = random(3, pairs, seed=5)
+    keys, values = random(LAYERS, 3, HEADS, SIZE, 4), random(LAYERS, 3, 4, HEADS, SIZE)
+    new_keys, new_values = keys.copy(), values.copy()
+    for row, place in enumerate((2, 0, 3)):
+        new_keys[1, row, :, :, place] = turned(k, angles, pairs, layout)[row]
+        new_values[1, row, place] = v[row]
+    found = np.from_dlpack(main(q, k, v, np.cos(angles), np.sin(angles), np.array([2, -1, 9]), keys, values, 1))
+    np.testing.assert_allclose(found, turned(q, angles, pairs, layout), 1e-5, 1e-6)
+    np.testing.assert_allclose(keys, new_keys, 1e-5, 1e-6)
+    np.testing.assert_array_equal(values, new_values)
+
+
 def attention(q, keys, values, start, past):
     """softmax(q k / sqrt(d)) v over the rows from `start` to each query; zero where there is none."""
     length = q.shape[1]

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The pass itself: emits the nests of a kernel (Schedule/).
+// The pass itself: emits the nests of a kernel (lib/Target/Schedule).
 //
 //===----------------------------------------------------------------------===//
 

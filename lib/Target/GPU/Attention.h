@@ -21,7 +21,7 @@
 #ifndef RELAX_TARGET_GPU_ATTENTION_H
 #define RELAX_TARGET_GPU_ATTENTION_H
 
-#include "Target/CPU/Schedule/Softmax.h"
+#include "Target/Schedule/Softmax.h"
 
 namespace mlir::relax {
 

@@ -17,7 +17,7 @@
 
 #include "Target/GPU/AttentionEmitter.h"
 
-#include "Target/CPU/Schedule/Combiner.h"
+#include "Target/Schedule/Combiner.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"

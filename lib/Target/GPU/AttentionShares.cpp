@@ -7,7 +7,7 @@
 
 #include "Target/GPU/AttentionEmitter.h"
 
-#include "Target/CPU/Schedule/Combiner.h"
+#include "Target/Schedule/Combiner.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;

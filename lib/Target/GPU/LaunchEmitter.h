@@ -26,9 +26,9 @@
 #ifndef RELAX_TARGET_GPU_LAUNCHEMITTER_H
 #define RELAX_TARGET_GPU_LAUNCHEMITTER_H
 
-#include "Target/CPU/Schedule/Combiner.h"
-#include "Target/CPU/Schedule/KernelGraph.h"
-#include "Target/CPU/Schedule/PointEmitter.h"
+#include "Target/Schedule/Combiner.h"
+#include "Target/Schedule/KernelGraph.h"
+#include "Target/Schedule/PointEmitter.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace mlir::relax {

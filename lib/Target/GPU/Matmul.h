@@ -17,7 +17,7 @@
 #ifndef RELAX_TARGET_GPU_MATMUL_H
 #define RELAX_TARGET_GPU_MATMUL_H
 
-#include "Target/CPU/Schedule/KernelGraph.h"
+#include "Target/Schedule/KernelGraph.h"
 
 namespace mlir::relax {
 

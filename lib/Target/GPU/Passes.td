@@ -218,13 +218,13 @@ def LowerPrefetchesPass : Pass<"relax-gpu-lower-prefetches"> {
 
     Before:
 
-    ```mlir
+    ```
     "llvm.intr.prefetch"(%p) <{cache = 1 : i32, hint = 3 : i32, rw = 0 : i32}> : (!llvm.ptr) -> ()
     ```
 
     After:
 
-    ```mlir
+    ```
     nvvm.prefetch level = L2, %p : !llvm.ptr
     ```
   }];

@@ -58,7 +58,8 @@ def open_model(name: str, options: Mapping[str, Any]) -> LanguageModel:
             return load_exported(name)
     with progress(f"reading {name}"):
         layout = options["layout"] or ("panels" if options["target"] == "cpu" else "groups")
-        program = build(name, layout=layout, context_length=options["context"])
+        functions = ("forward",) if options["target"] == "cpu" else ("forward", "decode")
+        program = build(name, layout=layout, functions=functions, context_length=options["context"])
     return compile_program(program, options["target"])
 
 

@@ -22,6 +22,10 @@ PROMPT_CHUNK = 256
 """Tokens of a prompt that are taken at once: scores of attention grow with it, speed hardly."""
 
 
+ROWS_STEP = 256
+"""How much a device's step looks at more rows of the cache at a time: each number of rows is a graph of its own."""
+
+
 class Cache:
     """Keys and values of a batch of sequences.
 
@@ -49,6 +53,8 @@ class Cache:
         self.nbytes = 2 * dtype.itemsize * int(np.prod(shape))
         self.start = np.zeros(batch, np.int64)
         self.length = 0
+        self.step: tuple[Any, Any, Any] | None = None
+        """On a device: tokens, positions and logits of a step, which stay where they are."""
 
     @property
     def batch(self) -> int:
@@ -79,7 +85,10 @@ class Statistics:
 
 
 class LanguageModel:
-    """A compiled decoder: `executable["forward"](tokens, start, keys, values, t)` gives logits."""
+    """A compiled decoder: `executable["forward"](tokens, start, keys, values, t)` gives logits.
+
+    On a device, a program with `decode` takes steps of sequences of equal length by that, replayed from a graph.
+    """
 
     def __init__(self, executable: Any, config: LlamaConfig, tokenizer: Tokenizer | None = None) -> None:
         self.executable = executable
@@ -88,6 +97,7 @@ class LanguageModel:
         kind = executable.code.device if isinstance(executable, Executable) else ""
         self.device = Device(kind) if kind else None
         """Where the model runs, and its caches are; None for the CPU."""
+        self._decode = executable.captured("decode") if kind and "decode" in executable.code.functions else None
         self._tokenizer = tokenizer
         self.statistics = Statistics()
 
@@ -111,6 +121,8 @@ class LanguageModel:
             raise ContextLengthError(
                 f"{tokens.shape[1]} tokens more than the {cache.length} in the cache do not fit in its {cache.capacity}"
             )
+        if tokens.shape[1] == 1 and self._decode and not cache.start.any():
+            return self._next(tokens[:, 0], cache)
         put = self.device.put if self.device else np.asarray
         start = put(cache.start)
         for begin in range(0, tokens.shape[1], PROMPT_CHUNK):
@@ -118,6 +130,20 @@ class LanguageModel:
             result = self._forward(put(part), start, cache.keys, cache.values, cache.length)
             cache.length += part.shape[1]
         return self.device.get(result) if self.device else np.from_dlpack(result)
+
+    def _next(self, tokens: np.ndarray, cache: Cache) -> np.ndarray:
+        """The logits that follow one token of each sequence, by a step that the device replays."""
+        places = np.full(cache.batch, cache.length)
+        if cache.step is None:
+            logits = np.zeros((cache.batch, self.config.vocab_size), np.float32)
+            cache.step = tuple(map(self.device.put, (tokens, places, logits)))
+        on_device, at, logits = cache.step
+        self.device.write(tokens, on_device)
+        self.device.write(places, at)
+        cache.length += 1
+        rows = min(-(-cache.length // ROWS_STEP) * ROWS_STEP, cache.capacity)
+        self._decode(on_device, at, cache.keys, cache.values, rows, logits)
+        return self.device.get(logits)
 
     def new_cache(self, batch: int, capacity: int) -> Cache:
         """An empty cache, where the model is."""

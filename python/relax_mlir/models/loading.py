@@ -88,6 +88,8 @@ def build(
         where it has them in one of the formats that can be used so, else panels; "plain", as a checkpoint has them,
         or "groups" as the file has them, where it can be used so, else plain, which are best on a GPU. Panels unless
         given, and plain for other types than f32.
+      functions: what the program has: "forward", "forward_all", "decode" (models/llama.py). With "decode" too, steps
+        on a GPU are replayed from a graph.
       dtype: the element type of hidden states, the cache and plain matrices: "f32", "f16" or "bf16".
       quantisation: a format of GGML, "Q4_0", "Q4_1" or "Q8_0", that matrices are brought to as they are read, in the
         layouts "groups" and "quantised"; as the file has them unless given.
@@ -121,7 +123,10 @@ def build(
 
 
 def load(name: str | os.PathLike[str], **options: Any) -> LanguageModel:
-    """Reads and compiles a model; the options are those of `build`. What was exported is compiled already."""
+    """Reads and compiles a model for this CPU; the options are those of `build`.
+
+    What was exported is compiled already.
+    """
     if exported.is_exported(name):
         if options:
             raise ModelError(f"'{name}' was compiled with its options; {', '.join(options)} cannot be changed")

@@ -24,9 +24,9 @@
 #ifndef RELAX_TARGET_CPU_SCHEDULE_NESTEMITTER_H
 #define RELAX_TARGET_CPU_SCHEDULE_NESTEMITTER_H
 
-#include "Target/CPU/Schedule/KernelGraph.h"
-#include "Target/CPU/Schedule/PointEmitter.h"
-#include "Target/CPU/Schedule/Softmax.h"
+#include "Target/Schedule/KernelGraph.h"
+#include "Target/Schedule/PointEmitter.h"
+#include "Target/Schedule/Softmax.h"
 
 namespace mlir::relax {
 

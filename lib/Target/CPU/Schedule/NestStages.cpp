@@ -7,7 +7,7 @@
 
 #include "Target/CPU/Schedule/NestEmitter.h"
 
-#include "Target/CPU/Schedule/Combiner.h"
+#include "Target/Schedule/Combiner.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 

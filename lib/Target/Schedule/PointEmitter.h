@@ -14,10 +14,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RELAX_TARGET_CPU_SCHEDULE_POINTEMITTER_H
-#define RELAX_TARGET_CPU_SCHEDULE_POINTEMITTER_H
+#ifndef RELAX_TARGET_SCHEDULE_POINTEMITTER_H
+#define RELAX_TARGET_SCHEDULE_POINTEMITTER_H
 
-#include "Target/CPU/Schedule/KernelGraph.h"
+#include "Target/Schedule/KernelGraph.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -147,4 +147,4 @@ private:
 
 } // namespace mlir::relax
 
-#endif // RELAX_TARGET_CPU_SCHEDULE_POINTEMITTER_H
+#endif // RELAX_TARGET_SCHEDULE_POINTEMITTER_H

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Target/CPU/Schedule/KernelGraph.h"
+#include "Target/Schedule/KernelGraph.h"
 
-#include "Target/CPU/Schedule/NormalForm.h"
+#include "Target/Schedule/NormalForm.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

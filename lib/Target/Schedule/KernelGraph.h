@@ -20,8 +20,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RELAX_TARGET_CPU_SCHEDULE_KERNELGRAPH_H
-#define RELAX_TARGET_CPU_SCHEDULE_KERNELGRAPH_H
+#ifndef RELAX_TARGET_SCHEDULE_KERNELGRAPH_H
+#define RELAX_TARGET_SCHEDULE_KERNELGRAPH_H
 
 #include "Target/CPU/Passes.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -145,4 +145,4 @@ private:
 
 } // namespace mlir::relax
 
-#endif // RELAX_TARGET_CPU_SCHEDULE_KERNELGRAPH_H
+#endif // RELAX_TARGET_SCHEDULE_KERNELGRAPH_H

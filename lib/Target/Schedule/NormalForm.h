@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RELAX_TARGET_CPU_SCHEDULE_NORMALFORM_H
-#define RELAX_TARGET_CPU_SCHEDULE_NORMALFORM_H
+#ifndef RELAX_TARGET_SCHEDULE_NORMALFORM_H
+#define RELAX_TARGET_SCHEDULE_NORMALFORM_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -24,4 +24,4 @@ void collapseLoops(func::FuncOp kernel);
 
 } // namespace mlir::relax
 
-#endif // RELAX_TARGET_CPU_SCHEDULE_NORMALFORM_H
+#endif // RELAX_TARGET_SCHEDULE_NORMALFORM_H

@@ -16,10 +16,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RELAX_TARGET_CPU_SCHEDULE_SOFTMAX_H
-#define RELAX_TARGET_CPU_SCHEDULE_SOFTMAX_H
+#ifndef RELAX_TARGET_SCHEDULE_SOFTMAX_H
+#define RELAX_TARGET_SCHEDULE_SOFTMAX_H
 
-#include "Target/CPU/Schedule/KernelGraph.h"
+#include "Target/Schedule/KernelGraph.h"
 
 namespace mlir::relax {
 
@@ -70,4 +70,4 @@ std::optional<APFloat> numberOf(Value value);
 
 } // namespace mlir::relax
 
-#endif // RELAX_TARGET_CPU_SCHEDULE_SOFTMAX_H
+#endif // RELAX_TARGET_SCHEDULE_SOFTMAX_H

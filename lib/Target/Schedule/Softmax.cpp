@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Target/CPU/Schedule/Softmax.h"
+#include "Target/Schedule/Softmax.h"
 
-#include "Target/CPU/Schedule/Combiner.h"
+#include "Target/Schedule/Combiner.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 

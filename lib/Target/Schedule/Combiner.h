@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RELAX_TARGET_CPU_SCHEDULE_COMBINER_H
-#define RELAX_TARGET_CPU_SCHEDULE_COMBINER_H
+#ifndef RELAX_TARGET_SCHEDULE_COMBINER_H
+#define RELAX_TARGET_SCHEDULE_COMBINER_H
 
 #include "Target/CPU/Passes.h"
 
@@ -28,4 +28,4 @@ struct Combiner {
 
 } // namespace mlir::relax
 
-#endif // RELAX_TARGET_CPU_SCHEDULE_COMBINER_H
+#endif // RELAX_TARGET_SCHEDULE_COMBINER_H

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Target/CPU/Schedule/NormalForm.h"
+#include "Target/Schedule/NormalForm.h"
 
-#include "Target/CPU/Schedule/KernelGraph.h"
-#include "Target/CPU/Schedule/PointEmitter.h"
+#include "Target/Schedule/KernelGraph.h"
+#include "Target/Schedule/PointEmitter.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

@@ -22,7 +22,7 @@
 
 #include "Target/CPU/Schedule/NestEmitter.h"
 
-#include "Target/CPU/Schedule/Combiner.h"
+#include "Target/Schedule/Combiner.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;

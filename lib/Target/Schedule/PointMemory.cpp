@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Target/CPU/Schedule/PointEmitter.h"
+#include "Target/Schedule/PointEmitter.h"
 
 #include "Target/CPU/Booleans.h"
 #include "mlir/Dialect/Math/IR/Math.h"
