@@ -10,6 +10,10 @@
 
 `tvm_ffi.load_module("model.so")` calls it from any program, which binds the weights by `bind_weight(name, tensor)`.
 `load_exported` links `model.o` into the process, with weights of its own, however often a folder is loaded.
+
+A folder of a model for a device has the same files: kernels are in `model.o`, and the driver assembles them where they
+first run. Tensors are those of the device; weights are copied there when they are bound. `model.h` says what a program
+in C needs to know of that.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ import numpy as np
 from . import runtime
 from .compiler import Code, Target
 from .dtypes import to_numpy as to_numpy_dtype
-from .errors import ModelError, RelaxError, WeightError
+from .errors import DeviceError, ModelError, RelaxError, WeightError
 
 VERSION = 1
 """Of what is in the folder."""
@@ -43,12 +47,11 @@ def export(code: Code, folder: str | os.PathLike[str], weights: Mapping[str, Any
     Code for this machine is linked to a shared library; code for another becomes one where a cross-compiler is
     installed (`aarch64-linux-gnu-gcc`), and stays an object file where there is none.
 
+    Code for a device is written where there is none as well.
+
     Raises:
-      RelaxError: a weight is missing, the folder cannot be written, or the code is for a device, which cannot be
-        exported yet.
+      RelaxError: a weight is missing, or the folder cannot be written.
     """
-    if code.device:
-        raise RelaxError(f"code for {code.device} cannot be exported yet; compile it where it runs")
     folder = Path(folder)
     missing = [name for name in code.weights if name not in (weights or {})]
     if missing:
@@ -75,7 +78,7 @@ def _save_weights(weights: Mapping[str, Any], path: Path) -> None:
         from safetensors.numpy import save_file
     except ModuleNotFoundError:
         raise RelaxError("writing weights takes the package safetensors; pip install safetensors") from None
-    save_file({name: np.ascontiguousarray(runtime.to_numpy(value)) for name, value in weights.items()}, path)
+    save_file({name: np.ascontiguousarray(runtime.to_host(value)) for name, value in weights.items()}, path)
 
 
 def find_linker() -> str:
@@ -105,6 +108,7 @@ def _header(code: Code) -> str:
         "#define RELAX_MODEL_H",
         "#include <stdint.h>",
         "struct TVMFFIAny; /* of tvm/ffi/c_api.h, or of RelaxRuntime.h's neighbour TVMFFI.h */",
+        *(_ON_A_DEVICE.format(chip=code.target.chip).splitlines() if code.device else ()),
         "#ifdef __cplusplus",
         'extern "C" {',
         "#endif",
@@ -115,8 +119,25 @@ def _header(code: Code) -> str:
         lines += [f"/* ({arguments}) -> ({', '.join(function['results'])}) */", _declaration(name)]
     if code.weights:
         lines += ["/* (name, tensor) */", _declaration("bind_weight")]
+    if code.device:
+        lines += ["/* Gives back code and constants. No call is under way, and captured ones are gone. */"]
+        lines += ["void relax_unload(void);"]
     lines += ["#ifdef __cplusplus", "}", "#endif", "#endif"]
     return "\n".join(lines) + "\n"
+
+
+_ON_A_DEVICE = """\
+/* The functions run on a GPU ({chip}).
+   Tensors: DLTensors whose device is of type kDLCUDA and whose data is an address there. They are contiguous, and all
+   of a call are on one device: that of the first tensor argument, or device 0 where there is none. relax_rt_copy of
+   RelaxRuntime.h makes and copies tensors of TVM FFI; other memory is the caller's, in the device's primary context.
+   Stream: the one of TVMFFIEnvGetStream(type, number), which libtvm_ffi has and a program without it may define
+   (`void *TVMFFIEnvGetStream(int32_t, int32_t)`); else the default stream. A call puts its work there and returns,
+   so whoever reads a result waits for the stream. Tensors given behind the arguments, one for each result, are
+   written likewise.
+   Weights: a tensor of the host is copied to the device when it is bound, a tensor of the device is used where it is.
+   All are on one device: that of the first one, or 0.
+   relax_rt_capture gives a function whose calls are captured as graphs of the device. */"""
 
 
 def _declaration(name: str) -> str:
@@ -130,8 +151,11 @@ def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> run
       mapped: weights stay in the mapped file, so that processes share them and loading takes no time; if not, they
         are copied to memory that is faster to read (`relax_mlir.runtime.HugePages`).
 
+    A model for a device has its weights there afterwards, whatever `mapped` is.
+
     Raises:
       ModelError: something is missing or damaged, or was made for another machine; WeightError is one.
+      DeviceError: the model is for a device, and there is none here that can run it.
     """
     folder = Path(folder)
     path = folder / "metadata.json"
@@ -149,10 +173,14 @@ def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> run
     try:
         code = Code.from_json(metadata, object)
         runs_here = code.target.runs_here
+        if not isinstance(code.target.chip, str) or code.device != code.target.device:
+            raise TypeError("the chip is not one of the device")
     except (TypeError, KeyError, AttributeError):
         raise ModelError(f"'{path}' is damaged; export the model again") from None
     if not runs_here:
         raise ModelError(f"'{folder}' was compiled for {code.target.triple}, this machine is {Target.host().triple}")
+    if code.device:
+        _check_device(code, folder)
     executable = runtime.Executable(code)
     if code.weights:
         file = folder / "weights.safetensors"
@@ -164,6 +192,21 @@ def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> run
         except (TypeError, ValueError) as error:
             raise WeightError(f"'{file}': {error}") from None
     return executable
+
+
+def _check_device(code: Code, folder: Path) -> None:
+    """Refuses code that no kernel of would run, before weights are read."""
+    try:
+        device = runtime.Device(code.device)
+    except DeviceError as error:
+        raise DeviceError(
+            f"'{folder}' was compiled for {code.target.chip}, a device of {code.device}: {error}"
+        ) from None
+    if not code.target.runs_on(device):
+        raise DeviceError(
+            f"'{folder}' was compiled for {code.target.chip}, and {device.kind}:{device.index} "
+            f"({device.name}) is an {device.architecture}; export the model for that"
+        )
 
 
 _DTYPES = {
