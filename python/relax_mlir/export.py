@@ -144,18 +144,11 @@ def _declaration(name: str) -> str:
     return f"int __tvm_ffi_{name}(void *self, const struct TVMFFIAny *args, int32_t count, struct TVMFFIAny *result);"
 
 
-def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> runtime.Executable:
-    """Loads a folder that `export` wrote.
-
-    Args:
-      mapped: weights stay in the mapped file, so that processes share them and loading takes no time; if not, they
-        are copied to memory that is faster to read (`relax_mlir.runtime.HugePages`).
-
-    A model for a device has its weights there afterwards, whatever `mapped` is.
+def read_code(folder: str | os.PathLike[str]) -> Code:
+    """What a folder that `export` wrote says of its code, and the code, which need not be for this machine.
 
     Raises:
-      ModelError: something is missing or damaged, or was made for another machine; WeightError is one.
-      DeviceError: the model is for a device, and there is none here that can run it.
+      ModelError: something is missing or damaged, or was made by another version.
     """
     folder = Path(folder)
     path = folder / "metadata.json"
@@ -172,12 +165,30 @@ def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> run
         raise ModelError(f"'{folder / 'model.o'}' is damaged; export the model again")
     try:
         code = Code.from_json(metadata, object)
-        runs_here = code.target.runs_here
         if not isinstance(code.target.chip, str) or code.device != code.target.device:
             raise TypeError("the chip is not one of the device")
+        _ = code.target.runs_here  # reads the triple
     except (TypeError, KeyError, AttributeError):
         raise ModelError(f"'{path}' is damaged; export the model again") from None
-    if not runs_here:
+    return code
+
+
+def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> runtime.Executable:
+    """Loads a folder that `export` wrote.
+
+    Args:
+      mapped: weights stay in the mapped file, so that processes share them and loading takes no time; if not, they
+        are copied to memory that is faster to read (`relax_mlir.runtime.HugePages`).
+
+    A model for a device has its weights there afterwards, whatever `mapped` is.
+
+    Raises:
+      ModelError: something is missing or damaged, or was made for another machine; WeightError is one.
+      DeviceError: the model is for a device, and there is none here that can run it.
+    """
+    folder = Path(folder)
+    code = read_code(folder)
+    if not code.target.runs_here:
         raise ModelError(f"'{folder}' was compiled for {code.target.triple}, this machine is {Target.host().triple}")
     if code.device:
         _check_device(code, folder)
