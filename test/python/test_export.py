@@ -93,11 +93,15 @@ def test_a_folder_is_replaced(folder):
     np.testing.assert_allclose(result(before), EXPECTED, rtol=1e-6)
 
 
-# Any program loads the library through tvm_ffi, without this package.
+# Any program loads the library through tvm_ffi, without this package, whichever of the two comes first.
 @needs_linker
-def test_the_library_runs_alone(original):
+@pytest.mark.parametrize("is_runtime_first", [False, True])
+def test_the_library_runs_alone(original, is_runtime_first):
     program = f"""
-import ctypes, numpy as np, sys, tvm_ffi
+import ctypes
+if {is_runtime_first}:
+    ctypes.CDLL({str(original / "librelax_runtime.so")!r})
+import numpy as np, sys, tvm_ffi
 put, get = tvm_ffi.from_dlpack, np.from_dlpack
 if "cuda" in {(original / "metadata.json").read_text()!r}:
     ctypes.CDLL({str(EMULATOR)!r}, ctypes.RTLD_GLOBAL)  # kernels that are emulated call it
