@@ -26,7 +26,7 @@ import re
 import shutil
 import struct
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,8 @@ VERSION = 1
 def export(code: Code, folder: str | os.PathLike[str], weights: Mapping[str, Any] | None = None) -> None:
     """Writes a folder.
 
-    Code for this machine is linked to a shared library; code for another becomes one where a cross-compiler is
-    installed (`aarch64-linux-gnu-gcc`), and stays an object file where there is none.
+    Code for this machine is linked to a shared library; code for another stays an object file, which `link_shared`
+    links with a cross-compiler.
 
     Code for a device is written where there is none as well.
 
@@ -70,7 +70,9 @@ def export(code: Code, folder: str | os.PathLike[str], weights: Mapping[str, Any
         raise RelaxError(f"cannot write '{folder}': {error.strerror}") from None
     if code.target.runs_here:
         shutil.copy2(runtime.library_path(), folder / "librelax_runtime.so")
-        link_shared(folder / "model.o", folder / "model.so", folder)
+        # What a device holds goes with the library.
+        options = ["-Wl,-fini=relax_unload"] if code.device else []
+        link_shared(folder / "model.o", folder / "model.so", folder, options=options)
 
 
 def _save_weights(weights: Mapping[str, Any], path: Path) -> None:
@@ -92,10 +94,12 @@ def find_linker() -> str:
     )
 
 
-def link_shared(object: Path, output: Path, runtime_folder: Path, linker: str | None = None) -> None:
+def link_shared(
+    object: Path, output: Path, runtime_folder: Path, linker: str | None = None, *, options: Sequence[str] = ()
+) -> None:
     """Links an object file with the runtime, which is looked for beside the result."""
     command = [linker or find_linker(), "-shared", "-o", str(output), str(object), f"-L{runtime_folder}"]
-    command += ["-lrelax_runtime", "-Wl,-rpath,$ORIGIN", "-lm"]
+    command += ["-lrelax_runtime", "-Wl,-rpath,$ORIGIN", "-lm", *options]
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode:
         raise RelaxError(f"linking '{output}' failed:\n{run.stderr.strip()}")
@@ -120,7 +124,7 @@ def _header(code: Code) -> str:
     if code.weights:
         lines += ["/* (name, tensor) */", _declaration("bind_weight")]
     if code.device:
-        lines += ["/* Gives back code and constants. No call is under way, and captured ones are gone. */"]
+        lines += ["/* Gives back code, constants and weights; so does dlclose of model.so. No call is under way. */"]
         lines += ["void relax_unload(void);"]
     lines += ["#ifdef __cplusplus", "}", "#endif", "#endif"]
     return "\n".join(lines) + "\n"

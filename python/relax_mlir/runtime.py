@@ -48,6 +48,7 @@ _SYMBOLS = (
     "relax_rt_device_read",
     "relax_rt_device_write",
     "relax_rt_device_unload",
+    "relax_rt_device_unload_weights",
     "_mlir_memref_to_llvm_alloc",
     "_mlir_memref_to_llvm_aligned_alloc",
     "_mlir_memref_to_llvm_free",

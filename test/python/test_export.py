@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiled models in folders, and compiled code in the cache."""
 
+import _ctypes
+import ctypes
 import dataclasses
 import gc
 import json
@@ -14,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from emulated import EMULATOR, run_python
+import tvm_ffi
+from emulated import EMULATOR, objects, run_python
 
 import relax_mlir
 from relax_mlir import BlockBuilder, Device, Range, Sym, Target, Tensor, cache, op
@@ -216,6 +219,34 @@ def test_calls_of_a_loaded_model_are_captured(tmp_path):
         main(x, out)
     np.testing.assert_allclose(to_host(out), EXPECTED, rtol=1e-6)
     assert main.statistics()[:3] == (1, 2, 0)
+
+
+# Code, constants and weights leave the device with the library, or before it where the host says so.
+@needs_linker
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_library_leaves_nothing_behind(tmp_path, is_closed):
+    on_device(tmp_path)
+    ctypes.CDLL(str(EMULATOR), ctypes.RTLD_GLOBAL)
+    device = Device("cuda")
+    x, w = device.put(X), tvm_ffi.from_dlpack(WEIGHTS["w"])
+    used, held = device.memory_statistics().used, objects()
+    model = ctypes.CDLL(str(tmp_path / "model.so"))
+    bind, main = (
+        tvm_ffi.core.Function.__from_extern_c__(ctypes.cast(function, ctypes.c_void_p).value)
+        for function in (model.__getattr__("__tvm_ffi_bind_weight"), model.__getattr__("__tvm_ffi_main"))
+    )
+    for _ in range(2):
+        bind("w", w)
+        np.testing.assert_allclose(to_host(main(x)), EXPECTED, rtol=1e-6)
+        assert device.memory_statistics().used > used and objects() > held
+        if is_closed:
+            _ctypes.dlclose(model._handle)
+            break
+        model.relax_unload()
+        assert (device.memory_statistics().used, objects()) == (used, held)
+        with pytest.raises(ValueError, match="weight 'w' is not bound"):
+            main(x)
+    assert (device.memory_statistics().used, objects()) == (used, held)
 
 
 # A GPU is not needed to write a folder for one; its assembly is in the object file.
