@@ -24,6 +24,7 @@ from .. import load_exported as load_exported_code
 from ..compiler import compile_code
 from ..errors import ModelError, RelaxError
 from ..export import export as export_code
+from ..export import read_code
 from ..models import LanguageModel, Sampling, build
 from ..models.exported import is_exported, load_exported
 from ..models.loading import Program
@@ -57,10 +58,9 @@ def compile_program(program: Program, target: str) -> LanguageModel:
 def open_model(name: str, options: Mapping[str, Any]) -> LanguageModel:
     """A model, compiled unless it is an exported folder."""
     if is_exported(name):
+        check_target(name, options["target"])
         with progress(f"reading {name}"):
-            model = load_exported(name)
-        check_target(name, model.executable, options["target"])
-        return model
+            return load_exported(name)
     target = options["target"] or "cpu"
     return compile_program(read_program(name, options["layout"], options["context"], target), target)
 
@@ -72,12 +72,13 @@ def read_program(name: str, layout: str | None, context: int | None, target: str
         return build(name, layout=layout, context_length=context)
 
 
-def check_target(folder: str, executable: Executable, wanted: str | None) -> None:
+def check_target(folder: str, wanted: str | None) -> None:
     """An exported folder runs on what it was compiled for, and nowhere else."""
-    compiled = executable.code.target
-    kind, _, chip = (wanted or "").partition(":")
-    is_other_chip = kind == "cuda" and chip not in ("", compiled.chip)
-    if kind and (kind == "cuda") != bool(compiled.chip) or is_other_chip:
+    if not wanted:
+        return
+    compiled = read_code(folder).target
+    kind, _, chip = wanted.partition(":")
+    if (kind == "cuda") != bool(compiled.chip) or (kind == "cuda" and chip not in ("", compiled.chip)):
         has = f"cuda:{compiled.chip}" if compiled.chip else "cpu"
         raise ModelError(f"'{folder}' was compiled for {has}, not for {wanted}; leave --target out, or compile it anew")
 
@@ -129,9 +130,8 @@ def parse_argument(text: str, generator: np.random.Generator) -> Any:
 def open_executable(source: str, target: str | None) -> Executable:
     """A program in a file, compiled, or one of an exported folder."""
     if Path(source).is_dir():
-        executable = load_exported_code(source)
-        check_target(source, executable, target)
-        return executable
+        check_target(source, target)
+        return load_exported_code(source)
     with progress(f"compiling {source}"):
         return compile_module(load(source), target=target)
 
