@@ -226,6 +226,13 @@ void WeightTable::exportBinding(HostBuilder &builder) const {
                     builder.addressOf(table), entry.getArgument(1),
                     entry.getArgument(2), entry.getArgument(3)});
   LLVM::ReturnOp::create(builder, status);
+  auto module = cast<ModuleOp>(entry->getParentOp());
+  auto unload = module.lookupSymbol<LLVM::LLVMFuncOp>("relax_unload");
+  if (!builder.device || !unload)
+    return;
+  builder.setInsertionPoint(unload.getBody().back().getTerminator());
+  builder.call("relax_rt_device_unload_weights", {},
+               {builder.addressOf(words), builder.addressOf(table)});
 }
 
 //===----------------------------------------------------------------------===//

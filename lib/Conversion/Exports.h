@@ -32,7 +32,8 @@ public:
   Value load(HostBuilder &builder, StringAttr name) const;
   /// Fails at run time where a weight is not bound.
   void emitRequire(HostBuilder &builder, Value context) const;
-  /// `__tvm_ffi_bind_weight`.
+  /// `__tvm_ffi_bind_weight`; and for a device what it has done is undone in
+  /// `relax_unload`, which is there.
   void exportBinding(HostBuilder &builder) const;
 
 private:

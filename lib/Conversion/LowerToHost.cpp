@@ -453,9 +453,9 @@ private:
     builder.setLoc(module.getLoc());
     for (const ExportedFunction &function : exports)
       exportFunction(builder, function, hostName(function.name), *weights);
-    weights->exportBinding(builder);
     if (builder.device)
       builder.exportUnload();
+    weights->exportBinding(builder);
     return success();
   }
 };

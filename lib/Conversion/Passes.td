@@ -36,8 +36,8 @@ def LowerToHostPass : Pass<"relax-lower-to-host", "::mlir::ModuleOp"> {
     read by `relax_rt_device_read`, and those of `shape_to_tensor` written by
     `relax_rt_device_write`. Kernels are called as before; what their bodies
     launch is for a later pass. `relax_unload` gives back what the runtime keeps
-    on devices for the module's globals; whoever adds such a global adds a call
-    there.
+    on devices for the module's globals, and its weights; whoever adds such a
+    global adds a call there.
 
     Before:
 

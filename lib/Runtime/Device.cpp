@@ -33,6 +33,10 @@ Device *Device::at(int index) {
   return devices[index].load(std::memory_order_acquire);
 }
 
+static std::atomic<bool> isEnding{false};
+
+bool Device::isGone() { return isEnding.load(std::memory_order_relaxed); }
+
 Device *Device::find(DLDevice which, Error &error) {
   static std::mutex mutex;
   auto search = [&](int &count) -> Device * {
@@ -58,6 +62,9 @@ Device *Device::find(DLDevice which, Error &error) {
     fail(error, "DeviceError", "there is no device " + nameOf(which));
   if (!driver)
     return nullptr;
+  // Libraries with compiled code are closed after this.
+  if (count == 0)
+    std::atexit([] { isEnding.store(true, std::memory_order_relaxed); });
   auto *device = new Device(which, count, std::move(driver));
   devices[count].store(device, std::memory_order_release);
   return device;
@@ -383,7 +390,7 @@ RelaxStorage *relax_rt_device_alloc(RelaxContext *context, int64_t bytes,
 void relax_rt_device_unload(void **loaded) {
   std::unique_ptr<Loaded> all(static_cast<Loaded *>(*loaded));
   *loaded = nullptr;
-  if (!all || !all->unload)
+  if (!all || !all->unload || isEnding)
     return;
   GraphPool::dropUsersOf(loaded);
   for (int index = 0; Device *device = Device::at(index); ++index) {

@@ -127,6 +127,8 @@ public:
   static Device *at(int index);
   /// "cuda:0".
   static std::string nameOf(DLDevice which);
+  /// Whether the process ends, so that no driver may be called any more.
+  static bool isGone();
 
   Device(DLDevice id, int index, std::unique_ptr<DeviceDriver> driver)
       : id(id), index(index), driver(std::move(driver)) {}

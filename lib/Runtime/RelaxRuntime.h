@@ -178,7 +178,7 @@ RELAX_RT_EXPORT RelaxStorage *relax_rt_device_alloc(RelaxContext *context,
 /// Globals of compiled code that are loaded to each device when they are first
 /// used there. `loaded` is the runtime's, and null at the start. Each is given
 /// to `relax_rt_device_unload` by the function `relax_unload` of compiled code,
-/// which is called when that goes.
+/// which is called when that goes; where the process ends it does nothing.
 typedef struct RelaxDeviceModule {
   const void *image;
   int64_t bytes;
@@ -198,6 +198,9 @@ typedef struct RelaxDeviceConstant {
 /// Takes back what `loaded` of a global has become on every device, when they
 /// are done with it. Nothing uses it any more.
 RELAX_RT_EXPORT void relax_rt_device_unload(void **loaded);
+/// Takes back weights that were copied to a device. None is bound afterwards.
+RELAX_RT_EXPORT void relax_rt_device_unload_weights(const int64_t *words,
+                                                    void **table);
 
 /// Launches a kernel in the call of this thread. `shape`: the grid's x, y, z,
 /// the block's x, y, z, bytes of dynamic shared memory, and 1 if it may begin

@@ -6,14 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Layouts and functions of the C ABI that compiled functions follow
-// (apache-tvm-ffi 0.1). The functions are weak: a host that has no libtvm_ffi
-// can call compiled functions with plain DLTensors.
+// (apache-tvm-ffi 0.1). The functions need not be there: a host that has no
+// libtvm_ffi can call compiled functions with plain DLTensors.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef RELAX_RUNTIME_TVMFFI_H
 #define RELAX_RUNTIME_TVMFFI_H
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -76,32 +77,77 @@ struct TVMFFISequenceCell {
   int64_t size;
 };
 
-#define RELAX_WEAK __attribute__((weak))
-int TVMFFIObjectIncRef(void *object) RELAX_WEAK;
-int TVMFFIObjectDecRef(void *object) RELAX_WEAK;
-int TVMFFIErrorCreate(const TVMFFIByteArray *kind,
-                      const TVMFFIByteArray *message,
-                      const TVMFFIByteArray *backtrace, void **out) RELAX_WEAK;
-void TVMFFIErrorSetRaised(void *error) RELAX_WEAK;
-int TVMFFITensorFromDLPackVersioned(DLManagedTensorVersioned *from,
-                                    int32_t alignment, int32_t contiguous,
-                                    void **out) RELAX_WEAK;
-int TVMFFIFunctionCreate(void *self,
-                         int (*call)(void *self, const TVMFFIAny *args,
-                                     int32_t count, TVMFFIAny *result),
-                         void (*deleter)(void *self), void **out) RELAX_WEAK;
-int TVMFFIFunctionGetGlobal(const TVMFFIByteArray *name, void **out) RELAX_WEAK;
-int TVMFFIFunctionCall(void *function, TVMFFIAny *args, int32_t count,
-                       TVMFFIAny *result) RELAX_WEAK;
-int TVMFFIStringFromByteArray(const TVMFFIByteArray *from,
-                              TVMFFIAny *out) RELAX_WEAK;
-/// The stream that the caller works on.
-void *TVMFFIEnvGetStream(int32_t deviceType, int32_t deviceId) RELAX_WEAK;
-#undef RELAX_WEAK
-
 } // extern "C"
 
 namespace relax_rt {
+
+/// The address of a function of libtvm_ffi; null where the process has none.
+void *findFFIFunction(const char *name);
+/// Ends the process: a value of TVM FFI was given, and nothing can handle it.
+[[noreturn]] void failWithoutFFI(const char *name);
+
+/// A function of libtvm_ffi. It is looked up when it is first needed, as the
+/// library may come into the process after this one.
+template <typename FunctionType>
+class FFIFunction;
+template <typename Result, typename... Args>
+class FFIFunction<Result(Args...)> {
+public:
+  using Type = Result(Args...);
+
+  /// `linked` is null if it was not there when this library was loaded.
+  constexpr FFIFunction(const char *name, Type *linked)
+      : name(name), known(linked) {}
+
+  /// Whether there is one.
+  explicit operator bool() { return find(); }
+
+  Result operator()(Args... args) {
+    Type *function = find();
+    if (!function)
+      failWithoutFFI(name);
+    return function(args...);
+  }
+
+private:
+  Type *find() {
+    Type *function = known.load(std::memory_order_relaxed);
+    if (!function) {
+      function = reinterpret_cast<Type *>(findFFIFunction(name));
+      known.store(function, std::memory_order_relaxed);
+    }
+    return function;
+  }
+
+  const char *name;
+  std::atomic<Type *> known;
+};
+
+extern FFIFunction<int(void *object)> TVMFFIObjectIncRef;
+extern FFIFunction<int(void *object)> TVMFFIObjectDecRef;
+extern FFIFunction<int(const TVMFFIByteArray *kind,
+                       const TVMFFIByteArray *message,
+                       const TVMFFIByteArray *backtrace, void **out)>
+    TVMFFIErrorCreate;
+extern FFIFunction<void(void *error)> TVMFFIErrorSetRaised;
+extern FFIFunction<int(DLManagedTensorVersioned *from, int32_t alignment,
+                       int32_t contiguous, void **out)>
+    TVMFFITensorFromDLPackVersioned;
+extern FFIFunction<int(void *self,
+                       int (*call)(void *self, const TVMFFIAny *args,
+                                   int32_t count, TVMFFIAny *result),
+                       void (*deleter)(void *self), void **out)>
+    TVMFFIFunctionCreate;
+extern FFIFunction<int(const TVMFFIByteArray *name, void **out)>
+    TVMFFIFunctionGetGlobal;
+extern FFIFunction<int(void *function, TVMFFIAny *args, int32_t count,
+                       TVMFFIAny *result)>
+    TVMFFIFunctionCall;
+extern FFIFunction<int(const TVMFFIByteArray *from, TVMFFIAny *out)>
+    TVMFFIStringFromByteArray;
+/// The stream that the caller works on.
+extern FFIFunction<void *(int32_t deviceType, int32_t deviceId)>
+    TVMFFIEnvGetStream;
 
 enum TypeIndex : int32_t {
   kNone = 0,

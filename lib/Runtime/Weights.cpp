@@ -142,6 +142,26 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
   return fail("ValueError", "the module has no weight '" + name + "'");
 }
 
+extern "C" void relax_rt_device_unload_weights(const int64_t *words,
+                                               void **table) {
+  int64_t total = *words++;
+  if (!table[total] || Device::isGone())
+    return;
+  GraphPool::dropUsersOf(table);
+  Error ignored; // the device may have failed
+  DeviceScope scope;
+  Device *device = Device::find(
+      deviceOf(Value::read(words).device(), table[total]), ignored);
+  // Other streams than that of the memory may read it still.
+  if (device && scope.enter(*device, ignored))
+    device->synchronize(ignored);
+  for (int64_t i = 0; i < total; ++i) {
+    keepWeight(&table[i], nullptr);
+    table[i] = nullptr;
+  }
+  table[total] = nullptr;
+}
+
 /// The name of a weight without a value, or null.
 static const char *findUnbound(int64_t count, const char *names, void **table) {
   for (int64_t i = 0; i < count; ++i) {

@@ -84,6 +84,17 @@ class Target:
         same_system = all((system in self.triple) == (system in host) for system in systems)
         return same_system and self.triple.split("-")[0] == host.split("-")[0]
 
+    def runs_on(self, device: Device) -> bool:
+        """Whether kernels can run on a device: PTX runs on what is newer, that of "sm_90a" on this chip alone, and
+        that of "sm_100f" on those with the same first number."""
+        match = re.fullmatch(r"sm_(\d+)(\d)([af]?)", self.chip)
+        if not match:
+            return self.chip == "emulated"  # whether that is here is known when the code is linked
+        capability = (int(match[1]), int(match[2]))
+        if match[3] == "a":
+            return device.capability == capability
+        return device.capability >= capability and (not match[3] or device.capability[0] == capability[0])
+
     @property
     def vector_bits(self) -> int:
         """Bits of the widest vector register."""

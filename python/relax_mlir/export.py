@@ -10,6 +10,10 @@
 
 `tvm_ffi.load_module("model.so")` calls it from any program, which binds the weights by `bind_weight(name, tensor)`.
 `load_exported` links `model.o` into the process, with weights of its own, however often a folder is loaded.
+
+A folder of a model for a device has the same files: kernels are in `model.o`, and the driver assembles them where they
+first run. Tensors are those of the device; weights are copied there when they are bound. `model.h` says what a program
+in C needs to know of that.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ import re
 import shutil
 import struct
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +35,7 @@ import numpy as np
 from . import runtime
 from .compiler import Code, Target
 from .dtypes import to_numpy as to_numpy_dtype
-from .errors import ModelError, RelaxError, WeightError
+from .errors import DeviceError, ModelError, RelaxError, WeightError
 
 VERSION = 1
 """Of what is in the folder."""
@@ -40,15 +44,14 @@ VERSION = 1
 def export(code: Code, folder: str | os.PathLike[str], weights: Mapping[str, Any] | None = None) -> None:
     """Writes a folder.
 
-    Code for this machine is linked to a shared library; code for another becomes one where a cross-compiler is
-    installed (`aarch64-linux-gnu-gcc`), and stays an object file where there is none.
+    Code for this machine is linked to a shared library; code for another stays an object file, which `link_shared`
+    links with a cross-compiler.
+
+    Code for a device is written where there is none as well.
 
     Raises:
-      RelaxError: a weight is missing, the folder cannot be written, or the code is for a device, which cannot be
-        exported yet.
+      RelaxError: a weight is missing, or the folder cannot be written.
     """
-    if code.device:
-        raise RelaxError(f"code for {code.device} cannot be exported yet; compile it where it runs")
     folder = Path(folder)
     missing = [name for name in code.weights if name not in (weights or {})]
     if missing:
@@ -67,7 +70,9 @@ def export(code: Code, folder: str | os.PathLike[str], weights: Mapping[str, Any
         raise RelaxError(f"cannot write '{folder}': {error.strerror}") from None
     if code.target.runs_here:
         shutil.copy2(runtime.library_path(), folder / "librelax_runtime.so")
-        link_shared(folder / "model.o", folder / "model.so", folder)
+        # What a device holds goes with the library.
+        options = ["-Wl,-fini=relax_unload"] if code.device else []
+        link_shared(folder / "model.o", folder / "model.so", folder, options=options)
 
 
 def _save_weights(weights: Mapping[str, Any], path: Path) -> None:
@@ -75,7 +80,7 @@ def _save_weights(weights: Mapping[str, Any], path: Path) -> None:
         from safetensors.numpy import save_file
     except ModuleNotFoundError:
         raise RelaxError("writing weights takes the package safetensors; pip install safetensors") from None
-    save_file({name: np.ascontiguousarray(runtime.to_numpy(value)) for name, value in weights.items()}, path)
+    save_file({name: np.ascontiguousarray(runtime.to_host(value)) for name, value in weights.items()}, path)
 
 
 def find_linker() -> str:
@@ -89,10 +94,12 @@ def find_linker() -> str:
     )
 
 
-def link_shared(object: Path, output: Path, runtime_folder: Path, linker: str | None = None) -> None:
+def link_shared(
+    object: Path, output: Path, runtime_folder: Path, linker: str | None = None, *, options: Sequence[str] = ()
+) -> None:
     """Links an object file with the runtime, which is looked for beside the result."""
     command = [linker or find_linker(), "-shared", "-o", str(output), str(object), f"-L{runtime_folder}"]
-    command += ["-lrelax_runtime", "-Wl,-rpath,$ORIGIN", "-lm"]
+    command += ["-lrelax_runtime", "-Wl,-rpath,$ORIGIN", "-lm", *options]
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode:
         raise RelaxError(f"linking '{output}' failed:\n{run.stderr.strip()}")
@@ -105,6 +112,7 @@ def _header(code: Code) -> str:
         "#define RELAX_MODEL_H",
         "#include <stdint.h>",
         "struct TVMFFIAny; /* of tvm/ffi/c_api.h, or of RelaxRuntime.h's neighbour TVMFFI.h */",
+        *(_ON_A_DEVICE.format(chip=code.target.chip).splitlines() if code.device else ()),
         "#ifdef __cplusplus",
         'extern "C" {',
         "#endif",
@@ -115,23 +123,36 @@ def _header(code: Code) -> str:
         lines += [f"/* ({arguments}) -> ({', '.join(function['results'])}) */", _declaration(name)]
     if code.weights:
         lines += ["/* (name, tensor) */", _declaration("bind_weight")]
+    if code.device:
+        lines += ["/* Gives back code, constants and weights; so does dlclose of model.so. No call is under way. */"]
+        lines += ["void relax_unload(void);"]
     lines += ["#ifdef __cplusplus", "}", "#endif", "#endif"]
     return "\n".join(lines) + "\n"
+
+
+_ON_A_DEVICE = """\
+/* The functions run on a GPU ({chip}).
+   Tensors: DLTensors whose device is of type kDLCUDA and whose data is an address there. They are contiguous, and all
+   of a call are on one device: that of the first tensor argument, or device 0 where there is none. relax_rt_copy of
+   RelaxRuntime.h makes and copies tensors of TVM FFI; other memory is the caller's, in the device's primary context.
+   Stream: the one of TVMFFIEnvGetStream(type, number), which libtvm_ffi has and a program without it may define
+   (`void *TVMFFIEnvGetStream(int32_t, int32_t)`); else the default stream. A call puts its work there and returns,
+   so whoever reads a result waits for the stream. Tensors given behind the arguments, one for each result, are
+   written likewise.
+   Weights: a tensor of the host is copied to the device when it is bound, a tensor of the device is used where it is.
+   All are on one device: that of the first one, or 0.
+   relax_rt_capture gives a function whose calls are captured as graphs of the device. */"""
 
 
 def _declaration(name: str) -> str:
     return f"int __tvm_ffi_{name}(void *self, const struct TVMFFIAny *args, int32_t count, struct TVMFFIAny *result);"
 
 
-def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> runtime.Executable:
-    """Loads a folder that `export` wrote.
-
-    Args:
-      mapped: weights stay in the mapped file, so that processes share them and loading takes no time; if not, they
-        are copied to memory that is faster to read (`relax_mlir.runtime.HugePages`).
+def read_code(folder: str | os.PathLike[str]) -> Code:
+    """What a folder that `export` wrote says of its code, and the code, which need not be for this machine.
 
     Raises:
-      ModelError: something is missing or damaged, or was made for another machine; WeightError is one.
+      ModelError: something is missing or damaged, or was made by another version.
     """
     folder = Path(folder)
     path = folder / "metadata.json"
@@ -148,11 +169,33 @@ def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> run
         raise ModelError(f"'{folder / 'model.o'}' is damaged; export the model again")
     try:
         code = Code.from_json(metadata, object)
-        runs_here = code.target.runs_here
+        if not isinstance(code.target.chip, str) or code.device != code.target.device:
+            raise TypeError("the chip is not one of the device")
+        _ = code.target.runs_here  # reads the triple
     except (TypeError, KeyError, AttributeError):
         raise ModelError(f"'{path}' is damaged; export the model again") from None
-    if not runs_here:
+    return code
+
+
+def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> runtime.Executable:
+    """Loads a folder that `export` wrote.
+
+    Args:
+      mapped: weights stay in the mapped file, so that processes share them and loading takes no time; if not, they
+        are copied to memory that is faster to read (`relax_mlir.runtime.HugePages`).
+
+    A model for a device has its weights there afterwards, whatever `mapped` is.
+
+    Raises:
+      ModelError: something is missing or damaged, or was made for another machine; WeightError is one.
+      DeviceError: the model is for a device, and there is none here that can run it.
+    """
+    folder = Path(folder)
+    code = read_code(folder)
+    if not code.target.runs_here:
         raise ModelError(f"'{folder}' was compiled for {code.target.triple}, this machine is {Target.host().triple}")
+    if code.device:
+        _check_device(code, folder)
     executable = runtime.Executable(code)
     if code.weights:
         file = folder / "weights.safetensors"
@@ -164,6 +207,21 @@ def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> run
         except (TypeError, ValueError) as error:
             raise WeightError(f"'{file}': {error}") from None
     return executable
+
+
+def _check_device(code: Code, folder: Path) -> None:
+    """Refuses code that no kernel of would run, before weights are read."""
+    try:
+        device = runtime.Device(code.device)
+    except DeviceError as error:
+        raise DeviceError(
+            f"'{folder}' was compiled for {code.target.chip}, a device of {code.device}: {error}"
+        ) from None
+    if not code.target.runs_on(device):
+        raise DeviceError(
+            f"'{folder}' was compiled for {code.target.chip}, and {device.kind}:{device.index} "
+            f"({device.name}) is an {device.architecture}; export the model for that"
+        )
 
 
 _DTYPES = {

@@ -43,10 +43,12 @@ _SYMBOLS = (
     "relax_rt_require_weights",
     "relax_rt_device_alloc",
     "relax_rt_device_launch",
+    "relax_rt_device_tensor_map",
     "relax_rt_device_constant",
     "relax_rt_device_read",
     "relax_rt_device_write",
     "relax_rt_device_unload",
+    "relax_rt_device_unload_weights",
     "_mlir_memref_to_llvm_alloc",
     "_mlir_memref_to_llvm_aligned_alloc",
     "_mlir_memref_to_llvm_free",
@@ -77,9 +79,14 @@ def _symbols(code: Code) -> Iterator[tuple[str, Any]]:
         yield name, getattr(library(), name)
     if code.target.chip == "emulated":
         # GPU code that was compiled for the host; the emulator takes the place of the driver.
-        emulator = ctypes.CDLL(os.environ["RELAX_CUDA_DRIVER"])
-        for name in _EMULATOR_SYMBOLS:
-            yield name, getattr(emulator, name)
+        try:
+            emulator = ctypes.CDLL(os.environ["RELAX_CUDA_DRIVER"])
+            functions = [getattr(emulator, name) for name in _EMULATOR_SYMBOLS]
+        except (KeyError, OSError, AttributeError):
+            raise DeviceError(
+                "code for the emulated device needs it as the driver: RELAX_CUDA_DRIVER is not it"
+            ) from None
+        yield from zip(_EMULATOR_SYMBOLS, functions)
 
 
 class PoolStatistics(NamedTuple):
@@ -226,6 +233,13 @@ def to_numpy(value: Any) -> Any:
     if isinstance(value, (tuple, list, tvm_ffi.Array)):
         return tuple(map(to_numpy, value))
     return np.from_dlpack(value) if hasattr(value, "__dlpack__") else value
+
+
+def to_host(value: Any) -> np.ndarray:
+    """The elements of a tensor as an array, copied from its device if it is on one."""
+    if hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == _KINDS["cuda"]:
+        value = _copy(value, _KINDS["cpu"], 0)
+    return np.asarray(to_numpy(value))
 
 
 class _Memory:

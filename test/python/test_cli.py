@@ -3,12 +3,13 @@
 """The command `relax-mlir`."""
 
 import os
+import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from tiny_models import random_weights, smollm2, write_gguf
+from tiny_models import random_weights, smollm2, write_gguf, write_hugging_face
 
 from relax_mlir import RelaxError
 from relax_mlir.cli.commands import parse_argument
@@ -74,6 +75,48 @@ def test_targets(tmp_path):
     text = relax_mlir("bench", path, *sizes, "--target", "cuda", status=1, RELAX_CUDA_DRIVER="/nowhere/libcuda.so.1")
     assert "no CUDA driver" in text
     assert "there is no target 'tpu'" in relax_mlir("bench", path, *sizes, "--target", "tpu", status=1)
+
+
+# A folder runs on what it was compiled for, whether the command names that or not.
+@pytest.mark.skipif(not shutil.which("cc"), reason="model.so is linked by a C compiler; there is none")
+def test_folders_for_a_device(program, tmp_path):
+    driver = {"RELAX_CUDA_DRIVER": EMULATOR}
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", x[0])
+    arguments = [tmp_path / "x.npy", tmp_path / "y.npy", "-o", tmp_path / "out.npz"]
+    relax_mlir("compile", program, "-o", tmp_path / "folder", "--target", "cuda:emulated", **driver)
+    for source, target in (
+        (program, ["--target", "cuda:emulated"]),
+        (tmp_path / "folder", ["--target", "cuda"]),
+        (tmp_path / "folder", []),
+    ):
+        assert "result 0: [2, 4] float32" in relax_mlir("run", source, *arguments, *target, **driver)
+        np.testing.assert_array_equal(np.load(tmp_path / "out.npz")["arr_0"], x + x[0])
+    for wanted in ("cpu", "cuda:sm_90"):
+        text = relax_mlir("run", tmp_path / "folder", *arguments, "--target", wanted, status=1, **driver)
+        assert f"compiled for cuda:emulated, not for {wanted}" in " ".join(text.split())
+    # What a folder holds is told where its device is not, too.
+    text = relax_mlir("inspect", tmp_path / "folder", RELAX_CUDA_DRIVER="/nowhere/libcuda.so.1")
+    assert "and the GPU emulated" in " ".join(text.split())
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="model.so is linked by a C compiler; there is none")
+def test_a_model_in_a_folder_for_a_device(tmp_path):
+    driver = {"RELAX_CUDA_DRIVER": EMULATOR}
+    tokenizers = pytest.importorskip("tokenizers")
+    path = write_hugging_face(tmp_path / "x", random_weights())
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({f"w{i}": i for i in range(100)}, unk_token="w0"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    words.save(str(path / "tokenizer.json"))
+    target = ["--target", "cuda:emulated"]
+    options = ["w3 w1 w4", "--raw", "-n", "3"]
+    relax_mlir("compile", path, "-o", tmp_path / "folder", *target, **driver)
+    texts = [relax_mlir("generate", source, *options, *target, **driver) for source in (path, tmp_path / "folder")]
+    answers = [text.partition("prompt ")[0].splitlines()[0] for text in texts]
+    assert "answer 3 tokens" in texts[1] and answers[0] == answers[1]
+    sizes = ["--prompts", "2", "--steps", "2"]
+    assert "tokens/s" in relax_mlir("bench", tmp_path / "folder", *sizes, **driver)
 
 
 def test_inspect_program(program):

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiled models in folders, and compiled code in the cache."""
 
+import _ctypes
+import ctypes
+import dataclasses
 import gc
 import json
 import os
@@ -13,11 +16,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tvm_ffi
+from emulated import EMULATOR, objects, run_python
 
 import relax_mlir
-from relax_mlir import BlockBuilder, Range, Sym, Target, Tensor, cache, op
-from relax_mlir.errors import ModelError, RelaxError, WeightError
+from relax_mlir import BlockBuilder, Device, Range, Sym, Target, Tensor, cache, op
+from relax_mlir.errors import DeviceError, ModelError, RelaxError, WeightError
 from relax_mlir.export import export
+from relax_mlir.runtime import library_path, to_host
+
+RUNTIME = Path(__file__).resolve().parents[2] / "lib" / "Runtime"
 
 needs_linker = pytest.mark.skipif(not shutil.which("cc"), reason="model.so is linked by a C compiler; there is none")
 
@@ -35,10 +43,11 @@ X = np.ones((2, 4), np.float32)
 EXPECTED = np.exp(X) + WEIGHTS["w"]
 
 
-@pytest.fixture(scope="module")
-def original(tmp_path_factory):
+@pytest.fixture(scope="module", params=["cpu", "cuda:emulated"])
+def original(request, tmp_path_factory):
+    """An exported model, of each target."""
     folder = tmp_path_factory.mktemp("models") / "model"
-    relax_mlir.compile(module(), weights=WEIGHTS).export(folder)
+    relax_mlir.compile(module(), weights=WEIGHTS, target=request.param).export(folder)
     return folder
 
 
@@ -47,8 +56,18 @@ def folder(original, tmp_path):
     return shutil.copytree(original, tmp_path / "copy")
 
 
+def placed(model, array):
+    """An argument of a model's functions."""
+    return Device(model.code.device).put(array) if model.code.device else array
+
+
 def result(model):
-    return np.from_dlpack(model["main"](X))
+    return to_host(model["main"](placed(model, X)))
+
+
+def change_metadata(folder, **changes):
+    path = folder / "metadata.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
 @needs_linker
@@ -62,31 +81,42 @@ def test_an_exported_model_computes_the_same(original, mapped):
 def test_functions_keep_what_they_need(original):
     first = relax_mlir.load_exported(original)["main"]
     second = relax_mlir.load_exported(original)
+    x = placed(second, X)
     del second
     gc.collect()
-    np.testing.assert_allclose(np.from_dlpack(first(X)), EXPECTED, rtol=1e-6)
+    np.testing.assert_allclose(to_host(first(x)), EXPECTED, rtol=1e-6)
 
 
 @needs_linker
 def test_a_folder_is_replaced(folder):
     before = relax_mlir.load_exported(folder)
-    relax_mlir.compile(module(op.negative), weights=WEIGHTS).export(folder)
+    relax_mlir.compile(module(op.negative), weights=WEIGHTS, target=before.code.target).export(folder)
     after = relax_mlir.load_exported(folder)
     np.testing.assert_allclose(result(after), WEIGHTS["w"] - X)
     np.testing.assert_allclose(result(before), EXPECTED, rtol=1e-6)
 
 
-# Any program loads the library through tvm_ffi, without this package.
+# Any program loads the library through tvm_ffi, without this package, whichever of the two comes first.
 @needs_linker
-def test_the_library_runs_alone(original):
+@pytest.mark.parametrize("is_runtime_first", [False, True])
+def test_the_library_runs_alone(original, is_runtime_first):
     program = f"""
+import ctypes
+if {is_runtime_first}:
+    ctypes.CDLL({str(original / "librelax_runtime.so")!r})
 import numpy as np, sys, tvm_ffi
+put, get = tvm_ffi.from_dlpack, np.from_dlpack
+if "cuda" in {(original / "metadata.json").read_text()!r}:
+    ctypes.CDLL({str(EMULATOR)!r}, ctypes.RTLD_GLOBAL)  # kernels that are emulated call it
+    runtime = ctypes.CDLL({str(original / "librelax_runtime.so")!r})
+    copy = tvm_ffi.core.Function.__from_extern_c__(ctypes.cast(runtime.relax_rt_copy, ctypes.c_void_p).value)
+    put, get = lambda x: copy(tvm_ffi.from_dlpack(x), 2, 0), lambda x: np.from_dlpack(copy(x, 1, 0))
 m = tvm_ffi.load_module({str(original / "model.so")!r})
 w = tvm_ffi.from_dlpack(np.arange(4, dtype=np.float32))
 m.bind_weight("w", w)
-print(np.from_dlpack(m.main(tvm_ffi.from_dlpack(np.ones((2, 4), np.float32)))).sum())
+print(get(m.main(put(np.ones((2, 4), np.float32)))).sum())
 try:
-    m.main(tvm_ffi.from_dlpack(np.ones((65, 4), np.float32)))
+    m.main(put(np.ones((65, 4), np.float32)))
 except ValueError as error:
     print(error)
 assert "relax_mlir" not in sys.modules and "mlir" not in sys.modules
@@ -123,9 +153,16 @@ def test_damaged_folders_are_errors(folder, name, change, error):
 @needs_linker
 def test_wrong_metadata_is_an_error(folder):
     metadata = json.loads((folder / "metadata.json").read_text())
-    for key, value in (("target", 3), ("functions", None), ("weights", 1)):
-        (folder / "metadata.json").write_text(json.dumps({**metadata, key: value}))
-        with pytest.raises(ModelError):
+    for key, value in (
+        ("target", 3),
+        ("target", {**metadata["target"], "chip": 90}),
+        ("functions", None),
+        ("weights", 1),
+        ("device", "vulkan"),
+        ("device", "" if metadata["device"] else "cuda"),
+    ):
+        change_metadata(folder, **{**metadata, key: value})
+        with pytest.raises(ModelError, match="is damaged"):
             relax_mlir.load_exported(folder)
 
 
@@ -155,6 +192,136 @@ def test_weights_without_a_value_are_named(tmp_path):
         relax_mlir.compile(module()).export(tmp_path / "model")
 
 
+# --- devices
+
+
+def on_device(tmp_path, **changes):
+    """A folder for the emulated device, whose metadata say something else."""
+    relax_mlir.compile(module(), weights=WEIGHTS, target="cuda:emulated").export(tmp_path)
+    change_metadata(tmp_path, **changes)
+    return tmp_path
+
+
+# Weights are on the device when the folder is loaded, and are written from there.
+@needs_linker
+def test_weights_go_to_the_device_and_back(tmp_path):
+    first = relax_mlir.load_exported(on_device(tmp_path / "first"))
+    assert str(first.weights["w"].device) == "cuda:0"
+    first.export(tmp_path / "second")
+    assert to_host(relax_mlir.load_exported(tmp_path / "second").weights["w"]).tolist() == WEIGHTS["w"].tolist()
+
+
+@needs_linker
+def test_calls_of_a_loaded_model_are_captured(tmp_path):
+    model = relax_mlir.load_exported(on_device(tmp_path))
+    main, x, out = model.captured("main"), placed(model, X), placed(model, 0 * X)
+    for _ in range(3):
+        main(x, out)
+    np.testing.assert_allclose(to_host(out), EXPECTED, rtol=1e-6)
+    assert main.statistics()[:3] == (1, 2, 0)
+
+
+# Code, constants and weights leave the device with the library, or before it where the host says so.
+@needs_linker
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_library_leaves_nothing_behind(tmp_path, is_closed):
+    on_device(tmp_path)
+    ctypes.CDLL(str(EMULATOR), ctypes.RTLD_GLOBAL)
+    device = Device("cuda")
+    x, w = device.put(X), tvm_ffi.from_dlpack(WEIGHTS["w"])
+    used, held = device.memory_statistics().used, objects()
+    model = ctypes.CDLL(str(tmp_path / "model.so"))
+    bind, main = (
+        tvm_ffi.core.Function.__from_extern_c__(ctypes.cast(function, ctypes.c_void_p).value)
+        for function in (model.__getattr__("__tvm_ffi_bind_weight"), model.__getattr__("__tvm_ffi_main"))
+    )
+    for _ in range(2):
+        bind("w", w)
+        np.testing.assert_allclose(to_host(main(x)), EXPECTED, rtol=1e-6)
+        assert device.memory_statistics().used > used and objects() > held
+        if is_closed:
+            _ctypes.dlclose(model._handle)
+            break
+        model.relax_unload()
+        assert (device.memory_statistics().used, objects()) == (used, held)
+        with pytest.raises(ValueError, match="weight 'w' is not bound"):
+            main(x)
+    assert (device.memory_statistics().used, objects()) == (used, held)
+
+
+# A GPU is not needed to write a folder for one; its assembly is in the object file.
+@needs_linker
+def test_code_for_a_gpu_that_is_not_here(tmp_path):
+    export(relax_mlir.compile_code(module(), "cuda:sm_90"), tmp_path, WEIGHTS)
+    assert b".target sm_90" in (tmp_path / "model.o").read_bytes()
+    metadata = json.loads((tmp_path / "metadata.json").read_text())
+    assert (metadata["device"], metadata["target"]["chip"]) == ("cuda", "sm_90")
+    header = (tmp_path / "model.h").read_text()
+    assert "on a GPU (sm_90)" in header and "void relax_unload(void);" in header
+
+
+# Host code calls the runtime for maps of tensors, which products by warpgroups need.
+@needs_linker
+def test_code_with_maps_of_tensors_is_linked(tmp_path):
+    bb, n = BlockBuilder(), Sym("n")
+    with bb.function("main", [Tensor((n, 256), "bf16"), Tensor((256, 256), "bf16")]) as function:
+        bb.return_(op.matmul(*function.params))
+    export(relax_mlir.compile_code(bb.module(), "cuda:sm_90a"), tmp_path)
+    assert b"relax_rt_device_tensor_map" in (tmp_path / "model.o").read_bytes()
+    assert "main" in relax_mlir.load_exported(tmp_path)
+
+
+@needs_linker
+def test_a_device_that_cannot_run_the_code(tmp_path):
+    target = dataclasses.asdict(Target.cuda("sm_100"))
+    with pytest.raises(DeviceError, match=r"compiled for sm_100, and cuda:0 \(emulated device 0\) is an sm_90"):
+        relax_mlir.load_exported(on_device(tmp_path, target=target))
+
+
+@pytest.mark.parametrize(
+    "chip, runs", [("sm_80", 1), ("sm_90", 1), ("sm_90a", 1), ("sm_89a", 0), ("sm_100", 0), ("sm_80f", 0), ("x", 0)]
+)
+def test_chips_that_a_device_runs(chip, runs):
+    assert Target.cuda(chip).runs_on(Device("cuda")) == bool(runs)
+
+
+@needs_linker
+def test_a_machine_without_a_device(tmp_path):
+    source = f"""
+import relax_mlir
+try:
+    relax_mlir.load_exported({str(on_device(tmp_path))!r})
+except relax_mlir.DeviceError as error:
+    print(error)
+"""
+    run = run_python(source, RELAX_CUDA_DRIVER="/nowhere/libcuda.so.1")
+    assert f"'{tmp_path}' was compiled for emulated, a device of cuda: no CUDA driver" in run.stdout, run.stderr
+
+
+@needs_linker
+def test_the_emulated_device_is_no_real_one(tmp_path, monkeypatch):
+    on_device(tmp_path)
+    for driver in ("/nowhere/libcuda.so.1", str(library_path())):
+        monkeypatch.setenv("RELAX_CUDA_DRIVER", driver)
+        with pytest.raises(DeviceError, match="RELAX_CUDA_DRIVER is not it"):
+            relax_mlir.load_exported(tmp_path)
+
+
+# A program in C++ that knows the header, the runtime and the driver: memory, a stream and weights of its own.
+@needs_linker
+@pytest.mark.skipif(not shutil.which("g++"), reason="the program is compiled by g++, which is not installed")
+def test_a_host_with_a_device_without_python(tmp_path):
+    on_device(tmp_path)
+    command = ["g++", "-std=c++17", f"-I{RUNTIME}", f"-I{tmp_path}", str(Path(__file__).parent / "host_device.cpp")]
+    command += [str(tmp_path / "model.so"), str(tmp_path / "librelax_runtime.so"), str(EMULATOR)]
+    command += ["-Wl,--no-as-needed", f"-Wl,-rpath,{tmp_path}:{EMULATOR.parent}", "-o", str(tmp_path / "host")]
+    subprocess.run(command, check=True)
+    ran = subprocess.run([tmp_path / "host"], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    np.testing.assert_allclose([float(line) for line in ran.stdout.split()], EXPECTED.flatten(), rtol=1e-5)
+    assert "expected a tensor on cuda:0, got one on the CPU" in ran.stderr
+
+
 # --- other machines
 
 
@@ -169,7 +336,6 @@ def test_code_for_another_machine_is_an_object_file(tmp_path):
             relax_mlir.load_exported(tmp_path)
 
 
-RUNTIME = Path(__file__).resolve().parents[2] / "lib" / "Runtime"
 CROSS, QEMU = shutil.which("aarch64-linux-gnu-g++"), shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
 
 

@@ -3,17 +3,19 @@
 """The decoder on a GPU, emulated, against the one on the CPU."""
 
 import dataclasses
+import shutil
 
 import emulated  # noqa: F401 - makes the emulator the driver
 import numpy as np
 import pytest
 from tiny_models import CONFIG, random_weights, write_gguf, write_hugging_face
 
-from relax_mlir import ModelError, RelaxError, models
+from relax_mlir import ModelError, load_exported, models
 from relax_mlir.models import generation
 
 pytest.importorskip("gguf")
 
+needs_linker = pytest.mark.skipif(not shutil.which("cc"), reason="model.so is linked by a C compiler; there is none")
 PROMPTS = [[3, 1, 4, 1, 5, 9, 2], [2, 7]]
 
 
@@ -83,6 +85,7 @@ def test_decoding_at_positions(pair):
             np.testing.assert_allclose(logits[1], wanted[max(step - 1, 0)], 1e-4, 1e-4)
 
 
+@needs_linker
 @pytest.mark.parametrize("dtype, tolerance", [("f16", 0.02), ("bf16", 0.15)])
 def test_shorter_elements(pair, tmp_path, dtype, tolerance):
     model = built(tmp_path, dtype).compile(target="cuda:emulated")
@@ -91,6 +94,10 @@ def test_shorter_elements(pair, tmp_path, dtype, tolerance):
     found = model.logits(tokens, model.new_cache(1, 12))
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, wanted, tolerance, tolerance * np.abs(wanted).max())
+    # Weights of such elements come back from a folder as they were.
+    model.executable.export(tmp_path / "model")
+    loaded = models.LanguageModel(load_exported(tmp_path / "model"), model.config)
+    np.testing.assert_array_equal(loaded.logits(tokens, loaded.new_cache(1, 12)), found)
 
 
 # Groups of a quantised file stay as they are; the CPU decodes them from panels.
@@ -115,9 +122,21 @@ def test_quantised_as_it_is_read(tmp_path):
     np.testing.assert_allclose(found, wanted, 0.15, 0.15 * np.abs(wanted).max())
 
 
-def test_what_cannot_be(pair, tmp_path):
-    with pytest.raises(RelaxError, match="code for cuda cannot be exported yet"):
-        pair[1].executable.export(tmp_path / "model")
+# A folder holds all that a model is; groups of a quantised one too.
+@needs_linker
+@pytest.mark.parametrize("layout, quantisation", [("plain", "F32"), ("groups", "Q4_0")])
+def test_exported(tmp_path, layout, quantisation):
+    program = built(tmp_path, layout=layout, quantisation=quantisation)
+    program.export(tmp_path / "model", "cuda:emulated")
+    loaded, compiled = models.load(tmp_path / "model"), program.compile(target="cuda:emulated")
+    assert loaded.device and {str(w.device) for w in loaded.executable.weights.values()} == {"cuda:0"}
+    wanted, found = ([list(step) for step in m.generate_tokens(PROMPTS, max_new_tokens=6)] for m in (compiled, loaded))
+    assert found == wanted
+    with pytest.raises(ModelError, match="was compiled with its options; layout cannot be changed"):
+        models.load(tmp_path / "model", layout="plain")
+
+
+def test_what_cannot_be(tmp_path):
     path = write_gguf(tmp_path / "x.gguf", random_weights())
     with pytest.raises(ModelError, match="dtype is 'f64'; expected one of f32, f16, bf16"):
         models.build(path, dtype="f64")

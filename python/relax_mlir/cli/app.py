@@ -30,7 +30,16 @@ Layout = Annotated[
         "on a GPU groups (as the file has them, the default), plain."
     ),
 ]
-Where = Annotated[str, typer.Option("--target", help="Where it runs: cpu, or cuda for a GPU.")]
+Where = Annotated[
+    str | None,
+    typer.Option("--target", help="Where it runs: cpu, the default, or cuda for a GPU. An exported folder knows it."),
+]
+WhereTo = Annotated[
+    str,
+    typer.Option(
+        "--target", help="What it is for: cpu, cuda for the GPU that is here, cuda:sm_90, aarch64-linux-gnu, …"
+    ),
+]
 Context = Annotated[int | None, typer.Option(help="A bound on the tokens of a sequence.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", "-n", help="The most tokens to generate.")]
 Temperature = Annotated[float, typer.Option(help="0 takes the most likely token; higher is more surprising.")]
@@ -47,11 +56,12 @@ def compile_(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
     layout: Layout = None,
     context: Context = None,
+    target: WhereTo = "cpu",
 ) -> None:
     """Compiles a model to a folder, which generate, chat and bench take as it is, or a program, which run takes."""
     from .commands import export
 
-    export(source, output, layout=layout, context=context)
+    export(source, output, layout=layout, context=context, target=target)
 
 
 @app.command()
@@ -66,11 +76,12 @@ def run(
     ] = None,
     function: Function = "main",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A .npz file for the results.")] = None,
+    target: Where = None,
 ) -> None:
     """Calls a function of a program and shows its results."""
     from .commands import call
 
-    call(source, arguments or [], function=function, output=output)
+    call(source, arguments or [], function=function, output=output, target=target)
 
 
 @app.command()
@@ -89,7 +100,7 @@ def generate(
     seed: Seed = None,
     layout: Layout = None,
     context: Context = None,
-    target: Where = "cpu",
+    target: Where = None,
 ) -> None:
     """Answers a prompt; the text comes as it is made."""
     from ..models import Sampling
@@ -112,7 +123,7 @@ def chat(
     seed: Seed = None,
     layout: Layout = None,
     context: Context = None,
-    target: Where = "cpu",
+    target: Where = None,
 ) -> None:
     """Talks with a model. An empty line or the end of the input leaves; /clear forgets."""
     from ..models import Sampling
@@ -142,7 +153,7 @@ def bench(
     batches: Annotated[str, typer.Option(help="Sizes of batches.")] = "1",
     steps: Annotated[int, typer.Option(help="Tokens to generate behind each prompt.")] = 32,
     layout: Layout = None,
-    target: Where = "cpu",
+    target: Where = None,
 ) -> None:
     """Measures prompts and generation, in tokens per second."""
     from .commands import measure

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tvm_ffi
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -20,11 +21,14 @@ from rich.table import Table
 from .. import compile as compile_module
 from .. import dtypes, load
 from .. import load_exported as load_exported_code
+from ..compiler import compile_code
 from ..errors import ModelError, RelaxError
+from ..export import export as export_code
+from ..export import read_code
 from ..models import LanguageModel, Sampling, build
 from ..models.exported import is_exported, load_exported
 from ..models.loading import Program
-from ..runtime import Executable, to_numpy
+from ..runtime import Device, Executable, to_host
 
 # Answers go to the standard output, everything about them beside it.
 notes = Console(stderr=True, highlight=False)
@@ -39,7 +43,7 @@ def progress(text: str, total: int | None = None) -> Iterator[Any]:
         yield lambda done: bars.update(task, completed=done)
 
 
-def compile_program(program: Program, target: str = "cpu") -> LanguageModel:
+def compile_program(program: Program, target: str) -> LanguageModel:
     """Compiles, with a bar for the weights."""
     begin = time.perf_counter()
     with progress("compiling", len(program.weights)) as advance:
@@ -54,28 +58,46 @@ def compile_program(program: Program, target: str = "cpu") -> LanguageModel:
 def open_model(name: str, options: Mapping[str, Any]) -> LanguageModel:
     """A model, compiled unless it is an exported folder."""
     if is_exported(name):
+        check_target(name, options["target"])
         with progress(f"reading {name}"):
             return load_exported(name)
+    target = options["target"] or "cpu"
+    return compile_program(read_program(name, options["layout"], options["context"], target), target)
+
+
+def read_program(name: str, layout: str | None, context: int | None, target: str) -> Program:
+    """A model before it is compiled, with matrices as they are best for a target."""
+    on_device = target.startswith("cuda")
+    layout = layout or ("groups" if on_device else "panels")
+    functions = ("forward", "decode") if on_device else ("forward",)
     with progress(f"reading {name}"):
-        layout = options["layout"] or ("panels" if options["target"] == "cpu" else "groups")
-        functions = ("forward",) if options["target"] == "cpu" else ("forward", "decode")
-        program = build(name, layout=layout, functions=functions, context_length=options["context"])
-    return compile_program(program, options["target"])
+        return build(name, layout=layout, functions=functions, context_length=context)
+
+
+def check_target(folder: str, wanted: str | None) -> None:
+    """An exported folder runs on what it was compiled for, and nowhere else."""
+    if not wanted:
+        return
+    compiled = read_code(folder).target
+    kind, _, chip = wanted.partition(":")
+    if (kind == "cuda") != bool(compiled.chip) or (kind == "cuda" and chip not in ("", compiled.chip)):
+        has = f"cuda:{compiled.chip}" if compiled.chip else "cpu"
+        raise ModelError(f"'{folder}' was compiled for {has}, not for {wanted}; leave --target out, or compile it anew")
 
 
 # --- compile and run
 
 
-def export(source: str, output: Path, *, layout: str | None, context: int | None) -> None:
+def export(source: str, output: Path, *, layout: str | None, context: int | None, target: str) -> None:
     if Path(source).suffix in (".mlir", ".mlirbc"):
-        open_executable(source).export(output)
+        with progress(f"compiling {source}"):
+            export_code(compile_code(load(source), target), output)
         notes.print(f"wrote {output}")
         return
-    with progress(f"reading {source}"):
-        program = build(source, layout=layout, context_length=context)
+    program = read_program(source, layout, context, target)
     with progress("compiling", len(program.weights)) as advance:
         program.weights.on_read = advance
-        program.export(output)
+        program.export(output, target)
     notes.print(f"wrote {output}")
 
 
@@ -107,15 +129,16 @@ def parse_argument(text: str, generator: np.random.Generator) -> Any:
     return generator.integers(0, 2 if match[2] == "bool" else 100, shape).astype(dtype)
 
 
-def open_executable(source: str) -> Executable:
+def open_executable(source: str, target: str | None) -> Executable:
     """A program in a file, compiled, or one of an exported folder."""
     if Path(source).is_dir():
+        check_target(source, target)
         return load_exported_code(source)
     with progress(f"compiling {source}"):
-        return compile_module(load(source))
+        return compile_module(load(source), target=target)
 
 
-def call(source: str, arguments: Sequence[str], *, function: str, output: Path | None) -> None:
+def call(source: str, arguments: Sequence[str], *, function: str, output: Path | None, target: str | None) -> None:
     generator = np.random.default_rng(0)
     try:
         values = [parse_argument(text, generator) for text in arguments]
@@ -123,12 +146,15 @@ def call(source: str, arguments: Sequence[str], *, function: str, output: Path |
         raise
     except (MemoryError, ValueError, OverflowError) as error:  # a shape that is too large
         raise RelaxError(f"no memory for the arguments: {error}") from None
-    executable = open_executable(source)
+    executable = open_executable(source, target)
+    device = Device(executable.code.device) if executable.code.device else None
     try:
+        if device:
+            values = [device.put(value) if isinstance(value, np.ndarray) else value for value in values]
         results = executable[function](*values)
+        arrays = [to_host(result) if hasattr(result, "__dlpack__") else result for result in _flatten(results)]
     except (TypeError, ValueError, MemoryError, RuntimeError, OverflowError, KeyError) as error:
         raise RelaxError(error.args[0] if isinstance(error, KeyError) else str(error)) from None
-    arrays = _flatten(to_numpy(results))
     for index, result in enumerate(arrays):
         what = f"{list(result.shape)} {result.dtype}\n" if isinstance(result, np.ndarray) else ""
         print(f"result {index}: {what}{result}")
@@ -141,7 +167,7 @@ def call(source: str, arguments: Sequence[str], *, function: str, output: Path |
 
 def _flatten(results: Any) -> list[Any]:
     """Members of tuples one by one."""
-    if isinstance(results, Sequence):
+    if isinstance(results, (Sequence, tvm_ffi.Array)):
         return [array for member in results for array in _flatten(member)]
     return [results]
 

@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from .. import load, load_exported
+from .. import load
 from ..annotations import Annotation, Tensor
 from ..compiler import Code, describe_memory
+from ..export import read_code
 from ..models import build
 from ..models.exported import is_exported
 from ..module import Module
@@ -30,7 +31,7 @@ def inspect(source: str, *, layout: str | None, plot: bool) -> None:
         show_memory(module, console, plot)
         return
     if is_exported(source):
-        show_code(load_exported(source).code, console)
+        show_code(read_code(source), console)
         return
     program = build(source, layout=layout)
     config = program.config
@@ -68,7 +69,8 @@ def show_module(module: Module, console: Console) -> None:
 
 def show_code(code: Code, console: Console) -> None:
     """What is known of a compiled program."""
-    console.print(f"{len(code.object)} bytes of code for {code.target.triple}, {code.target.cpu}; ", end="")
+    gpu = f" and the GPU {code.target.chip}" if code.target.chip else ""
+    console.print(f"{len(code.object)} bytes of code for {code.target.triple}, {code.target.cpu}{gpu}; ", end="")
     console.print(f"{len(code.weights)} weights")
     for name, function in code.functions.items():
         parameters = ", ".join(f"{entry['name']}: {entry['type']}" for entry in function["parameters"])

@@ -31,7 +31,7 @@ def is_exported(path: str | os.PathLike[str]) -> bool:
     return (Path(path) / "metadata.json").is_file()
 
 
-def export(program: Program, folder: str | os.PathLike[str], target: Target | None = None) -> None:
+def export(program: Program, folder: str | os.PathLike[str], target: Target | str | None = None) -> None:
     """Compiles a model and writes the folder, which replaces one that was exported before."""
     folder = Path(folder)
     if folder.exists() and not (is_exported(folder) or (folder.is_dir() and not any(folder.iterdir()))):
@@ -47,7 +47,12 @@ def export(program: Program, folder: str | os.PathLike[str], target: Target | No
 
 
 def load_exported(folder: str | os.PathLike[str]) -> LanguageModel:
-    """The model of a folder. Nothing is compiled; weights are copied to where they are read fastest."""
+    """The model of a folder. Nothing is compiled; weights are copied to where they are read fastest.
+
+    Raises:
+      ModelError: something is missing or damaged, or was made for another machine.
+      DeviceError: the model is for a device, and there is none here that can run it.
+    """
     folder = Path(folder)
     model = folders.load_exported(folder, mapped=False)
     config = read_json(folder / "config.json")

@@ -58,8 +58,8 @@ class Program:
     path: Path
     functions: tuple[str, ...] = ("forward",)
 
-    def export(self, folder: str | os.PathLike[str], target: Target | None = None) -> None:
-        """Compiles the model to a folder, from which `load` has it at once."""
+    def export(self, folder: str | os.PathLike[str], target: Target | str | None = None) -> None:
+        """Compiles the model to a folder, from which `load` has it at once; `target` as for `compile_code`."""
         exported.export(self, folder, target)
 
     def compile(self, **options: Any) -> LanguageModel:
