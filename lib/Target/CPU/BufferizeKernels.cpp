@@ -94,6 +94,11 @@ static LogicalResult lowerToLoops(func::FuncOp kernel, bool parallel) {
   for (Operation *op : ops) {
     rewriter.setInsertionPoint(op);
     if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+      // What an iteration has filled in its place.
+      if (copy.getSource() == copy.getTarget()) {
+        rewriter.eraseOp(copy);
+        continue;
+      }
       auto source = cast<MemRefType>(copy.getSource().getType());
       auto target = cast<MemRefType>(copy.getTarget().getType());
       if (memref::isStaticShapeAndContiguousRowMajor(source) &&

@@ -70,6 +70,16 @@ static bool needs(Operation &op, const llvm::SmallDenseSet<Value> &values) {
   return walk.wasInterrupted();
 }
 
+/// Whether the host runs a loop, since what is parallel, or launched already,
+/// is within: passes over all elements, one after the other.
+static bool isHostLoop(Operation &op) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  return loop && loop.getNumResults() == 0 &&
+         llvm::any_of(loop.getBody()->without_terminator(), [](Operation &op) {
+           return isa<scf::ParallelOp, gpu::LaunchOp>(op) || isHostLoop(op);
+         });
+}
+
 namespace {
 
 struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
@@ -79,27 +89,35 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
       return;
     moveOffStack(kernel);
     IRRewriter rewriter(kernel.getContext());
-    for (auto loop :
-         llvm::to_vector(kernel.getBody().front().getOps<scf::ForallOp>()))
+    SmallVector<scf::ForallOp> loops;
+    kernel.walk<WalkOrder::PreOrder>([&](scf::ForallOp loop) {
+      loops.push_back(loop);
+      return WalkResult::skip();
+    });
+    for (scf::ForallOp loop : loops)
       if (failed(scf::forallToParallelLoop(rewriter, loop)))
         return signalPassFailure();
     // What is launched behind a buffer's end may be what used it before.
     Block &body = kernel.getBody().front();
     for (auto dealloc : llvm::to_vector(body.getOps<memref::DeallocOp>()))
       dealloc->moveBefore(body.getTerminator());
+    llvm::SmallDenseSet<Value> onDevice;
+    if (failed(launch(body, onDevice)))
+      signalPassFailure();
+  }
+
+  /// Launches what there is in a block that the host runs.
+  LogicalResult launch(Block &body, llvm::SmallDenseSet<Value> &onDevice) {
     // Runs of ops for the device, between what the host does.
     SmallVector<SmallVector<Operation *>> runs(1);
-    llvm::SmallDenseSet<Value> onDevice;
     SmallVector<scf::ParallelOp> parallel;
     for (Operation &op : body.without_terminator()) {
       bool dependsOnDevice = needs(op, onDevice);
       bool launches = isa<gpu::LaunchOp>(op) || onlyLaunches(op);
       if (launches || isa<memref::AllocOp, memref::DeallocOp>(op)) {
-        if (dependsOnDevice) {
-          op.emitError("depends on what the GPU computes, which the host does "
-                       "not know when it launches");
-          return signalPassFailure();
-        }
+        if (dependsOnDevice)
+          return op.emitError("depends on what the GPU computes, which the "
+                              "host does not know when it launches");
         if (launches && !runs.back().empty())
           runs.emplace_back();
         continue;
@@ -113,6 +131,13 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
           runs.emplace_back();
         continue;
       }
+      if (isHostLoop(op) && !dependsOnDevice) {
+        if (failed(launch(op.getRegion(0).front(), onDevice)))
+          return failure();
+        if (!runs.back().empty())
+          runs.emplace_back();
+        continue;
+      }
       runs.back().push_back(&op);
       onDevice.insert(op.result_begin(), op.result_end());
     }
@@ -121,6 +146,7 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
         launch(run);
     for (scf::ParallelOp loop : parallel)
       launch(loop);
+    return success();
   }
 
   /// A thread for each iteration.

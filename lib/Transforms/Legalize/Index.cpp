@@ -14,7 +14,7 @@
 
 #include "Relax/Ops/Index.h"
 #include "Transforms/Legalize/Movement.h"
-#include "Transforms/Legalize/Registry.h"
+#include "Transforms/Legalize/ParallelLoops.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -271,15 +271,109 @@ static Value scatter(Scalars &s, Value whole, SmallVector<Value> at,
   return tensor::InsertOp::create(s, result, whole, at);
 }
 
-static SmallVector<Value> getSizesOf(KernelBuilder &kernel, Value tensor) {
-  SmallVector<Value> sizes;
-  for (SymExprAttr dim : SymDims(kernel.dims(tensor)))
-    sizes.push_back(kernel.size(dim));
-  return sizes;
+namespace {
+
+/// Loops that go through updates of a tensor.
+struct Updates {
+  Value data;
+  Type element; // of the graph
+  StringRef reduction;
+  SymDims dims; // of the loops
+  /// Dimensions of the data for which there is an index, and their sizes.
+  SmallVector<std::pair<int64_t, Value>> checked;
+  /// Loops whose positions are those in a dimension of the data: updates of
+  /// different ones do not meet.
+  SmallVector<std::pair<int64_t, int64_t>> apart;
+
+  struct One {
+    SmallVector<Value> at;
+    Value element;
+  };
+  using FindFn = function_ref<One(Scalars &, ValueRange position)>;
+
+  Value inOrder(KernelBuilder &kernel, FindFn find) const;
+  Value inParallel(KernelBuilder &kernel, FindFn find) const;
+  LogicalResult yield(KernelBuilder &kernel, bool manyThreads,
+                      FindFn find) const {
+    return kernel.yield(manyThreads ? inParallel(kernel, find)
+                                    : inOrder(kernel, find));
+  }
+};
+
+} // namespace
+
+static SmallVector<Value> getSizesOf(KernelBuilder &kernel,
+                                     ArrayRef<SymExprAttr> dims) {
+  return llvm::map_to_vector(dims,
+                             [&](SymExprAttr dim) { return kernel.size(dim); });
+}
+
+/// All loops in order, which goes along memory.
+Value Updates::inOrder(KernelBuilder &kernel, FindFn find) const {
+  SmallVector<Value> sizes = getSizesOf(kernel, dims);
+  Value copy = kernel.move(data, kernel.destination());
+  return kernel.iterate(kernel.builder(), sizes, copy,
+                        [&](Scalars &s, ValueRange position, ValueRange state) {
+                          One one = find(s, position);
+                          return SmallVector<Value>{
+                              scatter(s, state[0], one.at, checked, one.element,
+                                      reduction, element)};
+                        })[0];
+}
+
+/// The loops that are apart are parallel, and around the others.
+Value Updates::inParallel(KernelBuilder &kernel, FindFn find) const {
+  SmallVector<Value> sizes = getSizesOf(kernel, dims),
+                     whole = getSizesOf(kernel, SymDims(kernel.dims(data))),
+                     around, within;
+  SmallVector<int64_t> apartLoops, apartDims;
+  for (auto [loop, dim] : apart) {
+    apartLoops.push_back(loop);
+    apartDims.push_back(dim);
+    around.push_back(sizes[loop]);
+  }
+  SmallVector<int64_t> others = allBut(dims.size(), apartLoops),
+                       otherDims = allBut(whole.size(), apartDims);
+  for (int64_t loop : others)
+    within.push_back(sizes[loop]);
+  SmallVector<std::pair<int64_t, Value>> checkedOfPart;
+  for (auto [dim, size] : checked)
+    checkedOfPart.push_back(
+        {llvm::find(otherDims, dim) - otherDims.begin(), size});
+  Value copy = kernel.move(data, kernel.destination());
+  return forAll(
+      kernel.builder(), around, copy,
+      [&](Scalars &s, ValueRange position) -> SmallVector<Box> {
+        Box box{SmallVector<OpFoldResult>(whole.size(), s.getIndexAttr(0)),
+                llvm::to_vector_of<OpFoldResult>(whole)};
+        for (auto [dim, index] : llvm::zip(apartDims, position)) {
+          box.offsets[dim] = index;
+          box.sizes[dim] = s.getIndexAttr(1);
+        }
+        return {box};
+      },
+      [&](Scalars &s, ValueRange outside, ValueRange parts) {
+        return kernel.iterate(
+            s, within, parts,
+            [&](Scalars &s, ValueRange inside, ValueRange state) {
+              SmallVector<Value> position(dims.size());
+              for (auto [loop, index] : llvm::zip(apartLoops, outside))
+                position[loop] = index;
+              for (auto [loop, index] : llvm::zip(others, inside))
+                position[loop] = index;
+              One one = find(s, position);
+              SmallVector<Value> at;
+              for (int64_t dim : otherDims)
+                at.push_back(one.at[dim]);
+              return SmallVector<Value>{scatter(s, state[0], at, checkedOfPart,
+                                                one.element, reduction,
+                                                element)};
+            });
+      })[0];
 }
 
 static LogicalResult scatterElements(ScatterElementsOp op,
-                                     KernelBuilder &kernel) {
+                                     KernelBuilder &kernel, bool manyThreads) {
   Value data = kernel.input(op.getData()),
         indices = kernel.input(op.getIndices()),
         updates = kernel.input(op.getUpdates());
@@ -291,21 +385,26 @@ static LogicalResult scatterElements(ScatterElementsOp op,
   requireInside(kernel, own, dims, axis);
   requireElements(kernel, dims[axis], indices);
   Value size = kernel.size(dims[axis]);
-  Value copy = kernel.move(data, kernel.destination());
-  Type element = getElementType(op.getData());
-  return kernel.yield(kernel.iterate(
-      kernel.builder(), getSizesOf(kernel, indices), copy,
-      [&](Scalars &s, ValueRange position, ValueRange state) {
+  Updates all{data,
+              getElementType(op.getData()),
+              op.getReduction(),
+              own,
+              {{axis, size}},
+              {}};
+  for (int64_t dim : allBut(dims.size(), axis))
+    all.apart.push_back({dim, dim});
+  return all.yield(
+      kernel, manyThreads,
+      [&](Scalars &s, ValueRange position) -> Updates::One {
         SmallVector<Value> at(position);
         Value index = tensor::ExtractOp::create(s, indices, position);
         at[axis] = fromEnd(s, index, size);
-        Value update = tensor::ExtractOp::create(s, updates, position);
-        return SmallVector<Value>{scatter(s, state[0], at, {{axis, size}},
-                                          update, op.getReduction(), element)};
-      }));
+        return {at, tensor::ExtractOp::create(s, updates, position)};
+      });
 }
 
-static LogicalResult scatterND(ScatterNDOp op, KernelBuilder &kernel) {
+static LogicalResult scatterND(ScatterNDOp op, KernelBuilder &kernel,
+                               bool manyThreads) {
   Value data = kernel.input(op.getData()),
         indices = kernel.input(op.getIndices()),
         updates = kernel.input(op.getUpdates());
@@ -321,66 +420,82 @@ static LogicalResult scatterND(ScatterNDOp op, KernelBuilder &kernel) {
     kernel.requireEqual(update, wanted,
                         "updates must have the outer dimensions of indices, "
                         "then those of data that are not indexed");
-  SmallVector<std::pair<int64_t, Value>> checked;
+  Updates all{
+      data, getElementType(op.getData()), op.getReduction(), updateDims, {},
+      {}};
   for (int64_t index = 0; index < *tuple; ++index) {
     requireElements(kernel, dims[index], indices);
-    checked.push_back({index, kernel.size(dims[index])});
+    all.checked.push_back({index, kernel.size(dims[index])});
   }
-  Value copy = kernel.move(data, kernel.destination());
-  Type element = getElementType(op.getData());
-  return kernel.yield(kernel.iterate(
-      kernel.builder(), getSizesOf(kernel, updates), copy,
-      [&](Scalars &s, ValueRange position, ValueRange state) {
+  for (int64_t dim = *tuple; dim < rank; ++dim)
+    all.apart.push_back({outer + dim - *tuple, dim});
+  return all.yield(
+      kernel, manyThreads,
+      [&](Scalars &s, ValueRange position) -> Updates::One {
         SmallVector<Value> at, tuplePosition(position.take_front(outer));
         tuplePosition.push_back({});
-        for (auto [index, size] : checked) {
+        for (auto [index, size] : all.checked) {
           tuplePosition.back() = s.index(index);
           Value one = tensor::ExtractOp::create(s, indices, tuplePosition);
           at.push_back(fromEnd(s, one, size));
         }
         llvm::append_range(at, position.drop_front(outer));
         at.resize(rank);
-        Value update = tensor::ExtractOp::create(s, updates, position);
-        return SmallVector<Value>{scatter(s, state[0], at, checked, update,
-                                          op.getReduction(), element)};
-      }));
+        return {at, tensor::ExtractOp::create(s, updates, position)};
+      });
 }
 
 /// Indices and values are broadcast first, so that the loop reads one of each.
-static LogicalResult indexPut(IndexPutOp op, KernelBuilder &kernel) {
+static LogicalResult indexPut(IndexPutOp op, KernelBuilder &kernel,
+                              bool manyThreads) {
   Value data = kernel.input(op.getData());
   SymDims dims(kernel.dims(data));
   SmallVector<Value> indices;
   SymDims shape = broadcastIndices(kernel, op.getIndices(), indices);
   int64_t indexRank = shape.size(), count = indices.size();
-  SmallVector<std::pair<int64_t, Value>> checked;
-  for (auto [index, tensor] : llvm::enumerate(indices)) {
-    requireElements(kernel, dims[index], tensor);
-    checked.push_back({index, kernel.size(dims[index])});
-    tensor = kernel.move(tensor, kernel.empty(shape, getElementType(tensor)));
-  }
   SymDims whole(shape);
   whole.append(dims.begin() + count, dims.end());
   Type element = getElementType(op.getData());
+  Updates all{data,  element, op.getAccumulate() ? "add" : "update",
+              whole, {},      {}};
+  for (auto [index, tensor] : llvm::enumerate(indices)) {
+    requireElements(kernel, dims[index], tensor);
+    all.checked.push_back({index, kernel.size(dims[index])});
+    tensor = kernel.move(tensor, kernel.empty(shape, getElementType(tensor)));
+  }
+  for (int64_t dim = count, rank = dims.size(); dim < rank; ++dim)
+    all.apart.push_back({indexRank + dim - count, dim});
   Value values =
       kernel.move(kernel.input(op.getValues()),
                   kernel.empty(whole, getKernelElementType(element)));
-  Value copy = kernel.move(data, kernel.destination());
-  StringRef reduction = op.getAccumulate() ? "add" : "update";
-  return kernel.yield(kernel.iterate(
-      kernel.builder(), getSizesOf(kernel, values), copy,
-      [&](Scalars &s, ValueRange position, ValueRange state) {
+  return all.yield(
+      kernel, manyThreads,
+      [&](Scalars &s, ValueRange position) -> Updates::One {
         SmallVector<Value> at;
-        for (auto [tensor, check] : llvm::zip(indices, checked)) {
+        for (auto [tensor, check] : llvm::zip(indices, all.checked)) {
           Value index = tensor::ExtractOp::create(
               s, tensor, position.take_front(indexRank));
           at.push_back(fromEnd(s, index, check.second));
         }
         llvm::append_range(at, position.drop_front(indexRank));
-        Value update = tensor::ExtractOp::create(s, values, position);
-        return SmallVector<Value>{
-            scatter(s, state[0], at, checked, update, reduction, element)};
-      }));
+        return {at, tensor::ExtractOp::create(s, values, position)};
+      });
+}
+
+static void addScatterKernels(KernelRegistry &registry, bool manyThreads) {
+  registry.add<ScatterElementsOp>([=](auto op, KernelBuilder &kernel) {
+    return scatterElements(op, kernel, manyThreads);
+  });
+  registry.add<ScatterNDOp>([=](auto op, KernelBuilder &kernel) {
+    return scatterND(op, kernel, manyThreads);
+  });
+  registry.add<IndexPutOp>([=](auto op, KernelBuilder &kernel) {
+    return indexPut(op, kernel, manyThreads);
+  });
+}
+
+void relax::populateParallelIndexKernels(KernelRegistry &registry) {
+  addScatterKernels(registry, /*manyThreads=*/true);
 }
 
 void relax::populateIndexKernels(KernelRegistry &registry) {
@@ -389,7 +504,5 @@ void relax::populateIndexKernels(KernelRegistry &registry) {
   registry.add<GatherNDOp>(gatherND);
   registry.add<IndexTensorOp>(indexTensor);
   registry.add<OneHotOp>(oneHot);
-  registry.add<ScatterElementsOp>(scatterElements);
-  registry.add<ScatterNDOp>(scatterND);
-  registry.add<IndexPutOp>(indexPut);
+  addScatterKernels(registry, /*manyThreads=*/false);
 }

@@ -21,6 +21,7 @@
 #include "Relax/Rules.h"
 #include "Transforms/Legalize/Counting.h"
 #include "Transforms/Legalize/FreshSymbols.h"
+#include "Transforms/Legalize/ParallelLoops.h"
 #include "Transforms/Legalize/Passes.h"
 #include "Transforms/Legalize/Registry.h"
 #include "Transforms/Shapes/RewriteSymbols.h"
@@ -89,9 +90,9 @@ bool isKept(Operation *op) {
 class FunctionLegalizer {
 public:
   FunctionLegalizer(FuncOp function, const KernelRegistry &registry,
-                    KernelTable &kernels, bool allowPartial)
+                    KernelTable &kernels, bool allowPartial, bool manyThreads)
       : function(function), registry(registry), kernels(kernels),
-        allowPartial(allowPartial), fresh(function) {}
+        allowPartial(allowPartial), manyThreads(manyThreads), fresh(function) {}
 
   LogicalResult run() {
     SmallVector<Operation *> worklist;
@@ -167,7 +168,8 @@ private:
     MatchCastOp::create(builder, loc, ShapeType::get(context, symbols), shape);
     KernelBuilder kernel(counter,
                          [&](Value operand) { return getNumber(operand); });
-    buildCount(counter, kernel);
+    if (!manyThreads || !buildParallelCount(counter, kernel))
+      buildCount(counter, kernel);
     replace(counter, kernel);
     SymExprAttr zero = SymBuilder(context).constant(0);
     for (SymExprAttr error : ArrayRef(symbols).drop_front(counts.sizes))
@@ -341,7 +343,7 @@ private:
   FuncOp function;
   const KernelRegistry &registry;
   KernelTable &kernels;
-  bool allowPartial;
+  bool allowPartial, manyThreads;
   FreshSymbols fresh;
   DenseMap<Value, Attribute> numbers;
   DenseMap<Value, Value> namedValues;
@@ -407,12 +409,18 @@ struct Legalize : relax::impl::LegalizePassBase<Legalize> {
     populateImageKernels(registry);
     populateSortKernels(registry);
     populateUniqueKernels(registry);
+    if (manyThreads) {
+      populateParallelSortKernels(registry);
+      populateParallelScanKernels(registry);
+      populateParallelIndexKernels(registry);
+    }
     KernelTable kernels(getOperation());
     SmallVector<FuncOp> guarded;
     for (FuncOp function : getOperation().getOps<FuncOp>()) {
       if (function.isExternal())
         continue;
-      FunctionLegalizer legalizer(function, registry, kernels, allowPartial);
+      FunctionLegalizer legalizer(function, registry, kernels, allowPartial,
+                                  manyThreads);
       if (failed(legalizer.run()))
         return signalPassFailure();
       if (legalizer.hasGuards())

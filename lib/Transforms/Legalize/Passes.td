@@ -28,6 +28,10 @@ def LegalizePass : Pass<"relax-legalize", "::mlir::ModuleOp"> {
     `relax.assert` before the call; a dataflow block around it is dissolved, and a
     function that holds one is no longer `pure`.
 
+    What sorts or goes along a line in order is a loop of one thread, which does the
+    least work. With `many-threads`, for GPUs, it is parts in `scf.forall` instead:
+    lines are sorted by passes over all elements, and scans go along chunks.
+
     An op without a kernel is an error, unless `allow-partial` is set: then it stays.
 
     Before:
@@ -63,7 +67,9 @@ def LegalizePass : Pass<"relax-legalize", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"allowPartial", "allow-partial", "bool", "false",
-           "leave ops without a kernel in place">
+           "leave ops without a kernel in place">,
+    Option<"manyThreads", "many-threads", "bool", "false",
+           "sort and scan by kernels that have work for many threads">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",

@@ -13,7 +13,7 @@
 
 #include "Relax/Ops/Sort.h"
 #include "Transforms/Legalize/MergeSort.h"
-#include "Transforms/Legalize/Registry.h"
+#include "Transforms/Legalize/ParallelLoops.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -157,7 +157,8 @@ static LogicalResult argsort(ArgsortOp op, KernelBuilder &kernel) {
   return kernel.yield(sorter.run({}, kernel.destination()));
 }
 
-static LogicalResult topk(TopkOp op, KernelBuilder &kernel) {
+std::pair<Value, Value> relax::getTopkResults(TopkOp op,
+                                              KernelBuilder &kernel) {
   Value data = kernel.input(op.getData());
   int64_t axis = op.getAxis(), rank = kernel.dims(data).size();
   SymExprAttr dim = kernel.dims(data)[axis < 0 ? axis + rank : axis];
@@ -165,13 +166,18 @@ static LogicalResult topk(TopkOp op, KernelBuilder &kernel) {
                  "topk: k is more than the dimension of size " + dim.str());
   kernel.require(CmpIPredicate::sle, kernel.constant(0), op.getK(),
                  "topk: k must not be negative");
-  Sorter sorter(kernel, data, getElementType(op.getData()), axis,
-                op.getLargest());
   Value values, indices;
   if (op.getRetType() != "indices")
     values = kernel.destination(0);
   if (op.getRetType() != "values")
     indices = kernel.destination(values ? 1 : 0);
+  return {values, indices};
+}
+
+static LogicalResult topk(TopkOp op, KernelBuilder &kernel) {
+  auto [values, indices] = getTopkResults(op, kernel);
+  Sorter sorter(kernel, kernel.input(op.getData()),
+                getElementType(op.getData()), op.getAxis(), op.getLargest());
   return kernel.yield(sorter.run(values, indices));
 }
 

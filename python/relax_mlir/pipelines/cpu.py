@@ -21,9 +21,9 @@ from .passes import KernelsToLoops, LoopsToLLVM, Simplify, SymbolDCE
 from .pipeline import Pipeline
 
 
-def make_kernels() -> Pipeline:
-    """Graph ops become kernels; equal kernels are made once."""
-    return Pipeline([Simplify(), Legalize()])
+def make_kernels(many_threads: bool = False) -> Pipeline:
+    """Graph ops become kernels; equal kernels are made once. With work for `many_threads` where there are such."""
+    return Pipeline([Simplify(), Legalize(many_threads=many_threads)])
 
 
 def fuse_kernels() -> Pipeline:

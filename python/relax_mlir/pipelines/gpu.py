@@ -27,7 +27,7 @@ def default_pipeline(use_bounds: bool = False, chip: str = "") -> Pipeline:
     """From graph ops to calls of kernels in planned memory; kernels use what `chip` alone has, where it is given."""
     return Pipeline(
         [
-            make_kernels(),
+            make_kernels(many_threads=True),
             fuse_kernels(),
             make_destinations(),
             make_launches(chip),

@@ -1,0 +1,226 @@
+//===- ParallelScan.cpp - kernels that go along lines by chunks -----------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each chunk of a line is summed up, then what comes before each of them, then
+// each goes on from there (ParallelLoops.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relax/Ops/Reduction.h"
+#include "Relax/Ops/Sort.h"
+#include "Transforms/Legalize/MergeSort.h"
+#include "Transforms/Legalize/ParallelLoops.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+using arith::CmpFPredicate;
+using arith::CmpIPredicate;
+using Scalars = ScalarBuilder;
+using Values = SmallVector<Value>;
+
+/// The position of an element by its number in row-major order.
+static Values delinearize(Scalars &s, Value number, ValueRange sizes) {
+  Values position(sizes.size());
+  for (size_t dim = sizes.size(); dim-- > 0;) {
+    position[dim] =
+        dim == 0 ? number
+                 : arith::RemUIOp::create(s, number, sizes[dim]).getResult();
+    if (dim != 0)
+      number = arith::DivUIOp::create(s, number, sizes[dim]);
+  }
+  return position;
+}
+
+static Values sizesOf(KernelBuilder &kernel, ArrayRef<SymExprAttr> dims) {
+  Values sizes;
+  for (SymExprAttr dim : SymDims(dims))
+    sizes.push_back(kernel.size(dim));
+  return sizes;
+}
+
+//===----------------------------------------------------------------------===//
+// Scans
+//===----------------------------------------------------------------------===//
+
+template <typename OpT, bool isSum>
+static LogicalResult scan(OpT op, KernelBuilder &kernel) {
+  Value data = kernel.input(op.getData());
+  Type from = getElementType(op.getData()), to = getElementType(op.getResult()),
+       element = getKernelElementType(to), type = getComputeType(element);
+  SymDims dims(kernel.dims(data)), outer;
+  bool isFlat = !op.getAxis();
+  int64_t axis = 0;
+  SymExprAttr along = kernel.math().product(dims);
+  if (!isFlat) {
+    axis = *op.getAxis() < 0 ? *op.getAxis() + int64_t(dims.size())
+                             : int64_t(*op.getAxis());
+    along = dims[axis];
+    outer = dims;
+    outer.erase(outer.begin() + axis);
+  }
+  Scalars &builder = kernel.builder();
+  Values sizes = sizesOf(kernel, dims), outerSizes = sizesOf(kernel, outer);
+  Chunks chunks(kernel, along);
+  Value identity = builder.number(type, isSum ? 0 : 1);
+  auto combine = [](Scalars &s, Value lhs, Value rhs) {
+    return isSum ? s.add(lhs, rhs) : s.mul(lhs, rhs);
+  };
+  auto read = [&](Scalars &s, ValueRange position, Value at) {
+    Values source(position);
+    if (isFlat)
+      source = delinearize(s, at, sizes);
+    else
+      source.insert(source.begin() + axis, at);
+    return s.convertFloat(s.convert(readElement(s, data, source), from, to),
+                          type);
+  };
+  Value before = scanChunks(
+      kernel, chunks, outer, identity, combine,
+      [&](Scalars &s, ValueRange position, Value chunk) {
+        Value first = chunks.first(s, chunk);
+        return forLoop(s, s.index(0), chunks.length(s, chunk), s.index(1),
+                       identity,
+                       [&](Scalars &s, Value at, ValueRange state) -> Values {
+                         Value x = read(s, position, s.add(first, at));
+                         return {combine(s, state[0], x)};
+                       })[0];
+      });
+  outerSizes.push_back(chunks.number);
+  return kernel.yield(forAll(
+      builder, outerSizes, kernel.destination(),
+      [&](Scalars &s, ValueRange position) -> SmallVector<Box> {
+        Value chunk = position.back();
+        return {Box::line(s, position.drop_back(), axis, chunks.first(s, chunk),
+                          chunks.length(s, chunk))};
+      },
+      [&](Scalars &s, ValueRange position, ValueRange parts) -> Values {
+        Value chunk = position.back(), first = chunks.first(s, chunk);
+        return {
+            forLoop(s, s.index(0), chunks.length(s, chunk), s.index(1),
+                    {parts[0], readElement(s, before, position)},
+                    [&](Scalars &s, Value at, ValueRange state) -> Values {
+                      Value x = read(s, position.drop_back(), s.add(first, at));
+                      Value next = combine(s, state[1], x);
+                      Value result = op.getExclusive() ? Value(state[1]) : next;
+                      return {writeElement(s, s.convertFloat(result, element),
+                                           state[0], at),
+                              next};
+                    })[0]};
+      }));
+}
+
+//===----------------------------------------------------------------------===//
+// NonzeroOp
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The elements of an operand in row-major order, and how many of them are
+/// nonzero before each chunk.
+struct Nonzeros {
+  Nonzeros(NonzeroOp op, KernelBuilder &kernel)
+      : x(kernel.input(op.getX())), sizes(sizesOf(kernel, kernel.dims(x))),
+        chunks(kernel, kernel.math().product(SymDims(kernel.dims(x)))) {
+    Scalars &builder = kernel.builder();
+    Value none = builder.number(builder.getI64Type(), 0);
+    before = scanChunks(
+        kernel, chunks, {}, none,
+        [](Scalars &s, Value lhs, Value rhs) { return s.add(lhs, rhs); },
+        [&](Scalars &s, ValueRange, Value chunk) {
+          Value first = chunks.first(s, chunk);
+          return forLoop(
+              s, s.index(0), chunks.length(s, chunk), s.index(1), none,
+              [&](Scalars &s, Value at, ValueRange state) -> Values {
+                Value counts = isNonzero(s, position(s, s.add(first, at)));
+                Value one = s.number(s.getI64Type(), 1);
+                return {s.select(counts, s.add(state[0], one), state[0])};
+              })[0];
+        });
+  }
+
+  Values position(Scalars &s, Value number) const {
+    return delinearize(s, number, sizes);
+  }
+
+  Value isNonzero(Scalars &s, ValueRange position) const {
+    Value element = readElement(s, x, position);
+    Value zero = s.number(element.getType(), 0);
+    return isa<FloatType>(element.getType())
+               ? s.compare(CmpFPredicate::UNE, element, zero)
+               : s.compare(CmpIPredicate::ne, element, zero);
+  }
+
+  Value x;
+  Values sizes;
+  Chunks chunks;
+  Value before;
+};
+
+} // namespace
+
+static LogicalResult nonzero(NonzeroOp op, KernelBuilder &kernel) {
+  Scalars &s = kernel.builder();
+  Nonzeros found(op, kernel);
+  const Chunks &chunks = found.chunks;
+  int64_t rank = found.sizes.size();
+  return kernel.yield(forAll(
+      s, chunks.number, kernel.destination(),
+      [&](Scalars &s, ValueRange position) -> SmallVector<Box> {
+        Value chunk = position[0];
+        Value next = s.add(chunk, s.index(1));
+        Value from = s.toIndex(readElement(s, found.before, chunk));
+        Value to = s.toIndex(readElement(s, found.before, next));
+        // All rows, also where there is only one.
+        return {{{s.getIndexAttr(0), from}, {s.index(rank), s.sub(to, from)}}};
+      },
+      [&](Scalars &s, ValueRange position, ValueRange parts) -> Values {
+        Value chunk = position[0], first = chunks.first(s, chunk);
+        return {forLoop(
+            s, s.index(0), chunks.length(s, chunk), s.index(1),
+            {parts[0], s.index(0)},
+            [&](Scalars &s, Value at, ValueRange state) -> Values {
+              Values where = found.position(s, s.add(first, at));
+              auto choice = scf::IfOp::create(
+                  s, found.isNonzero(s, where),
+                  [&](OpBuilder &builder, Location loc) {
+                    Scalars s(loc, builder);
+                    Value result = state[0];
+                    for (auto [row, index] : llvm::enumerate(where))
+                      result = writeElement(
+                          s,
+                          arith::IndexCastOp::create(s, s.getI64Type(), index),
+                          result, {s.index(row), state[1]});
+                    scf::YieldOp::create(
+                        s, ValueRange{result, s.add(state[1], s.index(1))});
+                  },
+                  [&](OpBuilder &builder, Location loc) {
+                    scf::YieldOp::create(builder, loc, state);
+                  });
+              return llvm::to_vector_of<Value>(choice.getResults());
+            })[0]};
+      }));
+}
+
+bool relax::buildParallelCount(Operation *op, KernelBuilder &kernel) {
+  auto nonzero = dyn_cast<NonzeroOp>(op);
+  if (!nonzero)
+    return false;
+  Nonzeros found(nonzero, kernel);
+  Scalars &s = kernel.builder();
+  Value count = readElement(s, found.before, found.chunks.number);
+  (void)kernel.yield(writeElement(s, count, kernel.destination(), s.index(0)));
+  return true;
+}
+
+void relax::populateParallelScanKernels(KernelRegistry &registry) {
+  registry.add<CumsumOp>(scan<CumsumOp, true>);
+  registry.add<CumprodOp>(scan<CumprodOp, false>);
+  registry.add<NonzeroOp>(nonzero);
+}
