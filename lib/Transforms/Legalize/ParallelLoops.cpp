@@ -93,7 +93,7 @@ Chunks::Chunks(KernelBuilder &kernel, SymExprAttr count)
   Value bits = s.sub(s.index(65), s.toIndex(leadingZeros));
   chunkSize =
       arith::ShLIOp::create(s, one, arith::ShRUIOp::create(s, bits, one));
-  number = arith::CeilDivUIOp::create(s, size, chunkSize);
+  number = arith::CeilDivSIOp::create(s, size, chunkSize);
   // sqrt(n) <= n / 32 + 8
   SymBuilder &math = kernel.math();
   bound =

@@ -59,8 +59,8 @@ static LogicalResult scan(OpT op, KernelBuilder &kernel) {
   int64_t axis = 0;
   SymExprAttr along = kernel.math().product(dims);
   if (!isFlat) {
-    axis = *op.getAxis() < 0 ? *op.getAxis() + int64_t(dims.size())
-                             : int64_t(*op.getAxis());
+    axis = *op.getAxis();
+    axis = axis < 0 ? axis + int64_t(dims.size()) : axis;
     along = dims[axis];
     outer = dims;
     outer.erase(outer.begin() + axis);
