@@ -128,3 +128,11 @@ def test_scan(op, dtype, out, exclusive):
                 elif expected.shape[0]:
                     expected[0] = start
             assert_close(run("main", x)[0], expected.astype(DTYPES[out]), out)
+
+
+# Lines around the sizes of blocks and of chunks, which are exact in integers.
+def test_scan_of_every_length():
+    run = single("cumsum %0 axis 0 {dtype = i64}", [("n", 2, "i32")], ("n", 2, "i64"))
+    for n in (0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 5000):
+        x = np.random.default_rng(n).integers(-9, 9, (n, 2)).astype(np.int32)
+        np.testing.assert_array_equal(run("main", x)[0], np.cumsum(x, axis=0, dtype=np.int64))

@@ -9,7 +9,7 @@ from elements import COMMON_DTYPES, is_float
 from targets import COMPILED as RUNS_ON  # noqa: F401
 
 DTYPES = [*COMMON_DTYPES, np.int32, np.int64, np.uint8]
-SIZES = [0, 1, 2, 3, 7, 8, 64, 101, 1000]
+SIZES = [0, 1, 2, 3, 7, 8, 31, 32, 33, 101, 255, 256, 257, 1000, 5000]
 
 
 def values(shape: tuple[int, ...], dtype: type) -> np.ndarray:

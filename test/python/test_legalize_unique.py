@@ -27,6 +27,17 @@ def test_nonzero(shape, dtype):
     check("relax.nonzero %0", [x], [np.array(np.nonzero(x))])
 
 
+# Around the sizes of blocks and of chunks, some of which find nothing.
+def test_nonzero_of_every_length():
+    x = np.zeros(7, np.float32)
+    source = source_of("relax.nonzero %0", [x], [np.array(np.nonzero(x))], [["n"]])
+    for size in (0, 1, 2, 31, 32, 33, 255, 256, 257, 1000, 5000):
+        x = (np.random.default_rng(size).random(size) < 0.1).astype(np.float32)
+        x[size // 3 : size // 2] = 0
+        (found,) = execute(source, x)
+        np.testing.assert_array_equal(found, np.array(np.nonzero(x)))
+
+
 def test_nonzero_of_nothing_but_zeros():
     x = np.zeros((3, 4), np.float32)
     check("relax.nonzero %0", [x], [np.zeros((2, 0), np.int64)])

@@ -85,8 +85,9 @@ def LaunchLoopsPass : Pass<"relax-gpu-launch-loops", "::mlir::func::FuncOp"> {
   let summary = "run what no schedule took on the GPU as well";
   let description = [{
     In kernels on memrefs, host code may compute sizes, allocate buffers and launch.
-    A branch that does no more than that is host code too. Everything else, loops that
-    touch memory, goes into a launch of one thread.
+    A branch that does no more than that is host code too, and so is a loop around
+    parallel ones. Each of these is a launch with a thread for each iteration;
+    everything else, loops that touch memory, goes into a launch of one thread.
     Allocations stay outside.
 
     Before:

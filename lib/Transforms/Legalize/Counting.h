@@ -26,7 +26,8 @@ namespace mlir::relax {
 /// Whether the size of an op is to be counted.
 bool isCounted(Operation *op);
 
-void populateUniqueKernels(KernelRegistry &registry);
+/// By one thread in order, or, as far as it goes, by many.
+void populateUniqueKernels(KernelRegistry &registry, bool manyThreads);
 
 /// What the kernel that counts gives, in one tensor of i64: sizes, for the
 /// unknown dimensions of each result in order, and then how often something is
@@ -39,7 +40,7 @@ Counts getCounts(Operation *op);
 
 /// Builds the kernel that counts, for an op like a counted one with that tensor
 /// as its only result.
-void buildCount(Operation *op, KernelBuilder &kernel);
+void buildCount(Operation *op, KernelBuilder &kernel, bool manyThreads);
 
 /// The same of one op, in Slice.cpp.
 void countDynamicSlice(Operation *op, KernelBuilder &kernel);

@@ -21,6 +21,7 @@
 #include "Relax/Rules.h"
 #include "Transforms/Legalize/Counting.h"
 #include "Transforms/Legalize/FreshSymbols.h"
+#include "Transforms/Legalize/Indices.h"
 #include "Transforms/Legalize/ParallelLoops.h"
 #include "Transforms/Legalize/Passes.h"
 #include "Transforms/Legalize/Registry.h"
@@ -168,8 +169,7 @@ private:
     MatchCastOp::create(builder, loc, ShapeType::get(context, symbols), shape);
     KernelBuilder kernel(counter,
                          [&](Value operand) { return getNumber(operand); });
-    if (!manyThreads || !buildParallelCount(counter, kernel))
-      buildCount(counter, kernel);
+    buildCount(counter, kernel, manyThreads);
     replace(counter, kernel);
     SymExprAttr zero = SymBuilder(context).constant(0);
     for (SymExprAttr error : ArrayRef(symbols).drop_front(counts.sizes))
@@ -408,11 +408,11 @@ struct Legalize : relax::impl::LegalizePassBase<Legalize> {
     populateQuantizationKernels(registry);
     populateImageKernels(registry);
     populateSortKernels(registry);
-    populateUniqueKernels(registry);
+    populateUniqueKernels(registry, manyThreads);
     if (manyThreads) {
       populateParallelSortKernels(registry);
       populateParallelScanKernels(registry);
-      populateParallelIndexKernels(registry);
+      populateScatterKernels(registry, /*manyThreads=*/true);
     }
     KernelTable kernels(getOperation());
     SmallVector<FuncOp> guarded;

@@ -25,6 +25,7 @@
 
 namespace mlir::relax {
 
+class NonzeroOp;
 class TopkOp;
 
 /// A part of a tensor. Dimensions whose size is the constant 1 are dropped.
@@ -70,6 +71,14 @@ Value scanChunks(
     Value identity, function_ref<Value(ScalarBuilder &, Value, Value)> combine,
     function_ref<Value(ScalarBuilder &, ValueRange outer, Value chunk)> sum);
 
+/// Sorts a tensor of `count` numbers, with another one as scratch memory. What
+/// `isBefore` compares stands in the first of its tensors.
+Value sortInParallel(ScalarBuilder &s, Value count, Value numbers,
+                     Value scratch,
+                     function_ref<Value(ScalarBuilder &, ValueRange tensors,
+                                        ValueRange right, ValueRange left)>
+                         isBefore);
+
 /// The destinations of a `relax.topk` for values and for indices, or null;
 /// after checks of what it asks for.
 std::pair<Value, Value> getTopkResults(TopkOp op, KernelBuilder &kernel);
@@ -78,9 +87,7 @@ std::pair<Value, Value> getTopkResults(TopkOp op, KernelBuilder &kernel);
 /// those that go along a line in order.
 void populateParallelSortKernels(KernelRegistry &registry);
 void populateParallelScanKernels(KernelRegistry &registry);
-void populateParallelIndexKernels(KernelRegistry &registry);
-/// Of ops whose sizes depend on data; false where there is none.
-bool buildParallelCount(Operation *op, KernelBuilder &kernel);
+void countNonzeroByChunks(NonzeroOp op, KernelBuilder &kernel);
 
 } // namespace mlir::relax
 

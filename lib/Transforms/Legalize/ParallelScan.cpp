@@ -208,15 +208,11 @@ static LogicalResult nonzero(NonzeroOp op, KernelBuilder &kernel) {
       }));
 }
 
-bool relax::buildParallelCount(Operation *op, KernelBuilder &kernel) {
-  auto nonzero = dyn_cast<NonzeroOp>(op);
-  if (!nonzero)
-    return false;
-  Nonzeros found(nonzero, kernel);
+void relax::countNonzeroByChunks(NonzeroOp op, KernelBuilder &kernel) {
+  Nonzeros found(op, kernel);
   Scalars &s = kernel.builder();
   Value count = readElement(s, found.before, found.chunks.number);
   (void)kernel.yield(writeElement(s, count, kernel.destination(), s.index(0)));
-  return true;
 }
 
 void relax::populateParallelScanKernels(KernelRegistry &registry) {

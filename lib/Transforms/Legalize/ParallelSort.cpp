@@ -141,6 +141,11 @@ Values MergePasses::sort(Scalars &s, ValueRange scratch, ValueRange others) {
                  });
 }
 
+Value relax::sortInParallel(Scalars &s, Value count, Value numbers,
+                            Value scratch, IsBefore isBefore) {
+  return MergePasses(count, isBefore).sort(s, numbers, scratch)[0];
+}
+
 //===----------------------------------------------------------------------===//
 // Ops
 //===----------------------------------------------------------------------===//

@@ -15,6 +15,7 @@
 #include "Relax/Ops/Sort.h"
 #include "Transforms/Legalize/Counting.h"
 #include "Transforms/Legalize/MergeSort.h"
+#include "Transforms/Legalize/ParallelLoops.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -114,9 +115,10 @@ namespace {
 /// The slices of `x` along an axis, or its elements: what is told apart.
 class Slices {
 public:
-  Slices(UniqueOp op, KernelBuilder &kernel)
-      : op(op), kernel(kernel), x(kernel.input(op.getX())),
-        element(getElementType(op.getX())), dims(kernel.dims(x)) {
+  Slices(UniqueOp op, KernelBuilder &kernel, bool manyThreads)
+      : op(op), kernel(kernel), manyThreads(manyThreads),
+        x(kernel.input(op.getX())), element(getElementType(op.getX())),
+        dims(kernel.dims(x)) {
     SymBuilder &math = kernel.math();
     if (std::optional<int64_t> given = op.getAxis()) {
       axis = *given < 0 ? *given + int64_t(dims.size()) : *given;
@@ -137,7 +139,10 @@ public:
   void sort();
   /// The number of the slice that is `rank`-th in order.
   Value inOrder(Scalars &s, Value rank) {
-    return s.toIndex(readElement(s, order.scratch[0], {order.half, rank}));
+    Values position{rank};
+    if (!manyThreads)
+      position.insert(position.begin(), order.half);
+    return s.toIndex(readElement(s, order.scratch[0], position));
   }
   /// Whether it differs from the one before.
   Value isNew(Scalars &s, Value rank);
@@ -151,6 +156,7 @@ private:
 
   UniqueOp op;
   KernelBuilder &kernel;
+  bool manyThreads;
   Value x;
   Type element; // of the graph
   SymDims dims;
@@ -211,21 +217,30 @@ Value Slices::isBefore(Scalars &s, Value lhs, Value rhs) {
 
 void Slices::sort() {
   Scalars &s = kernel.builder();
+  Type i64 = s.getI64Type();
   Value zero = s.index(0), one = s.index(1), count = kernel.size(number);
-  Value scratch = kernel.empty({kernel.constant(2), number}, s.getI64Type());
+  auto comesFirst = [&](Scalars &s, ValueRange scratch, ValueRange right,
+                        ValueRange left) {
+    return isBefore(s, s.toIndex(readElement(s, scratch[0], right)),
+                    s.toIndex(readElement(s, scratch[0], left)));
+  };
+  if (manyThreads) {
+    Value numbers = kernel.generate(
+        kernel.empty(number, i64), [&](Scalars &s, ValueRange at) -> Value {
+          return arith::IndexCastOp::create(s, i64, at[0]);
+        });
+    order.scratch = {sortInParallel(s, count, numbers,
+                                    kernel.empty(number, i64), comesFirst)};
+    return;
+  }
+  Value scratch = kernel.empty({kernel.constant(2), number}, i64);
   Values filled =
       forLoop(s, zero, count, one, scratch,
               [&](Scalars &s, Value index, ValueRange state) -> Values {
-                Value number =
-                    arith::IndexCastOp::create(s, s.getI64Type(), index);
+                Value number = arith::IndexCastOp::create(s, i64, index);
                 return {writeElement(s, number, state[0], {zero, index})};
               });
-  order = mergeSort(
-      s, count, filled,
-      [&](Scalars &s, ValueRange scratch, ValueRange right, ValueRange left) {
-        return isBefore(s, s.toIndex(readElement(s, scratch[0], right)),
-                        s.toIndex(readElement(s, scratch[0], left)));
-      });
+  order = mergeSort(s, count, filled, comesFirst);
 }
 
 Value Slices::isNew(Scalars &s, Value rank) {
@@ -248,17 +263,31 @@ Value Slices::copy(Scalars &s, Value from, Value target, Value to) {
       })[0];
 }
 
-static LogicalResult countUnique(UniqueOp op, KernelBuilder &kernel) {
+static LogicalResult countUnique(UniqueOp op, KernelBuilder &kernel,
+                                 bool manyThreads) {
   Scalars &s = kernel.builder();
-  Slices slices(op, kernel);
+  Slices slices(op, kernel, manyThreads);
   slices.sort();
-  Values count =
-      forLoop(s, s.index(0), kernel.size(slices.number), s.index(1), s.index(0),
-              [&](Scalars &s, Value rank, ValueRange state) -> Values {
-                return {s.select(slices.isNew(s, rank),
-                                 s.add(state[0], s.index(1)), state[0])};
-              });
-  return yieldCount(kernel, count[0]);
+  Value none = s.index(0), one = s.index(1);
+  auto count = [&](Scalars &s, Value from, Value length) {
+    return forLoop(s, none, length, one, none,
+                   [&](Scalars &s, Value at, ValueRange state) -> Values {
+                     Value isNew = slices.isNew(s, s.add(from, at));
+                     return {s.select(isNew, s.add(state[0], one), state[0])};
+                   })[0];
+  };
+  if (!manyThreads)
+    return yieldCount(kernel, count(s, none, kernel.size(slices.number)));
+  Type i64 = s.getI64Type();
+  Chunks chunks(kernel, slices.number);
+  Value before = scanChunks(
+      kernel, chunks, {}, s.number(i64, 0),
+      [](Scalars &s, Value lhs, Value rhs) { return s.add(lhs, rhs); },
+      [&](Scalars &s, ValueRange, Value chunk) -> Value {
+        Value found = count(s, chunks.first(s, chunk), chunks.length(s, chunk));
+        return arith::IndexCastOp::create(s, i64, found);
+      });
+  return yieldCount(kernel, s.toIndex(readElement(s, before, chunks.number)));
 }
 
 /// For each slice that is the first of its kind, its number in the order of
@@ -283,9 +312,10 @@ static Value numberFirstOccurrences(KernelBuilder &kernel, Slices &slices) {
                  })[0];
 }
 
-static LogicalResult unique(UniqueOp op, KernelBuilder &kernel) {
+static LogicalResult unique(UniqueOp op, KernelBuilder &kernel,
+                            bool manyThreads) {
   Scalars &s = kernel.builder();
-  Slices slices(op, kernel);
+  Slices slices(op, kernel, manyThreads);
   slices.sort();
   Value numbers;
   if (!op.getSorted())
@@ -368,16 +398,20 @@ Counts relax::getCounts(Operation *op) {
   return {};
 }
 
-void relax::buildCount(Operation *op, KernelBuilder &kernel) {
-  if (auto nonzero = dyn_cast<NonzeroOp>(op))
-    (void)countNonzero(nonzero, kernel);
-  else if (isa<DynamicStridedSliceOp>(op))
+void relax::buildCount(Operation *op, KernelBuilder &kernel, bool manyThreads) {
+  if (isa<DynamicStridedSliceOp>(op))
     countDynamicSlice(op, kernel);
+  else if (auto unique = dyn_cast<UniqueOp>(op))
+    (void)countUnique(unique, kernel, manyThreads);
+  else if (manyThreads)
+    countNonzeroByChunks(cast<NonzeroOp>(op), kernel);
   else
-    (void)countUnique(cast<UniqueOp>(op), kernel);
+    (void)countNonzero(cast<NonzeroOp>(op), kernel);
 }
 
-void relax::populateUniqueKernels(KernelRegistry &registry) {
+void relax::populateUniqueKernels(KernelRegistry &registry, bool manyThreads) {
   registry.add<NonzeroOp>(nonzero);
-  registry.add<UniqueOp>(unique);
+  registry.add<UniqueOp>([=](UniqueOp op, KernelBuilder &kernel) {
+    return unique(op, kernel, manyThreads);
+  });
 }

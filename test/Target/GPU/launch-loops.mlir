@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // RUN: relax-opt %s -split-input-file -verify-diagnostics -relax-gpu-launch-loops | FileCheck %s
+// What is launched stays as it is.
+// RUN: relax-opt %s -split-input-file -verify-diagnostics -relax-gpu-launch-loops -relax-gpu-launch-loops | FileCheck %s
 
 // A thread for each iteration of a parallel loop, one for what is in order; the host allocates, and frees last.
 // CHECK-LABEL: func.func @two(
@@ -28,6 +30,36 @@ func.func @two(%x: memref<?xf32>) {
     memref.store %0, %x[%i] : memref<?xf32>
   }
   memref.dealloc %y : memref<?xf32>
+  return
+}
+
+// -----
+
+// The host goes through passes, each of which is parallel; what is in order between them is launched as well.
+// CHECK-LABEL: func.func @passes(
+// CHECK-NOT: gpu.launch
+// CHECK: scf.for
+// CHECK: arith.shli
+// CHECK: gpu.launch {{.*}} threads({{.*}}) in (%{{.*}} = %c256
+// CHECK-NOT: scf.for
+// CHECK: memref.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}]
+// CHECK: gpu.terminator
+// CHECK: gpu.launch {{.*}} threads({{.*}}) in (%{{.*}} = %c1
+// CHECK: memref.store %{{.*}}, %{{.*}}[%c0
+// CHECK: gpu.terminator
+// CHECK-NOT: gpu.launch
+// CHECK: return
+func.func @passes(%x: memref<?x8xindex>, %passes: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?x8xindex>
+  scf.for %pass = %c0 to %passes step %c1 {
+    %width = arith.shli %c1, %pass : index
+    scf.forall (%i, %j) in (%n, 8) {
+      memref.store %width, %x[%i, %j] : memref<?x8xindex>
+    }
+    memref.store %width, %x[%c0, %c0] : memref<?x8xindex>
+  }
   return
 }
 

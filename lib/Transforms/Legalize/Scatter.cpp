@@ -1,0 +1,278 @@
+//===- Scatter.cpp - kernels that scatter ---------------------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Scattering first copies the data, then goes through the updates in order, so
+// that several may meet in one place. An invalid index writes nothing. For many
+// threads, lines that no two updates share are parallel, and each goes through
+// its own updates in order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relax/Ops/Index.h"
+#include "Transforms/Legalize/Indices.h"
+#include "Transforms/Legalize/Movement.h"
+#include "Transforms/Legalize/ParallelLoops.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+using Scalars = ScalarBuilder;
+
+static Value combine(Scalars &s, StringRef reduction, Value old, Value update,
+                     Type element) {
+  if (reduction == "update")
+    return update;
+  Type type = getComputeType(old.getType());
+  Value l = s.convertFloat(old, type), r = s.convertFloat(update, type);
+  bool isUnsigned = isUnsignedElement(element);
+  Value result = reduction == "add"   ? s.add(l, r)
+                 : reduction == "mul" ? s.mul(l, r)
+                 : reduction == "max" ? s.max(l, r, isUnsigned)
+                                      : s.min(l, r, isUnsigned);
+  return s.convertFloat(result, old.getType());
+}
+
+/// Puts an update in its place: nothing where an index is invalid. Positions
+/// are changed to such that may be read.
+static Value scatter(Scalars &s, Value whole, SmallVector<Value> at,
+                     ArrayRef<std::pair<int64_t, Value>> checked, Value update,
+                     StringRef reduction, Type element) {
+  Value isValid;
+  for (auto [dim, size] : checked) {
+    Value inside = isInside(s, at[dim], size);
+    isValid = isValid ? s.both(isValid, inside) : inside;
+    at[dim] = clamp(s, at[dim], size);
+  }
+  Value old = tensor::ExtractOp::create(s, whole, at);
+  Value result = combine(s, reduction, old, update, element);
+  if (isValid)
+    result = s.select(isValid, result, old);
+  return tensor::InsertOp::create(s, result, whole, at);
+}
+
+namespace {
+
+/// Loops that go through updates of a tensor.
+struct Updates {
+  Value data;
+  Type element; // of the graph
+  StringRef reduction;
+  SymDims dims; // of the loops
+  /// Dimensions of the data for which there is an index, and their sizes.
+  SmallVector<std::pair<int64_t, Value>> checked;
+  /// Loops whose positions are those in a dimension of the data: updates of
+  /// different ones do not meet.
+  SmallVector<std::pair<int64_t, int64_t>> apart;
+
+  struct One {
+    SmallVector<Value> at;
+    Value element;
+  };
+  using FindFn = function_ref<One(Scalars &, ValueRange position)>;
+
+  Value inOrder(KernelBuilder &kernel, FindFn find) const;
+  Value inParallel(KernelBuilder &kernel, FindFn find) const;
+  LogicalResult yield(KernelBuilder &kernel, bool manyThreads,
+                      FindFn find) const {
+    return kernel.yield(manyThreads ? inParallel(kernel, find)
+                                    : inOrder(kernel, find));
+  }
+};
+
+} // namespace
+
+static SmallVector<Value> getSizesOf(KernelBuilder &kernel,
+                                     ArrayRef<SymExprAttr> dims) {
+  return llvm::map_to_vector(dims,
+                             [&](SymExprAttr dim) { return kernel.size(dim); });
+}
+
+/// All loops in order, which goes along memory.
+Value Updates::inOrder(KernelBuilder &kernel, FindFn find) const {
+  SmallVector<Value> sizes = getSizesOf(kernel, dims);
+  Value copy = kernel.move(data, kernel.destination());
+  return kernel.iterate(kernel.builder(), sizes, copy,
+                        [&](Scalars &s, ValueRange position, ValueRange state) {
+                          One one = find(s, position);
+                          return SmallVector<Value>{
+                              scatter(s, state[0], one.at, checked, one.element,
+                                      reduction, element)};
+                        })[0];
+}
+
+/// The loops that are apart are parallel, and around the others.
+Value Updates::inParallel(KernelBuilder &kernel, FindFn find) const {
+  SmallVector<Value> sizes = getSizesOf(kernel, dims),
+                     whole = getSizesOf(kernel, SymDims(kernel.dims(data))),
+                     around, within;
+  SmallVector<int64_t> apartLoops, apartDims;
+  for (auto [loop, dim] : apart) {
+    apartLoops.push_back(loop);
+    apartDims.push_back(dim);
+    around.push_back(sizes[loop]);
+  }
+  SmallVector<int64_t> others = allBut(dims.size(), apartLoops),
+                       otherDims = allBut(whole.size(), apartDims);
+  for (int64_t loop : others)
+    within.push_back(sizes[loop]);
+  SmallVector<std::pair<int64_t, Value>> checkedOfPart;
+  for (auto [dim, size] : checked)
+    checkedOfPart.push_back(
+        {llvm::find(otherDims, dim) - otherDims.begin(), size});
+  Value copy = kernel.move(data, kernel.destination());
+  return forAll(
+      kernel.builder(), around, copy,
+      [&](Scalars &s, ValueRange position) -> SmallVector<Box> {
+        Box box{SmallVector<OpFoldResult>(whole.size(), s.getIndexAttr(0)),
+                llvm::to_vector_of<OpFoldResult>(whole)};
+        for (auto [dim, index] : llvm::zip(apartDims, position)) {
+          box.offsets[dim] = index;
+          box.sizes[dim] = s.getIndexAttr(1);
+        }
+        return {box};
+      },
+      [&](Scalars &s, ValueRange outside, ValueRange parts) {
+        return kernel.iterate(
+            s, within, parts,
+            [&](Scalars &s, ValueRange inside, ValueRange state) {
+              SmallVector<Value> position(dims.size());
+              for (auto [loop, index] : llvm::zip(apartLoops, outside))
+                position[loop] = index;
+              for (auto [loop, index] : llvm::zip(others, inside))
+                position[loop] = index;
+              One one = find(s, position);
+              SmallVector<Value> at;
+              for (int64_t dim : otherDims)
+                at.push_back(one.at[dim]);
+              return SmallVector<Value>{scatter(s, state[0], at, checkedOfPart,
+                                                one.element, reduction,
+                                                element)};
+            });
+      })[0];
+}
+
+static LogicalResult scatterElements(ScatterElementsOp op,
+                                     KernelBuilder &kernel, bool manyThreads) {
+  Value data = kernel.input(op.getData()),
+        indices = kernel.input(op.getIndices()),
+        updates = kernel.input(op.getUpdates());
+  SymDims dims(kernel.dims(data)), own(kernel.dims(indices)),
+      updateDims(kernel.dims(updates));
+  int64_t axis = getAxis(op.getAxis(), dims.size());
+  for (auto [size, update] : llvm::zip(own, updateDims))
+    kernel.requireEqual(update, size, "updates must have the shape of indices");
+  requireInside(kernel, own, dims, axis);
+  requireElements(kernel, dims[axis], indices);
+  Value size = kernel.size(dims[axis]);
+  Updates all{data,
+              getElementType(op.getData()),
+              op.getReduction(),
+              own,
+              {{axis, size}},
+              {}};
+  for (int64_t dim : allBut(dims.size(), axis))
+    all.apart.push_back({dim, dim});
+  return all.yield(
+      kernel, manyThreads,
+      [&](Scalars &s, ValueRange position) -> Updates::One {
+        SmallVector<Value> at(position);
+        Value index = tensor::ExtractOp::create(s, indices, position);
+        at[axis] = fromEnd(s, index, size);
+        return {at, tensor::ExtractOp::create(s, updates, position)};
+      });
+}
+
+static LogicalResult scatterND(ScatterNDOp op, KernelBuilder &kernel,
+                               bool manyThreads) {
+  Value data = kernel.input(op.getData()),
+        indices = kernel.input(op.getIndices()),
+        updates = kernel.input(op.getUpdates());
+  SymDims dims(kernel.dims(data)), own(kernel.dims(indices)),
+      updateDims(kernel.dims(updates));
+  std::optional<int64_t> tuple = getTupleSize(kernel, indices);
+  if (!tuple)
+    return kernel.reject("the last dimension of indices must be known");
+  int64_t outer = own.size() - 1, rank = dims.size();
+  SymDims expected(own.begin(), own.end() - 1);
+  expected.append(dims.begin() + *tuple, dims.end());
+  for (auto [update, wanted] : llvm::zip(updateDims, expected))
+    kernel.requireEqual(update, wanted,
+                        "updates must have the outer dimensions of indices, "
+                        "then those of data that are not indexed");
+  Updates all{
+      data, getElementType(op.getData()), op.getReduction(), updateDims, {},
+      {}};
+  for (int64_t index = 0; index < *tuple; ++index) {
+    requireElements(kernel, dims[index], indices);
+    all.checked.push_back({index, kernel.size(dims[index])});
+  }
+  for (int64_t dim = *tuple; dim < rank; ++dim)
+    all.apart.push_back({outer + dim - *tuple, dim});
+  return all.yield(
+      kernel, manyThreads,
+      [&](Scalars &s, ValueRange position) -> Updates::One {
+        SmallVector<Value> at, tuplePosition(position.take_front(outer));
+        tuplePosition.push_back({});
+        for (auto [index, size] : all.checked) {
+          tuplePosition.back() = s.index(index);
+          Value one = tensor::ExtractOp::create(s, indices, tuplePosition);
+          at.push_back(fromEnd(s, one, size));
+        }
+        llvm::append_range(at, position.drop_front(outer));
+        at.resize(rank);
+        return {at, tensor::ExtractOp::create(s, updates, position)};
+      });
+}
+
+/// Indices and values are broadcast first, so that the loop reads one of each.
+static LogicalResult indexPut(IndexPutOp op, KernelBuilder &kernel,
+                              bool manyThreads) {
+  Value data = kernel.input(op.getData());
+  SymDims dims(kernel.dims(data));
+  SmallVector<Value> indices;
+  SymDims shape = broadcastIndices(kernel, op.getIndices(), indices);
+  int64_t indexRank = shape.size(), count = indices.size();
+  SymDims whole(shape);
+  whole.append(dims.begin() + count, dims.end());
+  Type element = getElementType(op.getData());
+  Updates all{data,  element, op.getAccumulate() ? "add" : "update",
+              whole, {},      {}};
+  for (auto [index, tensor] : llvm::enumerate(indices)) {
+    requireElements(kernel, dims[index], tensor);
+    all.checked.push_back({index, kernel.size(dims[index])});
+    tensor = kernel.move(tensor, kernel.empty(shape, getElementType(tensor)));
+  }
+  for (int64_t dim = count, rank = dims.size(); dim < rank; ++dim)
+    all.apart.push_back({indexRank + dim - count, dim});
+  Value values =
+      kernel.move(kernel.input(op.getValues()),
+                  kernel.empty(whole, getKernelElementType(element)));
+  return all.yield(
+      kernel, manyThreads,
+      [&](Scalars &s, ValueRange position) -> Updates::One {
+        SmallVector<Value> at;
+        for (auto [tensor, check] : llvm::zip(indices, all.checked)) {
+          Value index = tensor::ExtractOp::create(
+              s, tensor, position.take_front(indexRank));
+          at.push_back(fromEnd(s, index, check.second));
+        }
+        llvm::append_range(at, position.drop_front(indexRank));
+        return {at, tensor::ExtractOp::create(s, values, position)};
+      });
+}
+void relax::populateScatterKernels(KernelRegistry &registry, bool manyThreads) {
+  registry.add<ScatterElementsOp>([=](auto op, KernelBuilder &kernel) {
+    return scatterElements(op, kernel, manyThreads);
+  });
+  registry.add<ScatterNDOp>([=](auto op, KernelBuilder &kernel) {
+    return scatterND(op, kernel, manyThreads);
+  });
+  registry.add<IndexPutOp>([=](auto op, KernelBuilder &kernel) {
+    return indexPut(op, kernel, manyThreads);
+  });
+}

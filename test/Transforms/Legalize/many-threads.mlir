@@ -1,0 +1,50 @@
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: relax-opt %s -split-input-file -relax-legalize=many-threads | FileCheck %s
+
+// Chunks are summed up, then what comes before each of them in a line, then each goes on from there.
+// CHECK-LABEL: func.func private @cumsum(
+// CHECK: %[[SUMS:.*]] = scf.forall (%{{.*}}, %{{.*}}) in (%{{.*}}, %{{.*}})
+// CHECK: scf.for
+// CHECK: tensor.parallel_insert_slice
+// CHECK: %[[BEFORE:.*]] = scf.forall (%{{.*}}) in (%{{.*}}) shared_outs(%{{.*}} = %[[SUMS]])
+// CHECK: scf.for
+// CHECK: %[[RESULT:.*]] = scf.forall (%[[ROW:.*]], %[[CHUNK:.*]]) in (%{{.*}}, %{{.*}})
+// CHECK: tensor.extract %[[BEFORE]][%[[ROW]], %[[CHUNK]]]
+// CHECK: scf.for
+// CHECK: return %[[RESULT]]
+relax.func @main(%x: tensor<?x?xf32, #relax.shape<[m, n]>>) -> tensor<?x?xf32, #relax.shape<[m, n]>> {
+  %0 = relax.cumsum %x axis 1 : (tensor<?x?xf32, #relax.shape<[m, n]>>) -> tensor<?x?xf32, #relax.shape<[m, n]>>
+  relax.return %0 : tensor<?x?xf32, #relax.shape<[m, n]>>
+}
+
+// -----
+
+// Two passes over all elements make a round, from the scratch tensor to the other one and back.
+// CHECK-LABEL: func.func private @sort(
+// CHECK: scf.for {{.*}} iter_args(%[[FROM:.*]] = %{{.*}}, %[[TO:.*]] = %{{.*}})
+// CHECK: %[[THERE:.*]] = scf.forall {{.*}} shared_outs(%{{.*}} = %[[TO]])
+// CHECK: scf.while
+// CHECK: %[[BACK:.*]] = scf.forall {{.*}} shared_outs(%{{.*}} = %[[FROM]])
+// CHECK: scf.while
+// CHECK: scf.yield %[[BACK]], %[[THERE]]
+relax.func @main(%x: tensor<4x100xf32>) -> tensor<4x100xf32> {
+  %0 = relax.sort %x : (tensor<4x100xf32>) -> tensor<4x100xf32>
+  relax.return %0 : tensor<4x100xf32>
+}
+
+// -----
+
+// Updates of different columns do not meet; those of one are in order.
+// CHECK-LABEL: func.func private @scatter_elements(
+// CHECK: scf.forall (%[[COLUMN:.*]]) in (6)
+// CHECK: tensor.extract_slice %{{.*}}[0, %[[COLUMN]]] [%{{.*}}, 1] [1, 1] : tensor<5x6xf32> to tensor<?xf32>
+// CHECK: scf.for
+// CHECK-NOT: scf.for
+// CHECK: scf.forall.in_parallel
+relax.func @main(%x: tensor<5x6xf32>, %indices: tensor<4x6xi64>, %updates: tensor<4x6xf32>) -> tensor<5x6xf32> {
+  %0 = relax.scatter_elements %x, %indices, %updates {axis = 0 : i64, reduction = "add"}
+      : (tensor<5x6xf32>, tensor<4x6xi64>, tensor<4x6xf32>) -> tensor<5x6xf32>
+  relax.return %0 : tensor<5x6xf32>
+}
