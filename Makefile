@@ -19,7 +19,7 @@ demo: setup ## compiles SmolLM2 and answers PROMPT
 test: setup ## all tests; the last line is the sum
 	@$(BIN)/python tools/run-tests $(PYTEST_OPTIONS)
 
-test-all: setup ## the same; of the emulated GPU all cases and not a third
+test-all: setup ## the same; of all targets all cases
 	@RELAX_ALL_CASES=1 $(BIN)/python tools/run-tests $(PYTEST_OPTIONS)
 
 reference: setup ## tests against PyTorch and transformers, in an environment of their own

@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         name = item.callspec.params.get("target") if hasattr(item, "callspec") else None
         test = (name, item.nodeid.partition("[")[0])
-        is_chosen = name not in targets.SAMPLED or test not in seen or zlib.crc32(item.nodeid.encode()) % 3 == 0
+        is_chosen = test not in seen or zlib.crc32(item.nodeid.encode()) % targets.SAMPLED.get(name, 1) == 0
         seen.add(test)
         (chosen if is_chosen else others).append(item)
     items[:] = chosen
