@@ -8,10 +8,12 @@ is added here, with a function that loads a program for it, runs all that the ot
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 import tvm_ffi
 
 import relax_mlir
@@ -57,6 +59,8 @@ def _interpreted(source: str) -> Call:
 
     return Interpreter(source)
 
+
+needs_linker = pytest.mark.skipif(not shutil.which("cc"), reason="model.so is linked by a C compiler; there is none")
 
 LOADERS: dict[str, Callable[[str], Call]] = {
     # Kernels by passes of MLIR alone, the rest by a small interpreter: what legalisation means.

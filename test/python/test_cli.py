@@ -3,12 +3,12 @@
 """The command `relax-mlir`."""
 
 import os
-import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from targets import needs_linker
 from tiny_models import random_weights, smollm2, write_gguf, write_hugging_face
 
 from relax_mlir import RelaxError
@@ -78,7 +78,7 @@ def test_targets(tmp_path):
 
 
 # A folder runs on what it was compiled for, whether the command names that or not.
-@pytest.mark.skipif(not shutil.which("cc"), reason="model.so is linked by a C compiler; there is none")
+@needs_linker
 def test_folders_for_a_device(program, tmp_path):
     driver = {"RELAX_CUDA_DRIVER": EMULATOR}
     x = np.arange(8, dtype=np.float32).reshape(2, 4)
@@ -101,7 +101,7 @@ def test_folders_for_a_device(program, tmp_path):
     assert "and the GPU emulated" in " ".join(text.split())
 
 
-@pytest.mark.skipif(not shutil.which("cc"), reason="model.so is linked by a C compiler; there is none")
+@needs_linker
 def test_a_model_in_a_folder_for_a_device(tmp_path):
     driver = {"RELAX_CUDA_DRIVER": EMULATOR}
     tokenizers = pytest.importorskip("tokenizers")

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import tvm_ffi
 from emulated import EMULATOR, objects, run_python
+from targets import needs_linker
 
 import relax_mlir
 from relax_mlir import BlockBuilder, Device, Range, Sym, Target, Tensor, cache, op
@@ -26,8 +27,6 @@ from relax_mlir.export import export
 from relax_mlir.runtime import library_path, to_host
 
 RUNTIME = Path(__file__).resolve().parents[2] / "lib" / "Runtime"
-
-needs_linker = pytest.mark.skipif(not shutil.which("cc"), reason="model.so is linked by a C compiler; there is none")
 
 
 def module(function=op.exp):

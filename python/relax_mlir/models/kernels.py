@@ -367,7 +367,7 @@ def _attend(
 ) -> Kernel:
     name = f"{name}_{layers}x{kv_heads}x{group}x{size}"
     (widen_x, x), (widen_y, y) = _widened("x", dtype), _widened("y", dtype)
-    narrow, result = ("", "%0") if dtype == "f32" else (f"%narrow = arith.truncf %0 : f32 to {dtype}", "%narrow")
+    narrow, result = narrowed("0", dtype)
     sizes = {"L": layers, "H": kv_heads, "G": group, "D": size, "T": dtype, "SCALE": f"{scale:.9e}"}
     values = {"WIDEN_X": widen_x, "X": x, "WIDEN_Y": widen_y, "Y": y, "NARROW": narrow, "RESULT": result}
     return make_kernel(name, _ATTEND, **sizes, **values, **seen)
@@ -378,6 +378,13 @@ def _widened(name: str, dtype: str) -> tuple[str, str]:
     if dtype == "f32":
         return "", f"%{name}"
     return f"%{name}32 = arith.extf %{name} : {dtype} to f32", f"%{name}32"
+
+
+def narrowed(name: str, dtype: str) -> tuple[str, str]:
+    """An op that makes an element of a type of an f32, if that is something else, and the name of that."""
+    if dtype == "f32":
+        return "", f"%{name}"
+    return f"%narrow = arith.truncf %{name} : f32 to {dtype}", "%narrow"
 
 
 # --- rotary embedding

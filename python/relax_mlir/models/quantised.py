@@ -10,7 +10,7 @@ with the rows innermost, or row by row.
 from __future__ import annotations
 
 from ..nn import Kernel
-from .kernels import PANEL, make_kernel, row_text
+from .kernels import PANEL, make_kernel, narrowed, row_text
 
 GROUP = 32
 """Elements of a row that share a scale in GGML's formats."""
@@ -116,6 +116,7 @@ def _text(quantisation: str, rows: int, columns: int, dtype: str, in_panels: boo
     scales = f"tensor<{count}x{blocks}{width}xf16>"
     loops = f"(p, b, h, j{inner})"
     minimum = has_minimum(quantisation)
+    narrow, result = narrowed("element", dtype)
     return {
         "K": columns,
         "T": dtype,
@@ -132,8 +133,8 @@ def _text(quantisation: str, rows: int, columns: int, dtype: str, in_panels: boo
         "CODE_PLACE": f"{row}, %block, %byte{lane}",
         "SCALE_PLACE": f"{row}, %block{lane}",
         "ELEMENT": _ELEMENTS[quantisation],
-        "NARROW": "" if dtype == "f32" else f"%narrow = arith.truncf %element : f32 to {dtype}",
-        "RESULT": "%element" if dtype == "f32" else "%narrow",
+        "NARROW": narrow,
+        "RESULT": result,
         "MINIMUM": ", %minima" if minimum else "",
         "MINIMUM_TYPE": f", {scales}" if minimum else "",
         "MINIMUM_PARAMETER": f"%minima: {scales}," if minimum else "",
