@@ -177,10 +177,10 @@ std::optional<Attention> Attention::match(const KernelGraph &graph,
   bool isBefore = true;
   for (const Stage &stage : nest.stages) {
     isBefore &= stage.op != softmax.maximum;
-    bool isReadLater = llvm::any_of(stage.op->getResults(), [&](OpResult of) {
-      return llvm::any_of(graph.readersOf(of, nest),
-                          [](auto reader) { return !reader.second; });
-    });
+    bool isReadLater =
+        llvm::any_of(stage.op->getResults(), [&](OpResult result) {
+          return graph.isReadLater(result, nest);
+        });
     bool isOutput = llvm::any_of(graph.outputs, [&](const Output &output) {
       return output.value.getOwner() == stage.op;
     });

@@ -33,17 +33,7 @@ LogicalResult AttentionEmitter::begin(Value blocks, int64_t blockThreads,
                                       int64_t sharedBytes) {
   emitter.storage = storage;
   threads = blockThreads;
-  launch = createLaunch(blocks, threads);
-  {
-    OpBuilder::InsertionGuard outside(builder);
-    builder.setInsertionPoint(launch);
-    Value bytes = arith::ConstantIntOp::create(
-        builder, loc, builder.getI32Type(), sharedBytes);
-    launch.getDynamicSharedMemorySizeMutable().assign(bytes);
-  }
-  // Loads stay before what uses them if registers need not be saved.
-  launch->setDiscardableAttr("nvvm.minctasm", builder.getI32IntegerAttr(1));
-  thread = launch.getThreadIds().x;
+  launchTiles(blocks, threads, sharedBytes);
   block = launch.getBlockIds().x;
   for (const Output &output : graph.outputs)
     destinations[output.value].push_back(output.buffer);

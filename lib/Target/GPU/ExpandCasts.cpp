@@ -54,6 +54,16 @@ static Value splat(OpBuilder &builder, Location loc, VectorType type,
                                    DenseElementsAttr::get(type, bits));
 }
 
+/// A word of four bytes of two words, of which `selector` has the numbers.
+static Value permute(OpBuilder &builder, Location loc, Value first,
+                     Value second, int64_t selector) {
+  Type i32 = builder.getI32Type();
+  return NVVM::PermuteOp::create(
+      builder, loc, i32, first, second,
+      arith::ConstantIntOp::create(builder, loc, i32, selector),
+      NVVM::PermuteMode::DEFAULT);
+}
+
 namespace {
 
 /// Operations on the bits of bytes are those of words.
@@ -120,17 +130,12 @@ struct BytesToFloats : OpRewritePattern<Op> {
           splat(rewriter, loc, cast<VectorType>(words.getType()), 0x80808080));
       base += 128;
     }
-    auto number = [&](int64_t bits) -> Value {
-      return arith::ConstantIntOp::create(rewriter, loc, rewriter.getI32Type(),
-                                          bits);
-    };
-    Value high = number(0x4B000000);
+    Value high = arith::ConstantIntOp::create(
+        rewriter, loc, rewriter.getI32Type(), 0x4B000000);
     SmallVector<Value> floats;
     for (int64_t i = 0; i < type.getNumElements(); ++i) {
       Value word = vector::ExtractOp::create(rewriter, loc, words, i / 4);
-      Value bits = NVVM::PermuteOp::create(rewriter, loc, rewriter.getI32Type(),
-                                           word, high, number(0x7440 + i % 4),
-                                           NVVM::PermuteMode::DEFAULT);
+      Value bits = permute(rewriter, loc, word, high, 0x7440 + i % 4);
       floats.push_back(
           arith::BitcastOp::create(rewriter, loc, rewriter.getF32Type(), bits));
     }
@@ -185,11 +190,7 @@ struct BytesIntoWords : OpRewritePattern<arith::OrIOp> {
       int64_t selector = 0x7654;
       selector &= ~(int64_t{15} << (4 * place));
       selector |= (i % 4) << (4 * place);
-      all.push_back(NVVM::PermuteOp::create(
-          rewriter, loc, rewriter.getI32Type(), word, rest,
-          arith::ConstantIntOp::create(rewriter, loc, rewriter.getI32Type(),
-                                       selector),
-          NVVM::PermuteMode::DEFAULT));
+      all.push_back(permute(rewriter, loc, word, rest, selector));
     }
     rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, all);
     return success();

@@ -165,8 +165,7 @@ Value LaunchEmitter::allocateShared(ArrayRef<int64_t> shape, Type element) {
 }
 
 bool LaunchEmitter::isReadLater(OpResult result) const {
-  return llvm::any_of(graph.readersOf(result, nest),
-                      [](auto reader) { return !reader.second; });
+  return graph.isReadLater(result, nest);
 }
 
 void LaunchEmitter::chooseStorage() {

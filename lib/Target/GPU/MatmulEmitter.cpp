@@ -69,19 +69,13 @@ LogicalResult MatmulEmitter::begin(int64_t rows, int64_t columns,
     blocks = emitter.multiply(blocks, tiles(matmul.rows, rows));
   blocks = emitter.multiply(blocks, count(matmul.batch));
   blocks = emitter.multiply(blocks, number(split));
-  launch = createLaunch(blocks, threads);
+  launchTiles(blocks, threads, sharedBytes);
   {
     OpBuilder::InsertionGuard outside(builder);
     builder.setInsertionPoint(launch);
-    Value bytes = arith::ConstantIntOp::create(
-        builder, loc, builder.getI32Type(), sharedBytes);
-    launch.getDynamicSharedMemorySizeMutable().assign(bytes);
     chooseStorage();
   }
-  // Loads stay before what uses them if registers need not be saved.
-  launch->setDiscardableAttr("nvvm.minctasm", builder.getI32IntegerAttr(1));
   blockThreads = threads;
-  thread = launch.getThreadIds().x;
   corner =
       locate(divideBy(launch.getBlockIds().x, split), rows, columns, manyRows);
   return success();

@@ -28,19 +28,16 @@ static void moveBody(gpu::LaunchOp launch, gpu::LaunchOp merged, Block *into,
   Value block = merged.getBlockIds().x;
   if (first)
     block = arith::SubIOp::create(builder, loc, block, first);
-  launch.getBlockIds().x.replaceAllUsesWith(block);
-  launch.getGridSize().x.replaceAllUsesWith(launch.getGridSizeX());
-  auto replace = [](Value from, Value to) { from.replaceAllUsesWith(to); };
-  auto replaceAll = [&](gpu::KernelDim3 from, gpu::KernelDim3 to) {
-    replace(from.y, to.y);
-    replace(from.z, to.z);
+  auto replace = [](gpu::KernelDim3 from, gpu::KernelDim3 to) {
+    from.x.replaceAllUsesWith(to.x);
+    from.y.replaceAllUsesWith(to.y);
+    from.z.replaceAllUsesWith(to.z);
   };
-  replaceAll(launch.getBlockIds(), merged.getBlockIds());
-  replaceAll(launch.getGridSize(), merged.getGridSize());
-  replaceAll(launch.getThreadIds(), merged.getThreadIds());
-  replaceAll(launch.getBlockSize(), merged.getBlockSize());
-  replace(launch.getThreadIds().x, merged.getThreadIds().x);
-  replace(launch.getBlockSize().x, merged.getBlockSize().x);
+  gpu::KernelDim3 blocks = merged.getBlockIds(), grid = merged.getGridSize();
+  replace(launch.getBlockIds(), {block, blocks.y, blocks.z});
+  replace(launch.getGridSize(), {launch.getGridSizeX(), grid.y, grid.z});
+  replace(launch.getThreadIds(), merged.getThreadIds());
+  replace(launch.getBlockSize(), merged.getBlockSize());
   for (BlockArgument buffer : launch.getWorkgroupAttributions())
     buffer.replaceAllUsesWith(
         merged.addWorkgroupAttribution(buffer.getType(), buffer.getLoc()));

@@ -86,15 +86,11 @@ static bool shareRows(const Matmul &one, const Matmul &other) {
 /// Whether a nest reads what another one computes.
 static bool readsFrom(const KernelGraph &graph, const Nest &nest,
                       const Nest &source) {
-  return llvm::any_of(nest.stages, [&](const Stage &stage) {
-    bool found = false;
-    graph.visitInlined(stage.op, [&](linalg::GenericOp op) {
-      for (auto [tensor, map] : KernelGraph::reads(op))
-        found |= llvm::any_of(source.stages, [&](const Stage &other) {
-          return other.op == KernelGraph::producer(tensor);
-        });
+  return llvm::any_of(source.stages, [&](const Stage &stage) {
+    return llvm::any_of(stage.op->getResults(), [&](OpResult result) {
+      return llvm::any_of(graph.readersOf(result, nest),
+                          [](auto reader) { return reader.second; });
     });
-    return found;
   });
 }
 
@@ -141,12 +137,12 @@ size_t relax::emitProducts(const KernelGraph &graph, ArrayRef<Nest> nests,
     }
   }
 
+  // Matrices that are computed have a form of their own, of one product.
+  bool isComputed = llvm::any_of(products, [](auto &product) {
+    const Matmul &matmul = product->matmul;
+    return KernelGraph::producer(matmul.operand(matmul.b)) != nullptr;
+  });
   auto emitFor = [&](int64_t rows) -> LogicalResult {
-    // Matrices that are computed have a form of their own, of one product.
-    bool isComputed = llvm::any_of(products, [](auto &product) {
-      const Matmul &matmul = product->matmul;
-      return KernelGraph::producer(matmul.operand(matmul.b)) != nullptr;
-    });
     if (!parts.empty() && !isComputed &&
         rows <= products.front()->ways.front().maxRows &&
         succeeded(emitAlone(graph, nests.front(), builder, loc, storage,

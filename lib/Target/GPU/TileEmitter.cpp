@@ -103,6 +103,19 @@ Value TileEmitter::isInside(Value at, Value size, int64_t step) {
   return known && *known % step == 0 ? Value() : isLess(at, size);
 }
 
+void TileEmitter::launchTiles(Value blocks, int64_t threads,
+                              int64_t sharedBytes) {
+  launch = createLaunch(blocks, threads);
+  OpBuilder::InsertionGuard outside(builder);
+  builder.setInsertionPoint(launch);
+  Value bytes = arith::ConstantIntOp::create(builder, loc, builder.getI32Type(),
+                                             sharedBytes);
+  launch.getDynamicSharedMemorySizeMutable().assign(bytes);
+  // Loads stay before what uses them if registers need not be saved.
+  launch->setDiscardableAttr("nvvm.minctasm", builder.getI32IntegerAttr(1));
+  thread = launch.getThreadIds().x;
+}
+
 Value TileEmitter::viewShared(int64_t count, Type element, int64_t byte) {
   auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
                                           gpu::AddressSpace::Workgroup);

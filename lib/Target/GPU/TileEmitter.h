@@ -40,6 +40,8 @@ public:
   using LaunchEmitter::LaunchEmitter;
 
 protected:
+  /// A launch whose blocks have so much memory, and the thread in it.
+  void launchTiles(Value blocks, int64_t threads, int64_t sharedBytes);
   /// The memory of the block that the launch asks for, as an array.
   Value viewShared(int64_t count, Type element, int64_t byte = 0);
   /// A buffer as an array.

@@ -150,6 +150,11 @@ KernelGraph::readersOf(OpResult result, const Nest &nest) const {
   return readers;
 }
 
+bool KernelGraph::isReadLater(OpResult result, const Nest &nest) const {
+  return llvm::any_of(readersOf(result, nest),
+                      [](auto reader) { return !reader.second; });
+}
+
 Axis KernelGraph::axisOf(linalg::GenericOp op, unsigned loop) const {
   return classes.getLeaderValue(firstLoop.lookup(op) + loop);
 }

@@ -115,6 +115,8 @@ public:
   /// computed in that nest.
   SmallVector<std::pair<linalg::GenericOp, bool>>
   readersOf(OpResult result, const Nest &nest) const;
+  /// Whether a result of a stage of `nest` is read in another nest.
+  bool isReadLater(OpResult result, const Nest &nest) const;
 
   /// Whether `op` reads `result` at its own point along all axes of that, and
   /// nowhere else.

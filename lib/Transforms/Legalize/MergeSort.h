@@ -20,7 +20,7 @@
 #ifndef RELAX_TRANSFORMS_LEGALIZE_MERGESORT_H
 #define RELAX_TRANSFORMS_LEGALIZE_MERGESORT_H
 
-#include "Transforms/Legalize/ScalarBuilder.h"
+#include "Transforms/Legalize/Registry.h"
 
 namespace mlir::relax {
 
@@ -51,6 +51,30 @@ struct Sorted {
 /// Sorts `count` elements of the first halves of scratch tensors.
 Sorted mergeSort(ScalarBuilder &s, Value count, ValueRange scratch,
                  IsBefore isBefore);
+
+/// What an op asks of the lines of a tensor: to be sorted along a dimension,
+/// from the front.
+struct LineSort {
+  /// Whether what is at `right` of the first scratch tensor must come before
+  /// what is at `left`.
+  Value isBefore(ScalarBuilder &s, ValueRange scratch, ValueRange right,
+                 ValueRange left) const;
+  /// Where results go.
+  SmallVector<Value> results() const;
+
+  Value data;
+  Type element; // of the graph
+  int64_t axis;
+  bool descending;
+  /// For the first elements of each sorted line, and for where they came from;
+  /// either may be null.
+  Value values, indices;
+};
+
+/// Kernels of the ops that sort lines, by `sortLines`, which gives the results.
+void addSortKernels(KernelRegistry &registry,
+                    SmallVector<Value> (*sortLines)(KernelBuilder &,
+                                                    const LineSort &));
 
 } // namespace mlir::relax
 

@@ -26,7 +26,6 @@
 namespace mlir::relax {
 
 class NonzeroOp;
-class TopkOp;
 
 /// A part of a tensor. Dimensions whose size is the constant 1 are dropped.
 struct Box {
@@ -78,10 +77,6 @@ Value sortInParallel(ScalarBuilder &s, Value count, Value numbers,
                      function_ref<Value(ScalarBuilder &, ValueRange tensors,
                                         ValueRange right, ValueRange left)>
                          isBefore);
-
-/// The destinations of a `relax.topk` for values and for indices, or null;
-/// after checks of what it asks for.
-std::pair<Value, Value> getTopkResults(TopkOp op, KernelBuilder &kernel);
 
 /// Kernels for targets with more threads than a tensor has lines, in place of
 /// those that go along a line in order.

@@ -150,15 +150,12 @@ Value relax::sortInParallel(Scalars &s, Value count, Value numbers,
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// The first elements of each sorted line in `values`, and where they came from
-/// in `indices`; either may be null.
-static Values sortLines(KernelBuilder &kernel, Value data, Type element,
-                        int64_t axis, bool descending, Value values,
-                        Value indices) {
+static Values sortLines(KernelBuilder &kernel, const LineSort &lines) {
   Scalars &s = kernel.builder();
+  Value data = lines.data, values = lines.values, indices = lines.indices;
+  int64_t axis = lines.axis;
   SymDims dims(kernel.dims(data));
   int64_t rank = dims.size();
-  axis = axis < 0 ? axis + rank : axis;
   // Lines lie along memory in scratch tensors.
   SymDims lineDims(dims);
   std::rotate(lineDims.begin() + axis, lineDims.begin() + axis + 1,
@@ -184,19 +181,12 @@ static Values sortLines(KernelBuilder &kernel, Value data, Type element,
   }
   auto isBefore = [&](Scalars &s, ValueRange scratch, ValueRange right,
                       ValueRange left) {
-    Value onRight = readElement(s, scratch[0], right);
-    Value onLeft = readElement(s, scratch[0], left);
-    return descending ? isLess(s, onLeft, onRight, element)
-                      : isLess(s, onRight, onLeft, element);
+    return lines.isBefore(s, scratch, right, left);
   };
   MergePasses passes(sizes, isBefore);
   Values sorted = passes.sort(s, scratch, others);
 
-  Values results, resultSizes;
-  if (values)
-    results.push_back(values);
-  if (indices)
-    results.push_back(indices);
+  Values results = lines.results(), resultSizes;
   for (SymExprAttr dim : SymDims(kernel.dims(results[0])))
     resultSizes.push_back(kernel.size(dim));
   return forAll(
@@ -216,27 +206,6 @@ static Values sortLines(KernelBuilder &kernel, Value data, Type element,
       });
 }
 
-static LogicalResult sort(SortOp op, KernelBuilder &kernel) {
-  return kernel.yield(sortLines(kernel, kernel.input(op.getX()),
-                                getElementType(op.getX()), op.getAxis(),
-                                op.getDescending(), kernel.destination(), {}));
-}
-
-static LogicalResult argsort(ArgsortOp op, KernelBuilder &kernel) {
-  return kernel.yield(sortLines(kernel, kernel.input(op.getData()),
-                                getElementType(op.getData()), op.getAxis(),
-                                op.getDescending(), {}, kernel.destination()));
-}
-
-static LogicalResult topk(TopkOp op, KernelBuilder &kernel) {
-  auto [values, indices] = getTopkResults(op, kernel);
-  return kernel.yield(sortLines(kernel, kernel.input(op.getData()),
-                                getElementType(op.getData()), op.getAxis(),
-                                op.getLargest(), values, indices));
-}
-
 void relax::populateParallelSortKernels(KernelRegistry &registry) {
-  registry.add<SortOp>(sort);
-  registry.add<ArgsortOp>(argsort);
-  registry.add<TopkOp>(topk);
+  addSortKernels(registry, sortLines);
 }

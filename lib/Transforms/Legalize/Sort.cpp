@@ -31,29 +31,20 @@ using Values = SmallVector<Value>;
 
 namespace {
 
-/// Sorts the lines of a tensor along a dimension.
+/// Sorts lines one after the other.
 class Sorter {
 public:
-  Sorter(KernelBuilder &kernel, Value data, Type element, int64_t axis,
-         bool descending)
-      : kernel(kernel), data(data), element(element), descending(descending) {
-    int64_t rank = kernel.dims(data).size();
-    this->axis = axis < 0 ? axis + rank : axis;
-  }
+  Sorter(KernelBuilder &kernel, const LineSort &lines)
+      : kernel(kernel), lines(lines) {}
 
-  /// The first elements of each sorted line in `values`, and where they came
-  /// from in `indices`; either may be null.
-  Values run(Value values, Value indices);
+  Values run();
 
 private:
   Values fill(Scalars &s, ValueRange position, ValueRange scratch);
   Sorted sortLine(Scalars &s, ValueRange scratch);
 
   KernelBuilder &kernel;
-  Value data;
-  Type element; // of the graph
-  int64_t axis;
-  bool descending;
+  const LineSort &lines;
   Value zero, one, count;
 };
 
@@ -65,9 +56,9 @@ Values Sorter::fill(Scalars &s, ValueRange position, ValueRange scratch) {
       s, zero, count, one, scratch,
       [&](Scalars &s, Value index, ValueRange state) {
         Values source(position);
-        source.insert(source.begin() + axis, index);
-        Values next = {writeElement(s, readElement(s, data, source), state[0],
-                                    {zero, index})};
+        source.insert(source.begin() + lines.axis, index);
+        Values next = {writeElement(s, readElement(s, lines.data, source),
+                                    state[0], {zero, index})};
         if (state.size() > 1) {
           Value number =
               arith::IndexCastOp::create(s, getElementType(state[1]), index);
@@ -81,22 +72,16 @@ Sorted Sorter::sortLine(Scalars &s, ValueRange scratch) {
   return mergeSort(
       s, count, scratch,
       [&](Scalars &s, ValueRange scratch, ValueRange right, ValueRange left) {
-        Value onRight = readElement(s, scratch[0], right);
-        Value onLeft = readElement(s, scratch[0], left);
-        return descending ? isLess(s, onLeft, onRight, element)
-                          : isLess(s, onRight, onLeft, element);
+        return lines.isBefore(s, scratch, right, left);
       });
 }
 
-Values Sorter::run(Value values, Value indices) {
+Values Sorter::run() {
   Scalars &s = kernel.builder();
-  SymDims dims(kernel.dims(data));
+  int64_t axis = lines.axis;
+  SymDims dims(kernel.dims(lines.data));
   count = kernel.size(dims[axis]);
-  Values results;
-  if (values)
-    results.push_back(values);
-  if (indices)
-    results.push_back(indices);
+  Values results = lines.results();
   Value kept = kernel.size(kernel.dims(results[0])[axis]);
   // The lines, by their positions in the other dimensions.
   Values sizes;
@@ -108,9 +93,9 @@ Values Sorter::run(Value values, Value indices) {
   one = s.index(1);
   SymDims scratchDims = {kernel.constant(2), dims[axis]};
   Values state(results);
-  state.push_back(kernel.empty(scratchDims, getElementType(data)));
-  if (indices)
-    state.push_back(kernel.empty(scratchDims, getElementType(indices)));
+  state.push_back(kernel.empty(scratchDims, getElementType(lines.data)));
+  if (lines.indices)
+    state.push_back(kernel.empty(scratchDims, getElementType(lines.indices)));
 
   Values zeros(sizes.size(), zero), ones(sizes.size(), one);
   auto nest = scf::buildLoopNest(
@@ -128,7 +113,7 @@ Values Sorter::run(Value values, Value indices) {
                       target.insert(target.begin() + axis, index);
                       Values next;
                       for (auto [number, result] : llvm::enumerate(state)) {
-                        Value from = line.scratch[values ? number : 1];
+                        Value from = line.scratch[lines.values ? number : 1];
                         next.push_back(writeElement(
                             s, readElement(s, from, {line.half, index}), result,
                             target));
@@ -145,19 +130,25 @@ Values Sorter::run(Value values, Value indices) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-static LogicalResult sort(SortOp op, KernelBuilder &kernel) {
-  Sorter sorter(kernel, kernel.input(op.getX()), getElementType(op.getX()),
-                op.getAxis(), op.getDescending());
-  return kernel.yield(sorter.run(kernel.destination(), {}));
+Value LineSort::isBefore(Scalars &s, ValueRange scratch, ValueRange right,
+                         ValueRange left) const {
+  Value onRight = readElement(s, scratch[0], right);
+  Value onLeft = readElement(s, scratch[0], left);
+  return descending ? isLess(s, onLeft, onRight, element)
+                    : isLess(s, onRight, onLeft, element);
 }
 
-static LogicalResult argsort(ArgsortOp op, KernelBuilder &kernel) {
-  Sorter sorter(kernel, kernel.input(op.getData()),
-                getElementType(op.getData()), op.getAxis(), op.getDescending());
-  return kernel.yield(sorter.run({}, kernel.destination()));
+Values LineSort::results() const {
+  Values results;
+  for (Value result : {values, indices})
+    if (result)
+      results.push_back(result);
+  return results;
 }
 
-std::pair<Value, Value> relax::getTopkResults(TopkOp op,
+/// The destinations of a `relax.topk` for values and for indices, or null;
+/// after checks of what it asks for.
+static std::pair<Value, Value> getTopkResults(TopkOp op,
                                               KernelBuilder &kernel) {
   Value data = kernel.input(op.getData());
   int64_t axis = op.getAxis(), rank = kernel.dims(data).size();
@@ -174,11 +165,30 @@ std::pair<Value, Value> relax::getTopkResults(TopkOp op,
   return {values, indices};
 }
 
-static LogicalResult topk(TopkOp op, KernelBuilder &kernel) {
-  auto [values, indices] = getTopkResults(op, kernel);
-  Sorter sorter(kernel, kernel.input(op.getData()),
-                getElementType(op.getData()), op.getAxis(), op.getLargest());
-  return kernel.yield(sorter.run(values, indices));
+void relax::addSortKernels(KernelRegistry &registry,
+                           Values (*sortLines)(KernelBuilder &,
+                                               const LineSort &)) {
+  auto sort = [=](KernelBuilder &kernel, Value graphData, int64_t axis,
+                  bool descending, Value values, Value indices) {
+    Value data = kernel.input(graphData);
+    if (axis < 0)
+      axis += kernel.dims(data).size();
+    return kernel.yield(sortLines(kernel, {data, getElementType(graphData),
+                                           axis, descending, values, indices}));
+  };
+  registry.add<SortOp>([=](SortOp op, KernelBuilder &kernel) {
+    return sort(kernel, op.getX(), op.getAxis(), op.getDescending(),
+                kernel.destination(), {});
+  });
+  registry.add<ArgsortOp>([=](ArgsortOp op, KernelBuilder &kernel) {
+    return sort(kernel, op.getData(), op.getAxis(), op.getDescending(), {},
+                kernel.destination());
+  });
+  registry.add<TopkOp>([=](TopkOp op, KernelBuilder &kernel) {
+    auto [values, indices] = getTopkResults(op, kernel);
+    return sort(kernel, op.getData(), op.getAxis(), op.getLargest(), values,
+                indices);
+  });
 }
 
 /// By bisection of the boundaries, for each element.
@@ -226,8 +236,8 @@ static LogicalResult bucketize(BucketizeOp op, KernelBuilder &kernel) {
 }
 
 void relax::populateSortKernels(KernelRegistry &registry) {
-  registry.add<SortOp>(sort);
-  registry.add<ArgsortOp>(argsort);
-  registry.add<TopkOp>(topk);
+  addSortKernels(registry, [](KernelBuilder &kernel, const LineSort &lines) {
+    return Sorter(kernel, lines).run();
+  });
   registry.add<BucketizeOp>(bucketize);
 }
