@@ -203,6 +203,12 @@ class Measurement:
             f"{same} of {8 * batch} tokens are the same"
         )
 
+    def peer(self, kind: str, decoder):
+        if kind == "eager":
+            return decoder
+        self.torch._dynamo.reset()
+        return self.torch.compile(decoder, mode="reduce-overhead")
+
     def run(self, peers: list[str]) -> None:
         torch = self.torch
         self.check()
@@ -215,8 +221,7 @@ class Measurement:
                 peer = Peer(self, batch, CAPACITY)
                 tokens, places = self.start[:batch, None], self.places[:batch, None]
                 for kind in peers:
-                    theirs = torch.compile(peer, mode="reduce-overhead") if kind == "compile" else peer
-                    took = self.median(theirs, tokens, places)
+                    took = self.median(self.peer(kind, peer), tokens, places)
                     line += f"; PyTorch {kind} {took:.3f} ms ({took / replayed:.2f} ×)"
             print(line, flush=True)
             if batch == 1:
@@ -226,11 +231,12 @@ class Measurement:
             tokens = torch.zeros((1, length), dtype=torch.int64, device="cuda")
             took = self.median(self.module["forward"], tokens, self.start[:1], keys, values, 0, count=5)
             line = f"  prompt of {length}: {took:.2f} ms"
-            if "eager" in peers:
+            if peers:
                 peer = Peer(self, 1, length)
                 places = torch.arange(length, device="cuda")[None]
-                theirs = self.median(peer, tokens, places, count=5)
-                line += f"; PyTorch eager {theirs:.2f} ms ({theirs / took:.2f} ×)"
+            for kind in peers:
+                theirs = self.median(self.peer(kind, peer), tokens, places, count=5)
+                line += f"; PyTorch {kind} {theirs:.2f} ms ({theirs / took:.2f} ×)"
             print(line, flush=True)
 
 
@@ -244,9 +250,12 @@ def Peer(measurement: Measurement, batch: int, rows: int):
     class Decoder(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            shape = (m.layers, batch, m.key_heads, rows, m.size)
-            self.register_buffer("keys", torch.zeros(shape, device="cuda", dtype=torch.bfloat16))
-            self.register_buffer("values", torch.zeros(shape, device="cuda", dtype=torch.bfloat16))
+            shape = (batch, m.key_heads, rows, m.size)
+            zeros = lambda: torch.zeros(shape, device="cuda", dtype=torch.bfloat16)  # noqa: E731
+            self.keys, self.values = ([zeros() for _ in range(m.layers)] for _ in range(2))
+            # Graphs of torch.compile may write in place, and read without copying, what never moves.
+            for tensor in (*self.keys, *self.values, *m.weights.values()):
+                torch._dynamo.mark_static_address(tensor)
 
         def weight(self, layer: int, name: str):
             return m.weights[f"model.layers.{layer}.{name}.weight"]
