@@ -314,8 +314,8 @@ Product::find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
       KernelGraph::producer(matmul->operand(matmul->b)) != nullptr;
   auto emitGeneric = [=, &graph, &nest, &builder, &storage]() {
     if (isComputed && asVectors &&
-        succeeded(
-            emitMatvec(graph, *matmul, builder, loc, storage, subgroupSize)))
+        succeeded(emitMatvec(graph, *matmul, nest, /*prepared=*/nullptr,
+                             builder, loc, storage, subgroupSize)))
       return success();
     return emitAlone(graph, nest, builder, loc, storage, subgroupSize,
                      asVectors);
@@ -337,8 +337,8 @@ Product::find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
       });
   SmallVector<Way> &ways = product->ways;
   ways.push_back({isLong ? 8 : 1, emitGeneric});
-  auto a = Panel::match(*matmul, matmul->a, matmul->rows);
-  auto b = Panel::match(*matmul, matmul->b, matmul->columns);
+  auto a = Panel::match(*matmul, matmul->a, matmul->rows, storage);
+  auto b = Panel::match(*matmul, matmul->b, matmul->columns, storage);
   auto element = [&](unsigned number) {
     return getElementTypeOrSelf(matmul->operand(number).getType());
   };

@@ -22,6 +22,10 @@ namespace mlir::relax {
 void readFirst(Block *block, Operation *from = nullptr,
                Operation *behind = nullptr);
 
+/// The same of memory that all blocks see, up to where it is written; what a
+/// block does among its threads may lie between.
+void readGlobalFirst(Block *block);
+
 } // namespace mlir::relax
 
 #endif // RELAX_TARGET_GPU_READFIRST_H
