@@ -492,16 +492,22 @@ SmallVector<Value> MatvecEmitter::addSteps(Value from, int64_t count,
     if (hasFailed)
       return llvm::to_vector(before);
   }
-  Operation *read = last();
-  readFirst(block, behind(start), behind(read));
+  readFirst(block, behind(start), behind(last()));
+  SmallVector<Operation *> computed;
+  for (Operation *op = behind(start), *end = behind(last()); op != end;
+       op = op->getNextNode())
+    if (isMemoryEffectFree(op))
+      computed.push_back(op);
   if (isFirst && prepared)
     prepare(base);
   Operation *ready = last();
   SmallVector<Value> sums = llvm::to_vector(before);
   for (const Unit &unit : steps)
     sums = addUnit(unit, sums);
-  if (!hasFailed)
-    readFirst(block, behind(ready), behind(last()));
+  if (hasFailed)
+    return sums;
+  readFirst(block, behind(ready), behind(last()));
+  computeLate(computed);
   return sums;
 }
 
@@ -642,7 +648,8 @@ LogicalResult MatvecEmitter::emitProduct() {
       loc, count(matmul.columns), emitter.constant(width));
   OpBuilder::InsertionGuard guard(builder);
   launch = createLaunch(emitter.multiply(perRow, count(others)), threads);
-  launch->setDiscardableAttr("nvvm.minctasm", builder.getI32IntegerAttr(1));
+  // As many registers as it takes, as long as an SM has some blocks.
+  launch->setDiscardableAttr("nvvm.minctasm", builder.getI32IntegerAttr(4));
   {
     OpBuilder::InsertionGuard outside(builder);
     builder.setInsertionPoint(launch);

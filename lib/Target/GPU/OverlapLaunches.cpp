@@ -106,6 +106,31 @@ static void waitIn(Block &block) {
   loadBefore(*wait);
 }
 
+/// Lets the next kernel begin at once. Blocks that take tiles are few, and an
+/// SM that is done early would get more than its share of the next ones: they
+/// begin when the products are done.
+static void letNextBegin(gpu::GPUFuncOp kernel) {
+  auto create = [&](OpBuilder builder) {
+    NVVM::GriddepcontrolOp::create(builder, kernel.getLoc(),
+                                   NVVM::GridDepActionKind::launch_dependents);
+  };
+  SmallVector<scf::ForOp> loops;
+  kernel.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
+    auto walk = loop.getBody()->walk(
+        [](nvgpu::DeviceAsyncCopyOp) { return WalkResult::interrupt(); });
+    if (walk.wasInterrupted())
+      loops.push_back(loop);
+    return WalkResult::skip();
+  });
+  for (scf::ForOp loop : loops) {
+    OpBuilder builder(loop);
+    builder.setInsertionPointAfter(loop);
+    create(builder);
+  }
+  if (loops.empty())
+    create(OpBuilder::atBlockBegin(&kernel.getBody().front()));
+}
+
 namespace {
 
 struct OverlapLaunches : relax::impl::OverlapLaunchesPassBase<OverlapLaunches> {
@@ -116,9 +141,7 @@ struct OverlapLaunches : relax::impl::OverlapLaunchesPassBase<OverlapLaunches> {
         return;
       Block &entry = kernel.getBody().front();
       waitIn(entry);
-      OpBuilder builder = OpBuilder::atBlockBegin(&entry);
-      NVVM::GriddepcontrolOp::create(
-          builder, kernel.getLoc(), NVVM::GridDepActionKind::launch_dependents);
+      letNextBegin(kernel);
       for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
         kernel.removeArgAttr(i, notes::kInvariant);
     });

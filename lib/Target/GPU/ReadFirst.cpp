@@ -98,3 +98,16 @@ void relax::readGlobalFirst(Block *block) {
   }
   putFirst(range, needed);
 }
+
+void relax::computeLate(ArrayRef<Operation *> ops) {
+  for (Operation *op : llvm::reverse(ops)) {
+    Operation *first = nullptr;
+    for (Operation *user : op->getUsers()) {
+      user = op->getBlock()->findAncestorOpInBlock(*user);
+      if (user && (!first || user->isBeforeInBlock(first)))
+        first = user;
+    }
+    if (first)
+      op->moveBefore(first);
+  }
+}
