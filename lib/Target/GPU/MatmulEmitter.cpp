@@ -7,6 +7,7 @@
 
 #include "Target/GPU/MatmulEmitter.h"
 
+#include "Target/GPU/FewRows.h"
 #include "Target/GPU/MatvecEmitter.h"
 #include "Target/GPU/Products.h"
 #include "mlir/IR/Matchers.h"
@@ -374,13 +375,29 @@ Product::find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
                       bool manyRows) {
       return emitWith(b ? inMemory : computed, manyRows, *a, b, units);
     };
-    ways.push_back({16, tileOf(fit(tile16, width), computed16, false)});
-    ways.push_back({32, tileOf(fit(tile32, width), computed32, false)});
-    if (b && hasWarpgroups &&
-        MatmulEmitter::canUseWarpgroups(*matmul, *a, *b)) {
+    std::optional<FewRows> fewRows;
+    if (!b)
+      fewRows = FewRows::match(graph, *matmul, *a, *units);
+    for (int64_t limit : {8, 16, 32}) {
+      if (!fewRows)
+        break;
+      FewRowsTile tile =
+          FewRowsTile::choose(*fewRows, limit, width, hasWarpgroups);
+      ways.push_back({limit, [=, &graph, &builder, &storage] {
+                        DenseMap<Value, Storage> results = storage;
+                        return emitFewRows(graph, *matmul, builder, loc,
+                                           results, lanes, *fewRows, tile);
+                      }});
+    }
+    if (!fewRows) {
+      ways.push_back({16, tileOf(fit(tile16, width), computed16, false)});
+      ways.push_back({32, tileOf(fit(tile32, width), computed32, false)});
+    }
+    if (hasWarpgroups &&
+        MatmulEmitter::canUseWarpgroups(*matmul, *a, b, units)) {
       for (auto [limit, tile] :
            chooseWarpgroupTiles(*matmul, getConstantIntValue(*rows)))
-        ways.push_back({limit, emitWith(tile, *a, *b)});
+        ways.push_back({limit, emitWith(tile, *a, b, units)});
     } else {
       ways.push_back({few, tileOf(tile64, computed64, false)});
       if (many > few)
