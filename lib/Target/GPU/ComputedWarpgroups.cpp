@@ -12,19 +12,63 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Target/GPU/ComputedWarpgroups.h"
+
 #include "Target/GPU/MatmulEmitter.h"
 #include "Target/GPU/Warpgroups.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "llvm/ADT/ScopeExit.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Lets a loop read what the next step needs before it goes on with its own.
-static LogicalResult readAhead(OpBuilder &builder, scf::ForOp loop) {
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
+int64_t relax::producerThreads(const WarpgroupTile &tile) {
+  // More of them where all have registers enough.
+  return tile.columns >= 128 && tile.warpgroups <= 2 ? 2 * warpgroupThreads
+                                                     : warpgroupThreads;
+}
+
+WarpgroupTile relax::chooseComputedTile(int64_t batches, int64_t rows,
+                                        int64_t columns) {
+  // Of a step of the depth: products, and elements that a warpgroup computes,
+  // in a nanosecond; what a step takes at least. Blocks that run at once.
+  constexpr double products = 3400, elements = 16, leastStep = 180;
+  constexpr double blocks = 132;
+  WarpgroupTile best = {};
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t warpgroups : {4, 2, 1})
+    for (int64_t width : {128, 64}) {
+      WarpgroupTile tile = {warpgroups, width, 1};
+      double tiles = batches * llvm::divideCeil(rows, tile.rows()) *
+                     llvm::divideCeil(columns, width);
+      double made = width * warpgroupLine / elements * warpgroupThreads /
+                    producerThreads(tile);
+      double step = std::max(
+          {tile.rows() * width * warpgroupLine / products, made, leastStep});
+      double cost = std::ceil(tiles / blocks) * step;
+      if (cost < least)
+        best = tile, least = cost;
+    }
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
+// Those that compute
+//===----------------------------------------------------------------------===//
+
+/// Lets a loop read what a later step needs before it goes on with its own.
+static LogicalResult readAhead(OpBuilder &builder, scf::ForOp loop,
+                               unsigned steps) {
   moveLoopInvariantCode(loop);
   llvm::SetVector<Operation *> needed;
   BackwardSliceOptions slice;
@@ -41,11 +85,17 @@ static LogicalResult readAhead(OpBuilder &builder, scf::ForOp loop) {
         for (bool isFirst : {true, false})
           for (Operation &op : loop.getBody()->without_terminator())
             if (needed.contains(&op) == isFirst)
-              schedule.emplace_back(&op, isFirst ? 0 : 1);
+              schedule.emplace_back(&op, isFirst ? 0 : steps);
       };
   IRRewriter rewriter(builder);
   rewriter.setInsertionPoint(loop);
-  return scf::pipelineForLoop(rewriter, loop, options);
+  FailureOr<scf::ForOp> ahead = scf::pipelineForLoop(rewriter, loop, options);
+  if (failed(ahead))
+    return failure();
+  // What was read stays where it is: copies from register to register would
+  // wait for it.
+  return steps > 1 ? LogicalResult(loopUnrollByFactor(*ahead, steps))
+                   : success();
 }
 
 /// Elements of a unit.
@@ -74,9 +124,10 @@ LogicalResult MatmulEmitter::produceComputed(const WarpgroupTile &tile,
                                              int64_t steps) {
   WarpgroupBuilder warpgroups(builder, loc);
   int64_t stages = warpgroupStages(tile.stageBytes());
+  int64_t warps = producerThreads(tile) / 32;
   // The stages of a matrix as tiles have them: of what threads of a warpgroup
   // compute, in lines of one step.
-  Tile part = {1, 4, 1, 1, tile.columns / 32, warpgroupLine, 1};
+  Tile part = {1, warps, 1, 1, tile.columns / (8 * warps), warpgroupLine, 1};
   Value outer = thread;
   thread = subtract(thread, number(tile.threads()));
   auto restore = llvm::make_scope_exit([&] { thread = outer; });
@@ -127,5 +178,12 @@ LogicalResult MatmulEmitter::produceComputed(const WarpgroupTile &tile,
   if (hasFailed)
     return failure();
   auto loop = cast<scf::ForOp>(last.front().getDefiningOp());
-  return steps > 1 ? readAhead(builder, loop) : success();
+  // As many steps as there are registers for, of which many threads have few.
+  constexpr int64_t words = 40;
+  int64_t most = tile.warpgroups > 2 ? 2 : 4;
+  int64_t each =
+      computed->units.size() * (llvm::divideCeil(units.matrixBytes, 4) + 1);
+  int64_t ahead =
+      std::min({std::max<int64_t>(words / each, 1), most, steps - 1});
+  return ahead ? readAhead(builder, loop, ahead) : success();
 }

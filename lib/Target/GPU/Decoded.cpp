@@ -62,6 +62,47 @@ bool relax::isSmall(Value bytes) {
 }
 
 //===----------------------------------------------------------------------===//
+// Numbers of 32 bits
+//===----------------------------------------------------------------------===//
+
+Value relax::addedTo128(OpBuilder &builder, Location loc, Value bytes) {
+  auto type = cast<VectorType>(bytes.getType()).clone(builder.getI32Type());
+  auto splat = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(type, builder.getI32IntegerAttr(value)));
+  };
+  Value bits = arith::ExtUIOp::create(builder, loc, type, bytes);
+  bits = arith::ShLIOp::create(builder, loc, bits, splat(16));
+  bits = arith::OrIOp::create(builder, loc, bits, splat(0x43000000));
+  return arith::BitcastOp::create(builder, loc,
+                                  type.clone(builder.getF32Type()), bits);
+}
+
+Value relax::withFewerOps(OpBuilder &builder, Location loc, Value value) {
+  Scaled parts = Scaled::takeApart(value);
+  auto number = parts.core.getDefiningOp<arith::UIToFPOp>();
+  // The scale times the bias must be exact, as it is if the scale was f16.
+  auto wide = parts.scale ? parts.scale.getDefiningOp<arith::ExtFOp>()
+                          : arith::ExtFOp();
+  double bias = parts.bias + 128;
+  if (!number || !isSmall(number.getIn()) || parts.offset || !wide ||
+      !wide.getIn().getType().isF16() || std::floor(bias) != bias ||
+      std::abs(bias) > 256)
+    return value;
+  auto type = cast<VectorType>(value.getType());
+  auto all = [&](Value scalar) -> Value {
+    return vector::BroadcastOp::create(builder, loc, type, scalar);
+  };
+  Value less =
+      arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(-bias));
+  Value start = arith::MulFOp::create(builder, loc, parts.scale, less);
+  return math::FmaOp::create(builder, loc,
+                             addedTo128(builder, loc, number.getIn()),
+                             all(parts.scale), all(start));
+}
+
+//===----------------------------------------------------------------------===//
 // Numbers of 16 bits
 //===----------------------------------------------------------------------===//
 

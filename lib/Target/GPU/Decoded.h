@@ -30,6 +30,14 @@ struct Scaled {
 /// Whether all bytes of a vector are less than 128.
 bool isSmall(Value bytes);
 
+/// Bytes below 128 as f32, with 128 added: that is what they are in the upper
+/// bits of its mantissa.
+Value addedTo128(OpBuilder &builder, Location loc, Value bytes);
+
+/// `value` by fewer ops, where it is made of bytes below 128 as quantised
+/// numbers are; the same number.
+Value withFewerOps(OpBuilder &builder, Location loc, Value value);
+
 /// The numbers of `parts`, less the bias, as elements of type bf16 or f16, if
 /// these have all of them; null otherwise.
 Value exactNumbers(OpBuilder &builder, Location loc, const Scaled &parts,

@@ -38,10 +38,18 @@ struct StagedLines {
   Type element;
 
   int64_t bytes() const { return element.getIntOrFloatBitWidth() / 8; }
+  /// How many can be copied at once, of so many units.
+  int64_t copiedBytes(int64_t units) const;
+  /// How far lines are from each other in the memory of a block, in bytes, so
+  /// that what the lanes of a warp read is in banks of its own.
+  int64_t pitch(int64_t lanes, int64_t units) const;
 };
 
 /// What a product must be for this.
 struct FewRows {
+  /// Lanes that share a unit, and elements that one of them has in a step.
+  static constexpr int64_t quad = 4, perStep = 4;
+
   static std::optional<FewRows> match(const KernelGraph &graph,
                                       const Matmul &matmul, const Panel &a,
                                       const DepthUnits &units);
@@ -57,6 +65,9 @@ struct FewRows {
 };
 
 struct FewRowsTile {
+  /// What tensor cores take at once.
+  static constexpr int64_t blockColumns = 16, blockRows = 8;
+
   /// For up to so many rows, a multiple of 8. `large`: a GPU whose blocks can
   /// have 227 KiB of memory.
   static FewRowsTile choose(const FewRows &product, int64_t rows,
@@ -69,6 +80,7 @@ struct FewRowsTile {
 
   int64_t threads() const { return 32 * warps; }
   int64_t unitsOfStage() const { return warps * units; }
+  int64_t stageBytes(const FewRows &product) const;
 };
 
 /// For as many rows as the tile has.

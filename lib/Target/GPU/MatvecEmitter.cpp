@@ -169,7 +169,6 @@ private:
   FailureOr<Value> operandAt(size_t product, unsigned number,
                              const Point &point);
   Scaled takeApart(Value value);
-  Value biased(Value bytes);
   Value sumOfProducts(Value x, Value core, Value before);
   Value sumOfLanes(Value x);
   Value multiplyAdd(Value a, Value b, Value c);
@@ -268,27 +267,11 @@ FailureOr<Value> MatvecEmitter::operandAt(size_t product, unsigned number,
                                      type.clone(builder.getF32Type()), value));
 }
 
-/// Bytes below 128 as floats, with 128 added: that is what they are in the
-/// upper bits of its mantissa.
-Value MatvecEmitter::biased(Value bytes) {
-  auto type = VectorType::get(emitter.lanes, builder.getI32Type());
-  auto splat = [&](int32_t value) -> Value {
-    return arith::ConstantOp::create(
-        builder, loc,
-        DenseElementsAttr::get(type, builder.getI32IntegerAttr(value)));
-  };
-  Value bits = arith::ExtUIOp::create(builder, loc, type, bytes);
-  bits = arith::ShLIOp::create(builder, loc, bits, splat(16));
-  bits = arith::OrIOp::create(builder, loc, bits, splat(0x43000000));
-  return arith::BitcastOp::create(builder, loc,
-                                  type.clone(builder.getF32Type()), bits);
-}
-
 Scaled MatvecEmitter::takeApart(Value value) {
   Scaled parts = Scaled::takeApart(value);
   if (auto number = parts.core.getDefiningOp<arith::UIToFPOp>())
     if (isSmall(number.getIn())) {
-      parts.core = biased(number.getIn());
+      parts.core = addedTo128(builder, loc, number.getIn());
       parts.bias += 128;
     }
   return parts;

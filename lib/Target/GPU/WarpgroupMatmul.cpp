@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Target/GPU/ComputedWarpgroups.h"
 #include "Target/GPU/MatmulEmitter.h"
 #include "Target/GPU/Warpgroups.h"
 
@@ -318,8 +319,8 @@ LogicalResult MatmulEmitter::emit(const WarpgroupTile &tile, const Panel &a,
       warpgroupAlignment +
       std::max(stages * tile.stageBytes(), tile.rows() * pitchOf(tile) * 4);
   OpBuilder::InsertionGuard guard(builder);
-  // The last warp copies; four of them do where they compute.
-  int64_t others = b ? 32 : warpgroupThreads;
+  // The last warp copies; several do where they compute.
+  int64_t others = b ? 32 : producerThreads(tile);
   if (failed(begin(tile.rows(), tile.columns, tile.threads() + others, bytes,
                    /*manyRows=*/true, tile.split)))
     return failure();

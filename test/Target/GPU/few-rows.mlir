@@ -10,7 +10,7 @@
 // group multiplies its sums.
 // CHECK-LABEL: func.func @groups(
 // CHECK: gpu.launch
-// CHECK-DAG: nvgpu.device_async_copy {{.*}}, 16, %{{.*}} {bypassL1} : memref<{{.*}}xi8> to memref<{{.*}}xi8, #gpu.address_space<workgroup>>
+// CHECK-DAG: nvgpu.device_async_copy {{.*}}, 16 {bypassL1} : memref<{{.*}}xi8> to memref<{{.*}}xi8, #gpu.address_space<workgroup>>
 // CHECK-DAG: nvgpu.device_async_copy {{.*}}, 8{{.*}} : memref<{{.*}}xf16> to memref<{{.*}}xf16, #gpu.address_space<workgroup>>
 // CHECK-DAG: nvgpu.device_async_copy {{.*}}, 8{{.*}} : memref<{{.*}}xbf16> to memref<{{.*}}xbf16, #gpu.address_space<workgroup>>
 // CHECK: scf.for
