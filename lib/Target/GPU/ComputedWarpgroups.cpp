@@ -158,11 +158,15 @@ LogicalResult MatmulEmitter::produceComputed(const WarpgroupTile &tile,
           warpgroups.arriveExpecting(barriers, stage, boxBytes);
           copyBoxes(a, step, barriers, stage, start);
         });
-        SmallVector<Value> made = computeUnits(*computed, step, part);
-        if (hasFailed)
-          return SmallVector<Value>{stage, parity};
-        Value place = emitter.add(start, number(boxBytes));
-        storeUnits(*computed, made, shared, divideBy(place, bytes));
+        Value place = divideBy(emitter.add(start, number(boxBytes)), bytes);
+        for (const Unit &unit : computed->units) {
+          // Stored at once, so that few registers are needed.
+          Computed one = {units, {unit}, computed->size};
+          SmallVector<Value> made = computeUnits(one, step, part);
+          if (hasFailed)
+            return SmallVector<Value>{stage, parity};
+          storeUnits(one, made, shared, place);
+        }
         // What threads have stored is for the tensor cores.
         MLIRContext *context = builder.getContext();
         NVVM::FenceProxyOp::create(
@@ -179,11 +183,13 @@ LogicalResult MatmulEmitter::produceComputed(const WarpgroupTile &tile,
     return failure();
   auto loop = cast<scf::ForOp>(last.front().getDefiningOp());
   // As many steps as there are registers for, of which many threads have few.
-  constexpr int64_t words = 40;
+  constexpr int64_t words = 34;
+  int64_t each = llvm::divideCeil(units.matrixBytes, 4);
+  if (!units.within.empty())
+    ++each; // what a unit shares
   int64_t most = tile.warpgroups > 2 ? 2 : 4;
-  int64_t each =
-      computed->units.size() * (llvm::divideCeil(units.matrixBytes, 4) + 1);
-  int64_t ahead =
-      std::min({std::max<int64_t>(words / each, 1), most, steps - 1});
+  int64_t ahead = std::clamp<int64_t>(
+      words / (each * static_cast<int64_t>(computed->units.size())), 1, most);
+  ahead = std::min(ahead, steps - 1);
   return ahead ? readAhead(builder, loop, ahead) : success();
 }
