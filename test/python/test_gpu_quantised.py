@@ -52,7 +52,6 @@ def parts(rows, columns, quantisation):
 # scales cannot be copied.
 SIZES = [
     ("Q4_0", "bf16", 100, 640),
-    ("Q4_0", "f16", 40, 64),
     ("Q4_1", "bf16", 33, 576),
     ("Q8_0", "bf16", 40, 320),
     ("Q4_0", "bf16", 40, 96),

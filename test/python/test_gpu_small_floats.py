@@ -89,21 +89,18 @@ class Product(nn.Module):
 
 # Matrices of floats of 8 bits with a scale for each row, whose codes are small integers so that sums are exact; depths
 # that are no whole stages, and some that no vectors fit in.
-@pytest.mark.parametrize("target", ["cpu", "cuda:emulated"])
 @pytest.mark.parametrize(
-    "quantisation, dtype, columns, depth",
+    "target, quantisation, dtype, columns, depth",
     [
-        ("F8_E4M3", "bf16", 40, 96),
-        ("F8_E4M3", "bf16", 100, 608),
-        ("F8_E4M3", "f16", 33, 288),
-        ("F8_E4M3", "f32", 7, 64),
-        ("F8_E5M2", "bf16", 33, 40),
-        ("F8_E4M3", "bf16", 5, 7),
+        ("cpu", "F8_E4M3", "bf16", 40, 96),
+        ("cuda:emulated", "F8_E4M3", "bf16", 100, 608),
+        ("cuda:emulated", "F8_E4M3", "f16", 33, 288),
+        ("cuda:emulated", "F8_E4M3", "f32", 7, 64),
+        ("cuda:emulated", "F8_E5M2", "bf16", 33, 40),
+        ("cuda:emulated", "F8_E4M3", "bf16", 5, 7),
     ],
 )
 def test_products(target, quantisation, dtype, columns, depth):
-    if target == "cpu" and dtype != "bf16":
-        pytest.skip("one type will do")
     types = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
     m, generator = Sym("m"), np.random.default_rng(depth)
     params = [Tensor((m, depth), dtype, name="x"), Tensor((m, columns), dtype, name="y")]
@@ -120,7 +117,7 @@ def test_products(target, quantisation, dtype, columns, depth):
         return device.get(executable[name](*map(device.put, arguments)))
 
     values = codes.astype(np.float32) * scales[:, None]
-    for rows in (0, 1, 2, 7, 9, 16, 33, 70):
+    for rows in (0, 1, 2, 9, 33, 70):
         x = generator.integers(-2, 3, (rows, depth)).astype(types[dtype])
         y = np.zeros((rows, columns), types[dtype])
         expected = (x.astype(np.float32) @ values.T).astype(types[dtype])

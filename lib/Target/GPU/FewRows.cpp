@@ -157,6 +157,10 @@ int64_t FewRowsTile::stageBytes(const FewRows &product) const {
   return bytes;
 }
 
+int64_t FewRowsTile::leastBytes(const FewRows &product) const {
+  return std::max(2 * stageBytes(product), warps * rows * pitch() * 4);
+}
+
 FewRowsTile FewRowsTile::choose(const FewRows &product, int64_t rows,
                                 int64_t columns, bool large) {
   // Multiprocessors of a large GPU that should have work.
@@ -169,6 +173,10 @@ FewRowsTile FewRowsTile::choose(const FewRows &product, int64_t rows,
   int64_t budget = !large                     ? 96 << 10
                    : blocks > multiprocessors ? 110 << 10
                                               : 200 << 10;
+  if (tile.leastBytes(product) > budget && large)
+    budget = 200 << 10;
+  while (tile.columns > blockColumns && tile.leastBytes(product) > budget)
+    tile.columns /= 2;
   tile.stages = std::clamp<int64_t>(budget / tile.stageBytes(product), 2, 6);
   return tile;
 }

@@ -81,6 +81,10 @@ struct FewRowsTile {
   int64_t threads() const { return 32 * warps; }
   int64_t unitsOfStage() const { return warps * units; }
   int64_t stageBytes(const FewRows &product) const;
+  /// Of sums, so that rows that follow each other by two start in other banks.
+  int64_t pitch() const { return columns + 4; }
+  /// What a block needs, at least: two stages, later the sums of its warps.
+  int64_t leastBytes(const FewRows &product) const;
 };
 
 /// For as many rows as the tile has.

@@ -68,7 +68,7 @@ private:
   Value zero() {
     return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
   }
-  Value storeSums(ValueRange sums, int64_t pitch);
+  Value storeSums(ValueRange sums);
 
   int64_t partsOfUnit() const {
     return product.unit / (FewRows::quad * product.lanes);
@@ -323,7 +323,8 @@ SmallVector<Value> FewRowsEmitter::multiplyUnit(Value stage, Value unit,
 }
 
 /// Puts what the warps have where all threads see it, in rows.
-Value FewRowsEmitter::storeSums(ValueRange sums, int64_t pitch) {
+Value FewRowsEmitter::storeSums(ValueRange sums) {
+  int64_t pitch = tile.pitch();
   Value shared =
       viewShared(tile.warps * tile.rows * pitch, builder.getF32Type());
   Value row =
@@ -342,10 +343,8 @@ Value FewRowsEmitter::storeSums(ValueRange sums, int64_t pitch) {
 }
 
 LogicalResult FewRowsEmitter::emitProduct() {
-  // Sums of rows that follow each other by two start in other banks.
-  int64_t pitch = tile.columns + 4;
   int64_t bytes = std::max(tile.stages * tile.stageBytes(product),
-                           tile.warps * tile.rows * pitch * 4);
+                           tile.leastBytes(product));
   OpBuilder::InsertionGuard guard(builder);
   if (failed(begin(tile.rows, tile.columns, tile.threads(), bytes,
                    /*manyRows=*/false)))
@@ -411,9 +410,9 @@ LogicalResult FewRowsEmitter::emitProduct() {
   if (hasFailed)
     return failure();
   waitFor(0);
-  Value stored = storeSums(ArrayRef<Value>(last).take_front(sums), pitch);
+  Value stored = storeSums(ArrayRef<Value>(last).take_front(sums));
   gpu::BarrierOp::create(builder, loc);
-  finish(stored, tile.warps, tile.rows, tile.columns, pitch);
+  finish(stored, tile.warps, tile.rows, tile.columns, tile.pitch());
   return failure(hasFailed);
 }
 
