@@ -188,8 +188,12 @@ LogicalResult FunctionLowering::lowerConstant(ConstantOp op) {
       bytes.push_back(value);
     elements =
         DenseElementsAttr::get(plain.clone(element), ArrayRef<int8_t>(bytes));
-  } else if (element != tensor.getElementType()) {
-    elements = elements.bitcast(element);
+  } else {
+    // LLVM has no floats of 8 bits.
+    if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8)
+      element = builder.getI8Type();
+    if (element != tensor.getElementType())
+      elements = elements.bitcast(element);
   }
   elements = elements.reshape(
       RankedTensorType::get({elements.getNumElements()}, element));
