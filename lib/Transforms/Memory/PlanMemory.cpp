@@ -12,8 +12,12 @@
 //   2. constant and bounded sizes: offsets in one arena (Arena.h)
 //   3. other sizes: groups of storages that share memory (StorageGroups.h)
 //
+// What is on the host and what is on the device is planned apart, by steps 2
+// and 3 for each.
+//
 //===----------------------------------------------------------------------===//
 
+#include "Analysis/Placement.h"
 #include "Relax/Notes.h"
 #include "Transforms/Memory/Lifetimes.h"
 #include "Transforms/Memory/Passes.h"
@@ -91,17 +95,24 @@ public:
       collect(op);
     });
     SymExprAttr peak = getPeak();
-    planArena();
-    StorageGroups groups(function, prover);
-    for (Storage &storage : pooled)
-      groups.add(storage);
-    groups.merge();
-    groups.allocate();
+    for (Side &side : sides) {
+      planArena(side);
+      StorageGroups groups(function, prover);
+      for (Storage &storage : side.pooled)
+        groups.add(storage);
+      groups.merge();
+      groups.allocate();
+    }
     function.walk([&](AllocStorageOp op) { after.push_back(op.getBytes()); });
     report(before, after, peak);
   }
 
 private:
+  /// What may share memory.
+  struct Side {
+    SmallVector<Storage> fixed, pooled;
+  };
+
   //===--------------------------------------------------------------------===//
   // Facts
   //===--------------------------------------------------------------------===//
@@ -128,7 +139,8 @@ private:
       return;
     if (useBounds)
       raise(storage);
-    (storage.bytes.isConstant() ? fixed : pooled).push_back(storage);
+    Side &side = sides[isStorageOnHost(op)];
+    (storage.bytes.isConstant() ? side.fixed : side.pooled).push_back(storage);
   }
 
   /// Takes a bound for the size, unless that is too generous.
@@ -142,8 +154,9 @@ private:
   // One arena for what has a constant size
   //===--------------------------------------------------------------------===//
 
-  void planArena() {
-    int64_t bytes = packFixed();
+  void planArena(Side &side) {
+    SmallVector<Storage> &fixed = side.fixed, &pooled = side.pooled;
+    int64_t bytes = packFixed(fixed);
     if (bytes > maxArenaBytes) {
       // Bounds that are too generous together: only what is constant.
       llvm::erase_if(fixed, [&](Storage &storage) {
@@ -156,21 +169,23 @@ private:
       llvm::sort(pooled, [](const Storage &lhs, const Storage &rhs) {
         return lhs.lifetime.start < rhs.lifetime.start;
       });
-      bytes = packFixed();
+      bytes = packFixed(fixed);
     }
     // More than can be counted is left as it is.
     if (fixed.empty() || bytes == INT64_MAX)
       return;
     OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
-    Value arena = AllocStorageOp::create(
-        builder, function.getLoc(), StorageType::get(function.getContext()),
-        math.constant(bytes), alignment);
+    auto arena = AllocStorageOp::create(builder, function.getLoc(),
+                                        StorageType::get(function.getContext()),
+                                        math.constant(bytes), alignment);
+    if (Attribute place = fixed.front().op->getAttr(notes::kDevice))
+      arena->setAttr(notes::kDevice, place);
     for (auto [storage, buffer] : llvm::zip(fixed, buffers))
       moveStorage(storage.op, arena, math.constant(buffer.offset));
   }
 
   /// Finds offsets for `fixed`, in `buffers`; returns the size of the arena.
-  int64_t packFixed() {
+  int64_t packFixed(SmallVector<Storage> &fixed) {
     buffers.clear();
     alignment = 1;
     uint64_t total = 0;
@@ -242,7 +257,8 @@ private:
   SymBuilder math;
   Bounds bounds;
   DenseMap<Operation *, unsigned> starts, ends;
-  SmallVector<Storage> all, fixed, pooled;
+  SmallVector<Storage> all;
+  Side sides[2];                    // the device's, the host's
   SmallVector<ArenaBuffer> buffers; // of what is fixed
   int64_t alignment = 1;
 };

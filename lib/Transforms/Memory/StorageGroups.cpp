@@ -153,9 +153,10 @@ void StorageGroups::allocate(Group &group) {
       group.bytes == first.getBytes())
     return;
   OpBuilder builder(group.position);
-  Value shared = AllocStorageOp::create(builder, first.getLoc(),
-                                        first.getStorage().getType(),
-                                        group.bytes, group.alignment);
+  auto shared = AllocStorageOp::create(builder, first.getLoc(),
+                                       first.getStorage().getType(),
+                                       group.bytes, group.alignment);
+  shared->setDiscardableAttrs(first->getDiscardableAttrDictionary());
   for (Storage &member : group.members)
     moveStorage(member.op, shared, math.constant(0));
 }
