@@ -88,6 +88,9 @@ public:
       }
       if (symbol && taken.contains(symbol.getName()))
         rename(inside, &op, symbol.getName(), taken);
+    }
+    for (Operation &op : llvm::make_early_inc_range(*part.getBody())) {
+      auto function = dyn_cast<FuncOp>(op);
       if (function && shown.contains(function.getSymName()))
         function.setPrivate();
       if (function && onHost)
