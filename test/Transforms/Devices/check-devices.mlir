@@ -66,9 +66,11 @@ relax.func @branches(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
 
 // What a loop carries stays where it is.
 relax.func @loop(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = relax.while (%a = %x) : tensor<4xf32> {
+  %0 = relax.while %x : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
     relax.condition %c : i1
   } do {
+  ^bb0(%a: tensor<4xf32>):
     // expected-note @+1 {{made here}}
     %1 = relax.to_device %a to "host" : (tensor<4xf32>) -> tensor<4xf32>
     // expected-error @+1 {{operand 0 is on the host, and the loop begins with it on the device}}
@@ -102,7 +104,7 @@ relax.func @tuple(%x: tensor<4xf32>, %y: tensor<4xf32> {relax.device = "host"}) 
 relax.func @right(%c: tensor<i1> {relax.device = "host"}, %x: tensor<?xf32, #relax.shape<[n]>> {relax.device = "host"})
     -> (tensor<?x1xf32, #relax.shape<[n, 1]>>, tensor<?xf32, #relax.shape<[n]>> {relax.device = "host"}, !relax.shape<[n]>) {
   %s = relax.shape_of %x : (tensor<?xf32, #relax.shape<[n]>>) -> !relax.shape<[n]>
-  %0 = relax.expand_dims %x {axis = array<i64: 1>} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?x1xf32, #relax.shape<[n, 1]>>
+  %0 = relax.expand_dims %x axis [1] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?x1xf32, #relax.shape<[n, 1]>>
   %1 = relax.to_device %0 to "device" : (tensor<?x1xf32, #relax.shape<[n, 1]>>) -> tensor<?x1xf32, #relax.shape<[n, 1]>>
   %2 = relax.if %c : tensor<i1> -> tensor<?x1xf32, #relax.shape<[n, 1]>> {
     %3 = relax.exp %1 : (tensor<?x1xf32, #relax.shape<[n, 1]>>) -> tensor<?x1xf32, #relax.shape<[n, 1]>>
