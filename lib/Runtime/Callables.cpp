@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
+#include "CublasLt.h"
 #include "Graphs.h"
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 using namespace relax_rt;
@@ -165,6 +167,13 @@ static bool copyAcross(RelaxContext &context, const int64_t *words,
                                                stream.handle, context.error);
 }
 
+/// What the runtime has itself. They may be captured, but for copies to the
+/// host, and functions with these are not (`Signature::hasHostParts`).
+static constexpr std::pair<
+    const char *, bool (*)(RelaxContext &, const int64_t *, const int64_t *)>
+    kOwnLibraries[] = {{"relax.copy", copyAcross},
+                       {"relax.cublaslt", multiplyByCublasLt}};
+
 /// Calls the function. False with `context.error` set.
 static bool callLibrary(RelaxContext *context, const char *name,
                         const int64_t *words, const int64_t *slots,
@@ -213,11 +222,12 @@ extern "C" void relax_rt_call_library(RelaxContext *context, const char *name,
                                       const int64_t *words,
                                       const int64_t *slots, int64_t integers) {
   context->error.location = location;
-  if (!strcmp(name, "relax.copy")) {
-    if (!copyAcross(*context, words, slots))
-      longjmp(context->escape, 1);
-    return;
-  }
+  for (auto [own, function] : kOwnLibraries)
+    if (!strcmp(name, own)) {
+      if (!function(*context, words, slots))
+        longjmp(context->escape, 1);
+      return;
+    }
   if (context->recorder && !context->recorder->mayWait(*context))
     longjmp(context->escape, 1);
   if (!callLibrary(context, name, words, slots, integers))

@@ -128,8 +128,9 @@ relax_rt_make_closure(RelaxContext *context, RelaxClosureBody body,
 
 /// Calls a function that is registered with TVM FFI under a name, or one of the
 /// runtime: "relax.copy" copies its first tensor into the second, from or to
-/// the host or a device. `words`: how many tensors, then each; `slots`: those
-/// of the tensors, then `integers` numbers.
+/// the host or a device; "relax.cublaslt" multiplies (CublasLt.h). `words`: how
+/// many tensors, then each; `slots`: those of the tensors, then `integers`
+/// numbers.
 RELAX_RT_EXPORT void
 relax_rt_call_library(RelaxContext *context, const char *name,
                       const char *location, const int64_t *words,

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +31,21 @@ class Target:
     Attributes:
       chip: the GPU, as "sm_90"; empty where kernels run on the CPU. "sm_90a" is for this chip alone, and has products
         of matrices by warpgroups, which are new. "emulated" is a device that tests use.
+      libraries: what code may call beside its own kernels: "cublaslt" for all products of matrices that cuBLASLt does,
+        "cublaslt:auto" for those that it does faster. It is looked for when it is first called.
     """
 
     triple: str
     cpu: str = ""
     features: str = ""
     chip: str = ""
+    libraries: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "libraries", tuple(self.libraries))
+        for name in self.libraries:
+            if name not in ("cublaslt", "cublaslt:auto") or not self.chip:
+                fail(f"there is no library '{name}' for this target; a GPU of NVIDIA has 'cublaslt', 'cublaslt:auto'")
 
     @staticmethod
     def host() -> Target:
@@ -44,13 +53,13 @@ class Target:
         return Target(*_relax.host_target())
 
     @staticmethod
-    def cuda(chip: str | None = None) -> Target:
+    def cuda(chip: str | None = None, libraries: Sequence[str] = ()) -> Target:
         """A GPU of NVIDIA, beside this machine's CPU; the first one that is here unless `chip` names another.
 
         Raises:
           DeviceError: there is none here.
         """
-        return dataclasses.replace(Target.host(), chip=chip or Device("cuda").architecture)
+        return dataclasses.replace(Target.host(), chip=chip or Device("cuda").architecture, libraries=tuple(libraries))
 
     @staticmethod
     def parse(text: str) -> Target:
@@ -224,9 +233,9 @@ def compile(
 
 def _default_pipeline(target: Target, use_bounds: bool, is_mixed: bool) -> Pipeline:
     if is_mixed:
-        return mixed.default_pipeline(use_bounds, target.chip, target.vector_bits)
+        return mixed.default_pipeline(use_bounds, target.chip, target.vector_bits, target.libraries)
     if target.chip:
-        return gpu.default_pipeline(use_bounds, target.chip)
+        return gpu.default_pipeline(use_bounds, target.chip, target.libraries)
     return cpu.default_pipeline(use_bounds, target.vector_bits)
 
 

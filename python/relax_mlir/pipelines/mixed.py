@@ -7,6 +7,8 @@ The two meet again as host code, which is the same for both.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mlir import ir
 
 from ..module import Module
@@ -35,14 +37,16 @@ def on_side(place: str, pipeline: Pipeline) -> OnDevice:
     return OnDevice(place, f"{{{pipeline.to_text()}}}")
 
 
-def default_pipeline(use_bounds: bool = False, chip: str = "", vector_bits: int | None = None) -> Pipeline:
+def default_pipeline(
+    use_bounds: bool = False, chip: str = "", vector_bits: int | None = None, libraries: Sequence[str] = ()
+) -> Pipeline:
     """From graph ops to calls of kernels in planned memory, kernels of the host and kernels of the GPU."""
     return Pipeline(
         [
             CheckDevices(),  # as the user wrote it
             Simplify(),  # across the sides
             on_side("host", cpu.default_pipeline(use_bounds, vector_bits)),
-            on_side("device", gpu.default_pipeline(use_bounds, chip)),
+            on_side("device", gpu.default_pipeline(use_bounds, chip, libraries)),
         ]
     )
 

@@ -1,0 +1,200 @@
+//===- DispatchCublasLt.cpp - products to cuBLASLt ------------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A product, and behind it what cuBLASLt does with the sums before it writes
+// them, as far as nothing else uses what is between:
+//
+//   linear, matmul ──▶ add of a vector ──▶ relu, gelu_tanh
+//
+// In code and not in patterns (DispatchLibrary.cpp), since ranks, types and
+// epilogues would be a hundred of these.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relax/Ops/Call.h"
+#include "Relax/Ops/Elementwise.h"
+#include "Relax/Ops/Function.h"
+#include "Relax/Ops/Linear.h"
+#include "Relax/ShapeUtils.h"
+#include "Transforms/Dispatch/Passes.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_DISPATCHCUBLASLTPASS
+#include "Transforms/Dispatch/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+namespace {
+
+/// From where on the library is faster than kernels of our own, as measured on
+/// an H100 and an H200 in bf16 (docs/performance.md): rows, and columns and
+/// depth of the matrix.
+constexpr int64_t kLeastRows = 64, kLeastColumns = 1024, kLeastDepth = 1024;
+
+enum Activation { None, Relu, GeluTanh }; // as the runtime counts them
+
+class ProductDispatch {
+public:
+  ProductDispatch(Operation *product, int64_t workspaceBytes)
+      : product(product), last(product), x(product->getOperand(0)),
+        w(product->getOperand(1)), isTransposed(isa<LinearOp>(product)),
+        workspaceBytes(workspaceBytes),
+        prover(product->getContext(), SymbolFacts::at(product)) {}
+
+  /// Leaves the product where it is not for the library.
+  void run(bool onlyWhereFaster) {
+    if (!fits() || (onlyWhereFaster && !isFaster()))
+      return;
+    extend();
+    replace();
+  }
+
+private:
+  static RankedTensorType tensorOf(Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    bool isKnown = type && !llvm::is_contained(getSymDims(type), SymExprAttr());
+    return isKnown ? type : RankedTensorType();
+  }
+
+  bool isAtLeast(SymExprAttr value, int64_t least) const {
+    auto bound = SymExprAttr::getConstant(value.getContext(), least);
+    return prover.lessEqual(bound, value) == Truth::Yes;
+  }
+
+  /// Rows of one matrix times another, of types that the library has. Over no
+  /// elements a sum is 0, which it does not write.
+  bool fits() {
+    RankedTensorType rows = tensorOf(x), matrix = tensorOf(w),
+                     result = tensorOf(product->getResult(0));
+    if (!rows || !matrix || !result || rows.getRank() < 2 ||
+        matrix.getRank() != 2)
+      return false;
+    element = result.getElementType();
+    Type from = rows.getElementType();
+    if (!(from.isBF16() || from.isF16() || from.isF32()) ||
+        !(element == from || element.isF32()))
+      return false;
+    depth = getSymDims(rows).back();
+    columns = getSymDims(result).back();
+    if (auto linear = dyn_cast<LinearOp>(product); linear && linear.getBias()) {
+      if (element != from || !isVector(linear.getBias()))
+        return false;
+      bias = linear.getBias();
+    }
+    return isAtLeast(depth, 1);
+  }
+
+  bool isFaster() const {
+    auto rows = cast<RankedTensorType>(x.getType());
+    SymBuilder math(product->getContext());
+    SymExprAttr count = math.product(ArrayRef(getSymDims(rows)).drop_back());
+    return count &&
+           rows.getElementType() != Float32Type::get(rows.getContext()) &&
+           isAtLeast(count, kLeastRows) && isAtLeast(columns, kLeastColumns) &&
+           isAtLeast(depth, kLeastDepth);
+  }
+
+  /// Whether it has an element for each column.
+  bool isVector(Value value) const {
+    RankedTensorType type = tensorOf(value);
+    return type && type.getRank() == 1 && type.getElementType() == element &&
+           prover.provedEqual(getSymDims(type)[0], columns);
+  }
+
+  /// The only op that uses what there is so far, if it changes no shape.
+  Operation *getNext() const {
+    Value value = last->getResult(0);
+    if (!value.hasOneUse())
+      return nullptr;
+    Operation *user = *value.user_begin();
+    return user->getBlock() == product->getBlock() &&
+                   user->getNumResults() == 1 &&
+                   user->getResult(0).getType() == value.getType()
+               ? user
+               : nullptr;
+  }
+
+  void extend() {
+    if (auto add = dyn_cast_or_null<AddOp>(getNext()); add && !bias) {
+      Value sum = last->getResult(0);
+      Value other = add.getLhs() == sum ? add.getRhs() : add.getLhs();
+      if (isVector(other)) {
+        bias = other;
+        last = add;
+      }
+    }
+    Operation *next = getNext();
+    if (isa_and_nonnull<ReluOp, GeluTanhOp>(next)) {
+      activation = isa<ReluOp>(next) ? Relu : GeluTanh;
+      last = next;
+    }
+  }
+
+  void replace() {
+    OpBuilder builder(last);
+    SmallVector<Value> operands = {x, w};
+    if (bias)
+      operands.push_back(bias);
+    SmallVector<Attribute> integers;
+    for (int64_t number :
+         {int64_t(isTransposed), int64_t(activation), int64_t(bool(bias))})
+      integers.push_back(
+          SymExprAttr::getConstant(builder.getContext(), number));
+    // Scratch memory is a result that nobody reads, so that it is planned.
+    auto workspace =
+        RankedTensorType::get({workspaceBytes}, builder.getI8Type());
+    Location loc = builder.getFusedLoc({product->getLoc(), last->getLoc()});
+    auto call = CallLibraryOp::create(
+        builder, last == product ? product->getLoc() : loc,
+        TypeRange{last->getResult(0).getType(), workspace}, "relax.cublaslt",
+        operands, builder.getArrayAttr(integers));
+    last->getResult(0).replaceAllUsesWith(call->getResult(0));
+    for (Operation *op = last; op;) {
+      Operation *before = op == product ? nullptr : getProducer(op);
+      op->erase();
+      op = before;
+    }
+  }
+
+  /// The op of the chain before one.
+  Operation *getProducer(Operation *op) const {
+    for (Value operand : op->getOperands())
+      if (Operation *made = operand.getDefiningOp();
+          made && operand != bias && (made == product || isa<AddOp>(made)))
+        return made;
+    return nullptr;
+  }
+
+  Operation *product, *last;
+  Value x, w, bias;
+  bool isTransposed;
+  int64_t workspaceBytes;
+  Prover prover;
+  Type element;
+  SymExprAttr depth, columns;
+  Activation activation = None;
+};
+
+struct DispatchCublasLt
+    : relax::impl::DispatchCublasLtPassBase<DispatchCublasLt> {
+  using DispatchCublasLtPassBase::DispatchCublasLtPassBase;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> products;
+    for (FuncOp function : getOperation().getOps<FuncOp>())
+      function.walk([&](Operation *op) {
+        if (isa<LinearOp, MatmulOp>(op))
+          products.push_back(op);
+      });
+    for (Operation *product : products)
+      ProductDispatch(product, workspaceBytes).run(onlyWhereFaster);
+  }
+};
+
+} // namespace
