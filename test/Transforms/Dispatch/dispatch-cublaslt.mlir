@@ -68,6 +68,7 @@ relax.func @others(%x: tensor<?x?xf32, #relax.shape<[n, k]>>, %w: tensor<?x4xf32
 }
 
 // Many rows of a large matrix, by the declared bound.
+// CHECK-LABEL: @many
 // FASTER-LABEL: @many
 // FASTER: relax.call_library "relax.cublaslt"({{.*}}) -> (tensor<?x1024xbf16, #relax.shape<[n, 1024]>>, tensor<33554432xi8>)
 // FASTER-NOT: relax.cublaslt
