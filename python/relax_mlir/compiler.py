@@ -63,16 +63,20 @@ class Target:
 
     @staticmethod
     def parse(text: str) -> Target:
-        """A target by name: "cpu", "cuda", "cuda:sm_90", or a triple with or without a CPU ("aarch64-linux-gnu").
+        """A target by name: "cpu", "cuda", "cuda:sm_90", "cuda:sm_90+cublaslt" with a library, or a triple with or
+        without a CPU ("aarch64-linux-gnu").
 
         Raises:
           RelaxError: the name has another form.
         """
+        text, *libraries = text.split("+")
         kind, _, rest = text.partition(":")
+        if libraries and kind != "cuda":
+            fail(f"there is no library '{libraries[0]}' for '{text}'")
         if kind == "cuda":
             if rest and rest != "emulated" and not re.fullmatch(r"sm_\d+[af]?", rest):
                 fail(f"'{rest}' is no GPU of NVIDIA; they are named 'sm_80', 'sm_90', …")
-            return Target.cuda(rest or None)
+            return Target.cuda(rest or None, libraries)
         if kind == "cpu":
             host = Target.host()
             return Target(host.triple, rest) if rest else host

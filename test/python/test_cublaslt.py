@@ -126,6 +126,15 @@ def test_only_where_it_is_faster():
     assert str(1 << 25) not in code.memory["main"]["unplanned_bytes"]
 
 
+def test_libraries_are_named():
+    target = Target.parse("cuda:sm_90+cublaslt:auto")
+    assert (target.chip, target.libraries) == ("sm_90", ("cublaslt:auto",))
+    assert Target(**dataclasses.asdict(target)) == target
+    for name in ("cpu+cublaslt", "cuda:sm_90+cublas"):
+        with pytest.raises(RelaxError, match="there is no library"):
+            Target.parse(name)
+
+
 def test_unknown_libraries_are_refused():
     for arguments in [("cuda:sm_90", ("cublas",)), ("cpu", ("cublaslt",))]:
         with pytest.raises(RelaxError, match="there is no library '.*' for this target"):
