@@ -47,12 +47,9 @@ def device():
     return Device("cuda")
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["sizes", "bounds"])
-def model(request, device):
-    """With memory for the sizes of each call, and for the declared bounds."""
-    return relax_mlir.compile(
-        relax_mlir.parse(MODEL), target="cuda:emulated", use_bounds=request.param, weights={"w": W}
-    )
+@pytest.fixture(scope="module")
+def model(device):
+    return relax_mlir.compile(relax_mlir.parse(MODEL), target="cuda:emulated", weights={"w": W})
 
 
 def arguments(rows=5):

@@ -65,6 +65,17 @@ def test_both_sides_compute(device, executable, size):
     np.testing.assert_allclose(runtime.to_numpy(result), expected(x) - x)
 
 
+# With bounds, each side has one arena.
+def test_memory_of_both_sides_by_bounds(device):
+    bounds = "attributes {relax.symbols = {n = #relax.range<0, 1000>}}"
+    module = relax_mlir.parse(RIGHT.replace(f"@main(%x: {T}) -> {T} {{", f"@main(%x: {T}) -> {T} {bounds} {{"))
+    executable = relax_mlir.compile(module, target="cuda:emulated", use_bounds=True)
+    assert executable.code.memory["main"]["planned_storages"] == "3"  # and the result
+    for size in (0, 3, 1000):
+        x = np.arange(size, dtype=np.float32)
+        np.testing.assert_allclose(device.get(executable["main"](device.put(x))), expected(x))
+
+
 # One side of the target is the CPU, and the module is the same.
 def test_the_same_module_runs_on_the_cpu_alone():
     executable = relax_mlir.compile(relax_mlir.parse(RIGHT))

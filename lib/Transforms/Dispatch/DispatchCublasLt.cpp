@@ -42,7 +42,7 @@ enum Activation { None, Relu, GeluTanh }; // as the runtime counts them
 class ProductDispatch {
 public:
   ProductDispatch(Operation *product, int64_t workspaceBytes)
-      : product(product), last(product), x(product->getOperand(0)),
+      : product(product), chain({product}), x(product->getOperand(0)),
         w(product->getOperand(1)), isTransposed(isa<LinearOp>(product)),
         workspaceBytes(workspaceBytes),
         prover(product->getContext(), SymbolFacts::at(product)) {}
@@ -109,7 +109,7 @@ private:
 
   /// The only op that uses what there is so far, if it changes no shape.
   Operation *getNext() const {
-    Value value = last->getResult(0);
+    Value value = chain.back()->getResult(0);
     if (!value.hasOneUse())
       return nullptr;
     Operation *user = *value.user_begin();
@@ -122,21 +122,22 @@ private:
 
   void extend() {
     if (auto add = dyn_cast_or_null<AddOp>(getNext()); add && !bias) {
-      Value sum = last->getResult(0);
+      Value sum = chain.back()->getResult(0);
       Value other = add.getLhs() == sum ? add.getRhs() : add.getLhs();
       if (isVector(other)) {
         bias = other;
-        last = add;
+        chain.push_back(add);
       }
     }
     Operation *next = getNext();
     if (isa_and_nonnull<ReluOp, GeluTanhOp>(next)) {
       activation = isa<ReluOp>(next) ? Relu : GeluTanh;
-      last = next;
+      chain.push_back(next);
     }
   }
 
   void replace() {
+    Operation *last = chain.back();
     OpBuilder builder(last);
     SmallVector<Value> operands = {x, w};
     if (bias)
@@ -149,29 +150,18 @@ private:
     // Scratch memory is a result that nobody reads, so that it is planned.
     auto workspace =
         RankedTensorType::get({workspaceBytes}, builder.getI8Type());
-    Location loc = builder.getFusedLoc({product->getLoc(), last->getLoc()});
     auto call = CallLibraryOp::create(
-        builder, last == product ? product->getLoc() : loc,
+        builder, product->getLoc(),
         TypeRange{last->getResult(0).getType(), workspace}, "relax.cublaslt",
         operands, builder.getArrayAttr(integers));
     last->getResult(0).replaceAllUsesWith(call->getResult(0));
-    for (Operation *op = last; op;) {
-      Operation *before = op == product ? nullptr : getProducer(op);
+    for (Operation *op : llvm::reverse(chain))
       op->erase();
-      op = before;
-    }
   }
 
-  /// The op of the chain before one.
-  Operation *getProducer(Operation *op) const {
-    for (Value operand : op->getOperands())
-      if (Operation *made = operand.getDefiningOp();
-          made && operand != bias && (made == product || isa<AddOp>(made)))
-        return made;
-    return nullptr;
-  }
-
-  Operation *product, *last;
+  Operation *product;
+  /// The product, and what is done with its sums.
+  SmallVector<Operation *, 3> chain;
   Value x, w, bias;
   bool isTransposed;
   int64_t workspaceBytes;
