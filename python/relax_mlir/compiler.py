@@ -15,7 +15,7 @@ from typing import Any
 from mlir import ir
 
 from . import _relax, cache
-from .errors import collected_errors, error_from, fail
+from .errors import RelaxError, collected_errors, error_from, fail
 from .module import Module
 from .pipelines import Pipeline, cpu, gpu, mixed
 from .runtime import Device, Executable
@@ -45,7 +45,9 @@ class Target:
         object.__setattr__(self, "libraries", tuple(self.libraries))
         for name in self.libraries:
             if name not in ("cublaslt", "cublaslt:auto") or not self.chip:
-                fail(f"there is no library '{name}' for this target; a GPU of NVIDIA has 'cublaslt', 'cublaslt:auto'")
+                raise RelaxError(
+                    f"there is no library '{name}' for this target; a GPU of NVIDIA has 'cublaslt', 'cublaslt:auto'"
+                )
 
     @staticmethod
     def host() -> Target:

@@ -13,6 +13,7 @@ from emulated import blocks, calls, failing
 
 import relax_mlir
 from relax_mlir import BlockBuilder, Device, RelaxError, Sym, Tensor, op, runtime
+from relax_mlir.cli import commands
 
 T = "tensor<?xf32, #relax.shape<[n]>>"
 RIGHT = f"""
@@ -223,6 +224,15 @@ def test_a_wrong_mix_is_an_error_at_its_line():
     with pytest.raises(RelaxError, match="operand 0 is on the host, and the function runs on the device") as caught:
         relax_mlir.compile(bb.module())
     assert caught.value.location.file.endswith("test_mixed_targets.py")
+
+
+# On the command line, arguments go where the function takes them.
+def test_the_command_line_puts_arguments_where_they_are_taken(tmp_path):
+    program, output = tmp_path / "program.mlir", tmp_path / "results.npz"
+    program.write_text(RIGHT)
+    for name in ("main", "from_the_host"):
+        commands.call(str(program), ["5xf32"], function=name, output=output, target="cuda:emulated")
+        assert np.load(output)["arr_0"].shape == (5,)
 
 
 # The place of each value is in what an exported folder says of it.
