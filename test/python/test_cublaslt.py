@@ -119,11 +119,17 @@ def test_products_are_captured(device):
     assert main.statistics().captures == 1 and main.statistics().replays == 3
 
 
-# Which products go there by themselves is a matter of proved sizes.
-def test_only_where_it_is_faster():
+# Of two versions of the function, the number of rows says which one is called.
+def test_only_where_it_is_faster(device):
     target = dataclasses.replace(TARGET, libraries=("cublaslt:auto",))
-    code = relax_mlir.compile_code(model(), target)
-    assert str(1 << 25) not in code.memory["main"]["unplanned_bytes"]
+    main = relax_mlir.compile(model(bias=True), target=target).captured("main")
+    for sizes, count in [((2, 3), 0), ((4, 4), 1), ((0, 4), 0), ((3, 5), 0), ((1, 40), 1)]:  # from 16 rows on, in f32
+        values = arguments(sizes=sizes)
+        before = calls(PRODUCT)
+        for _ in range(3):  # the first one runs, the second one is captured
+            result = device.get(main(*map(device.put, values)))
+            np.testing.assert_allclose(result, expected(*values, bias=True), 1e-5, 1e-5)
+        assert (calls(PRODUCT) > before) == count
 
 
 def test_libraries_are_named():

@@ -11,7 +11,9 @@
 //   linear, matmul ──▶ add of a vector ──▶ relu, gelu_tanh
 //
 // In code and not in patterns (DispatchLibrary.cpp), since ranks, types and
-// epilogues would be a hundred of these.
+// epilogues would be a hundred of these. Where the number of rows decides, and
+// is known only when the function is called, there are two versions of that: of
+// the sizes that most of its products have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +23,8 @@
 #include "Relax/Ops/Linear.h"
 #include "Relax/ShapeUtils.h"
 #include "Transforms/Dispatch/Passes.h"
+#include "Transforms/Dispatch/Versions.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_DISPATCHCUBLASLTPASS
@@ -32,10 +36,10 @@ using namespace mlir::relax;
 
 namespace {
 
-/// From where on the library is faster than kernels of our own, as measured on
-/// an H100 and an H200 in bf16 (docs/performance.md): rows, and columns and
-/// depth of the matrix.
-constexpr int64_t kLeastRows = 64, kLeastColumns = 1024, kLeastDepth = 1024;
+/// From how many rows on the library is faster than kernels of our own, as
+/// benchmarks/gpu/cublaslt.py has measured on an H200: in bf16 and f16 by 2 to
+/// 72 % for all matrices, and for most of them slower below; in f32 by far.
+int64_t getLeastRows(Type element) { return element.isF32() ? 16 : 64; }
 
 enum Activation { None, Relu, GeluTanh }; // as the runtime counts them
 
@@ -46,26 +50,6 @@ public:
         w(product->getOperand(1)), isTransposed(isa<LinearOp>(product)),
         workspaceBytes(workspaceBytes),
         prover(product->getContext(), SymbolFacts::at(product)) {}
-
-  /// Leaves the product where it is not for the library.
-  void run(bool onlyWhereFaster) {
-    if (!fits() || (onlyWhereFaster && !isFaster()))
-      return;
-    extend();
-    replace();
-  }
-
-private:
-  static RankedTensorType tensorOf(Value value) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    bool isKnown = type && !llvm::is_contained(getSymDims(type), SymExprAttr());
-    return isKnown ? type : RankedTensorType();
-  }
-
-  bool isAtLeast(SymExprAttr value, int64_t least) const {
-    auto bound = SymExprAttr::getConstant(value.getContext(), least);
-    return prover.lessEqual(bound, value) == Truth::Yes;
-  }
 
   /// Rows of one matrix times another, of types that the library has. Over no
   /// elements a sum is 0, which it does not write.
@@ -90,14 +74,39 @@ private:
     return isAtLeast(depth, 1);
   }
 
-  bool isFaster() const {
-    auto rows = cast<RankedTensorType>(x.getType());
+  /// How many rows there are; null where that is beyond 64 bits.
+  SymExprAttr getRows() const {
     SymBuilder math(product->getContext());
-    SymExprAttr count = math.product(ArrayRef(getSymDims(rows)).drop_back());
-    return count &&
-           rows.getElementType() != Float32Type::get(rows.getContext()) &&
-           isAtLeast(count, kLeastRows) && isAtLeast(columns, kLeastColumns) &&
-           isAtLeast(depth, kLeastDepth);
+    SymDims dims = getSymDims(cast<RankedTensorType>(x.getType()));
+    return math.product(ArrayRef(dims).drop_back());
+  }
+  int64_t getLeast() const {
+    return getLeastRows(cast<RankedTensorType>(x.getType()).getElementType());
+  }
+  Truth hasManyRows() const {
+    SymExprAttr rows = getRows();
+    if (!rows)
+      return Truth::No;
+    return prover.lessEqual(
+        SymExprAttr::getConstant(product->getContext(), getLeast()), rows);
+  }
+
+  /// Makes the product, and what is done with its sums, a call.
+  void dispatch() {
+    extend();
+    replace();
+  }
+
+private:
+  static RankedTensorType tensorOf(Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    bool isKnown = type && !llvm::is_contained(getSymDims(type), SymExprAttr());
+    return isKnown ? type : RankedTensorType();
+  }
+
+  bool isAtLeast(SymExprAttr value, int64_t least) const {
+    auto bound = SymExprAttr::getConstant(value.getContext(), least);
+    return prover.lessEqual(bound, value) == Truth::Yes;
   }
 
   /// Whether it has an element for each column.
@@ -176,14 +185,59 @@ struct DispatchCublasLt
   using DispatchCublasLtPassBase::DispatchCublasLtPassBase;
 
   void runOnOperation() override {
+    SymbolTable table(getOperation());
+    for (FuncOp function : llvm::to_vector(getOperation().getOps<FuncOp>()))
+      if (!function.isExternal())
+        run(function, table);
+  }
+
+private:
+  /// Calls `fn` for each product that the library can do.
+  void forEachProduct(FuncOp function,
+                      function_ref<void(ProductDispatch &)> fn) const {
     SmallVector<Operation *> products;
-    for (FuncOp function : getOperation().getOps<FuncOp>())
-      function.walk([&](Operation *op) {
-        if (isa<LinearOp, MatmulOp>(op))
-          products.push_back(op);
-      });
+    function.walk([&](Operation *op) {
+      if (isa<LinearOp, MatmulOp>(op))
+        products.push_back(op);
+    });
     for (Operation *product : products)
-      ProductDispatch(product, workspaceBytes).run(onlyWhereFaster);
+      if (ProductDispatch dispatch(product, workspaceBytes); dispatch.fits())
+        fn(dispatch);
+  }
+
+  void run(FuncOp function, SymbolTable &table) const {
+    // What is decided when the function is called, and of how many products.
+    using Decision = std::pair<SymExprAttr, int64_t>;
+    llvm::MapVector<Decision, unsigned> open;
+    forEachProduct(function, [&](ProductDispatch &product) {
+      Truth isFaster = onlyWhereFaster ? product.hasManyRows() : Truth::Yes;
+      if (isFaster == Truth::Yes)
+        product.dispatch();
+      else if (isFaster == Truth::Unknown)
+        ++open[{product.getRows(), product.getLeast()}];
+    });
+    DenseSet<StringAttr> symbols;
+    function.walkParameterSymbols(
+        [&](StringAttr name) { symbols.insert(name); });
+    Decision decision;
+    unsigned most = 0;
+    for (auto &[candidate, count] : open) {
+      bool isVisible = true;
+      candidate.first.walkSymbols(
+          [&](StringAttr name) { isVisible &= symbols.contains(name); });
+      if (isVisible && count > most) {
+        decision = candidate;
+        most = count;
+      }
+    }
+    if (!most)
+      return;
+    FuncOp many =
+        makeVersions(function, decision.first, decision.second, table);
+    forEachProduct(many, [&](ProductDispatch &product) {
+      if (Decision(product.getRows(), product.getLeast()) == decision)
+        product.dispatch();
+    });
   }
 };
 

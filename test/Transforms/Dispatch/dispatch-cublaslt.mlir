@@ -11,8 +11,19 @@
 // CHECK-LABEL: @linear
 // CHECK-NEXT: %[[Y:.*]]:2 = relax.call_library "relax.cublaslt"(%{{.*}}, %{{.*}}, %{{.*}}) sym [1, 2, 1] : (tensor<?x?x64xf16, #relax.shape<[b, n, 64]>>, tensor<32x64xf16>, tensor<32xf16>) -> (tensor<?x?x32xf16, #relax.shape<[b, n, 32]>>, tensor<4096xi8>)
 // CHECK-NEXT: relax.return %[[Y]]#0
-// FASTER-LABEL: @linear
-// FASTER-NOT: relax.cublaslt
+// How many rows there are is known when it is called: there are two of it.
+// FASTER-LABEL: relax.func @linear(
+// FASTER: %[[ROWS:.*]] = relax.sym b*n
+// FASTER: %[[LEAST:.*]] = arith.constant 64 : index
+// FASTER: %[[MANY:.*]] = arith.cmpi sge, %[[ROWS]], %[[LEAST]]
+// FASTER: relax.if %[[MANY]]
+// FASTER: relax.call @linear_many(
+// FASTER: } else {
+// FASTER: relax.call @linear_few(
+// FASTER: relax.func private @linear_many(
+// FASTER-NEXT: relax.call_library "relax.cublaslt"
+// FASTER: relax.func private @linear_few(
+// FASTER-NEXT: relax.linear
 relax.func @linear(%x: !x, %w: tensor<32x64xf16>, %b: tensor<32xf16>) -> !y {
   %0 = relax.linear %x, %w, %b : (!x, tensor<32x64xf16>, tensor<32xf16>) -> !y
   %1 = relax.gelu_tanh %0 : (!y) -> !y
@@ -67,7 +78,7 @@ relax.func @others(%x: tensor<?x?xf32, #relax.shape<[n, k]>>, %w: tensor<?x4xf32
   relax.return %0, %1, %2, %3 : tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<4xf32>, tensor<2x4x4xf32>, tensor<4x4xf64>
 }
 
-// Many rows of a large matrix, by the declared bound.
+// Many rows by the declared bound, and few by their size.
 // CHECK-LABEL: @many
 // FASTER-LABEL: @many
 // FASTER: relax.call_library "relax.cublaslt"({{.*}}) -> (tensor<?x1024xbf16, #relax.shape<[n, 1024]>>, tensor<33554432xi8>)
