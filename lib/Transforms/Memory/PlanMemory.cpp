@@ -10,7 +10,8 @@
 //      have disjoint numbers, so what is in them may share; what a loop body
 //      uses of outside lives to the end of the loop.
 //   2. constant and bounded sizes: offsets in one arena (Arena.h)
-//   3. other sizes: groups of storages that share memory (StorageGroups.h)
+//   3. other sizes: groups of storages that share memory (StorageGroups.h), of
+//      which the arena is one
 //
 // What is on the host and what is on the device is planned apart, by steps 2
 // and 3 for each.
@@ -96,10 +97,11 @@ public:
     });
     SymExprAttr peak = getPeak();
     for (Side &side : sides) {
-      planArena(side);
+      AllocStorageOp arena = planArena(side);
       StorageGroups groups(function, prover);
-      for (Storage &storage : side.pooled)
-        groups.add(storage);
+      if (arena)
+        groups.addArena(arena, side.fixed);
+      groups.add(side.pooled);
       groups.merge();
       groups.allocate();
     }
@@ -154,7 +156,8 @@ private:
   // One arena for what has a constant size
   //===--------------------------------------------------------------------===//
 
-  void planArena(Side &side) {
+  /// Null where there is none.
+  AllocStorageOp planArena(Side &side) {
     SmallVector<Storage> &fixed = side.fixed, &pooled = side.pooled;
     int64_t bytes = packFixed(fixed);
     if (bytes > maxArenaBytes) {
@@ -173,7 +176,7 @@ private:
     }
     // More than can be counted is left as it is.
     if (fixed.empty() || bytes == INT64_MAX)
-      return;
+      return {};
     OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
     auto arena = AllocStorageOp::create(builder, function.getLoc(),
                                         StorageType::get(function.getContext()),
@@ -182,6 +185,7 @@ private:
       arena->setAttr(notes::kDevice, place);
     for (auto [storage, buffer] : llvm::zip(fixed, buffers))
       moveStorage(storage.op, arena, math.constant(buffer.offset));
+    return arena;
   }
 
   /// Finds offsets for `fixed`, in `buffers`; returns the size of the arena.

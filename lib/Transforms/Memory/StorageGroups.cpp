@@ -9,6 +9,7 @@
 
 #include "Relax/Ops/Control.h"
 #include "Relax/Ops/Core.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -78,6 +79,40 @@ StorageGroups::Fit StorageGroups::getFit(const Group &group,
   return isAtMost(group.bytes, storage.bytes) ? Fit::Grow : Fit::None;
 }
 
+void StorageGroups::addArena(AllocStorageOp arena, ArrayRef<Storage> storages) {
+  auto alignment = static_cast<int64_t>(arena.getAlignment());
+  Group &group =
+      groups.emplace_back(Group{{}, arena.getBytes(), arena, alignment});
+  for (const Storage &storage : storages)
+    group.members.push_back({arena, storage.lifetime, arena.getBytes()});
+  hasArena = true;
+}
+
+Operation *StorageGroups::Group::getPositionWith(const Storage &storage) const {
+  bool isFirst = llvm::all_of(members, [&](const Storage &member) {
+    return storage.lifetime.start < member.lifetime.start;
+  });
+  return isFirst ? getCommonPosition(storage.op, position)
+                 : getCommonPosition(position, storage.op);
+}
+
+/// A size of which all symbols are the same large number.
+static int64_t estimate(SymExprAttr bytes) {
+  constexpr int64_t kTypical = 1024;
+  SymAssignment sizes;
+  bytes.walkSymbols([&](StringAttr name) { sizes[name] = kTypical; });
+  return evaluate(bytes, sizes).value_or(0);
+}
+
+void StorageGroups::add(MutableArrayRef<Storage> storages) {
+  SmallVector<std::pair<int64_t, Storage *>> sorted;
+  for (Storage &storage : storages)
+    sorted.emplace_back(-estimate(storage.bytes), &storage);
+  llvm::stable_sort(sorted, llvm::less_first());
+  for (auto [_, storage] : sorted)
+    add(*storage);
+}
+
 void StorageGroups::add(Storage &storage) {
   Fit bestFit = Fit::None;
   Group *best = nullptr;
@@ -90,7 +125,7 @@ void StorageGroups::add(Storage &storage) {
                                     isAtMost(group.bytes, best->bytes) &&
                                     !isAtMost(best->bytes, group.bytes));
     if (!better || !isVisible(fit == Fit::Grow ? storage.bytes : group.bytes,
-                              getCommonPosition(group.position, storage.op)))
+                              group.getPositionWith(storage)))
       continue;
     best = &group;
     bestFit = fit;
@@ -100,7 +135,7 @@ void StorageGroups::add(Storage &storage) {
     groups.push_back({{storage}, storage.bytes, storage.op, alignment});
     return;
   }
-  best->position = getCommonPosition(best->position, storage.op);
+  best->position = best->getPositionWith(storage);
   if (bestFit == Fit::Grow)
     best->bytes = storage.bytes;
   best->alignment = std::max(best->alignment, alignment);
@@ -111,6 +146,8 @@ void StorageGroups::merge() {
   constexpr size_t kMaxGroups = 256;
   if (groups.size() > kMaxGroups)
     return;
+  if (hasArena)
+    mergeArena();
   for (size_t first = 0; first < groups.size(); ++first)
     for (size_t second = first + 1; second < groups.size();) {
       if (merge(groups[first], groups[second]))
@@ -120,11 +157,26 @@ void StorageGroups::merge() {
     }
 }
 
+/// Gives the arena to the group with which it saves most.
+void StorageGroups::mergeArena() {
+  Group *best = nullptr;
+  for (Group &group : MutableArrayRef(groups).drop_front())
+    if (canMerge(groups.front(), group) &&
+        (!best || estimate(group.bytes) > estimate(best->bytes)))
+      best = &group;
+  if (best && merge(groups.front(), *best))
+    groups.erase(best);
+}
+
+bool StorageGroups::canMerge(const Group &into, const Group &from) const {
+  return into.position->getBlock() == from.position->getBlock() &&
+         !into.overlaps(from);
+}
+
 /// The maximum of two sizes is never more than both, as long as neither is
 /// moved to where it may not be needed.
 bool StorageGroups::merge(Group &into, Group &from) {
-  if (into.position->getBlock() != from.position->getBlock() ||
-      into.overlaps(from))
+  if (!canMerge(into, from))
     return false;
   SymExprAttr bytes = math.max({into.bytes, from.bytes});
   Operation *position = into.position->isBeforeInBlock(from.position)
@@ -149,7 +201,10 @@ void StorageGroups::hoistFromLoops(Group &group) const {
 
 void StorageGroups::allocate(Group &group) {
   AllocStorageOp first = group.members.front().op;
-  if (group.members.size() == 1 && group.position == first &&
+  SetVector<Operation *> ops; // that of an arena is the op of many
+  for (Storage &member : group.members)
+    ops.insert(member.op);
+  if (ops.size() == 1 && group.position == first &&
       group.bytes == first.getBytes())
     return;
   OpBuilder builder(group.position);
@@ -157,8 +212,8 @@ void StorageGroups::allocate(Group &group) {
                                        first.getStorage().getType(),
                                        group.bytes, group.alignment);
   shared->setDiscardableAttrs(first->getDiscardableAttrDictionary());
-  for (Storage &member : group.members)
-    moveStorage(member.op, shared, math.constant(0));
+  for (Operation *op : ops)
+    moveStorage(cast<AllocStorageOp>(op), shared, math.constant(0));
 }
 
 void StorageGroups::allocate() {

@@ -34,8 +34,12 @@ class StorageGroups {
 public:
   StorageGroups(FuncOp function, const Prover &prover);
 
-  /// Adds storages, in program order, to the group that fits best.
-  void add(Storage &storage);
+  /// The first group: storages that have offsets in one already, which is
+  /// allocated when the function is entered.
+  void addArena(AllocStorageOp arena, ArrayRef<Storage> storages);
+  /// Adds storages to the group that fits best: the largest first, so that a
+  /// large one is free where it is needed.
+  void add(MutableArrayRef<Storage> storages);
   /// Merges groups that are never alive together.
   void merge();
   /// Allocates each group, and moves its members there.
@@ -50,6 +54,8 @@ private:
 
     bool overlaps(const Lifetime &lifetime) const;
     bool overlaps(const Group &other) const;
+    /// Where it would be allocated with another member.
+    Operation *getPositionWith(const Storage &storage) const;
   };
   /// How a group serves a storage, from bad to good.
   enum class Fit { None, Grow, Large, Same };
@@ -59,7 +65,10 @@ private:
     return prover.lessEqual(lhs, rhs) == Truth::Yes;
   }
   bool isVisible(SymExprAttr expr, Operation *position) const;
+  bool canMerge(const Group &into, const Group &from) const;
   bool merge(Group &into, Group &from);
+  void mergeArena();
+  void add(Storage &storage);
   void hoistFromLoops(Group &group) const;
   void allocate(Group &group);
 
@@ -70,6 +79,7 @@ private:
   DenseSet<StringAttr> parameterSymbols;
   DenseMap<StringAttr, SmallVector<Operation *, 1>> casts;
   SmallVector<Group> groups;
+  bool hasArena = false;
 };
 
 } // namespace mlir::relax
