@@ -11,7 +11,7 @@
 //      uses of outside lives to the end of the loop.
 //   2. constant and bounded sizes: offsets in one arena (Arena.h)
 //   3. other sizes: groups of storages that share memory (StorageGroups.h), of
-//      which the arena is one
+//      which the arena is one; the best of a few greedy orders
 //
 // What is on the host and what is on the device is planned apart, by steps 2
 // and 3 for each.
@@ -98,12 +98,19 @@ public:
     SymExprAttr peak = getPeak();
     for (Side &side : sides) {
       AllocStorageOp arena = planArena(side);
-      StorageGroups groups(function, prover);
-      if (arena)
-        groups.addArena(arena, side.fixed);
-      groups.add(side.pooled);
-      groups.merge();
-      groups.allocate();
+      std::unique_ptr<StorageGroups> best;
+      for (auto order :
+           {StorageGroups::Order::Program, StorageGroups::Order::Largest,
+            StorageGroups::Order::Longest}) {
+        auto groups = std::make_unique<StorageGroups>(function, prover);
+        if (arena)
+          groups->addArena(arena, side.fixed);
+        groups->add(side.pooled, order);
+        groups->merge();
+        if (!best || groups->estimate() < best->estimate())
+          best = std::move(groups);
+      }
+      best->allocate();
     }
     function.walk([&](AllocStorageOp op) { after.push_back(op.getBytes()); });
     report(before, after, peak);

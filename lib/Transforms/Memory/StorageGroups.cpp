@@ -96,18 +96,33 @@ Operation *StorageGroups::Group::getPositionWith(const Storage &storage) const {
                  : getCommonPosition(position, storage.op);
 }
 
-/// A size of which all symbols are the same large number.
-static int64_t estimate(SymExprAttr bytes) {
-  constexpr int64_t kTypical = 1024;
+/// A size of which all symbols are the same number; products of two of them are
+/// thousands.
+static int64_t estimateBytes(SymExprAttr bytes) {
+  constexpr int64_t kTypical = 64;
   SymAssignment sizes;
   bytes.walkSymbols([&](StringAttr name) { sizes[name] = kTypical; });
-  return evaluate(bytes, sizes).value_or(0);
+  return evaluate(bytes, sizes).value_or(INT32_MAX);
 }
 
-void StorageGroups::add(MutableArrayRef<Storage> storages) {
+int64_t StorageGroups::estimate() const {
+  int64_t total = 0;
+  for (const Group &group : groups)
+    total = llvm::SaturatingAdd<uint64_t>(total, estimateBytes(group.bytes));
+  return total;
+}
+
+void StorageGroups::add(MutableArrayRef<Storage> storages, Order order) {
   SmallVector<std::pair<int64_t, Storage *>> sorted;
-  for (Storage &storage : storages)
-    sorted.emplace_back(-estimate(storage.bytes), &storage);
+  for (Storage &storage : storages) {
+    const Lifetime &lifetime = storage.lifetime;
+    int64_t key = 0;
+    if (order == Order::Largest)
+      key = -estimateBytes(storage.bytes);
+    else if (order == Order::Longest)
+      key = static_cast<int64_t>(lifetime.start) - lifetime.end;
+    sorted.emplace_back(key, &storage);
+  }
   llvm::stable_sort(sorted, llvm::less_first());
   for (auto [_, storage] : sorted)
     add(*storage);
@@ -162,7 +177,7 @@ void StorageGroups::mergeArena() {
   Group *best = nullptr;
   for (Group &group : MutableArrayRef(groups).drop_front())
     if (canMerge(groups.front(), group) &&
-        (!best || estimate(group.bytes) > estimate(best->bytes)))
+        (!best || estimateBytes(group.bytes) > estimateBytes(best->bytes)))
       best = &group;
   if (best && merge(groups.front(), *best))
     groups.erase(best);

@@ -37,11 +37,17 @@ public:
   /// The first group: storages that have offsets in one already, which is
   /// allocated when the function is entered.
   void addArena(AllocStorageOp arena, ArrayRef<Storage> storages);
-  /// Adds storages to the group that fits best: the largest first, so that a
-  /// large one is free where it is needed.
-  void add(MutableArrayRef<Storage> storages);
+  /// In which order storages look for a place. The largest first: so a large
+  /// one is free where it is needed. Those that live longest first: so they do
+  /// not end up where nothing else fits.
+  enum class Order { Program, Largest, Longest };
+
+  /// Adds storages, each to the group that fits best.
+  void add(MutableArrayRef<Storage> storages, Order order);
   /// Merges groups that are never alive together.
   void merge();
+  /// What all groups take, by sizes that are typical.
+  int64_t estimate() const;
   /// Allocates each group, and moves its members there.
   void allocate();
 
