@@ -99,17 +99,21 @@ public:
     for (Side &side : sides) {
       AllocStorageOp arena = planArena(side);
       std::unique_ptr<StorageGroups> best;
-      for (auto order :
-           {StorageGroups::Order::Program, StorageGroups::Order::Largest,
-            StorageGroups::Order::Longest}) {
+      auto attempt = [&](StorageGroups::Order order, bool isArenaShared) {
         auto groups = std::make_unique<StorageGroups>(function, prover);
         if (arena)
-          groups->addArena(arena, side.fixed);
+          groups->addArena(arena, side.fixed, isArenaShared);
         groups->add(side.pooled, order);
         groups->merge();
-        if (!best || groups->estimate() < best->estimate())
+        if (!best || groups->estimate(side.kept) < best->estimate(side.kept))
           best = std::move(groups);
-      }
+      };
+      for (auto order :
+           {StorageGroups::Order::Program, StorageGroups::Order::Largest,
+            StorageGroups::Order::Longest})
+        for (bool isArenaShared : {false, true})
+          if (arena || !isArenaShared)
+            attempt(order, isArenaShared);
       best->allocate();
     }
     function.walk([&](AllocStorageOp op) { after.push_back(op.getBytes()); });
@@ -120,6 +124,8 @@ private:
   /// What may share memory.
   struct Side {
     SmallVector<Storage> fixed, pooled;
+    /// What outlives its last use.
+    SmallVector<Storage> kept;
   };
 
   //===--------------------------------------------------------------------===//
@@ -144,11 +150,13 @@ private:
     Operation *last = getLastUser(op.getStorage());
     Storage storage{op, {starts[op], ends[last ? last : op]}, op.getBytes()};
     all.push_back(storage);
-    if (outlives)
+    Side &side = sides[isStorageOnHost(op)];
+    if (outlives) {
+      side.kept.push_back(storage);
       return;
+    }
     if (useBounds)
       raise(storage);
-    Side &side = sides[isStorageOnHost(op)];
     (storage.bytes.isConstant() ? side.fixed : side.pooled).push_back(storage);
   }
 

@@ -79,13 +79,15 @@ StorageGroups::Fit StorageGroups::getFit(const Group &group,
   return isAtMost(group.bytes, storage.bytes) ? Fit::Grow : Fit::None;
 }
 
-void StorageGroups::addArena(AllocStorageOp arena, ArrayRef<Storage> storages) {
+void StorageGroups::addArena(AllocStorageOp arena, ArrayRef<Storage> storages,
+                             bool isShared) {
   auto alignment = static_cast<int64_t>(arena.getAlignment());
   Group &group =
       groups.emplace_back(Group{{}, arena.getBytes(), arena, alignment});
   for (const Storage &storage : storages)
     group.members.push_back({arena, storage.lifetime, arena.getBytes()});
-  hasArena = true;
+  arenas = 1;
+  isArenaShared = isShared;
 }
 
 Operation *StorageGroups::Group::getPositionWith(const Storage &storage) const {
@@ -105,11 +107,35 @@ static int64_t estimateBytes(SymExprAttr bytes) {
   return evaluate(bytes, sizes).value_or(INT32_MAX);
 }
 
-int64_t StorageGroups::estimate() const {
-  int64_t total = 0;
-  for (const Group &group : groups)
-    total = llvm::SaturatingAdd<uint64_t>(total, estimateBytes(group.bytes));
-  return total;
+Lifetime StorageGroups::Group::getSpan() const {
+  Lifetime span = members.front().lifetime;
+  for (const Storage &member : members) {
+    span.start = std::min(span.start, member.lifetime.start);
+    span.end = std::max(span.end, member.lifetime.end);
+  }
+  return span;
+}
+
+std::pair<uint64_t, uint64_t>
+StorageGroups::estimate(ArrayRef<Storage> kept) const {
+  // When something begins, and until when it is there.
+  SmallVector<std::pair<Lifetime, uint64_t>> spans;
+  uint64_t total = 0, peak = 0;
+  for (const Group &group : groups) {
+    spans.emplace_back(group.getSpan(), estimateBytes(group.bytes));
+    total = llvm::SaturatingAdd(total, spans.back().second);
+  }
+  for (const Storage &storage : kept)
+    spans.emplace_back(Lifetime{storage.lifetime.start, UINT_MAX},
+                       estimateBytes(storage.bytes));
+  for (auto &[latest, _] : spans) {
+    uint64_t sum = 0;
+    for (auto &[span, bytes] : spans)
+      if (span.overlaps({latest.start, latest.start}))
+        sum = llvm::SaturatingAdd(sum, bytes);
+    peak = std::max(peak, sum);
+  }
+  return {peak, total};
 }
 
 void StorageGroups::add(MutableArrayRef<Storage> storages, Order order) {
@@ -131,7 +157,8 @@ void StorageGroups::add(MutableArrayRef<Storage> storages, Order order) {
 void StorageGroups::add(Storage &storage) {
   Fit bestFit = Fit::None;
   Group *best = nullptr;
-  for (Group &group : groups) {
+  auto open = MutableArrayRef(groups).drop_front(isArenaShared ? 0 : arenas);
+  for (Group &group : open) {
     if (group.overlaps(storage.lifetime))
       continue;
     Fit fit = getFit(group, storage);
@@ -161,9 +188,10 @@ void StorageGroups::merge() {
   constexpr size_t kMaxGroups = 256;
   if (groups.size() > kMaxGroups)
     return;
-  if (hasArena)
+  if (arenas && isArenaShared)
     mergeArena();
-  for (size_t first = 0; first < groups.size(); ++first)
+  for (size_t first = isArenaShared ? 0 : arenas; first < groups.size();
+       ++first)
     for (size_t second = first + 1; second < groups.size();) {
       if (merge(groups[first], groups[second]))
         groups.erase(groups.begin() + second);

@@ -35,8 +35,10 @@ public:
   StorageGroups(FuncOp function, const Prover &prover);
 
   /// The first group: storages that have offsets in one already, which is
-  /// allocated when the function is entered.
-  void addArena(AllocStorageOp arena, ArrayRef<Storage> storages);
+  /// allocated when the function is entered. Others are in it where it is
+  /// shared.
+  void addArena(AllocStorageOp arena, ArrayRef<Storage> storages,
+                bool isShared);
   /// In which order storages look for a place. The largest first: so a large
   /// one is free where it is needed. Those that live longest first: so they do
   /// not end up where nothing else fits.
@@ -46,8 +48,9 @@ public:
   void add(MutableArrayRef<Storage> storages, Order order);
   /// Merges groups that are never alive together.
   void merge();
-  /// What all groups take, by sizes that are typical.
-  int64_t estimate() const;
+  /// The most that groups take at once, together with storages that live to the
+  /// end of the function, and what all groups take; by sizes that are typical.
+  std::pair<uint64_t, uint64_t> estimate(ArrayRef<Storage> kept) const;
   /// Allocates each group, and moves its members there.
   void allocate();
 
@@ -60,6 +63,8 @@ private:
 
     bool overlaps(const Lifetime &lifetime) const;
     bool overlaps(const Group &other) const;
+    /// From its first member to its last.
+    Lifetime getSpan() const;
     /// Where it would be allocated with another member.
     Operation *getPositionWith(const Storage &storage) const;
   };
@@ -85,7 +90,9 @@ private:
   DenseSet<StringAttr> parameterSymbols;
   DenseMap<StringAttr, SmallVector<Operation *, 1>> casts;
   SmallVector<Group> groups;
-  bool hasArena = false;
+  /// How many groups at the front are an arena, and whether others share it.
+  size_t arenas = 0;
+  bool isArenaShared = false;
 };
 
 } // namespace mlir::relax

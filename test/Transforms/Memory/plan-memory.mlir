@@ -272,16 +272,16 @@ relax.func @small_before(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>) {
 
 // -----
 
-// The arena of constant sizes is where something of a symbolic size was, of which it takes the largest.
+// The arena of constant sizes is where the largest of what is dead by then was.
 // CHECK-LABEL: relax.func @arena_shares(
-// CHECK-SAME:    planned_bytes = #relax.expr<4*n + max(32*n, 4096)>
-// CHECK-NEXT:    %[[S:.*]] = relax.alloc_storage max(32*n, 4096)
-// CHECK:         relax.tensor_from_storage %[[S]] at 0 {{.*}} -> tensor<?xf32, #relax.shape<[8*n]>>
+// CHECK-SAME:    planned_bytes = #relax.expr<4*n + max(1024*n, 4096)>
+// CHECK-NEXT:    %[[S:.*]] = relax.alloc_storage max(1024*n, 4096)
+// CHECK:         relax.tensor_from_storage %[[S]] at 0 {{.*}} -> tensor<?xf32, #relax.shape<[256*n]>>
 // CHECK:         relax.tensor_from_storage %[[S]] at 0 {{.*}} -> tensor<1024xf32>
 relax.func @arena_shares(%x: tensor<?xf32, #relax.shape<[n]>>) {
   %0 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
-  %1 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[8*n]>>
-  relax.call_library "consume"(%0, %1) : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[8*n]>>) -> ()
+  %1 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[256*n]>>
+  relax.call_library "consume"(%0, %1) : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[256*n]>>) -> ()
   %2 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<1024xf32>
   relax.call_library "consume"(%2) : (tensor<1024xf32>) -> ()
   relax.return
