@@ -10,6 +10,7 @@
 #include "Conversion/Passes.h"
 #include "Target/CPU/Passes.h"
 #include "Target/GPU/Passes.h"
+#include "Transforms/Devices/Passes.h"
 #include "Transforms/Dispatch/Passes.h"
 #include "Transforms/Fusion/Passes.h"
 #include "Transforms/Legalize/Passes.h"
@@ -41,6 +42,7 @@ void relax::registerRelaxPasses() {
   registerRelaxShapesPasses();
   registerRelaxSimplifyPasses();
   registerRelaxDispatchPasses();
+  registerRelaxDevicesPasses();
   registerRelaxLegalizePasses();
   registerRelaxFusionPasses();
   registerRelaxMemoryPasses();
