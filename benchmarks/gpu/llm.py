@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decoders of the Llama family on a GPU, with random weights in bf16, beside PyTorch's.
 
-    python llm.py write FOLDER [--models 135m 1b 8b] [--weights bf16 q4 q8] [--chip sm_90]
+    python llm.py write FOLDER [--models 135m 1b 8b] [--weights bf16 q4 q8] [--chip sm_90a]
     python llm.py run FOLDER [--models …] [--weights …] [--peers eager compile]
 
 The first runs here, where there need be no GPU; the second there: it needs this file, the folder, PyTorch and
@@ -303,7 +303,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--models", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--weights", nargs="+", choices=KINDS, default=["bf16"])
-    parser.add_argument("--chip", default="sm_90")
+    parser.add_argument("--chip", default="sm_90a")
     parser.add_argument("--peers", nargs="*", choices=("eager", "compile"), default=["eager", "compile"])
     parser.add_argument("--kernels", nargs="*", type=int, default=[1], help="batches whose kernels are listed")
     arguments = parser.parse_args()

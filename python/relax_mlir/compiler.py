@@ -30,7 +30,7 @@ class Target:
 
     Attributes:
       chip: the GPU, as "sm_90"; empty where kernels run on the CPU. "sm_90a" is for this chip alone, and has products
-        of matrices by warpgroups, which are new. "emulated" is a device that tests use.
+        of matrices by warpgroups. "emulated" is a device that tests use.
       libraries: what code may call beside its own kernels: "cublaslt" for all products of matrices that cuBLASLt does,
         "cublaslt:auto" for those that it does faster. It is looked for when it is first called.
     """

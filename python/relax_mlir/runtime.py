@@ -323,8 +323,8 @@ class Device:
 
     @property
     def architecture(self) -> str:
-        """Its instruction set, by LLVM's name: "sm_90"."""
-        return "sm_{}{}".format(*self.capability)
+        """Its instruction set, by LLVM's name, with what it alone has: "sm_90a"."""
+        return "sm_{}{}".format(*self.capability) + ("a" if self.capability == (9, 0) else "")
 
     def put(self, value: Any) -> tvm_ffi.Tensor:
         """A copy of an array or of a tensor, on this device, of the same shape and element type.

@@ -49,7 +49,7 @@ def in_use(device):
 
 def test_devices_are_described(device):
     assert device.name == "emulated device 0"
-    assert (device.capability, device.architecture) == ((9, 0), "sm_90")
+    assert (device.capability, device.architecture) == ((9, 0), "sm_90a")
     assert device.memory == 1 << 30
     assert repr(Device("cuda", 1)) == "Device('cuda', 1)"
     device.synchronize()

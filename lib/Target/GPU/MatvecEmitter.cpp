@@ -7,186 +7,18 @@
 
 #include "Target/GPU/MatvecEmitter.h"
 
-#include "Target/GPU/Decoded.h"
+#include "Target/GPU/Mark.h"
 #include "Target/GPU/ReadFirst.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The most elements of a unit, and the most threads and columns of a block.
-static constexpr int64_t maxUnit = 64, maxThreads = 128, maxWidth = 8;
+/// The most threads and columns of a block.
+static constexpr int64_t maxThreads = 128, maxWidth = 8;
 /// Registers of a thread for what it has read ahead.
 static constexpr int64_t maxWords = 64;
 /// Blocks that should be there, to give a large GPU work.
 static constexpr int64_t manyBlocks = 512;
-
-//===----------------------------------------------------------------------===//
-// Units
-//===----------------------------------------------------------------------===//
-
-std::optional<DepthUnits> DepthUnits::choose(const KernelGraph &graph,
-                                             const Matmul &matmul,
-                                             const Nest *prepared) {
-  DepthUnits units;
-  Axis last = matmul.depth.back();
-  int64_t narrowest = 16;
-  bool isRegular = true;
-  // The axes that each tensor in memory misses of those that are summed over.
-  llvm::SmallDenseSet<Axis> missed;
-  // The tensors in memory that vectors run along.
-  struct Read {
-    bool ofMatrix;
-    int64_t bytes;
-    llvm::SmallDenseSet<Axis> axes;
-  };
-  SmallVector<Read> reads;
-  DenseMap<Axis, int64_t> sizes;
-  auto see = [&](linalg::GenericOp op, OpOperand &operand, bool isMatrix) {
-    auto tensor = dyn_cast<RankedTensorType>(operand.get().getType());
-    if (!tensor)
-      return;
-    AffineMap map = op.getMatchingIndexingMap(&operand);
-    llvm::SmallDenseSet<Axis> found;
-    for (auto [dim, expr] : llvm::enumerate(map.getResults()))
-      expr.walk([&, dim = dim, expr = expr](AffineExpr part) {
-        auto loop = dyn_cast<AffineDimExpr>(part);
-        if (!loop)
-          return;
-        Axis axis = graph.axisOf(op, loop.getPosition());
-        found.insert(axis);
-        if (expr == part && !tensor.isDynamicDim(dim))
-          sizes[axis] = tensor.getDimSize(dim);
-        if (axis != last)
-          return;
-        // Along memory, or not at all.
-        isRegular &= expr == part && dim + 1 == map.getNumResults();
-        narrowest = std::min<int64_t>(
-            narrowest, llvm::divideCeil(tensor.getElementTypeBitWidth(), 8));
-      });
-    if (KernelGraph::producer(operand.get()))
-      return;
-    for (Axis axis : matmul.depth)
-      if (isMatrix && !found.contains(axis))
-        missed.insert(axis);
-    if (found.contains(last))
-      reads.push_back({isMatrix,
-                       llvm::divideCeil(tensor.getElementTypeBitWidth(), 8),
-                       found});
-  };
-  linalg::GenericOp product = matmul.stage().op;
-  auto visit = [&](unsigned number, bool isMatrix) {
-    see(product, product->getOpOperand(number), isMatrix);
-    linalg::GenericOp source =
-        KernelGraph::producer(product->getOperand(number));
-    bool isPrepared =
-        !isMatrix && prepared && source && source == prepared->stages.back().op;
-    if (!source || (graph.isStage(source) && !isPrepared))
-      return;
-    graph.visitInlined(source, [&](linalg::GenericOp op) {
-      op.getBody()->walk([&](Operation *inner) {
-        isRegular &= !isa<tensor::ExtractOp>(inner) && !inner->getNumRegions();
-      });
-      for (OpOperand *input : op.getDpsInputOperands())
-        see(op, *input, isMatrix);
-    });
-  };
-  visit(matmul.a, /*isMatrix=*/false);
-  visit(matmul.b, /*isMatrix=*/true);
-  if (!isRegular || !sizes.count(last))
-    return std::nullopt;
-  units.lanes = 16 / narrowest;
-  while (units.lanes > 1 && sizes[last] % units.lanes)
-    units.lanes /= 2;
-  if (units.lanes == 1)
-    return std::nullopt;
-  for (Axis axis : matmul.depth)
-    (missed.contains(axis) ? units.within : units.across).push_back(axis);
-  for (const Read &read : reads) {
-    int64_t elements = missed.contains(last) ? 1 : units.lanes;
-    for (Axis axis : units.within)
-      if (read.axes.contains(axis))
-        elements *= sizes.lookup(axis);
-    (read.ofMatrix ? units.matrixBytes : units.vectorBytes) +=
-        elements * read.bytes;
-  }
-  if (!units.matrixBytes)
-    return std::nullopt;
-  return units;
-}
-
-//===----------------------------------------------------------------------===//
-// The launch
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-class MatvecEmitter : public LaunchEmitter {
-public:
-  MatvecEmitter(const KernelGraph &graph, ArrayRef<Matmul> products,
-                const Nest &nest, const Nest *prepared,
-                ArrayRef<DepthUnits> allUnits, OpBuilder &builder, Location loc,
-                DenseMap<Value, Storage> &storage, unsigned subgroupSize)
-      : LaunchEmitter(graph, nest, builder, loc, storage, subgroupSize,
-                      allUnits.front().lanes),
-        products(products), matmul(products.front()), prepared(prepared),
-        allUnits(allUnits), units(allUnits.front()) {
-    for (const Matmul &product : products)
-      wide.push_back(product.depth.back());
-  }
-
-  LogicalResult emitProduct();
-
-private:
-  /// What a thread takes at once: the vectors of the rows, and those of the
-  /// matrices for each sum.
-  struct Unit {
-    SmallVector<Point> parts;
-    SmallVector<SmallVector<Value>> elements;
-    /// Whether the thread has it (null: it has).
-    Value isOn;
-  };
-
-  bool chooseBlocks();
-  /// A constant, the same each time, so that reads are known to be the same.
-  Value number(int64_t value) {
-    Value &known = numbers[value];
-    return known ? known : known = emitter.constant(value);
-  }
-  Point columnAt(Value number, const Point &base);
-  /// The axes of another product where `point` has those of the first.
-  Point pointOf(size_t product, Point point) const;
-  Unit readUnit(Value unit, const Point &base);
-  SmallVector<Value> addUnit(const Unit &unit, ValueRange before);
-  SmallVector<Value> addSteps(Value from, int64_t count, Value isLastOn,
-                              const Point &base, ValueRange before,
-                              bool isFirst);
-  SmallVector<Value> addAll(const Point &base);
-  /// What all threads must know of a row before it is multiplied.
-  LogicalResult setUpRows();
-  void prepare(const Point &base);
-  FailureOr<Value> operandAt(size_t product, unsigned number,
-                             const Point &point);
-  Scaled takeApart(Value value);
-  Value sumOfProducts(Value x, Value core, Value before);
-  Value sumOfLanes(Value x);
-  Value multiplyAdd(Value a, Value b, Value c);
-  void finish(ValueRange sums, const Point &base);
-
-  ArrayRef<Matmul> products;
-  const Matmul &matmul;
-  const Nest *prepared;
-  ArrayRef<DepthUnits> allUnits;
-  const DepthUnits &units;
-  /// Columns of a block; the first of them. Steps whose reads are under way
-  /// together.
-  int64_t width = 1, together = 1;
-  Value first;
-  DenseMap<int64_t, Value> numbers;
-};
-
-} // namespace
 
 bool MatvecEmitter::chooseBlocks() {
   int64_t size = 1, length = 1;
@@ -221,159 +53,6 @@ bool MatvecEmitter::chooseBlocks() {
   together = std::clamp<int64_t>(maxWords / (width * numProducts * words), 1,
                                  stepsAtOnce);
   return true;
-}
-
-LaunchEmitter::Point MatvecEmitter::columnAt(Value number, const Point &base) {
-  Value columns = count(matmul.columns);
-  std::optional<int64_t> known = getConstantIntValue(columns);
-  if (!known || *known % width)
-    number = arith::MinUIOp::create(
-        builder, loc, number,
-        builder.createOrFold<arith::SubIOp>(loc, columns, emitter.constant(1)));
-  Point point = base;
-  divide(number, matmul.columns, point);
-  return point;
-}
-
-Value MatvecEmitter::multiplyAdd(Value a, Value b, Value c) {
-  return math::FmaOp::create(builder, loc, a, b, c);
-}
-
-LaunchEmitter::Point MatvecEmitter::pointOf(size_t product, Point point) const {
-  for (auto [own, other] : llvm::zip(products[product].depth, matmul.depth))
-    if (auto found = point.find(other); found != point.end() && own != other)
-      point[own] = Lanes(found->second);
-  return point;
-}
-
-FailureOr<Value> MatvecEmitter::operandAt(size_t product, unsigned number,
-                                          const Point &point) {
-  const Stage &stage = products[product].stage();
-  FailureOr<Lanes> found = emitter.operand(
-      stage.op, number, loopsAt(stage, pointOf(product, point)));
-  if (failed(found))
-    return failure();
-  Value value = emitter.vector(*found);
-  auto type = cast<VectorType>(value.getType());
-  if (type.getElementType().isF32())
-    return value;
-  // What was computed is not rounded on its way to the sum.
-  if (auto narrow = value.getDefiningOp<arith::TruncFOp>())
-    if (getElementTypeOrSelf(narrow.getIn().getType()).isF32())
-      return narrow.getIn();
-  if (auto wide = value.getDefiningOp<arith::ExtFOp>())
-    value = wide.getIn();
-  return Value(arith::ExtFOp::create(builder, loc,
-                                     type.clone(builder.getF32Type()), value));
-}
-
-Scaled MatvecEmitter::takeApart(Value value) {
-  Scaled parts = Scaled::takeApart(value);
-  if (auto number = parts.core.getDefiningOp<arith::UIToFPOp>())
-    if (isSmall(number.getIn())) {
-      parts.core = addedTo128(builder, loc, number.getIn());
-      parts.bias += 128;
-    }
-  return parts;
-}
-
-Value MatvecEmitter::sumOfProducts(Value x, Value core, Value sum) {
-  for (int64_t lane = 0; lane < emitter.lanes; ++lane) {
-    Value a = vector::ExtractOp::create(builder, loc, x, lane);
-    Value b = vector::ExtractOp::create(builder, loc, core, lane);
-    sum = sum ? multiplyAdd(a, b, sum)
-              : Value(arith::MulFOp::create(builder, loc, a, b));
-  }
-  return sum;
-}
-
-Value MatvecEmitter::sumOfLanes(Value x) {
-  return vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD,
-                                     x, arith::FastMathFlags::reassoc);
-}
-
-MatvecEmitter::Unit MatvecEmitter::readUnit(Value unit, const Point &base) {
-  Point point = base;
-  divide(unit, units.across, point);
-  Unit read;
-  int64_t vectors = *getConstantIntValue(count(units.within));
-  for (int64_t i = 0; i < vectors; ++i) {
-    Point part = point;
-    int64_t rest = i;
-    for (Axis axis : llvm::reverse(units.within)) {
-      int64_t size = *getConstantIntValue(count(axis));
-      int64_t step = isWide(axis) ? emitter.lanes : 1;
-      part[axis] = {number(rest % size * step), isWide(axis) ? 1 : 0};
-      rest /= size;
-    }
-    read.parts.push_back(part);
-  }
-  for (size_t product = 0; product < products.size(); ++product)
-    for (int64_t index = 0; index < width; ++index) {
-      Point column = columnAt(emitter.add(first, emitter.constant(index)), {});
-      SmallVector<Value> &elements = read.elements.emplace_back();
-      for (Point part : read.parts) {
-        for (Axis axis : matmul.columns)
-          part[axis] = column[axis];
-        FailureOr<Value> element =
-            operandAt(product, products[product].b, part);
-        if (failed(element)) {
-          fail();
-          return read;
-        }
-        elements.push_back(*element);
-      }
-    }
-  return read;
-}
-
-/// What a unit adds to the sums.
-SmallVector<Value> MatvecEmitter::addUnit(const Unit &unit, ValueRange before) {
-  size_t vectors = unit.parts.size();
-  SmallVector<Value> xs, totals(vectors);
-  SmallVector<std::map<double, Value>> biases(vectors);
-  SmallVector<Value> sums = llvm::to_vector(before);
-  for (const Point &part : unit.parts) {
-    FailureOr<Value> x = operandAt(0, matmul.a, part);
-    if (failed(x))
-      fail();
-    if (hasFailed)
-      return sums;
-    xs.push_back(*x);
-  }
-  for (auto [sum, elements] : llvm::zip(sums, unit.elements)) {
-    Value old = sum;
-    for (auto [at, element] : llvm::enumerate(elements)) {
-      Scaled scaled = takeApart(element);
-      auto total = [&](Value &known, function_ref<Value()> make) {
-        return known ? known : known = make();
-      };
-      auto totalOf = [&, at = at] {
-        return total(totals[at], [&] { return sumOfLanes(xs[at]); });
-      };
-      Value start;
-      if (scaled.bias)
-        start = total(biases[at][scaled.bias], [&] {
-          Value factor = arith::ConstantOp::create(
-              builder, loc, builder.getF32FloatAttr(-scaled.bias));
-          return Value(arith::MulFOp::create(builder, loc, totalOf(), factor));
-        });
-      else if (!scaled.scale)
-        start = sum;
-      Value product = sumOfProducts(xs[at], scaled.core, start);
-      if (scaled.scale)
-        sum = multiplyAdd(scaled.scale, product, sum);
-      else if (scaled.bias)
-        sum = arith::AddFOp::create(builder, loc, sum, product);
-      else
-        sum = product;
-      if (scaled.offset)
-        sum = multiplyAdd(scaled.offset, totalOf(), sum);
-    }
-    if (unit.isOn)
-      sum = arith::SelectOp::create(builder, loc, unit.isOn, sum, old);
-  }
-  return sums;
 }
 
 LogicalResult MatvecEmitter::setUpRows() {
@@ -633,28 +312,29 @@ LogicalResult relax::emitMatvec(const KernelGraph &graph,
                                 Location loc,
                                 const DenseMap<Value, Storage> &storage,
                                 unsigned subgroupSize) {
-  SmallVector<DepthUnits> units;
-  for (const Matmul &product : products) {
-    auto found = DepthUnits::choose(graph, product, prepared);
-    if (!found || !areAlike(products.front(), product) ||
-        found->lanes != (units.empty() ? *found : units.front()).lanes ||
-        found->within.size() !=
-            (units.empty() ? *found : units.front()).within.size())
-      return failure();
-    units.push_back(*found);
-  }
-  if (!llvm::isPowerOf2_64(products.size()) ||
+  // Which axes of the depth are within a unit.
+  auto within = [](const DepthUnits &units, const Matmul &product) {
+    return llvm::map_to_vector(units.within, [&](Axis axis) {
+      return llvm::find(product.depth, axis) - product.depth.begin();
+    });
+  };
+  const Matmul &first = products.front();
+  auto units = DepthUnits::choose(graph, first, prepared);
+  if (!units || !llvm::isPowerOf2_64(products.size()) ||
       products.size() > size_t(maxWidth))
     return failure();
-  Block *block = builder.getInsertionBlock();
-  Operation *end = &*builder.getInsertionPoint(), *before = end->getPrevNode();
+  for (const Matmul &product : products.drop_front()) {
+    auto found = DepthUnits::choose(graph, product, prepared);
+    if (!found || !areAlike(first, product) || found->lanes != units->lanes ||
+        within(*found, product) != within(*units, first))
+      return failure();
+  }
+  Mark mark(builder);
   DenseMap<Value, Storage> results = storage;
-  if (succeeded(MatvecEmitter(graph, products, nest, prepared, units, builder,
+  if (succeeded(MatvecEmitter(graph, products, nest, prepared, *units, builder,
                               loc, results, subgroupSize)
                     .emitProduct()))
     return success();
-  while (end->getPrevNode() != before)
-    end->getPrevNode()->erase();
-  builder.setInsertionPoint(block, end->getIterator());
+  mark.takeBack();
   return failure();
 }

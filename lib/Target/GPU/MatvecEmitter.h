@@ -25,10 +25,77 @@
 #ifndef RELAX_TARGET_GPU_MATVECEMITTER_H
 #define RELAX_TARGET_GPU_MATVECEMITTER_H
 
+#include "Target/GPU/Decoded.h"
 #include "Target/GPU/LaunchEmitter.h"
 #include "Target/GPU/Matmul.h"
 
 namespace mlir::relax {
+
+class MatvecEmitter : public LaunchEmitter {
+public:
+  MatvecEmitter(const KernelGraph &graph, ArrayRef<Matmul> products,
+                const Nest &nest, const Nest *prepared, const DepthUnits &units,
+                OpBuilder &builder, Location loc,
+                DenseMap<Value, Storage> &storage, unsigned subgroupSize)
+      : LaunchEmitter(graph, nest, builder, loc, storage, subgroupSize,
+                      units.lanes),
+        products(products), matmul(products.front()), prepared(prepared),
+        units(units) {
+    for (const Matmul &product : products)
+      wide.push_back(product.depth.back());
+  }
+
+  LogicalResult emitProduct();
+
+private:
+  /// The most elements of a unit.
+  static constexpr int64_t maxUnit = 64;
+
+  /// What a thread takes at once: the vectors of the rows, and those of the
+  /// matrices for each sum.
+  struct Unit {
+    SmallVector<Point> parts;
+    SmallVector<SmallVector<Value>> elements;
+    /// Whether the thread has it (null: it has).
+    Value isOn;
+  };
+
+  bool chooseBlocks();
+  /// A constant, the same each time, so that reads are known to be the same.
+  Value number(int64_t value) {
+    Value &known = numbers[value];
+    return known ? known : known = emitter.constant(value);
+  }
+  Point columnAt(Value number, const Point &base);
+  /// The axes of another product where `point` has those of the first.
+  Point pointOf(size_t product, Point point) const;
+  Unit readUnit(Value unit, const Point &base);
+  SmallVector<Value> addUnit(const Unit &unit, ValueRange before);
+  SmallVector<Value> addSteps(Value from, int64_t count, Value isLastOn,
+                              const Point &base, ValueRange before,
+                              bool isFirst);
+  SmallVector<Value> addAll(const Point &base);
+  /// What all threads must know of a row before it is multiplied.
+  LogicalResult setUpRows();
+  void prepare(const Point &base);
+  FailureOr<Value> operandAt(size_t product, unsigned number,
+                             const Point &point);
+  Scaled takeApart(Value value);
+  Value sumOfProducts(Value x, Value core, Value before);
+  Value sumOfLanes(Value x);
+  Value multiplyAdd(Value a, Value b, Value c);
+  void finish(ValueRange sums, const Point &base);
+
+  ArrayRef<Matmul> products;
+  const Matmul &matmul;
+  const Nest *prepared;
+  const DepthUnits &units;
+  /// Columns of a block; the first of them. Steps whose reads are under way
+  /// together.
+  int64_t width = 1, together = 1;
+  Value first;
+  DenseMap<int64_t, Value> numbers;
+};
 
 /// Emits the products of a nest for few rows, one or several of the same rows;
 /// fails, and leaves nothing behind, where it cannot. What `prepared` computes

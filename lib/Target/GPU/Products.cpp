@@ -7,6 +7,7 @@
 
 #include "Target/GPU/Products.h"
 
+#include "Target/GPU/Mark.h"
 #include "Target/GPU/MatvecEmitter.h"
 
 #include "mlir/IR/Matchers.h"
@@ -15,28 +16,6 @@
 
 using namespace mlir;
 using namespace mlir::relax;
-
-namespace {
-
-/// Where a builder stands, to take back what is emitted from there on.
-class Mark {
-public:
-  explicit Mark(OpBuilder &builder)
-      : builder(builder), block(builder.getInsertionBlock()),
-        end(&*builder.getInsertionPoint()), before(end->getPrevNode()) {}
-
-  void takeBack() {
-    while (end->getPrevNode() != before)
-      end->getPrevNode()->erase();
-    builder.setInsertionPoint(block, end->getIterator());
-  }
-
-  OpBuilder &builder;
-  Block *block;
-  Operation *end, *before;
-};
-
-} // namespace
 
 LogicalResult relax::emitAlone(const KernelGraph &graph, const Nest &nest,
                                OpBuilder &builder, Location loc,
