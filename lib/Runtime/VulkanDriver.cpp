@@ -232,10 +232,7 @@ public:
       pushed[1] = block.address + offset;
     }
     for (int64_t i = 0; i < count; ++i)
-      if (image.parameters[i] >= 0)
-        memcpy(&words[i], args[image.parameters[i]], sizeof(uint64_t));
-      else
-        words[i] = 0;
+      memcpy(&words[i], args[image.parameters[i]], sizeof(uint64_t));
     order(recording);
     vk.bindPipeline(recording.commands, vk::kComputePoint, known->pipeline);
     // A grid may be larger than what is dispatched at once.

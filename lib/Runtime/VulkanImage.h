@@ -25,8 +25,7 @@ struct VulkanKernelImage {
   /// A module of its own, with one entry point, "main".
   const uint32_t *code;
   int64_t codeBytes;
-  /// The words of a launch that the kernel has as parameters, of 8 bytes each;
-  /// -1 for the number of the first block.
+  /// The words of a launch that the kernel has as parameters, of 8 bytes each.
   const int64_t *parameters;
   int64_t parameterCount;
   /// Bytes that a block shares, its threads, and how many of them exchange

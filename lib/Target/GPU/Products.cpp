@@ -96,14 +96,15 @@ static bool readsFrom(const KernelGraph &graph, const Nest &nest,
 
 size_t relax::emitProducts(const KernelGraph &graph, ArrayRef<Nest> nests,
                            OpBuilder &builder, Location loc,
-                           DenseMap<Value, Storage> &storage, const Chip &chip,
-                           bool asVectors) {
+                           DenseMap<Value, Storage> &storage,
+                           unsigned subgroupSize, bool asVectors,
+                           bool hasWarpgroups) {
   Mark mark(builder);
   DenseMap<Value, Storage> known = storage;
   SmallVector<std::unique_ptr<Product>> products;
   auto add = [&](const Nest &nest) {
-    auto product =
-        Product::find(graph, nest, builder, loc, storage, chip, asVectors);
+    auto product = Product::find(graph, nest, builder, loc, storage,
+                                 subgroupSize, asVectors, hasWarpgroups);
     bool isProduct = product != nullptr;
     if (isProduct)
       products.push_back(std::move(product));
@@ -145,7 +146,7 @@ size_t relax::emitProducts(const KernelGraph &graph, ArrayRef<Nest> nests,
     if (!parts.empty() && !isComputed &&
         rows <= products.front()->ways.front().maxRows &&
         succeeded(emitAlone(graph, nests.front(), builder, loc, storage,
-                            chip.subgroupSize, asVectors)))
+                            subgroupSize, asVectors)))
       return success();
     Mark before(builder);
     for (auto &product : products)

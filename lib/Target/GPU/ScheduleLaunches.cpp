@@ -44,14 +44,15 @@ struct ScheduleLaunches
     for (ArrayRef<Nest> left = graph.nests; !left.empty();) {
       const Nest &nest = left.front();
       if (!nest.rows.empty()) {
-        if (failed(emitAttention(graph, nest, builder, loc, storage, has,
-                                 asVectors)))
+        if (failed(emitAttention(graph, nest, builder, loc, storage,
+                                 has.subgroupSize, asVectors)))
           return failure();
         left = left.drop_front();
         continue;
       }
-      if (size_t count = emitProducts(graph, left, builder, loc, storage, has,
-                                      asVectors)) {
+      if (size_t count =
+              emitProducts(graph, left, builder, loc, storage, has.subgroupSize,
+                           asVectors, has.hasWarpgroups)) {
         left = left.drop_front(count);
         continue;
       }

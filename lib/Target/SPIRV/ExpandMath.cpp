@@ -7,11 +7,13 @@
 //
 // Vulkan asks little of functions: a sine may be wrong by 2^-11, and of f64
 // there is none. So polynomials take their place, those of the CPU where it has
-// one, MLIR's else. What is exact in SPIR-V stays: roots, rounding, signs.
+// one, those of Functions.h else. What is exact in SPIR-V stays: roots,
+// rounding, signs.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Target/CPU/ApproximateMath.h"
+#include "Target/SPIRV/Functions.h"
 #include "Target/SPIRV/Passes.h"
 
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -46,6 +48,116 @@ struct ScalarAsVector : OpRewritePattern<Op> {
   }
 };
 
+/// A function of f64 or f32, by a function of `Functions`; of less it is that
+/// of f32.
+template <typename Op>
+struct AsArithmetic : OpRewritePattern<Op> {
+  AsArithmetic(MLIRContext *context, Value (*function)(Functions &, ValueRange))
+      : OpRewritePattern<Op>(context), function(function) {}
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<FloatType>(op.getType());
+    if (!type)
+      return rewriter.notifyMatchFailure(op, "no scalar");
+    Location loc = op.getLoc();
+    SmallVector<Value> operands = llvm::to_vector(op->getOperands());
+    FloatType own = type;
+    if (type.getWidth() < 32) {
+      own = rewriter.getF32Type();
+      for (Value &operand : operands)
+        operand = arith::ExtFOp::create(rewriter, loc, own, operand);
+    }
+    Functions functions(rewriter, loc, own);
+    Value result = function(functions, operands);
+    if (own != type)
+      result = arith::TruncFOp::create(rewriter, loc, type, result);
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+
+  Value (*function)(Functions &, ValueRange);
+};
+
+/// What the CPU has for f32 and less is taken from there.
+template <typename Op>
+struct AsArithmeticOfDoubles : AsArithmetic<Op> {
+  using AsArithmetic<Op>::AsArithmetic;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<Float64Type>(op.getType()))
+      return rewriter.notifyMatchFailure(op, "no f64");
+    return AsArithmetic<Op>::matchAndRewrite(op, rewriter);
+  }
+};
+
+/// A vector is taken apart.
+template <typename Op>
+struct ByElements : OpRewritePattern<Op> {
+  ByElements(MLIRContext *context, bool ofDoubles)
+      : OpRewritePattern<Op>(context), ofDoubles(ofDoubles) {}
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!type || type.getRank() != 1 ||
+        (ofDoubles && !type.getElementType().isF64()))
+      return rewriter.notifyMatchFailure(op, "no such vector");
+    Location loc = op.getLoc();
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < type.getDimSize(0); ++i) {
+      SmallVector<Value> operands;
+      for (Value operand : op->getOperands())
+        operands.push_back(
+            vector::ExtractOp::create(rewriter, loc, operand, i));
+      elements.push_back(Op::create(rewriter, loc,
+                                    TypeRange(type.getElementType()), operands,
+                                    op->getAttrs()));
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+    return success();
+  }
+
+  bool ofDoubles;
+};
+
+static void populateFunctions(RewritePatternSet &patterns) {
+  MLIRContext *context = patterns.getContext();
+#define RELAX_FUNCTION(pattern, op, ofDoubles, call)                           \
+  patterns.add<pattern<math::op>>(                                             \
+      context, +[](Functions &f, ValueRange x) -> Value { return f.call; });   \
+  patterns.add<ByElements<math::op>>(context, ofDoubles);
+#define RELAX_DOUBLES(op, call)                                                \
+  RELAX_FUNCTION(AsArithmeticOfDoubles, op, true, call)
+#define RELAX_ALL(op, call) RELAX_FUNCTION(AsArithmetic, op, false, call)
+  RELAX_DOUBLES(ExpOp, exp(x[0]))
+  RELAX_DOUBLES(ExpM1Op, expm1(x[0]))
+  RELAX_DOUBLES(LogOp, log(x[0]))
+  RELAX_DOUBLES(Log1pOp, log1p(x[0]))
+  RELAX_DOUBLES(Log2Op, log2(x[0]))
+  RELAX_DOUBLES(Log10Op, log10(x[0]))
+  RELAX_DOUBLES(SinOp, sine(x[0], false))
+  RELAX_DOUBLES(CosOp, sine(x[0], true))
+  RELAX_DOUBLES(TanhOp, tanh(x[0]))
+  RELAX_DOUBLES(ErfOp, erf(x[0]))
+  RELAX_ALL(Exp2Op, exp2(x[0]))
+  RELAX_ALL(TanOp, tan(x[0]))
+  RELAX_ALL(AtanOp, atan(x[0]))
+  RELAX_ALL(Atan2Op, atan2(x[0], x[1]))
+  RELAX_ALL(AsinOp, asin(x[0]))
+  RELAX_ALL(AcosOp, acos(x[0]))
+  RELAX_ALL(SinhOp, sinh(x[0]))
+  RELAX_ALL(CoshOp, cosh(x[0]))
+  RELAX_ALL(AsinhOp, asinh(x[0]))
+  RELAX_ALL(AcoshOp, acosh(x[0]))
+  RELAX_ALL(AtanhOp, atanh(x[0]))
+  RELAX_ALL(PowFOp, pow(x[0], x[1]))
+#undef RELAX_FUNCTION
+#undef RELAX_DOUBLES
+#undef RELAX_ALL
+}
+
 /// The whole part: the largest whole number of the size, with the sign.
 struct ExpandTrunc : OpRewritePattern<math::TruncOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -71,16 +183,8 @@ struct ExpandMath : relax::impl::ExpandMathPassBase<ExpandMath> {
                  ScalarAsVector<math::TanhOp>, ScalarAsVector<math::ErfOp>,
                  ScalarAsVector<math::SinOp>, ScalarAsVector<math::CosOp>,
                  ExpandTrunc>(context);
-    math::populateExpansionPatterns(
-        patterns, {"acosh", "asinh", "atanh", "cosh", "sinh", "tan", "exp2",
-                   "powf", "fpowi", "rsqrt", "ctlz"});
-    auto isPolynomial = [](StringRef name) {
-      return llvm::is_contained({"math.acos", "math.asin", "math.atan",
-                                 "math.atan2", "math.cbrt", "math.erfc"},
-                                name);
-    };
-    populateMathF32ExpansionPatterns(patterns, isPolynomial);
-    populateMathPolynomialApproximationPatterns(patterns, isPolynomial);
+    populateFunctions(patterns);
+    math::populateExpansionPatterns(patterns, {"fpowi", "rsqrt", "ctlz"});
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -14,9 +14,8 @@
 namespace mlir::relax {
 
 /// On a `spirv.module` of a kernel: the words of a launch that it reads, in the
-/// order in which it has them, -1 for the number of the first block; and of a
-/// block the bytes that it shares, its threads, and how many of these exchange
-/// values (0: none do).
+/// order in which it has them; and of a block the bytes that it shares, its
+/// threads, and how many of these exchange values (0: none do).
 constexpr StringLiteral kParametersAttr = "parameters";
 constexpr StringLiteral kBlockAttr = "block";
 

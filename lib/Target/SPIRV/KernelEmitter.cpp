@@ -102,18 +102,20 @@ void KernelEmitter::bindLoaded(ValueRange results, ArrayRef<Value> variables) {
   }
 }
 
+Operation *KernelEmitter::makePlace() {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(function.getBody().front().getTerminator());
+  return UnrealizedConversionCastOp::create(
+      builder, TypeRange(builder.getI64Type()), ValueRange());
+}
+
 Value KernelEmitter::parameter(int64_t word) {
   auto *found = llvm::find(parameters, word);
   if (found != parameters.end())
     return places[found - parameters.begin()]->getResult(0);
-  // All of them are known when the kernel is; it stands for the value so long.
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(function.getBody().front().getTerminator());
-  Operation *place = UnrealizedConversionCastOp::create(
-      builder, TypeRange(builder.getI64Type()), ValueRange());
   parameters.push_back(word);
-  places.push_back(place);
-  return place->getResult(0);
+  places.push_back(makePlace());
+  return places.back()->getResult(0);
 }
 
 void KernelEmitter::placeParameters() {
@@ -129,24 +131,25 @@ void KernelEmitter::placeParameters() {
       spirv::StructType::StructDecorationInfo(spirv::Decoration::Block,
                                               builder.getUnitAttr()));
   auto pushed = spirv::StorageClass::PushConstant;
-  Block *entry = &function.getBody().front();
-  builder.setInsertionPoint(entry->getTerminator());
-  if (places.empty())
+  if (places.empty() && !firstBlock)
     return;
-  builder.setInsertionPoint(places.front());
+  builder.setInsertionPoint(function.getBody().front().getTerminator());
   Value all = global("parameters", spirv::PointerType::get(block, pushed));
   auto readPushed = [&](int64_t number) -> Value {
     auto pointer = spirv::PointerType::get(builder.getI64Type(), pushed);
     return read(spirv::AccessChainOp::create(builder, pointer, all,
                                              ValueRange(word(number))));
   };
+  auto replace = [](Operation *place, Value value) {
+    place->getResult(0).replaceAllUsesWith(value);
+    place->erase();
+  };
+  if (firstBlock)
+    replace(firstBlock, readPushed(0));
   Value memory;
   for (auto [number, place] : llvm::enumerate(places)) {
-    builder.setInsertionPoint(place);
     Value value;
-    if (parameters[number] < 0) {
-      value = readPushed(0);
-    } else if (!inMemory) {
+    if (!inMemory) {
       value = readPushed(number + 1);
     } else {
       if (!memory)
@@ -161,8 +164,7 @@ void KernelEmitter::placeParameters() {
                                        spirv::MemoryAccess::Aligned),
           builder.getI32IntegerAttr(8));
     }
-    place->getResult(0).replaceAllUsesWith(value);
-    place->erase();
+    replace(place, value);
   }
 }
 
@@ -347,9 +349,12 @@ LogicalResult KernelEmitter::emitGPU(Operation &op) {
   }
   if (auto id = dyn_cast<gpu::BlockIdOp>(op)) {
     Value number = builtin(spirv::BuiltIn::WorkgroupId, dimension(id));
-    if (dimension(id) == 0)
+    if (dimension(id) == 0) {
+      if (!firstBlock)
+        firstBlock = makePlace();
       number = spirv::IAddOp::create(builder, number.getType(), number,
-                                     parameter(-1));
+                                     firstBlock->getResult(0));
+    }
     bind(id, {number});
     return success();
   }

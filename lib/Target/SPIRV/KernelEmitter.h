@@ -88,6 +88,7 @@ private:
   LogicalResult emitGPU(Operation &op);
   void bindArguments();
   Value parameter(int64_t word);
+  Operation *makePlace();
   void placeParameters();
   Value builtin(spirv::BuiltIn which, unsigned component);
   void finish(StringRef entry);
@@ -162,9 +163,11 @@ private:
   spirv::FuncOp function;
   DenseMap<Value, Values> values;
   DenseMap<Value, Buffer> buffers;
-  /// Parameters, and what stands for each until all are known.
+  /// Parameters, and what stands for each until all are known; and for the
+  /// number of the first block, if that is used.
   SmallVector<int64_t> parameters;
   SmallVector<Operation *> places;
+  Operation *firstBlock = nullptr;
   llvm::StringMap<spirv::GlobalVariableOp> globals;
   /// Parts of the memory of a block that the launch asks for.
   std::map<std::pair<int64_t, const void *>, Buffer> views;

@@ -22,10 +22,15 @@ namespace mlir::relax {
 #define GEN_PASS_REGISTRATION
 #include "Target/SPIRV/Passes.h.inc"
 
+/// The pipeline `relax-gpu-to-spirv`, on modules: what is launched becomes a
+/// `spirv.module` for each kernel.
+void buildSPIRVPipeline(OpPassManager &manager);
+
 /// The pipeline `relax-vulkan-to-llvm`, on modules: launches become SPIR-V in
 /// the module and calls of the runtime, all else the LLVM dialect.
 void buildVulkanToLLVMPipeline(OpPassManager &manager);
 
+/// Registers the two pipelines.
 void registerRelaxSPIRVPipelines();
 
 } // namespace mlir::relax

@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-void relax::buildVulkanToLLVMPipeline(OpPassManager &manager) {
+void relax::buildSPIRVPipeline(OpPassManager &manager) {
   manager.addPass(createOutlineLaunchesPass());
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
   // Views become arithmetic on offsets.
@@ -25,7 +25,7 @@ void relax::buildVulkanToLLVMPipeline(OpPassManager &manager) {
   kernels.addPass(createLowerAffinePass());
   kernels.addPass(createExpandMathPass());
   // bf16 is stored, and computed as f32.
-  arith::ArithEmulateUnsupportedFloatsPassOptions floats;
+  arith::ArithEmulateUnsupportedFloatsOptions floats;
   floats.sourceTypeStrs = {"bf16"};
   floats.targetTypeStr = "f32";
   kernels.addPass(arith::createArithEmulateUnsupportedFloats(floats));
@@ -36,11 +36,17 @@ void relax::buildVulkanToLLVMPipeline(OpPassManager &manager) {
   kernels.addPass(createCSEPass());
   kernels.addPass(createLoopInvariantCodeMotionPass());
   manager.addPass(createLowerKernelsPass());
+}
+
+void relax::buildVulkanToLLVMPipeline(OpPassManager &manager) {
+  buildSPIRVPipeline(manager);
   manager.addPass(createLowerLaunchesPass());
   buildKernelToLLVMPipeline(manager);
 }
 
 void relax::registerRelaxSPIRVPipelines() {
+  PassPipelineRegistration<>("relax-gpu-to-spirv", "launches to SPIR-V",
+                             buildSPIRVPipeline);
   PassPipelineRegistration<>(
       "relax-vulkan-to-llvm",
       "launches to SPIR-V, and host code to the LLVM dialect",
