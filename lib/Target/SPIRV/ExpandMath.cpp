@@ -125,34 +125,35 @@ struct ByElements : OpRewritePattern<Op> {
 static void populateFunctions(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
 #define RELAX_FUNCTION(pattern, op, ofDoubles, call)                           \
-  patterns.add<pattern<math::op>>(                                             \
+  patterns.add<pattern<op>>(                                                   \
       context, +[](Functions &f, ValueRange x) -> Value { return f.call; });   \
-  patterns.add<ByElements<math::op>>(context, ofDoubles);
+  patterns.add<ByElements<op>>(context, ofDoubles);
 #define RELAX_DOUBLES(op, call)                                                \
   RELAX_FUNCTION(AsArithmeticOfDoubles, op, true, call)
 #define RELAX_ALL(op, call) RELAX_FUNCTION(AsArithmetic, op, false, call)
-  RELAX_DOUBLES(ExpOp, exp(x[0]))
-  RELAX_DOUBLES(ExpM1Op, expm1(x[0]))
-  RELAX_DOUBLES(LogOp, log(x[0]))
-  RELAX_DOUBLES(Log1pOp, log1p(x[0]))
-  RELAX_DOUBLES(Log2Op, log2(x[0]))
-  RELAX_DOUBLES(Log10Op, log10(x[0]))
-  RELAX_DOUBLES(SinOp, sine(x[0], false))
-  RELAX_DOUBLES(CosOp, sine(x[0], true))
-  RELAX_DOUBLES(TanhOp, tanh(x[0]))
-  RELAX_DOUBLES(ErfOp, erf(x[0]))
-  RELAX_ALL(Exp2Op, exp2(x[0]))
-  RELAX_ALL(TanOp, tan(x[0]))
-  RELAX_ALL(AtanOp, atan(x[0]))
-  RELAX_ALL(Atan2Op, atan2(x[0], x[1]))
-  RELAX_ALL(AsinOp, asin(x[0]))
-  RELAX_ALL(AcosOp, acos(x[0]))
-  RELAX_ALL(SinhOp, sinh(x[0]))
-  RELAX_ALL(CoshOp, cosh(x[0]))
-  RELAX_ALL(AsinhOp, asinh(x[0]))
-  RELAX_ALL(AcoshOp, acosh(x[0]))
-  RELAX_ALL(AtanhOp, atanh(x[0]))
-  RELAX_ALL(PowFOp, pow(x[0], x[1]))
+  RELAX_DOUBLES(math::ExpOp, exp(x[0]))
+  RELAX_DOUBLES(math::ExpM1Op, expm1(x[0]))
+  RELAX_DOUBLES(math::LogOp, log(x[0]))
+  RELAX_DOUBLES(math::Log1pOp, log1p(x[0]))
+  RELAX_DOUBLES(math::Log2Op, log2(x[0]))
+  RELAX_DOUBLES(math::Log10Op, log10(x[0]))
+  RELAX_DOUBLES(math::SinOp, sine(x[0], false))
+  RELAX_DOUBLES(math::CosOp, sine(x[0], true))
+  RELAX_DOUBLES(math::TanhOp, tanh(x[0]))
+  RELAX_DOUBLES(math::ErfOp, erf(x[0]))
+  RELAX_ALL(math::Exp2Op, exp2(x[0]))
+  RELAX_ALL(math::TanOp, tan(x[0]))
+  RELAX_ALL(math::AtanOp, atan(x[0]))
+  RELAX_ALL(math::Atan2Op, atan2(x[0], x[1]))
+  RELAX_ALL(math::AsinOp, asin(x[0]))
+  RELAX_ALL(math::AcosOp, acos(x[0]))
+  RELAX_ALL(math::SinhOp, sinh(x[0]))
+  RELAX_ALL(math::CoshOp, cosh(x[0]))
+  RELAX_ALL(math::AsinhOp, asinh(x[0]))
+  RELAX_ALL(math::AcoshOp, acosh(x[0]))
+  RELAX_ALL(math::AtanhOp, atanh(x[0]))
+  RELAX_ALL(math::PowFOp, pow(x[0], x[1]))
+  RELAX_ALL(arith::RemFOp, remainder(x[0], x[1]))
 #undef RELAX_FUNCTION
 #undef RELAX_DOUBLES
 #undef RELAX_ALL

@@ -8,6 +8,7 @@
 #include "Target/SPIRV/Functions.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <cmath>
 
@@ -377,4 +378,50 @@ Value Functions::pow(Value x, Value y) {
   result = select(isUnit, one, result);
   result = select(equal(x, one), one, result);
   return select(equal(y, zero), one, result);
+}
+
+Value Functions::remainder(Value x, Value y) {
+  // Long division: twos and fours of the divisor are taken away, from that on
+  // which has the exponent of what is left. Each step is exact.
+  Value left = abs(x), divisor = abs(y);
+  int64_t mantissaBits = isDouble() ? 52 : 23;
+  Value mantissa = integer((int64_t(1) << mantissaBits) - 1);
+  Value exponent =
+      integer((isDouble() ? int64_t(0x7FF) : int64_t(0xFF)) << mantissaBits);
+  auto both = [&](Value lhs, Value rhs) {
+    return arith::AndIOp::create(builder, loc, lhs, rhs);
+  };
+  Value infinity = constant(INFINITY);
+  Value least = constant(isDouble() ? 0x1p-1022 : 0x1p-126);
+  Value isOrdinary =
+      both(less(left, infinity), compare(Predicate::OGE, divisor, least));
+  auto loop = scf::WhileOp::create(
+      builder, loc, TypeRange(type), ValueRange(left),
+      [&](OpBuilder &inner, Location at, ValueRange args) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPoint(inner.getInsertionBlock(),
+                                  inner.getInsertionPoint());
+        Value goesOn =
+            both(isOrdinary, compare(Predicate::OGE, args[0], divisor));
+        scf::ConditionOp::create(builder, at, goesOn, args);
+      },
+      [&](OpBuilder &inner, Location at, ValueRange args) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPoint(inner.getInsertionBlock(),
+                                  inner.getInsertionPoint());
+        Value multiple = fromBits(
+            arith::OrIOp::create(builder, at, both(bits(divisor), mantissa),
+                                 both(bits(args[0]), exponent)));
+        multiple = select(less(args[0], multiple), mul(multiple, constant(0.5)),
+                          multiple);
+        scf::YieldOp::create(builder, at, sub(args[0], multiple));
+      });
+  Value result = withSign(loop.getResult(0), x);
+  // Nothing is left over by zero, or of what is no number.
+  Value isNone = arith::OrIOp::create(
+      builder, loc, compare(Predicate::UEQ, divisor, constant(0)),
+      arith::OrIOp::create(builder, loc,
+                           compare(Predicate::UNE, divisor, divisor),
+                           compare(Predicate::UGE, left, infinity)));
+  return select(isNone, constant(NAN), result);
 }

@@ -50,6 +50,8 @@ public:
   Value atanh(Value x);
   Value erf(Value x);
   Value pow(Value x, Value y);
+  /// x - n y for the whole n next to x / y towards zero, exactly.
+  Value remainder(Value x, Value y);
 
 private:
   bool isDouble() const { return type.isF64(); }

@@ -43,6 +43,7 @@ def ExpandMathPass : Pass<"relax-spirv-expand-math", "::mlir::gpu::GPUModuleOp">
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
 }
 
