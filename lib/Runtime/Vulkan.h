@@ -124,6 +124,11 @@ struct Maintenance3Properties : Chained<1000168000> {
   uint32_t maxDescriptors = 0;
   Size maxAllocation = 0;
 };
+struct FloatProperties : Chained<1000197000> {
+  int32_t independence[2] = {};
+  uint32_t preserves16 = 0, preserves32 = 0, preserves64 = 0;
+  uint32_t others[12] = {};
+};
 struct SubgroupSizeProperties : Chained<1000225000> {
   uint32_t least = 0, most = 0, maxPerBlock = 0;
   Flags stages = 0;

@@ -154,9 +154,11 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
   vk::SubgroupSizeProperties sizes;
   vk::Maintenance3Properties maintenance;
   vk::SubgroupProperties subgroups;
+  vk::FloatProperties floats;
   vk::Properties properties;
   properties.next = &subgroups;
-  subgroups.next = &maintenance;
+  subgroups.next = &floats;
+  floats.next = &maintenance;
   device.vk.getProperties(device.physical, &properties);
   device.api = properties.api;
   device.name = properties.name;
@@ -181,6 +183,7 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
   device.subgroup = subgroups.size;
   device.hasShuffles = subgroups.stages & vk::kComputeStage &&
                        subgroups.operations & vk::kShuffles;
+  device.hasIEEE = floats.preserves32;
   device.vk.getMemory(device.physical, &device.memory);
   for (uint32_t i = 0; i < device.memory.heapCount; ++i)
     if (device.memory.heaps[i].flags & 1) // VK_MEMORY_HEAP_DEVICE_LOCAL_BIT

@@ -45,7 +45,7 @@ struct VulkanDevice {
   bool hasWidths = false, hasFullSubgroups = false;
   bool hasShuffles = false, hasInt8 = false, hasInt16 = false,
        hasFloat16 = false, hasFloat64 = false, hasStorage8 = false,
-       hasStorage16 = false;
+       hasStorage16 = false, hasIEEE = false;
 
   /// False with the error set where `result` is one.
   bool check(vk::Result result, const char *what, Error &error) const {

@@ -95,6 +95,8 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
          "16 bits in memory (StorageBuffer16BitAccess)"},
         {4448, device.hasStorage8,
          "8 bits in memory (StorageBuffer8BitAccess)"},
+        {4466, device.hasIEEE,
+         "infinities and NaN in f16, f32 or f64 (SignedZeroInfNanPreserve)"},
         {5347, true, "PhysicalStorageBufferAddresses"},
     };
     bool isThere = false;

@@ -32,6 +32,17 @@ Value KernelEmitter::reinterpret(Value value, Type type) {
   return spirv::BitcastOp::create(builder, type, value);
 }
 
+Value KernelEmitter::extendSigned(Value value, Type type) {
+  // Mesa 22.3 compares what OpSConvert makes as if nothing were less than it
+  // (docs/mlir-defects.md): the sign bit is flipped, and taken away.
+  unsigned bits = value.getType().getIntOrFloatBitWidth();
+  Value sign = number(int64_t(1) << (bits - 1), type);
+  Value wide = spirv::UConvertOp::create(builder, type, value);
+  return spirv::ISubOp::create(
+      builder, type, spirv::BitwiseXorOp::create(builder, type, wide, sign),
+      sign);
+}
+
 Value KernelEmitter::convertInt(Value value, Type type, bool isSigned) {
   Type from = value.getType();
   if (from == type)
@@ -44,8 +55,14 @@ Value KernelEmitter::convertInt(Value value, Type type, bool isSigned) {
         spirv::BitwiseAndOp::create(builder, from, value, number(1, from));
     return spirv::INotEqualOp::create(builder, low, number(0, from));
   }
-  if (isSigned)
-    return spirv::SConvertOp::create(builder, type, value);
+  if (type.getIntOrFloatBitWidth() > 64 || from.getIntOrFloatBitWidth() > 64) {
+    emitError(builder.getLoc(), "needs integers of more than 64 bits, which "
+                                "devices of Vulkan lack");
+    hasFailed = true;
+    return number(0, builder.getI64Type());
+  }
+  if (isSigned && type.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth())
+    return extendSigned(value, type);
   return spirv::UConvertOp::create(builder, type, value);
 }
 
@@ -217,8 +234,8 @@ FailureOr<Value> KernelEmitter::emitScalar(Operation &op, ValueRange operands,
   Type type = typeOf(element);
   auto refuse = [&]() -> FailureOr<Value> {
     InFlightDiagnostic error = op.emitError("is nothing that becomes SPIR-V");
-    if (!operands.empty())
-      error << ", of " << op.getOperand(0).getType();
+    for (Value operand : op.getOperands())
+      error << ", of " << operand.getType();
     return error;
   };
   if (operands.empty())

@@ -457,7 +457,7 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
 
 LogicalResult KernelEmitter::emitBlock(Block &block) {
   for (Operation &op : block.without_terminator())
-    if (failed(emitOp(op)))
+    if (failed(emitOp(op)) || hasFailed)
       return failure();
   return success();
 }
@@ -465,6 +465,21 @@ LogicalResult KernelEmitter::emitBlock(Block &block) {
 //===----------------------------------------------------------------------===//
 // The module
 //===----------------------------------------------------------------------===//
+
+/// Whether a module computes with reals of a width.
+static bool usesFloats(spirv::ModuleOp module, unsigned width) {
+  WalkResult walk = module.walk([&](Operation *op) {
+    return llvm::any_of(op->getResultTypes(),
+                        [&](Type type) {
+                          Type element = getElementTypeOrSelf(type);
+                          return isa<FloatType>(element) &&
+                                 element.getIntOrFloatBitWidth() == width;
+                        })
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
 
 /// What a module needs of a device, read off the types in it.
 static SmallVector<spirv::Capability> findCapabilities(spirv::ModuleOp module) {
@@ -486,6 +501,9 @@ static SmallVector<spirv::Capability> findCapabilities(spirv::ModuleOp module) {
     if (inMemory && (element.isInteger(16) || element.isF16()))
       found.insert(Capability::StorageBuffer16BitAccess);
   };
+  if (usesFloats(module, 16) || usesFloats(module, 32) ||
+      usesFloats(module, 64))
+    found.insert(Capability::SignedZeroInfNanPreserve);
   module.walk([&](Operation *op) {
     if (isa<spirv::GroupNonUniformShuffleOp,
             spirv::GroupNonUniformShuffleXorOp>(op)) {
@@ -521,6 +539,12 @@ void KernelEmitter::finish(StringRef entry) {
       llvm::to_vector(kernel.getKnownBlockSizeAttr().asArrayRef());
   spirv::ExecutionModeOp::create(builder, function,
                                  spirv::ExecutionMode::LocalSize, sizes);
+  // Infinities, NaN and signs of zeros are as IEEE 754 has them.
+  for (int32_t width : {16, 32, 64})
+    if (usesFloats(module, width))
+      spirv::ExecutionModeOp::create(
+          builder, function, spirv::ExecutionMode::SignedZeroInfNanPreserve,
+          width);
 }
 
 int64_t KernelEmitter::getThreads() {

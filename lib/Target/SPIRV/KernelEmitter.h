@@ -136,6 +136,7 @@ private:
   Value compareInts(arith::CmpIPredicate predicate, Value lhs, Value rhs);
   Value compareFloats(arith::CmpFPredicate predicate, Value lhs, Value rhs);
   Value convertInt(Value value, Type type, bool isSigned);
+  Value extendSigned(Value value, Type type);
   Value reinterpret(Value value, Type type);
   Value emitConstant(Attribute value, Type type);
 
@@ -172,6 +173,7 @@ private:
   /// Parts of the memory of a block that the launch asks for.
   std::map<std::pair<int64_t, const void *>, Buffer> views;
   int64_t sharedBytes = 0, subgroup = 0;
+  bool hasFailed = false;
 };
 
 } // namespace mlir::relax

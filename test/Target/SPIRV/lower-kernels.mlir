@@ -6,7 +6,7 @@
 // Of a buffer the address alone is pushed, and its size where it is asked for: words 1 and 3 of its five. A vector is a
 // list of elements that are read 16 bytes at once, and sums are not fused.
 // CHECK-LABEL: spirv.module @spirv.elements PhysicalStorageBuffer64 GLSL450
-// CHECK-SAME: #spirv.vce<v1.5, [Shader, Int64, PhysicalStorageBufferAddresses], []>
+// CHECK-SAME: #spirv.vce<v1.5, [Shader, Int64, SignedZeroInfNanPreserve, PhysicalStorageBufferAddresses], []>
 // CHECK-SAME: block = array<i64: 0, 256, 0>
 // CHECK-SAME: parameters = array<i64: 3, 1>
 // CHECK: spirv.GlobalVariable @parameters : !spirv.ptr<!spirv.struct<(i64 [0], i64 [8], i64 [16]), Block>, PushConstant>
@@ -18,6 +18,7 @@
 // CHECK: spirv.Store "PhysicalStorageBuffer" %{{.+}} ["Aligned", 16] : vector<4xf32>
 // CHECK: spirv.EntryPoint "GLCompute" @main
 // CHECK: spirv.ExecutionMode @main "LocalSize", 256, 1, 1
+// CHECK: spirv.ExecutionMode @main "SignedZeroInfNanPreserve", 32
 func.func @elements(%x: memref<?xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
