@@ -416,6 +416,17 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
     LogicalResult vector = emitVector(op, isKnown);
     return isKnown ? vector : op.emitError("is nothing that becomes SPIR-V");
   }
+  if (auto cast = dyn_cast<UnrealizedConversionCastOp>(op);
+      cast && cast->getNumOperands() == 1 &&
+      buffers.count(cast->getOperand(0)) &&
+      isa<MemRefType>(cast->getResult(0).getType())) {
+    // The bytes of booleans.
+    Buffer buffer = buffers[cast->getOperand(0)];
+    baseOf(buffer);
+    buffer.type = llvm::cast<MemRefType>(cast->getResult(0).getType());
+    buffers[cast->getResult(0)] = buffer;
+    return success();
+  }
   if (op.getNumResults() != 1)
     return op.emitError("is nothing that becomes SPIR-V");
   Value result = op.getResult(0);

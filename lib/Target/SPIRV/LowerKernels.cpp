@@ -17,6 +17,32 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
+/// Copies become loops over the elements.
+static void expandCopies(gpu::GPUFuncOp kernel) {
+  SmallVector<memref::CopyOp> copies;
+  kernel.walk([&](memref::CopyOp copy) { copies.push_back(copy); });
+  for (memref::CopyOp copy : copies) {
+    OpBuilder builder(copy);
+    Location loc = copy.getLoc();
+    int64_t rank = cast<MemRefType>(copy.getSource().getType()).getRank();
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    SmallVector<Value> zeros(rank, zero), ones(rank, one), sizes;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      sizes.push_back(builder.createOrFold<memref::DimOp>(
+          loc, copy.getSource(),
+          arith::ConstantIndexOp::create(builder, loc, dim)));
+    scf::buildLoopNest(builder, loc, zeros, sizes, ones,
+                       [&](OpBuilder &inner, Location at, ValueRange indices) {
+                         Value element = memref::LoadOp::create(
+                             inner, at, copy.getSource(), indices);
+                         memref::StoreOp::create(inner, at, element,
+                                                 copy.getTarget(), indices);
+                       });
+    copy.erase();
+  }
+}
+
 namespace {
 
 struct LowerKernels : relax::impl::LowerKernelsPassBase<LowerKernels> {
@@ -26,6 +52,7 @@ struct LowerKernels : relax::impl::LowerKernelsPassBase<LowerKernels> {
     module.walk([&](gpu::GPUFuncOp kernel) { kernels.push_back(kernel); });
     Builder builder(&getContext());
     for (gpu::GPUFuncOp kernel : kernels) {
+      expandCopies(kernel);
       KernelEmitter emitter(kernel);
       FailureOr<spirv::ModuleOp> made =
           emitter.emit(module.getBody(), getSPIRVName(kernel.getName()));

@@ -84,7 +84,10 @@ def LowerKernelsPass : Pass<"relax-spirv-lower-kernels", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::spirv::SPIRVDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::spirv::SPIRVDialect"];
 }
 
 #endif // RELAX_TARGET_SPIRV_PASSES_TD
