@@ -292,13 +292,15 @@ chooseWarpgroupTiles(const Matmul &matmul, std::optional<int64_t> rows) {
 
 } // namespace
 
-std::unique_ptr<Product>
-Product::find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
-              Location loc, DenseMap<Value, Storage> &storage,
-              unsigned subgroupSize, bool asVectors, bool hasWarpgroups) {
+std::unique_ptr<Product> Product::find(const KernelGraph &graph,
+                                       const Nest &nest, OpBuilder &builder,
+                                       Location loc,
+                                       DenseMap<Value, Storage> &storage,
+                                       const Chip &chip, bool asVectors) {
   std::optional<Matmul> found = Matmul::match(nest);
   if (!found)
     return nullptr;
+  unsigned subgroupSize = chip.subgroupSize;
   auto product = std::make_unique<Product>(Product{*found, {}, {}});
   const Matmul *matmul = &product->matmul;
   int64_t lanes = asVectors ? MatmulEmitter::chooseWidth(graph, *matmul) : 1;
@@ -353,7 +355,7 @@ Product::find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
     units = DepthUnits::choose(graph, *matmul);
   bool isStaged = b ? b->width > 1 : units && units->lanes >= 8;
   if (isHalf && a && isStaged && a->alongDepth && a->width > 1 &&
-      subgroupSize == 32) {
+      subgroupSize == 32 && chip.hasTensorCores) {
     int64_t few = 64, many = rowsForAll(128, 128, width);
     auto tileOf = [&](const Tile &inMemory, const Tile &computed,
                       bool manyRows) {
@@ -361,7 +363,7 @@ Product::find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
     };
     ways.push_back({16, tileOf(tile16, computed16, false)});
     ways.push_back({32, tileOf(tile32, computed32, false)});
-    if (b && hasWarpgroups &&
+    if (b && chip.hasWarpgroups &&
         MatmulEmitter::canUseWarpgroups(*matmul, *a, *b)) {
       for (auto [limit, tile] :
            chooseWarpgroupTiles(*matmul, getConstantIntValue(*rows)))
@@ -375,11 +377,11 @@ Product::find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
   } else {
     int64_t few = 16, many = rowsForAll(128, 128, width);
     ways.push_back({few, emitWith(scalarSmall, false)});
-    if (many > few)
+    bool fitsLarge = scalarLarge.sharedBytes() <= chip.sharedBytes;
+    if (many > few && fitsLarge)
       ways.push_back({many, emitWith(scalarMany, true)});
     ways.push_back(
-        {Way::any,
-         emitWith(subgroupSize == 32 ? scalarLarge : scalarMany, true)});
+        {Way::any, emitWith(fitsLarge ? scalarLarge : scalarMany, true)});
   }
 
   return product;

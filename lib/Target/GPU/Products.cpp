@@ -96,15 +96,14 @@ static bool readsFrom(const KernelGraph &graph, const Nest &nest,
 
 size_t relax::emitProducts(const KernelGraph &graph, ArrayRef<Nest> nests,
                            OpBuilder &builder, Location loc,
-                           DenseMap<Value, Storage> &storage,
-                           unsigned subgroupSize, bool asVectors,
-                           bool hasWarpgroups) {
+                           DenseMap<Value, Storage> &storage, const Chip &chip,
+                           bool asVectors) {
   Mark mark(builder);
   DenseMap<Value, Storage> known = storage;
   SmallVector<std::unique_ptr<Product>> products;
   auto add = [&](const Nest &nest) {
-    auto product = Product::find(graph, nest, builder, loc, storage,
-                                 subgroupSize, asVectors, hasWarpgroups);
+    auto product =
+        Product::find(graph, nest, builder, loc, storage, chip, asVectors);
     bool isProduct = product != nullptr;
     if (isProduct)
       products.push_back(std::move(product));
@@ -146,7 +145,7 @@ size_t relax::emitProducts(const KernelGraph &graph, ArrayRef<Nest> nests,
     if (!parts.empty() && !isComputed &&
         rows <= products.front()->ways.front().maxRows &&
         succeeded(emitAlone(graph, nests.front(), builder, loc, storage,
-                            subgroupSize, asVectors)))
+                            chip.subgroupSize, asVectors)))
       return success();
     Mark before(builder);
     for (auto &product : products)

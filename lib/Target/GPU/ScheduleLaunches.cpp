@@ -44,15 +44,14 @@ struct ScheduleLaunches
     for (ArrayRef<Nest> left = graph.nests; !left.empty();) {
       const Nest &nest = left.front();
       if (!nest.rows.empty()) {
-        if (failed(emitAttention(graph, nest, builder, loc, storage,
-                                 has.subgroupSize, asVectors)))
+        if (failed(emitAttention(graph, nest, builder, loc, storage, has,
+                                 asVectors)))
           return failure();
         left = left.drop_front();
         continue;
       }
-      if (size_t count =
-              emitProducts(graph, left, builder, loc, storage, has.subgroupSize,
-                           asVectors, has.hasWarpgroups)) {
+      if (size_t count = emitProducts(graph, left, builder, loc, storage, has,
+                                      asVectors)) {
         left = left.drop_front(count);
         continue;
       }
