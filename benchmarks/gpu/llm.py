@@ -66,7 +66,7 @@ def write(folder: Path, names: list[str], kinds: list[str], chip: str) -> None:
         print(f"{name}: compiled in {seconds:.1f} s")
 
 
-def run(folder: Path, names: list[str], kinds: list[str], peers: list[str]) -> None:
+def run(folder: Path, names: list[str], kinds: list[str], peers: list[str], kernels: list[int]) -> None:
     import torch
     import tvm_ffi  # noqa: F401 - before the runtime, which looks for it
 
@@ -74,7 +74,7 @@ def run(folder: Path, names: list[str], kinds: list[str], peers: list[str]) -> N
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
     with torch.no_grad():
         for name, kind in itertools.product(names, kinds):
-            Measurement(folder, name, kind).run(peers if kind == "bf16" else [])
+            Measurement(folder, name, kind).run(peers if kind == "bf16" else [], kernels)
 
 
 class Measurement:
@@ -90,7 +90,7 @@ class Measurement:
         self.module = tvm_ffi.load_module(str(folder / f"{name}.so"))
         torch.manual_seed(0)
         self.weights = {}
-        self.bytes = 0
+        self.bound = {}  # kept, as the module only refers to them
         shapes = described["shapes"]
         for path, shape in shapes.items():
             if path.endswith(".scales"):
@@ -106,7 +106,8 @@ class Measurement:
                 bound = {path: values}
             for name_of, value in bound.items():
                 self.module["bind_weight"](name_of, value)
-                self.bytes += value.numel() * value.element_size()
+            self.bound |= bound
+        self.bytes = sum(value.numel() * value.element_size() for value in self.bound.values())
         self.start = torch.zeros(64, dtype=torch.int64, device="cuda")
         self.places = self.start + POSITION
         self.step(1)()
@@ -209,7 +210,7 @@ class Measurement:
         self.torch._dynamo.reset()
         return self.torch.compile(decoder, mode="reduce-overhead")
 
-    def run(self, peers: list[str]) -> None:
+    def run(self, peers: list[str], kernels: list[int]) -> None:
         torch = self.torch
         self.check()
         for batch in (1, 16, 32, 64):
@@ -224,7 +225,7 @@ class Measurement:
                     took = self.median(self.peer(kind, peer), tokens, places)
                     line += f"; PyTorch {kind} {took:.3f} ms ({took / replayed:.2f} ×)"
             print(line, flush=True)
-            if batch == 1:
+            if batch in kernels:
                 self.kernels(call)
         for length in (128, 1024):
             keys, values = self.caches(1)
@@ -304,11 +305,12 @@ def main() -> None:
     parser.add_argument("--weights", nargs="+", choices=KINDS, default=["bf16"])
     parser.add_argument("--chip", default="sm_90")
     parser.add_argument("--peers", nargs="*", choices=("eager", "compile"), default=["eager", "compile"])
+    parser.add_argument("--kernels", nargs="*", type=int, default=[1], help="batches whose kernels are listed")
     arguments = parser.parse_args()
     if arguments.what == "write":
         write(arguments.folder, arguments.models, arguments.weights, arguments.chip)
     else:
-        run(arguments.folder, arguments.models, arguments.weights, arguments.peers)
+        run(arguments.folder, arguments.models, arguments.weights, arguments.peers, arguments.kernels)
 
 
 if __name__ == "__main__":

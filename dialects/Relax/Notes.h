@@ -25,6 +25,10 @@ constexpr llvm::StringLiteral kPrimitive = "relax.primitive";
 /// On a graph function: bytes before and after `relax-plan-memory`.
 constexpr llvm::StringLiteral kMemoryPlan = "relax.memory_plan";
 
+/// On a parameter of a kernel: nothing writes into it as long as the module is
+/// loaded (`relax-note-invariants`).
+constexpr llvm::StringLiteral kInvariant = "relax.invariant";
+
 /// On `__tvm_ffi_f`: the parameters that `f` writes into, as indices.
 constexpr llvm::StringLiteral kWritten = "relax.written";
 

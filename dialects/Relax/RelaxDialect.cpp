@@ -175,6 +175,13 @@ static LogicalResult verifyValueAttr(Operation *op, Type type,
              << "'" << name << "' belongs on an integer, got " << type;
     return success();
   }
+  if (name == notes::kInvariant && parameter) {
+    if (!isa<UnitAttr>(attribute.getValue()) || !isa<ShapedType>(type))
+      return op->emitOpError()
+             << "'" << name << "' has no value, and belongs on a tensor or "
+             << "buffer, got " << attribute.getValue() << " on " << type;
+    return success();
+  }
   return op->emitOpError() << "unknown attribute '" << name << "' on a "
                            << (parameter ? "parameter" : "result");
 }

@@ -56,12 +56,13 @@ constexpr int kProgrammaticStreamSerialization = 6;
 
 /// CUlaunchAttribute
 struct LaunchAttribute {
-  alignas(8) int id;
-  alignas(8) union {
+  int64_t id;
+  union {
     int value;
-    char bytes[64];
+    int64_t words[8];
   };
 };
+static_assert(sizeof(int64_t) == offsetof(LaunchAttribute, value));
 /// CUlaunchConfig
 struct LaunchConfig {
   unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;

@@ -450,11 +450,15 @@ RELAX_EXPORT Result cuLaunchKernelEx(const LaunchConfig *config, void *launched,
   emulator::Size grid{config->gridX, config->gridY, config->gridZ};
   emulator::Size block{config->blockX, config->blockY, config->blockZ};
   unsigned sharedBytes = config->sharedBytes;
+  // As the driver lays attributes out: four bytes, and a value at the eighth.
   bool overlaps = config->count > 0;
+  int attribute[3] = {kProgrammaticStreamSerialization, 0, 1};
+  if (overlaps)
+    memcpy(attribute, config->attributes, sizeof(attribute));
   if (!grid.count() || !block.count() || block.count() > kMaxThreads ||
       block.z > 64 || grid.y > kMaxGridYZ || grid.z > kMaxGridYZ ||
       sharedBytes > function->mostShared || config->count > 1 ||
-      (overlaps && config->attributes->id != kProgrammaticStreamSerialization))
+      attribute[0] != kProgrammaticStreamSerialization || attribute[2] != 1)
     return kInvalidValue;
   // A graph has arguments of its own.
   const RelaxEmulatorKernel *kernel = function->kernel;

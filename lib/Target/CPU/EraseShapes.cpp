@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Notes.h"
 #include "Relax/RelaxDialect.h"
 #include "Target/CPU/Passes.h"
 
@@ -25,6 +26,7 @@ struct EraseShapes : relax::impl::EraseShapesPassBase<EraseShapes> {
     for (unsigned index = 0; index < kernel.getNumArguments(); ++index) {
       kernel.removeArgAttr(index, RelaxDialect::kShapeAttr);
       kernel.removeArgAttr(index, RelaxDialect::kSymbolAttr);
+      kernel.removeArgAttr(index, notes::kInvariant);
     }
   }
 };

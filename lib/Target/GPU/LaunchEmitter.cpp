@@ -7,6 +7,7 @@
 
 #include "Target/GPU/LaunchEmitter.h"
 
+#include "Target/GPU/ReadFirst.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -277,6 +278,7 @@ LogicalResult LaunchEmitter::emit() {
       divide(chooseRow(total), order, point);
       for (const Stage &stage : nest.stages)
         emitRowStage(stage, point);
+      readGlobalFirst(&launch.getBody().front());
     } else if (columns) {
       emitColumns();
     } else {

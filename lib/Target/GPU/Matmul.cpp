@@ -103,7 +103,14 @@ std::optional<Matmul> Matmul::match(const Nest &nest) {
 }
 
 /// The buffer that a tensor is a view of, element by element.
-static Value bufferOf(Value tensor) {
+static Value bufferOf(Value tensor, const DenseMap<Value, Storage> &storage) {
+  if (linalg::GenericOp source = KernelGraph::producer(tensor))
+    for (OpResult result : source->getResults())
+      if (auto found = storage.find(result);
+          found != storage.end() && source->getNumResults() == 1 &&
+          found->second.dims.size() ==
+              size_t(cast<RankedTensorType>(result.getType()).getRank()))
+        return found->second.buffer;
   while (Operation *op = tensor.getDefiningOp()) {
     if (isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
             op)) {
@@ -120,10 +127,11 @@ static Value bufferOf(Value tensor) {
 }
 
 std::optional<Panel> Panel::match(const Matmul &matmul, unsigned number,
-                                  ArrayRef<Axis> outer) {
+                                  ArrayRef<Axis> outer,
+                                  const DenseMap<Value, Storage> &storage) {
   Panel panel;
   const Stage &stage = matmul.stage();
-  panel.buffer = bufferOf(matmul.operand(number));
+  panel.buffer = bufferOf(matmul.operand(number), storage);
   if (!panel.buffer)
     return std::nullopt;
   auto type = cast<RankedTensorType>(matmul.operand(number).getType());

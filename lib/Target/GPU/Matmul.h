@@ -18,6 +18,7 @@
 #define RELAX_TARGET_GPU_MATMUL_H
 
 #include "Target/Schedule/KernelGraph.h"
+#include "Target/Schedule/PointEmitter.h"
 
 namespace mlir::relax {
 
@@ -45,9 +46,10 @@ struct Matmul {
 struct Panel {
   /// That of operand `number`, whose lines are at `outer` (rows or columns) or,
   /// the other way round, at `depth`. None where it is not in memory, or lines
-  /// are not at equal distances.
+  /// are not at equal distances. `storage` has what nests before have made.
   static std::optional<Panel> match(const Matmul &matmul, unsigned number,
-                                    ArrayRef<Axis> outer);
+                                    ArrayRef<Axis> outer,
+                                    const DenseMap<Value, Storage> &storage);
 
   Value buffer;
   /// The axes of the dimensions, as the operand has them.
@@ -64,8 +66,10 @@ struct Panel {
 /// How a thread takes the depth of a product.
 struct DepthUnits {
   /// None where the axes that a unit has are not known, or too long.
+  /// What `prepared` makes of rows in the end is computed where it is read.
   static std::optional<DepthUnits> choose(const KernelGraph &graph,
-                                          const Matmul &matmul);
+                                          const Matmul &matmul,
+                                          const Nest *prepared = nullptr);
 
   /// Elements of the last axis that are taken at once.
   int64_t lanes = 1;

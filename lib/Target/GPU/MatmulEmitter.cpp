@@ -239,6 +239,21 @@ constexpr Tile tileMany = {2, 2, 1,  2, 4,  64, 4};
 constexpr Tile tileLarge = {2, 2, 1,  4, 8,  64, 3};
 // clang-format on
 
+/// The tile for few rows and a matrix of `width` columns: half as wide where
+/// that gives more multiprocessors work, with as many stages as the blocks that
+/// share one have memory for. What few blocks read is far away.
+Tile fit(Tile tile, int64_t width) {
+  constexpr int64_t perBlock = 96 << 10, perMultiprocessor = 200 << 10;
+  if (llvm::divideCeil(width, tile.columns()) <= multiprocessors / 2)
+    tile.countN /= 2;
+  int64_t blocks = llvm::divideCeil(width, tile.columns());
+  int64_t together = llvm::divideCeil(blocks, multiprocessors);
+  int64_t bytes = std::min(perBlock, perMultiprocessor / together);
+  int64_t stageBytes = (tile.rows() + tile.columns()) * tile.depth * 2;
+  tile.stages = std::clamp<int64_t>(bytes / stageBytes, tile.stages, 8);
+  return tile;
+}
+
 // Of a matrix that is computed: what is read of it is in registers until the
 // stage before is done with, so that long stages keep more reads under way.
 // clang-format off
@@ -316,8 +331,8 @@ std::unique_ptr<Product> Product::find(const KernelGraph &graph,
       KernelGraph::producer(matmul->operand(matmul->b)) != nullptr;
   auto emitGeneric = [=, &graph, &nest, &builder, &storage]() {
     if (isComputed && asVectors &&
-        succeeded(
-            emitMatvec(graph, *matmul, builder, loc, storage, subgroupSize)))
+        succeeded(emitMatvec(graph, *matmul, nest, /*prepared=*/nullptr,
+                             builder, loc, storage, subgroupSize)))
       return success();
     return emitAlone(graph, nest, builder, loc, storage, subgroupSize,
                      asVectors);
@@ -339,8 +354,8 @@ std::unique_ptr<Product> Product::find(const KernelGraph &graph,
       });
   SmallVector<Way> &ways = product->ways;
   ways.push_back({isLong ? 8 : 1, emitGeneric});
-  auto a = Panel::match(*matmul, matmul->a, matmul->rows);
-  auto b = Panel::match(*matmul, matmul->b, matmul->columns);
+  auto a = Panel::match(*matmul, matmul->a, matmul->rows, storage);
+  auto b = Panel::match(*matmul, matmul->b, matmul->columns, storage);
   auto element = [&](unsigned number) {
     return getElementTypeOrSelf(matmul->operand(number).getType());
   };
@@ -361,8 +376,8 @@ std::unique_ptr<Product> Product::find(const KernelGraph &graph,
                       bool manyRows) {
       return emitWith(b ? inMemory : computed, manyRows, *a, b, units);
     };
-    ways.push_back({16, tileOf(tile16, computed16, false)});
-    ways.push_back({32, tileOf(tile32, computed32, false)});
+    ways.push_back({16, tileOf(fit(tile16, width), computed16, false)});
+    ways.push_back({32, tileOf(fit(tile32, width), computed32, false)});
     if (b && chip.hasWarpgroups &&
         MatmulEmitter::canUseWarpgroups(*matmul, *a, *b)) {
       for (auto [limit, tile] :

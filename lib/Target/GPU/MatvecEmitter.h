@@ -13,6 +13,9 @@
 //                x = vector[unit u]                          once for all
 //                columns for each column c:  sum[c] += x * matrix[c, unit u]
 //
+// All blocks may have to know something of the whole row before that, as the
+// sum of the squares that a norm divides by: each of them finds it.
+//
 // A unit is what is read together: one vector of the last axis; and all of the
 // axes that something which the matrix is computed from does not have, so that
 // a byte that holds two elements, or the scale of a group, is read once.
@@ -27,9 +30,11 @@
 
 namespace mlir::relax {
 
-/// Emits a product of matrices for few rows; fails, and leaves nothing behind,
-/// where it cannot.
-LogicalResult emitMatvec(const KernelGraph &graph, const Matmul &matmul,
+/// Emits the products of a nest for few rows, one or several of the same rows;
+/// fails, and leaves nothing behind, where it cannot. What `prepared` computes
+/// of a row is done by each block.
+LogicalResult emitMatvec(const KernelGraph &graph, ArrayRef<Matmul> products,
+                         const Nest &nest, const Nest *prepared,
                          OpBuilder &builder, Location loc,
                          const DenseMap<Value, Storage> &storage,
                          unsigned subgroupSize);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Notes.h"
 #include "Target/GPU/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,6 +13,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mlir::relax {
@@ -69,6 +71,26 @@ static void passMapsByValue(OpBuilder &builder, gpu::GPUFuncOp kernel,
   kernel->setAttr(kTensorMapsAttr, builder.getDenseI64ArrayAttr(maps));
 }
 
+/// The buffer that a view is of.
+static Value viewed(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+    buffer = view.getViewSource();
+  return buffer;
+}
+
+/// The kernel knows of its parameters what the host function does.
+static void noteInvariants(gpu::GPUFuncOp kernel, ValueRange operands) {
+  for (auto [index, operand] : llvm::enumerate(operands)) {
+    auto argument = dyn_cast<BlockArgument>(viewed(operand));
+    auto function = dyn_cast_if_present<func::FuncOp>(
+        argument ? argument.getOwner()->getParentOp() : nullptr);
+    if (function && function.getArgAttr(argument.getArgNumber(),
+                                        notes::kInvariant))
+      kernel.setArgAttr(index, notes::kInvariant,
+                        UnitAttr::get(kernel.getContext()));
+  }
+}
+
 namespace {
 
 struct OutlineLaunches : relax::impl::OutlineLaunchesPassBase<OutlineLaunches> {
@@ -102,6 +124,7 @@ struct OutlineLaunches : relax::impl::OutlineLaunchesPassBase<OutlineLaunches> {
         kernel.setKnownBlockSizeAttr(
             builder.getDenseI32ArrayAttr({static_cast<int32_t>(*size), 1, 1}));
       builder.setInsertionPoint(launch);
+      noteInvariants(kernel, operands);
       passMapsByValue(builder, kernel, operands);
       gpu::LaunchFuncOp::create(builder, launch.getLoc(), kernel,
                                 launch.getGridSizeOperandValues(),

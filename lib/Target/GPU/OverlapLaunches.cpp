@@ -8,16 +8,23 @@
 // The kernels of a step of a decoder are short: much of their time passes
 // before the first load. Let each begin while the one before it ends, and wait
 // when it first needs memory. All kernels wait, so whatever ran before the one
-// that a kernel waits for has ended too.
+// that a kernel waits for has ended too. What nothing writes, such as weights,
+// is read before.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Notes.h"
 #include "Target/GPU/Passes.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_OVERLAPLAUNCHESPASS
@@ -27,11 +34,66 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Waits in `block` before it touches memory.
+/// Whether `op` reads what nothing writes.
+static bool isInvariantLoad(Operation &op) {
+  Value buffer;
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    buffer = load.getMemRef();
+  else if (auto load = dyn_cast<vector::LoadOp>(op))
+    buffer = load.getBase();
+  else if (auto copy = dyn_cast<nvgpu::DeviceAsyncCopyOp>(op))
+    buffer = copy.getSrc();
+  else
+    return false;
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+    buffer = view.getViewSource();
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  auto kernel = dyn_cast_if_present<gpu::GPUFuncOp>(
+      argument ? argument.getOwner()->getParentOp() : nullptr);
+  // Behind the parameters there are buffers of the block.
+  return kernel && argument.getArgNumber() < kernel.getNumArguments() &&
+         kernel.getArgAttr(argument.getArgNumber(), notes::kInvariant);
+}
+
+/// Whether `op` does not care when other kernels end.
+static bool isIndependent(Operation &op) {
+  return !op.hasTrait<OpTrait::IsTerminator>() &&
+         (isMemoryEffectFree(&op) || isInvariantLoad(op));
+}
+
+/// Moves loads of what nothing writes, and what they need, before `place`. What
+/// is copied to memory of the block stays behind what its threads do there.
+static void loadBefore(Operation &place) {
+  Block *block = place.getBlock();
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.filter = [&](Operation *op) {
+    return op->getBlock() == block && !op->isBeforeInBlock(&place);
+  };
+  SmallVector<Operation *> loads;
+  bool isAtStart = true;
+  for (Operation *op = &place; op; op = op->getNextNode()) {
+    isAtStart &= !isa<gpu::BarrierOp, scf::ForOp>(op);
+    if (isInvariantLoad(*op) &&
+        (isAtStart || !isa<nvgpu::DeviceAsyncCopyOp>(op)))
+      loads.push_back(op);
+  }
+  for (Operation *load : loads) {
+    llvm::SetVector<Operation *> needed;
+    if (failed(getBackwardSlice(load, &needed, options)) ||
+        !llvm::all_of(needed, [](Operation *op) {
+          return isIndependent(*op) && !op->getNumRegions();
+        }))
+      continue;
+    for (Operation *op : needed)
+      if (!op->isBeforeInBlock(&place))
+        op->moveBefore(&place);
+  }
+}
+
+/// Waits in `block` before it touches memory that other kernels write.
 static void waitIn(Block &block) {
-  Operation &first = *llvm::find_if(block, [](Operation &op) {
-    return op.hasTrait<OpTrait::IsTerminator>() || !isMemoryEffectFree(&op);
-  });
+  Operation &first = *llvm::find_if_not(block, isIndependent);
   if (auto branch = dyn_cast<scf::IfOp>(first);
       branch && branch.elseBlock() && !branch.getNumResults()) {
     waitIn(*branch.thenBlock());
@@ -39,8 +101,34 @@ static void waitIn(Block &block) {
     return;
   }
   OpBuilder builder(&first);
-  NVVM::GriddepcontrolOp::create(builder, first.getLoc(),
-                                 NVVM::GridDepActionKind::wait);
+  auto wait = NVVM::GriddepcontrolOp::create(builder, first.getLoc(),
+                                             NVVM::GridDepActionKind::wait);
+  loadBefore(*wait);
+}
+
+/// Lets the next kernel begin at once. Blocks that take tiles are few, and an
+/// SM that is done early would get more than its share of the next ones: they
+/// begin when the products are done.
+static void letNextBegin(gpu::GPUFuncOp kernel) {
+  auto create = [&](OpBuilder builder) {
+    NVVM::GriddepcontrolOp::create(builder, kernel.getLoc(),
+                                   NVVM::GridDepActionKind::launch_dependents);
+  };
+  SmallVector<scf::ForOp> loops;
+  kernel.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
+    auto walk = loop.getBody()->walk(
+        [](nvgpu::DeviceAsyncCopyOp) { return WalkResult::interrupt(); });
+    if (walk.wasInterrupted())
+      loops.push_back(loop);
+    return WalkResult::skip();
+  });
+  for (scf::ForOp loop : loops) {
+    OpBuilder builder(loop);
+    builder.setInsertionPointAfter(loop);
+    create(builder);
+  }
+  if (loops.empty())
+    create(OpBuilder::atBlockBegin(&kernel.getBody().front()));
 }
 
 namespace {
@@ -53,9 +141,9 @@ struct OverlapLaunches : relax::impl::OverlapLaunchesPassBase<OverlapLaunches> {
         return;
       Block &entry = kernel.getBody().front();
       waitIn(entry);
-      OpBuilder builder = OpBuilder::atBlockBegin(&entry);
-      NVVM::GriddepcontrolOp::create(
-          builder, kernel.getLoc(), NVVM::GridDepActionKind::launch_dependents);
+      letNextBegin(kernel);
+      for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+        kernel.removeArgAttr(i, notes::kInvariant);
     });
     module.walk([](gpu::LaunchFuncOp launch) {
       launch->setDiscardableAttr(kOverlapsAttr,

@@ -183,8 +183,9 @@ def OverlapLaunchesPass : Pass<"relax-gpu-overlap-launches", "::mlir::ModuleOp">
   let summary = "let kernels begin before those before them end";
   let description = [{
     Each kernel lets the next one begin at once, and waits for those before it when it
-    first touches memory (programmatic dependent launch, from sm_90 on). All launches
-    are marked, so that the runtime makes use of it.
+    first touches memory (programmatic dependent launch, from sm_90 on). What is marked
+    `relax.invariant` is never written, and read before that. All launches are marked,
+    so that the runtime makes use of it.
 
     Before:
 

@@ -7,7 +7,8 @@
 //
 // Products that share their rows are done together: those that do not depend on
 // each other in one launch, those that meet element by element in one pass over
-// the operand where that has a single row.
+// the operand where that has a single row. What makes that operand of each row,
+// as a norm, is then done by the blocks that multiply it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,8 +52,9 @@ struct Product {
   SmallVector<Way> ways;
 };
 
-/// Emits the products that `nests` begins with. Returns how many nests that
-/// were; none, with nothing left behind, where the first is something else.
+/// Emits the products that `nests` begins with, and what prepares their rows if
+/// that comes first. Returns how many nests that were; none, with nothing left
+/// behind, where the first is something else.
 size_t emitProducts(const KernelGraph &graph, ArrayRef<Nest> nests,
                     OpBuilder &builder, Location loc,
                     DenseMap<Value, Storage> &storage, const Chip &chip,

@@ -22,6 +22,14 @@ namespace mlir::relax {
 void readFirst(Block *block, Operation *from = nullptr,
                Operation *behind = nullptr);
 
+/// The same of memory that all blocks see, up to where it is written; what a
+/// block does among its threads may lie between.
+void readGlobalFirst(Block *block);
+
+/// Puts ops without effects right before what first uses them, so that what they
+/// compute takes registers no longer than it must. In the order of the block.
+void computeLate(ArrayRef<Operation *> ops);
+
 } // namespace mlir::relax
 
 #endif // RELAX_TARGET_GPU_READFIRST_H

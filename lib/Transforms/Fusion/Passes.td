@@ -142,6 +142,45 @@ def FuseSiblingsPass : Pass<"relax-fuse-siblings", "::mlir::ModuleOp"> {
   }];
 }
 
+def FuseRowProducersPass : Pass<"relax-fuse-row-producers", "::mlir::ModuleOp"> {
+  let summary = "group a contraction with what makes its rows";
+  let description = [{
+    A kernel that reduces and then writes element by element, such as a norm, and whose
+    result only the contractions of one kernel read, becomes one function with that
+    kernel, marked `relax.primitive` as by `relax-fuse-ops`. A GPU then needs no launch
+    of its own for a single row: each block that multiplies it finds what it needs to
+    know of the whole row.
+
+    Before:
+
+    ```mlir
+    relax.func @main(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>, %w: tensor<8x4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>> {
+      %0 = relax.call_tir @norm(%x) : (tensor<?x8xf32, #relax.shape<[n, 8]>>) -> tensor<?x8xf32, #relax.shape<[n, 8]>>
+      %1 = relax.call_tir @multiply(%0, %w) : (tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<8x4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+      relax.return %1 : tensor<?x4xf32, #relax.shape<[n, 4]>>
+    }
+    func.func private @norm(tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}, tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}) -> tensor<?x8xf32>
+    func.func private @multiply(tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}, tensor<8x4xf32>, tensor<?x4xf32> {relax.shape = #relax.shape<[n, 4]>}) -> tensor<?x4xf32>
+    ```
+
+    After, if the bodies are a norm and a contraction:
+
+    ```mlir
+    relax.func @main(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>, %w: tensor<8x4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>> {
+      %0 = relax.call pure @fused_norm_multiply(%x, %w) : (tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<8x4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+      relax.return %0 : tensor<?x4xf32, #relax.shape<[n, 4]>>
+    }
+    relax.func private @fused_norm_multiply(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>, %w: tensor<8x4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>> attributes {pure, relax.primitive} {
+      %0 = relax.call_tir @norm(%x) : (tensor<?x8xf32, #relax.shape<[n, 8]>>) -> tensor<?x8xf32, #relax.shape<[n, 8]>>
+      %1 = relax.call_tir @multiply(%0, %w) : (tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<8x4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+      relax.return %1 : tensor<?x4xf32, #relax.shape<[n, 4]>>
+    }
+    func.func private @norm(tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}, tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}) -> tensor<?x8xf32>
+    func.func private @multiply(tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}, tensor<8x4xf32>, tensor<?x4xf32> {relax.shape = #relax.shape<[n, 4]>}) -> tensor<?x4xf32>
+    ```
+  }];
+}
+
 def FuseTIRPass : Pass<"relax-fuse-tir", "::mlir::ModuleOp"> {
   let summary = "make one kernel of each primitive function";
   let description = [{

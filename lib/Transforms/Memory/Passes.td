@@ -238,6 +238,44 @@ def LiftWorkspacePass : Pass<"relax-lift-workspace", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def NoteInvariantsPass : Pass<"relax-note-invariants", "::mlir::ModuleOp"> {
+  let summary = "note which parameters of kernels are constants";
+  let description = [{
+    Marks each parameter of a kernel that is a `relax.constant`, most often a weight, at
+    all calls: nothing writes into it as long as the module is loaded, so a GPU may read
+    it before the kernels in front of this one have ended
+    (`relax-gpu-overlap-launches`).
+
+    Runs last of what changes calls of kernels.
+
+    Before:
+
+    ```mlir
+    relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>, %out: tensor<?xf32, #relax.shape<[n]>>) {
+      %w = relax.constant weight "w" : tensor<8xf32>
+      %0 = relax.call_tir_inplace @k(%x, %w, %out) inplace [2] : (tensor<?xf32, #relax.shape<[n]>>, tensor<8xf32>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      relax.return
+    }
+    func.func private @k(%x: memref<?xf32> {relax.shape = #relax.shape<[m]>}, %w: memref<8xf32>, %out: memref<?xf32> {relax.shape = #relax.shape<[m]>}) {
+      return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>, %out: tensor<?xf32, #relax.shape<[n]>>) {
+      %w = relax.constant weight "w" : tensor<8xf32>
+      %0 = relax.call_tir_inplace @k(%x, %w, %out) inplace [2] : (tensor<?xf32, #relax.shape<[n]>>, tensor<8xf32>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      relax.return
+    }
+    func.func private @k(%x: memref<?xf32> {relax.shape = #relax.shape<[m]>}, %w: memref<8xf32> {relax.invariant}, %out: memref<?xf32> {relax.shape = #relax.shape<[m]>}) {
+      return
+    }
+    ```
+  }];
+}
+
 def PlanMemoryPass : Pass<"relax-plan-memory", "::mlir::ModuleOp"> {
   let summary = "let tensors that do not live at the same time share memory";
   let description = [{

@@ -7,20 +7,30 @@ The graph's phases are those of the CPU (`relax_mlir.pipelines.cpu`).
 
 from __future__ import annotations
 
-from ._generated import FuseOps, FuseSiblings, FuseTIR, LiftWorkspace, LowerToHost
+from ._generated import FuseOps, FuseRowProducers, FuseSiblings, FuseTIR, LiftWorkspace, LowerToHost, NoteInvariants
 from .cpu import make_destinations, make_kernels, plan_memory
 from .passes import KernelsToLaunches, LaunchesToLLVM, LaunchesToVulkan, SymbolDCE
 from .pipeline import Pipeline
 
 
 def fuse_kernels() -> Pipeline:
-    """As on the CPU; products of one operand become one kernel as well, so that one launch does for them."""
-    return Pipeline([FuseOps(share_operands=True), FuseTIR(), FuseSiblings(), FuseTIR(), SymbolDCE()])
+    """As on the CPU; products of one operand, and what makes its rows, become one kernel as well, for one launch."""
+    return Pipeline(
+        [
+            FuseOps(share_operands=True),
+            FuseTIR(),
+            FuseSiblings(),
+            FuseTIR(),
+            FuseRowProducers(),
+            FuseTIR(),
+            SymbolDCE(),
+        ]
+    )
 
 
 def make_launches(chip: str = "") -> Pipeline:
-    """Kernels become launches on buffers; their scratch memory comes from those who call them."""
-    return Pipeline([KernelsToLaunches(chip), LiftWorkspace()])
+    """Kernels become launches on buffers, which know what is constant; their scratch comes from those who call them."""
+    return Pipeline([KernelsToLaunches(chip), LiftWorkspace(), NoteInvariants()])
 
 
 def default_pipeline(use_bounds: bool = False, chip: str = "") -> Pipeline:

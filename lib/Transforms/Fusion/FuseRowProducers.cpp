@@ -1,0 +1,127 @@
+//===- FuseRowProducers.cpp - what prepares the rows of a product ---------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relax/Notes.h"
+#include "Transforms/Fusion/Groups.h"
+#include "Transforms/Fusion/Outliner.h"
+#include "Transforms/Fusion/Passes.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_FUSEROWPRODUCERSPASS
+#include "Transforms/Fusion/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// Whether two inputs of a reduction each miss a loop that its result has.
+static bool isContraction(linalg::GenericOp op) {
+  if (!op.getNumReductionLoops())
+    return false;
+  AffineMap out = op.getIndexingMapsArray().back();
+  return llvm::count_if(op.getDpsInputOperands(), [&](OpOperand *input) {
+           AffineMap map = op.getMatchingIndexingMap(input);
+           return llvm::any_of(
+               llvm::seq<unsigned>(0, op.getNumLoops()), [&](unsigned loop) {
+                 return out.isFunctionOfDim(loop) && !map.isFunctionOfDim(loop);
+               });
+         }) > 1;
+}
+
+/// Whether a kernel has one result, element by element, for which it reduces
+/// what it reads.
+static bool isRowProducer(func::FuncOp kernel) {
+  if (!llvm::hasSingleElement(kernel.getBody()) || kernel.getNumResults() != 1)
+    return false;
+  bool reduces = false;
+  for (auto op : kernel.getOps<linalg::GenericOp>()) {
+    if (isContraction(op))
+      return false;
+    reduces |= op.getNumReductionLoops() > 0;
+  }
+  auto last = kernel.getBody()
+                  .front()
+                  .getTerminator()
+                  ->getOperand(0)
+                  .getDefiningOp<linalg::GenericOp>();
+  return reduces && last && !last.getNumReductionLoops();
+}
+
+/// Whether a kernel reads a parameter in contractions only.
+static bool isOnlyContracted(func::FuncOp kernel, unsigned index) {
+  bool isRead = false;
+  for (Operation *user : kernel.getArgument(index).getUsers()) {
+    auto op = dyn_cast<linalg::GenericOp>(user);
+    if (op && isContraction(op))
+      isRead = true;
+    else if (!isa<tensor::DimOp>(user))
+      return false;
+  }
+  return isRead;
+}
+
+namespace {
+
+struct FuseRowProducers
+    : relax::impl::FuseRowProducersPassBase<FuseRowProducers> {
+  void runOnOperation() override {
+    SymbolTable table(getOperation());
+    Outliner outliner(table);
+    for (FuncOp function : llvm::to_vector(getOperation().getOps<FuncOp>())) {
+      if (function->hasAttr(notes::kPrimitive))
+        continue;
+      SmallVector<std::pair<CallTIROp, CallTIROp>> pairs;
+      llvm::SmallDenseSet<Operation *> taken;
+      function.walk([&](CallTIROp call) {
+        CallTIROp consumer = findConsumer(call, table);
+        if (consumer && !taken.contains(call) && taken.insert(consumer).second)
+          pairs.emplace_back(call, consumer);
+      });
+      for (auto [call, consumer] : pairs)
+        outliner.outline({call, consumer}, consumer);
+    }
+  }
+
+  /// The call that multiplies the rows which `call` makes; null where anything
+  /// else reads them.
+  static CallTIROp findConsumer(CallTIROp call, SymbolTable &table) {
+    func::FuncOp kernel = getKernel(call, table);
+    if (!kernel || !isRowProducer(kernel) || call->getNumResults() != 1 ||
+        !call->getResult(0).hasOneUse())
+      return {};
+    OpOperand &use = *call->getResult(0).use_begin();
+    auto consumer = dyn_cast<CallTIROp>(use.getOwner());
+    if (!consumer || consumer->getBlock() != call->getBlock())
+      return {};
+    func::FuncOp other = getKernel(consumer, table);
+    if (!other || !isOnlyContracted(other, use.getOperandNumber()))
+      return {};
+    // Nothing may move across a write.
+    for (Operation *op = call->getNextNode(); op != consumer;
+         op = op->getNextNode())
+      if (!isa<CallTIROp>(op) && !isMemoryEffectFree(op))
+        return {};
+    return consumer;
+  }
+
+  /// The kernel of a call that may be in a group.
+  static func::FuncOp getKernel(CallTIROp call, SymbolTable &table) {
+    auto kernel = table.lookup<func::FuncOp>(call.getCallee());
+    if (!kernel || kernel.isExternal())
+      return {};
+    for (Type type : call->getOperandTypes()) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor || llvm::is_contained(getSymDims(tensor), SymExprAttr()))
+        return {};
+    }
+    return isProvedCall(call, kernel) ? kernel : nullptr;
+  }
+};
+
+} // namespace
