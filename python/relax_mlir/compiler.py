@@ -64,7 +64,8 @@ class Target:
 
     @staticmethod
     def parse(text: str) -> Target:
-        """A target by name: "cpu", "cuda", "cuda:sm_90", "vulkan", "vulkan:subgroup_32", or a triple with or without a CPU ("aarch64-linux-gnu").
+        """A target by name: "cpu", "cuda", "cuda:sm_90", "vulkan", "vulkan:subgroup_32", or a triple with or without
+        a CPU ("aarch64-linux-gnu").
 
         Raises:
           RelaxError: the name has another form.

@@ -43,7 +43,12 @@ def _on_vulkan(source: str) -> Call:
     import vulkan  # chooses the driver, and says why there is none
 
     vulkan.require()
-    return _on_device(source, "vulkan", "vulkan")
+    try:
+        return _on_device(source, "vulkan", "vulkan")
+    except relax_mlir.RelaxError as error:
+        if "integers of more than 64 bits" in str(error):
+            pytest.skip("devices of Vulkan have no integers of more than 64 bits")
+        raise
 
 
 def _on_device(source: str, kind: str, target: str) -> Call:
@@ -87,6 +92,9 @@ ALL = tuple(LOADERS)
 SAMPLED = {"interpreter": 3, "cuda-emulated": 6, "vulkan": 12}
 """Targets of which one of so many cases runs, the same ones each time, at least one of each test: what they compute is
 what "cpu" computes. All of them run where the environment variable RELAX_ALL_CASES is set (`make test-all`)."""
+
+OFF_ON_LAVAPIPE = ("test_avg_pool[vulkan-shape3-windows3-",)
+"""Cases that Mesa's driver for the CPU gets wrong (docs/vulkan.md)."""
 
 current = "cpu"
 """The target of the test that runs; set by the fixture `target`."""

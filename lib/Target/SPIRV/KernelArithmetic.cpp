@@ -34,7 +34,7 @@ Value KernelEmitter::reinterpret(Value value, Type type) {
 
 Value KernelEmitter::extendSigned(Value value, Type type) {
   // Mesa 22.3 compares what OpSConvert makes as if nothing were less than it
-  // (docs/mlir-defects.md): the sign bit is flipped, and taken away.
+  // (docs/vulkan.md): the sign bit is flipped, and taken away.
   unsigned bits = value.getType().getIntOrFloatBitWidth();
   Value sign = number(int64_t(1) << (bits - 1), type);
   Value wide = spirv::UConvertOp::create(builder, type, value);
