@@ -9,6 +9,7 @@
 #define RELAX_TARGET_GPU_CHIP_H
 
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/StringRef.h"
 
 namespace mlir::relax {
 
