@@ -89,7 +89,7 @@ LOADERS: dict[str, Callable[[str], Call]] = {
 }
 COMPILED = tuple(name for name in LOADERS if name != "interpreter")
 ALL = tuple(LOADERS)
-SAMPLED = {"interpreter": 3, "cuda-emulated": 6, "vulkan": 12}
+SAMPLED = {"interpreter": 3, "cuda-emulated": 6, "vulkan": 60}
 """Targets of which one of so many cases runs, the same ones each time, at least one of each test: what they compute is
 what "cpu" computes. All of them run where the environment variable RELAX_ALL_CASES is set (`make test-all`)."""
 

@@ -165,6 +165,13 @@ class LaunchesToLLVM(OptionsPass):
 
 
 @dataclasses.dataclass(frozen=True)
+class LaunchesToSPIRV(OptionsPass):
+    """What is launched becomes a SPIR-V module for each kernel."""
+
+    argument: ClassVar[str] = "relax-gpu-to-spirv"
+
+
+@dataclasses.dataclass(frozen=True)
 class LaunchesToVulkan(OptionsPass):
     """Launches become SPIR-V, and host code the LLVM dialect."""
 
