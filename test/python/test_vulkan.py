@@ -3,18 +3,23 @@
 """Devices of Vulkan: what can fail, what is kept, captured calls, decoders. Ops are tested in test_legalize_*.py."""
 
 import dataclasses
+import os
+import shutil
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import numpy as np
 import pytest
 import vulkan
+from conftest import find_tool
 from targets import needs_linker
 from tiny_models import CONFIG, random_weights, write_gguf
 
 import relax_mlir
 from relax_mlir import Device, DeviceError, RelaxError, Target, models
+from relax_mlir.pipelines import KernelsToLaunches, LaunchesToSPIRV, LowerToHost, Pipeline, gpu
 
 VECTOR = "tensor<?xf32, #relax.shape<[n]>>"
 ADD = f"""
@@ -105,9 +110,37 @@ def test_code_for_another_device(device, add):
     wrong = relax_mlir.compile(relax_mlir.parse(SUM), target=f"vulkan:subgroup_{other}")
     x = np.ones(5, np.float32)
     for _ in range(3):
-        with pytest.raises(DeviceError, match=f"lacks subgroups of {other} threads .* it has those of"):
+        with pytest.raises(DeviceError, match=f"lacks subgroups of {other} threads .* it has those of") as error:
             wrong["main"](device.put(x))
+        last = traceback.extract_tb(error.value.__traceback__)[-1]
+        assert (last.filename, last.lineno) == ("-", 3)
     assert device.get(add["main"](device.put(x), device.put(x))).tolist() == [2] * 5
+
+
+# Where threads exchange nothing, they share memory; such code runs everywhere.
+def test_code_without_shuffles(device):
+    total = relax_mlir.compile(relax_mlir.parse(SUM), target="vulkan:subgroup_1")
+    for size in (0, 1, 1000, 100001):
+        x = np.arange(size, dtype=np.float32) % 7
+        assert device.get(total["main"](device.put(x))) == x.sum()
+
+
+# The code for every width is valid, of a decoder in each element type.
+@pytest.mark.skipif(not shutil.which("spirv-val"), reason="there is no spirv-val (spirv-tools)")
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("subgroup", [1, 8, 32])
+def test_modules_are_valid(tmp_path, subgroup, dtype):
+    module, chip = built(tmp_path, dtype).module.clone(), f"subgroup_{subgroup}"
+    gpu.default_pipeline(chip=chip).run(module)
+    Pipeline([LowerToHost(device="vulkan"), KernelsToLaunches(chip), LaunchesToSPIRV()]).run(module)
+    kernels = [op for op in module.ir.body.operations if op.operation.name == "spirv.module"]
+    assert len(kernels) > 50
+    # Those that differ in what they do.
+    for kernel in kernels[:: 1 if os.environ.get("RELAX_ALL_CASES") else 8]:
+        binary = tmp_path / "kernel.spv"
+        command = [find_tool("relax-translate"), "--serialize-spirv", "-o", str(binary), "-"]
+        subprocess.run(command, input=str(kernel), text=True, check=True)
+        subprocess.run(["spirv-val", "--target-env", "vulkan1.2", str(binary)], check=True)
 
 
 def test_a_thousand_failing_calls_leak_nothing(device, add):

@@ -263,6 +263,21 @@ LogicalResult KernelEmitter::emitVector(Operation &op, bool &isKnown) {
          }));
     return success();
   }
+  if (auto both = dyn_cast<vector::InterleaveOp>(op)) {
+    Values elements;
+    for (auto [lhs, rhs] : llvm::zip(copy(both.getLhs()), copy(both.getRhs())))
+      elements.append({lhs, rhs});
+    bind(both, std::move(elements));
+    return success();
+  }
+  if (auto parts = dyn_cast<vector::DeinterleaveOp>(op)) {
+    Values even, odd;
+    for (auto [i, value] : llvm::enumerate(copy(parts.getSource())))
+      (i % 2 ? odd : even).push_back(value);
+    bind(parts.getRes1(), std::move(even));
+    bind(parts.getRes2(), std::move(odd));
+    return success();
+  }
   if (auto step = dyn_cast<vector::StepOp>(op)) {
     Values elements;
     for (int64_t i = 0; i < step.getType().getNumElements(); ++i)
