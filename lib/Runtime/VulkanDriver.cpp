@@ -5,11 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is put into a stream is recorded into a list of commands, which is
-// submitted when a call ends, when it is long, or when somebody waits. All
-// streams share a queue: each list begins with a barrier, as does whatever may
-// read what came before it. A timeline counts the submissions; lists, and the
-// host's memory that they use, are used again when theirs has been reached.
+// What is put into a stream is recorded into a list of commands (VulkanWork.h),
+// which is submitted when a call ends, when it is long, or when somebody waits.
 //
 // A graph is a list that is kept, with its memory, to be submitted again.
 //
@@ -19,51 +16,25 @@
 #include "VulkanDevice.h"
 #include "VulkanImage.h"
 #include "VulkanKernels.h"
+#include "VulkanWork.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 
 using namespace relax_rt;
 
 namespace {
 
-/// Commands, and the memory of the host that they read or write.
-struct Recording {
-  vk::Commands commands = nullptr;
-  std::vector<VulkanBlock> blocks;
-  vk::Size used = 0; // of the last block
-  int launches = 0;
-};
-
-struct Stream {
-  Recording recording;
-  bool isCaptured = false;
-};
-
-class VulkanDriver final : public DeviceDriver {
+class VulkanDriver final : public DeviceDriver, private VulkanWork {
 public:
   VulkanDriver(std::unique_ptr<VulkanDevice> opened, int index)
-      : device(std::move(opened)), vk(device->vk), memory(*device),
+      : VulkanWork(std::move(opened)), memory(*device),
         kernels(*device, index) {}
 
   /// What the device needs to work. False with the error set.
   bool start(Error &error) {
-    vk::SemaphoreKind kind;
-    kind.kind = 1;
-    vk::SemaphoreInfo info;
-    info.next = &kind;
-    vk::CommandPoolInfo poolInfo;
-    poolInfo.flags = vk::kResettable;
-    poolInfo.family = device->family;
-    return device->check(
-               vk.createSemaphore(device->device, &info, nullptr, &timeline),
-               "making a timeline", error) &&
-           device->check(
-               vk.createCommandPool(device->device, &poolInfo, nullptr, &pool),
-               "making a pool of commands", error) &&
-           kernels.start(error);
+    return VulkanWork::start(error) && kernels.start(error);
   }
 
   Description describe() const override {
@@ -288,8 +259,9 @@ public:
   void *endCapture(void *handle, bool wanted, Error &error) override {
     std::lock_guard<std::mutex> lock(mutex);
     Stream &stream = of(handle);
+    bool begun = begin(stream, error); // an empty one is a list as well
     stream.isCaptured = false;
-    if (!begin(stream, error)) // an empty one is a list as well
+    if (!begun)
       return nullptr;
     auto *graph = new Recording(std::move(stream.recording));
     stream.recording = {};
@@ -317,12 +289,7 @@ public:
   }
 
 private:
-  /// Bytes that are copied from or to the host at once, and of a block of its
-  /// memory at least; launches of a list.
-  static constexpr vk::Size kPiece = 16 << 20, kBlock = 1 << 20;
   static constexpr int kMostLaunches = 64;
-  /// Free blocks that are kept.
-  static constexpr size_t kKept = 16;
 
   static bool waitsForKernels() {
     static const bool waits = [] {
@@ -348,177 +315,8 @@ private:
                     "; copy through the host from another device");
   }
 
-  bool begin(Stream &stream, Error &error) {
-    Recording &recording = stream.recording;
-    if (recording.commands)
-      return true;
-    if (!freeCommands.empty()) {
-      recording.commands = freeCommands.back();
-      freeCommands.pop_back();
-    } else {
-      vk::CommandsInfo info;
-      info.pool = pool;
-      if (!device->check(
-              vk.allocateCommands(device->device, &info, &recording.commands),
-              "making a list of commands", error))
-        return false;
-    }
-    vk::BeginInfo info;
-    info.flags = stream.isCaptured ? vk::kSimultaneous : vk::kOnce;
-    return device->check(vk.begin(recording.commands, &info),
-                         "beginning a list of commands", error);
-  }
-
-  /// What follows sees what came before.
-  void order(Recording &recording) {
-    vk::MemoryBarrier barrier;
-    barrier.before = vk::kShaderWrite | vk::kTransferWrite;
-    barrier.after = vk::kShaderRead | vk::kShaderWrite | vk::kTransferRead |
-                    vk::kTransferWrite;
-    vk::Flags stages = vk::kAtCompute | vk::kAtTransfer;
-    vk.barrier(recording.commands, stages, stages, 0, 1, &barrier, 0, nullptr,
-               0, nullptr);
-  }
-
-  /// Memory of the host for a list: its last block has it at `offset`.
-  bool reserve(Recording &recording, vk::Size bytes, vk::Size &offset,
-               Error &error) {
-    bytes = (bytes + 15) / 16 * 16;
-    if (recording.blocks.empty() ||
-        recording.used + bytes > recording.blocks.back().bytes) {
-      VulkanBlock block;
-      if (!takeBlock(bytes, block, error))
-        return false;
-      recording.blocks.push_back(block);
-      recording.used = 0;
-    }
-    offset = recording.used;
-    recording.used += bytes;
-    return true;
-  }
-
-  bool takeBlock(vk::Size bytes, VulkanBlock &block, Error &error) {
-    retire();
-    vk::Size size = bytes <= kBlock ? kBlock : kPiece;
-    for (size_t i = 0; i < freeBlocks.size(); ++i)
-      if (freeBlocks[i].bytes == size) {
-        block = freeBlocks[i];
-        freeBlocks.erase(freeBlocks.begin() + i);
-        return true;
-      }
-    switch (block.make(*device, size, /*forHost=*/true, error)) {
-    case VulkanBlock::Result::Made:
-      return true;
-    case VulkanBlock::Result::Failed:
-      return false;
-    case VulkanBlock::Result::NoMemory:
-      break;
-    }
-    return fail(error, "MemoryError",
-                "no memory of the host for a copy of " + std::to_string(bytes) +
-                    " bytes to or from " + device->title);
-  }
-  void giveBlock(VulkanBlock &block) {
-    if (freeBlocks.size() < kKept)
-      freeBlocks.push_back(block);
-    else
-      block.destroy(*device);
-  }
-
-  void recycle(Recording &recording) {
-    if (recording.commands) {
-      vk.reset(recording.commands, 0);
-      freeCommands.push_back(recording.commands);
-    }
-    for (VulkanBlock &block : recording.blocks)
-      giveBlock(block);
-    recording = {};
-  }
-
-  /// Takes back what the device is done with.
-  void retire() {
-    uint64_t reached = 0;
-    if (underWay.empty() ||
-        vk.getCounter(device->device, timeline, &reached) != vk::kSuccess)
-      return;
-    while (!underWay.empty() && underWay.front().value <= reached) {
-      recycle(underWay.front().recording);
-      underWay.pop_front();
-    }
-  }
-
-  bool submitCommands(vk::Commands commands, Error &error) {
-    uint64_t value = submitted + 1;
-    vk::TimelineSubmit values;
-    values.signalCount = 1;
-    values.signals = &value;
-    vk::SubmitInfo info;
-    info.next = &values;
-    info.commandCount = 1;
-    info.commands = &commands;
-    info.signalCount = 1;
-    info.signals = &timeline;
-    if (!device->check(vk.submit(device->queue, 1, &info, 0),
-                       "handing work to the device", error))
-      return false;
-    submitted = value;
-    return true;
-  }
-
-  bool submit(Stream &stream, Error &error) {
-    Recording &recording = stream.recording;
-    if (!recording.commands)
-      return true;
-    bool done = device->check(vk.end(recording.commands),
-                              "the end of a list of commands", error) &&
-                submitCommands(recording.commands, error);
-    if (done)
-      underWay.push_back({submitted, std::move(recording)});
-    else
-      recycle(recording);
-    recording = {};
-    retire();
-    return done;
-  }
-
-  /// Looks for a while, since waiting takes long to wake up.
-  bool wait(uint64_t value, Error &error) {
-    uint64_t reached = 0;
-    for (int i = 0; i < 2000; ++i) {
-      vk::Result result = vk.getCounter(device->device, timeline, &reached);
-      if (result != vk::kSuccess)
-        return device->report(result, "waiting for the device", error);
-      if (reached >= value)
-        return true;
-    }
-    vk::SemaphoreWait info;
-    info.count = 1;
-    info.semaphores = &timeline;
-    info.values = &value;
-    return device->check(vk.waitSemaphores(device->device, &info, ~uint64_t(0)),
-                         "waiting for the device", error);
-  }
-
-  struct UnderWay {
-    uint64_t value;
-    Recording recording;
-  };
-
-  const std::unique_ptr<VulkanDevice> device;
-  const vk::Library &vk;
   VulkanMemory memory;
   VulkanKernels kernels;
-
-  std::mutex mutex;
-  Stream first;
-  std::vector<Stream *> streams = {&first};
-  vk::Semaphore timeline = 0;
-  vk::CommandPool pool = 0;
-  /// The timeline's value when all that was submitted is done.
-  uint64_t submitted = 0;
-  std::deque<UnderWay> underWay;
-  std::vector<vk::Commands> freeCommands;
-  std::vector<VulkanBlock> freeBlocks;
 };
 
 } // namespace

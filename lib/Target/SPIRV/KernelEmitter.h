@@ -79,12 +79,14 @@ private:
     SmallVector<Value> sizes, strides;
   };
 
-  // KernelEmitter.cpp: functions, control flow, parameters.
-  LogicalResult emitBlock(Block &block);
-  LogicalResult emitOp(Operation &op);
+  // KernelControl.cpp
   LogicalResult emitIf(scf::IfOp op);
   LogicalResult emitFor(scf::ForOp op);
   LogicalResult emitWhile(scf::WhileOp op);
+
+  // KernelEmitter.cpp: functions, variables, parameters.
+  LogicalResult emitBlock(Block &block);
+  LogicalResult emitOp(Operation &op);
   LogicalResult emitGPU(Operation &op);
   void bindArguments();
   Value parameter(int64_t word);
