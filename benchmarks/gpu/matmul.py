@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products of matrices on a GPU, kernel by kernel, beside those of PyTorch.
 
-    python matmul.py write FOLDER [--tool relax-opt] [--weights bf16 q4 q8]     here, where there need be no GPU
+    python matmul.py write FOLDER [--tool relax-opt] [--weights bf16 q4 q8 fp8] here, where there need be no GPU
     python matmul.py run FOLDER                                                 there; needs this file, the folder
                                                                                 and PyTorch
 
 The second checks each result and prints medians of device time: kernels run from a graph, with weights that are not
-in the cache. Weights of 4 and 8 bits are in groups of 32 with a scale in f16; PyTorch's are always bf16.
+in the cache. Weights of 4 and 8 bits are in groups of 32 with a scale in f16, those of fp8 are E4M3 with a scale for
+each output; PyTorch's are always bf16. `--rows` and `--sizes 8192x8192` choose what is measured.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import statistics
 import subprocess
 from pathlib import Path
 
-ROWS = (1, 2, 8, 16, 32, 64, 128, 512, 2048)
+ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 512, 2048)
 WEIGHTS = ((4096, 4096), (14336, 4096), (4096, 14336), (2048, 2048), (8192, 2048), (576, 1536))
 
 KERNEL = """
@@ -109,6 +110,52 @@ func.func @matmul(%x: memref<{m}x{b}x{h}x{j}xbf16>, %w: memref<{n}x{b}x{j}xi8>, 
 }}
 """
 
+# Floats of 8 bits, and a scale for each output, which multiplies the sums.
+SCALED = """
+func.func @matmul(%x: memref<{m}x{k}xbf16>, %w: memref<{n}x{k}xf8E4M3FN>, %s: memref<{n}xf32>,
+                  %out: memref<{m}x{n}xbf16>) {{
+  %zero = arith.constant 0.0 : f32
+  %0 = bufferization.to_tensor %x restrict : memref<{m}x{k}xbf16> to tensor<{m}x{k}xbf16>
+  %1 = bufferization.to_tensor %w restrict : memref<{n}x{k}xf8E4M3FN> to tensor<{n}x{k}xf8E4M3FN>
+  %2 = bufferization.to_tensor %s restrict : memref<{n}xf32> to tensor<{n}xf32>
+  %3 = bufferization.to_tensor %out restrict writable : memref<{m}x{n}xbf16> to tensor<{m}x{n}xbf16>
+  %4 = tensor.empty() : tensor<{n}x{k}xbf16>
+  %5 = linalg.generic {{
+    indexing_maps = [affine_map<(j, k) -> (j, k)>, affine_map<(j, k) -> (j, k)>],
+    iterator_types = ["parallel", "parallel"]
+  }} ins(%1 : tensor<{n}x{k}xf8E4M3FN>) outs(%4 : tensor<{n}x{k}xbf16>) {{
+  ^bb0(%code: f8E4M3FN, %before: bf16):
+    %10 = arith.extf %code : f8E4M3FN to bf16
+    linalg.yield %10 : bf16
+  }} -> tensor<{n}x{k}xbf16>
+  %6 = tensor.empty() : tensor<{m}x{n}xf32>
+  %7 = linalg.fill ins(%zero : f32) outs(%6 : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>
+  %8 = linalg.generic {{
+    indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>],
+    iterator_types = ["parallel", "parallel", "reduction"]
+  }} ins(%0, %5 : tensor<{m}x{k}xbf16>, tensor<{n}x{k}xbf16>) outs(%7 : tensor<{m}x{n}xf32>) {{
+  ^bb0(%a: bf16, %c: bf16, %sum: f32):
+    %10 = arith.extf %a : bf16 to f32
+    %11 = arith.extf %c : bf16 to f32
+    %12 = arith.mulf %10, %11 : f32
+    %13 = arith.addf %sum, %12 : f32
+    linalg.yield %13 : f32
+  }} -> tensor<{m}x{n}xf32>
+  %9 = linalg.generic {{
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]
+  }} ins(%8, %2 : tensor<{m}x{n}xf32>, tensor<{n}xf32>) outs(%3 : tensor<{m}x{n}xbf16>) {{
+  ^bb0(%a: f32, %scale: f32, %before: bf16):
+    %10 = arith.mulf %a, %scale : f32
+    %11 = arith.truncf %10 : f32 to bf16
+    linalg.yield %11 : bf16
+  }} -> tensor<{m}x{n}xbf16>
+  bufferization.materialize_in_destination %9 in restrict writable %out
+      : (tensor<{m}x{n}xbf16>, memref<{m}x{n}xbf16>) -> ()
+  return
+}}
+"""
+
 NUMBERS = {
     "q4": """%half = linalg.index 2 : index
     %first = arith.constant 0 : index
@@ -123,7 +170,7 @@ NUMBERS = {
     %13 = arith.subf %12, %eight : f32""",
     "q8": "%13 = arith.sitofp %code : i8 to f32",
 }
-BYTES = {"bf16": 2.0, "q4": 0.5625, "q8": 1.0625}
+BYTES = {"bf16": 2.0, "q4": 0.5625, "q8": 1.0625, "fp8": 1.0}
 """Of a weight, with its part of a scale."""
 
 # --- what is compiled
@@ -132,6 +179,8 @@ BYTES = {"bf16": 2.0, "q4": 0.5625, "q8": 1.0625}
 def _text(m: int, n: int, k: int, weights: str) -> str:
     if weights == "bf16":
         return KERNEL.format(m=m, n=n, k=k)
+    if weights == "fp8":
+        return SCALED.format(m=m, n=n, k=k)
     h = 2 if weights == "q4" else 1
     return QUANTISED.format(m=m, n=n, b=k // 32, h=h, j=32 // h, number=NUMBERS[weights])
 
@@ -199,12 +248,12 @@ def _tensor_maps(text: str) -> dict[str, tuple]:
     return maps
 
 
-def write(folder: Path, tool: str, chip: str, kinds: list[str]) -> None:
+def write(folder: Path, tool: str, chip: str, kinds: list[str], sizes: list[tuple[int, int]], rows: list[int]) -> None:
     """Writes the code of all sizes."""
     folder.mkdir(parents=True, exist_ok=True)
     cases = []
-    for (n, k), kind in itertools.product(WEIGHTS, kinds):
-        for m in ROWS:
+    for (n, k), kind in itertools.product(sizes, kinds):
+        for m in rows:
             text = _opt(tool, _text(m, n, k, kind), f"-relax-gpu-bufferize=chip={chip}")
             outlined = _opt(tool, text, "-relax-gpu-outline-launches", "-canonicalize", "-cse")
             code = _opt(tool, text, f"-relax-cuda-to-llvm=chip={chip}")
@@ -295,10 +344,14 @@ def _weights(kind: str, copies: int, n: int, k: int):
     if kind == "bf16":
         weights = torch.randn(copies, n, k, device="cuda", dtype=torch.bfloat16)
         return weights, weights, weights
+    some = max(1, min(copies, (256 << 20) // (2 * n * k) + 1))
+    if kind == "fp8":
+        codes = torch.randn(copies, n, k, device="cuda").to(torch.float8_e4m3fn)
+        scales = torch.rand(copies, n, device="cuda")
+        return codes, scales, (codes[-some:].float() * scales[-some:, :, None]).bfloat16()
     size = 16 if kind == "q4" else 32
     codes = torch.randint(-128, 128, (copies, n, k // 32, size), device="cuda", dtype=torch.int8)
     scales = torch.rand(copies, n, k // 32, device="cuda", dtype=torch.float16)
-    some = max(1, min(copies, (256 << 20) // (2 * n * k) + 1))
     numbers = codes[-some:]
     if kind == "q4":
         bits = numbers.view(torch.uint8)
@@ -357,6 +410,11 @@ def run(folder: Path) -> None:
         )
 
 
+def _size(text: str) -> tuple[int, int]:
+    n, k = text.split("x")
+    return int(n), int(k)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=["write", "run"])
@@ -364,9 +422,11 @@ def main() -> None:
     parser.add_argument("--tool", default="relax-opt", help="the compiler, for writing")
     parser.add_argument("--chip", default="sm_80", help="what to write code for")
     parser.add_argument("--weights", nargs="+", choices=BYTES, default=["bf16"], help="the kinds of weights")
+    parser.add_argument("--rows", nargs="+", type=int, default=ROWS)
+    parser.add_argument("--sizes", nargs="+", type=_size, default=WEIGHTS, help="of the weights, as 8192x8192")
     args = parser.parse_args()
     if args.command == "write":
-        write(args.folder, args.tool, args.chip, args.weights)
+        write(args.folder, args.tool, args.chip, args.weights, args.sizes, args.rows)
     else:
         run(args.folder)
 

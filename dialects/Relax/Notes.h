@@ -36,6 +36,14 @@ constexpr llvm::StringLiteral kWritten = "relax.written";
 /// what it is replaced by.
 constexpr llvm::StringLiteral kLibrary = "relax.library";
 
+/// "host" or "device": on a graph function, where it runs; on its parameters
+/// and results, on what allocates and what copies, where the tensors are. Where
+/// it is missing, functions run on the device, and all else is where its
+/// function runs. A module is checked for it (lib/Analysis/Placement.h).
+constexpr llvm::StringLiteral kDevice = "relax.device";
+constexpr llvm::StringLiteral kHostPlace = "host";
+constexpr llvm::StringLiteral kDevicePlace = "device";
+
 } // namespace mlir::relax::notes
 
 #endif // RELAX_NOTES_H

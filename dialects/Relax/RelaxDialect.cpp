@@ -8,8 +8,10 @@
 #include "Relax/RelaxDialect.h"
 
 #include "Relax/Notes.h"
+#include "Relax/Ops/Call.h"
 #include "Relax/Ops/Core.h"
 #include "Relax/Ops/Function.h"
+#include "Relax/Ops/Memory.h"
 #include "Relax/SymbolScope.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -88,6 +90,12 @@ static LogicalResult verifySymbols(Operation *op, NamedAttribute attribute) {
   return success();
 }
 
+/// Whether it says where a function runs, or where tensors are.
+static bool isPlace(Attribute attribute) {
+  auto place = dyn_cast<StringAttr>(attribute);
+  return place && (place == notes::kHostPlace || place == notes::kDevicePlace);
+}
+
 /// What passes note on functions; nullopt for other attributes.
 static std::optional<LogicalResult> verifyNote(Operation *op,
                                                NamedAttribute attribute) {
@@ -111,6 +119,13 @@ static std::optional<LogicalResult> verifyNote(Operation *op,
     return require(isa<FunctionOpInterface>(op) &&
                        isa<DenseI64ArrayAttr>(value),
                    "an array of i64, on a function");
+  if (attribute.getName() == notes::kDevice)
+    return require(
+        isPlace(value) &&
+            isa<FuncOp, AllocStorageOp, CallLibraryOp, CallLibraryInplaceOp>(
+                op),
+        "\"host\" or \"device\", on a graph function, a value of it, or what "
+        "allocates or copies");
   if (attribute.getName() == notes::kLibrary) {
     auto library = dyn_cast<DictionaryAttr>(value);
     auto name = library ? library.getAs<StringAttr>("function") : StringAttr();
@@ -181,6 +196,13 @@ static LogicalResult verifyValueAttr(Operation *op, Type type,
              << "'" << name << "' has no value, and belongs on a tensor or "
              << "buffer, got " << attribute.getValue() << " on " << type;
     return success();
+  }
+  if (name == notes::kDevice && isa<FuncOp>(op)) {
+    if (isPlace(attribute.getValue()))
+      return success();
+    return op->emitOpError()
+           << "'" << name << "' must be \"host\" or \"device\", got "
+           << attribute.getValue();
   }
   return op->emitOpError() << "unknown attribute '" << name << "' on a "
                            << (parameter ? "parameter" : "result");

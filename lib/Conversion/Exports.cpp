@@ -59,8 +59,11 @@ void relax::appendWords(Type type, int64_t flags,
   } else if (type.isInteger(1)) {
     words.push_back(RelaxBoolean);
   } else if (auto function = dyn_cast<FunctionType>(type)) {
+    int64_t device = flags >> RelaxDeviceShift;
+    SmallVector<int64_t> all(function.getNumInputs() + function.getNumResults(),
+                             device << RelaxDeviceShift);
     SmallVector<int64_t> own = getSignatureWords(
-        function.getInputs(), function.getResults(), flags >> RelaxDeviceShift);
+        function.getInputs(), function.getResults(), device, all);
     words.append({RelaxCallable, static_cast<int64_t>(own.size())});
     words.append(own);
   } else {
@@ -79,22 +82,18 @@ static int64_t countSlots(TypeRange types) {
   return count;
 }
 
-SmallVector<int64_t>
-relax::getSignatureWords(TypeRange parameters, TypeRange results,
-                         int64_t device,
-                         const llvm::SmallBitVector &mutableParameters) {
+SmallVector<int64_t> relax::getSignatureWords(TypeRange parameters,
+                                              TypeRange results, int64_t device,
+                                              ArrayRef<int64_t> flags) {
   SmallVector<int64_t> words = {static_cast<int64_t>(parameters.size()),
                                 static_cast<int64_t>(results.size()),
                                 countSlots(parameters), countSlots(results),
                                 device};
-  int64_t flags = device << RelaxDeviceShift;
-  for (auto [index, type] : llvm::enumerate(parameters)) {
-    bool isMutable =
-        index < mutableParameters.size() && mutableParameters[index];
-    appendWords(type, isMutable ? flags | RelaxMutable : flags, words);
-  }
-  for (Type type : results)
-    appendWords(type, flags, words);
+  for (auto [type, own] :
+       llvm::zip_equal(llvm::concat<const Type>(SmallVector<Type>(parameters),
+                                                SmallVector<Type>(results)),
+                       flags))
+    appendWords(type, own, words);
   return words;
 }
 
@@ -147,7 +146,9 @@ FailureOr<WeightTable> WeightTable::of(ModuleOp module, HostBuilder &builder) {
                        << op.getType();
       return WalkResult::interrupt();
     }
-    auto [it, isNew] = result.types.insert({weight.getName(), type});
+    int64_t device =
+        runsOnHost(op->getParentOfType<FuncOp>()) ? 0 : builder.device;
+    auto [it, isNew] = result.types.insert({{weight.getName(), device}, type});
     if (!isNew && it->second != type) {
       op.emitOpError() << "weight " << weight.getName() << " is " << type
                        << " here and " << it->second << " elsewhere";
@@ -161,9 +162,9 @@ FailureOr<WeightTable> WeightTable::of(ModuleOp module, HostBuilder &builder) {
     return result;
   SmallVector<int64_t> words = {static_cast<int64_t>(result.types.size())};
   std::string names;
-  for (auto [name, type] : result.types) {
-    appendWords(type, builder.device << RelaxDeviceShift, words);
-    for (const std::string &text : {name.str(), describeType(type)})
+  for (auto [key, type] : result.types) {
+    appendWords(type, key.second << RelaxDeviceShift, words);
+    for (const std::string &text : {key.first.str(), describeType(type)})
       (names += text).push_back('\0');
   }
   auto arrayOf = [](Type element, int64_t size) {
@@ -187,8 +188,9 @@ FailureOr<WeightTable> WeightTable::of(ModuleOp module, HostBuilder &builder) {
   return result;
 }
 
-Value WeightTable::load(HostBuilder &builder, StringAttr name) const {
-  int64_t slot = std::distance(types.begin(), types.find(name));
+Value WeightTable::load(HostBuilder &builder, StringAttr name,
+                        int64_t device) const {
+  int64_t slot = std::distance(types.begin(), types.find({name, device}));
   auto address = LLVM::GEPOp::create(
       builder, builder.pointer(), builder.pointer(), builder.addressOf(table),
       ArrayRef<LLVM::GEPArg>{int32_t(slot)});
@@ -261,7 +263,8 @@ static bool reachesWeight(FuncOp function, llvm::DenseSet<Operation *> &seen) {
   return walk.wasInterrupted();
 }
 
-ExportedFunction ExportedFunction::of(FuncOp function, const Writes &writes) {
+ExportedFunction ExportedFunction::of(FuncOp function, const Writes &writes,
+                                      SymbolTableCollection &tables) {
   ExportedFunction result;
   result.name = function.getSymName();
   result.parameters.assign(function.getArgumentTypes().begin(),
@@ -275,8 +278,13 @@ ExportedFunction ExportedFunction::of(FuncOp function, const Writes &writes) {
         name.empty() ? "arg" + std::to_string(argument.getArgNumber())
                      : name.str());
   }
+  for (unsigned index = 0; index < result.parameters.size(); ++index)
+    result.hostParameters.push_back(isParameterOnHost(function, index));
+  for (unsigned index = 0; index < result.results.size(); ++index)
+    result.hostResults.push_back(isResultOnHost(function, index));
   llvm::DenseSet<Operation *> seen;
   result.readsWeights = reachesWeight(function, seen);
+  result.sides = findSides(function, tables);
   return result;
 }
 
@@ -307,9 +315,20 @@ void relax::exportFunction(HostBuilder &builder,
   out.write(call.getResults());
   func::ReturnOp::create(builder);
 
+  auto flagsOf = [&](bool isOnHost) {
+    return isOnHost ? 0 : builder.device << RelaxDeviceShift;
+  };
+  SmallVector<int64_t> flags;
+  for (unsigned index = 0; index < function.parameters.size(); ++index)
+    flags.push_back(flagsOf(function.hostParameters[index]) |
+                    (function.mutableParameters[index] ? RelaxMutable : 0));
+  for (unsigned index = 0; index < function.results.size(); ++index)
+    flags.push_back(flagsOf(function.hostResults[index]));
+  int64_t device = function.sides.device ? builder.device : 0;
+  if (device && function.sides.host)
+    device |= RelaxHostParts;
   SmallVector<int64_t> words =
-      getSignatureWords(function.parameters, function.results, builder.device,
-                        function.mutableParameters);
+      getSignatureWords(function.parameters, function.results, device, flags);
   std::string names = function.name.str();
   for (auto [name, type] :
        llvm::zip_equal(function.parameterNames, function.parameters))

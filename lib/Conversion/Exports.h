@@ -8,6 +8,7 @@
 #ifndef RELAX_CONVERSION_EXPORTS_H
 #define RELAX_CONVERSION_EXPORTS_H
 
+#include "Analysis/Placement.h"
 #include "Conversion/HostBuilder.h"
 #include "Relax/RelaxOps.h"
 #include "Transforms/Memory/Writes.h"
@@ -17,9 +18,10 @@ namespace mlir::relax {
 
 /// The words that describe a type to the runtime (RelaxRuntime.h).
 void appendWords(Type type, int64_t flags, SmallVectorImpl<int64_t> &words);
-SmallVector<int64_t>
-getSignatureWords(TypeRange parameters, TypeRange results, int64_t device,
-                  const llvm::SmallBitVector &mutableParameters = {});
+/// Those of a signature. `flags` are those of each parameter, then of each
+/// result.
+SmallVector<int64_t> getSignatureWords(TypeRange parameters, TypeRange results,
+                                       int64_t device, ArrayRef<int64_t> flags);
 
 /// The weights of a module and the table of their addresses.
 class WeightTable {
@@ -28,8 +30,8 @@ public:
   static FailureOr<WeightTable> of(ModuleOp module, HostBuilder &builder);
 
   bool empty() const { return types.empty(); }
-  /// The address of a weight's data.
-  Value load(HostBuilder &builder, StringAttr name) const;
+  /// The address of a weight's data on a device, or on the host (0).
+  Value load(HostBuilder &builder, StringAttr name, int64_t device) const;
   /// Fails at run time where a weight is not bound.
   void emitRequire(HostBuilder &builder, Value context) const;
   /// `__tvm_ffi_bind_weight`; and for a device what it has done is undone in
@@ -37,7 +39,9 @@ public:
   void exportBinding(HostBuilder &builder) const;
 
 private:
-  llvm::MapVector<StringAttr, RankedTensorType> types;
+  /// By name and device: one that both sides read is there twice.
+  using Key = std::pair<StringAttr, int64_t>;
+  llvm::MapVector<Key, RankedTensorType> types;
   LLVM::GlobalOp table, words, names;
 };
 
@@ -48,10 +52,15 @@ struct ExportedFunction {
   SmallVector<std::string> parameterNames;
   /// Parameters that the function writes into.
   llvm::SmallBitVector mutableParameters;
+  /// Parameters and results that are on the host.
+  llvm::SmallBitVector hostParameters, hostResults;
   /// Whether it, or what it calls, reads a weight.
   bool readsWeights = false;
+  /// Where it, and what it calls, runs.
+  Sides sides;
 
-  static ExportedFunction of(FuncOp function, const Writes &writes);
+  static ExportedFunction of(FuncOp function, const Writes &writes,
+                             SymbolTableCollection &tables);
 };
 
 /// Makes `__tvm_ffi_<name>` and the thunk that calls the host function

@@ -15,6 +15,7 @@
 #ifndef RELAX_CONVERSION_FUNCTIONLOWERING_H
 #define RELAX_CONVERSION_FUNCTIONLOWERING_H
 
+#include "Analysis/Placement.h"
 #include "Conversion/Exports.h"
 #include "Conversion/HostBuilder.h"
 
@@ -29,9 +30,10 @@ void makeInternal(func::FuncOp function);
 class FunctionLowering {
 public:
   FunctionLowering(FuncOp function, func::FuncOp host, HostBuilder &builder,
-                   const WeightTable &weights,
+                   const WeightTable &weights, const Placement &placement,
                    SymbolTableCollection &symbolTable)
-      : builder(builder), weights(weights), symbolTable(symbolTable),
+      : builder(builder), weights(weights), placement(placement),
+        symbolTable(symbolTable),
         symbols(builder, host.getArgument(0), function.getSymName()),
         context(host.getArgument(0)),
         functionName(function.getSymName().str()) {}
@@ -99,9 +101,13 @@ private:
   Value condition(Value value);
   /// An element of a tensor, or the byte of a boolean; the host waits for it
   /// where a device has the tensor.
-  Value readElement(Value tensor, int64_t index);
-  /// A storage where the tensors are.
+  Value readElement(Value value, int64_t index);
+  /// A storage where the op's result is.
   Value allocate(Operation *op, Value bytes, int64_t alignment);
+  /// DLPack's type of the device that has a tensor; 0 for the host.
+  int64_t deviceOf(Value value) const {
+    return placement.isOnHost(value) ? 0 : builder.device;
+  }
   Value evaluate(Operation *op, SymExprAttr expr) {
     Value value = symbols.evaluate(expr);
     if (!value)
@@ -111,6 +117,7 @@ private:
 
   HostBuilder &builder;
   const WeightTable &weights;
+  const Placement &placement;
   SymbolTableCollection &symbolTable;
   SymbolValues symbols;
   llvm::DenseMap<Value, Values> values;

@@ -88,7 +88,8 @@ LogicalResult FunctionLowering::lowerLibraryCall(CallLibraryInplaceOp op) {
   SmallVector<int64_t> words = {static_cast<int64_t>(op.getOperands().size())};
   for (Value operand : op.getOperands()) {
     tensors.push_back(getOne(operand));
-    appendWords(operand.getType(), builder.device << RelaxDeviceShift, words);
+    appendWords(operand.getType(), deviceOf(operand) << RelaxDeviceShift,
+                words);
   }
   for (auto expr : op.getSymArgs().getAsRange<SymExprAttr>()) {
     integers.push_back(evaluate(op, expr));

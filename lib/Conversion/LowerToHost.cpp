@@ -106,7 +106,7 @@ Value FunctionLowering::condition(Value value) {
   if (!isa<MemRefType>(host.getType()))
     return host;
   return arith::CmpIOp::create(
-      builder, arith::CmpIPredicate::ne, readElement(host, 0),
+      builder, arith::CmpIPredicate::ne, readElement(value, 0),
       arith::ConstantIntOp::create(builder, builder.getI8Type(), 0));
 }
 
@@ -389,6 +389,14 @@ private:
                                 << "'; there are \"\", \"cuda\" and \"vulkan\"";
     HostBuilder builder(module, type);
     builder.setInsertionPointToEnd(module.getBody());
+    DenseMap<FuncOp, Placement> placements;
+    SymbolTableCollection beforehand;
+    for (FuncOp function : module.getOps<FuncOp>()) {
+      FailureOr<Placement> placement = Placement::of(function, beforehand);
+      if (failed(placement))
+        return failure();
+      placements[function] = std::move(*placement);
+    }
     FailureOr<WeightTable> weights = WeightTable::of(module, builder);
     if (failed(weights))
       return failure();
@@ -424,7 +432,7 @@ private:
     SmallVector<ExportedFunction> exports;
     for (FuncOp function : functions)
       if (function.isPublic() && !function.isExternal())
-        exports.push_back(ExportedFunction::of(function, writes));
+        exports.push_back(ExportedFunction::of(function, writes, symbolTable));
     // Beside the functions that they take the place of, until all are done:
     // calls look at the signatures of the old ones.
     for (FuncOp function : functions) {
@@ -446,7 +454,8 @@ private:
                                        builder.getFunctionType(args, results));
       makeInternal(host);
       host.addEntryBlock();
-      FunctionLowering lowering(function, host, builder, *weights, symbolTable);
+      FunctionLowering lowering(function, host, builder, *weights,
+                                placements[function], symbolTable);
       if (failed(lowering.lower(function, host, recursive.contains(function))))
         return failure();
     }

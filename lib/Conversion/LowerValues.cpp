@@ -21,19 +21,20 @@ using namespace mlir::relax;
 
 Value FunctionLowering::allocate(Operation *op, Value bytes,
                                  int64_t alignment) {
-  return builder.call(builder.device ? "relax_rt_device_alloc"
-                                     : "relax_rt_alloc",
+  return builder.call(deviceOf(op->getResult(0)) ? "relax_rt_device_alloc"
+                                                 : "relax_rt_alloc",
                       builder.pointer(),
                       {context, bytes, builder.word(alignment),
                        builder.string(describeLocation(op->getLoc()))});
 }
 
-Value FunctionLowering::readElement(Value tensor, int64_t index) {
+Value FunctionLowering::readElement(Value value, int64_t index) {
+  Value tensor = getOne(value);
   auto type = cast<MemRefType>(tensor.getType());
   Type element = type.getElementType();
   if (element.isInteger(1))
     element = builder.getI8Type();
-  if (!builder.device) {
+  if (!deviceOf(value)) {
     Values indices(type.getRank(), builder.index(index));
     return memref::LoadOp::create(
         builder, bytesOfBooleans(builder, builder.getLoc(), tensor), indices);
@@ -166,8 +167,10 @@ LogicalResult FunctionLowering::lowerConstant(ConstantOp op) {
     return op.emitOpError() << "needs a static shape to be compiled";
   if (auto weight = dyn_cast<WeightAttr>(op.getValue())) {
     set(op.getResult(),
-        {builder.makeTensor(type, builder.null(),
-                            weights.load(builder, weight.getName()), {})});
+        {builder.makeTensor(
+            type, builder.null(),
+            weights.load(builder, weight.getName(), deviceOf(op.getResult())),
+            {})});
     return success();
   }
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
@@ -188,8 +191,12 @@ LogicalResult FunctionLowering::lowerConstant(ConstantOp op) {
       bytes.push_back(value);
     elements =
         DenseElementsAttr::get(plain.clone(element), ArrayRef<int8_t>(bytes));
-  } else if (element != tensor.getElementType()) {
-    elements = elements.bitcast(element);
+  } else {
+    // LLVM has no floats of 8 bits.
+    if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8)
+      element = builder.getI8Type();
+    if (element != tensor.getElementType())
+      elements = elements.bitcast(element);
   }
   elements = elements.reshape(
       RankedTensorType::get({elements.getNumElements()}, element));
@@ -199,7 +206,7 @@ LogicalResult FunctionLowering::lowerConstant(ConstantOp op) {
       /*constant=*/true);
   global.setAlignment(64);
   Value data;
-  if (builder.device) {
+  if (deviceOf(op.getResult())) {
     int64_t bytes =
         elements.getNumElements() * (element.getIntOrFloatBitWidth() / 8);
     data = builder.call(
@@ -225,7 +232,7 @@ LogicalResult FunctionLowering::lowerShapeToTensor(ShapeToTensorOp op) {
   Value storage = allocate(op, builder.word(8 * dims.size()), 64);
   Value tensor = builder.makeTensor(type, storage, builder.storageData(storage),
                                     builder.index(dims.size()));
-  if (builder.device) {
+  if (deviceOf(op.getResult())) {
     Value words = builder.allocateWords(dims.size());
     Slots(builder, words).write(dims);
     builder.call(
@@ -241,12 +248,11 @@ LogicalResult FunctionLowering::lowerShapeToTensor(ShapeToTensorOp op) {
 }
 
 LogicalResult FunctionLowering::lowerTensorToShape(TensorToShapeOp op) {
-  Value tensor = getOne(op.getInput());
   Values dims;
   auto shape = cast<ShapeType>(op.getType());
   for (int64_t i = 0; i < shape.getRank(); ++i) {
     Value dim = arith::IndexCastOp::create(builder, builder.getIndexType(),
-                                           readElement(tensor, i));
+                                           readElement(op.getInput(), i));
     builder.check(context,
                   arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, dim,
                                         builder.index(0)),

@@ -243,14 +243,16 @@ private:
       return fail(context.error, "TypeError",
                   what.str() + ": expected a tensor, got " + describe(arg));
     }
-    RelaxStorage *storage = allocateTensor(context, sizeof(word));
+    RelaxStorage *storage =
+        allocateTensor(context, type.device(), sizeof(word));
     if (!storage) {
       context.error.message = what.str() + ": " + context.error.message;
       return false;
     }
-    if (DeviceStream *stream = context.stream) {
-      if (!stream->device.driver->upload(storage->data, &word, sizeof(word),
-                                         stream->handle, context.error))
+    if (type.device() != kDLCPU) {
+      DeviceStream &stream = *context.stream;
+      if (!stream.device.driver->upload(storage->data, &word, sizeof(word),
+                                        stream.handle, context.error))
         return false;
     } else {
       memcpy(storage->data, &word, sizeof(word));
@@ -267,7 +269,7 @@ private:
          arg.typeIndex == kReal))
       return unpackNumber(type, arg, what);
     const DLTensor *tensor =
-        readTensor(type, arg, what, deviceOf(context), context.error);
+        readTensor(type, arg, what, deviceOf(context, type), context.error);
     if (!tensor)
       return false;
     isWritten |= type.flags & RelaxMutable;
@@ -282,7 +284,7 @@ private:
                     what.str() +
                         ": the function writes into this tensor, so it must "
                         "be contiguous");
-      if (context.stream)
+      if (type.device() != kDLCPU)
         return fail(context.error, "ValueError",
                     what.str() + ": must be contiguous, as every tensor on " +
                         Device::nameOf(tensor->device) +
@@ -341,8 +343,9 @@ const DLTensor *relax_rt::tensorOf(const TVMFFIAny &arg) {
   return nullptr;
 }
 
-DLDevice relax_rt::deviceOf(const RelaxContext &context) {
-  return context.stream ? context.stream->device.id : DLDevice{kDLCPU, 0};
+DLDevice relax_rt::deviceOf(const RelaxContext &context, const Value &type) {
+  return type.device() != kDLCPU ? context.stream->device.id
+                                 : DLDevice{kDLCPU, 0};
 }
 
 const DLTensor *relax_rt::readTensor(const Value &type, const TVMFFIAny &arg,

@@ -67,7 +67,8 @@ struct Signature {
   explicit Signature(const int64_t *words, const char *names = nullptr)
       : function(names ? names : "callable"), parameterCount(words[0]),
         resultCount(words[1]), inSlots(words[2]), outSlots(words[3]),
-        device(Value::deviceOfWord(words[4])), parameters(words + 5),
+        device(Value::deviceOfWord(words[4] & (RelaxHostParts - 1))),
+        hasHostParts(words[4] & RelaxHostParts), parameters(words + 5),
         names(names) {}
 
   /// Fills `slots` from the arguments. False with `context.error` set where an
@@ -97,8 +98,10 @@ struct Signature {
 
   const char *function;
   int64_t parameterCount, resultCount, inSlots, outSlots;
-  /// DLPack's type of the device that the function runs on.
+  /// DLPack's type of the device that the function uses.
   int32_t device;
+  /// Whether some of it runs on the host all the same.
+  bool hasHostParts;
   /// The words of the parameters.
   const int64_t *parameters;
 
@@ -145,8 +148,8 @@ const DLTensor *tensorOf(const TVMFFIAny &arg);
 /// `what` begins the message; `device` is where it must be.
 const DLTensor *readTensor(const Value &type, const TVMFFIAny &arg,
                            const Place &what, DLDevice device, Error &error);
-/// Where tensors of a call are.
-DLDevice deviceOf(const RelaxContext &context);
+/// Where a tensor of a call is.
+DLDevice deviceOf(const RelaxContext &context, const Value &type);
 
 /// Writes a number as an element of a float type; false for other types.
 bool writeReal(DLDataType dtype, double real, void *to);

@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
+#include "CublasLt.h"
 #include "Graphs.h"
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 using namespace relax_rt;
@@ -146,6 +148,32 @@ RelaxStorage *relax_rt::makeForeignClosure(RelaxContext &context,
 // Libraries
 //===----------------------------------------------------------------------===//
 
+/// Copies the first tensor into the second. False with the call's error set.
+static bool copyAcross(RelaxContext &context, const int64_t *words,
+                       const int64_t *slots) {
+  ++words; // how many tensors
+  Value from = Value::read(words), to = Value::read(words);
+  const int64_t *toSlots = slots + 2 + from.rank;
+  int64_t bytes = from.countBytes(slots);
+  auto *source = reinterpret_cast<void *>(slots[1]);
+  auto *target = reinterpret_cast<void *>(toSlots[1]);
+  if (!bytes || from.device() == to.device())
+    return copyTensor(context, to.device(), target, source, bytes);
+  DeviceStream &stream = *context.stream;
+  DeviceDriver &driver = *stream.device.driver;
+  return to.device() == kDLCPU ? driver.download(target, source, bytes,
+                                                 stream.handle, context.error)
+                               : driver.upload(target, source, bytes,
+                                               stream.handle, context.error);
+}
+
+/// What the runtime has itself. They may be captured, but for copies to the
+/// host, and functions with these are not (`Signature::hasHostParts`).
+static constexpr std::pair<
+    const char *, bool (*)(RelaxContext &, const int64_t *, const int64_t *)>
+    kOwnLibraries[] = {{"relax.copy", copyAcross},
+                       {"relax.cublaslt", multiplyByCublasLt}};
+
 /// Calls the function. False with `context.error` set.
 static bool callLibrary(RelaxContext *context, const char *name,
                         const int64_t *words, const int64_t *slots,
@@ -167,7 +195,7 @@ static bool callLibrary(RelaxContext *context, const char *name,
     Value type = Value::read(words);
     auto *storage = reinterpret_cast<RelaxStorage *>(slots[0]);
     relax_rt_retain(storage);
-    made &= makeView(type, deviceOf(*context), storage, slots, &args[i]);
+    made &= makeView(type, deviceOf(*context, type), storage, slots, &args[i]);
     slots += 2 + type.rank;
   }
   for (int64_t i = 0; i < integers; ++i) {
@@ -194,6 +222,12 @@ extern "C" void relax_rt_call_library(RelaxContext *context, const char *name,
                                       const int64_t *words,
                                       const int64_t *slots, int64_t integers) {
   context->error.location = location;
+  for (auto [own, function] : kOwnLibraries)
+    if (!strcmp(name, own)) {
+      if (!function(*context, words, slots))
+        longjmp(context->escape, 1);
+      return;
+    }
   if (context->recorder && !context->recorder->mayWait(*context))
     longjmp(context->escape, 1);
   if (!callLibrary(context, name, words, slots, integers))

@@ -112,6 +112,8 @@ CapturedCall::Outcome CapturedCall::begin(CompiledCode code, void *closure,
                                           int64_t *out) {
   if (!function)
     return Run;
+  if (signature.hasHostParts)
+    function->isExcluded = true;
   if (!context.stream || function->isExcluded.load(std::memory_order_relaxed) ||
       !context.stream->device.driver->canCapture()) {
     function = nullptr;

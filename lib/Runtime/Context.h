@@ -41,13 +41,14 @@ void unlink(RelaxStorage *storage);
 /// A storage of that call; null where there is no memory.
 RelaxStorage *allocate(RelaxContext *context, int64_t bytes, int64_t align);
 
-/// Memory for a tensor of that call, where its function runs. Null with the
-/// call's error set.
-RelaxStorage *allocateTensor(RelaxContext &context, int64_t bytes);
+/// Memory for a tensor of that call, on a device of this type of DLPack. Null
+/// with the call's error set.
+RelaxStorage *allocateTensor(RelaxContext &context, int32_t device,
+                             int64_t bytes);
 /// Copies within the memory of such tensors; on a device, nothing is
 /// moved to memory that overlaps. False with the call's error set.
-bool copyTensor(RelaxContext &context, void *to, const void *from,
-                int64_t bytes);
+bool copyTensor(RelaxContext &context, int32_t device, void *to,
+                const void *from, int64_t bytes);
 
 /// The `destroy` of storages from the pool.
 void destroyPooled(RelaxStorage *storage);
@@ -62,8 +63,8 @@ struct Recorder;
 struct RelaxContext {
   std::jmp_buf escape;
   RelaxStorage *storages = nullptr;
-  /// The device that the function runs on, and the caller's stream there; null
-  /// where it runs on the host.
+  /// The device that the function uses, and the caller's stream there; null
+  /// where all of it runs on the host.
   relax_rt::DeviceStream *stream = nullptr;
   /// Of a call of a captured function, that is watched or captured.
   relax_rt::Recorder *recorder = nullptr;

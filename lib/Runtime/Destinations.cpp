@@ -130,7 +130,7 @@ bool Signature::checkDestinations(RelaxContext &context,
     Value type = Value::read(words);
     auto what = [&] { return nameOf(*this, i); };
     const DLTensor *to =
-        readTensor(type, destinations[i], what, deviceOf(context), error);
+        readTensor(type, destinations[i], what, deviceOf(context, type), error);
     if (!to)
       return false;
     for (int64_t axis = 0; axis < type.rank; ++axis)
@@ -171,7 +171,7 @@ bool Signature::copyResults(RelaxContext &context, const int64_t *slots,
         // device cannot move it within memory that overlaps.
         Span from{reinterpret_cast<char *>(own[1]), countBytes(to)};
         own += 2 + type.rank;
-        bool isMovedThere = context.stream && dataOf(to) != from.begin;
+        bool isMovedThere = type.device() != kDLCPU && dataOf(to) != from.begin;
         int64_t count = isMovedThere ? i + 1 : i;
         return forEach(*this, destinations,
                        [&](int64_t j, const Value &, const DLTensor &to) {
@@ -186,8 +186,8 @@ bool Signature::copyResults(RelaxContext &context, const int64_t *slots,
     return false;
   return forEach(
       *this, destinations, [&](int64_t, const Value &type, const DLTensor &to) {
-        if (!copyTensor(context, dataOf(to), reinterpret_cast<void *>(slots[1]),
-                        countBytes(to)))
+        if (!copyTensor(context, type.device(), dataOf(to),
+                        reinterpret_cast<void *>(slots[1]), countBytes(to)))
           return false;
         releaseSlots(type, slots);
         return true;

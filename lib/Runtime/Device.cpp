@@ -260,8 +260,9 @@ GraphPool &DeviceStream::graphs() {
   return *known;
 }
 
-RelaxStorage *relax_rt::allocateTensor(RelaxContext &context, int64_t bytes) {
-  if (context.stream)
+RelaxStorage *relax_rt::allocateTensor(RelaxContext &context, int32_t device,
+                                       int64_t bytes) {
+  if (device != kDLCPU)
     return context.stream->allocate(&context, bytes, context.error);
   RelaxStorage *storage = relax_rt::allocate(&context, bytes, kAlignment);
   if (!storage)
@@ -270,13 +271,13 @@ RelaxStorage *relax_rt::allocateTensor(RelaxContext &context, int64_t bytes) {
   return storage;
 }
 
-bool relax_rt::copyTensor(RelaxContext &context, void *to, const void *from,
-                          int64_t bytes) {
+bool relax_rt::copyTensor(RelaxContext &context, int32_t device, void *to,
+                          const void *from, int64_t bytes) {
   if (to == from || !bytes)
     return true;
-  if (DeviceStream *stream = context.stream)
-    return stream->device.driver->copy(to, from, bytes, stream->handle,
-                                       context.error);
+  if (device != kDLCPU)
+    return context.stream->device.driver->copy(
+        to, from, bytes, context.stream->handle, context.error);
   memmove(to, from, bytes);
   return true;
 }

@@ -92,7 +92,7 @@ RelaxStorage *copyTo(Device *target, const DLTensor &tensor,
   // Copies within the host, and strided ones into something contiguous.
   RelaxStorage *storage = nullptr;
   if (!source && (!target || !isContiguous(tensor))) {
-    if (!(storage = allocateTensor(context, bytes)))
+    if (!(storage = allocateTensor(context, kDLCPU, bytes)))
       return nullptr;
     data = static_cast<char *>(storage->data);
     copyElements(tensor, data);
@@ -106,7 +106,7 @@ RelaxStorage *copyTo(Device *target, const DLTensor &tensor,
   DeviceStream &stream = worker.currentStream();
   DeviceDriver &driver = *worker.driver;
   RelaxStorage *result = target ? stream.allocate(&context, bytes, error)
-                                : allocateTensor(context, bytes);
+                                : allocateTensor(context, kDLCPU, bytes);
   if (!result)
     return nullptr;
   bool copied =

@@ -109,6 +109,8 @@ enum RelaxTensorFlags {
   /// From this bit on: DLPack's type of the device that has it; 0 for the CPU.
   RelaxDeviceShift = 8,
 };
+/// Beside the type of a device: some of the function runs on the host.
+enum { RelaxHostParts = 1 << 16 };
 
 /// A callable is a storage whose data begins with these words; behind them lie
 /// the slots of what is bound to it, then the storages that those hold on to.
@@ -124,7 +126,9 @@ relax_rt_make_closure(RelaxContext *context, RelaxClosureBody body,
                       int64_t bound, const int64_t *slots, int64_t storages,
                       RelaxStorage *const *kept, const char *location);
 
-/// Calls a function that is registered with TVM FFI under a name. `words`: how
+/// Calls a function that is registered with TVM FFI under a name, or one of the
+/// runtime: "relax.copy" copies its first tensor into the second, from or to
+/// the host or a device; "relax.cublaslt" multiplies (CublasLt.h). `words`: how
 /// many tensors, then each; `slots`: those of the tensors, then `integers`
 /// numbers.
 RELAX_RT_EXPORT void
@@ -136,7 +140,7 @@ relax_rt_call_library(RelaxContext *context, const char *name,
 /// caller gives behind the arguments, one for each result.
 ///
 /// `words`: parameters, results, slots in, slots out, the type of the device
-/// that the function runs on (0 for the CPU), then each value.
+/// that the function uses (0 for none; with `RelaxHostParts`), then each value.
 /// `names`: the function, then for each parameter its name and its type, as
 /// strings that end in zero.
 struct TVMFFIAny;
@@ -164,9 +168,11 @@ RELAX_RT_EXPORT void relax_rt_require_weights(RelaxContext *context,
 // Devices
 //===----------------------------------------------------------------------===//
 //
-// A function of a device has all of its tensors there: on that of the first
-// tensor argument, or on device 0 where there is none. Its work is put into the
-// caller's stream, and host code waits only where it reads a number.
+// A function of a device has its tensors there: on that of the first tensor
+// argument there, or on device 0 where there is none. Its work is put into the
+// caller's stream, and host code waits only where it reads a number, or a
+// tensor is copied to the host. Parts of it may run on the host, and have their
+// tensors there: each value of a signature says where it is.
 
 /// As `relax_rt_alloc`, of the device: the header is in the host's memory, and
 /// the data is used in the order of the stream. `align` is at most 256.

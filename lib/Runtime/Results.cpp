@@ -92,13 +92,13 @@ bool makeTensor(RelaxContext &context, const Value &type, int64_t *slots,
   // parameter that came as a bare pointer.
   if (!storage) {
     int64_t bytes = type.countBytes(slots);
-    storage = allocateTensor(context, bytes);
-    if (!storage || !copyTensor(context, storage->data,
+    storage = allocateTensor(context, type.device(), bytes);
+    if (!storage || !copyTensor(context, type.device(), storage->data,
                                 reinterpret_cast<void *>(slots[1]), bytes))
       return false;
     slots[1] = reinterpret_cast<int64_t>(storage->data);
   }
-  return makeView(type, deviceOf(context), storage, slots, out);
+  return makeView(type, deviceOf(context, type), storage, slots, out);
 }
 
 } // namespace

@@ -82,6 +82,8 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
   std::string name = readString(args[0]);
   *result = {};
   int64_t total = *words++;
+  // One that is read on the host and on the device is there twice.
+  bool isFound = false;
   for (int64_t i = 0; i < total; ++i) {
     Value type = Value::read(words);
     const char *own = names;
@@ -137,9 +139,11 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
       table[total] = reinterpret_cast<void *>(int64_t(device.id) + 1);
     }
     table[i] = data;
-    return 0;
+    isFound = true;
   }
-  return fail("ValueError", "the module has no weight '" + name + "'");
+  return isFound
+             ? 0
+             : fail("ValueError", "the module has no weight '" + name + "'");
 }
 
 extern "C" void relax_rt_device_unload_weights(const int64_t *words,
@@ -150,8 +154,10 @@ extern "C" void relax_rt_device_unload_weights(const int64_t *words,
   GraphPool::dropUsersOf(table);
   Error ignored; // the device may have failed
   DeviceScope scope;
-  Device *device = Device::find(
-      deviceOf(Value::read(words).device(), table[total]), ignored);
+  int32_t kind = kDLCPU; // of those that are on the device
+  for (int64_t i = 0; i < total && kind == kDLCPU; ++i)
+    kind = Value::read(words).device();
+  Device *device = Device::find(deviceOf(kind, table[total]), ignored);
   // Other streams than that of the memory may read it still.
   if (device && scope.enter(*device, ignored))
     device->synchronize(ignored);

@@ -11,6 +11,7 @@
 #include "Target/CPU/Passes.h"
 #include "Target/GPU/Passes.h"
 #include "Target/SPIRV/Passes.h"
+#include "Transforms/Devices/Passes.h"
 #include "Transforms/Dispatch/Passes.h"
 #include "Transforms/Fusion/Passes.h"
 #include "Transforms/Legalize/Passes.h"
@@ -42,6 +43,7 @@ void relax::registerRelaxPasses() {
   registerRelaxShapesPasses();
   registerRelaxSimplifyPasses();
   registerRelaxDispatchPasses();
+  registerRelaxDevicesPasses();
   registerRelaxLegalizePasses();
   registerRelaxFusionPasses();
   registerRelaxMemoryPasses();

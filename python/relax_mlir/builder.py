@@ -86,6 +86,7 @@ class BlockBuilder:
         results: Sequence[TypeLike] | None = None,
         private: bool = False,
         pure: bool = False,
+        device: str | None = None,
         attrs: Mapping[str, ir.Attribute] | None = None,
     ) -> Iterator[Function]:
         """Opens a function; its body is what is built inside `with`.
@@ -98,8 +99,14 @@ class BlockBuilder:
             calls itself. By default they are those of the returned values.
           private: whether the function is visible inside the module only.
           pure: whether it has no side effects, so that dataflow blocks may call it.
+          device: "host" for a function that runs there in a module for a device, with its tensors; `op.to_device`
+            copies from one to the other.
         """
         self._require_idle(name)
+        if device is not None:
+            if device not in ("host", "device"):
+                fail(f"there is no place {device!r}; there are 'host' and 'device'")
+            attrs = {**(attrs or {}), "relax.device": ir.StringAttr.get(device, self.context)}
         if isinstance(params, Iterator):
             params = list(params)
         func, types = self._create_function(name, params, symbols, results, private, pure, attrs)

@@ -8,16 +8,16 @@ import dataclasses
 import functools
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mlir import ir
 
 from . import _relax, cache
-from .errors import collected_errors, error_from, fail
+from .errors import RelaxError, collected_errors, error_from, fail
 from .module import Module
-from .pipelines import Pipeline, cpu, gpu
+from .pipelines import Pipeline, cpu, gpu, mixed
 from .runtime import Device, Executable
 
 
@@ -32,12 +32,23 @@ class Target:
       chip: the GPU, as "sm_90"; empty where kernels run on the CPU. "sm_90a" is for this chip alone, and has products
         of matrices by warpgroups, which are new. "subgroup_8" is any device of Vulkan on which 8 threads exchange
         values. "emulated" is a device that tests use.
+      libraries: what code may call beside its own kernels: "cublaslt" for all products of matrices that cuBLASLt does,
+        "cublaslt:auto" for those that it does faster. It is looked for when it is first called.
     """
 
     triple: str
     cpu: str = ""
     features: str = ""
     chip: str = ""
+    libraries: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "libraries", tuple(self.libraries))
+        for name in self.libraries:
+            if name not in ("cublaslt", "cublaslt:auto") or not self.chip:
+                raise RelaxError(
+                    f"there is no library '{name}' for this target; a GPU of NVIDIA has 'cublaslt', 'cublaslt:auto'"
+                )
 
     @staticmethod
     def host() -> Target:
@@ -45,13 +56,13 @@ class Target:
         return Target(*_relax.host_target())
 
     @staticmethod
-    def cuda(chip: str | None = None) -> Target:
+    def cuda(chip: str | None = None, libraries: Sequence[str] = ()) -> Target:
         """A GPU of NVIDIA, beside this machine's CPU; the first one that is here unless `chip` names another.
 
         Raises:
           DeviceError: there is none here.
         """
-        return dataclasses.replace(Target.host(), chip=chip or Device("cuda").architecture)
+        return dataclasses.replace(Target.host(), chip=chip or Device("cuda").architecture, libraries=tuple(libraries))
 
     @staticmethod
     def vulkan(chip: str | None = None) -> Target:
@@ -64,17 +75,20 @@ class Target:
 
     @staticmethod
     def parse(text: str) -> Target:
-        """A target by name: "cpu", "cuda", "cuda:sm_90", "vulkan", "vulkan:subgroup_32", or a triple with or without
-        a CPU ("aarch64-linux-gnu").
+        """A target by name: "cpu", "cuda", "cuda:sm_90", "cuda:sm_90+cublaslt" with a library, "vulkan",
+        "vulkan:subgroup_32", or a triple with or without a CPU ("aarch64-linux-gnu").
 
         Raises:
           RelaxError: the name has another form.
         """
+        text, *libraries = text.split("+")
         kind, _, rest = text.partition(":")
+        if libraries and kind != "cuda":
+            fail(f"there is no library '{libraries[0]}' for '{text}'")
         if kind == "cuda":
             if rest and rest != "emulated" and not re.fullmatch(r"sm_\d+[af]?", rest):
                 fail(f"'{rest}' is no GPU of NVIDIA; they are named 'sm_80', 'sm_90', …")
-            return Target.cuda(rest or None)
+            return Target.cuda(rest or None, libraries)
         if kind == "vulkan":
             if rest and not re.fullmatch(r"subgroup_(1|2|4|8|16|32|64|128)", rest):
                 fail(f"'{rest}' is no kind of device of Vulkan; they are named 'subgroup_8', 'subgroup_32', …")
@@ -128,7 +142,9 @@ class Code:
         its symbols. A parameter that the function writes into has `written`.
       memory: for each of them `unplanned_bytes`, `planned_bytes` and `peak_bytes`, as expressions.
       weights: the names of the weights that it needs.
-      device: the kind of device that its tensors are on, as `Device` has it; empty for the CPU.
+      device: the kind of device that its tensors are on, as `Device` has it; empty for the CPU. A function may have
+        some on the host all the same: parameters with `place`, and results in `host_results`, by their indices.
+      host_weights: those that are read on the host, beside a device.
     """
 
     object: bytes
@@ -137,6 +153,7 @@ class Code:
     memory: Mapping[str, Mapping[str, str]]
     weights: tuple[str, ...]
     device: str = ""
+    host_weights: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """All but the object file."""
@@ -150,7 +167,9 @@ class Code:
         for name in ("functions", "memory"):
             if not isinstance(values[name], Mapping):
                 raise TypeError(f"'{name}' is no mapping")
-        fields = {**values, "target": Target(**values["target"]), "weights": tuple(values["weights"])}
+        fields = {**values, "target": Target(**values["target"])}
+        for name in ("weights", "host_weights"):
+            fields[name] = tuple(values.get(name, ()))
         return Code(object=object, **fields)
 
 
@@ -184,15 +203,19 @@ def compile_code(
     module = module.clone()
     functions = _describe_functions(module)
     weights = _find_weights(module)
-    (pipeline or _default_pipeline(target, use_bounds)).run(module)
+    is_mixed = bool(target.chip) and mixed.has_host_functions(module)
+    host_weights = _find_weights(module, on_host=True) if is_mixed else ()
+    if target.chip:
+        _note_places(module, functions)
+    (pipeline or _default_pipeline(target, use_bounds, is_mixed)).run(module)
     memory = describe_memory(module)
-    (gpu.make_code(target.chip) if target.chip else cpu.make_code(target.vector_bits)).run(module)
+    _make_code(target, is_mixed).run(module)
     _note_written(module, functions)
     with collected_errors(module.context) as errors:
         object = _relax.emit_object(module.ir, target.triple, target.cpu, target.features, 3)
     if object is None:
         raise error_from(errors, "no code could be made for the module")
-    code = Code(object, target, functions, memory, weights, target.device)
+    code = Code(object, target, functions, memory, weights, target.device, host_weights)
     if cached:
         cache.write(key, code.to_json(), object)
     return code
@@ -230,10 +253,18 @@ def compile(
     return executable
 
 
-def _default_pipeline(target: Target, use_bounds: bool) -> Pipeline:
+def _default_pipeline(target: Target, use_bounds: bool, is_mixed: bool) -> Pipeline:
+    if is_mixed:
+        return mixed.default_pipeline(use_bounds, target.chip, target.vector_bits, target.libraries)
     if target.chip:
-        return gpu.default_pipeline(use_bounds, target.chip)
+        return gpu.default_pipeline(use_bounds, target.chip, target.libraries)
     return cpu.default_pipeline(use_bounds, target.vector_bits)
+
+
+def _make_code(target: Target, is_mixed: bool) -> Pipeline:
+    if is_mixed:
+        return mixed.make_code(target.chip)
+    return gpu.make_code(target.chip) if target.chip else cpu.make_code(target.vector_bits)
 
 
 @functools.cache
@@ -272,6 +303,28 @@ def _describe_functions(module: Module) -> dict[str, dict[str, Any]]:
     return described
 
 
+def _note_places(module: Module, functions: Mapping[str, dict[str, Any]]) -> None:
+    """Marks what is on the host, of a module for a device."""
+    for operation in module.ir.body.operations:
+        function = operation.operation
+        name = function.attributes["sym_name"].value if "sym_name" in function.attributes else ""
+        if function.name != "relax.func" or name not in functions:
+            continue
+
+        def on_host(list_name: str, index: int, function: ir.Operation = function) -> bool:
+            entries = function.attributes[list_name] if list_name in function.attributes else ()
+            if len(entries) and "relax.device" in entries[index]:
+                return ir.StringAttr(entries[index]["relax.device"]).value == "host"
+            return mixed.runs_on_host(function)
+
+        described = functions[name]
+        for index, parameter in enumerate(described["parameters"]):
+            if on_host("arg_attrs", index):
+                parameter["place"] = "host"
+        if places := [index for index in range(len(described["results"])) if on_host("res_attrs", index)]:
+            described["host_results"] = places
+
+
 def _note_written(module: Module, functions: Mapping[str, Mapping[str, Any]]) -> None:
     """Marks the parameters into which a function of the lowered module writes."""
     for operation in module.ir.body.operations:
@@ -303,7 +356,8 @@ def describe_memory(module: Module) -> dict[str, dict[str, str]]:
 _WEIGHT = "#relax.weight<"
 
 
-def _find_weights(module: Module) -> tuple[str, ...]:
+def _find_weights(module: Module, on_host: bool = False) -> tuple[str, ...]:
+    """The names of weights, of all functions or of those on the host."""
     names: dict[str, None] = {}
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
@@ -315,6 +369,6 @@ def _find_weights(module: Module) -> tuple[str, ...]:
         return ir.WalkResult.ADVANCE
 
     for operation in module.ir.body.operations:
-        if operation.operation.name == "relax.func":
+        if operation.operation.name == "relax.func" and (not on_host or mixed.runs_on_host(operation.operation)):
             operation.operation.walk(visit)
     return tuple(names)

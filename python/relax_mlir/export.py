@@ -119,8 +119,15 @@ def _header(code: Code) -> str:
     ]
     entries = [(name, function) for name, function in code.functions.items() if re.fullmatch(r"\w+", name)]
     for name, function in entries:
-        arguments = ", ".join(f"{entry['name']}: {entry['type']}" for entry in function["parameters"])
-        lines += [f"/* ({arguments}) -> ({', '.join(function['results'])}) */", _declaration(name)]
+        arguments = ", ".join(
+            f"{entry['name']}: {entry['type']}{_ON_HOST if entry.get('place') else ''}"
+            for entry in function["parameters"]
+        )
+        on_host = function.get("host_results", ())
+        results = ", ".join(
+            f"{type}{_ON_HOST if index in on_host else ''}" for index, type in enumerate(function["results"])
+        )
+        lines += [f"/* ({arguments}) -> ({results}) */", _declaration(name)]
     if code.weights:
         lines += ["/* (name, tensor) */", _declaration("bind_weight")]
     if code.device:
@@ -130,11 +137,13 @@ def _header(code: Code) -> str:
     return "\n".join(lines) + "\n"
 
 
+_ON_HOST = " on the host"
 _ON_A_DEVICE = """\
 /* The functions run on a GPU ({chip}).
-   Tensors: DLTensors whose device is of type kDLCUDA and whose data is an address there. They are contiguous, and all
-   of a call are on one device: that of the first tensor argument, or device 0 where there is none. relax_rt_copy of
-   RelaxRuntime.h makes and copies tensors of TVM FFI; other memory is the caller's, in the device's primary context.
+   Tensors, but for those on the host: DLTensors whose device is of type kDLCUDA and whose data is an address there.
+   They are contiguous, and all of a call are on one device: that of the first tensor argument, or device 0 where there
+   is none. relax_rt_copy of RelaxRuntime.h makes and copies tensors of TVM FFI; other memory is the caller's, in the
+   device's primary context.
    Stream: the one of TVMFFIEnvGetStream(type, number), which libtvm_ffi has and a program without it may define
    (`void *TVMFFIEnvGetStream(int32_t, int32_t)`); else the default stream. A call puts its work there and returns,
    so whoever reads a result waits for the stream. Tensors given behind the arguments, one for each result, are

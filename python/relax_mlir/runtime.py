@@ -480,7 +480,8 @@ class _Loaded:
 class Executable:
     """A compiled module: `executable["main"](x)` calls its function `main`.
 
-    The tensors of a module for a device are there, arguments and results (`Device`).
+    The tensors of a module for a device are there, arguments and results (`Device`), but for those that it has on the
+    host (`relax.device`).
 
     A call raises `TypeError` or `ValueError` where an argument is not what the function's signature says,
     `MemoryError` where there is no memory, `RecursionError` where calls nest too deep; the message names the
@@ -508,11 +509,18 @@ class Executable:
     def _with_arrays(self, name: str, function: tvm_ffi.Function) -> Callable[..., Any]:
         """A function that takes arrays of every kind; of a device, tensors there."""
         device = self.code.device
-        convert = functools.partial(_as_device_argument, kind=device) if device else as_argument
         signature = self.code.functions[name]
         parameters = signature["parameters"]
+        host_results = range(len(signature["results"])) if not device else signature.get("host_results", ())
+        # Of the arguments, then of the destinations.
+        on_host = [not device or parameter.get("place") == "host" for parameter in parameters]
+        on_host += [index in host_results for index in range(len(signature["results"]))]
+        of_device = functools.partial(_as_device_argument, kind=device)
+        converts = [as_argument if is_there else of_device for is_there in on_host]
         written = [index for index, parameter in enumerate(parameters) if parameter.get("written")]
-        returns_others = not device and any(text in result for result in signature["results"] for text in _MLIR_NAMES)
+        returns_others = len(host_results) == len(signature["results"]) and any(
+            text in result for result in signature["results"] for text in _MLIR_NAMES
+        )
 
         def describe(index: int) -> str:
             if index >= len(parameters):
@@ -521,7 +529,7 @@ class Executable:
 
         def explain(args: tuple[Any, ...]) -> None:
             """Raises an error that names the argument that `convert` refuses."""
-            for index, value in enumerate(args):
+            for index, (convert, value) in enumerate(zip(converts, args)):
                 try:
                     convert(value)
                 except (RelaxError, TypeError) as error:
@@ -536,7 +544,8 @@ class Executable:
             if written or len(args) > len(parameters):
                 check_writable(args)
             try:
-                converted = [convert(arg) for arg in args]
+                converted = [convert(arg) for convert, arg in zip(converts, args)]
+                converted += args[len(converts) :]  # too many, as the call will say
             except (RelaxError, TypeError):
                 explain(args)
                 raise
@@ -594,7 +603,7 @@ class Executable:
         bind, memory = self._load("bind_weight"), HugePages()
         device = Device(self.code.device) if self.code.device else None
         for name, value in weights.items():
-            if device and isinstance(value, np.ndarray):
+            if device and isinstance(value, np.ndarray) and name not in self.code.host_weights:
                 tensor = device.put(value)
             else:
                 tensor = as_argument(memory.copy(value) if copy and isinstance(value, np.ndarray) else value)

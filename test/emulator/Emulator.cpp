@@ -56,23 +56,6 @@ Device currentDevice() {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Lets the host touch the device's memory, for as long as it lives.
-class Access {
-public:
-  Access() {
-    State &all = state();
-    Lock lock(all.mutex);
-    if (all.accesses++ == 0 && all.arena)
-      mprotect(all.arena, kArenaBytes, PROT_READ | PROT_WRITE);
-  }
-  ~Access() {
-    State &all = state();
-    Lock lock(all.mutex);
-    if (--all.accesses == 0 && all.arena)
-      mprotect(all.arena, kArenaBytes, PROT_NONE);
-  }
-};
-
 /// The first place that has room for so many bytes; null where there is none.
 char *findRoom(State &all, size_t bytes) {
   char *at = all.arena;
@@ -103,8 +86,23 @@ size_t usedBy(const State &all, Device device) {
   return total;
 }
 
-/// Whether a block holds all of [data, data + bytes).
-bool isInside(const void *data, size_t bytes) {
+} // namespace
+
+emulator::Access::Access() {
+  State &all = state();
+  Lock lock(all.mutex);
+  if (all.accesses++ == 0 && all.arena)
+    mprotect(all.arena, kArenaBytes, PROT_READ | PROT_WRITE);
+}
+
+emulator::Access::~Access() {
+  State &all = state();
+  Lock lock(all.mutex);
+  if (--all.accesses == 0 && all.arena)
+    mprotect(all.arena, kArenaBytes, PROT_NONE);
+}
+
+bool emulator::isInside(const void *data, size_t bytes) {
   State &all = state();
   Lock lock(all.mutex);
   auto *first = static_cast<const char *>(data);
@@ -116,6 +114,8 @@ bool isInside(const void *data, size_t bytes) {
          bytes <= block.bytes && // so that the sum is no larger than memory
          first + bytes <= begin + kGuardBytes + block.bytes;
 }
+
+namespace {
 
 void *asHost(Pointer data) { return reinterpret_cast<void *>(data); }
 

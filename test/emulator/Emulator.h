@@ -22,6 +22,8 @@
 // copies alone: the host's own access ends the process. What is written around
 // a block is found when it is freed.
 //
+// It is a stand-in for libcublasLt.so as well: name it in RELAX_CUBLASLT.
+//
 // Read from the environment at cuInit:
 //   RELAX_EMULATOR_DEVICES   how many devices there are (1)
 //   RELAX_EMULATOR_MEMORY    bytes of memory that each has (2^30)

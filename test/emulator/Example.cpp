@@ -124,13 +124,13 @@ FUNCTION(many, TWO_FLOATS, 2, 5, 6, 13, 2, FLOATS, FLOATS, FLOATS, FLOATS,
     out[10 + i] = out[7 + i];
 }
 
-// The function writes into x, and returns it.
+// The function writes into x, and returns it. Its kernel may begin early.
 FUNCTION(add_to, TWO_FLOATS, 2, 1, 6, 3, 2, VECTOR(2, 32, RelaxMutable), FLOATS,
          FLOATS) {
   checkSizes(context, in);
   int64_t x = in[1], y = in[4], n = in[2];
   void *args[] = {&x, &x, &y, &n};
-  int64_t shape[] = {(n + 63) / 64, 1, 1, 64, 1, 1, 0, 0};
+  int64_t shape[] = {(n + 63) / 64, 1, 1, 64, 1, 1, 0, 1};
   relax_rt_device_launch(&addKernel, shape, args, "example.py:4:1");
   relax_rt_retain(reinterpret_cast<RelaxStorage *>(in[0]));
   for (int i = 0; i < 3; ++i)

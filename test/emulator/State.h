@@ -122,6 +122,16 @@ bool destroyObject(void *object) {
   return true;
 }
 
+/// Lets the host touch the device's memory, for as long as it lives.
+class Access {
+public:
+  Access();
+  ~Access();
+};
+
+/// Whether a block holds all of [data, data + bytes).
+bool isInside(const void *data, size_t bytes);
+
 //===----------------------------------------------------------------------===//
 // Captures
 //===----------------------------------------------------------------------===//

@@ -39,6 +39,15 @@ def failing(function: str, code: int, nth: int = 0) -> Iterator[None]:
         emulator.relax_emulator_fail(function.encode(), 0, 0)
 
 
+@contextmanager
+def launches() -> Iterator[list[str]]:
+    """The launches of kernels until the end, each with its name, blocks, threads and shared memory."""
+    lines: list[str] = []
+    emulator.relax_emulator_clear_log()
+    yield lines
+    lines += emulator.relax_emulator_log().decode().splitlines()
+
+
 def calls(function: str) -> int:
     """How often a function of the driver was called."""
     return emulator.relax_emulator_calls(function.encode())

@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tvm_ffi
-from emulated import EXAMPLE, blocks, calls, failing, run_python
+from emulated import EXAMPLE, blocks, calls, failing, launches, run_python
 
 from relax_mlir import Device, DeviceError, runtime
 
@@ -113,10 +113,20 @@ def test_calls_run_where_their_tensors_are(functions):
 
 # A grid without blocks launches nothing.
 def test_empty_tensors(device, functions):
-    launches = calls("cuLaunchKernelEx")
+    before = calls("cuLaunchKernelEx")
     empty = device.put(X[:0])
     assert device.get(functions("add")(empty, empty)).shape == (0,)
-    assert calls("cuLaunchKernelEx") == launches
+    assert calls("cuLaunchKernelEx") == before
+
+
+# Only a kernel that waits by itself begins before those before it have ended: the driver is asked for that.
+def test_launches_that_overlap(device, functions):
+    with launches() as made:
+        functions("add_to")(device.put(X), device.put(X))
+        functions("add")(device.put(X), device.put(X))
+        device.synchronize()
+    first, second = made
+    assert first.endswith(" overlaps") and not second.endswith(" overlaps")
 
 
 def test_destinations_are_written(device, functions):

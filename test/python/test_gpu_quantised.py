@@ -48,8 +48,12 @@ def parts(rows, columns, quantisation):
     return found, values.reshape(rows, columns)
 
 
-# Rows that are no whole tiles, and depths that end within one, or are shorter.
+# Rows that are no whole tiles, and depths that end within one, or are shorter; of an odd number of groups too, whose
+# scales cannot be copied.
 SIZES = [
+    ("Q4_0", "bf16", 100, 640),
+    ("Q4_1", "bf16", 33, 576),
+    ("Q8_0", "bf16", 40, 320),
     ("Q4_0", "bf16", 40, 96),
     ("Q4_0", "bf16", 100, 608),
     ("Q4_0", "f16", 7, 32),

@@ -37,6 +37,23 @@ def test_the_same_tokens(pair):
     assert on_gpu == on_cpu
 
 
+# Matrices of floats of 8 bits with a scale for each row say what matrices of f32 say, nearly, on both targets.
+def test_small_floats(tmp_path, pair):
+    path = write_gguf(tmp_path / "x.gguf", random_weights(), dataclasses.replace(CONFIG, num_layers=2), "F32")
+    program = models.build(path, layout="groups", dtype="bf16", quantisation="F8_E4M3")
+    wanted = pair[0].logits(np.array(PROMPTS[:1]), pair[0].new_cache(1, 12))
+    for model in (program.compile(), program.compile(target="cuda:emulated")):
+        found = model.logits(np.array(PROMPTS[:1]), model.new_cache(1, 12))
+        assert np.corrcoef(found.ravel(), wanted.ravel())[0, 1] > 0.99
+
+
+# A layout that cannot have a format is refused.
+def test_layouts_of_small_floats(tmp_path):
+    path = write_gguf(tmp_path / "x.gguf", random_weights(), CONFIG, "F32")
+    with pytest.raises(ModelError, match="'quantised' has no matrices of F8_E4M3; expected 'groups'"):
+        models.build(path, layout="quantised", quantisation="F8_E4M3")
+
+
 # Steps of sequences of equal length are replayed from a graph, for each number of rows that are looked at.
 def test_steps_are_replayed(pair, monkeypatch):
     monkeypatch.setattr(generation, "ROWS_STEP", 8)

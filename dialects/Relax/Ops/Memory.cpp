@@ -1,4 +1,4 @@
-//===- Memory.cpp - storage, after memory planning ------------------------===//
+//===- Memory.cpp - copies between devices, and storage -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,6 +20,12 @@ void RelaxDialect::registerMemoryOps() {
 #define GET_OP_LIST
 #include "Relax/Ops/Memory.cpp.inc"
       >();
+}
+
+LogicalResult ToDeviceOp::deduce(Deduction &, Adaptor op,
+                                 SmallVectorImpl<Type> &results) {
+  results.push_back(op.getInput().getType());
+  return success();
 }
 
 /// Bytes and offsets must not be provably negative.

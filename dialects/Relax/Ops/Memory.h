@@ -1,4 +1,4 @@
-//===- Memory.h - storage, after memory planning ----------------*- C++ -*-===//
+//===- Memory.h - copies between devices, and storage -----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

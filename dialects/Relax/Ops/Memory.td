@@ -1,4 +1,4 @@
-//===- Memory.td - storage, after memory planning ----------*- tablegen -*-===//
+//===- Memory.td - copies between devices, and storage -----*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,12 +10,48 @@
 
 include "Relax/RelaxBase.td"
 
+def Relax_ToDeviceOp : Relax_DeducedOp<"to_device", [Pure]> {
+  let summary = "a copy of a tensor on the host or on the device";
+  let description = [{
+    A copy in the memory of the host (`"host"`) or of the device that the module is
+    compiled for (`"device"`). The copy is done in the order of the device's
+    stream; one to the host is waited for.
+
+    A graph function runs on the device, or on the host where it has
+    `relax.device = "host"`; so have its parameters and results, which may say
+    otherwise by the same attribute. Ops take and give tensors where their function
+    runs. Tensors of the other side come from this op and from `relax.call`; they may be
+    passed on, reshaped and cast, asked for their sizes, and read as conditions
+    (`relax-check-devices`). Compiled for a CPU, both sides are one.
+
+    Example:
+
+    ```mlir
+    relax.func private @pick(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<i64> attributes {relax.device = "host"} {
+      %0 = relax.argmax %x : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<i64>
+      relax.return %0 : tensor<i64>
+    }
+    relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<i64> {
+      %0 = relax.exp %x : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      %1 = relax.to_device %0 to "host" : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+      %2 = relax.call @pick(%1) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<i64>
+      %3 = relax.to_device %2 to "device" : (tensor<i64>) -> tensor<i64>
+      relax.return %3 : tensor<i64>
+    }
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$input, Relax_ChoiceAttr<["host", "device"]>:$place);
+  let results = (outs Relax_Tensor:$result);
+  let assemblyFormat = "$input `to` $place attr-dict `:` functional-type($input, $result)";
+}
+
 def Relax_AllocStorageOp : Relax_Op<"alloc_storage", [
     MemoryEffects<[MemAlloc]>]> {
   let summary = "allocates bytes";
   let description = [{
     Created by memory planning. `bytes` is symbolic unless all symbols are
-    bounded; `alignment` is a power of two.
+    bounded; `alignment` is a power of two. The memory is where the function runs,
+    unless `relax.device` says otherwise.
 
     Example:
 

@@ -35,18 +35,30 @@ struct OutlineConstants
                SymbolTable &symbols,
                DenseMap<Attribute, memref::GlobalOp> &globals) {
     OpBuilder builder(constant);
-    auto bufferType = MemRefType::get(type.getShape(), type.getElementType());
-    memref::GlobalOp &global = globals[constant.getValue()];
+    // LLVM has no floats of 8 bits: as bytes both are the same in the end.
+    auto elements = cast<ElementsAttr>(constant.getValue());
+    Type element = type.getElementType();
+    if (auto dense = dyn_cast<DenseElementsAttr>(elements);
+        dense && isa<FloatType>(element) && type.getElementTypeBitWidth() == 8)
+      elements = dense.bitcast(builder.getI8Type());
+    auto bufferType =
+        MemRefType::get(type.getShape(), elements.getElementType());
+    memref::GlobalOp &global = globals[elements];
     if (!global) {
       OpBuilder detached(&getContext());
       global = memref::GlobalOp::create(
           detached, constant.getLoc(), "constant",
-          builder.getStringAttr("private"), bufferType, constant.getValue(),
+          builder.getStringAttr("private"), bufferType, elements,
           /*constant=*/true, builder.getI64IntegerAttr(64));
       symbols.insert(global, getOperation().getBody()->begin());
     }
-    auto buffer = memref::GetGlobalOp::create(builder, constant.getLoc(),
-                                              bufferType, global.getSymName());
+    Value buffer = memref::GetGlobalOp::create(builder, constant.getLoc(),
+                                               bufferType, global.getSymName());
+    if (bufferType.getElementType() != element)
+      buffer =
+          UnrealizedConversionCastOp::create(builder, constant.getLoc(),
+                                             bufferType.clone(element), buffer)
+              .getResult(0);
     auto tensor = bufferization::ToTensorOp::create(
         builder, constant.getLoc(), type, buffer, /*restrict=*/true,
         /*writable=*/false);

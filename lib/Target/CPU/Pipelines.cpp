@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Conversion/Passes.h"
 #include "Target/CPU/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -37,6 +38,7 @@ void relax::buildKernelBufferizePipeline(OpPassManager &manager,
 void relax::buildKernelToLLVMPipeline(OpPassManager &manager) {
   // Nothing after this asks for the meaning of sizes.
   manager.addNestedPass<func::FuncOp>(createEraseShapesPass());
+  manager.addNestedPass<func::FuncOp>(createExpandSmallFloatsPass());
   manager.addNestedPass<func::FuncOp>(createApproximateMathPass());
   manager.addPass(createLibraryMathPass());
   OpPassManager &functions = manager.nest<func::FuncOp>();

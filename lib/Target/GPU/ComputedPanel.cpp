@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Target/GPU/Decoded.h"
 #include "Target/GPU/MatmulEmitter.h"
 
 using namespace mlir;
@@ -113,7 +114,13 @@ SmallVector<Value> MatmulEmitter::computeUnits(const Computed &computed,
         fail();
         return {};
       }
-      values.push_back(points.vector(*value));
+      Value all = points.vector(*value);
+      if (auto narrow = all.getDefiningOp<arith::TruncFOp>())
+        if (getElementTypeOrSelf(narrow.getIn().getType()).isF32())
+          all = arith::TruncFOp::create(
+              builder, loc, all.getType(),
+              withFewerOps(builder, loc, narrow.getIn()));
+      values.push_back(all);
     }
   }
   return values;

@@ -197,6 +197,39 @@ struct BytesIntoWords : OpRewritePattern<arith::OrIOp> {
   }
 };
 
+/// Bytes that are the lower ones of halves of words, whose upper ones are
+/// known.
+struct BytesIntoHalves : OpRewritePattern<arith::OrIOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::OrIOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    APInt others;
+    auto extend = op.getLhs().getDefiningOp<arith::ExtUIOp>();
+    if (!type || !type.getElementType().isInteger(16) || !extend ||
+        !isWords(extend.getIn().getType(), 8) ||
+        !matchPattern(op.getRhs(), m_ConstantInt(&others)) ||
+        others.extractBitsAsZExtValue(8, 0) != 0)
+      return rewriter.notifyMatchFailure(op, "does not complete halves");
+    Location loc = op.getLoc();
+    Value words = toWords(rewriter, loc, extend.getIn());
+    Value rest = arith::ConstantIntOp::create(
+        rewriter, loc, rewriter.getI32Type(), others.getZExtValue() >> 8);
+    SmallVector<Value> all;
+    for (int64_t i = 0; i < type.getNumElements(); i += 2) {
+      Value word = vector::ExtractOp::create(rewriter, loc, words, i / 4);
+      all.push_back(
+          permute(rewriter, loc, word, rest, i % 4 ? 0x4342 : 0x4140));
+    }
+    auto wordsType = VectorType::get(all.size(), rewriter.getI32Type());
+    Value halves =
+        vector::FromElementsOp::create(rewriter, loc, wordsType, all);
+    rewriter.replaceOpWithNewOp<vector::BitCastOp>(op, type, halves);
+    return success();
+  }
+};
+
 /// bf16 is the upper half of f32.
 struct HalvesToFloats : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -231,9 +264,9 @@ struct ExpandCasts : relax::impl::ExpandCastsPassBase<ExpandCasts> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<BitsOfWords<arith::AndIOp>, BitsOfWords<arith::OrIOp>,
-                 BitsOfWords<arith::XOrIOp>, BytesIntoWords, ShiftOfWords,
-                 BytesToFloats<arith::UIToFPOp>, BytesToFloats<arith::SIToFPOp>,
-                 HalvesToFloats>(&getContext());
+                 BitsOfWords<arith::XOrIOp>, BytesIntoWords, BytesIntoHalves,
+                 ShiftOfWords, BytesToFloats<arith::UIToFPOp>,
+                 BytesToFloats<arith::SIToFPOp>, HalvesToFloats>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

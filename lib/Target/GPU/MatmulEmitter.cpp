@@ -7,6 +7,8 @@
 
 #include "Target/GPU/MatmulEmitter.h"
 
+#include "Target/GPU/ComputedWarpgroups.h"
+#include "Target/GPU/FewRows.h"
 #include "Target/GPU/MatvecEmitter.h"
 #include "Target/GPU/Products.h"
 #include "mlir/IR/Matchers.h"
@@ -277,7 +279,8 @@ int64_t rowsForAll(int64_t rows, int64_t columns, int64_t width) {
 
 /// Tiles of warpgroups, each for up to so many rows.
 SmallVector<std::pair<int64_t, WarpgroupTile>>
-chooseWarpgroupTiles(const Matmul &matmul, std::optional<int64_t> rows) {
+chooseWarpgroupTiles(const Matmul &matmul, std::optional<int64_t> rows,
+                     bool isComputed) {
   linalg::GenericOp op = matmul.stage().op;
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   auto sizeOf = [&](ArrayRef<Axis> axes) {
@@ -294,9 +297,11 @@ chooseWarpgroupTiles(const Matmul &matmul, std::optional<int64_t> rows) {
   SmallVector<std::pair<int64_t, WarpgroupTile>> tiles;
   for (int64_t limit : limits) {
     int64_t typical = rows ? *rows : std::min<int64_t>(limit, 4096);
-    WarpgroupTile tile =
-        WarpgroupTile::choose(sizeOf(matmul.batch), typical,
-                              sizeOf(matmul.columns), sizeOf(matmul.depth));
+    int64_t batches = sizeOf(matmul.batch), columns = sizeOf(matmul.columns);
+    WarpgroupTile tile = isComputed
+                             ? chooseComputedTile(batches, typical, columns)
+                             : WarpgroupTile::choose(batches, typical, columns,
+                                                     sizeOf(matmul.depth));
     if (!tiles.empty() && tiles.back().second == tile)
       tiles.back().first = limit;
     else
@@ -376,13 +381,29 @@ std::unique_ptr<Product> Product::find(const KernelGraph &graph,
                       bool manyRows) {
       return emitWith(b ? inMemory : computed, manyRows, *a, b, units);
     };
-    ways.push_back({16, tileOf(fit(tile16, width), computed16, false)});
-    ways.push_back({32, tileOf(fit(tile32, width), computed32, false)});
-    if (b && chip.hasWarpgroups &&
-        MatmulEmitter::canUseWarpgroups(*matmul, *a, *b)) {
+    std::optional<FewRows> fewRows;
+    if (!b)
+      fewRows = FewRows::match(graph, *matmul, *a, *units);
+    for (int64_t limit : {8, 16, 32, 64}) {
+      if (!fewRows)
+        break;
+      FewRowsTile tile =
+          FewRowsTile::choose(*fewRows, limit, width, chip.hasWarpgroups);
+      ways.push_back({limit, [=, &graph, &builder, &storage] {
+                        DenseMap<Value, Storage> results = storage;
+                        return emitFewRows(graph, *matmul, builder, loc,
+                                           results, lanes, *fewRows, tile);
+                      }});
+    }
+    if (!fewRows) {
+      ways.push_back({16, tileOf(fit(tile16, width), computed16, false)});
+      ways.push_back({32, tileOf(fit(tile32, width), computed32, false)});
+    }
+    if (chip.hasWarpgroups &&
+        MatmulEmitter::canUseWarpgroups(*matmul, *a, b, units)) {
       for (auto [limit, tile] :
-           chooseWarpgroupTiles(*matmul, getConstantIntValue(*rows)))
-        ways.push_back({limit, emitWith(tile, *a, *b)});
+           chooseWarpgroupTiles(*matmul, getConstantIntValue(*rows), !b))
+        ways.push_back({limit, emitWith(tile, *a, b, units)});
     } else {
       ways.push_back({few, tileOf(tile64, computed64, false)});
       if (many > few)

@@ -47,11 +47,16 @@ public:
   LogicalResult emit(const ScalarTile &tile, bool manyRows);
   /// Whether warpgroups can multiply these.
   static bool canUseWarpgroups(const Matmul &matmul, const Panel &a,
-                               const Panel &b);
-  /// For any number of rows.
-  LogicalResult emit(const WarpgroupTile &tile, const Panel &a, const Panel &b);
+                               const std::optional<Panel> &b,
+                               const std::optional<DepthUnits> &units);
+  static bool canComputeForWarpgroups(const Matmul &matmul,
+                                      const DepthUnits &units);
+  /// For any number of rows. `b` is in memory, or computed by units.
+  LogicalResult emit(const WarpgroupTile &tile, const Panel &a,
+                     const std::optional<Panel> &b,
+                     const std::optional<DepthUnits> &units);
 
-private:
+protected:
   /// Where the block is: its first row and column, and the batch.
   struct Corner {
     Value row, column;
@@ -145,9 +150,16 @@ private:
                      ArrayRef<Value> starts, int64_t lines, int64_t offset);
   Value firstRow(Value row, int64_t rows);
   SmallVector<Value> advance(Value stage, Value parity, int64_t stages);
+  void copyBoxes(const Boxes &boxes, Value step, Value barriers, Value stage,
+                 Value start);
   void produce(const WarpgroupTile &tile, ArrayRef<Boxes> operands,
                Value barriers, Value base, Value firstStep, Value endStep);
-  Value consume(const WarpgroupTile &tile, ArrayRef<Boxes> operands,
+  /// The same where threads of a warpgroup compute `b`
+  /// (ComputedWarpgroups.cpp).
+  LogicalResult produceComputed(const WarpgroupTile &tile, const Boxes &a,
+                                const DepthUnits &units, Value barriers,
+                                Value base, int64_t steps);
+  Value consume(const WarpgroupTile &tile, const Boxes &a, bool bAlongDepth,
                 Value barriers, Value base, Value warp, Value steps);
   void finishWarpgroups(const WarpgroupTile &tile, Value sums, Value warp,
                         Value part);

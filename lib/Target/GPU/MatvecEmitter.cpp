@@ -7,6 +7,7 @@
 
 #include "Target/GPU/MatvecEmitter.h"
 
+#include "Target/GPU/Decoded.h"
 #include "Target/GPU/ReadFirst.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -138,12 +139,6 @@ public:
   LogicalResult emitProduct();
 
 private:
-  /// A vector as `(core - bias) * scale + offset`, of which all but the core
-  /// are scalars: they are taken out of the sum.
-  struct Scaled {
-    Value core, scale, offset;
-    double bias = 0;
-  };
   /// What a thread takes at once: the vectors of the rows, and those of the
   /// matrices for each sum.
   struct Unit {
@@ -174,7 +169,6 @@ private:
   FailureOr<Value> operandAt(size_t product, unsigned number,
                              const Point &point);
   Scaled takeApart(Value value);
-  Value biased(Value bytes);
   Value sumOfProducts(Value x, Value core, Value before);
   Value sumOfLanes(Value x);
   Value multiplyAdd(Value a, Value b, Value c);
@@ -191,27 +185,6 @@ private:
   Value first;
   DenseMap<int64_t, Value> numbers;
 };
-
-/// Whether all bytes of a vector are less than 128.
-bool isSmall(Value bytes) {
-  if (!getElementTypeOrSelf(bytes.getType()).isInteger(8))
-    return false;
-  auto constant = [](Value value) -> std::optional<int64_t> {
-    APInt number;
-    if (auto all = value.getDefiningOp<vector::BroadcastOp>())
-      value = all.getSource();
-    if (!matchPattern(value, m_ConstantInt(&number)))
-      return std::nullopt;
-    return number.getZExtValue();
-  };
-  if (auto choice = bytes.getDefiningOp<arith::SelectOp>())
-    return isSmall(choice.getTrueValue()) && isSmall(choice.getFalseValue());
-  if (auto bits = bytes.getDefiningOp<arith::AndIOp>())
-    return constant(bits.getRhs()).value_or(255) < 128;
-  if (auto shift = bytes.getDefiningOp<arith::ShRUIOp>())
-    return constant(shift.getRhs()).value_or(0) > 0;
-  return false;
-}
 
 } // namespace
 
@@ -288,49 +261,17 @@ FailureOr<Value> MatvecEmitter::operandAt(size_t product, unsigned number,
   if (auto narrow = value.getDefiningOp<arith::TruncFOp>())
     if (getElementTypeOrSelf(narrow.getIn().getType()).isF32())
       return narrow.getIn();
+  if (auto wide = value.getDefiningOp<arith::ExtFOp>())
+    value = wide.getIn();
   return Value(arith::ExtFOp::create(builder, loc,
                                      type.clone(builder.getF32Type()), value));
 }
 
-/// Bytes below 128 as floats, with 128 added: that is what they are in the
-/// upper bits of its mantissa.
-Value MatvecEmitter::biased(Value bytes) {
-  auto type = VectorType::get(emitter.lanes, builder.getI32Type());
-  auto splat = [&](int32_t value) -> Value {
-    return arith::ConstantOp::create(
-        builder, loc,
-        DenseElementsAttr::get(type, builder.getI32IntegerAttr(value)));
-  };
-  Value bits = arith::ExtUIOp::create(builder, loc, type, bytes);
-  bits = arith::ShLIOp::create(builder, loc, bits, splat(16));
-  bits = arith::OrIOp::create(builder, loc, bits, splat(0x43000000));
-  return arith::BitcastOp::create(builder, loc,
-                                  type.clone(builder.getF32Type()), bits);
-}
-
-MatvecEmitter::Scaled MatvecEmitter::takeApart(Value value) {
-  auto scalar = [](Value operand) -> Value {
-    auto all = operand.getDefiningOp<vector::BroadcastOp>();
-    return all && !isa<VectorType>(all.getSource().getType()) ? all.getSource()
-                                                              : Value();
-  };
-  Scaled parts{value, {}, {}, 0};
-  if (auto sum = parts.core.getDefiningOp<arith::AddFOp>())
-    if ((parts.offset = scalar(sum.getRhs())))
-      parts.core = sum.getLhs();
-  if (auto product = parts.core.getDefiningOp<arith::MulFOp>())
-    if ((parts.scale = scalar(product.getRhs())))
-      parts.core = product.getLhs();
-  APFloat bias(0.0f);
-  if (auto less = parts.core.getDefiningOp<arith::SubFOp>())
-    if (Value by = scalar(less.getRhs());
-        by && matchPattern(by, m_ConstantFloat(&bias))) {
-      parts.core = less.getLhs();
-      parts.bias = bias.convertToFloat();
-    }
+Scaled MatvecEmitter::takeApart(Value value) {
+  Scaled parts = Scaled::takeApart(value);
   if (auto number = parts.core.getDefiningOp<arith::UIToFPOp>())
     if (isSmall(number.getIn())) {
-      parts.core = biased(number.getIn());
+      parts.core = addedTo128(builder, loc, number.getIn());
       parts.bias += 128;
     }
   return parts;

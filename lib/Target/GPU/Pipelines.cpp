@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Conversion/Passes.h"
 #include "Target/CPU/Passes.h"
 #include "Target/GPU/Passes.h"
 #include "mlir/Conversion/Passes.h"
@@ -30,13 +31,18 @@ void relax::buildKernelLaunchPipeline(OpPassManager &manager,
   kernels.addPass(createLaunchLoopsPass());
 }
 
-/// Whether kernels of a chip, "sm_90a", can wait for those before them, and
-/// prefetch.
-static bool canOverlap(StringRef chip) {
+/// Whether a chip, "sm_90a", is of this version or a later one.
+static bool isFrom(unsigned least, StringRef chip) {
   unsigned version = 0;
   chip.consume_front("sm_");
-  return !chip.consumeInteger(10, version) && version >= 90;
+  return !chip.consumeInteger(10, version) && version >= least;
 }
+
+/// Whether kernels of a chip can wait for those before them, and prefetch.
+static bool canOverlap(StringRef chip) { return isFrom(90, chip); }
+
+/// Whether a chip converts floats of 8 bits.
+static bool hasSmallFloats(StringRef chip) { return isFrom(89, chip); }
 
 static void addDevicePasses(OpPassManager &manager, StringRef chip) {
   if (canOverlap(chip))
@@ -44,7 +50,7 @@ static void addDevicePasses(OpPassManager &manager, StringRef chip) {
   GpuNVVMAttachTargetOptions target;
   // With what no other chip has.
   target.chip = chip.str();
-  target.features = "+ptx80";
+  target.features = hasSmallFloats(chip) ? "+ptx81" : "+ptx80";
   target.optLevel = 3;
   manager.addPass(createGpuNVVMAttachTarget(target));
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
@@ -53,6 +59,9 @@ static void addDevicePasses(OpPassManager &manager, StringRef chip) {
   kernels.addPass(createLowerAffinePass());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
+  ExpandSmallFloatsPassOptions floats;
+  floats.nvidia = hasSmallFloats(chip);
+  kernels.addPass(createExpandSmallFloatsPass(floats));
   kernels.addPass(createExpandCastsPass());
   kernels.addPass(createCSEPass());
   kernels.addPass(createLoopInvariantCodeMotionPass());

@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Target/GPU/ComputedWarpgroups.h"
 #include "Target/GPU/MatmulEmitter.h"
 #include "Target/GPU/Warpgroups.h"
 
@@ -29,25 +30,12 @@ using namespace mlir::relax;
 static constexpr int64_t padding = 8;
 /// Rows of a warpgroup.
 static constexpr int64_t warpgroupRows = 64;
-/// The swizzle repeats itself after so many bytes.
-static constexpr int64_t alignment = 1024;
-/// Beyond this, stages do not make anything faster.
-static constexpr int64_t maxStages = 8;
 /// The most blocks that share the depth of a tile. More are faster for up to
 /// 128 rows, but sums of them were wrong where two blocks shared a
 /// multiprocessor: not until that is understood.
 static constexpr int64_t maxSplit = 1;
-/// What barriers take of the memory of a block.
-static constexpr int64_t barrierBytes = 256;
-
 static int64_t pitchOf(const WarpgroupTile &tile) {
   return tile.columns + padding;
-}
-
-static int64_t stagesOf(const WarpgroupTile &tile) {
-  return std::min((maxBlockBytes - alignment - barrierBytes) /
-                      tile.stageBytes(),
-                  maxStages);
 }
 
 //===----------------------------------------------------------------------===//
@@ -105,16 +93,22 @@ WarpgroupTile WarpgroupTile::choose(int64_t batches, int64_t rows,
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// A map has one dimension for all of `outer`.
-static unsigned mapRank(const Panel &panel, ArrayRef<Axis> outer) {
-  return panel.dims.size() - outer.size() + 1;
+/// A map has one dimension for all of `outer`, and one for the depth.
+static unsigned mapRank(const Matmul &matmul, const Panel &panel,
+                        ArrayRef<Axis> outer) {
+  return panel.dims.size() - outer.size() - matmul.depth.size() + 2;
 }
 
 bool MatmulEmitter::canUseWarpgroups(const Matmul &matmul, const Panel &a,
-                                     const Panel &b) {
-  return matmul.depth.size() == 1 && a.alongDepth && a.width == 8 &&
-         b.width == 8 && mapRank(a, matmul.rows) <= maxTensorMapRank &&
-         mapRank(b, matmul.columns) <= maxTensorMapRank;
+                                     const std::optional<Panel> &b,
+                                     const std::optional<DepthUnits> &units) {
+  if (!a.alongDepth || a.width != 8 ||
+      mapRank(matmul, a, matmul.rows) > maxTensorMapRank)
+    return false;
+  if (!b)
+    return units && canComputeForWarpgroups(matmul, *units);
+  return matmul.depth.size() == 1 && b->width == 8 &&
+         mapRank(matmul, *b, matmul.columns) <= maxTensorMapRank;
 }
 
 /// Where a warpgroup's rows begin that are wanted from `row` on: copies of
@@ -144,7 +138,9 @@ MatmulEmitter::Boxes MatmulEmitter::prepareBoxes(const Panel &panel,
   SmallVector<int64_t> box;
   for (auto [dim, axis] : llvm::enumerate(panel.dims)) {
     bool isOuter = llvm::is_contained(outer, axis);
-    if (isOuter && axis != outer.front()) {
+    bool isDepth = llvm::is_contained(matmul.depth, axis);
+    if ((isOuter && axis != outer.front()) ||
+        (isDepth && axis != matmul.depth.front())) {
       groups.back().push_back(dim);
       continue;
     }
@@ -152,7 +148,7 @@ MatmulEmitter::Boxes MatmulEmitter::prepareBoxes(const Panel &panel,
       boxes.outerDim = groups.size();
       box.push_back(lines);
       boxes.at.push_back(Value());
-    } else if (axis == matmul.depth.front()) {
+    } else if (isDepth) {
       boxes.depthDim = groups.size();
       box.push_back(warpgroupLine);
       boxes.at.push_back(Value());
@@ -175,11 +171,25 @@ MatmulEmitter::Boxes MatmulEmitter::prepareBoxes(const Panel &panel,
 // Roles of warps
 //===----------------------------------------------------------------------===//
 
+/// Begins to copy a step to the stage that begins at `start`.
+void MatmulEmitter::copyBoxes(const Boxes &boxes, Value step, Value barriers,
+                              Value stage, Value start) {
+  SmallVector<Value> at = boxes.at;
+  at[boxes.depthDim] = emitter.multiply(step, number(warpgroupLine));
+  for (auto [index, outer] : llvm::enumerate(boxes.starts)) {
+    at[boxes.outerDim] = outer;
+    int64_t ahead = boxes.offset + index * boxes.lines * warpgroupLineBytes;
+    WarpgroupBuilder(builder, loc)
+        .copyBox(boxes.map, at, barriers, stage,
+                 emitter.add(start, number(ahead)));
+  }
+}
+
 void MatmulEmitter::produce(const WarpgroupTile &tile, ArrayRef<Boxes> operands,
                             Value barriers, Value base, Value firstStep,
                             Value endStep) {
   WarpgroupBuilder warpgroups(builder, loc);
-  int64_t stages = stagesOf(tile);
+  int64_t stages = warpgroupStages(tile.stageBytes());
   Value isOdd = arith::ConstantIntOp::create(builder, loc, 1, 1);
   emitter.loop(firstStep, endStep, number(1), {number(0), isOdd},
                [&](Value step, ValueRange values) {
@@ -187,20 +197,10 @@ void MatmulEmitter::produce(const WarpgroupTile &tile, ArrayRef<Boxes> operands,
                  warpgroups.wait(barriers, emitter.add(stage, number(stages)),
                                  parity);
                  warpgroups.arriveExpecting(barriers, stage, tile.stageBytes());
-                 Value depth = emitter.multiply(step, number(warpgroupLine));
                  Value start = emitter.add(
                      base, emitter.multiply(stage, number(tile.stageBytes())));
-                 for (const Boxes &boxes : operands) {
-                   SmallVector<Value> at = boxes.at;
-                   at[boxes.depthDim] = depth;
-                   for (auto [index, outer] : llvm::enumerate(boxes.starts)) {
-                     at[boxes.outerDim] = outer;
-                     int64_t ahead = boxes.offset +
-                                     index * boxes.lines * warpgroupLineBytes;
-                     warpgroups.copyBox(boxes.map, at, barriers, stage,
-                                        emitter.add(start, number(ahead)));
-                   }
-                 }
+                 for (const Boxes &boxes : operands)
+                   copyBoxes(boxes, step, barriers, stage, start);
                  return advance(stage, parity, stages);
                });
 }
@@ -215,13 +215,13 @@ SmallVector<Value> MatmulEmitter::advance(Value stage, Value parity,
           arith::XOrIOp::create(builder, loc, parity, isEnd)};
 }
 
-Value MatmulEmitter::consume(const WarpgroupTile &tile,
-                             ArrayRef<Boxes> operands, Value barriers,
-                             Value base, Value warp, Value steps) {
+Value MatmulEmitter::consume(const WarpgroupTile &tile, const Boxes &a,
+                             bool bAlongDepth, Value barriers, Value base,
+                             Value warp, Value steps) {
   WarpgroupBuilder warpgroups(builder, loc);
-  int64_t stages = stagesOf(tile);
+  int64_t stages = warpgroupStages(tile.stageBytes());
   Type element =
-      cast<MemRefType>(operands[0].map.getDefiningOp()->getOperand(0).getType())
+      cast<MemRefType>(a.map.getDefiningOp()->getOperand(0).getType())
           .getElementType();
   Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                         remainder(thread, 32), number(0));
@@ -241,15 +241,14 @@ Value MatmulEmitter::consume(const WarpgroupTile &tile,
         warpgroups.wait(barriers, stage, parity);
         Value start = emitter.add(
             base, emitter.multiply(stage, number(tile.stageBytes())));
-        WarpgroupMatrix a = {
-            address(emitter.add(start, rows), operands[0].offset),
-            operands[0].alongDepth, 0};
-        WarpgroupMatrix b = {address(start, operands[1].offset),
-                             operands[1].alongDepth,
-                             warpgroupLine * warpgroupLineBytes};
+        WarpgroupMatrix lhs = {address(emitter.add(start, rows), a.offset),
+                               a.alongDepth, 0};
+        WarpgroupMatrix rhs = {address(start, tile.rows() * warpgroupLineBytes),
+                               bAlongDepth, warpgroupLine * warpgroupLineBytes};
         warpgroups.beginProducts();
         for (int64_t part = 0; part < warpgroupLine / 16; ++part)
-          sums = warpgroups.multiply(sums, a, b, part, element, tile.columns);
+          sums =
+              warpgroups.multiply(sums, lhs, rhs, part, element, tile.columns);
         warpgroups.endProducts();
         // Those of the stage before are done.
         warpgroups.waitForProducts(1);
@@ -313,13 +312,16 @@ void MatmulEmitter::finishWarpgroups(const WarpgroupTile &tile, Value sums,
 //===----------------------------------------------------------------------===//
 
 LogicalResult MatmulEmitter::emit(const WarpgroupTile &tile, const Panel &a,
-                                  const Panel &b) {
-  int64_t stages = stagesOf(tile);
-  int64_t bytes = alignment + std::max(stages * tile.stageBytes(),
-                                       tile.rows() * pitchOf(tile) * 4);
+                                  const std::optional<Panel> &b,
+                                  const std::optional<DepthUnits> &units) {
+  int64_t stages = warpgroupStages(tile.stageBytes());
+  int64_t bytes =
+      warpgroupAlignment +
+      std::max(stages * tile.stageBytes(), tile.rows() * pitchOf(tile) * 4);
   OpBuilder::InsertionGuard guard(builder);
-  // The last warp copies.
-  if (failed(begin(tile.rows(), tile.columns, tile.threads() + 32, bytes,
+  // The last warp copies; several do where they compute.
+  int64_t others = b ? 32 : producerThreads(tile);
+  if (failed(begin(tile.rows(), tile.columns, tile.threads() + others, bytes,
                    /*manyRows=*/true, tile.split)))
     return failure();
   blockThreads = tile.threads();
@@ -334,13 +336,14 @@ LogicalResult MatmulEmitter::emit(const WarpgroupTile &tile, const Panel &a,
   for (int64_t i = 0; i < tile.warpgroups; ++i)
     rows.push_back(firstRow(emitter.add(corner.row, number(i * warpgroupRows)),
                             tile.rows()));
-  int64_t width = b.alongDepth ? tile.columns : warpgroupLine;
+  int64_t width = !b || b->alongDepth ? tile.columns : warpgroupLine;
   for (int64_t i = 0; i < tile.columns; i += width)
     columns.push_back(emitter.add(corner.column, number(i)));
-  Boxes operands[] = {
-      prepareBoxes(a, matmul.rows, rows, warpgroupRows, /*offset=*/0),
-      prepareBoxes(b, matmul.columns, columns, width,
-                   /*offset=*/tile.rows() * warpgroupLineBytes)};
+  SmallVector<Boxes, 2> operands = {
+      prepareBoxes(a, matmul.rows, rows, warpgroupRows, /*offset=*/0)};
+  if (b)
+    operands.push_back(prepareBoxes(*b, matmul.columns, columns, width,
+                                    tile.rows() * warpgroupLineBytes));
   Value barriers = warpgroups.createBarriers(2 * stages);
   auto isZero = [&](Value value) -> Value {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, value,
@@ -349,34 +352,39 @@ LogicalResult MatmulEmitter::emit(const WarpgroupTile &tile, const Panel &a,
   onlyIf(isZero(thread), [&] {
     for (const Boxes &boxes : operands)
       warpgroups.prefetch(boxes.map);
-    warpgroups.initBarriers(barriers, 0, stages, 1);
+    // One that copies, and those that compute.
+    warpgroups.initBarriers(barriers, 0, stages, b ? 1 : 1 + others / 32);
     warpgroups.initBarriers(barriers, stages, stages, 4 * tile.warpgroups);
     warpgroups.endInit();
   });
   gpu::BarrierOp::create(builder, loc);
   // The part of the depth.
-  int64_t steps = llvm::divideCeil(a.shape.back(), warpgroupLine);
+  int64_t steps = llvm::divideCeil(a.line, warpgroupLine);
   int64_t each = llvm::divideCeil(steps, tile.split);
   Value part = remainder(launch.getBlockIds().x, tile.split);
   Value first = emitter.multiply(part, number(each));
   Value end = builder.createOrFold<arith::MinUIOp>(
       loc, emitter.add(first, number(each)), number(steps));
   Value start = warpgroups.dynamicMemory();
-  Value ahead = remainder(subtract(number(0), start), alignment);
+  Value ahead = remainder(subtract(number(0), start), warpgroupAlignment);
   Value warp = warpgroups.warpOf(thread);
   auto roles =
       scf::IfOp::create(builder, loc, isLess(warp, number(4 * tile.warpgroups)),
                         /*withElseRegion=*/true);
   builder.setInsertionPoint(roles.elseBlock()->getTerminator());
-  onlyIf(isZero(remainder(thread, 32)),
-         [&] { produce(tile, operands, barriers, ahead, first, end); });
+  if (b)
+    onlyIf(isZero(remainder(thread, 32)),
+           [&] { produce(tile, operands, barriers, ahead, first, end); });
+  else if (failed(produceComputed(tile, operands[0], *units, barriers, ahead,
+                                  steps)))
+    return failure();
   // All threads of a cluster meet, as those do that hand on their sums.
   for (int64_t i = 0; i < (tile.split > 1 ? 2 : 0); ++i)
     warpgroups.clusterBarrier();
   builder.setInsertionPoint(roles.thenBlock()->getTerminator());
   PointEmitter::Scope inner(emitter);
-  Value sums = consume(tile, operands, barriers, emitter.add(start, ahead),
-                       warp, subtract(end, first));
+  Value sums = consume(tile, operands[0], !b || b->alongDepth, barriers,
+                       emitter.add(start, ahead), warp, subtract(end, first));
   finishWarpgroups(tile, sums, warp, part);
   return failure(hasFailed);
 }

@@ -24,12 +24,25 @@
 
 namespace mlir::relax {
 
+/// Threads of a warpgroup.
+constexpr int64_t warpgroupThreads = 128;
 /// Elements of 16 bits in a line, and its bytes.
 constexpr int64_t warpgroupLine = 64, warpgroupLineBytes = 128;
 /// The dimensions that a map can have.
 constexpr int64_t maxTensorMapRank = 5;
 /// What a block may have of memory, in bytes.
 constexpr int64_t maxBlockBytes = 227 << 10;
+/// The swizzle repeats itself after so many bytes.
+constexpr int64_t warpgroupAlignment = 1024;
+
+/// How many stages of so many bytes a block has in its memory.
+constexpr int64_t warpgroupStages(int64_t stageBytes) {
+  // What barriers take; beyond so many, stages do not make anything faster.
+  constexpr int64_t barrierBytes = 256, maxStages = 8;
+  int64_t room =
+      (maxBlockBytes - warpgroupAlignment - barrierBytes) / stageBytes;
+  return room < maxStages ? room : maxStages;
+}
 
 /// An operand of a product in the memory of a block.
 struct WarpgroupMatrix {

@@ -63,4 +63,46 @@ def DispatchLibraryPass : Pass<"relax-dispatch-library", "::mlir::ModuleOp"> {
   ];
 }
 
+def DispatchCublasLtPass : Pass<"relax-dispatch-cublaslt", "::mlir::ModuleOp"> {
+  let summary = "let cuBLASLt multiply matrices";
+  let description = [{
+    Replaces `relax.linear` and `relax.matmul` of rows and one matrix, in bf16, f16
+    and f32, by calls of the runtime's library function `relax.cublaslt`, together with
+    what the library does with the sums: the bias, `relax.relu`, `relax.gelu_tanh`. What it
+    takes beyond the operands: whether the matrix is transposed, the activation
+    (0 none, 1 relu, 2 gelu by tanh), and whether there is a bias.
+
+    The second result is scratch memory, which is planned as all else is. Sizes may
+    be symbols, but the depth must be proved to be at least 1. With
+    `only-where-faster`, products of few rows stay, as kernels of our own do them
+    faster: of less than 64 in bf16 and f16, of less than 16 in f32. Where that is not
+    known, the function becomes two, `f_few` and `f_many`, of which it calls one.
+
+    Before:
+
+    ```mlir
+    relax.func @main(%x: tensor<?x64xbf16, #relax.shape<[n, 64]>>, %w: tensor<128x64xbf16>, %b: tensor<128xbf16>) -> tensor<?x128xbf16, #relax.shape<[n, 128]>> {
+      %0 = relax.linear %x, %w, %b : (tensor<?x64xbf16, #relax.shape<[n, 64]>>, tensor<128x64xbf16>, tensor<128xbf16>) -> tensor<?x128xbf16, #relax.shape<[n, 128]>>
+      %1 = relax.relu %0 : (tensor<?x128xbf16, #relax.shape<[n, 128]>>) -> tensor<?x128xbf16, #relax.shape<[n, 128]>>
+      relax.return %1 : tensor<?x128xbf16, #relax.shape<[n, 128]>>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    relax.func @main(%x: tensor<?x64xbf16, #relax.shape<[n, 64]>>, %w: tensor<128x64xbf16>, %b: tensor<128xbf16>) -> tensor<?x128xbf16, #relax.shape<[n, 128]>> {
+      %0:2 = relax.call_library "relax.cublaslt"(%x, %w, %b) sym [1, 1, 1] : (tensor<?x64xbf16, #relax.shape<[n, 64]>>, tensor<128x64xbf16>, tensor<128xbf16>) -> (tensor<?x128xbf16, #relax.shape<[n, 128]>>, tensor<33554432xi8>)
+      relax.return %0#0 : tensor<?x128xbf16, #relax.shape<[n, 128]>>
+    }
+    ```
+  }];
+  let options = [
+    Option<"onlyWhereFaster", "only-where-faster", "bool", /*default=*/"false",
+           "leave what kernels of our own do faster">,
+    Option<"workspaceBytes", "workspace-bytes", "int64_t", /*default=*/"33554432",
+           "scratch memory of a call">
+  ];
+}
+
 #endif // RELAX_TRANSFORMS_DISPATCH_PASSES_TD

@@ -21,7 +21,7 @@ using namespace mlir;
 using namespace mlir::relax;
 
 /// Whether two inputs of a reduction each miss a loop that its result has.
-static bool isContraction(linalg::GenericOp op) {
+static bool isContraction(linalg::LinalgOp op) {
   if (!op.getNumReductionLoops())
     return false;
   AffineMap out = op.getIndexingMapsArray().back();
@@ -40,7 +40,7 @@ static bool isRowProducer(func::FuncOp kernel) {
   if (!llvm::hasSingleElement(kernel.getBody()) || kernel.getNumResults() != 1)
     return false;
   bool reduces = false;
-  for (auto op : kernel.getOps<linalg::GenericOp>()) {
+  for (auto op : kernel.getOps<linalg::LinalgOp>()) {
     if (isContraction(op))
       return false;
     reduces |= op.getNumReductionLoops() > 0;
@@ -49,7 +49,7 @@ static bool isRowProducer(func::FuncOp kernel) {
                   .front()
                   .getTerminator()
                   ->getOperand(0)
-                  .getDefiningOp<linalg::GenericOp>();
+                  .getDefiningOp<linalg::LinalgOp>();
   return reduces && last && !last.getNumReductionLoops();
 }
 
@@ -57,7 +57,7 @@ static bool isRowProducer(func::FuncOp kernel) {
 static bool isOnlyContracted(func::FuncOp kernel, unsigned index) {
   bool isRead = false;
   for (Operation *user : kernel.getArgument(index).getUsers()) {
-    auto op = dyn_cast<linalg::GenericOp>(user);
+    auto op = dyn_cast<linalg::LinalgOp>(user);
     if (op && isContraction(op))
       isRead = true;
     else if (!isa<tensor::DimOp>(user))

@@ -16,6 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Analysis/Placement.h"
+#include "Relax/Notes.h"
 #include "Relax/Ops/SplatFold.h"
 #include "Relax/RelaxOps.h"
 #include "Relax/Rules.h"
@@ -117,7 +119,7 @@ private:
     if (isKept(op))
       return success();
     const KernelRegistry::BuildFn *build = registry.lookup(op);
-    if (!build)
+    if (!build && !isa<ToDeviceOp>(op))
       return refuse(op, "there is no kernel for this op");
     nameOperandDims(op);
     if (isCounted(op) && failed(nameCountedDims(op)))
@@ -132,6 +134,10 @@ private:
         return refuse(op, "each dimension of the result must be known before "
                           "it is computed");
 
+    if (auto copy = dyn_cast<ToDeviceOp>(op)) {
+      toLibrary(copy);
+      return success();
+    }
     KernelBuilder kernel(op, [&](Value operand) { return getNumber(operand); });
     if (failed((*build)(op, kernel)))
       return refuse(op, kernel.getReason());
@@ -303,6 +309,17 @@ private:
         builder, op->getLoc(), type, op->getOperand(0), /*shape=*/Value(),
         builder.getArrayAttr(SmallVector<Attribute>(dims.begin(), dims.end())));
     op->replaceAllUsesWith(reshape);
+    op->erase();
+  }
+
+  /// Makes a copy a call of the runtime's function for it.
+  void toLibrary(ToDeviceOp op) {
+    OpBuilder builder(op);
+    auto call = CallLibraryOp::create(
+        builder, op.getLoc(), TypeRange(op.getType()), kCopyFunction,
+        ValueRange(op.getInput()), builder.getArrayAttr({}));
+    call->setAttr(notes::kDevice, op.getPlaceAttr());
+    op->replaceAllUsesWith(call);
     op->erase();
   }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Notes.h"
 #include "Relax/Ops/Call.h"
 #include "Relax/Ops/Control.h"
 #include "Transforms/Memory/Lifetimes.h"
@@ -40,9 +41,12 @@ public:
       if (math.failed())
         return failure();
       Location loc = call->getLoc();
-      Value storage = AllocStorageOp::create(
+      auto storage = AllocStorageOp::create(
           builder, loc, StorageType::get(call->getContext()), bytes,
           kStorageAlignment);
+      // A copy has its result where it says.
+      if (Attribute place = call->getAttr(notes::kDevice))
+        storage->setAttr(notes::kDevice, place);
       operands.push_back(TensorFromStorageOp::create(
           builder, loc, type, storage, math.constant(0)));
     }

@@ -292,7 +292,10 @@ def PlanMemoryPass : Pass<"relax-plan-memory", "::mlir::ModuleOp"> {
        of the same size, else one proved to be large enough, else grows one proved
        to be smaller. Where nothing is proved, storages that are never alive
        together take the `max` of their sizes. Symbols that have an upper bound are
-       replaced by it first: of [m, n] with m at most 20 it is [20, n].
+       replaced by it first: of [m, n] with m at most 20 it is [20, n]. The arena
+       may take part, as a storage that is alive when what is in it is. All this is
+       done in the order of the program, with the largest first, and with those that
+       live longest first; the plan is what takes least at once for typical sizes.
     3. A storage goes before the loop that it is in where its size is known there.
 
     Storages whose tensors may outlive their last use here, because they are

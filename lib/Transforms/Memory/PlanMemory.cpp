@@ -10,10 +10,15 @@
 //      have disjoint numbers, so what is in them may share; what a loop body
 //      uses of outside lives to the end of the loop.
 //   2. constant and bounded sizes: offsets in one arena (Arena.h)
-//   3. other sizes: groups of storages that share memory (StorageGroups.h)
+//   3. other sizes: groups of storages that share memory (StorageGroups.h), of
+//      which the arena is one; the best of a few greedy orders
+//
+// What is on the host and what is on the device is planned apart, by steps 2
+// and 3 for each.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Analysis/Placement.h"
 #include "Relax/Notes.h"
 #include "Transforms/Memory/Lifetimes.h"
 #include "Transforms/Memory/Passes.h"
@@ -91,17 +96,38 @@ public:
       collect(op);
     });
     SymExprAttr peak = getPeak();
-    planArena();
-    StorageGroups groups(function, prover);
-    for (Storage &storage : pooled)
-      groups.add(storage);
-    groups.merge();
-    groups.allocate();
+    for (Side &side : sides) {
+      AllocStorageOp arena = planArena(side);
+      std::unique_ptr<StorageGroups> best;
+      auto attempt = [&](StorageGroups::Order order, bool isArenaShared) {
+        auto groups = std::make_unique<StorageGroups>(function, prover);
+        if (arena)
+          groups->addArena(arena, side.fixed, isArenaShared);
+        groups->add(side.pooled, order);
+        groups->merge();
+        if (!best || groups->estimate(side.kept) < best->estimate(side.kept))
+          best = std::move(groups);
+      };
+      for (auto order :
+           {StorageGroups::Order::Program, StorageGroups::Order::Largest,
+            StorageGroups::Order::Longest})
+        for (bool isArenaShared : {false, true})
+          if (arena || !isArenaShared)
+            attempt(order, isArenaShared);
+      best->allocate();
+    }
     function.walk([&](AllocStorageOp op) { after.push_back(op.getBytes()); });
     report(before, after, peak);
   }
 
 private:
+  /// What may share memory.
+  struct Side {
+    SmallVector<Storage> fixed, pooled;
+    /// What outlives its last use.
+    SmallVector<Storage> kept;
+  };
+
   //===--------------------------------------------------------------------===//
   // Facts
   //===--------------------------------------------------------------------===//
@@ -124,11 +150,14 @@ private:
     Operation *last = getLastUser(op.getStorage());
     Storage storage{op, {starts[op], ends[last ? last : op]}, op.getBytes()};
     all.push_back(storage);
-    if (outlives)
+    Side &side = sides[isStorageOnHost(op)];
+    if (outlives) {
+      side.kept.push_back(storage);
       return;
+    }
     if (useBounds)
       raise(storage);
-    (storage.bytes.isConstant() ? fixed : pooled).push_back(storage);
+    (storage.bytes.isConstant() ? side.fixed : side.pooled).push_back(storage);
   }
 
   /// Takes a bound for the size, unless that is too generous.
@@ -142,8 +171,10 @@ private:
   // One arena for what has a constant size
   //===--------------------------------------------------------------------===//
 
-  void planArena() {
-    int64_t bytes = packFixed();
+  /// Null where there is none.
+  AllocStorageOp planArena(Side &side) {
+    SmallVector<Storage> &fixed = side.fixed, &pooled = side.pooled;
+    int64_t bytes = packFixed(fixed);
     if (bytes > maxArenaBytes) {
       // Bounds that are too generous together: only what is constant.
       llvm::erase_if(fixed, [&](Storage &storage) {
@@ -156,21 +187,24 @@ private:
       llvm::sort(pooled, [](const Storage &lhs, const Storage &rhs) {
         return lhs.lifetime.start < rhs.lifetime.start;
       });
-      bytes = packFixed();
+      bytes = packFixed(fixed);
     }
     // More than can be counted is left as it is.
     if (fixed.empty() || bytes == INT64_MAX)
-      return;
+      return {};
     OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
-    Value arena = AllocStorageOp::create(
-        builder, function.getLoc(), StorageType::get(function.getContext()),
-        math.constant(bytes), alignment);
+    auto arena = AllocStorageOp::create(builder, function.getLoc(),
+                                        StorageType::get(function.getContext()),
+                                        math.constant(bytes), alignment);
+    if (Attribute place = fixed.front().op->getAttr(notes::kDevice))
+      arena->setAttr(notes::kDevice, place);
     for (auto [storage, buffer] : llvm::zip(fixed, buffers))
       moveStorage(storage.op, arena, math.constant(buffer.offset));
+    return arena;
   }
 
   /// Finds offsets for `fixed`, in `buffers`; returns the size of the arena.
-  int64_t packFixed() {
+  int64_t packFixed(SmallVector<Storage> &fixed) {
     buffers.clear();
     alignment = 1;
     uint64_t total = 0;
@@ -242,7 +276,8 @@ private:
   SymBuilder math;
   Bounds bounds;
   DenseMap<Operation *, unsigned> starts, ends;
-  SmallVector<Storage> all, fixed, pooled;
+  SmallVector<Storage> all;
+  Side sides[2];                    // the device's, the host's
   SmallVector<ArenaBuffer> buffers; // of what is fixed
   int64_t alignment = 1;
 };

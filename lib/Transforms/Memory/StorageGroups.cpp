@@ -9,6 +9,7 @@
 
 #include "Relax/Ops/Control.h"
 #include "Relax/Ops/Core.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -78,10 +79,86 @@ StorageGroups::Fit StorageGroups::getFit(const Group &group,
   return isAtMost(group.bytes, storage.bytes) ? Fit::Grow : Fit::None;
 }
 
+void StorageGroups::addArena(AllocStorageOp arena, ArrayRef<Storage> storages,
+                             bool isShared) {
+  auto alignment = static_cast<int64_t>(arena.getAlignment());
+  Group &group =
+      groups.emplace_back(Group{{}, arena.getBytes(), arena, alignment});
+  for (const Storage &storage : storages)
+    group.members.push_back({arena, storage.lifetime, arena.getBytes()});
+  arenas = 1;
+  isArenaShared = isShared;
+}
+
+Operation *StorageGroups::Group::getPositionWith(const Storage &storage) const {
+  bool isFirst = llvm::all_of(members, [&](const Storage &member) {
+    return storage.lifetime.start < member.lifetime.start;
+  });
+  return isFirst ? getCommonPosition(storage.op, position)
+                 : getCommonPosition(position, storage.op);
+}
+
+/// A size of which all symbols are the same number; products of two of them are
+/// thousands.
+static int64_t estimateBytes(SymExprAttr bytes) {
+  constexpr int64_t kTypical = 64;
+  SymAssignment sizes;
+  bytes.walkSymbols([&](StringAttr name) { sizes[name] = kTypical; });
+  return evaluate(bytes, sizes).value_or(INT32_MAX);
+}
+
+Lifetime StorageGroups::Group::getSpan() const {
+  Lifetime span = members.front().lifetime;
+  for (const Storage &member : members) {
+    span.start = std::min(span.start, member.lifetime.start);
+    span.end = std::max(span.end, member.lifetime.end);
+  }
+  return span;
+}
+
+std::pair<uint64_t, uint64_t>
+StorageGroups::estimate(ArrayRef<Storage> kept) const {
+  // When something begins, and until when it is there.
+  SmallVector<std::pair<Lifetime, uint64_t>> spans;
+  uint64_t total = 0, peak = 0;
+  for (const Group &group : groups) {
+    spans.emplace_back(group.getSpan(), estimateBytes(group.bytes));
+    total = llvm::SaturatingAdd(total, spans.back().second);
+  }
+  for (const Storage &storage : kept)
+    spans.emplace_back(Lifetime{storage.lifetime.start, UINT_MAX},
+                       estimateBytes(storage.bytes));
+  for (auto &[latest, _] : spans) {
+    uint64_t sum = 0;
+    for (auto &[span, bytes] : spans)
+      if (span.overlaps({latest.start, latest.start}))
+        sum = llvm::SaturatingAdd(sum, bytes);
+    peak = std::max(peak, sum);
+  }
+  return {peak, total};
+}
+
+void StorageGroups::add(MutableArrayRef<Storage> storages, Order order) {
+  SmallVector<std::pair<int64_t, Storage *>> sorted;
+  for (Storage &storage : storages) {
+    const Lifetime &lifetime = storage.lifetime;
+    int64_t key = 0;
+    if (order == Order::Largest)
+      key = -estimateBytes(storage.bytes);
+    else if (order == Order::Longest)
+      key = static_cast<int64_t>(lifetime.start) - lifetime.end;
+    sorted.emplace_back(key, &storage);
+  }
+  llvm::stable_sort(sorted, llvm::less_first());
+  for (auto [_, storage] : sorted)
+    add(*storage);
+}
+
 void StorageGroups::add(Storage &storage) {
   Fit bestFit = Fit::None;
   Group *best = nullptr;
-  for (Group &group : groups) {
+  auto open = MutableArrayRef(groups).drop_front(isArenaShared ? 0 : arenas);
+  for (Group &group : open) {
     if (group.overlaps(storage.lifetime))
       continue;
     Fit fit = getFit(group, storage);
@@ -90,7 +167,7 @@ void StorageGroups::add(Storage &storage) {
                                     isAtMost(group.bytes, best->bytes) &&
                                     !isAtMost(best->bytes, group.bytes));
     if (!better || !isVisible(fit == Fit::Grow ? storage.bytes : group.bytes,
-                              getCommonPosition(group.position, storage.op)))
+                              group.getPositionWith(storage)))
       continue;
     best = &group;
     bestFit = fit;
@@ -100,7 +177,7 @@ void StorageGroups::add(Storage &storage) {
     groups.push_back({{storage}, storage.bytes, storage.op, alignment});
     return;
   }
-  best->position = getCommonPosition(best->position, storage.op);
+  best->position = best->getPositionWith(storage);
   if (bestFit == Fit::Grow)
     best->bytes = storage.bytes;
   best->alignment = std::max(best->alignment, alignment);
@@ -111,7 +188,10 @@ void StorageGroups::merge() {
   constexpr size_t kMaxGroups = 256;
   if (groups.size() > kMaxGroups)
     return;
-  for (size_t first = 0; first < groups.size(); ++first)
+  if (arenas && isArenaShared)
+    mergeArena();
+  for (size_t first = isArenaShared ? 0 : arenas; first < groups.size();
+       ++first)
     for (size_t second = first + 1; second < groups.size();) {
       if (merge(groups[first], groups[second]))
         groups.erase(groups.begin() + second);
@@ -120,11 +200,26 @@ void StorageGroups::merge() {
     }
 }
 
+/// Gives the arena to the group with which it saves most.
+void StorageGroups::mergeArena() {
+  Group *best = nullptr;
+  for (Group &group : MutableArrayRef(groups).drop_front())
+    if (canMerge(groups.front(), group) &&
+        (!best || estimateBytes(group.bytes) > estimateBytes(best->bytes)))
+      best = &group;
+  if (best && merge(groups.front(), *best))
+    groups.erase(best);
+}
+
+bool StorageGroups::canMerge(const Group &into, const Group &from) const {
+  return into.position->getBlock() == from.position->getBlock() &&
+         !into.overlaps(from);
+}
+
 /// The maximum of two sizes is never more than both, as long as neither is
 /// moved to where it may not be needed.
 bool StorageGroups::merge(Group &into, Group &from) {
-  if (into.position->getBlock() != from.position->getBlock() ||
-      into.overlaps(from))
+  if (!canMerge(into, from))
     return false;
   SymExprAttr bytes = math.max({into.bytes, from.bytes});
   Operation *position = into.position->isBeforeInBlock(from.position)
@@ -149,15 +244,19 @@ void StorageGroups::hoistFromLoops(Group &group) const {
 
 void StorageGroups::allocate(Group &group) {
   AllocStorageOp first = group.members.front().op;
-  if (group.members.size() == 1 && group.position == first &&
+  SetVector<Operation *> ops; // that of an arena is the op of many
+  for (Storage &member : group.members)
+    ops.insert(member.op);
+  if (ops.size() == 1 && group.position == first &&
       group.bytes == first.getBytes())
     return;
   OpBuilder builder(group.position);
-  Value shared = AllocStorageOp::create(builder, first.getLoc(),
-                                        first.getStorage().getType(),
-                                        group.bytes, group.alignment);
-  for (Storage &member : group.members)
-    moveStorage(member.op, shared, math.constant(0));
+  auto shared = AllocStorageOp::create(builder, first.getLoc(),
+                                       first.getStorage().getType(),
+                                       group.bytes, group.alignment);
+  shared->setDiscardableAttrs(first->getDiscardableAttrDictionary());
+  for (Operation *op : ops)
+    moveStorage(cast<AllocStorageOp>(op), shared, math.constant(0));
 }
 
 void StorageGroups::allocate() {

@@ -34,10 +34,23 @@ class StorageGroups {
 public:
   StorageGroups(FuncOp function, const Prover &prover);
 
-  /// Adds storages, in program order, to the group that fits best.
-  void add(Storage &storage);
+  /// The first group: storages that have offsets in one already, which is
+  /// allocated when the function is entered. Others are in it where it is
+  /// shared.
+  void addArena(AllocStorageOp arena, ArrayRef<Storage> storages,
+                bool isShared);
+  /// In which order storages look for a place. The largest first: so a large
+  /// one is free where it is needed. Those that live longest first: so they do
+  /// not end up where nothing else fits.
+  enum class Order { Program, Largest, Longest };
+
+  /// Adds storages, each to the group that fits best.
+  void add(MutableArrayRef<Storage> storages, Order order);
   /// Merges groups that are never alive together.
   void merge();
+  /// The most that groups take at once, together with storages that live to the
+  /// end of the function, and what all groups take; by sizes that are typical.
+  std::pair<uint64_t, uint64_t> estimate(ArrayRef<Storage> kept) const;
   /// Allocates each group, and moves its members there.
   void allocate();
 
@@ -50,6 +63,10 @@ private:
 
     bool overlaps(const Lifetime &lifetime) const;
     bool overlaps(const Group &other) const;
+    /// From its first member to its last.
+    Lifetime getSpan() const;
+    /// Where it would be allocated with another member.
+    Operation *getPositionWith(const Storage &storage) const;
   };
   /// How a group serves a storage, from bad to good.
   enum class Fit { None, Grow, Large, Same };
@@ -59,7 +76,10 @@ private:
     return prover.lessEqual(lhs, rhs) == Truth::Yes;
   }
   bool isVisible(SymExprAttr expr, Operation *position) const;
+  bool canMerge(const Group &into, const Group &from) const;
   bool merge(Group &into, Group &from);
+  void mergeArena();
+  void add(Storage &storage);
   void hoistFromLoops(Group &group) const;
   void allocate(Group &group);
 
@@ -70,6 +90,9 @@ private:
   DenseSet<StringAttr> parameterSymbols;
   DenseMap<StringAttr, SmallVector<Operation *, 1>> casts;
   SmallVector<Group> groups;
+  /// How many groups at the front are an arena, and whether others share it.
+  size_t arenas = 0;
+  bool isArenaShared = false;
 };
 
 } // namespace mlir::relax

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Analysis/CallOrder.h"
+#include "Analysis/Placement.h"
 #include "Relax/CallUtils.h"
 #include "Transforms/Passes.h"
 #include "Transforms/Shapes/RewriteSymbols.h"
@@ -247,6 +248,12 @@ bool fitsAtCall(CallOp call, FuncOp callee) {
                       [](Operation &op) { return op.getNumRegions() == 0; });
 }
 
+/// Whether a body computes the same where it is called. Values that are
+/// elsewhere than the callee runs are passed on in both.
+bool haveSamePlaces(FuncOp caller, FuncOp callee) {
+  return runsOnHost(caller) == runsOnHost(callee);
+}
+
 struct Inline : relax::impl::InlinePassBase<Inline> {
   using InlinePassBase::InlinePassBase;
 
@@ -266,7 +273,7 @@ struct Inline : relax::impl::InlinePassBase<Inline> {
         // A function that is not done is a caller of this one: recursion.
         if (!callee || !callee.isPrivate() || !done.contains(callee) ||
             (callCount[callee] > 1 && size[callee] > maxSize) ||
-            !fitsAtCall(call, callee))
+            !fitsAtCall(call, callee) || !haveSamePlaces(caller, callee))
           continue;
         if (failed(CallInliner(call, callee, symbols).run()))
           return signalPassFailure();

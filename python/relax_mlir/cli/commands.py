@@ -151,7 +151,11 @@ def call(source: str, arguments: Sequence[str], *, function: str, output: Path |
     device = Device(executable.code.device) if executable.code.device else None
     try:
         if device:
-            values = [device.put(value) if isinstance(value, np.ndarray) else value for value in values]
+            parameters = executable.code.functions.get(function, {}).get("parameters", ())
+            on_host = [parameter.get("place") == "host" for parameter in parameters]
+            for index, value in enumerate(values):
+                if isinstance(value, np.ndarray) and not (index < len(on_host) and on_host[index]):
+                    values[index] = device.put(value)
         results = executable[function](*values)
         arrays = [to_host(result) if hasattr(result, "__dlpack__") else result for result in _flatten(results)]
     except (TypeError, ValueError, MemoryError, RuntimeError, OverflowError, KeyError) as error:

@@ -153,7 +153,7 @@ class ModelWeights(Mapping[str, np.ndarray]):
     @property
     def nbytes(self) -> int:
         """What all parameters take in memory."""
-        sizes = {"f32": 4, "f16": 2, "bf16": 2, "i8": 1}
+        sizes = {"f32": 4, "f16": 2, "bf16": 2, "i8": 1, "f8e4m3fn": 1, "f8e5m2": 1}
         return sum(sizes[p.dtype] * int(np.prod(p.shape)) for p in self._parameters.values())
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from ..compiler import Target, compile
 from ..errors import MissingPackageError, ModelError, WeightError
 from ..module import Module
-from . import exported, matrix, quantised
+from . import exported, matrix
 from .checkpoint import Checkpoint, ModelWeights, open_checkpoint
 from .config import LlamaConfig
 from .generation import LanguageModel
@@ -91,18 +91,21 @@ def build(
       functions: what the program has: "forward", "forward_all", "decode" (models/llama.py). With "decode" too, steps
         on a GPU are replayed from a graph.
       dtype: the element type of hidden states, the cache and plain matrices: "f32", "f16" or "bf16".
-      quantisation: a format of GGML, "Q4_0", "Q4_1" or "Q8_0", that matrices are brought to as they are read, in the
-        layouts "groups" and "quantised"; as the file has them unless given.
+      quantisation: what matrices are brought to as they are read, in the layouts "groups" and "quantised": a format of
+        GGML, "Q4_0", "Q4_1" or "Q8_0"; in "groups" also floats of 8 bits with a scale for each row, "F8_E4M3" or
+        "F8_E5M2". As the file has them unless given.
       context_length: a bound on the tokens of a sequence, at most the model's own, which it is unless given.
     """
     path = find_model(name)
     checkpoint = open_checkpoint(path)
     config = dataclasses.replace(checkpoint.config(), dtype=dtype)
     layout = layout or ("panels" if dtype == "f32" else "plain")
-    if quantisation not in (None, *quantised.QUANTISED):
-        raise ModelError(f"quantisation is {quantisation!r}; expected one of {', '.join(quantised.QUANTISED)}")
+    if quantisation not in (None, *matrix.QUANTISATIONS):
+        raise ModelError(f"quantisation is {quantisation!r}; expected one of {', '.join(matrix.QUANTISATIONS)}")
     if quantisation and layout not in ("groups", "quantised"):
         raise ModelError(f"the layout '{layout}' has no quantised matrices; expected 'groups' or 'quantised'")
+    if quantisation in matrix.FLOATS8 and layout != "groups":
+        raise ModelError(f"the layout '{layout}' has no matrices of {quantisation}; expected 'groups'")
     if context_length is not None:
         if not 0 < context_length <= config.context_length:
             raise ModelError(f"context_length is {context_length}; expected from 1 to {config.context_length}")

@@ -6,7 +6,7 @@ A matrix `[n, k]` of the checkpoint is multiplied (`project`) and read by the ro
 an output head may share it.
 
     plain       values [n, k]
-    groups      codes  [n, k / 32, 16 or 32], scales and minima [n, k / 32]
+    groups      codes  [n, k / 32, 16 or 32], scales and minima [n, k / 32]; floats of 8 bits [n, k] and scales [n]
     panels      panels [n / 64, k, 64]
     quantised   codes  [n / 64, k / 32, 16 or 32, 64], scales and minima [n / 64, k / 32, 64]
 
@@ -41,6 +41,12 @@ Epilogue = Callable[..., Value]
 """What is done with the result of a product, element by element."""
 
 LAYOUTS = ("plain", "groups", "panels", "quantised")
+
+FLOATS8 = {"F8_E4M3": "f8e4m3fn", "F8_E5M2": "f8e5m2"}
+"""Matrices of floats of 8 bits, with a scale for each row, as safetensors names the formats; their element types."""
+
+QUANTISATIONS = (*quantised.QUANTISED, *FLOATS8)
+"""The formats that matrices can be brought to."""
 
 
 class StoredParameter(Parameter):
@@ -207,6 +213,26 @@ class GroupedMatrix(_QuantisedParts):
         return op.call_tir(kernel.name, [ids, *self._stored()], Tensor((m, self.shape[1]), self.dtype))
 
 
+class ScaledMatrix(Matrix):
+    """Floats of 8 bits, which the product reads as they are, and a scale for each row, which its results get."""
+
+    def __init__(self, rows: int, columns: int, quantisation: str, dtype: str = "f32") -> None:
+        super().__init__(rows, columns)
+        self.dtype, element = dtype, FLOATS8[quantisation]
+        origin = (rows, columns)
+        self.codes = StoredParameter(origin, element, origin, lambda tensor: scaled_parts(tensor.dense(), element)[0])
+        self.scales = StoredParameter((rows,), "f32", origin, lambda tensor: scaled_parts(tensor.dense(), element)[1])
+
+    def _product(self, x: Value) -> Value:
+        sums = op.linear(x, op.astype(self.codes.value, self.dtype), out_dtype="f32")
+        return op.astype(op.multiply(sums, self.scales.value), self.dtype)
+
+    def rows(self, ids: Operand) -> Value:
+        codes, scales = (op.take(part.value, ids, axis=0, mode="clip") for part in (self.codes, self.scales))
+        values = op.multiply(op.astype(codes, "f32"), op.expand_dims(scales, axis=[1]))
+        return op.astype(values, self.dtype)
+
+
 class QuantisedMatrix(_QuantisedParts, _PanelledMatrix):
     """The same in panels."""
 
@@ -218,6 +244,8 @@ def make(rows: int, columns: int, layout: str, quantisation: str = "F32", dtype:
 
     "groups" and "quantised" keep what they can; what they cannot is "plain", or in panels.
     """
+    if layout == "groups" and quantisation in FLOATS8:
+        return ScaledMatrix(rows, columns, quantisation, dtype)
     keeps = quantisation in quantised.QUANTISED and columns % GROUP == 0
     if layout == "groups" and keeps:
         return GroupedMatrix(rows, columns, quantisation, dtype)
@@ -278,6 +306,21 @@ def codes_of(blocks: np.ndarray, quantisation: str) -> np.ndarray:
     """
     header = 4 if quantised.has_minimum(quantisation) else 2
     return blocks[:, :, header:].view("i1")
+
+
+def scaled_parts(values: np.ndarray, dtype: str) -> tuple[np.ndarray, np.ndarray]:
+    """Codes [n, k] of a type of 8 bits and scales `f32 [n]`: the largest element of a row is the largest code.
+
+    A row of zeros has the scale 1.
+    """
+    import ml_dtypes
+
+    element = to_numpy(dtype)
+    most = np.abs(values).max(axis=1, initial=0).astype(np.float32)
+    scales = np.where(most > 0, most / np.float32(ml_dtypes.finfo(element).max), np.float32(1)).astype(np.float32)
+    # Of what is hardly a number, quotients may be beyond the largest code.
+    limit = float(ml_dtypes.finfo(element).max)
+    return np.clip(values / scales[:, None], -limit, limit).astype(element), scales
 
 
 def scales_of(blocks: np.ndarray) -> np.ndarray:

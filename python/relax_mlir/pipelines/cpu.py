@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .. import _relax
 from ._generated import (
     FuseOps,
@@ -18,12 +20,15 @@ from ._generated import (
     ReuseInPlace,
 )
 from .passes import KernelsToLoops, LoopsToLLVM, Simplify, SymbolDCE
-from .pipeline import Pipeline
+from .pipeline import Pipeline, Step
 
 
-def make_kernels(many_threads: bool = False) -> Pipeline:
-    """Graph ops become kernels; equal kernels are made once. With work for `many_threads` where there are such."""
-    return Pipeline([Simplify(), Legalize(many_threads=many_threads)])
+def make_kernels(many_threads: bool = False, dispatch: Sequence[Step] = ()) -> Pipeline:
+    """Graph ops become kernels; equal kernels are made once. With work for `many_threads` where there are such.
+
+    Before that, `dispatch` gives to libraries what they take.
+    """
+    return Pipeline([Simplify(), *dispatch, Legalize(many_threads=many_threads)])
 
 
 def fuse_kernels() -> Pipeline:

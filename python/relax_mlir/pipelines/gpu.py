@@ -7,7 +7,18 @@ The graph's phases are those of the CPU (`relax_mlir.pipelines.cpu`).
 
 from __future__ import annotations
 
-from ._generated import FuseOps, FuseRowProducers, FuseSiblings, FuseTIR, LiftWorkspace, LowerToHost, NoteInvariants
+from collections.abc import Sequence
+
+from ._generated import (
+    DispatchCublasLt,
+    FuseOps,
+    FuseRowProducers,
+    FuseSiblings,
+    FuseTIR,
+    LiftWorkspace,
+    LowerToHost,
+    NoteInvariants,
+)
 from .cpu import make_destinations, make_kernels, plan_memory
 from .passes import KernelsToLaunches, LaunchesToLLVM, LaunchesToVulkan, SymbolDCE
 from .pipeline import Pipeline
@@ -33,11 +44,17 @@ def make_launches(chip: str = "") -> Pipeline:
     return Pipeline([KernelsToLaunches(chip), LiftWorkspace(), NoteInvariants()])
 
 
-def default_pipeline(use_bounds: bool = False, chip: str = "") -> Pipeline:
+def dispatch(libraries: Sequence[str]) -> Pipeline:
+    """Gives to libraries what they take; of "cublaslt:auto" what cuBLASLt is known to do faster than our kernels."""
+    steps = {"cublaslt": DispatchCublasLt(), "cublaslt:auto": DispatchCublasLt(only_where_faster=True)}
+    return Pipeline([steps[name] for name in libraries])
+
+
+def default_pipeline(use_bounds: bool = False, chip: str = "", libraries: Sequence[str] = ()) -> Pipeline:
     """From graph ops to calls of kernels in planned memory; kernels use what `chip` alone has, where it is given."""
     return Pipeline(
         [
-            make_kernels(many_threads=True),
+            make_kernels(many_threads=True, dispatch=dispatch(libraries).steps),
             fuse_kernels(),
             make_destinations(),
             make_launches(chip),

@@ -97,6 +97,17 @@ class Pipeline:
     def __len__(self) -> int:
         return len(self.steps)
 
+    def to_text(self) -> str:
+        """The passes as `relax-opt` takes them.
+
+        Raises:
+          RelaxError: one of them is a Python function.
+        """
+        for step in self.steps:
+            if not isinstance(step, BasePass):
+                raise RelaxError(f"'{_name(step)}' is a pass in Python, which no text can name")
+        return ",".join(step.to_text() for step in self.steps)
+
     def __repr__(self) -> str:
         return f"Pipeline([{', '.join(map(_name, self.steps))}])"
 

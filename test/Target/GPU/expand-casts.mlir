@@ -58,6 +58,20 @@ gpu.module @kernels {
     return %2 : vector<4xi32>
   }
 
+  // Bytes that are the lower ones of halves.
+  // CHECK-LABEL: func @into_halves
+  // CHECK: %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
+  // CHECK: %[[LOW:.*]] = nvvm.prmt <default> %{{.*}}, %[[WORD]], %{{.*}} : i32
+  // CHECK: %[[HIGH:.*]] = nvvm.prmt
+  // CHECK: %[[ALL:.*]] = vector.from_elements %[[LOW]], %[[HIGH]] : vector<2xi32>
+  // CHECK: vector.bitcast %[[ALL]] : vector<2xi32> to vector<4xi16>
+  func.func @into_halves(%x: vector<4xi8>) -> vector<4xi16> {
+    %high = arith.constant dense<0x4300> : vector<4xi16>
+    %0 = arith.extui %x : vector<4xi8> to vector<4xi16>
+    %1 = arith.ori %0, %high : vector<4xi16>
+    return %1 : vector<4xi16>
+  }
+
   // bf16 is the upper half of f32.
   // CHECK-LABEL: func @halves
   // CHECK: arith.shli %{{.*}} : vector<1xi32>

@@ -22,6 +22,26 @@
 // CHECK-NEXT: nvvm.griddepcontrol wait
 // CHECK-NEXT: }
 
+// What nothing writes is read before, wherever it stands in the block; what depends on anything else is not. The same
+// goes for what is copied to memory of the block, up to where its threads meet. Blocks that take tiles let the next
+// kernel begin behind their products.
+// CHECK-LABEL: gpu.func @weights(%arg0: memref<64xf32>, %arg1: memref<64xf32>, %arg2: memref<64xindex>)
+// CHECK: nvvm.griddepcontrol launch_dependents
+// CHECK: memref.load %arg0
+// CHECK-NEXT: nvvm.griddepcontrol wait
+// CHECK: memref.load %arg1
+// CHECK: memref.load %arg2
+// CHECK: memref.load %arg0
+// CHECK-LABEL: gpu.func @tiles
+// CHECK-NOT: launch_dependents
+// CHECK: nvgpu.device_async_copy %arg0
+// CHECK-NEXT: nvvm.griddepcontrol wait
+// CHECK-NEXT: nvgpu.device_async_copy %arg1
+// CHECK: scf.for
+// CHECK: nvgpu.device_async_copy %arg0
+// CHECK: }
+// CHECK-NEXT: nvvm.griddepcontrol launch_dependents
+
 // PTX: .entry reads(
 // PTX-SAME: griddepcontrol.launch_dependents
 // PTX-SAME: griddepcontrol.wait
@@ -55,6 +75,33 @@ module attributes {gpu.container_module} {
         }
         memref.store %sum, %y[%i] : memref<?xf32>
       } else {
+      }
+      gpu.return
+    }
+    gpu.func @weights(%w: memref<64xf32> {relax.invariant}, %x: memref<64xf32>, %places: memref<64xindex>) kernel {
+      %i = gpu.thread_id x
+      %0 = memref.load %x[%i] : memref<64xf32>
+      %1 = memref.load %w[%i] : memref<64xf32>
+      %place = memref.load %places[%i] : memref<64xindex>
+      %2 = memref.load %w[%place] : memref<64xf32>
+      %3 = arith.mulf %0, %1 : f32
+      %4 = arith.addf %2, %3 : f32
+      memref.store %4, %x[%i] : memref<64xf32>
+      gpu.return
+    }
+    gpu.func @tiles(%w: memref<1024xf32> {relax.invariant}, %x: memref<1024xf32>) workgroup(%s: memref<256xf32, #gpu.address_space<workgroup>>) kernel {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c8 = arith.constant 8 : index
+      %c128 = arith.constant 128 : index
+      %i = gpu.thread_id x
+      %j = arith.addi %i, %c128 : index
+      %0 = nvgpu.device_async_copy %x[%i], %s[%i], 1 : memref<1024xf32> to memref<256xf32, #gpu.address_space<workgroup>>
+      %1 = nvgpu.device_async_copy %w[%i], %s[%j], 1 : memref<1024xf32> to memref<256xf32, #gpu.address_space<workgroup>>
+      scf.for %k = %c0 to %c8 step %c1 {
+        gpu.barrier
+        %at = arith.muli %k, %c128 : index
+        %2 = nvgpu.device_async_copy %w[%at], %s[%j], 1 : memref<1024xf32> to memref<256xf32, #gpu.address_space<workgroup>>
       }
       gpu.return
     }

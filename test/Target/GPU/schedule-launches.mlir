@@ -57,7 +57,7 @@ func.func @rows(%x: memref<?x2048xf32>, %out: memref<?xf32>) {
 // CHECK-NOT: workgroup
 // CHECK: %[[ROW:.*]] = arith.minui
 // CHECK-COUNT-2: vector.load %arg0[%[[ROW]], %{{.*}}]
-// CHECK: %[[ON:.*]] = arith.cmpi ult
+// CHECK: %[[ON:.*]] = arith.cmpi ult, %{{.*}}, %c48
 // CHECK: arith.select %[[ON]]
 // CHECK-COUNT-5: gpu.shuffle xor
 // CHECK-NOT: gpu.barrier

@@ -228,3 +228,61 @@ relax.func @passed(%x: tensor<4xf32>) {
   relax.return
 }
 relax.func private @id(tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// A small tensor is not put where a large one is needed while it lives: the large ones come first.
+// CHECK-LABEL: relax.func @large_first(
+// CHECK-SAME:    planned_bytes = #relax.expr<20*n>
+// CHECK-NEXT:    %[[LARGE:.*]] = relax.alloc_storage 16*n
+// CHECK-NEXT:    relax.tensor_from_storage %[[LARGE]]
+// CHECK:         %[[SMALL:.*]] = relax.alloc_storage 4*n
+// CHECK-NEXT:    relax.tensor_from_storage %[[SMALL]]
+// CHECK:         relax.tensor_from_storage %[[LARGE]]
+relax.func @large_first(%x: tensor<?xf32, #relax.shape<[n]>>) {
+  %0 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[4*n]>>
+  relax.call_library "consume"(%0) : (tensor<?xf32, #relax.shape<[4*n]>>) -> ()
+  %1 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %2 = relax.call_library "f"(%1) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[4*n]>>
+  relax.call_library "consume"(%1, %2) : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[4*n]>>) -> ()
+  relax.return
+}
+
+// -----
+
+// What comes first may be the smaller one: both are where it is.
+// CHECK-LABEL: relax.func @small_before(
+// CHECK-SAME:    planned_bytes = #relax.expr<16*n>
+// CHECK-NEXT:    %[[S:.*]] = relax.alloc_storage 16*n
+// CHECK-NEXT:    relax.tensor_from_storage %[[S]]
+// CHECK:         relax.if
+// CHECK:         relax.tensor_from_storage %[[S]]
+relax.func @small_before(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>) {
+  %0 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  relax.call_library "consume"(%0) : (tensor<?xf32, #relax.shape<[n]>>) -> ()
+  relax.if %c : i1 {
+    %1 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[4*n]>>
+    relax.call_library "consume"(%1) : (tensor<?xf32, #relax.shape<[4*n]>>) -> ()
+    relax.yield
+  } else {
+    relax.yield
+  }
+  relax.return
+}
+
+// -----
+
+// The arena of constant sizes is where the largest of what is dead by then was.
+// CHECK-LABEL: relax.func @arena_shares(
+// CHECK-SAME:    planned_bytes = #relax.expr<4*n + max(1024*n, 4096)>
+// CHECK-NEXT:    %[[S:.*]] = relax.alloc_storage max(1024*n, 4096)
+// CHECK:         relax.tensor_from_storage %[[S]] at 0 {{.*}} -> tensor<?xf32, #relax.shape<[256*n]>>
+// CHECK:         relax.tensor_from_storage %[[S]] at 0 {{.*}} -> tensor<1024xf32>
+relax.func @arena_shares(%x: tensor<?xf32, #relax.shape<[n]>>) {
+  %0 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %1 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[256*n]>>
+  relax.call_library "consume"(%0, %1) : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[256*n]>>) -> ()
+  %2 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<1024xf32>
+  relax.call_library "consume"(%2) : (tensor<1024xf32>) -> ()
+  relax.return
+}

@@ -1,0 +1,244 @@
+//===- DispatchCublasLt.cpp - products to cuBLASLt ------------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A product, and behind it what cuBLASLt does with the sums before it writes
+// them, as far as nothing else uses what is between:
+//
+//   linear, matmul ──▶ add of a vector ──▶ relu, gelu_tanh
+//
+// In code and not in patterns (DispatchLibrary.cpp), since ranks, types and
+// epilogues would be a hundred of these. Where the number of rows decides, and
+// is known only when the function is called, there are two versions of that: of
+// the sizes that most of its products have.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relax/Ops/Call.h"
+#include "Relax/Ops/Elementwise.h"
+#include "Relax/Ops/Function.h"
+#include "Relax/Ops/Linear.h"
+#include "Relax/ShapeUtils.h"
+#include "Transforms/Dispatch/Passes.h"
+#include "Transforms/Dispatch/Versions.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_DISPATCHCUBLASLTPASS
+#include "Transforms/Dispatch/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+namespace {
+
+/// From how many rows on the library is faster than kernels of our own, as
+/// benchmarks/gpu/cublaslt.py has measured on an H200: in bf16 and f16 by 2 to
+/// 72 % for all matrices, and for most of them slower below; in f32 by far.
+int64_t getLeastRows(Type element) { return element.isF32() ? 16 : 64; }
+
+enum Activation { None, Relu, GeluTanh }; // as the runtime counts them
+
+class ProductDispatch {
+public:
+  ProductDispatch(Operation *product, int64_t workspaceBytes)
+      : product(product), chain({product}), x(product->getOperand(0)),
+        w(product->getOperand(1)), isTransposed(isa<LinearOp>(product)),
+        workspaceBytes(workspaceBytes),
+        prover(product->getContext(), SymbolFacts::at(product)) {}
+
+  /// Rows of one matrix times another, of types that the library has. Over no
+  /// elements a sum is 0, which it does not write.
+  bool fits() {
+    RankedTensorType rows = tensorOf(x), matrix = tensorOf(w),
+                     result = tensorOf(product->getResult(0));
+    if (!rows || !matrix || !result || rows.getRank() < 2 ||
+        matrix.getRank() != 2)
+      return false;
+    element = result.getElementType();
+    Type from = rows.getElementType();
+    if (!(from.isBF16() || from.isF16() || from.isF32()) ||
+        !(element == from || element.isF32()))
+      return false;
+    depth = getSymDims(rows).back();
+    columns = getSymDims(result).back();
+    if (auto linear = dyn_cast<LinearOp>(product); linear && linear.getBias()) {
+      if (element != from || !isVector(linear.getBias()))
+        return false;
+      bias = linear.getBias();
+    }
+    return isAtLeast(depth, 1);
+  }
+
+  /// How many rows there are; null where that is beyond 64 bits.
+  SymExprAttr getRows() const {
+    SymBuilder math(product->getContext());
+    SymDims dims = getSymDims(cast<RankedTensorType>(x.getType()));
+    return math.product(ArrayRef(dims).drop_back());
+  }
+  int64_t getLeast() const {
+    return getLeastRows(cast<RankedTensorType>(x.getType()).getElementType());
+  }
+  Truth hasManyRows() const {
+    SymExprAttr rows = getRows();
+    if (!rows)
+      return Truth::No;
+    return prover.lessEqual(
+        SymExprAttr::getConstant(product->getContext(), getLeast()), rows);
+  }
+
+  /// Makes the product, and what is done with its sums, a call.
+  void dispatch() {
+    extend();
+    replace();
+  }
+
+private:
+  static RankedTensorType tensorOf(Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    bool isKnown = type && !llvm::is_contained(getSymDims(type), SymExprAttr());
+    return isKnown ? type : RankedTensorType();
+  }
+
+  bool isAtLeast(SymExprAttr value, int64_t least) const {
+    auto bound = SymExprAttr::getConstant(value.getContext(), least);
+    return prover.lessEqual(bound, value) == Truth::Yes;
+  }
+
+  /// Whether it has an element for each column.
+  bool isVector(Value value) const {
+    RankedTensorType type = tensorOf(value);
+    return type && type.getRank() == 1 && type.getElementType() == element &&
+           prover.provedEqual(getSymDims(type)[0], columns);
+  }
+
+  /// The only op that uses what there is so far, if it changes no shape.
+  Operation *getNext() const {
+    Value value = chain.back()->getResult(0);
+    if (!value.hasOneUse())
+      return nullptr;
+    Operation *user = *value.user_begin();
+    return user->getBlock() == product->getBlock() &&
+                   user->getNumResults() == 1 &&
+                   user->getResult(0).getType() == value.getType()
+               ? user
+               : nullptr;
+  }
+
+  void extend() {
+    if (auto add = dyn_cast_or_null<AddOp>(getNext()); add && !bias) {
+      Value sum = chain.back()->getResult(0);
+      Value other = add.getLhs() == sum ? add.getRhs() : add.getLhs();
+      if (isVector(other)) {
+        bias = other;
+        chain.push_back(add);
+      }
+    }
+    Operation *next = getNext();
+    if (isa_and_nonnull<ReluOp, GeluTanhOp>(next)) {
+      activation = isa<ReluOp>(next) ? Relu : GeluTanh;
+      chain.push_back(next);
+    }
+  }
+
+  void replace() {
+    Operation *last = chain.back();
+    OpBuilder builder(last);
+    SmallVector<Value> operands = {x, w};
+    if (bias)
+      operands.push_back(bias);
+    SmallVector<Attribute> integers;
+    for (int64_t number :
+         {int64_t(isTransposed), int64_t(activation), int64_t(bool(bias))})
+      integers.push_back(
+          SymExprAttr::getConstant(builder.getContext(), number));
+    // Scratch memory is a result that nobody reads, so that it is planned.
+    auto workspace =
+        RankedTensorType::get({workspaceBytes}, builder.getI8Type());
+    auto call = CallLibraryOp::create(
+        builder, product->getLoc(),
+        TypeRange{last->getResult(0).getType(), workspace}, "relax.cublaslt",
+        operands, builder.getArrayAttr(integers));
+    last->getResult(0).replaceAllUsesWith(call->getResult(0));
+    for (Operation *op : llvm::reverse(chain))
+      op->erase();
+  }
+
+  Operation *product;
+  /// The product, and what is done with its sums.
+  SmallVector<Operation *, 3> chain;
+  Value x, w, bias;
+  bool isTransposed;
+  int64_t workspaceBytes;
+  Prover prover;
+  Type element;
+  SymExprAttr depth, columns;
+  Activation activation = None;
+};
+
+struct DispatchCublasLt
+    : relax::impl::DispatchCublasLtPassBase<DispatchCublasLt> {
+  using DispatchCublasLtPassBase::DispatchCublasLtPassBase;
+
+  void runOnOperation() override {
+    SymbolTable table(getOperation());
+    for (FuncOp function : llvm::to_vector(getOperation().getOps<FuncOp>()))
+      if (!function.isExternal())
+        run(function, table);
+  }
+
+private:
+  /// Calls `fn` for each product that the library can do.
+  void forEachProduct(FuncOp function,
+                      function_ref<void(ProductDispatch &)> fn) const {
+    SmallVector<Operation *> products;
+    function.walk([&](Operation *op) {
+      if (isa<LinearOp, MatmulOp>(op))
+        products.push_back(op);
+    });
+    for (Operation *product : products)
+      if (ProductDispatch dispatch(product, workspaceBytes); dispatch.fits())
+        fn(dispatch);
+  }
+
+  void run(FuncOp function, SymbolTable &table) const {
+    // What is decided when the function is called, and of how many products.
+    using Decision = std::pair<SymExprAttr, int64_t>;
+    llvm::MapVector<Decision, unsigned> open;
+    forEachProduct(function, [&](ProductDispatch &product) {
+      Truth isFaster = onlyWhereFaster ? product.hasManyRows() : Truth::Yes;
+      if (isFaster == Truth::Yes)
+        product.dispatch();
+      else if (isFaster == Truth::Unknown)
+        ++open[{product.getRows(), product.getLeast()}];
+    });
+    DenseSet<StringAttr> symbols;
+    function.walkParameterSymbols(
+        [&](StringAttr name) { symbols.insert(name); });
+    Decision decision;
+    unsigned most = 0;
+    for (auto &[candidate, count] : open) {
+      bool isVisible = true;
+      candidate.first.walkSymbols(
+          [&](StringAttr name) { isVisible &= symbols.contains(name); });
+      if (isVisible && count > most) {
+        decision = candidate;
+        most = count;
+      }
+    }
+    if (!most)
+      return;
+    FuncOp many =
+        makeVersions(function, decision.first, decision.second, table);
+    forEachProduct(many, [&](ProductDispatch &product) {
+      if (Decision(product.getRows(), product.getLeast()) == decision)
+        product.dispatch();
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,56 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A module of which some functions run on the host and others on a GPU: each side by its own pipeline.
+
+The two meet again as host code, which is the same for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlir import ir
+
+from ..module import Module
+from . import cpu, gpu
+from ._generated import CheckDevices, LowerToHost, OnDevice
+from .passes import LaunchesToLLVM, Simplify
+from .pipeline import Pipeline
+
+
+def has_host_functions(module: Module) -> bool:
+    """Whether a graph function is placed on the host (`relax.device = "host"`)."""
+    return any(
+        operation.operation.name == "relax.func" and runs_on_host(operation.operation)
+        for operation in module.ir.body.operations
+    )
+
+
+def runs_on_host(function: ir.Operation) -> bool:
+    """Whether a graph function is placed on the host."""
+    place = function.attributes["relax.device"] if "relax.device" in function.attributes else None
+    return place is not None and ir.StringAttr(place).value == "host"
+
+
+def on_side(place: str, pipeline: Pipeline) -> OnDevice:
+    """Runs passes of the compiler on the functions of one side, "host" or "device", alone."""
+    return OnDevice(place, f"{{{pipeline.to_text()}}}")
+
+
+def default_pipeline(
+    use_bounds: bool = False, chip: str = "", vector_bits: int | None = None, libraries: Sequence[str] = ()
+) -> Pipeline:
+    """From graph ops to calls of kernels in planned memory, kernels of the host and kernels of the GPU."""
+    return Pipeline(
+        [
+            CheckDevices(),  # as the user wrote it
+            Simplify(),  # across the sides
+            on_side("host", cpu.default_pipeline(use_bounds, vector_bits)),
+            on_side("device", gpu.default_pipeline(use_bounds, chip, libraries)),
+        ]
+    )
+
+
+def make_code(chip: str) -> Pipeline:
+    """Graph functions become host code in the LLVM dialect, kernels too, and what they launch code of the GPU."""
+    return Pipeline([LowerToHost(device="cuda"), LaunchesToLLVM(chip)])

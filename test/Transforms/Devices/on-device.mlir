@@ -1,0 +1,67 @@
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// DEFINE: %{both} = relax-legalize,relax-lower-call-tir
+// RUN: relax-opt %s -split-input-file "-pass-pipeline=builtin.module(relax-on-device{place=host pipeline={%{both},relax-cpu-bufferize,relax-plan-memory,relax-insert-kills}},relax-on-device{pipeline={%{both},relax-gpu-bufferize,relax-plan-memory,relax-insert-kills}})" | FileCheck %s
+
+!t = tensor<?xf32, #relax.shape<[n]>>
+
+// Private, and called from the other side alone: it stays.
+relax.func private @twice(%x: !t) -> !t attributes {relax.device = "host"} {
+  %0 = relax.add %x, %x : (!t, !t) -> !t
+  relax.return %0 : !t
+}
+
+relax.func @main(%x: !t) -> !t {
+  %0 = relax.add %x, %x : (!t, !t) -> !t
+  %1 = relax.to_device %0 to "host" : (!t) -> !t
+  %2 = relax.call @twice(%1) : (!t) -> !t
+  %3 = relax.to_device %2 to "device" : (!t) -> !t
+  %4 = relax.add %3, %3 : (!t, !t) -> !t
+  relax.return %4 : !t
+}
+
+// CHECK-LABEL: relax.func private @twice
+// CHECK-SAME: relax.device = "host"
+// CHECK: relax.call_tir_inplace @[[HOST:[a-z_0-9]+]](
+// CHECK: func.func private @[[HOST]](
+// CHECK-NOT: gpu.launch
+// CHECK: vector.load
+
+// Storage of one side is not that of the other: %x + %x is dead when the copy comes back, and so is its first copy.
+// CHECK-LABEL: relax.func @main
+// CHECK: %[[DEVICE:.*]] = relax.alloc_storage 4*n align 64 :
+// CHECK: relax.tensor_from_storage %[[DEVICE]]
+// CHECK: relax.call_tir_inplace @[[GPU:[a-z_0-9]+]](
+// CHECK: %[[COPY:.*]] = relax.alloc_storage 4*n align 64 {relax.device = "host"}
+// CHECK: relax.tensor_from_storage %[[COPY]]
+// CHECK: relax.call_library_inplace "relax.copy"({{.*}}) inplace [1] {relax.device = "host"}
+// CHECK: relax.call @twice
+// CHECK: relax.tensor_from_storage %[[DEVICE]]
+// CHECK: relax.call_library_inplace "relax.copy"({{.*}}) inplace [1] {relax.device = "device"}
+// CHECK: relax.call_tir_inplace @[[GPU]](
+// CHECK: func.func private @[[GPU]](
+// CHECK-NOT: vector.load
+// CHECK: gpu.launch
+
+// -----
+
+// A kernel that both sides call becomes two.
+func.func private @kernel(%x: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = linalg.exp ins(%x : tensor<4xf32>) outs(%out : tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+// CHECK-LABEL: relax.func @here
+// CHECK: relax.call_tir_inplace @[[FIRST:kernel[_0-9]*]](
+relax.func @here(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.device = "host"} {
+  %0 = relax.call_tir @kernel(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %0 : tensor<4xf32>
+}
+// CHECK-LABEL: relax.func @there
+// CHECK-NOT: @[[FIRST]](
+// CHECK: relax.call_tir_inplace @kernel{{[_0-9]*}}(
+// CHECK-NOT: @[[FIRST]](
+relax.func @there(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relax.call_tir @kernel(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %0 : tensor<4xf32>
+}
