@@ -33,3 +33,7 @@ if not tools:
     lit_config.fatal("relax-opt is not on PATH; install the package or set RELAX_TOOLS_DIR")
 path = [tools, package_bin("llvm"), package_bin("mlir"), os.environ.get("PATH", "")]
 config.environment["PATH"] = os.pathsep.join(entry for entry in path if entry)
+
+# Khronos' validator of SPIR-V, from spirv-tools.
+if shutil.which("spirv-val"):
+    config.available_features.add("spirv-val")

@@ -13,10 +13,15 @@
 
 #include "Relax/RelaxDialect.h"
 #include "Target/CPU/CodeGen.h"
+#include "Target/SPIRV/Image.h"
+#include "Target/SPIRV/Passes.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllTranslations.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Target/SPIRV/Serialization.h"
@@ -63,9 +68,16 @@ static LogicalResult toMachineCode(Operation *op, raw_ostream &os) {
   return success();
 }
 
+static llvm::cl::opt<std::string>
+    kernelName("kernel", llvm::cl::desc("whose SPIR-V, of several kernels"));
+
 static LogicalResult toSPIRV(Operation *module, raw_ostream &os) {
   SmallVector<spirv::ModuleOp> found;
-  module->walk([&](spirv::ModuleOp op) { found.push_back(op); });
+  module->walk([&](spirv::ModuleOp op) {
+    if (kernelName.empty() ||
+        op.getSymName() == relax::getSPIRVName(kernelName))
+      found.push_back(op);
+  });
   if (found.size() != 1)
     return module->emitError()
            << "expected one spirv.module, got " << found.size();
@@ -74,6 +86,13 @@ static LogicalResult toSPIRV(Operation *module, raw_ostream &os) {
     return failure();
   os.write(reinterpret_cast<const char *>(words.data()), words.size() * 4);
   return success();
+}
+
+/// The same of kernels that are launched (`relax-gpu-bufferize`).
+static LogicalResult kernelsToSPIRV(Operation *module, raw_ostream &os) {
+  PassManager manager(module->getContext());
+  relax::buildSPIRVPipeline(manager);
+  return failed(manager.run(module)) ? failure() : toSPIRV(module, os);
 }
 
 int main(int argc, char **argv) {
@@ -97,6 +116,13 @@ int main(int argc, char **argv) {
       "serialize-spirv", "SPIR-V binary of the one spirv.module", toSPIRV,
       [](DialectRegistry &registry) {
         registry.insert<relax::RelaxDialect, spirv::SPIRVDialect>();
+      });
+  TranslateFromMLIRRegistration kernels(
+      "relax-to-spirv", "SPIR-V binary of a kernel that is launched",
+      kernelsToSPIRV, [](DialectRegistry &registry) {
+        registerAllDialects(registry);
+        registerAllExtensions(registry);
+        registry.insert<relax::RelaxDialect>();
       });
   return failed(mlirTranslateMain(argc, argv, "relax-mlir translation driver"));
 }

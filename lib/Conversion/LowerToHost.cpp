@@ -379,11 +379,14 @@ public:
 private:
   LogicalResult lower(ModuleOp module) {
     // DLPack's types.
-    int64_t type =
-        StringSwitch<int64_t>(device).Case("", 0).Case("cuda", 2).Default(-1);
+    int64_t type = StringSwitch<int64_t>(device)
+                       .Case("", 0)
+                       .Case("cuda", 2)
+                       .Case("vulkan", 7)
+                       .Default(-1);
     if (type < 0)
       return module.emitError() << "there is no device '" << device
-                                << "'; there are \"\" and \"cuda\"";
+                                << "'; there are \"\", \"cuda\" and \"vulkan\"";
     HostBuilder builder(module, type);
     builder.setInsertionPointToEnd(module.getBody());
     DenseMap<FuncOp, Placement> placements;

@@ -434,7 +434,8 @@ std::unique_ptr<DeviceDriver> relax_rt::openCUDADevice(int32_t id, int index,
              (text ? text : "error " + std::to_string(result)));
     return nullptr;
   }
-  description = {name, major, minor, static_cast<int64_t>(bytes)};
+  description = {name, major, minor, static_cast<int64_t>(bytes),
+                 /*subgroup=*/32};
   return std::make_unique<CUDADevice>(*library, id, index, context,
                                       description);
 }

@@ -20,8 +20,9 @@ using namespace relax_rt;
 std::string Device::nameOf(DLDevice which) {
   if (which.type == kDLCPU)
     return "the CPU";
-  std::string kind = which.type == kDLCUDA
-                         ? "cuda"
+  std::string kind = which.type == kDLCUDA ? "cuda"
+                     : which.type == kDLVulkan
+                         ? "vulkan"
                          : "device type " + std::to_string(which.type) + " ";
   return kind + ":" + std::to_string(which.id);
 }
@@ -58,6 +59,8 @@ Device *Device::find(DLDevice which, Error &error) {
   std::unique_ptr<DeviceDriver> driver;
   if (which.type == kDLCUDA && count < kMaxDevices)
     driver = openCUDADevice(which.id, count, error);
+  else if (which.type == kDLVulkan && count < kMaxDevices)
+    driver = openVulkanDevice(which.id, count, error);
   else
     fail(error, "DeviceError", "there is no device " + nameOf(which));
   if (!driver)
@@ -319,8 +322,13 @@ bool DeviceCall::enter(RelaxContext &context, const Signature &signature,
 }
 
 DeviceCall::~DeviceCall() {
-  if (entered)
-    currentCall = outer;
+  if (!entered)
+    return;
+  Error ignored; // what fails now fails for whoever waits as well
+  if (!outer)
+    currentCall->stream->device.driver->flush(currentCall->stream->handle,
+                                              ignored);
+  currentCall = outer;
 }
 
 Loaded &Loaded::of(void *&loaded, void (*unload)(Device &, void *)) {

@@ -38,6 +38,8 @@ public:
   struct Description {
     std::string name;
     int64_t major, minor, bytes;
+    /// Threads that exchange values; 1 where none do.
+    int64_t subgroup;
   };
   virtual Description describe() const = 0;
 
@@ -55,6 +57,11 @@ public:
 
   // In the order of the stream.
 
+  /// A call has ended: what it has put into the stream may begin.
+  virtual void flush(void *stream, Error &error) {
+    (void)stream;
+    (void)error;
+  }
   /// `from` is in the host's memory, and has been read on return.
   virtual bool upload(void *to, const void *from, size_t bytes, void *stream,
                       Error &error) = 0;
@@ -228,6 +235,8 @@ struct Loaded {
 /// set.
 std::unique_ptr<DeviceDriver> openCUDADevice(int32_t id, int index,
                                              Error &error);
+std::unique_ptr<DeviceDriver> openVulkanDevice(int32_t id, int index,
+                                               Error &error);
 
 } // namespace relax_rt
 

@@ -242,7 +242,8 @@ RELAX_RT_EXPORT int relax_rt_copy(void *self, const struct TVMFFIAny *args,
 /// into the second, which has its shape and type, without gaps.
 RELAX_RT_EXPORT int relax_rt_write(void *self, const struct TVMFFIAny *args,
                                    int32_t count, struct TVMFFIAny *result);
-/// (device) -> (name, major and minor of the capability, bytes of memory).
+/// (device) -> (name, major and minor of the capability, bytes of memory, how
+/// many threads exchange values).
 RELAX_RT_EXPORT int relax_rt_device_describe(void *self,
                                              const struct TVMFFIAny *args,
                                              int32_t count,

@@ -177,6 +177,7 @@ enum DataTypeCode : uint8_t {
 
 constexpr int32_t kDLCPU = 1;
 constexpr int32_t kDLCUDA = 2;
+constexpr int32_t kDLVulkan = 7;
 
 /// What lies behind an object's header.
 template <typename T>

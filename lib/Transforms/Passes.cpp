@@ -10,6 +10,7 @@
 #include "Conversion/Passes.h"
 #include "Target/CPU/Passes.h"
 #include "Target/GPU/Passes.h"
+#include "Target/SPIRV/Passes.h"
 #include "Transforms/Devices/Passes.h"
 #include "Transforms/Dispatch/Passes.h"
 #include "Transforms/Fusion/Passes.h"
@@ -51,6 +52,8 @@ void relax::registerRelaxPasses() {
   registerRelaxCPUPipelines();
   registerRelaxGPUPasses();
   registerRelaxGPUPipelines();
+  registerRelaxSPIRVPasses();
+  registerRelaxSPIRVPipelines();
   PassPipelineRegistration<>(
       "relax-simplify",
       "inline, deduce, canonicalise, simplify shapes, merge and remove code",

@@ -30,7 +30,8 @@ class Target:
 
     Attributes:
       chip: the GPU, as "sm_90"; empty where kernels run on the CPU. "sm_90a" is for this chip alone, and has products
-        of matrices by warpgroups. "emulated" is a device that tests use.
+        of matrices by warpgroups. "subgroup_8" is any device of Vulkan on which 8 threads exchange
+        values. "emulated" is a device that tests use.
       libraries: what code may call beside its own kernels: "cublaslt" for all products of matrices that cuBLASLt does,
         "cublaslt:auto" for those that it does faster. It is looked for when it is first called.
     """
@@ -64,9 +65,18 @@ class Target:
         return dataclasses.replace(Target.host(), chip=chip or Device("cuda").architecture, libraries=tuple(libraries))
 
     @staticmethod
+    def vulkan(chip: str | None = None) -> Target:
+        """A device of Vulkan, beside this machine's CPU; the first one that is here unless `chip` names a kind.
+
+        Raises:
+          DeviceError: there is none here.
+        """
+        return dataclasses.replace(Target.host(), chip=chip or Device("vulkan").architecture)
+
+    @staticmethod
     def parse(text: str) -> Target:
-        """A target by name: "cpu", "cuda", "cuda:sm_90", "cuda:sm_90+cublaslt" with a library, or a triple with or
-        without a CPU ("aarch64-linux-gnu").
+        """A target by name: "cpu", "cuda", "cuda:sm_90", "cuda:sm_90+cublaslt" with a library, "vulkan",
+        "vulkan:subgroup_32", or a triple with or without a CPU ("aarch64-linux-gnu").
 
         Raises:
           RelaxError: the name has another form.
@@ -79,17 +89,21 @@ class Target:
             if rest and rest != "emulated" and not re.fullmatch(r"sm_\d+[af]?", rest):
                 fail(f"'{rest}' is no GPU of NVIDIA; they are named 'sm_80', 'sm_90', …")
             return Target.cuda(rest or None, libraries)
+        if kind == "vulkan":
+            if rest and not re.fullmatch(r"subgroup_(1|2|4|8|16|32|64|128)", rest):
+                fail(f"'{rest}' is no kind of device of Vulkan; they are named 'subgroup_8', 'subgroup_32', …")
+            return Target.vulkan(rest or None)
         if kind == "cpu":
             host = Target.host()
             return Target(host.triple, rest) if rest else host
         if "-" not in kind:
-            fail(f"there is no target '{text}'; there are 'cpu', 'cuda', 'cuda:sm_90', and triples of LLVM")
+            fail(f"there is no target '{text}'; there are 'cpu', 'cuda', 'cuda:sm_90', 'vulkan', and triples of LLVM")
         return Target(kind, rest)
 
     @property
     def device(self) -> str:
         """The kind of device that tensors are on; empty for the CPU."""
-        return "cuda" if self.chip else ""
+        return gpu.device_of(self.chip)
 
     @property
     def runs_here(self) -> bool:
@@ -102,6 +116,8 @@ class Target:
     def runs_on(self, device: Device) -> bool:
         """Whether kernels can run on a device: PTX runs on what is newer, that of "sm_90a" on this chip alone, and
         that of "sm_100f" on those with the same first number."""
+        if self.device == "vulkan":
+            return device.kind == "vulkan" and device.architecture == self.chip
         match = re.fullmatch(r"sm_(\d+)(\d)([af]?)", self.chip)
         if not match:
             return self.chip == "emulated"  # whether that is here is known when the code is linked

@@ -237,7 +237,7 @@ def to_numpy(value: Any) -> Any:
 
 def to_host(value: Any) -> np.ndarray:
     """The elements of a tensor as an array, copied from its device if it is on one."""
-    if hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == _KINDS["cuda"]:
+    if hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] in (_KINDS["cuda"], _KINDS["vulkan"]):
         value = _copy(value, _KINDS["cpu"], 0)
     return np.asarray(to_numpy(value))
 
@@ -274,7 +274,7 @@ def _is_read_only(value: Any) -> bool:
     return type(value) in (tuple, list) and any(map(_is_read_only, value))
 
 
-_KINDS = {"cpu": 1, "cuda": 2}
+_KINDS = {"cpu": 1, "cuda": 2, "vulkan": 7}
 """DLPack's types of devices."""
 
 
@@ -309,13 +309,14 @@ class Device:
       name: the device's, as its driver calls it.
       capability: major and minor version of what it can do: (9, 0).
       memory: how many bytes it has.
+      subgroup: how many threads exchange values; 1 where none do.
     """
 
     def __init__(self, kind: str = "cuda", index: int = 0) -> None:
         if kind not in _KINDS or kind == "cpu":
-            raise DeviceError(f"there is no kind of device '{kind}'; there is 'cuda'")
+            raise DeviceError(f"there is no kind of device '{kind}'; there are 'cuda' and 'vulkan'")
         self.kind, self.index = kind, index
-        self.name, *capability, self.memory = self._call("relax_rt_device_describe")
+        self.name, *capability, self.memory, self.subgroup = self._call("relax_rt_device_describe")
         self.capability = tuple(capability)
 
     def __repr__(self) -> str:
@@ -323,7 +324,9 @@ class Device:
 
     @property
     def architecture(self) -> str:
-        """Its instruction set, by LLVM's name, with what it alone has: "sm_90a"."""
+        """What code is compiled for: LLVM's name with what the chip alone has, "sm_90a"; of Vulkan "subgroup_32"."""
+        if self.kind == "vulkan":
+            return f"subgroup_{self.subgroup}"
         return "sm_{}{}".format(*self.capability) + ("a" if self.capability == (9, 0) else "")
 
     def put(self, value: Any) -> tvm_ffi.Tensor:

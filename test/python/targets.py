@@ -36,8 +36,24 @@ def _on_cpu(source: str) -> Call:
 def _on_emulated_gpu(source: str) -> Call:
     import emulated  # noqa: F401 - makes the emulator the driver
 
-    device = relax_mlir.Device("cuda")
-    executable = relax_mlir.compile(relax_mlir.parse(source), target="cuda:emulated")
+    return _on_device(source, "cuda", "cuda:emulated")
+
+
+def _on_vulkan(source: str) -> Call:
+    import vulkan  # chooses the driver, and says why there is none
+
+    vulkan.require()
+    try:
+        return _on_device(source, "vulkan", "vulkan")
+    except relax_mlir.RelaxError as error:
+        if "integers of more than 64 bits" in str(error):
+            pytest.skip("devices of Vulkan have no integers of more than 64 bits")
+        raise
+
+
+def _on_device(source: str, kind: str, target: str) -> Call:
+    device = relax_mlir.Device(kind)
+    executable = relax_mlir.compile(relax_mlir.parse(source), target=target)
 
     def put(value: Any) -> Any:
         if isinstance(value, (tuple, list)):
@@ -68,12 +84,17 @@ LOADERS: dict[str, Callable[[str], Call]] = {
     "cpu": _on_cpu,
     # Kernels of a GPU by the same passes as for a real one, run by test/emulator.
     "cuda-emulated": _on_emulated_gpu,
+    # SPIR-V on the first device of Vulkan; lavapipe where there is no GPU.
+    "vulkan": _on_vulkan,
 }
 COMPILED = tuple(name for name in LOADERS if name != "interpreter")
 ALL = tuple(LOADERS)
-SAMPLED = {"interpreter": 3, "cuda-emulated": 6}
+SAMPLED = {"interpreter": 3, "cuda-emulated": 6, "vulkan": 60}
 """Targets of which one of so many cases runs, the same ones each time, at least one of each test: what they compute is
 what "cpu" computes. All of them run where the environment variable RELAX_ALL_CASES is set (`make test-all`)."""
+
+OFF_ON_LAVAPIPE = ("test_avg_pool[vulkan-shape3-windows3-",)
+"""Cases that Mesa's driver for the CPU gets wrong (docs/vulkan.md)."""
 
 current = "cpu"
 """The target of the test that runs; set by the fixture `target`."""

@@ -55,7 +55,7 @@ def test_devices_are_described(device):
     device.synchronize()
 
 
-@pytest.mark.parametrize("kind, index", [("cuda", 2), ("cuda", -1), ("vulkan", 0), ("cpu", 0)])
+@pytest.mark.parametrize("kind, index", [("cuda", 2), ("cuda", -1), ("metal", 0), ("cpu", 0)])
 def test_devices_that_are_not_there(kind, index):
     with pytest.raises(DeviceError, match="there is no"):
         Device(kind, index)

@@ -19,6 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Target/CPU/ApproximateMath.h"
 #include "Target/CPU/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -334,7 +335,8 @@ struct ApproximateRareExp : OpRewritePattern<math::ExpOp> {
 /// hold, all lanes go through libm.
 template <typename Op, bool isCosine>
 struct ApproximateSine : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
+  ApproximateSine(MLIRContext *context, bool hasLibrary)
+      : OpRewritePattern<Op>(context), hasLibrary(hasLibrary) {}
 
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
@@ -345,6 +347,10 @@ struct ApproximateSine : OpRewritePattern<Op> {
     Location loc = op.getLoc();
     Value x = op.getOperand();
     Floats floats(rewriter, loc, type);
+    if (!hasLibrary) {
+      rewriter.replaceOp(op, floats.sine(x, isCosine));
+      return success();
+    }
     Value small = floats.less(floats.abs(x), floats.constant(30000.0f));
     Value all = vector::ReductionOp::create(rewriter, loc,
                                             vector::CombiningKind::AND, small);
@@ -366,6 +372,8 @@ struct ApproximateSine : OpRewritePattern<Op> {
     rewriter.replaceOp(op, branch.getResults());
     return success();
   }
+
+  bool hasLibrary;
 };
 
 struct ApproximateMath : relax::impl::ApproximateMathPassBase<ApproximateMath> {
@@ -379,32 +387,38 @@ struct ApproximateMath : relax::impl::ApproximateMathPassBase<ApproximateMath> {
         if (ops.size() <= 2)
           op->setAttr(isRare, UnitAttr::get(context));
     RewritePatternSet patterns(context);
-    patterns.add<ApproximateRareExp>(context, /*benefit=*/2);
-    patterns.add<Approximate<math::ExpOp>>(
-        context, +[](Floats &f, Value x) { return f.exp(x); });
-    patterns.add<Approximate<math::ExpM1Op>>(
-        context, +[](Floats &f, Value x) { return f.expm1(x); });
-    patterns.add<Approximate<math::LogOp>>(
-        context, +[](Floats &f, Value x) { return f.log(x); });
-    patterns.add<Approximate<math::Log1pOp>>(
-        context, +[](Floats &f, Value x) { return f.log1p(x); });
-    patterns.add<Approximate<math::Log2Op>>(
-        context, +[](Floats &f, Value x) {
-          return f.mul(f.log(x), f.constant(1.44269504f));
-        });
-    patterns.add<Approximate<math::Log10Op>>(
-        context, +[](Floats &f, Value x) {
-          return f.mul(f.log(x), f.constant(0.434294482f));
-        });
-    patterns.add<Approximate<math::TanhOp>>(
-        context, +[](Floats &f, Value x) { return f.tanh(x); });
-    patterns.add<Approximate<math::ErfOp>>(
-        context, +[](Floats &f, Value x) { return f.erf(x); });
-    patterns.add<ApproximateSine<math::SinOp, false>,
-                 ApproximateSine<math::CosOp, true>>(context);
+    populateApproximateMathPatterns(patterns, /*hasLibrary=*/true);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
 };
 
 } // namespace
+
+void relax::populateApproximateMathPatterns(RewritePatternSet &patterns,
+                                            bool hasLibrary) {
+  MLIRContext *context = patterns.getContext();
+  patterns.add<ApproximateRareExp>(context, /*benefit=*/2);
+  patterns.add<Approximate<math::ExpOp>>(
+      context, +[](Floats &f, Value x) { return f.exp(x); });
+  patterns.add<Approximate<math::ExpM1Op>>(
+      context, +[](Floats &f, Value x) { return f.expm1(x); });
+  patterns.add<Approximate<math::LogOp>>(
+      context, +[](Floats &f, Value x) { return f.log(x); });
+  patterns.add<Approximate<math::Log1pOp>>(
+      context, +[](Floats &f, Value x) { return f.log1p(x); });
+  patterns.add<Approximate<math::Log2Op>>(
+      context, +[](Floats &f, Value x) {
+        return f.mul(f.log(x), f.constant(1.44269504f));
+      });
+  patterns.add<Approximate<math::Log10Op>>(
+      context, +[](Floats &f, Value x) {
+        return f.mul(f.log(x), f.constant(0.434294482f));
+      });
+  patterns.add<Approximate<math::TanhOp>>(
+      context, +[](Floats &f, Value x) { return f.tanh(x); });
+  patterns.add<Approximate<math::ErfOp>>(
+      context, +[](Floats &f, Value x) { return f.erf(x); });
+  patterns.add<ApproximateSine<math::SinOp, false>,
+               ApproximateSine<math::CosOp, true>>(context, hasLibrary);
+}

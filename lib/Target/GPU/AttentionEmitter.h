@@ -23,6 +23,7 @@
 #define RELAX_TARGET_GPU_ATTENTIONEMITTER_H
 
 #include "Target/GPU/Attention.h"
+#include "Target/GPU/Chip.h"
 #include "Target/GPU/TileEmitter.h"
 
 namespace mlir::relax {
@@ -31,8 +32,8 @@ namespace mlir::relax {
 /// and may then leave something behind.
 LogicalResult emitAttention(const KernelGraph &graph, const Nest &nest,
                             OpBuilder &builder, Location loc,
-                            DenseMap<Value, Storage> &storage,
-                            unsigned subgroupSize, bool asVectors);
+                            DenseMap<Value, Storage> &storage, const Chip &chip,
+                            bool asVectors);
 
 /// How rows and columns are shared among blocks, as the host knows it.
 struct Shares {

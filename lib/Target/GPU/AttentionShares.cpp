@@ -212,9 +212,9 @@ struct Way {
 LogicalResult relax::emitAttention(const KernelGraph &graph, const Nest &nest,
                                    OpBuilder &builder, Location loc,
                                    DenseMap<Value, Storage> &storage,
-                                   unsigned subgroupSize, bool asVectors) {
+                                   const Chip &chip, bool asVectors) {
   std::optional<Attention> attention = Attention::match(graph, nest);
-  if (!attention || subgroupSize != 32)
+  if (!attention || chip.subgroupSize != 32)
     return failure();
   // Elements of keys that are read at once, where lines are whole vectors.
   int64_t most = 128 / attention->key.elementType().getIntOrFloatBitWidth();
@@ -243,8 +243,8 @@ LogicalResult relax::emitAttention(const KernelGraph &graph, const Nest &nest,
                }};
   };
   SmallVector<Way> ways;
-  bool usesTensorCores =
-      AttentionEmitter::fitsTensorCores(*attention) && *width == most;
+  bool usesTensorCores = chip.hasTensorCores && *width == most &&
+                         AttentionEmitter::fitsTensorCores(*attention);
   if (known > 0 && known <= fewRows)
     ways.push_back(byPoint(known, *width));
   if (usesTensorCores)

@@ -8,6 +8,7 @@
 #include "Conversion/HostBuilder.h"
 #include "Target/GPU/Emulated.h"
 #include "Target/GPU/Passes.h"
+#include "Target/SPIRV/Image.h"
 
 #include "mlir/Conversion/LLVMCommon/StructBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,7 +27,8 @@ namespace {
 struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    HostBuilder host(module, /*device=*/2);
+    SmallVector<spirv::ModuleOp> forVulkan = getSPIRVKernels(module);
+    HostBuilder host(module, /*device=*/forVulkan.empty() ? 2 : 7);
     builder = &host;
     LLVMTypeConverter converter(&getContext());
     types = &converter;
@@ -37,6 +39,8 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
     for (auto op : llvm::to_vector(module.getOps<gpu::GPUModuleOp>()))
       op.erase();
     for (auto op : llvm::to_vector(module.getOps<gpu::BinaryOp>()))
+      op.erase();
+    for (spirv::ModuleOp op : forVulkan)
       op.erase();
     for (func::FuncOp body : getEmulatedKernels(module))
       body->removeAttr(kEmulatedArgumentsAttr);
@@ -53,8 +57,11 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
     builder->unload(record);
   }
 
-  /// The image of a GPU module: its assembly, or a table of host functions.
+  /// The image of a GPU module: its assembly, or a table of SPIR-V modules or
+  /// of host functions.
   FailureOr<LLVM::GlobalOp> makeImage(Operation *device, int64_t &bytes) {
+    if (!getSPIRVKernels(getOperation()).empty())
+      return makeSPIRVImage(getOperation(), *builder, bytes);
     if (auto binary = dyn_cast<gpu::BinaryOp>(device)) {
       if (binary.getObjects().size() != 1)
         return binary.emitError("must hold the code of one target");

@@ -127,6 +127,13 @@ struct ScalarTile {
   int64_t rows() const { return threadsM * countM; }
   int64_t columns() const { return threadsN * countN; }
   int64_t threads() const { return threadsM * threadsN; }
+
+  /// Lines of both operands, and of the sums after them, are this much longer.
+  static constexpr int64_t padding = 4;
+  int64_t sharedBytes() const {
+    return 4 * std::max(depth * (rows() + columns() + 2 * padding),
+                        rows() * (columns() + padding));
+  }
 };
 
 } // namespace mlir::relax

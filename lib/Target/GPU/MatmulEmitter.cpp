@@ -312,13 +312,15 @@ chooseWarpgroupTiles(const Matmul &matmul, std::optional<int64_t> rows,
 
 } // namespace
 
-std::unique_ptr<Product>
-Product::find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
-              Location loc, DenseMap<Value, Storage> &storage,
-              unsigned subgroupSize, bool asVectors, bool hasWarpgroups) {
+std::unique_ptr<Product> Product::find(const KernelGraph &graph,
+                                       const Nest &nest, OpBuilder &builder,
+                                       Location loc,
+                                       DenseMap<Value, Storage> &storage,
+                                       const Chip &chip, bool asVectors) {
   std::optional<Matmul> found = Matmul::match(nest);
   if (!found)
     return nullptr;
+  unsigned subgroupSize = chip.subgroupSize;
   auto product = std::make_unique<Product>(Product{*found, {}, {}});
   const Matmul *matmul = &product->matmul;
   int64_t lanes = asVectors ? MatmulEmitter::chooseWidth(graph, *matmul) : 1;
@@ -373,7 +375,7 @@ Product::find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
     units = DepthUnits::choose(graph, *matmul);
   bool isStaged = b ? b->width > 1 : units && units->lanes >= 8;
   if (isHalf && a && isStaged && a->alongDepth && a->width > 1 &&
-      subgroupSize == 32) {
+      subgroupSize == 32 && chip.hasTensorCores) {
     int64_t few = 64, many = rowsForAll(128, 128, width);
     auto tileOf = [&](const Tile &inMemory, const Tile &computed,
                       bool manyRows) {
@@ -386,7 +388,7 @@ Product::find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
       if (!fewRows)
         break;
       FewRowsTile tile =
-          FewRowsTile::choose(*fewRows, limit, width, hasWarpgroups);
+          FewRowsTile::choose(*fewRows, limit, width, chip.hasWarpgroups);
       ways.push_back({limit, [=, &graph, &builder, &storage] {
                         DenseMap<Value, Storage> results = storage;
                         return emitFewRows(graph, *matmul, builder, loc,
@@ -397,7 +399,7 @@ Product::find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
       ways.push_back({16, tileOf(fit(tile16, width), computed16, false)});
       ways.push_back({32, tileOf(fit(tile32, width), computed32, false)});
     }
-    if (hasWarpgroups &&
+    if (chip.hasWarpgroups &&
         MatmulEmitter::canUseWarpgroups(*matmul, *a, b, units)) {
       for (auto [limit, tile] :
            chooseWarpgroupTiles(*matmul, getConstantIntValue(*rows), !b))
@@ -411,9 +413,11 @@ Product::find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
   } else {
     int64_t few = 16, many = rowsForAll(128, 128, width);
     ways.push_back({few, emitWith(scalarSmall, false)});
-    if (many > few)
+    bool fitsLarge = scalarLarge.sharedBytes() <= chip.sharedBytes;
+    if (many > few && fitsLarge)
       ways.push_back({many, emitWith(scalarMany, true)});
-    ways.push_back({Way::any, emitWith(scalarLarge, true)});
+    ways.push_back(
+        {Way::any, emitWith(fitsLarge ? scalarLarge : scalarMany, true)});
   }
 
   return product;

@@ -135,19 +135,18 @@ namespace {
 class ProductsEmitter {
 public:
   ProductsEmitter(const KernelGraph &graph, OpBuilder &builder, Location loc,
-                  DenseMap<Value, Storage> &storage, unsigned subgroupSize,
-                  bool asVectors, bool hasWarpgroups)
-      : graph(graph), builder(builder), loc(loc), storage(storage),
-        subgroupSize(subgroupSize), asVectors(asVectors),
-        hasWarpgroups(hasWarpgroups) {}
+                  DenseMap<Value, Storage> &storage, const Chip &chip,
+                  bool asVectors)
+      : graph(graph), builder(builder), loc(loc), storage(storage), chip(chip),
+        subgroupSize(chip.subgroupSize), asVectors(asVectors) {}
 
   /// How many of the nests are emitted; they must be given up where it is none.
   size_t emit(ArrayRef<Nest> all);
 
 private:
   bool add(const Nest &nest) {
-    auto product = Product::find(graph, nest, builder, loc, storage,
-                                 subgroupSize, asVectors, hasWarpgroups);
+    auto product =
+        Product::find(graph, nest, builder, loc, storage, chip, asVectors);
     if (!product)
       return false;
     products.push_back(std::move(product));
@@ -172,8 +171,9 @@ private:
   OpBuilder &builder;
   Location loc;
   DenseMap<Value, Storage> &storage;
+  const Chip &chip;
   unsigned subgroupSize;
-  bool asVectors, hasWarpgroups;
+  bool asVectors;
 
   /// What makes the rows, if that is a nest as well, and the nests behind it.
   const Nest *prepared = nullptr;
@@ -314,13 +314,11 @@ size_t ProductsEmitter::emit(ArrayRef<Nest> all) {
 
 size_t relax::emitProducts(const KernelGraph &graph, ArrayRef<Nest> nests,
                            OpBuilder &builder, Location loc,
-                           DenseMap<Value, Storage> &storage,
-                           unsigned subgroupSize, bool asVectors,
-                           bool hasWarpgroups) {
+                           DenseMap<Value, Storage> &storage, const Chip &chip,
+                           bool asVectors) {
   Mark mark(builder);
   DenseMap<Value, Storage> known = storage;
-  size_t count = ProductsEmitter(graph, builder, loc, storage, subgroupSize,
-                                 asVectors, hasWarpgroups)
+  size_t count = ProductsEmitter(graph, builder, loc, storage, chip, asVectors)
                      .emit(nests);
   if (!count) {
     mark.takeBack();

@@ -15,6 +15,7 @@
 #ifndef RELAX_TARGET_GPU_PRODUCTS_H
 #define RELAX_TARGET_GPU_PRODUCTS_H
 
+#include "Target/GPU/Chip.h"
 #include "Target/GPU/LaunchEmitter.h"
 #include "Target/GPU/Matmul.h"
 
@@ -32,11 +33,12 @@ struct Way {
 /// rows: where that is not known, the host chooses when it knows.
 struct Product {
   /// Null where the nest is anything else. What the ways need before them is
-  /// emitted. `hasWarpgroups`: the GPU is an sm_90a.
-  static std::unique_ptr<Product>
-  find(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
-       Location loc, DenseMap<Value, Storage> &storage, unsigned subgroupSize,
-       bool asVectors, bool hasWarpgroups);
+  /// emitted.
+  static std::unique_ptr<Product> find(const KernelGraph &graph,
+                                       const Nest &nest, OpBuilder &builder,
+                                       Location loc,
+                                       DenseMap<Value, Storage> &storage,
+                                       const Chip &chip, bool asVectors);
 
   const Way &wayFor(int64_t number) const {
     return *llvm::find_if(
@@ -55,8 +57,8 @@ struct Product {
 /// behind, where the first is something else.
 size_t emitProducts(const KernelGraph &graph, ArrayRef<Nest> nests,
                     OpBuilder &builder, Location loc,
-                    DenseMap<Value, Storage> &storage, unsigned subgroupSize,
-                    bool asVectors, bool hasWarpgroups);
+                    DenseMap<Value, Storage> &storage, const Chip &chip,
+                    bool asVectors);
 
 /// Emits a nest as LaunchEmitter does, as vectors if it can. Nothing is left
 /// behind where that fails.

@@ -20,7 +20,7 @@ using namespace mlir::relax;
 
 /// What a thread reads of a line at once.
 static constexpr int64_t group = 4;
-static constexpr int64_t padding = 4;
+static constexpr int64_t padding = ScalarTile::padding;
 
 void MatmulEmitter::stageScalars(unsigned operand, ArrayRef<Axis> outer,
                                  Value first, int64_t count,
@@ -88,9 +88,8 @@ void MatmulEmitter::stageScalars(unsigned operand, ArrayRef<Axis> outer,
 LogicalResult MatmulEmitter::emit(const ScalarTile &tile, bool manyRows) {
   int64_t rows = tile.rows(), columns = tile.columns();
   int64_t sizeA = tile.depth * (rows + padding);
-  int64_t sizeB = tile.depth * (columns + padding);
   int64_t pitch = columns + padding;
-  int64_t bytes = 4 * std::max(sizeA + sizeB, rows * pitch);
+  int64_t bytes = tile.sharedBytes();
   OpBuilder::InsertionGuard guard(builder);
   if (failed(begin(rows, columns, tile.threads(), bytes, manyRows)))
     return failure();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Target/GPU/AttentionEmitter.h"
+#include "Target/GPU/Chip.h"
 #include "Target/GPU/Passes.h"
 #include "Target/GPU/Products.h"
 
@@ -39,25 +40,25 @@ struct ScheduleLaunches
   LogicalResult emit(const KernelGraph &graph, OpBuilder &builder, Location loc,
                      bool asVectors) {
     DenseMap<Value, Storage> storage;
+    Chip has = Chip::parse(chip, subgroupSize);
     for (ArrayRef<Nest> left = graph.nests; !left.empty();) {
       const Nest &nest = left.front();
       if (!nest.rows.empty()) {
-        if (failed(emitAttention(graph, nest, builder, loc, storage,
-                                 subgroupSize, asVectors)))
+        if (failed(emitAttention(graph, nest, builder, loc, storage, has,
+                                 asVectors)))
           return failure();
         left = left.drop_front();
         continue;
       }
-      if (size_t count = emitProducts(graph, left, builder, loc, storage,
-                                      subgroupSize, asVectors,
-                                      /*hasWarpgroups=*/chip == "sm_90a")) {
+      if (size_t count = emitProducts(graph, left, builder, loc, storage, has,
+                                      asVectors)) {
         left = left.drop_front(count);
         continue;
       }
       left = left.drop_front();
       int64_t lanes = asVectors ? LaunchEmitter::chooseWidth(graph, nest) : 1;
-      if (failed(LaunchEmitter(graph, nest, builder, loc, storage, subgroupSize,
-                               lanes)
+      if (failed(LaunchEmitter(graph, nest, builder, loc, storage,
+                               has.subgroupSize, lanes)
                      .emit()))
         return failure();
     }

@@ -67,7 +67,7 @@ def open_model(name: str, options: Mapping[str, Any]) -> LanguageModel:
 
 def read_program(name: str, layout: str | None, context: int | None, target: str) -> Program:
     """A model before it is compiled, with matrices as they are best for a target."""
-    on_device = target.startswith("cuda")
+    on_device = target.partition(":")[0] in ("cuda", "vulkan")
     layout = layout or ("groups" if on_device else "panels")
     functions = ("forward", "decode") if on_device else ("forward",)
     with progress(f"reading {name}"):
@@ -80,8 +80,9 @@ def check_target(folder: str, wanted: str | None) -> None:
         return
     compiled = read_code(folder).target
     kind, _, chip = wanted.partition(":")
-    if (kind == "cuda") != bool(compiled.chip) or (kind == "cuda" and chip not in ("", compiled.chip)):
-        has = f"cuda:{compiled.chip}" if compiled.chip else "cpu"
+    device = kind if kind in ("cuda", "vulkan") else ""
+    if compiled.device != device or (device and chip not in ("", compiled.chip)):
+        has = f"{compiled.device}:{compiled.chip}" if compiled.chip else "cpu"
         raise ModelError(f"'{folder}' was compiled for {has}, not for {wanted}; leave --target out, or compile it anew")
 
 

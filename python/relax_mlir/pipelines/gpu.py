@@ -20,7 +20,7 @@ from ._generated import (
     NoteInvariants,
 )
 from .cpu import make_destinations, make_kernels, plan_memory
-from .passes import KernelsToLaunches, LaunchesToLLVM, SymbolDCE
+from .passes import KernelsToLaunches, LaunchesToLLVM, LaunchesToVulkan, SymbolDCE
 from .pipeline import Pipeline
 
 
@@ -63,12 +63,19 @@ def default_pipeline(use_bounds: bool = False, chip: str = "", libraries: Sequen
     )
 
 
+def device_of(chip: str) -> str:
+    """The kind of device that a chip is: "subgroup_8" is any of Vulkan with so many threads that exchange values."""
+    return "vulkan" if chip.startswith("subgroup_") else "cuda" if chip else ""
+
+
 def make_code(chip: str) -> Pipeline:
-    """Graph functions become host code in the LLVM dialect, and what they launch PTX for a chip ("sm_90")."""
+    """Graph functions become host code in the LLVM dialect, and what they launch code of a chip: PTX for "sm_90",
+    SPIR-V for "subgroup_8"."""
+    device = device_of(chip)
     return Pipeline(
         [
-            LowerToHost(device="cuda"),
+            LowerToHost(device=device),
             KernelsToLaunches(chip),  # those that are on tensors still
-            LaunchesToLLVM(chip),
+            LaunchesToVulkan() if device == "vulkan" else LaunchesToLLVM(chip),
         ]
     )

@@ -162,3 +162,17 @@ class LaunchesToLLVM(OptionsPass):
     """The GPU; "emulated" for the device that tests use."""
 
     argument: ClassVar[str] = "relax-cuda-to-llvm"
+
+
+@dataclasses.dataclass(frozen=True)
+class LaunchesToSPIRV(OptionsPass):
+    """What is launched becomes a SPIR-V module for each kernel."""
+
+    argument: ClassVar[str] = "relax-gpu-to-spirv"
+
+
+@dataclasses.dataclass(frozen=True)
+class LaunchesToVulkan(OptionsPass):
+    """Launches become SPIR-V, and host code the LLVM dialect."""
+
+    argument: ClassVar[str] = "relax-vulkan-to-llvm"

@@ -1,0 +1,309 @@
+//===- VulkanDevice.cpp - devices of Vulkan -------------------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "VulkanDevice.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+
+using namespace relax_rt;
+
+namespace {
+
+/// The first version with addresses of buffers, and timelines.
+constexpr uint32_t kLeastVersion = vk::version(1, 2);
+
+const char *textOf(vk::Result result) {
+  switch (result) {
+  case vk::kOutOfHostMemory:
+    return "no memory of the host";
+  case vk::kOutOfDeviceMemory:
+  case vk::kOutOfPoolMemory:
+    return "no memory of the device";
+  case vk::kInitializationFailed:
+    return "the driver does not start";
+  case vk::kDeviceLost:
+    return "the device is lost, and with it what was on it; a kernel may have "
+           "run too long, or have touched what is not its own";
+  case vk::kLayerNotPresent:
+    return "a layer is missing";
+  case vk::kExtensionNotPresent:
+    return "an extension is missing";
+  case vk::kFeatureNotPresent:
+    return "a feature is missing";
+  case vk::kIncompatibleDriver:
+    return "no driver of a device";
+  case vk::kInvalidShader:
+    return "the driver rejects the code";
+  default:
+    return "unknown error";
+  }
+}
+
+struct Loader {
+  vk::Library vk;
+  vk::Instance instance = nullptr;
+};
+
+std::string versionText(uint32_t version) {
+  return std::to_string(vk::majorOf(version)) + "." +
+         std::to_string(vk::minorOf(version));
+}
+
+/// Null with the error set; tried again the next time.
+const Loader *openLoader(Error &error) {
+  static const Loader *opened = nullptr;
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (opened)
+    return opened;
+  const char *given = std::getenv("RELAX_VULKAN_LOADER");
+  const char *path = given ? given : "libvulkan.so.1";
+  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    const char *reason = dlerror();
+    fail(error, "DeviceError",
+         std::string("no loader of Vulkan: ") + (reason ? reason : path));
+    return nullptr;
+  }
+  using Find = vk::Function (*)(vk::Instance, const char *);
+  auto find = reinterpret_cast<Find>(dlsym(handle, "vkGetInstanceProcAddr"));
+  auto isMissing = [&](const char *name) {
+    fail(error, "DeviceError",
+         std::string("the loader of Vulkan ") + path +
+             " is too old or none: it has no " + name);
+    return nullptr;
+  };
+  if (!find)
+    return isMissing("vkGetInstanceProcAddr");
+  Loader loader;
+#define RELAX_VULKAN_FIND(field, name, result, parameters)                     \
+  loader.vk.field = reinterpret_cast<decltype(loader.vk.field)>(               \
+      find(loader.instance, #name));                                           \
+  if (!loader.vk.field)                                                        \
+    return isMissing(#name);
+  RELAX_VULKAN_GLOBALS(RELAX_VULKAN_FIND)
+  uint32_t version = 0;
+  loader.vk.enumerateVersion(&version);
+  if (version < kLeastVersion) {
+    fail(error, "DeviceError",
+         "the loader of Vulkan is of version " + versionText(version) +
+             ", at least " + versionText(kLeastVersion) + " is needed");
+    return nullptr;
+  }
+  vk::ApplicationInfo application;
+  application.name = application.engine = "relax-mlir";
+  application.api = vk::version(1, 3);
+  vk::InstanceInfo info;
+  info.application = &application;
+  if (vk::Result result =
+          loader.vk.createInstance(&info, nullptr, &loader.instance)) {
+    fail(error, "DeviceError",
+         std::string("Vulkan does not start: ") + textOf(result));
+    return nullptr;
+  }
+  RELAX_VULKAN_OF_INSTANCE(RELAX_VULKAN_FIND)
+#undef RELAX_VULKAN_FIND
+  return opened = new Loader(loader);
+}
+
+/// Devices with memory of their own first, those of the CPU last.
+int rankOf(int32_t kind) {
+  switch (kind) {
+  case vk::kDiscrete:
+    return 0;
+  case vk::kIntegrated:
+    return 1;
+  case vk::kVirtual:
+    return 2;
+  case vk::kCPU:
+    return 4;
+  default:
+    return 3;
+  }
+}
+
+std::vector<vk::Physical> listDevices(const Loader &loader) {
+  uint32_t count = 0;
+  loader.vk.enumerate(loader.instance, &count, nullptr);
+  std::vector<vk::Physical> devices(count);
+  if (loader.vk.enumerate(loader.instance, &count, devices.data()) < 0)
+    count = 0;
+  devices.resize(count);
+  auto rank = [&](vk::Physical device) {
+    vk::Properties properties;
+    loader.vk.getProperties(device, &properties);
+    return rankOf(properties.kind);
+  };
+  std::stable_sort(
+      devices.begin(), devices.end(),
+      [&](vk::Physical a, vk::Physical b) { return rank(a) < rank(b); });
+  return devices;
+}
+
+/// What the driver says of a device; what is missing of what all code needs.
+std::string describe(VulkanDevice &device, vk::Features12 &features12,
+                     vk::Features11 &features11, vk::Features &features,
+                     vk::SubgroupSizeFeatures &widths) {
+  vk::SubgroupSizeProperties sizes;
+  vk::Maintenance3Properties maintenance;
+  vk::SubgroupProperties subgroups;
+  vk::FloatProperties floats;
+  vk::Properties properties;
+  properties.next = &subgroups;
+  subgroups.next = &floats;
+  floats.next = &maintenance;
+  device.vk.getProperties(device.physical, &properties);
+  device.api = properties.api;
+  device.name = properties.name;
+  if (properties.api < kLeastVersion)
+    return "Vulkan " + versionText(kLeastVersion) + " (it has " +
+           versionText(properties.api) + ")";
+  bool hasWidths = properties.api >= vk::version(1, 3);
+  if (hasWidths) {
+    maintenance.next = &sizes;
+    device.vk.getProperties(device.physical, &properties);
+  }
+  auto limit = [&](size_t at) {
+    uint32_t value;
+    memcpy(&value, properties.limits + at, sizeof(value));
+    return value;
+  };
+  device.maxSharedBytes = limit(vk::kMaxSharedBytes);
+  for (int i = 0; i < 3; ++i)
+    device.maxGroups[i] = limit(vk::kMaxGroups + 4 * i);
+  device.maxThreads = std::min(limit(vk::kMaxThreads), limit(vk::kMaxBlock));
+  device.maxAllocation = maintenance.maxAllocation;
+  device.subgroup = subgroups.size;
+  device.hasShuffles = subgroups.stages & vk::kComputeStage &&
+                       subgroups.operations & vk::kShuffles;
+  device.hasIEEE = floats.preserves32;
+  device.vk.getMemory(device.physical, &device.memory);
+  for (uint32_t i = 0; i < device.memory.heapCount; ++i)
+    if (device.memory.heaps[i].flags & 1) // VK_MEMORY_HEAP_DEVICE_LOCAL_BIT
+      device.bytes =
+          std::max<int64_t>(device.bytes, device.memory.heaps[i].bytes);
+
+  features.next = &features11;
+  features11.next = &features12;
+  features12.next = hasWidths ? &widths : nullptr;
+  device.vk.getFeatures(device.physical, &features);
+  device.hasFloat64 = features.all[vk::kFloat64];
+  device.hasInt16 = features.all[vk::kInt16];
+  device.hasStorage16 = features11.storage16;
+  device.hasStorage8 = features12.all[vk::kStorage8];
+  device.hasFloat16 = features12.all[vk::kFloat16];
+  device.hasInt8 = features12.all[vk::kInt8];
+  device.hasWidths = widths.sizeControl && sizes.least != sizes.most &&
+                     sizes.stages & vk::kComputeStage;
+  device.hasFullSubgroups = widths.fullSubgroups;
+  if (!features.all[vk::kInt64])
+    return "integers of 64 bits (shaderInt64)";
+  if (!features12.all[vk::kTimeline])
+    return "timelines (timelineSemaphore)";
+  if (!features12.all[vk::kAddresses])
+    return "addresses of buffers (bufferDeviceAddress)";
+  return "";
+}
+
+/// Makes the device with what kernels use of its features, and no more.
+vk::Result createDevice(VulkanDevice &device) {
+  vk::SubgroupSizeFeatures widths;
+  vk::Features12 features12;
+  vk::Features11 features11;
+  vk::Features features;
+  features.next = &features11;
+  features11.next = &features12;
+  features12.next = device.api >= vk::version(1, 3) ? &widths : nullptr;
+  features.all[vk::kInt64] = 1;
+  features.all[vk::kInt16] = device.hasInt16;
+  features.all[vk::kFloat64] = device.hasFloat64;
+  features11.storage16 = device.hasStorage16;
+  features12.all[vk::kStorage8] = device.hasStorage8;
+  features12.all[vk::kFloat16] = device.hasFloat16;
+  features12.all[vk::kInt8] = device.hasInt8;
+  features12.all[vk::kTimeline] = features12.all[vk::kAddresses] = 1;
+  widths.sizeControl = device.hasWidths;
+  widths.fullSubgroups = device.hasFullSubgroups;
+  float priority = 1;
+  vk::QueueInfo queue;
+  queue.family = device.family;
+  queue.priorities = &priority;
+  vk::DeviceInfo info;
+  info.next = &features;
+  info.queueCount = 1;
+  info.queues = &queue;
+  return device.vk.createDevice(device.physical, &info, nullptr,
+                                &device.device);
+}
+
+} // namespace
+
+bool VulkanDevice::report(vk::Result result, const std::string &what,
+                          Error &error) const {
+  bool isMemory = result == vk::kOutOfDeviceMemory ||
+                  result == vk::kOutOfHostMemory ||
+                  result == vk::kOutOfPoolMemory;
+  return fail(error, isMemory ? "MemoryError" : "DeviceError",
+              what + " failed on " + title + ": " + textOf(result) + " (" +
+                  std::to_string(result) + ")");
+}
+
+std::unique_ptr<VulkanDevice> VulkanDevice::open(int32_t id, Error &error) {
+  const Loader *loader = openLoader(error);
+  if (!loader)
+    return nullptr;
+  std::vector<vk::Physical> all = listDevices(*loader);
+  if (id < 0 || static_cast<size_t>(id) >= all.size()) {
+    fail(error, "DeviceError",
+         "there is no device vulkan:" + std::to_string(id) +
+             "; the drivers have " + std::to_string(all.size()));
+    return nullptr;
+  }
+  auto device = std::make_unique<VulkanDevice>();
+  device->vk = loader->vk;
+  device->physical = all[id];
+  vk::SubgroupSizeFeatures widths;
+  vk::Features12 features12;
+  vk::Features11 features11;
+  vk::Features features;
+  std::string missing =
+      describe(*device, features12, features11, features, widths);
+  device->title = "vulkan:" + std::to_string(id) + " (" + device->name + ")";
+  uint32_t count = 0;
+  device->vk.getFamilies(device->physical, &count, nullptr);
+  std::vector<vk::QueueFamily> families(count);
+  device->vk.getFamilies(device->physical, &count, families.data());
+  auto family = std::find_if(families.begin(), families.end(),
+                             [](const vk::QueueFamily &family) {
+                               return family.flags & vk::kCompute;
+                             });
+  if (missing.empty() && family == families.end())
+    missing = "a queue for computing";
+  if (!missing.empty()) {
+    fail(error, "DeviceError",
+         device->title + " lacks what kernels need: " + missing);
+    return nullptr;
+  }
+  device->family = static_cast<uint32_t>(family - families.begin());
+  if (!device->check(createDevice(*device), "opening the device", error))
+    return nullptr;
+#define RELAX_VULKAN_FIND(field, name, result, parameters)                     \
+  device->vk.field = reinterpret_cast<decltype(device->vk.field)>(             \
+      device->vk.getDeviceFunction(device->device, #name));                    \
+  if (!device->vk.field) {                                                     \
+    fail(error, "DeviceError",                                                 \
+         "the driver of " + device->title + " has no " #name);                 \
+    return nullptr;                                                            \
+  }
+  RELAX_VULKAN_OF_DEVICE(RELAX_VULKAN_FIND)
+#undef RELAX_VULKAN_FIND
+  device->vk.getQueue(device->device, device->family, 0, &device->queue);
+  return device;
+}

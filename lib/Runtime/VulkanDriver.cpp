@@ -1,0 +1,331 @@
+//===- VulkanDriver.cpp - devices of Vulkan as the runtime sees them ------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is put into a stream is recorded into a list of commands (VulkanWork.h),
+// which is submitted when a call ends, when it is long, or when somebody waits.
+//
+// A graph is a list that is kept, with its memory, to be submitted again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Device.h"
+#include "VulkanDevice.h"
+#include "VulkanImage.h"
+#include "VulkanKernels.h"
+#include "VulkanWork.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+using namespace relax_rt;
+
+namespace {
+
+class VulkanDriver final : public DeviceDriver, private VulkanWork {
+public:
+  VulkanDriver(std::unique_ptr<VulkanDevice> opened, int index)
+      : VulkanWork(std::move(opened)), memory(*device),
+        kernels(*device, index) {}
+
+  /// What the device needs to work. False with the error set.
+  bool start(Error &error) {
+    return VulkanWork::start(error) && kernels.start(error);
+  }
+
+  Description describe() const override {
+    return {device->name, vk::majorOf(device->api), vk::minorOf(device->api),
+            device->bytes, device->hasShuffles ? device->subgroup : 1};
+  }
+
+  bool enter(Error &) override { return true; }
+  void leave() override {}
+
+  bool allocate(size_t bytes, void *&data, Error &error) override {
+    return memory.allocate(bytes, data, error);
+  }
+  void free(void *data) override { memory.free(data); }
+  void unloadModule(void *) override {}
+
+  bool synchronize(Error &error) override {
+    uint64_t value;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      for (Stream *stream : streams)
+        if (!stream->isCaptured && !submit(*stream, error))
+          return false;
+      value = submitted;
+    }
+    return wait(value, error);
+  }
+
+  void flush(void *handle, Error &error) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    Stream &stream = of(handle);
+    if (!stream.isCaptured)
+      submit(stream, error);
+  }
+
+  bool upload(void *to, const void *from, size_t bytes, void *handle,
+              Error &error) override {
+    auto *target = static_cast<char *>(to);
+    auto *source = static_cast<const char *>(from);
+    while (bytes) {
+      size_t piece = std::min<size_t>(bytes, kPiece);
+      std::unique_lock<std::mutex> lock(mutex);
+      Stream &stream = of(handle);
+      VulkanMemory::Place place;
+      vk::Size offset;
+      if (!findBuffer(target, piece, place, error) || !begin(stream, error) ||
+          !reserve(stream.recording, piece, offset, error))
+        return false;
+      const VulkanBlock &block = stream.recording.blocks.back();
+      memcpy(block.data + offset, source, piece);
+      vk::CopyRegion region{offset, place.offset, piece};
+      order(stream.recording);
+      vk.copy(stream.recording.commands, block.buffer, place.buffer, 1,
+              &region);
+      target += piece;
+      source += piece;
+      bytes -= piece;
+      // The host's copies of what is large are bounded.
+      uint64_t before = submitted;
+      if (bytes && !stream.isCaptured) {
+        if (!submit(stream, error))
+          return false;
+        lock.unlock();
+        if (!wait(before, error))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  bool download(void *to, const void *from, size_t bytes, void *handle,
+                Error &error) override {
+    auto *target = static_cast<char *>(to);
+    auto *source = static_cast<const char *>(from);
+    while (bytes) {
+      size_t piece = std::min<size_t>(bytes, kPiece);
+      VulkanBlock block;
+      uint64_t value;
+      {
+        std::lock_guard<std::mutex> lock(mutex);
+        Stream &stream = of(handle);
+        VulkanMemory::Place place;
+        if (!findBuffer(source, piece, place, error) ||
+            !takeBlock(piece, block, error))
+          return false;
+        if (!begin(stream, error)) {
+          giveBlock(block);
+          return false;
+        }
+        vk::CopyRegion region{place.offset, 0, piece};
+        order(stream.recording);
+        vk.copy(stream.recording.commands, place.buffer, block.buffer, 1,
+                &region);
+        vk::MemoryBarrier barrier;
+        barrier.before = vk::kTransferWrite;
+        barrier.after = vk::kHostRead;
+        vk.barrier(stream.recording.commands, vk::kAtTransfer, vk::kAtHost, 0,
+                   1, &barrier, 0, nullptr, 0, nullptr);
+        if (!submit(stream, error)) {
+          giveBlock(block);
+          return false;
+        }
+        value = submitted;
+      }
+      bool arrived = wait(value, error);
+      if (arrived)
+        memcpy(target, block.data, piece);
+      {
+        std::lock_guard<std::mutex> lock(mutex);
+        giveBlock(block);
+      }
+      if (!arrived)
+        return false;
+      target += piece;
+      source += piece;
+      bytes -= piece;
+    }
+    return true;
+  }
+
+  bool copy(void *to, const void *from, size_t bytes, void *handle,
+            Error &error) override {
+    if (!bytes)
+      return true;
+    std::lock_guard<std::mutex> lock(mutex);
+    Stream &stream = of(handle);
+    VulkanMemory::Place source, target;
+    if (!findBuffer(from, bytes, source, error) ||
+        !findBuffer(to, bytes, target, error) || !begin(stream, error))
+      return false;
+    vk::CopyRegion region{source.offset, target.offset, bytes};
+    order(stream.recording);
+    vk.copy(stream.recording.commands, source.buffer, target.buffer, 1,
+            &region);
+    return true;
+  }
+
+  bool launch(RelaxDeviceKernel &kernel, const int64_t *shape, void **args,
+              void *handle, Error &error) override {
+    const VulkanKernel *known = kernels.get(kernel, error);
+    if (!known)
+      return false;
+    for (int i = 0; i < 3; ++i)
+      if (shape[i] < 0 || shape[i] > INT32_MAX ||
+          (i > 0 && shape[i] > device->maxGroups[i]))
+        return fail(error, "DeviceError",
+                    std::string("launch of '") + kernel.name +
+                        "': a grid of size " + std::to_string(shape[i]) +
+                        " cannot be had on " + device->title);
+    std::lock_guard<std::mutex> lock(mutex);
+    Stream &stream = of(handle);
+    if (!begin(stream, error))
+      return false;
+    Recording &recording = stream.recording;
+    const VulkanKernelImage &image = *known->image;
+    uint64_t pushed[kPushedWords];
+    int64_t count = image.parameterCount;
+    uint64_t *words = pushed + 1;
+    bool inMemory = count + 1 > kPushedWords;
+    if (inMemory) {
+      vk::Size offset;
+      if (!reserve(recording, count * sizeof(uint64_t), offset, error))
+        return false;
+      const VulkanBlock &block = recording.blocks.back();
+      words = reinterpret_cast<uint64_t *>(block.data + offset);
+      pushed[1] = block.address + offset;
+    }
+    for (int64_t i = 0; i < count; ++i)
+      memcpy(&words[i], args[image.parameters[i]], sizeof(uint64_t));
+    order(recording);
+    vk.bindPipeline(recording.commands, vk::kComputePoint, known->pipeline);
+    // A grid may be larger than what is dispatched at once.
+    uint32_t bytes = (inMemory ? 2 : count + 1) * sizeof(uint64_t);
+    for (int64_t first = 0; first < shape[0]; first += device->maxGroups[0]) {
+      pushed[0] = first;
+      vk.push(recording.commands, kernels.getLayout(), vk::kComputeStage, 0,
+              bytes, pushed);
+      int64_t groups =
+          std::min<int64_t>(shape[0] - first, device->maxGroups[0]);
+      vk.dispatch(recording.commands, static_cast<uint32_t>(groups),
+                  static_cast<uint32_t>(shape[1]),
+                  static_cast<uint32_t>(shape[2]));
+    }
+    ++recording.launches;
+    if (stream.isCaptured)
+      return true;
+    if (waitsForKernels())
+      return submit(stream, error) && wait(submitted, error);
+    return recording.launches < kMostLaunches || submit(stream, error);
+  }
+
+  bool makeTensorMap(void *, const void *, const int64_t *,
+                     Error &error) override {
+    return fail(error, "DeviceError",
+                "devices of Vulkan have no maps of tensors");
+  }
+
+  bool canCapture() const override { return !waitsForKernels(); }
+  void *createStream(Error &) override {
+    auto *stream = new Stream;
+    std::lock_guard<std::mutex> lock(mutex);
+    streams.push_back(stream);
+    return stream;
+  }
+  void destroyStream(void *handle) override {
+    auto *stream = static_cast<Stream *>(handle);
+    std::lock_guard<std::mutex> lock(mutex);
+    Error ignored;
+    if (!stream->isCaptured)
+      submit(*stream, ignored);
+    streams.erase(std::find(streams.begin(), streams.end(), stream));
+    delete stream;
+  }
+  bool beginCapture(void *handle, Error &error) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    Stream &stream = of(handle);
+    if (!submit(stream, error))
+      return false;
+    stream.isCaptured = true;
+    return true;
+  }
+  void *endCapture(void *handle, bool wanted, Error &error) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    Stream &stream = of(handle);
+    bool begun = begin(stream, error); // an empty one is a list as well
+    stream.isCaptured = false;
+    if (!begun)
+      return nullptr;
+    auto *graph = new Recording(std::move(stream.recording));
+    stream.recording = {};
+    if (!device->check(vk.end(graph->commands), "the end of a capture",
+                       error) ||
+        !wanted) {
+      recycle(*graph);
+      delete graph;
+      return nullptr;
+    }
+    return graph;
+  }
+  bool launchGraph(void *graph, void *handle, Error &error) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    return submit(of(handle), error) &&
+           submitCommands(static_cast<Recording *>(graph)->commands, error);
+  }
+  void destroyGraph(void *handle) override {
+    auto *graph = static_cast<Recording *>(handle);
+    std::lock_guard<std::mutex> lock(mutex);
+    // It may be under way.
+    underWay.push_back({submitted, std::move(*graph)});
+    delete graph;
+    retire();
+  }
+
+private:
+  static constexpr int kMostLaunches = 64;
+
+  static bool waitsForKernels() {
+    static const bool waits = [] {
+      const char *text = std::getenv("RELAX_DEVICE_SYNCHRONIZE");
+      return text && *text && *text != '0';
+    }();
+    return waits;
+  }
+
+  Stream &of(void *handle) {
+    return handle ? *static_cast<Stream *>(handle) : first;
+  }
+
+  // All of these under the mutex.
+
+  bool findBuffer(const void *data, size_t bytes, VulkanMemory::Place &place,
+                  Error &error) {
+    place = memory.find(data);
+    if (place.buffer && place.left >= bytes)
+      return true;
+    return fail(error, "ValueError",
+                "the memory is none of " + device->title +
+                    "; copy through the host from another device");
+  }
+
+  VulkanMemory memory;
+  VulkanKernels kernels;
+};
+
+} // namespace
+
+std::unique_ptr<DeviceDriver> relax_rt::openVulkanDevice(int32_t id, int index,
+                                                         Error &error) {
+  std::unique_ptr<VulkanDevice> device = VulkanDevice::open(id, error);
+  if (!device)
+    return nullptr;
+  auto driver = std::make_unique<VulkanDriver>(std::move(device), index);
+  return driver->start(error) ? std::move(driver) : nullptr;
+}

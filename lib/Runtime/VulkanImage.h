@@ -1,0 +1,47 @@
+//===- VulkanImage.h - kernels for Vulkan in an object file -----*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What `RelaxDeviceModule::image` is of a program for Vulkan. Compiler and
+// runtime share this file alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_RUNTIME_VULKANIMAGE_H
+#define RELAX_RUNTIME_VULKANIMAGE_H
+
+#include <cstdint>
+
+namespace relax_rt {
+
+/// "RELAXSP1"
+constexpr int64_t kVulkanImage = 0x31505358414c4552;
+
+struct VulkanKernelImage {
+  const char *name;
+  /// A module of its own, with one entry point, "main".
+  const uint32_t *code;
+  int64_t codeBytes;
+  /// The words of a launch that the kernel has as parameters, of 8 bytes each.
+  const int64_t *parameters;
+  int64_t parameterCount;
+  /// Bytes that a block shares, its threads, and how many of them exchange
+  /// values, 0 where none do.
+  int64_t sharedBytes, threads, subgroup;
+};
+
+struct VulkanImage {
+  int64_t magic, count;
+  VulkanKernelImage kernels[1]; // `count`
+};
+
+/// Words that are pushed: the number of the first block, then the parameters;
+/// or, where those are more, the address of a block of memory with them.
+constexpr int64_t kPushedWords = 16;
+
+} // namespace relax_rt
+
+#endif // RELAX_RUNTIME_VULKANIMAGE_H

@@ -1,0 +1,161 @@
+//===- VulkanKernels.cpp - code for devices of Vulkan ---------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "VulkanKernels.h"
+#include "Device.h"
+
+#include <cstring>
+
+using namespace relax_rt;
+
+bool VulkanKernels::start(Error &error) {
+  vk::PushRange range{vk::kComputeStage, 0, kPushedWords * sizeof(uint64_t)};
+  vk::LayoutInfo info;
+  info.rangeCount = 1;
+  info.ranges = &range;
+  vk::CacheInfo cacheInfo;
+  return device.check(
+             device.vk.createLayout(device.device, &info, nullptr, &layout),
+             "making the layout of kernels", error) &&
+         device.check(
+             device.vk.createCache(device.device, &cacheInfo, nullptr, &cache),
+             "making a cache of kernels", error);
+}
+
+std::atomic<void *> &VulkanKernels::placeOf(RelaxDeviceKernel &kernel) {
+  auto unload = [](relax_rt::Device &, void *kernel) {
+    delete static_cast<VulkanKernel *>(kernel);
+  };
+  return Loaded::of(kernel.loaded, unload).on[index];
+}
+
+const VulkanKernel *VulkanKernels::get(RelaxDeviceKernel &kernel,
+                                       Error &error) {
+  std::atomic<void *> &place = placeOf(kernel);
+  if (void *known = place.load(std::memory_order_acquire))
+    return static_cast<VulkanKernel *>(known);
+  std::lock_guard<std::mutex> lock(mutex);
+  if (void *known = place.load(std::memory_order_acquire))
+    return static_cast<VulkanKernel *>(known);
+  VulkanKernel *made = load(kernel, error);
+  if (made)
+    place.store(made, std::memory_order_release);
+  return made;
+}
+
+bool VulkanKernels::check(const VulkanKernelImage &image,
+                          std::string &lacks) const {
+  if (image.sharedBytes > device.maxSharedBytes) {
+    lacks = std::to_string(image.sharedBytes) +
+            " bytes that a block shares; it has " +
+            std::to_string(device.maxSharedBytes);
+    return false;
+  }
+  if (image.threads > device.maxThreads) {
+    lacks = "blocks of " + std::to_string(image.threads) +
+            " threads; it has at most " + std::to_string(device.maxThreads);
+    return false;
+  }
+  // Shuffles are among those of a width.
+  if (image.subgroup &&
+      (image.subgroup != device.subgroup || !device.hasShuffles)) {
+    lacks = "subgroups of " + std::to_string(image.subgroup) +
+            " threads that exchange values; it has those of " +
+            std::to_string(device.hasShuffles ? device.subgroup : 1) +
+            ": compile for that, as the target \"vulkan:subgroup_" +
+            std::to_string(device.hasShuffles ? device.subgroup : 1) + "\"";
+    return false;
+  }
+  // Words of an instruction's first: how many it has, and its number.
+  constexpr uint32_t kCapability = 17;
+  constexpr int64_t kHeader = 5;
+  int64_t count = image.codeBytes / 4;
+  for (int64_t at = kHeader;
+       at + 1 < count && (image.code[at] & 0xffff) == kCapability;
+       at += image.code[at] >> 16) {
+    struct Known {
+      uint32_t number;
+      bool isThere;
+      const char *name;
+    };
+    const Known all[] = {
+        {1, true, "Shader"},
+        {9, device.hasFloat16, "arithmetic in f16 (Float16)"},
+        {10, device.hasFloat64, "arithmetic in f64 (Float64)"},
+        {11, true, "Int64"},
+        {22, device.hasInt16, "integers of 16 bits (Int16)"},
+        {39, device.hasInt8, "integers of 8 bits (Int8)"},
+        {61, true, "GroupNonUniform"},
+        {65, device.hasShuffles, "exchange among threads (Shuffle)"},
+        {4433, device.hasStorage16,
+         "16 bits in memory (StorageBuffer16BitAccess)"},
+        {4448, device.hasStorage8,
+         "8 bits in memory (StorageBuffer8BitAccess)"},
+        {4466, device.hasIEEE,
+         "infinities and NaN in f16, f32 or f64 (SignedZeroInfNanPreserve)"},
+        {5347, true, "PhysicalStorageBufferAddresses"},
+    };
+    bool isThere = false;
+    lacks = "capability " + std::to_string(image.code[at + 1]) + " of SPIR-V";
+    for (const Known &known : all)
+      if (known.number == image.code[at + 1]) {
+        isThere = known.isThere;
+        lacks = known.name;
+      }
+    if (!isThere)
+      return false;
+  }
+  return true;
+}
+
+VulkanKernel *VulkanKernels::load(RelaxDeviceKernel &kernel, Error &error) {
+  auto refuse = [&](const std::string &message) -> VulkanKernel * {
+    fail(error, "DeviceError",
+         std::string("launch of '") + kernel.name + "': " + message);
+    return nullptr;
+  };
+  auto *image = static_cast<const VulkanImage *>(kernel.module->image);
+  if (image->magic != kVulkanImage)
+    return refuse("the code is none for Vulkan");
+  const VulkanKernelImage *found = nullptr;
+  for (int64_t i = 0; i < image->count && !found; ++i)
+    if (!strcmp(image->kernels[i].name, kernel.name))
+      found = &image->kernels[i];
+  if (!found)
+    return refuse("the module has no such kernel");
+  std::string lacks;
+  if (!check(*found, lacks))
+    return refuse(device.title + " lacks " + lacks);
+
+  vk::ShaderInfo code;
+  code.bytes = found->codeBytes;
+  code.code = found->code;
+  vk::RequiredSubgroup width;
+  width.size = device.subgroup;
+  vk::ComputeInfo info;
+  info.layout = layout;
+  std::string what = std::string("making kernel '") + kernel.name + "'";
+  if (vk::Result result = device.vk.createShader(device.device, &code, nullptr,
+                                                 &info.stage.shader)) {
+    device.report(result, what, error);
+    return nullptr;
+  }
+  if (found->subgroup && device.hasWidths)
+    info.stage.next = &width;
+  if (found->subgroup && device.hasFullSubgroups &&
+      found->threads % found->subgroup == 0)
+    info.stage.flags = vk::kFullSubgroups;
+  vk::Pipeline pipeline = 0;
+  vk::Result result = device.vk.createPipelines(device.device, cache, 1, &info,
+                                                nullptr, &pipeline);
+  device.vk.destroyShader(device.device, info.stage.shader, nullptr);
+  if (result) {
+    device.report(result, what, error);
+    return nullptr;
+  }
+  return new VulkanKernel{device, found, pipeline};
+}

@@ -1,0 +1,60 @@
+//===- VulkanKernels.h - code for devices of Vulkan -------------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels are made when they are first launched. What a module needs of the
+// device is written in front of it (OpCapability), and looked at before the
+// driver, which need not say what it lacks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_RUNTIME_VULKANKERNELS_H
+#define RELAX_RUNTIME_VULKANKERNELS_H
+
+#include "RelaxRuntime.h"
+#include "VulkanDevice.h"
+#include "VulkanImage.h"
+
+#include <atomic>
+
+namespace relax_rt {
+
+struct VulkanKernel {
+  const VulkanDevice &device;
+  const VulkanKernelImage *image = nullptr;
+  vk::Pipeline pipeline = 0;
+
+  ~VulkanKernel() {
+    device.vk.destroyPipeline(device.device, pipeline, nullptr);
+  }
+};
+
+class VulkanKernels {
+public:
+  /// `index`: that of the runtime's device.
+  VulkanKernels(const VulkanDevice &device, int index)
+      : device(device), index(index) {}
+
+  bool start(Error &error);
+  /// Null with the error set.
+  const VulkanKernel *get(RelaxDeviceKernel &kernel, Error &error);
+  vk::Layout getLayout() const { return layout; }
+
+private:
+  std::atomic<void *> &placeOf(RelaxDeviceKernel &kernel);
+  VulkanKernel *load(RelaxDeviceKernel &kernel, Error &error);
+  bool check(const VulkanKernelImage &image, std::string &lacks) const;
+
+  const VulkanDevice &device;
+  const int index;
+  vk::Layout layout = 0;
+  vk::Cache cache = 0;
+  std::mutex mutex;
+};
+
+} // namespace relax_rt
+
+#endif // RELAX_RUNTIME_VULKANKERNELS_H

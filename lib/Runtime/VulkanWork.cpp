@@ -1,0 +1,174 @@
+//===- VulkanWork.cpp - what a device of Vulkan is given to do ------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "VulkanWork.h"
+
+using namespace relax_rt;
+
+bool VulkanWork::start(Error &error) {
+  vk::SemaphoreKind kind;
+  kind.kind = 1;
+  vk::SemaphoreInfo info;
+  info.next = &kind;
+  vk::CommandPoolInfo poolInfo;
+  poolInfo.flags = vk::kResettable;
+  poolInfo.family = device->family;
+  return device->check(
+             vk.createSemaphore(device->device, &info, nullptr, &timeline),
+             "making a timeline", error) &&
+         device->check(
+             vk.createCommandPool(device->device, &poolInfo, nullptr, &pool),
+             "making a pool of commands", error);
+}
+
+bool VulkanWork::begin(Stream &stream, Error &error) {
+  Recording &recording = stream.recording;
+  if (recording.commands)
+    return true;
+  if (!freeCommands.empty()) {
+    recording.commands = freeCommands.back();
+    freeCommands.pop_back();
+  } else {
+    vk::CommandsInfo info;
+    info.pool = pool;
+    if (!device->check(
+            vk.allocateCommands(device->device, &info, &recording.commands),
+            "making a list of commands", error))
+      return false;
+  }
+  vk::BeginInfo info;
+  info.flags = stream.isCaptured ? vk::kSimultaneous : vk::kOnce;
+  return device->check(vk.begin(recording.commands, &info),
+                       "beginning a list of commands", error);
+}
+
+void VulkanWork::order(Recording &recording) {
+  vk::MemoryBarrier barrier;
+  barrier.before = vk::kShaderWrite | vk::kTransferWrite;
+  barrier.after = vk::kShaderRead | vk::kShaderWrite | vk::kTransferRead |
+                  vk::kTransferWrite;
+  vk::Flags stages = vk::kAtCompute | vk::kAtTransfer;
+  vk.barrier(recording.commands, stages, stages, 0, 1, &barrier, 0, nullptr, 0,
+             nullptr);
+}
+
+bool VulkanWork::reserve(Recording &recording, vk::Size bytes, vk::Size &offset,
+                         Error &error) {
+  bytes = (bytes + 15) / 16 * 16;
+  if (recording.blocks.empty() ||
+      recording.used + bytes > recording.blocks.back().bytes) {
+    VulkanBlock block;
+    if (!takeBlock(bytes, block, error))
+      return false;
+    recording.blocks.push_back(block);
+    recording.used = 0;
+  }
+  offset = recording.used;
+  recording.used += bytes;
+  return true;
+}
+
+bool VulkanWork::takeBlock(vk::Size bytes, VulkanBlock &block, Error &error) {
+  retire();
+  vk::Size size = bytes <= kBlock ? kBlock : kPiece;
+  for (size_t i = 0; i < freeBlocks.size(); ++i)
+    if (freeBlocks[i].bytes == size) {
+      block = freeBlocks[i];
+      freeBlocks.erase(freeBlocks.begin() + i);
+      return true;
+    }
+  switch (block.make(*device, size, /*forHost=*/true, error)) {
+  case VulkanBlock::Result::Made:
+    return true;
+  case VulkanBlock::Result::Failed:
+    return false;
+  case VulkanBlock::Result::NoMemory:
+    break;
+  }
+  return fail(error, "MemoryError",
+              "no memory of the host for a copy of " + std::to_string(bytes) +
+                  " bytes to or from " + device->title);
+}
+
+void VulkanWork::giveBlock(VulkanBlock &block) {
+  if (freeBlocks.size() < kKept)
+    freeBlocks.push_back(block);
+  else
+    block.destroy(*device);
+}
+
+void VulkanWork::recycle(Recording &recording) {
+  if (recording.commands) {
+    vk.reset(recording.commands, 0);
+    freeCommands.push_back(recording.commands);
+  }
+  for (VulkanBlock &block : recording.blocks)
+    giveBlock(block);
+  recording = {};
+}
+
+void VulkanWork::retire() {
+  uint64_t reached = 0;
+  if (underWay.empty() ||
+      vk.getCounter(device->device, timeline, &reached) != vk::kSuccess)
+    return;
+  while (!underWay.empty() && underWay.front().value <= reached) {
+    recycle(underWay.front().recording);
+    underWay.pop_front();
+  }
+}
+
+bool VulkanWork::submitCommands(vk::Commands commands, Error &error) {
+  uint64_t value = submitted + 1;
+  vk::TimelineSubmit values;
+  values.signalCount = 1;
+  values.signals = &value;
+  vk::SubmitInfo info;
+  info.next = &values;
+  info.commandCount = 1;
+  info.commands = &commands;
+  info.signalCount = 1;
+  info.signals = &timeline;
+  if (!device->check(vk.submit(device->queue, 1, &info, 0),
+                     "handing work to the device", error))
+    return false;
+  submitted = value;
+  return true;
+}
+
+bool VulkanWork::submit(Stream &stream, Error &error) {
+  Recording &recording = stream.recording;
+  if (!recording.commands)
+    return true;
+  bool done = device->check(vk.end(recording.commands),
+                            "the end of a list of commands", error) &&
+              submitCommands(recording.commands, error);
+  if (done)
+    underWay.push_back({submitted, std::move(recording)});
+  else
+    recycle(recording);
+  recording = {};
+  retire();
+  return done;
+}
+
+bool VulkanWork::wait(uint64_t value, Error &error) {
+  uint64_t reached = 0;
+  for (int i = 0; i < 2000; ++i) {
+    vk::Result result = vk.getCounter(device->device, timeline, &reached);
+    if (result != vk::kSuccess)
+      return device->report(result, "waiting for the device", error);
+    if (reached >= value)
+      return true;
+  }
+  vk::SemaphoreWait info;
+  info.count = 1;
+  info.semaphores = &timeline;
+  info.values = &value;
+  return device->check(vk.waitSemaphores(device->device, &info, ~uint64_t(0)),
+                       "waiting for the device", error);
+}

@@ -1,0 +1,88 @@
+//===- VulkanWork.h - what a device of Vulkan is given to do ----*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All streams share a queue: each list of commands begins with a barrier, as
+// does whatever may read what came before it. A timeline counts the
+// submissions; lists, and the host's memory that they use, are used again when
+// theirs has been reached.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_RUNTIME_VULKANWORK_H
+#define RELAX_RUNTIME_VULKANWORK_H
+
+#include "VulkanDevice.h"
+
+#include <deque>
+
+namespace relax_rt {
+
+/// Commands, and the memory of the host that they read or write.
+struct Recording {
+  vk::Commands commands = nullptr;
+  std::vector<VulkanBlock> blocks;
+  vk::Size used = 0; // of the last block
+  int launches = 0;
+};
+
+struct Stream {
+  Recording recording;
+  bool isCaptured = false;
+};
+
+/// All but `wait` is called under the mutex.
+class VulkanWork {
+protected:
+  explicit VulkanWork(std::unique_ptr<VulkanDevice> opened)
+      : device(std::move(opened)), vk(device->vk) {}
+
+  /// Bytes that are copied from or to the host at once, and of a block of its
+  /// memory at least.
+  static constexpr vk::Size kPiece = 16 << 20, kBlock = 1 << 20;
+  /// Free blocks that are kept.
+  static constexpr size_t kKept = 16;
+
+  bool start(Error &error);
+  bool begin(Stream &stream, Error &error);
+  /// What follows sees what came before.
+  void order(Recording &recording);
+  /// Memory of the host for a list: its last block has it at `offset`.
+  bool reserve(Recording &recording, vk::Size bytes, vk::Size &offset,
+               Error &error);
+  bool takeBlock(vk::Size bytes, VulkanBlock &block, Error &error);
+  void giveBlock(VulkanBlock &block);
+  void recycle(Recording &recording);
+  /// Takes back what the device is done with.
+  void retire();
+  bool submitCommands(vk::Commands commands, Error &error);
+  bool submit(Stream &stream, Error &error);
+  /// Looks for a while, since waiting takes long to wake up.
+  bool wait(uint64_t value, Error &error);
+
+  struct UnderWay {
+    uint64_t value;
+    Recording recording;
+  };
+
+  const std::unique_ptr<VulkanDevice> device;
+  const vk::Library &vk;
+
+  std::mutex mutex;
+  Stream first;
+  std::vector<Stream *> streams = {&first};
+  vk::Semaphore timeline = 0;
+  vk::CommandPool pool = 0;
+  /// The timeline's value when all that was submitted is done.
+  uint64_t submitted = 0;
+  std::deque<UnderWay> underWay;
+  std::vector<vk::Commands> freeCommands;
+  std::vector<VulkanBlock> freeBlocks;
+};
+
+} // namespace relax_rt
+
+#endif // RELAX_RUNTIME_VULKANWORK_H

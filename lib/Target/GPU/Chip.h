@@ -1,0 +1,45 @@
+//===- Chip.h - what schedules may use of a GPU -----------------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_TARGET_GPU_CHIP_H
+#define RELAX_TARGET_GPU_CHIP_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir::relax {
+
+/// A GPU, by its name: "sm_90a" of NVIDIA; "subgroup_8", any of Vulkan on which
+/// so many threads exchange values; empty for any of NVIDIA.
+struct Chip {
+  /// Threads that exchange values by shuffles; 1 where none do.
+  unsigned subgroupSize = 32;
+  /// What NVIDIA has beside: `mma` and asynchronous copies, and from sm_90a on
+  /// products by warpgroups.
+  bool hasTensorCores = true, hasWarpgroups = false;
+  /// What a block may share, in bytes, as the launch asks for it.
+  int64_t sharedBytes = 160 << 10;
+
+  static bool isVulkan(StringRef name) { return name.starts_with("subgroup_"); }
+
+  static Chip parse(StringRef name, unsigned subgroupSize) {
+    Chip chip;
+    chip.subgroupSize = subgroupSize;
+    chip.hasWarpgroups = name == "sm_90a";
+    if (name.consume_front("subgroup_")) {
+      if (name.consumeInteger(10, chip.subgroupSize))
+        chip.subgroupSize = 1;
+      chip.hasTensorCores = false;
+      chip.sharedBytes = 32 << 10; // nearly every device has as much
+    }
+    return chip;
+  }
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_TARGET_GPU_CHIP_H

@@ -1,0 +1,194 @@
+//===- ExpandMath.cpp - functions of reals as arithmetic ------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Vulkan asks little of functions: a sine may be wrong by 2^-11, and of f64
+// there is none. So polynomials take their place, those of the CPU where it has
+// one, those of Functions.h else. What is exact in SPIR-V stays: roots,
+// rounding, signs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/CPU/ApproximateMath.h"
+#include "Target/SPIRV/Functions.h"
+#include "Target/SPIRV/Passes.h"
+
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_EXPANDMATHPASS
+#include "Target/SPIRV/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+namespace {
+
+/// The CPU's polynomials are of vectors: a scalar is one of a single element.
+template <typename Op>
+struct ScalarAsVector : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<Float32Type, Float16Type, BFloat16Type>(op.getType()))
+      return rewriter.notifyMatchFailure(op, "no scalar of f32 or less");
+    Location loc = op.getLoc();
+    auto type = VectorType::get(1, op.getType());
+    Value vector =
+        vector::BroadcastOp::create(rewriter, loc, type, op.getOperand());
+    Value result = Op::create(rewriter, loc, vector);
+    rewriter.replaceOpWithNewOp<vector::ExtractOp>(op, result, 0);
+    return success();
+  }
+};
+
+/// A function of f64 or f32, by a function of `Functions`; of less it is that
+/// of f32.
+template <typename Op>
+struct AsArithmetic : OpRewritePattern<Op> {
+  AsArithmetic(MLIRContext *context, Value (*function)(Functions &, ValueRange))
+      : OpRewritePattern<Op>(context), function(function) {}
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<FloatType>(op.getType());
+    if (!type)
+      return rewriter.notifyMatchFailure(op, "no scalar");
+    Location loc = op.getLoc();
+    SmallVector<Value> operands = llvm::to_vector(op->getOperands());
+    FloatType own = type;
+    if (type.getWidth() < 32) {
+      own = rewriter.getF32Type();
+      for (Value &operand : operands)
+        operand = arith::ExtFOp::create(rewriter, loc, own, operand);
+    }
+    Functions functions(rewriter, loc, own);
+    Value result = function(functions, operands);
+    if (own != type)
+      result = arith::TruncFOp::create(rewriter, loc, type, result);
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+
+  Value (*function)(Functions &, ValueRange);
+};
+
+/// What the CPU has for f32 and less is taken from there.
+template <typename Op>
+struct AsArithmeticOfDoubles : AsArithmetic<Op> {
+  using AsArithmetic<Op>::AsArithmetic;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<Float64Type>(op.getType()))
+      return rewriter.notifyMatchFailure(op, "no f64");
+    return AsArithmetic<Op>::matchAndRewrite(op, rewriter);
+  }
+};
+
+/// A vector is taken apart.
+template <typename Op>
+struct ByElements : OpRewritePattern<Op> {
+  ByElements(MLIRContext *context, bool ofDoubles)
+      : OpRewritePattern<Op>(context), ofDoubles(ofDoubles) {}
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!type || type.getRank() != 1 ||
+        (ofDoubles && !type.getElementType().isF64()))
+      return rewriter.notifyMatchFailure(op, "no such vector");
+    Location loc = op.getLoc();
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < type.getDimSize(0); ++i) {
+      SmallVector<Value> operands;
+      for (Value operand : op->getOperands())
+        operands.push_back(
+            vector::ExtractOp::create(rewriter, loc, operand, i));
+      elements.push_back(Op::create(rewriter, loc,
+                                    TypeRange(type.getElementType()), operands,
+                                    op->getAttrs()));
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+    return success();
+  }
+
+  bool ofDoubles;
+};
+
+static void populateFunctions(RewritePatternSet &patterns) {
+  MLIRContext *context = patterns.getContext();
+#define RELAX_FUNCTION(pattern, op, ofDoubles, call)                           \
+  patterns.add<pattern<op>>(                                                   \
+      context, +[](Functions &f, ValueRange x) -> Value { return f.call; });   \
+  patterns.add<ByElements<op>>(context, ofDoubles);
+#define RELAX_DOUBLES(op, call)                                                \
+  RELAX_FUNCTION(AsArithmeticOfDoubles, op, true, call)
+#define RELAX_ALL(op, call) RELAX_FUNCTION(AsArithmetic, op, false, call)
+  RELAX_DOUBLES(math::ExpOp, exp(x[0]))
+  RELAX_DOUBLES(math::ExpM1Op, expm1(x[0]))
+  RELAX_DOUBLES(math::LogOp, log(x[0]))
+  RELAX_DOUBLES(math::Log1pOp, log1p(x[0]))
+  RELAX_DOUBLES(math::Log2Op, log2(x[0]))
+  RELAX_DOUBLES(math::Log10Op, log10(x[0]))
+  RELAX_DOUBLES(math::SinOp, sine(x[0], false))
+  RELAX_DOUBLES(math::CosOp, sine(x[0], true))
+  RELAX_DOUBLES(math::TanhOp, tanh(x[0]))
+  RELAX_DOUBLES(math::ErfOp, erf(x[0]))
+  RELAX_ALL(math::Exp2Op, exp2(x[0]))
+  RELAX_ALL(math::TanOp, tan(x[0]))
+  RELAX_ALL(math::AtanOp, atan(x[0]))
+  RELAX_ALL(math::Atan2Op, atan2(x[0], x[1]))
+  RELAX_ALL(math::AsinOp, asin(x[0]))
+  RELAX_ALL(math::AcosOp, acos(x[0]))
+  RELAX_ALL(math::SinhOp, sinh(x[0]))
+  RELAX_ALL(math::CoshOp, cosh(x[0]))
+  RELAX_ALL(math::AsinhOp, asinh(x[0]))
+  RELAX_ALL(math::AcoshOp, acosh(x[0]))
+  RELAX_ALL(math::AtanhOp, atanh(x[0]))
+  RELAX_ALL(math::PowFOp, pow(x[0], x[1]))
+  RELAX_ALL(arith::RemFOp, remainder(x[0], x[1]))
+#undef RELAX_FUNCTION
+#undef RELAX_DOUBLES
+#undef RELAX_ALL
+}
+
+/// The whole part: the largest whole number of the size, with the sign.
+struct ExpandTrunc : OpRewritePattern<math::TruncOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::TruncOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value size = math::AbsFOp::create(rewriter, loc, op.getOperand());
+    rewriter.replaceOpWithNewOp<math::CopySignOp>(
+        op, math::FloorOp::create(rewriter, loc, size), op.getOperand());
+    return success();
+  }
+};
+
+struct ExpandMath : relax::impl::ExpandMathPassBase<ExpandMath> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    RewritePatternSet patterns(context);
+    populateApproximateMathPatterns(patterns, /*hasLibrary=*/false);
+    patterns.add<ScalarAsVector<math::ExpOp>, ScalarAsVector<math::ExpM1Op>,
+                 ScalarAsVector<math::LogOp>, ScalarAsVector<math::Log1pOp>,
+                 ScalarAsVector<math::Log2Op>, ScalarAsVector<math::Log10Op>,
+                 ScalarAsVector<math::TanhOp>, ScalarAsVector<math::ErfOp>,
+                 ScalarAsVector<math::SinOp>, ScalarAsVector<math::CosOp>,
+                 ExpandTrunc>(context);
+    populateFunctions(patterns);
+    math::populateExpansionPatterns(patterns, {"fpowi", "rsqrt", "ctlz"});
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,427 @@
+//===- Functions.cpp - functions of reals as arithmetic -------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/SPIRV/Functions.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::relax;
+
+using Predicate = arith::CmpFPredicate;
+
+Value Functions::constant(double value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getFloatAttr(type, value));
+}
+Value Functions::integer(int64_t value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getIntegerAttr(bitsType, value));
+}
+Value Functions::add(Value lhs, Value rhs) {
+  return arith::AddFOp::create(builder, loc, lhs, rhs);
+}
+Value Functions::sub(Value lhs, Value rhs) {
+  return arith::SubFOp::create(builder, loc, lhs, rhs);
+}
+Value Functions::mul(Value lhs, Value rhs) {
+  return arith::MulFOp::create(builder, loc, lhs, rhs);
+}
+Value Functions::div(Value lhs, Value rhs) {
+  return arith::DivFOp::create(builder, loc, lhs, rhs);
+}
+Value Functions::abs(Value x) { return math::AbsFOp::create(builder, loc, x); }
+Value Functions::sqrt(Value x) { return math::SqrtOp::create(builder, loc, x); }
+Value Functions::floor(Value x) {
+  return math::FloorOp::create(builder, loc, x);
+}
+Value Functions::withSign(Value size, Value sign) {
+  return math::CopySignOp::create(builder, loc, size, sign);
+}
+Value Functions::bits(Value x) {
+  return arith::BitcastOp::create(builder, loc, bitsType, x);
+}
+Value Functions::fromBits(Value x) {
+  return arith::BitcastOp::create(builder, loc, type, x);
+}
+Value Functions::compare(Predicate predicate, Value lhs, Value rhs) {
+  return arith::CmpFOp::create(builder, loc, predicate, lhs, rhs);
+}
+Value Functions::less(Value lhs, Value rhs) {
+  return compare(Predicate::OLT, lhs, rhs);
+}
+Value Functions::equal(Value lhs, Value rhs) {
+  return compare(Predicate::OEQ, lhs, rhs);
+}
+Value Functions::select(Value condition, Value yes, Value no) {
+  return arith::SelectOp::create(builder, loc, condition, yes, no);
+}
+
+Value Functions::polynomial(Value x, ArrayRef<double> coefficients) {
+  Value sum = constant(coefficients.front());
+  for (double coefficient : coefficients.drop_front())
+    sum = add(mul(sum, x), constant(coefficient));
+  return sum;
+}
+
+/// 1.5 * 2^52: added to a number it leaves the rounded one in the low bits.
+static constexpr double magic = 6755399441055744.0;
+
+Value Functions::nearest(Value x) {
+  return sub(add(x, constant(magic)), constant(magic));
+}
+
+Value Functions::toInteger(Value whole) {
+  return arith::SubIOp::create(builder, loc, bits(add(whole, constant(magic))),
+                               bits(constant(magic)));
+}
+
+Value Functions::powerOfTwo(Value n) {
+  Value exponent = arith::AddIOp::create(builder, loc, n, integer(1023));
+  return fromBits(arith::ShLIOp::create(builder, loc, exponent, integer(52)));
+}
+
+/// 1/n!, ..., 1/2!, 1.
+static SmallVector<double> inverseFactorials(int from) {
+  SmallVector<double> all;
+  double factorial = 1;
+  for (int n = 1; n <= from; ++n)
+    all.push_back(1 / (factorial *= n));
+  std::reverse(all.begin(), all.end());
+  return all;
+}
+
+Value Functions::reduceExp(Value x, Value &n) {
+  Value whole = nearest(mul(x, constant(M_LOG2E)));
+  n = toInteger(whole);
+  // ln 2 in two parts, the first with few bits.
+  Value r = sub(x, mul(whole, constant(0x1.62e42fee00000p-1)));
+  r = sub(r, mul(whole, constant(0x1.a39ef35793c76p-33)));
+  return mul(polynomial(r, inverseFactorials(14)), r);
+}
+
+Value Functions::exp(Value x) {
+  if (!isDouble())
+    return math::ExpOp::create(builder, loc, x);
+  Value high = constant(710), low = constant(-746);
+  Value limited = select(less(high, x), high, x);
+  limited = select(less(limited, low), low, limited);
+  Value n;
+  Value p = add(reduceExp(limited, n), constant(1));
+  // Two steps: 2^n itself may be no normal number.
+  Value half = arith::ShRSIOp::create(builder, loc, n, integer(1));
+  Value rest = arith::SubIOp::create(builder, loc, n, half);
+  Value result = mul(mul(p, powerOfTwo(half)), powerOfTwo(rest));
+  return select(compare(Predicate::UNO, x, x), x, result);
+}
+
+Value Functions::expm1(Value x) {
+  if (!isDouble())
+    return math::ExpM1Op::create(builder, loc, x);
+  Value high = constant(709), low = constant(-50);
+  Value limited = select(less(high, x), high, x);
+  limited = select(less(limited, low), low, limited);
+  Value n;
+  Value p = reduceExp(limited, n);
+  Value scale = powerOfTwo(n);
+  Value result = add(mul(scale, p), sub(scale, constant(1)));
+  result = select(less(high, x), exp(x), result);
+  Value isTiny = less(abs(x), constant(1e-17));
+  return select(
+      arith::OrIOp::create(builder, loc, isTiny, compare(Predicate::UNO, x, x)),
+      x, result);
+}
+
+Value Functions::log(Value x) {
+  if (!isDouble())
+    return math::LogOp::create(builder, loc, x);
+  Value isSmall = less(x, constant(0x1p-1022));
+  Value scaled = select(isSmall, mul(x, constant(0x1p54)), x);
+  Value raw = bits(scaled);
+  // The exponent counts from sqrt(1/2), so that the rest is near one.
+  Value offset =
+      arith::SubIOp::create(builder, loc, raw, integer(0x3FE6A09E667F3BCD));
+  Value exponent = arith::ShRSIOp::create(builder, loc, offset, integer(52));
+  Value mantissa = fromBits(arith::SubIOp::create(
+      builder, loc, raw,
+      arith::ShLIOp::create(builder, loc, exponent, integer(52))));
+  Value e =
+      arith::SIToFPOp::create(builder, loc, builder.getF64Type(), exponent);
+  e = sub(e, select(isSmall, constant(54), constant(0)));
+  // log m = 2 artanh s, s = (m - 1) / (m + 1).
+  Value f = sub(mantissa, constant(1));
+  Value s = div(f, add(f, constant(2)));
+  Value z = mul(s, s);
+  SmallVector<double> series;
+  for (int n = 23; n >= 3; n -= 2)
+    series.push_back(2.0 / n);
+  // 2s = f - s f: exact where the mantissa is near one.
+  Value tail = mul(s, sub(mul(polynomial(z, series), z), f));
+  Value result = add(add(mul(e, constant(0x1.a39ef35793c76p-33)), tail), f);
+  result = add(result, mul(e, constant(0x1.62e42fee00000p-1)));
+  result = select(less(x, constant(INFINITY)), result, x);
+  result = select(equal(x, constant(0)), constant(-INFINITY), result);
+  return select(less(x, constant(0)), constant(NAN), result);
+}
+
+Value Functions::log1p(Value x) {
+  if (!isDouble())
+    return math::Log1pOp::create(builder, loc, x);
+  // What 1 + x lost comes back as a factor.
+  Value sum = add(x, constant(1));
+  Value corrected = mul(log(sum), div(x, sub(sum, constant(1))));
+  Value isLarge = less(constant(1e30), x);
+  return select(equal(sum, constant(1)), x, select(isLarge, log(x), corrected));
+}
+
+Value Functions::sine(Value x, bool isCosine) {
+  if (!isDouble())
+    return isCosine ? Value(math::CosOp::create(builder, loc, x))
+                    : Value(math::SinOp::create(builder, loc, x));
+  Value whole = nearest(mul(x, constant(M_2_PI)));
+  Value quarter = toInteger(whole);
+  // pi / 2 in parts of 33 bits.
+  Value r = sub(x, mul(whole, constant(0x1.921fb54400000p+0)));
+  r = sub(r, mul(whole, constant(0x1.0b4611a600000p-34)));
+  r = sub(r, mul(whole, constant(0x1.3198a2e037073p-69)));
+  Value square = mul(r, r);
+  SmallVector<double> sines, cosines;
+  double factorial = 1;
+  for (int n = 2; n <= 19; ++n) {
+    factorial *= n;
+    double term = (n / 2 % 2 ? -1 : 1) / factorial;
+    (n % 2 ? sines : cosines).insert((n % 2 ? sines : cosines).begin(), term);
+  }
+  Value s = add(mul(mul(polynomial(square, sines), square), r), r);
+  Value c = add(mul(polynomial(square, cosines), square), constant(1));
+  if (isCosine)
+    quarter = arith::AddIOp::create(builder, loc, quarter, integer(1));
+  Value odd = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::ne,
+      arith::AndIOp::create(builder, loc, quarter, integer(1)), integer(0));
+  Value sign = arith::ShLIOp::create(
+      builder, loc, arith::AndIOp::create(builder, loc, quarter, integer(2)),
+      integer(62));
+  Value result = fromBits(
+      arith::XOrIOp::create(builder, loc, bits(select(odd, c, s)), sign));
+  return isCosine ? result : select(less(abs(x), constant(1e-9)), x, result);
+}
+
+Value Functions::tan(Value x) {
+  return select(less(abs(x), constant(1e-9)), x,
+                div(sine(x, false), sine(x, true)));
+}
+
+Value Functions::atan(Value x) {
+  // To [0, 1], then near the next eighth: atan x = atan c + atan(x-c)/(1+xc).
+  Value size = abs(x), one = constant(1);
+  Value isLarge = less(one, size);
+  Value t = select(isLarge, div(one, size), size);
+  Value result = constant(0), center = constant(0);
+  for (int i = 1; i <= 8; ++i) {
+    Value isBeyond = less(constant((i - 0.5) / 8), t);
+    center = select(isBeyond, constant(i / 8.0), center);
+    result = select(isBeyond, constant(std::atan(i / 8.0)), result);
+  }
+  Value r = div(sub(t, center), add(one, mul(t, center)));
+  Value square = mul(r, r);
+  SmallVector<double> series;
+  for (int n = 15; n >= 3; n -= 2)
+    series.push_back((n / 2 % 2 ? -1.0 : 1.0) / n);
+  r = add(mul(mul(polynomial(square, series), square), r), r);
+  result = add(result, r);
+  Value rest =
+      add(sub(constant(M_PI_2), result), constant(6.123233995736766e-17));
+  result = select(isLarge, rest, result);
+  return withSign(result, x);
+}
+
+Value Functions::atan2(Value y, Value x) {
+  Value zero = constant(0);
+  Value isVertical = equal(x, zero);
+  Value both =
+      arith::AndIOp::create(builder, loc, equal(abs(x), constant(INFINITY)),
+                            equal(abs(y), constant(INFINITY)));
+  Value slope = select(both, constant(1), div(abs(y), abs(x)));
+  Value angle = atan(slope);
+  angle = select(isVertical, constant(M_PI_2), angle);
+  angle = select(equal(y, zero), zero, angle);
+  // Also where x is a zero with a sign.
+  Value isLeft = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                       bits(x), integer(0));
+  Value isPole = arith::AndIOp::create(builder, loc, isVertical,
+                                       compare(Predicate::UNE, y, zero));
+  Value left = select(isPole, angle, sub(constant(M_PI), angle));
+  Value result = withSign(select(isLeft, left, angle), y);
+  Value isNaN = compare(Predicate::UNO, x, y);
+  return select(isNaN, constant(NAN), result);
+}
+
+Value Functions::asin(Value x) {
+  // sqrt((1 - x)(1 + x)) is exact near one.
+  Value one = constant(1);
+  Value root = sqrt(mul(sub(one, x), add(one, x)));
+  Value result =
+      select(equal(abs(x), one), constant(M_PI_2), atan(div(abs(x), root)));
+  return withSign(result, x);
+}
+
+Value Functions::acos(Value x) {
+  Value one = constant(1);
+  Value root = sqrt(mul(sub(one, x), add(one, x)));
+  return atan2(root, x);
+}
+
+Value Functions::sinh(Value x) {
+  Value size = abs(x);
+  Value e = expm1(size);
+  Value small = mul(constant(0.5), add(e, div(e, add(e, constant(1)))));
+  Value half = exp(mul(constant(0.5), size));
+  Value large = mul(mul(constant(0.5), half), half);
+  return withSign(select(less(constant(40), size), large, small), x);
+}
+
+Value Functions::cosh(Value x) {
+  Value size = abs(x);
+  Value half = exp(mul(constant(0.5), size));
+  Value e = exp(size);
+  Value small = mul(constant(0.5), add(e, div(constant(1), e)));
+  return select(less(constant(40), size), mul(mul(constant(0.5), half), half),
+                small);
+}
+
+Value Functions::tanh(Value x) {
+  Value size = abs(x);
+  Value limited = select(less(constant(30), size), constant(30), size);
+  Value e = expm1(mul(constant(2), limited));
+  return withSign(div(e, add(e, constant(2))), x);
+}
+
+Value Functions::asinh(Value x) {
+  Value size = abs(x), one = constant(1);
+  Value square = mul(size, size);
+  Value root = sqrt(add(square, one));
+  Value small = log1p(add(size, div(square, add(one, root))));
+  Value large = add(log(size), constant(M_LN2));
+  return withSign(
+      select(less(constant(isDouble() ? 1e150 : 1e15), size), large, small), x);
+}
+
+Value Functions::acosh(Value x) {
+  Value t = sub(x, constant(1));
+  Value small = log1p(add(t, sqrt(add(mul(constant(2), t), mul(t, t)))));
+  Value large = add(log(x), constant(M_LN2));
+  return select(less(constant(isDouble() ? 1e150 : 1e15), x), large, small);
+}
+
+Value Functions::atanh(Value x) {
+  Value size = abs(x);
+  Value ratio = div(mul(constant(2), size), sub(constant(1), size));
+  return withSign(mul(constant(0.5), log1p(ratio)), x);
+}
+
+Value Functions::erf(Value x) {
+  // Up to 3 the series of x e^(-x^2) (2x)^2n / (1 * 3 * 5 ...), whose terms are
+  // all positive; beyond, 1 - e^(-x^2) / (x sqrt(pi)) by a continued fraction.
+  Value size = abs(x);
+  Value limited = select(less(constant(3), size), constant(3), size);
+  Value square = mul(limited, limited);
+  Value sum = constant(1);
+  for (int n = 45; n >= 1; --n)
+    sum = add(mul(mul(square, constant(2.0 / (2 * n + 1))), sum), constant(1));
+  Value scale = mul(limited, constant(M_2_SQRTPI));
+  Value small = mul(mul(scale, exp(sub(constant(0), square))), sum);
+  Value beyond = select(less(size, constant(3)), constant(3), size);
+  beyond = select(less(constant(7), beyond), constant(7), beyond);
+  Value fraction = beyond;
+  for (int n = 30; n >= 1; --n)
+    fraction = add(beyond, div(constant(n / 2.0), fraction));
+  Value rest = div(exp(sub(constant(0), mul(beyond, beyond))),
+                   mul(fraction, constant(std::sqrt(M_PI))));
+  Value large = sub(constant(1), rest);
+  Value result = select(less(size, constant(3)), small, large);
+  result = withSign(result, x);
+  return select(compare(Predicate::UNO, x, x), x, result);
+}
+
+Value Functions::pow(Value x, Value y) {
+  Value one = constant(1), zero = constant(0);
+  Value result = exp(mul(y, log(abs(x))));
+  // A negative base: an odd power is negative, a broken one none.
+  Value whole = equal(floor(y), y);
+  Value half = mul(y, constant(0.5));
+  Value even = equal(floor(half), half);
+  Value isNegative = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::slt, bits(x), integer(0));
+  Value isOdd = arith::AndIOp::create(
+      builder, loc, whole,
+      arith::XOrIOp::create(builder, loc, even,
+                            arith::ConstantIntOp::create(builder, loc, 1, 1)));
+  Value flips = arith::AndIOp::create(builder, loc, isNegative, isOdd);
+  result = select(flips, sub(zero, result), result);
+  Value isBelow = less(x, zero);
+  Value isFinite = less(constant(-INFINITY), x);
+  Value broken = arith::AndIOp::create(
+      builder, loc, arith::AndIOp::create(builder, loc, isBelow, isFinite),
+      compare(Predicate::UNE, floor(y), y));
+  result = select(broken, constant(NAN), result);
+  // |x| = 1 with an infinite power.
+  Value isUnit = arith::AndIOp::create(builder, loc, equal(abs(x), one),
+                                       equal(abs(y), constant(INFINITY)));
+  result = select(isUnit, one, result);
+  result = select(equal(x, one), one, result);
+  return select(equal(y, zero), one, result);
+}
+
+Value Functions::remainder(Value x, Value y) {
+  // Long division: twos and fours of the divisor are taken away, from that on
+  // which has the exponent of what is left. Each step is exact.
+  Value left = abs(x), divisor = abs(y);
+  int64_t mantissaBits = isDouble() ? 52 : 23;
+  Value mantissa = integer((int64_t(1) << mantissaBits) - 1);
+  Value exponent =
+      integer((isDouble() ? int64_t(0x7FF) : int64_t(0xFF)) << mantissaBits);
+  auto both = [&](Value lhs, Value rhs) {
+    return arith::AndIOp::create(builder, loc, lhs, rhs);
+  };
+  Value infinity = constant(INFINITY);
+  Value least = constant(isDouble() ? 0x1p-1022 : 0x1p-126);
+  Value isOrdinary =
+      both(less(left, infinity), compare(Predicate::OGE, divisor, least));
+  auto loop = scf::WhileOp::create(
+      builder, loc, TypeRange(type), ValueRange(left),
+      [&](OpBuilder &inner, Location at, ValueRange args) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPoint(inner.getInsertionBlock(),
+                                  inner.getInsertionPoint());
+        Value goesOn =
+            both(isOrdinary, compare(Predicate::OGE, args[0], divisor));
+        scf::ConditionOp::create(builder, at, goesOn, args);
+      },
+      [&](OpBuilder &inner, Location at, ValueRange args) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPoint(inner.getInsertionBlock(),
+                                  inner.getInsertionPoint());
+        Value multiple = fromBits(
+            arith::OrIOp::create(builder, at, both(bits(divisor), mantissa),
+                                 both(bits(args[0]), exponent)));
+        multiple = select(less(args[0], multiple), mul(multiple, constant(0.5)),
+                          multiple);
+        scf::YieldOp::create(builder, at, sub(args[0], multiple));
+      });
+  Value result = withSign(loop.getResult(0), x);
+  // Nothing is left over by zero, or of what is no number.
+  Value isNone = arith::OrIOp::create(
+      builder, loc, compare(Predicate::UEQ, divisor, constant(0)),
+      arith::OrIOp::create(builder, loc,
+                           compare(Predicate::UNE, divisor, divisor),
+                           compare(Predicate::UGE, left, infinity)));
+  return select(isNone, constant(NAN), result);
+}

@@ -1,0 +1,78 @@
+//===- Image.cpp - SPIR-V in an object file -------------------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/SPIRV/Image.h"
+
+#include "Runtime/VulkanImage.h"
+#include "mlir/Target/SPIRV/Serialization.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+static constexpr StringLiteral prefix = "spirv.";
+
+std::string relax::getSPIRVName(StringRef kernel) {
+  return (prefix + kernel).str();
+}
+
+SmallVector<spirv::ModuleOp> relax::getSPIRVKernels(ModuleOp module) {
+  SmallVector<spirv::ModuleOp> found;
+  for (auto kernel : module.getOps<spirv::ModuleOp>())
+    if (kernel->hasAttr(kParametersAttr))
+      found.push_back(kernel);
+  return found;
+}
+
+FailureOr<LLVM::GlobalOp>
+relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
+  struct Part {
+    std::string name;
+    LLVM::GlobalOp code;
+    int64_t bytes;
+    /// Bytes that a block shares, its threads, the width of a subgroup.
+    ArrayRef<int64_t> block;
+    ArrayRef<int64_t> parameters;
+  };
+  SmallVector<Part> parts;
+  for (spirv::ModuleOp kernel : getSPIRVKernels(module)) {
+    SmallVector<uint32_t, 0> words;
+    if (failed(spirv::serialize(kernel, words)))
+      return kernel.emitError("cannot be made into a binary");
+    StringRef text(reinterpret_cast<const char *>(words.data()),
+                   words.size() * sizeof(uint32_t));
+    auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), text.size());
+    LLVM::GlobalOp code =
+        builder.global("relax.spirv", type, builder.getStringAttr(text),
+                       /*constant=*/true);
+    code.setAlignment(8);
+    parts.push_back(
+        {kernel.getSymName()->drop_front(prefix.size()).str(), code,
+         static_cast<int64_t>(text.size()),
+         kernel->getAttrOfType<DenseI64ArrayAttr>(kBlockAttr).asArrayRef(),
+         kernel->getAttrOfType<DenseI64ArrayAttr>(kParametersAttr)
+             .asArrayRef()});
+  }
+  Type i64 = builder.getI64Type(), ptr = builder.pointer();
+  SmallVector<Type> fields = {i64, i64};
+  for (size_t i = 0; i < parts.size(); ++i)
+    fields.append({ptr, ptr, i64, ptr, i64, i64, i64, i64});
+  bytes = 8 * fields.size();
+  return builder.record("relax.gpu_image", fields, [&] {
+    SmallVector<Value> values = {
+        builder.word(relax_rt::kVulkanImage),
+        builder.word(static_cast<int64_t>(parts.size()))};
+    for (Part &part : parts)
+      llvm::append_range(
+          values,
+          ValueRange{builder.string(part.name), builder.addressOf(part.code),
+                     builder.word(part.bytes), builder.words(part.parameters),
+                     builder.word(part.parameters.size()),
+                     builder.word(part.block[0]), builder.word(part.block[1]),
+                     builder.word(part.block[2])});
+    return values;
+  });
+}

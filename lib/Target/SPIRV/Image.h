@@ -1,0 +1,35 @@
+//===- Image.h - SPIR-V in an object file -----------------------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_TARGET_SPIRV_IMAGE_H
+#define RELAX_TARGET_SPIRV_IMAGE_H
+
+#include "Conversion/HostBuilder.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
+
+namespace mlir::relax {
+
+/// On a `spirv.module` of a kernel: the words of a launch that it reads, in the
+/// order in which it has them; and of a block the bytes that it shares, its
+/// threads, and how many of these exchange values (0: none do).
+constexpr StringLiteral kParametersAttr = "parameters";
+constexpr StringLiteral kBlockAttr = "block";
+
+/// The name of the module that a kernel becomes.
+std::string getSPIRVName(StringRef kernel);
+
+/// Those of all kernels of a program.
+SmallVector<spirv::ModuleOp> getSPIRVKernels(ModuleOp module);
+
+/// The image of a program's kernels for the runtime (VulkanImage.h there), and
+/// its size.
+FailureOr<LLVM::GlobalOp> makeSPIRVImage(ModuleOp module, HostBuilder &builder,
+                                         int64_t &bytes);
+
+} // namespace mlir::relax
+
+#endif // RELAX_TARGET_SPIRV_IMAGE_H

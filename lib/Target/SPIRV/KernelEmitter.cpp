@@ -1,0 +1,486 @@
+//===- KernelEmitter.cpp - a GPU kernel as a SPIR-V module ----------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/SPIRV/KernelEmitter.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// Types and constants
+//===----------------------------------------------------------------------===//
+
+Type KernelEmitter::typeOf(Type element) {
+  if (element.isIndex())
+    return builder.getI64Type();
+  if (auto real = dyn_cast<FloatType>(element))
+    if (!isa<Float16Type, Float32Type, Float64Type>(real))
+      return builder.getIntegerType(real.getWidth());
+  return element;
+}
+
+Type KernelEmitter::memoryType(Type element) {
+  return element.isInteger(1) ? builder.getI8Type() : typeOf(element);
+}
+
+void KernelEmitter::appendTypes(Type type, SmallVectorImpl<Type> &types) {
+  auto vector = dyn_cast<VectorType>(type);
+  types.append(vector ? vector.getNumElements() : 1,
+               typeOf(getElementTypeOrSelf(type)));
+}
+
+Value KernelEmitter::number(int64_t value, Type type) {
+  return spirv::ConstantOp::create(
+      builder, type,
+      type.isInteger(1) ? Attribute(builder.getBoolAttr(value != 0))
+                        : builder.getIntegerAttr(type, value));
+}
+
+Value KernelEmitter::add(Value lhs, Value rhs) {
+  if (!lhs || matchPattern(lhs, m_Zero()))
+    return rhs;
+  if (!rhs || matchPattern(rhs, m_Zero()))
+    return lhs;
+  return builder.createOrFold<spirv::IAddOp>(lhs.getType(), lhs, rhs);
+}
+
+Value KernelEmitter::multiply(Value lhs, int64_t rhs) {
+  if (rhs == 1)
+    return lhs;
+  return builder.createOrFold<spirv::IMulOp>(lhs.getType(), lhs, index(rhs));
+}
+
+//===----------------------------------------------------------------------===//
+// Variables and parameters
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> KernelEmitter::makeVariables(TypeRange types) {
+  SmallVector<Type> flat;
+  for (Type type : types)
+    appendTypes(type, flat);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&function.getBody().front());
+  return llvm::map_to_vector(flat, [&](Type type) -> Value {
+    auto pointer = spirv::PointerType::get(type, spirv::StorageClass::Function);
+    return spirv::VariableOp::create(builder, pointer,
+                                     spirv::StorageClass::Function, Value());
+  });
+}
+
+void KernelEmitter::assign(ArrayRef<Value> variables, ValueRange values) {
+  for (Value value : values)
+    for (Value element : elementsOf(value)) {
+      spirv::StoreOp::create(builder, variables.front(), element);
+      variables = variables.drop_front();
+    }
+}
+
+Value KernelEmitter::read(Value variable) {
+  return spirv::LoadOp::create(builder, variable);
+}
+
+void KernelEmitter::bindLoaded(ValueRange results, ArrayRef<Value> variables) {
+  for (Value result : results) {
+    SmallVector<Type> types;
+    appendTypes(result.getType(), types);
+    Values elements;
+    for (Value variable : variables.take_front(types.size()))
+      elements.push_back(read(variable));
+    variables = variables.drop_front(types.size());
+    bind(result, std::move(elements));
+  }
+}
+
+Operation *KernelEmitter::makePlace() {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(function.getBody().front().getTerminator());
+  return UnrealizedConversionCastOp::create(
+      builder, TypeRange(builder.getI64Type()), ValueRange());
+}
+
+Value KernelEmitter::parameter(int64_t word) {
+  auto *found = llvm::find(parameters, word);
+  if (found != parameters.end())
+    return places[found - parameters.begin()]->getResult(0);
+  parameters.push_back(word);
+  places.push_back(makePlace());
+  return places.back()->getResult(0);
+}
+
+void KernelEmitter::placeParameters() {
+  // Word 0 is the first block's number.
+  int64_t count = static_cast<int64_t>(parameters.size());
+  bool inMemory = count + 1 > maxPushed;
+  SmallVector<Type> types(inMemory ? 2 : count + 1, builder.getI64Type());
+  SmallVector<spirv::StructType::OffsetInfo> offsets;
+  for (size_t i = 0; i < types.size(); ++i)
+    offsets.push_back(8 * i);
+  auto block = spirv::StructType::get(
+      types, offsets, {},
+      spirv::StructType::StructDecorationInfo(spirv::Decoration::Block,
+                                              builder.getUnitAttr()));
+  auto pushed = spirv::StorageClass::PushConstant;
+  if (places.empty() && !firstBlock)
+    return;
+  builder.setInsertionPoint(function.getBody().front().getTerminator());
+  Value all = global("parameters", spirv::PointerType::get(block, pushed));
+  auto readPushed = [&](int64_t number) -> Value {
+    auto pointer = spirv::PointerType::get(builder.getI64Type(), pushed);
+    return read(spirv::AccessChainOp::create(builder, pointer, all,
+                                             ValueRange(word(number))));
+  };
+  auto replace = [](Operation *place, Value value) {
+    place->getResult(0).replaceAllUsesWith(value);
+    place->erase();
+  };
+  if (firstBlock)
+    replace(firstBlock, readPushed(0));
+  Value memory;
+  for (auto [number, place] : llvm::enumerate(places)) {
+    Value value;
+    if (!inMemory) {
+      value = readPushed(number + 1);
+    } else {
+      if (!memory)
+        memory = readPushed(1);
+      auto pointer = spirv::PointerType::get(
+          builder.getI64Type(), spirv::StorageClass::PhysicalStorageBuffer);
+      value = spirv::LoadOp::create(
+          builder,
+          spirv::ConvertUToPtrOp::create(builder, pointer,
+                                         add(memory, index(8 * number))),
+          spirv::MemoryAccessAttr::get(builder.getContext(),
+                                       spirv::MemoryAccess::Aligned),
+          builder.getI32IntegerAttr(8));
+    }
+    replace(place, value);
+  }
+}
+
+void KernelEmitter::bindArguments() {
+  int64_t next = 0;
+  for (BlockArgument argument : kernel.getArguments()) {
+    Type type = argument.getType();
+    if (auto buffer = dyn_cast<MemRefType>(type)) {
+      buffers[argument] = {buffer, Value(), next, Value(), {}, {}};
+      next += 3 + 2 * buffer.getRank();
+      continue;
+    }
+    int64_t word = next++;
+    if (argument.use_empty())
+      continue;
+    Value value = parameter(word);
+    Type own = typeOf(type);
+    if (own.isInteger())
+      value = convertInt(value, own, /*isSigned=*/false);
+    else
+      value = reinterpret(
+          convertInt(value, builder.getIntegerType(own.getIntOrFloatBitWidth()),
+                     /*isSigned=*/false),
+          own);
+    bind(argument, {value});
+  }
+}
+
+Value KernelEmitter::global(StringRef name, spirv::PointerType type,
+                            std::optional<spirv::BuiltIn> which) {
+  spirv::GlobalVariableOp &variable = globals[name];
+  if (!variable) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    variable =
+        which ? spirv::GlobalVariableOp::create(builder, type, name, *which)
+              : spirv::GlobalVariableOp::create(builder, type, name);
+  }
+  return spirv::AddressOfOp::create(builder, variable);
+}
+
+Value KernelEmitter::builtin(spirv::BuiltIn which, unsigned component) {
+  auto three = VectorType::get(3, builder.getI32Type());
+  Value all = read(global(
+      spirv::stringifyBuiltIn(which),
+      spirv::PointerType::get(three, spirv::StorageClass::Input), which));
+  Value one = spirv::CompositeExtractOp::create(
+      builder, all, ArrayRef<int32_t>{static_cast<int32_t>(component)});
+  return spirv::UConvertOp::create(builder, builder.getI64Type(), one);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelEmitter::emitGPU(Operation &op) {
+  auto dimension = [](auto id) {
+    return static_cast<unsigned>(id.getDimension());
+  };
+  if (op.use_empty() && isMemoryEffectFree(&op))
+    return success();
+  if (auto id = dyn_cast<gpu::ThreadIdOp>(op)) {
+    bind(id, {builtin(spirv::BuiltIn::LocalInvocationId, dimension(id))});
+    return success();
+  }
+  if (auto id = dyn_cast<gpu::BlockIdOp>(op)) {
+    Value number = builtin(spirv::BuiltIn::WorkgroupId, dimension(id));
+    if (dimension(id) == 0) {
+      if (!firstBlock)
+        firstBlock = makePlace();
+      number = spirv::IAddOp::create(builder, number.getType(), number,
+                                     firstBlock->getResult(0));
+    }
+    bind(id, {number});
+    return success();
+  }
+  if (auto size = dyn_cast<gpu::BlockDimOp>(op)) {
+    bind(size, {index(kernel.getKnownBlockSizeAttr()[dimension(size)])});
+    return success();
+  }
+  if (isa<gpu::BarrierOp>(op)) {
+    spirv::ControlBarrierOp::create(
+        builder, spirv::Scope::Workgroup, spirv::Scope::Workgroup,
+        spirv::MemorySemantics::AcquireRelease |
+            spirv::MemorySemantics::WorkgroupMemory |
+            spirv::MemorySemantics::UniformMemory);
+    return success();
+  }
+  if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op)) {
+    if (!shuffle.getValid().use_empty())
+      return op.emitError("whether a shuffle was valid is not known");
+    std::optional<int64_t> width = getConstantIntValue(shuffle.getWidth());
+    if (!width || (subgroup && subgroup != *width))
+      return op.emitError("is among threads of no one number");
+    subgroup = *width;
+    Value value = scalarOf(shuffle.getValue());
+    Value which = scalarOf(shuffle.getOffset());
+    auto scope = spirv::Scope::Subgroup;
+    Value result;
+    if (shuffle.getMode() == gpu::ShuffleMode::XOR)
+      result = spirv::GroupNonUniformShuffleXorOp::create(
+          builder, value.getType(), scope, value, which);
+    else if (shuffle.getMode() == gpu::ShuffleMode::IDX)
+      result = spirv::GroupNonUniformShuffleOp::create(builder, value.getType(),
+                                                       scope, value, which);
+    else
+      return op.emitError("is no shuffle that SPIR-V is made of");
+    bind(shuffle.getShuffleResult(), {result});
+    return success();
+  }
+  if (isa<gpu::DynamicSharedMemoryOp>(op))
+    return success(); // goes with its views
+  return op.emitError("is nothing that becomes SPIR-V");
+}
+
+LogicalResult KernelEmitter::emitOp(Operation &op) {
+  builder.setLoc(op.getLoc());
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return emitIf(branch);
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return emitFor(loop);
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return emitWhile(loop);
+  if (isa<gpu::GPUDialect>(op.getDialect()))
+    return emitGPU(op);
+  bool isKnown = true;
+  if (isa<memref::MemRefDialect, vector::VectorDialect>(op.getDialect())) {
+    LogicalResult memory = emitMemory(op, isKnown);
+    if (isKnown)
+      return memory;
+    isKnown = true;
+    LogicalResult vector = emitVector(op, isKnown);
+    return isKnown ? vector : op.emitError("is nothing that becomes SPIR-V");
+  }
+  if (auto cast = dyn_cast<UnrealizedConversionCastOp>(op);
+      cast && cast->getNumOperands() == 1 &&
+      buffers.count(cast->getOperand(0)) &&
+      isa<MemRefType>(cast->getResult(0).getType())) {
+    // The bytes of booleans.
+    Buffer buffer = buffers[cast->getOperand(0)];
+    baseOf(buffer);
+    buffer.type = llvm::cast<MemRefType>(cast->getResult(0).getType());
+    buffers[cast->getResult(0)] = buffer;
+    return success();
+  }
+  if (op.getNumResults() != 1)
+    return op.emitError("is nothing that becomes SPIR-V");
+  Value result = op.getResult(0);
+  SmallVector<Type> types;
+  appendTypes(result.getType(), types);
+  Values elements;
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
+      for (auto [value, type] : llvm::zip(dense.getValues<Attribute>(), types))
+        elements.push_back(emitConstant(value, type));
+    else
+      elements.push_back(emitConstant(constant.getValue(), types.front()));
+    bind(result, std::move(elements));
+    return success();
+  }
+  if (isa<ub::PoisonOp>(op)) {
+    for (Type type : types)
+      elements.push_back(spirv::UndefOp::create(builder, type));
+    bind(result, std::move(elements));
+    return success();
+  }
+  Type element = getElementTypeOrSelf(result.getType());
+  for (size_t lane = 0; lane < types.size(); ++lane) {
+    SmallVector<Value> operands;
+    for (Value operand : op.getOperands()) {
+      ArrayRef<Value> all = elementsOf(operand);
+      if (all.empty())
+        return op.emitError("is nothing that becomes SPIR-V");
+      operands.push_back(all.size() == 1 ? all.front() : all[lane]);
+    }
+    FailureOr<Value> value = emitScalar(op, operands, element);
+    if (failed(value))
+      return failure();
+    elements.push_back(*value);
+  }
+  bind(result, std::move(elements));
+  return success();
+}
+
+LogicalResult KernelEmitter::emitBlock(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(emitOp(op)) || hasFailed)
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The module
+//===----------------------------------------------------------------------===//
+
+/// Whether a module computes with reals of a width.
+static bool usesFloats(spirv::ModuleOp module, unsigned width) {
+  WalkResult walk = module.walk([&](Operation *op) {
+    return llvm::any_of(op->getResultTypes(),
+                        [&](Type type) {
+                          Type element = getElementTypeOrSelf(type);
+                          return isa<FloatType>(element) &&
+                                 element.getIntOrFloatBitWidth() == width;
+                        })
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
+/// What a module needs of a device, read off the types in it.
+static SmallVector<spirv::Capability> findCapabilities(spirv::ModuleOp module) {
+  using spirv::Capability;
+  std::set<Capability> found = {Capability::Shader, Capability::Int64,
+                                Capability::PhysicalStorageBufferAddresses};
+  auto see = [&](Type type, bool inMemory) {
+    Type element = getElementTypeOrSelf(type);
+    if (element.isInteger(8))
+      found.insert(Capability::Int8);
+    if (element.isInteger(16))
+      found.insert(Capability::Int16);
+    if (element.isF16())
+      found.insert(Capability::Float16);
+    if (element.isF64())
+      found.insert(Capability::Float64);
+    if (inMemory && element.isInteger(8))
+      found.insert(Capability::StorageBuffer8BitAccess);
+    if (inMemory && (element.isInteger(16) || element.isF16()))
+      found.insert(Capability::StorageBuffer16BitAccess);
+  };
+  if (usesFloats(module, 16) || usesFloats(module, 32) ||
+      usesFloats(module, 64))
+    found.insert(Capability::SignedZeroInfNanPreserve);
+  module.walk([&](Operation *op) {
+    if (isa<spirv::GroupNonUniformShuffleOp,
+            spirv::GroupNonUniformShuffleXorOp>(op)) {
+      found.insert(Capability::GroupNonUniform);
+      found.insert(Capability::GroupNonUniformShuffle);
+    }
+    for (Type type : op->getResultTypes()) {
+      bool inMemory = false;
+      if (auto pointer = dyn_cast<spirv::PointerType>(type)) {
+        inMemory = pointer.getStorageClass() ==
+                   spirv::StorageClass::PhysicalStorageBuffer;
+        type = pointer.getPointeeType();
+      }
+      if (auto array = dyn_cast<spirv::ArrayType>(type))
+        type = array.getElementType();
+      see(type, inMemory);
+    }
+  });
+  return llvm::to_vector(found);
+}
+
+void KernelEmitter::finish(StringRef entry) {
+  MLIRContext *context = builder.getContext();
+  module.setVceTripleAttr(spirv::VerCapExtAttr::get(
+      spirv::Version::V_1_5, findCapabilities(module), {}, context));
+  builder.setInsertionPointToEnd(module.getBody());
+  SmallVector<Attribute> interface;
+  for (auto variable : module.getOps<spirv::GlobalVariableOp>())
+    interface.push_back(FlatSymbolRefAttr::get(variable));
+  spirv::EntryPointOp::create(builder, spirv::ExecutionModel::GLCompute,
+                              function, interface);
+  SmallVector<int32_t> sizes =
+      llvm::to_vector(kernel.getKnownBlockSizeAttr().asArrayRef());
+  spirv::ExecutionModeOp::create(builder, function,
+                                 spirv::ExecutionMode::LocalSize, sizes);
+  // Infinities, NaN and signs of zeros are as IEEE 754 has them.
+  for (int32_t width : {16, 32, 64})
+    if (usesFloats(module, width))
+      spirv::ExecutionModeOp::create(
+          builder, function, spirv::ExecutionMode::SignedZeroInfNanPreserve,
+          width);
+}
+
+int64_t KernelEmitter::getThreads() {
+  int64_t threads = 1;
+  for (int32_t size : kernel.getKnownBlockSizeAttr().asArrayRef())
+    threads *= size;
+  return threads;
+}
+
+FailureOr<spirv::ModuleOp> KernelEmitter::emit(Block *body, StringRef name) {
+  if (!llvm::hasSingleElement(kernel.getBody()))
+    return kernel.emitError("has several blocks");
+  if (!kernel.getKnownBlockSizeAttr())
+    return kernel.emitError("is launched with blocks of no known size");
+  builder.setInsertionPointToEnd(body);
+  module = spirv::ModuleOp::create(
+      builder, spirv::AddressingModel::PhysicalStorageBuffer64,
+      spirv::MemoryModel::GLSL450, std::nullopt, name);
+  builder.setInsertionPointToEnd(module.getBody());
+  function =
+      spirv::FuncOp::create(builder, "main", builder.getFunctionType({}, {}));
+  // Variables and parameters, and then all else.
+  Block *entry = function.addEntryBlock();
+  Block *rest = new Block();
+  function.getBody().push_back(rest);
+  builder.setInsertionPointToEnd(entry);
+  spirv::BranchOp::create(builder, rest);
+  builder.setInsertionPointToEnd(rest);
+  bindArguments();
+  for (BlockArgument shared : kernel.getWorkgroupAttributions()) {
+    FailureOr<Buffer> array = allocateArray(cast<MemRefType>(shared.getType()),
+                                            spirv::StorageClass::Workgroup);
+    if (failed(array))
+      return failure();
+    buffers[shared] = *array;
+  }
+  if (failed(emitBlock(kernel.getBody().front()))) {
+    module.erase();
+    return failure();
+  }
+  spirv::ReturnOp::create(builder);
+  placeParameters();
+  finish(name);
+  return module;
+}

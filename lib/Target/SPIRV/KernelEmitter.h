@@ -1,0 +1,183 @@
+//===- KernelEmitter.h - a GPU kernel as a SPIR-V module --------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels of the shared middle (gpu.func) in the form that Vulkan takes.
+// Shaders know neither vectors of more than four elements nor memrefs, and
+// leave bf16 and narrow booleans to others; so here
+//
+//   a vector      is the list of its elements, each a value of its own
+//   a buffer      is an address, 64 bits wide, to which offsets are added
+//   a reference   is a pointer made of that where memory is touched, by 16
+//   bytes
+//                 at once where the access is aligned so
+//   bf16, f8      are integers of their bits, i1 in memory a byte
+//   index         is i64
+//   a loop        carries its values in variables, which drivers put into
+//                 registers
+//
+// Of the words that a launch has for its arguments (relax_rt_device_launch) a
+// kernel is given those that it reads, 8 bytes each:
+//
+//   word 0        the number of the first block, where a launch is split
+//   word 1 ...    `parameters`, in their order
+//
+// as push constants; where they are too many for those, word 1 is the address
+// of a block of memory that begins with the first parameter.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_TARGET_SPIRV_KERNELEMITTER_H
+#define RELAX_TARGET_SPIRV_KERNELEMITTER_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include <map>
+
+namespace mlir::relax {
+
+class KernelEmitter {
+public:
+  /// What every device lets push constants have, in words.
+  static constexpr int64_t maxPushed = 16;
+
+  explicit KernelEmitter(gpu::GPUFuncOp kernel)
+      : kernel(kernel), builder(kernel.getLoc(), kernel.getContext()) {}
+
+  /// Builds a `spirv.module` named `name` at the end of a module's body.
+  FailureOr<spirv::ModuleOp> emit(Block *body, StringRef name);
+
+  /// The words of the launch that the kernel reads.
+  ArrayRef<int64_t> getParameters() const { return parameters; }
+  /// Bytes of memory that a block shares.
+  int64_t getSharedBytes() const { return sharedBytes; }
+  /// The threads of a block, and how many of them exchange values, or 0.
+  int64_t getThreads();
+  int64_t getSubgroup() const { return subgroup; }
+
+private:
+  using Values = SmallVector<Value, 1>;
+
+  /// A memref. Sizes, strides and the offset that its type does not have are
+  /// values, or words of the launch.
+  struct Buffer {
+    MemRefType type;
+    /// An address; or the pointer to an array of the block or of the thread.
+    Value base;
+    /// The word of the allocated pointer of a parameter; -1 of others.
+    int64_t word = -1;
+    Value offset;
+    SmallVector<Value> sizes, strides;
+  };
+
+  // KernelControl.cpp
+  LogicalResult emitIf(scf::IfOp op);
+  LogicalResult emitFor(scf::ForOp op);
+  LogicalResult emitWhile(scf::WhileOp op);
+
+  // KernelEmitter.cpp: functions, variables, parameters.
+  LogicalResult emitBlock(Block &block);
+  LogicalResult emitOp(Operation &op);
+  LogicalResult emitGPU(Operation &op);
+  void bindArguments();
+  Value parameter(int64_t word);
+  Operation *makePlace();
+  void placeParameters();
+  Value builtin(spirv::BuiltIn which, unsigned component);
+  void finish(StringRef entry);
+  /// Variables of the thread, one for each value of these types.
+  SmallVector<Value> makeVariables(TypeRange types);
+  void assign(ArrayRef<Value> variables, ValueRange values);
+  void bindLoaded(ValueRange results, ArrayRef<Value> variables);
+  Value read(Value variable);
+  Value global(StringRef name, spirv::PointerType type,
+               std::optional<spirv::BuiltIn> which = std::nullopt);
+
+  // KernelMemory.cpp
+  LogicalResult emitMemory(Operation &op, bool &isKnown);
+  LogicalResult emitMetadata(memref::ExtractStridedMetadataOp op);
+  LogicalResult emitReinterpret(memref::ReinterpretCastOp op);
+  LogicalResult emitGather(vector::GatherOp op);
+  LogicalResult emitMaskedLoad(vector::MaskedLoadOp op);
+  FailureOr<Buffer> allocateArray(MemRefType type, spirv::StorageClass where);
+  FailureOr<Buffer> viewShared(memref::ViewOp op);
+  Value baseOf(Buffer &buffer);
+  Value sizeOf(const Buffer &buffer, unsigned dim);
+  Value strideOf(const Buffer &buffer, unsigned dim);
+  Value offsetOf(const Buffer &buffer);
+  /// The number of an element, from `base` on.
+  Value linearize(const Buffer &buffer, ValueRange indices);
+  Value pointerTo(Buffer &buffer, Value at, Type type);
+  Value loadElement(Buffer &buffer, Value at);
+  void storeElement(Buffer &buffer, Value at, Value value);
+  Values loadVector(Buffer &buffer, Value at, int64_t count, int64_t align);
+  void storeVector(Buffer &buffer, Value at, ArrayRef<Value> values,
+                   int64_t align);
+  /// Bytes that are touched at once, of elements that lie together.
+  int64_t chooseChunk(const Buffer &buffer, int64_t count, int64_t align);
+
+  // KernelVectors.cpp
+  LogicalResult emitVector(Operation &op, bool &isKnown);
+  LogicalResult emitReduction(vector::ReductionOp op);
+  LogicalResult emitBitcast(vector::BitCastOp op);
+  Value combine(vector::CombiningKind kind, Value lhs, Value rhs);
+
+  // KernelArithmetic.cpp: an op on elements.
+  FailureOr<Value> emitScalar(Operation &op, ValueRange operands, Type type);
+  FailureOr<Value> emitCast(Operation &op, Value value, Type type);
+  FailureOr<Value> emitMath(Operation &op, ValueRange operands, Type type);
+  Value compareInts(arith::CmpIPredicate predicate, Value lhs, Value rhs);
+  Value compareFloats(arith::CmpFPredicate predicate, Value lhs, Value rhs);
+  Value convertInt(Value value, Type type, bool isSigned);
+  Value extendSigned(Value value, Type type);
+  Value reinterpret(Value value, Type type);
+  Value emitConstant(Attribute value, Type type);
+
+  Value number(int64_t value, Type type);
+  Value index(int64_t value) { return number(value, builder.getI64Type()); }
+  Value word(int64_t value) { return number(value, builder.getI32Type()); }
+  Value add(Value lhs, Value rhs);
+  Value multiply(Value lhs, int64_t rhs);
+
+  /// The type of an element as a value, and in memory.
+  Type typeOf(Type element);
+  Type memoryType(Type element);
+  /// Those of all elements of a value.
+  void appendTypes(Type type, SmallVectorImpl<Type> &types);
+  /// The elements of a value.
+  ArrayRef<Value> elementsOf(Value value) { return values[value]; }
+  Value scalarOf(Value value) { return values[value].front(); }
+  void bind(Value value, Values elements) {
+    values[value] = std::move(elements);
+  }
+
+  gpu::GPUFuncOp kernel;
+  ImplicitLocOpBuilder builder;
+  spirv::ModuleOp module;
+  spirv::FuncOp function;
+  DenseMap<Value, Values> values;
+  DenseMap<Value, Buffer> buffers;
+  /// Parameters, and what stands for each until all are known; and for the
+  /// number of the first block, if that is used.
+  SmallVector<int64_t> parameters;
+  SmallVector<Operation *> places;
+  Operation *firstBlock = nullptr;
+  llvm::StringMap<spirv::GlobalVariableOp> globals;
+  /// Parts of the memory of a block that the launch asks for.
+  std::map<std::pair<int64_t, const void *>, Buffer> views;
+  int64_t sharedBytes = 0, subgroup = 0;
+  bool hasFailed = false;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_TARGET_SPIRV_KERNELEMITTER_H

@@ -1,0 +1,71 @@
+//===- LowerKernels.cpp - GPU kernels to SPIR-V for Vulkan ----------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/SPIRV/Image.h"
+#include "Target/SPIRV/KernelEmitter.h"
+#include "Target/SPIRV/Passes.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_LOWERKERNELSPASS
+#include "Target/SPIRV/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// Copies become loops over the elements.
+static void expandCopies(gpu::GPUFuncOp kernel) {
+  SmallVector<memref::CopyOp> copies;
+  kernel.walk([&](memref::CopyOp copy) { copies.push_back(copy); });
+  for (memref::CopyOp copy : copies) {
+    OpBuilder builder(copy);
+    Location loc = copy.getLoc();
+    int64_t rank = cast<MemRefType>(copy.getSource().getType()).getRank();
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    SmallVector<Value> zeros(rank, zero), ones(rank, one), sizes;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      sizes.push_back(builder.createOrFold<memref::DimOp>(
+          loc, copy.getSource(),
+          arith::ConstantIndexOp::create(builder, loc, dim)));
+    scf::buildLoopNest(builder, loc, zeros, sizes, ones,
+                       [&](OpBuilder &inner, Location at, ValueRange indices) {
+                         Value element = memref::LoadOp::create(
+                             inner, at, copy.getSource(), indices);
+                         memref::StoreOp::create(inner, at, element,
+                                                 copy.getTarget(), indices);
+                       });
+    copy.erase();
+  }
+}
+
+namespace {
+
+struct LowerKernels : relax::impl::LowerKernelsPassBase<LowerKernels> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<gpu::GPUFuncOp> kernels;
+    module.walk([&](gpu::GPUFuncOp kernel) { kernels.push_back(kernel); });
+    Builder builder(&getContext());
+    for (gpu::GPUFuncOp kernel : kernels) {
+      expandCopies(kernel);
+      KernelEmitter emitter(kernel);
+      FailureOr<spirv::ModuleOp> made =
+          emitter.emit(module.getBody(), getSPIRVName(kernel.getName()));
+      if (failed(made))
+        return signalPassFailure();
+      (*made)->setAttr(kParametersAttr,
+                       builder.getDenseI64ArrayAttr(emitter.getParameters()));
+      (*made)->setAttr(kBlockAttr,
+                       builder.getDenseI64ArrayAttr({emitter.getSharedBytes(),
+                                                     emitter.getThreads(),
+                                                     emitter.getSubgroup()}));
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,40 @@
+//===- Passes.h - kernels to SPIR-V -----------------------------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_TARGET_SPIRV_PASSES_H
+#define RELAX_TARGET_SPIRV_PASSES_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::relax {
+
+// The generated file undefines what selects its parts.
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "Target/SPIRV/Passes.h.inc"
+
+/// The pipeline `relax-gpu-to-spirv`, on modules: what is launched becomes a
+/// `spirv.module` for each kernel.
+void buildSPIRVPipeline(OpPassManager &manager);
+
+/// The pipeline `relax-vulkan-to-llvm`, on modules: launches become SPIR-V in
+/// the module and calls of the runtime, all else the LLVM dialect.
+void buildVulkanToLLVMPipeline(OpPassManager &manager);
+
+/// Registers the two pipelines.
+void registerRelaxSPIRVPipelines();
+
+} // namespace mlir::relax
+
+#endif // RELAX_TARGET_SPIRV_PASSES_H

@@ -1,0 +1,54 @@
+//===- Pipelines.cpp - the order of the passes for Vulkan -----------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/CPU/Passes.h"
+#include "Target/GPU/Passes.h"
+#include "Target/SPIRV/Passes.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+void relax::buildSPIRVPipeline(OpPassManager &manager) {
+  manager.addPass(createOutlineLaunchesPass());
+  OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
+  // Views become arithmetic on offsets.
+  kernels.addPass(memref::createExpandStridedMetadataPass());
+  kernels.addPass(createLowerAffinePass());
+  kernels.addPass(createExpandMathPass());
+  // bf16 is stored, and computed as f32.
+  arith::ArithEmulateUnsupportedFloatsOptions floats;
+  floats.sourceTypeStrs = {"bf16"};
+  floats.targetTypeStr = "f32";
+  kernels.addPass(arith::createArithEmulateUnsupportedFloats(floats));
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  kernels.addPass(arith::createArithExpandOpsPass(expand));
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  kernels.addPass(createLoopInvariantCodeMotionPass());
+  manager.addPass(createLowerKernelsPass());
+}
+
+void relax::buildVulkanToLLVMPipeline(OpPassManager &manager) {
+  buildSPIRVPipeline(manager);
+  manager.addPass(createLowerLaunchesPass());
+  buildKernelToLLVMPipeline(manager);
+}
+
+void relax::registerRelaxSPIRVPipelines() {
+  PassPipelineRegistration<>("relax-gpu-to-spirv", "launches to SPIR-V",
+                             buildSPIRVPipeline);
+  PassPipelineRegistration<>(
+      "relax-vulkan-to-llvm",
+      "launches to SPIR-V, and host code to the LLVM dialect",
+      buildVulkanToLLVMPipeline);
+}

@@ -1,0 +1,238 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Devices of Vulkan: what can fail, what is kept, captured calls, decoders. Ops are tested in test_legalize_*.py."""
+
+import dataclasses
+import os
+import shutil
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import numpy as np
+import pytest
+import vulkan
+from conftest import find_tool
+from targets import needs_linker
+from tiny_models import CONFIG, random_weights, write_gguf
+
+import relax_mlir
+from relax_mlir import Device, DeviceError, RelaxError, Target, models
+from relax_mlir.pipelines import KernelsToLaunches, LaunchesToSPIRV, LowerToHost, Pipeline, gpu
+
+VECTOR = "tensor<?xf32, #relax.shape<[n]>>"
+ADD = f"""
+relax.func @main(%x: {VECTOR}, %y: {VECTOR}) -> {VECTOR} {{
+  %0 = relax.add %x, %y : ({VECTOR}, {VECTOR}) -> {VECTOR}
+  relax.return %0 : {VECTOR}
+}}"""
+SUM = f"""
+relax.func @main(%x: {VECTOR}) -> tensor<f32> {{
+  %0 = relax.sum %x : ({VECTOR}) -> tensor<f32>
+  relax.return %0 : tensor<f32>
+}}"""
+
+
+@pytest.fixture(scope="module")
+def device():
+    vulkan.require()
+    return Device("vulkan")
+
+
+@pytest.fixture(scope="module")
+def add(device):
+    return relax_mlir.compile(relax_mlir.parse(ADD), target="vulkan")
+
+
+def run_python(source, **environment):
+    """What a program of its own prints, errors and what layers say included."""
+    run = subprocess.run(
+        [sys.executable, "-c", source],
+        env={**vulkan.environment(), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=Path(__file__).parent,
+    )
+    return run.stdout + run.stderr
+
+
+def test_the_device_is_described(device):
+    assert device.name and device.capability >= (1, 2) and device.memory > 0
+    assert device.architecture == f"subgroup_{device.subgroup}"
+    assert Target.parse("vulkan").device == "vulkan"
+    assert Target.parse("vulkan").runs_on(device)
+    assert not Target.parse("vulkan:subgroup_128").runs_on(device)
+    with pytest.raises(RelaxError, match="'sm_90' is no kind of device of Vulkan"):
+        Target.parse("vulkan:sm_90")
+
+
+NO_DRIVER = {
+    "no loader": ({"RELAX_VULKAN_LOADER": "/nowhere/libvulkan.so"}, "no loader of Vulkan: .*nowhere"),
+    "another library": ({"RELAX_VULKAN_LOADER": "libm.so.6"}, "too old or none: it has no vkGetInstanceProcAddr"),
+    "no driver": (
+        {"VK_ICD_FILENAMES": "/nowhere.json", "VK_DRIVER_FILES": "/nowhere.json"},
+        "Vulkan|there is no device",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NO_DRIVER)
+def test_without_a_driver(device, case):
+    environment, message = NO_DRIVER[case]
+    source = f"""
+import re, relax_mlir
+try:
+    relax_mlir.Device("vulkan")
+except relax_mlir.DeviceError as error:
+    print("ok" if re.search({message!r}, str(error)) else error)
+"""
+    assert run_python(source, **environment).strip().endswith("ok")
+
+
+def test_devices_that_are_not_there(device):
+    for index in (-1, 99):
+        with pytest.raises(DeviceError, match=f"there is no device vulkan:{index}"):
+            Device("vulkan", index)
+
+
+# From no element to more blocks than a device takes at once.
+@pytest.mark.parametrize("size", [0, 1, 255, 1001, 65536 * 256 + 3])
+def test_sizes(device, add, size):
+    x = np.arange(size, dtype=np.float32)
+    np.testing.assert_array_equal(device.get(add["main"](device.put(x), device.put(x))), 2 * x)
+
+
+# Code of another width of subgroups is refused, with the line of the program; the process stays usable.
+def test_code_for_another_device(device, add):
+    other = 2 * device.subgroup
+    wrong = relax_mlir.compile(relax_mlir.parse(SUM), target=f"vulkan:subgroup_{other}")
+    x = np.ones(5, np.float32)
+    for _ in range(3):
+        with pytest.raises(DeviceError, match=f"lacks subgroups of {other} threads .* it has those of") as error:
+            wrong["main"](device.put(x))
+        last = traceback.extract_tb(error.value.__traceback__)[-1]
+        assert (last.filename, last.lineno) == ("-", 3)
+    assert device.get(add["main"](device.put(x), device.put(x))).tolist() == [2] * 5
+
+
+# Where threads exchange nothing, they share memory; such code runs everywhere.
+def test_code_without_shuffles(device):
+    total = relax_mlir.compile(relax_mlir.parse(SUM), target="vulkan:subgroup_1")
+    for size in (0, 1, 1000, 100001):
+        x = np.arange(size, dtype=np.float32) % 7
+        assert device.get(total["main"](device.put(x))) == x.sum()
+
+
+# The code for every width is valid, of a decoder in each element type.
+@pytest.mark.skipif(not shutil.which("spirv-val"), reason="there is no spirv-val (spirv-tools)")
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("subgroup", [1, 8, 32])
+def test_modules_are_valid(tmp_path, subgroup, dtype):
+    module, chip = built(tmp_path, dtype).module.clone(), f"subgroup_{subgroup}"
+    gpu.default_pipeline(chip=chip).run(module)
+    Pipeline([LowerToHost(device="vulkan"), KernelsToLaunches(chip), LaunchesToSPIRV()]).run(module)
+    kernels = [op for op in module.ir.body.operations if op.operation.name == "spirv.module"]
+    assert len(kernels) > 50
+    # Those that differ in what they do.
+    for kernel in kernels[:: 1 if os.environ.get("RELAX_ALL_CASES") else 8]:
+        binary = tmp_path / "kernel.spv"
+        command = [find_tool("relax-translate"), "--serialize-spirv", "-o", str(binary), "-"]
+        subprocess.run(command, input=str(kernel), text=True, check=True)
+        subprocess.run(["spirv-val", "--target-env", "vulkan1.2", str(binary)], check=True)
+
+
+def test_a_thousand_failing_calls_leak_nothing(device, add):
+    x = device.put(np.ones(1 << 20, np.float32))
+    device.trim_memory()
+    before = device.memory_statistics()
+    device.set_memory_limit(before.held)
+    try:
+        for _ in range(1000):
+            with pytest.raises(MemoryError, match="no memory for"):
+                add["main"](x, x)
+    finally:
+        device.set_memory_limit(None)
+    assert device.memory_statistics().used == before.used
+    assert device.get(add["main"](x, x)).sum() == 2 << 20
+
+
+def test_tensors_are_copied_and_written(device):
+    x = np.random.default_rng(0).standard_normal((300, 7)).astype(np.float32)
+    tensor = device.put(x)
+    copy = device.put(tensor)
+    device.write(2 * x, tensor)
+    np.testing.assert_array_equal(device.get(tensor), 2 * x)
+    np.testing.assert_array_equal(device.get(copy), x)
+
+
+# A call is recorded once, and submitted as it is from then on.
+def test_calls_are_captured(device, add):
+    captured = add.captured("main")
+    x, y, out = (device.put(np.full(1000, value, np.float32)) for value in (1, 2, 0))
+    for _ in range(4):
+        captured(x, y, out)
+        assert device.get(out).tolist() == [3] * 1000
+    device.write(np.full(1000, 5, np.float32), x)
+    captured(x, y, out)
+    assert device.get(out).tolist() == [7] * 1000
+    assert captured.statistics()[:4] == (1, 4, 0, 1)
+
+
+# Khronos' validation layer has nothing to say of copies, launches, captured calls, and the end of a process.
+def test_validation_is_silent(device):
+    if not vulkan.has_validation():
+        pytest.skip("there is no VK_LAYER_KHRONOS_validation (vulkan-validationlayers)")
+    source = f"""
+import numpy as np, relax_mlir
+device = relax_mlir.Device("vulkan")
+main = relax_mlir.compile(relax_mlir.parse({(SUM)!r}), target="vulkan")
+captured = main.captured("main")
+x, out = device.put(np.ones(100000, np.float32)), device.put(np.zeros((), np.float32))
+for _ in range(4):
+    captured(x, out)
+print(device.get(main["main"](x)), device.get(out))
+"""
+    layer = {"VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation"}
+    assert run_python(source, **layer).split() == ["100000.0", "100000.0"]
+
+
+PROMPTS = [[3, 1, 4, 1, 5, 9, 2], [2, 7]]
+
+
+def built(folder, dtype="f32", layout="plain", quantisation="F32"):
+    pytest.importorskip("gguf")
+    config = dataclasses.replace(CONFIG, num_layers=2)
+    path = write_gguf(folder / "x.gguf", random_weights(), config, quantisation)
+    return models.build(path, layout=layout, dtype=dtype, functions=("forward", "decode"))
+
+
+def tokens_of(model):
+    return [list(step) for step in model.generate_tokens(PROMPTS, max_new_tokens=6)]
+
+
+# A decoder says the same on the CPU and on the device; its steps are replayed.
+@pytest.mark.parametrize("layout, quantisation", [("plain", "F32"), ("groups", "Q4_0"), ("groups", "Q8_0")])
+def test_decoders(device, tmp_path, layout, quantisation):
+    on_cpu = built(tmp_path, layout=layout if layout == "plain" else "quantised", quantisation=quantisation).compile()
+    model = built(tmp_path, layout=layout, quantisation=quantisation).compile(target="vulkan")
+    assert tokens_of(model) == tokens_of(on_cpu)
+    assert model._decode.statistics().failures == 0
+
+
+@pytest.mark.parametrize("dtype, tolerance", [("f16", 0.02), ("bf16", 0.15)])
+def test_decoders_of_shorter_elements(device, tmp_path, dtype, tolerance):
+    on_cpu, model = built(tmp_path).compile(), built(tmp_path, dtype).compile(target="vulkan")
+    tokens = np.array([PROMPTS[0]])
+    wanted, found = (each.logits(tokens, each.new_cache(1, 12)) for each in (on_cpu, model))
+    np.testing.assert_allclose(found, wanted, tolerance, tolerance * np.abs(wanted).max())
+
+
+# A folder has the SPIR-V in it, and runs without the compiler.
+@needs_linker
+def test_exported(device, tmp_path):
+    program = built(tmp_path)
+    program.export(tmp_path / "model", "vulkan")
+    loaded, compiled = models.load(tmp_path / "model"), program.compile(target="vulkan")
+    assert tokens_of(loaded) == tokens_of(compiled)
