@@ -1,0 +1,156 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Fused kernels that memory bounds, on a GPU: how much of what it can read and write they do, beside PyTorch.
+
+    python kernels.py write FOLDER [--chip sm_90a]    here, where there need be no GPU
+    python kernels.py run FOLDER [--rows 4096]        there; needs this file, the folder, PyTorch and apache-tvm-ffi
+
+Rows have 4096 elements of bf16. A fraction is the bytes that must be moved by the time, of what a copy of 1 GiB moves;
+the inputs go round more memory than the cache has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import statistics
+import subprocess
+from pathlib import Path
+
+WIDTH = 4096
+X = f"tensor<?x{WIDTH}xbf16, #relax.shape<[n, {WIDTH}]>>"
+G = f"tensor<{WIDTH}xbf16>"
+
+# For each function its parameters, its body, and how many arrays like the first it reads and writes.
+FUNCTIONS = {
+    "rms_norm": (
+        f"%x: {X}, %y: {X}, %g: {G}",
+        f"""%0 = relax.add %x, %y : ({X}, {X}) -> {X}
+        %1 = relax.rms_norm %0 weight %g axes [-1] : ({X}, {G}) -> {X}""",
+        2,
+        2,
+    ),
+    "softmax": (f"%x: {X}", f"%1 = relax.softmax %x axis -1 : ({X}) -> {X}", 1, 1),
+    "swiglu": (
+        f"%x: {X}, %y: {X}",
+        f"""%0 = relax.silu %x : ({X}) -> {X}
+        %1 = relax.multiply %0, %y : ({X}, {X}) -> {X}""",
+        2,
+        1,
+    ),
+    "gelu_bias": (
+        f"%x: {X}, %g: {G}",
+        f"""%0 = relax.add %x, %g : ({X}, {G}) -> {X}
+        %1 = relax.gelu %0 : ({X}) -> {X}""",
+        1,
+        1,
+    ),
+}
+
+
+def text(name: str) -> str:
+    parameters, body, _, written = FUNCTIONS[name]
+    results, types = ("%0, %1", f"{X}, {X}") if written == 2 else ("%1", X)
+    return f"""relax.func @{name}({parameters}) -> ({types}) {{
+      {body}
+      relax.return {results} : {types}
+    }}"""
+
+
+def write(folder: Path, chip: str) -> None:
+    import relax_mlir
+    from relax_mlir.runtime import library_path
+
+    folder.mkdir(parents=True, exist_ok=True)
+    target = relax_mlir.Target("x86_64-linux-gnu", "x86-64-v3", chip=chip)
+    module = relax_mlir.parse("\n".join(map(text, FUNCTIONS)))
+    object = folder / "kernels.o"
+    object.write_bytes(relax_mlir.compile_code(module, target, cached=False).object)
+    runtime = folder / "librelax_runtime.so"
+    runtime.write_bytes(library_path().read_bytes())
+    link = ["g++", "-shared", "-o", folder / "kernels.so", object, runtime, "-Wl,-rpath,$ORIGIN", "-Wl,-z,undefs"]
+    subprocess.run(link, check=True)
+    object.unlink()
+
+
+def run(folder: Path, rows: int) -> None:
+    import torch
+    import tvm_ffi
+
+    ctypes.CDLL(str(folder / "librelax_runtime.so"), mode=ctypes.RTLD_GLOBAL)
+    module = tvm_ffi.load_module(str(folder / "kernels.so"))
+    functional = torch.nn.functional
+
+    def rms_norm(x, y, g):
+        total = x + y
+        wide = total.float()
+        return total, (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5) * g.float()).to(x.dtype)
+
+    peers = {
+        "rms_norm": rms_norm,
+        "softmax": lambda x: functional.softmax(x, -1),
+        "swiglu": lambda x, y: functional.silu(x) * y,
+        "gelu_bias": lambda x, g: functional.gelu(x + g),
+    }
+
+    def median(call, sets) -> float:
+        """Microseconds of the device for one call, from a graph of a call for each set of inputs."""
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            for _ in range(2):
+                for values in sets:
+                    call(*values)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream, capture_error_mode="relaxed"):
+            kept = [call(*values) for values in sets]
+        times = []
+        for _ in range(20):
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            graph.replay()
+            end.record()
+            torch.cuda.synchronize()
+            times.append(begin.elapsed_time(end) * 1000 / len(sets))
+        del kept
+        return statistics.median(times)
+
+    places = [torch.empty(1 << 29, dtype=torch.bfloat16, device="cuda") for _ in range(2)]
+    rate = 2 * places[0].nbytes / median(torch.Tensor.copy_, [places])
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}: a copy moves {rate / 1e6:.2f} TB/s")
+    del places
+    for name, (parameters, _, read, written) in FUNCTIONS.items():
+        like_x = parameters.count(X)
+        bytes = (read + written) * rows * WIDTH * 2
+        count = max(1, (256 << 20) // bytes)
+        sets = []
+        for _ in range(count):
+            values = [torch.randn(rows, WIDTH, device="cuda").bfloat16() for _ in range(like_x)]
+            if "%g" in parameters:
+                values.append(torch.randn(WIDTH, device="cuda").bfloat16())
+            sets.append(values)
+        found, wanted = module[name](*sets[0]), peers[name](*sets[0])
+        for one, other in zip(found if written == 2 else [found], wanted if written == 2 else [wanted], strict=True):
+            torch.testing.assert_close(torch.from_dlpack(one).float(), other.float(), atol=0.05, rtol=0.05)
+        ours = median(module[name], sets)
+        theirs = median(torch.compile(peers[name]), sets)
+        fraction = bytes / ours / rate
+        peer = f"PyTorch compile {theirs:7.1f} µs ({theirs / ours:.2f} ×)"
+        print(f"{name:10} {ours:7.1f} µs, {100 * fraction:3.0f} %; {peer}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["write", "run"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--chip", default="sm_90a", help="what to write code for")
+    parser.add_argument("--rows", type=int, default=4096)
+    arguments = parser.parse_args()
+    if arguments.command == "write":
+        write(arguments.folder, arguments.chip)
+    else:
+        run(arguments.folder, arguments.rows)
+
+
+if __name__ == "__main__":
+    main()
