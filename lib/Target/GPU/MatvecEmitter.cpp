@@ -39,11 +39,15 @@ bool MatvecEmitter::chooseBlocks() {
   int64_t wanted = ratio * ratio / 2;
   if (prepared) // each block does that
     wanted = std::max<int64_t>(wanted, 4);
+  // Each lane ends with one sum.
   int64_t numProducts = products.size();
+  int64_t most = std::min<int64_t>(maxWidth, subgroupSize);
+  if (numProducts > most)
+    return false;
   int64_t columns = getConstantIntValue(count(matmul.columns))
                         .value_or(maxWidth * manyBlocks);
-  width = std::max<int64_t>(2 / numProducts, 1);
-  while (width * numProducts < std::min(wanted, maxWidth) &&
+  width = std::max<int64_t>(std::min<int64_t>(2, most) / numProducts, 1);
+  while (width * numProducts < std::min(wanted, most) &&
          columns / (2 * width) >= manyBlocks)
     width *= 2;
   bool isComputed = KernelGraph::producer(matmul.operand(matmul.b)) != nullptr;
