@@ -4,6 +4,6 @@
 // RUN: relax-opt --relax-lower-to-host="device=abacus" --verify-diagnostics %s
 
 // A device is one of those that there are.
-// expected-error@below {{there is no device 'abacus'; there are "" and "cuda"}}
+// expected-error@below {{there is no device 'abacus'; there are "", "cuda" and "vulkan"}}
 module {
 }
