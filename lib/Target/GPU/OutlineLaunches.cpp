@@ -84,8 +84,8 @@ static void noteInvariants(gpu::GPUFuncOp kernel, ValueRange operands) {
     auto argument = dyn_cast<BlockArgument>(viewed(operand));
     auto function = dyn_cast_if_present<func::FuncOp>(
         argument ? argument.getOwner()->getParentOp() : nullptr);
-    if (function && function.getArgAttr(argument.getArgNumber(),
-                                        notes::kInvariant))
+    if (function &&
+        function.getArgAttr(argument.getArgNumber(), notes::kInvariant))
       kernel.setArgAttr(index, notes::kInvariant,
                         UnitAttr::get(kernel.getContext()));
   }

@@ -26,8 +26,9 @@ void readFirst(Block *block, Operation *from = nullptr,
 /// block does among its threads may lie between.
 void readGlobalFirst(Block *block);
 
-/// Puts ops without effects right before what first uses them, so that what they
-/// compute takes registers no longer than it must. In the order of the block.
+/// Puts ops without effects right before what first uses them, so that what
+/// they compute takes registers no longer than it must. In the order of the
+/// block.
 void computeLate(ArrayRef<Operation *> ops);
 
 } // namespace mlir::relax

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Notes.h"
 #include "Relax/Ops/Call.h"
 #include "Relax/Ops/Core.h"
-#include "Relax/Notes.h"
 #include "Transforms/Memory/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
