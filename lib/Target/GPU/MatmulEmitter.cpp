@@ -35,24 +35,16 @@ void MatmulEmitter::allocateResults() {
     for (OpResult result : stage.op->getResults()) {
       if (!isReadLater(result))
         continue;
-      auto type = cast<RankedTensorType>(result.getType());
-      AffineMap map = stage.op.getIndexingMapMatchingResult(result);
-      Storage place;
-      for (const Output &output : graph.outputs)
-        if (output.value == result)
-          place.buffer = output.buffer;
-      SmallVector<Value> dynamic;
-      for (unsigned dim = 0; dim < map.getNumResults(); ++dim) {
-        place.dims.push_back(dim);
-        if (type.isDynamicDim(dim))
-          dynamic.push_back(sizes[stage.axes[map.getDimPosition(dim)]]);
+      auto *output = llvm::find_if(graph.outputs, [&](const Output &output) {
+        return output.value == result;
+      });
+      if (output == graph.outputs.end()) {
+        storage[result] = allocateWhole(stage, result, sizes, builder, loc);
+        continue;
       }
-      if (!place.buffer)
-        place.buffer = memref::AllocOp::create(
-            builder, loc,
-            MemRefType::get(type.getShape(), type.getElementType()), dynamic,
-            builder.getI64IntegerAttr(64));
-      storage[result] = place;
+      auto rank = cast<RankedTensorType>(result.getType()).getRank();
+      storage[result] = {output->buffer,
+                         llvm::to_vector(llvm::seq<unsigned>(0, rank))};
     }
 }
 

@@ -11,9 +11,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/Utils/GPUUtils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mlir::relax {
@@ -71,17 +71,13 @@ static void passMapsByValue(OpBuilder &builder, gpu::GPUFuncOp kernel,
   kernel->setAttr(kTensorMapsAttr, builder.getDenseI64ArrayAttr(maps));
 }
 
-/// The buffer that a view is of.
-static Value viewed(Value buffer) {
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
-    buffer = view.getViewSource();
-  return buffer;
-}
-
 /// The kernel knows of its parameters what the host function does.
 static void noteInvariants(gpu::GPUFuncOp kernel, ValueRange operands) {
   for (auto [index, operand] : llvm::enumerate(operands)) {
-    auto argument = dyn_cast<BlockArgument>(viewed(operand));
+    auto buffer = dyn_cast<MemrefValue>(operand);
+    if (!buffer)
+      continue;
+    auto argument = dyn_cast<BlockArgument>(memref::skipViewLikeOps(buffer));
     auto function = dyn_cast_if_present<func::FuncOp>(
         argument ? argument.getOwner()->getParentOp() : nullptr);
     if (function &&

@@ -20,11 +20,11 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_OVERLAPLAUNCHESPASS
@@ -45,9 +45,8 @@ static bool isInvariantLoad(Operation &op) {
     buffer = copy.getSrc();
   else
     return false;
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
-    buffer = view.getViewSource();
-  auto argument = dyn_cast<BlockArgument>(buffer);
+  auto argument = dyn_cast<BlockArgument>(
+      memref::skipViewLikeOps(cast<MemrefValue>(buffer)));
   auto kernel = dyn_cast_if_present<gpu::GPUFuncOp>(
       argument ? argument.getOwner()->getParentOp() : nullptr);
   // Behind the parameters there are buffers of the block.

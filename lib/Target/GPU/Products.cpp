@@ -104,29 +104,22 @@ static bool preparesRows(const KernelGraph &graph, const Nest &nest,
   });
 }
 
-/// A buffer for what a nest makes in the end.
-static LogicalResult allocateLast(const Nest &nest, OpBuilder &builder,
-                                  Location loc,
-                                  DenseMap<Value, Storage> &storage) {
-  const Stage &stage = nest.stages.back();
-  OpResult result = stage.op->getResult(0);
+Storage relax::allocateWhole(const Stage &stage, OpResult result,
+                             const DenseMap<Axis, Value> &sizes,
+                             OpBuilder &builder, Location loc) {
   auto type = cast<RankedTensorType>(result.getType());
   AffineMap map = stage.op.getIndexingMapMatchingResult(result);
-  auto sizes = PointEmitter(builder, loc, 1).sizes(nest);
-  if (failed(sizes))
-    return failure();
   Storage place;
   SmallVector<Value> dynamic;
   for (unsigned dim = 0; dim < map.getNumResults(); ++dim) {
     place.dims.push_back(dim);
     if (type.isDynamicDim(dim))
-      dynamic.push_back((*sizes)[stage.axes[map.getDimPosition(dim)]]);
+      dynamic.push_back(sizes.lookup(stage.axes[map.getDimPosition(dim)]));
   }
   place.buffer = memref::AllocOp::create(
       builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
       dynamic, builder.getI64IntegerAttr(64));
-  storage[result] = place;
-  return success();
+  return place;
 }
 
 namespace {
@@ -189,8 +182,12 @@ bool ProductsEmitter::collect(ArrayRef<Nest> all) {
   if (all.size() > 1 && preparesRows(graph, all[0], all[1])) {
     prepared = &all.front();
     all = all.drop_front();
-    if (failed(allocateLast(*prepared, builder, loc, storage)))
+    const Stage &last = prepared->stages.back();
+    auto sizes = PointEmitter(builder, loc, 1).sizes(*prepared);
+    if (failed(sizes))
       return false;
+    OpResult rows = last.op->getResult(0);
+    storage[rows] = allocateWhole(last, rows, *sizes, builder, loc);
   }
   parts = splitContractions(all.front());
   size_t count = 1;

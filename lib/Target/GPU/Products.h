@@ -67,6 +67,11 @@ LogicalResult emitAlone(const KernelGraph &graph, const Nest &nest,
                         const DenseMap<Value, Storage> &storage,
                         unsigned subgroupSize, bool asVectors);
 
+/// A buffer with all dimensions of a result of a stage.
+Storage allocateWhole(const Stage &stage, OpResult result,
+                      const DenseMap<Axis, Value> &sizes, OpBuilder &builder,
+                      Location loc);
+
 /// Makes one launch of those between two ops of a block, which must not depend
 /// on each other, as far as their blocks have as many threads.
 void mergeLaunches(Operation *after, Operation *before);
