@@ -17,43 +17,51 @@ import statistics
 import subprocess
 from pathlib import Path
 
-WIDTH = 4096
-X = f"tensor<?x{WIDTH}xbf16, #relax.shape<[n, {WIDTH}]>>"
-G = f"tensor<{WIDTH}xbf16>"
+HEADS, SIZE = 32, 128
+WIDTH = HEADS * SIZE
+TYPES = {
+    "x": f"tensor<?x{WIDTH}xbf16, #relax.shape<[n, {WIDTH}]>>",
+    "heads": f"tensor<1x?x{HEADS}x{SIZE}xbf16, #relax.shape<[1, n, {HEADS}, {SIZE}]>>",
+    "table": f"tensor<?x{SIZE // 2}xf32, #relax.shape<[n, {SIZE // 2}]>>",
+    "vector": f"tensor<{WIDTH}xbf16>",
+}
 
-# For each function its parameters, its body, and how many arrays like the first it reads and writes.
+# For each function the kinds of its parameters a, b, c, its body, and the kinds of its results, which are %0, %1 in it.
 FUNCTIONS = {
     "rms_norm": (
-        f"%x: {X}, %y: {X}, %g: {G}",
-        f"""%0 = relax.add %x, %y : ({X}, {X}) -> {X}
-        %1 = relax.rms_norm %0 weight %g axes [-1] : ({X}, {G}) -> {X}""",
-        2,
-        2,
+        ("x", "x", "vector"),
+        """%0 = relax.add %a, %b : ({x}, {x}) -> {x}
+        %1 = relax.rms_norm %0 weight %c axes [-1] : ({x}, {vector}) -> {x}""",
+        ("x", "x"),
     ),
-    "softmax": (f"%x: {X}", f"%1 = relax.softmax %x axis -1 : ({X}) -> {X}", 1, 1),
+    "softmax": (("x",), "%0 = relax.softmax %a axis -1 : ({x}) -> {x}", ("x",)),
     "swiglu": (
-        f"%x: {X}, %y: {X}",
-        f"""%0 = relax.silu %x : ({X}) -> {X}
-        %1 = relax.multiply %0, %y : ({X}, {X}) -> {X}""",
-        2,
-        1,
+        ("x", "x"),
+        """%1 = relax.silu %a : ({x}) -> {x}
+        %0 = relax.multiply %1, %b : ({x}, {x}) -> {x}""",
+        ("x",),
     ),
     "gelu_bias": (
-        f"%x: {X}, %g: {G}",
-        f"""%0 = relax.add %x, %g : ({X}, {G}) -> {X}
-        %1 = relax.gelu %0 : ({X}) -> {X}""",
-        1,
-        1,
+        ("x", "vector"),
+        """%1 = relax.add %a, %b : ({x}, {vector}) -> {x}
+        %0 = relax.gelu %1 : ({x}) -> {x}""",
+        ("x",),
+    ),
+    "rotary": (
+        ("heads", "table", "table"),
+        "%0 = relax.rotary_embedding %a cos %b sin %c : ({heads}, {table}, {table}) -> {heads}",
+        ("heads",),
     ),
 }
 
 
 def text(name: str) -> str:
-    parameters, body, _, written = FUNCTIONS[name]
-    results, types = ("%0, %1", f"{X}, {X}") if written == 2 else ("%1", X)
-    return f"""relax.func @{name}({parameters}) -> ({types}) {{
-      {body}
-      relax.return {results} : {types}
+    parameters, body, results = FUNCTIONS[name]
+    named = ", ".join(f"%{letter}: {TYPES[kind]}" for letter, kind in zip("abc", parameters, strict=False))
+    types = ", ".join(TYPES[kind] for kind in results)
+    return f"""relax.func @{name}({named}) -> ({types}) {{
+      {body.format(**TYPES)}
+      relax.return {", ".join(f"%{i}" for i in range(len(results)))} : {types}
     }}"""
 
 
@@ -86,11 +94,23 @@ def run(folder: Path, rows: int) -> None:
         wide = total.float()
         return total, (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5) * g.float()).to(x.dtype)
 
+    def rotary(x, cos, sin):
+        a, b = x.float().chunk(2, -1)
+        cos, sin = cos[:, None], sin[:, None]
+        return torch.cat((a * cos - b * sin, b * cos + a * sin), -1).to(x.dtype)
+
     peers = {
         "rms_norm": rms_norm,
         "softmax": lambda x: functional.softmax(x, -1),
         "swiglu": lambda x, y: functional.silu(x) * y,
         "gelu_bias": lambda x, g: functional.gelu(x + g),
+        "rotary": rotary,
+    }
+    make = {
+        "x": lambda: torch.randn(rows, WIDTH, device="cuda").bfloat16(),
+        "heads": lambda: torch.randn(1, rows, HEADS, SIZE, device="cuda").bfloat16(),
+        "table": lambda: torch.randn(rows, SIZE // 2, device="cuda"),
+        "vector": lambda: torch.randn(WIDTH, device="cuda").bfloat16(),
     }
 
     def median(call, sets) -> float:
@@ -119,24 +139,17 @@ def run(folder: Path, rows: int) -> None:
     rate = 2 * places[0].nbytes / median(torch.Tensor.copy_, [places])
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}: a copy moves {rate / 1e6:.2f} TB/s")
     del places
-    for name, (parameters, _, read, written) in FUNCTIONS.items():
-        like_x = parameters.count(X)
-        bytes = (read + written) * rows * WIDTH * 2
-        count = max(1, (256 << 20) // bytes)
-        sets = []
-        for _ in range(count):
-            values = [torch.randn(rows, WIDTH, device="cuda").bfloat16() for _ in range(like_x)]
-            if "%g" in parameters:
-                values.append(torch.randn(WIDTH, device="cuda").bfloat16())
-            sets.append(values)
-        found, wanted = module[name](*sets[0]), peers[name](*sets[0])
-        for one, other in zip(found if written == 2 else [found], wanted if written == 2 else [wanted], strict=True):
+    for name, (parameters, _, results) in FUNCTIONS.items():
+        values = [make[kind]() for kind in parameters]
+        found, wanted = module[name](*values), peers[name](*values)
+        pairs = zip(found, wanted, strict=True) if len(results) > 1 else [(found, wanted)]
+        for one, other in pairs:
             torch.testing.assert_close(torch.from_dlpack(one).float(), other.float(), atol=0.05, rtol=0.05)
-        ours = median(module[name], sets)
-        theirs = median(torch.compile(peers[name]), sets)
-        fraction = bytes / ours / rate
+        moved = sum(value.nbytes for value in values) + len(results) * rows * WIDTH * 2
+        sets = [[make[kind]() for kind in parameters] for _ in range(max(1, (256 << 20) // moved))]
+        ours, theirs = median(module[name], sets), median(torch.compile(peers[name]), sets)
         peer = f"PyTorch compile {theirs:7.1f} µs ({theirs / ours:.2f} ×)"
-        print(f"{name:10} {ours:7.1f} µs, {100 * fraction:3.0f} %; {peer}")
+        print(f"{name:10} {ours:7.1f} µs, {100 * moved / ours / rate:3.0f} %; {peer}")
 
 
 def main() -> None:

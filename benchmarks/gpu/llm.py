@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import functools
 import itertools
 import json
 import math
@@ -230,8 +231,9 @@ class Measurement:
         for length in (128, 1024):
             keys, values = self.caches(1)
             tokens = torch.zeros((1, length), dtype=torch.int64, device="cuda")
-            took = self.median(self.module["forward"], tokens, self.start[:1], keys, values, 0, count=5)
-            line = f"  prompt of {length}: {took:.2f} ms"
+            call = functools.partial(self.module["forward"], tokens, self.start[:1], keys, values, 0)
+            took, replayed = self.median(call, count=5), self.median(self.replayed(call), count=5)
+            line = f"  prompt of {length}: run {took:.2f} ms, replayed {replayed:.2f} ms"
             if peers:
                 peer = Peer(self, 1, length)
                 places = torch.arange(length, device="cuda")[None]
@@ -239,6 +241,8 @@ class Measurement:
                 theirs = self.median(self.peer(kind, peer), tokens, places, count=5)
                 line += f"; PyTorch {kind} {theirs:.2f} ms ({theirs / took:.2f} ×)"
             print(line, flush=True)
+            if length in kernels:
+                self.kernels(call)
 
 
 def Peer(measurement: Measurement, batch: int, rows: int):
@@ -305,7 +309,7 @@ def main() -> None:
     parser.add_argument("--weights", nargs="+", choices=KINDS, default=["bf16"])
     parser.add_argument("--chip", default="sm_90a")
     parser.add_argument("--peers", nargs="*", choices=("eager", "compile"), default=["eager", "compile"])
-    parser.add_argument("--kernels", nargs="*", type=int, default=[1], help="batches whose kernels are listed")
+    parser.add_argument("--kernels", nargs="*", type=int, default=[1], help="batches and prompts to list kernels of")
     arguments = parser.parse_args()
     if arguments.what == "write":
         write(arguments.folder, arguments.models, arguments.weights, arguments.chip)

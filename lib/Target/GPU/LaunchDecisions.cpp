@@ -47,7 +47,7 @@ int64_t LaunchEmitter::chooseWidth(const KernelGraph &graph, const Nest &nest) {
   SmallVector<Axis> axes = lanesOf(nest);
   DenseMap<Axis, int64_t> sizes;
   int64_t narrowest = 16;
-  bool isRegular = !axes.empty();
+  bool isRegular = !axes.empty(), isFlat = true;
   auto see = [&](linalg::GenericOp op, Type type, AffineMap map) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !isRegular)
@@ -64,6 +64,7 @@ int64_t LaunchEmitter::chooseWidth(const KernelGraph &graph, const Nest &nest) {
         continue;
       // Along memory, or not at all.
       isRegular &= isa<AffineDimExpr>(expr) && dim + 1 == map.getNumResults();
+      isFlat &= map.getNumResults() == 1;
       if (!tensor.isDynamicDim(dim))
         sizes[*runs] = tensor.getDimSize(dim);
       narrowest = std::min<int64_t>(
@@ -72,15 +73,18 @@ int64_t LaunchEmitter::chooseWidth(const KernelGraph &graph, const Nest &nest) {
   };
   for (const Stage &stage : nest.stages)
     graph.visitInlined(stage.op, [&](linalg::GenericOp op) {
-      op.getBody()->walk([&](Operation *inner) {
-        isRegular &= !isa<tensor::ExtractOp>(inner) && !inner->getNumRegions();
-      });
+      op.getBody()->walk(
+          [&](Operation *inner) { isRegular &= !inner->getNumRegions(); });
       for (OpOperand &operand : op->getOpOperands())
         see(op, operand.get().getType(), op.getMatchingIndexingMap(&operand));
     });
   int64_t width = 16 / narrowest;
+  // What is left over of points in a row, a thread takes one by one.
+  isFlat &= axes == nest.outer && llvm::none_of(nest.stages, [](auto &stage) {
+              return stage.isReduction();
+            });
   for (Axis axis : axes)
-    isRegular &= sizes.count(axis) && sizes[axis] % width == 0;
+    isRegular &= sizes.count(axis) ? sizes[axis] % width == 0 : isFlat;
   return isRegular ? width : 1;
 }
 

@@ -24,8 +24,9 @@ Value LaunchEmitter::count(ArrayRef<Axis> axes) {
   Value total = emitter.constant(1);
   for (Axis axis : axes) {
     Value size = sizes[axis];
-    if (isWide(axis)) // known, and so many whole vectors
-      size = emitter.constant(*getConstantIntValue(size) / emitter.lanes);
+    if (isWide(axis))
+      size = builder.createOrFold<arith::CeilDivUIOp>(
+          loc, size, emitter.constant(emitter.lanes));
     total = emitter.multiply(total, size);
   }
   return total;
@@ -34,7 +35,10 @@ Value LaunchEmitter::count(ArrayRef<Axis> axes) {
 void LaunchEmitter::divide(Value number, ArrayRef<Axis> axes, Point &point) {
   for (size_t i = axes.size(); i-- > 0;) {
     Value at = number;
-    if (i > 0) {
+    bool isFirst = isConstantIntValue(count(axes.take_front(i)), 1);
+    if (isFirst)
+      number = emitter.constant(0);
+    if (!isFirst) {
       Value size = count(axes[i]);
       at = builder.createOrFold<arith::RemUIOp>(loc, number, size);
       number = builder.createOrFold<arith::DivUIOp>(loc, number, size);
@@ -232,6 +236,41 @@ Value LaunchEmitter::chooseRow(Value total) {
   return arith::MinUIOp::create(builder, loc, row, last);
 }
 
+void LaunchEmitter::emitPoints(Value number, Value total) {
+  auto compare = [&](Value lhs, arith::CmpIPredicate predicate, Value rhs) {
+    return arith::CmpIOp::create(builder, loc, predicate, lhs, rhs);
+  };
+  auto emitAll = [&](const Point &point) {
+    for (const Stage &stage : nest.stages)
+      emitPoint(stage, point);
+  };
+  // Of all points in a row, some may be left over.
+  Value size, begin, end;
+  if (order.size() == 1 && isWide(order.front())) {
+    size = sizes[order.front()];
+    Value lanes = emitter.constant(emitter.lanes);
+    begin = emitter.multiply(number, lanes);
+    end = emitter.add(begin, lanes);
+  }
+  bool hasRest = size && !PointEmitter::isMultiple(size, emitter.lanes);
+  Value inside = hasRest ? compare(end, arith::CmpIPredicate::ule, size)
+                         : compare(number, arith::CmpIPredicate::ult, total);
+  auto branch =
+      scf::IfOp::create(builder, loc, inside, /*withElseRegion=*/hasRest);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  Point point;
+  divide(number, order, point);
+  emitAll(point);
+  if (!hasRest)
+    return;
+  builder.setInsertionPoint(branch.elseBlock()->getTerminator());
+  emitter.loop(begin, size, emitter.constant(1), {}, [&](Value at, ValueRange) {
+    emitAll({{order.front(), Lanes{at}}});
+    return SmallVector<Value>();
+  });
+}
+
 LogicalResult LaunchEmitter::emit() {
   emitter.storage = storage;
   if (failed(findSizes()))
@@ -286,13 +325,7 @@ LogicalResult LaunchEmitter::emit() {
           emitter.add(emitter.multiply(launch.getBlockIds().x,
                                        emitter.constant(pointsPerBlock)),
                       launch.getThreadIds().x);
-      Value inside = arith::CmpIOp::create(
-          builder, loc, arith::CmpIPredicate::ult, number, total);
-      auto branch = scf::IfOp::create(builder, loc, inside);
-      builder.setInsertionPoint(branch.thenBlock()->getTerminator());
-      divide(number, order, point);
-      for (const Stage &stage : nest.stages)
-        emitPoint(stage, point);
+      emitPoints(number, total);
     }
   }
   for (auto [result, buffer] : exported) {

@@ -44,6 +44,7 @@ public:
         emitter(builder, loc, lanes), storage(storage),
         subgroupSize(subgroupSize) {
     emitter.alignedBuffers = true;
+    emitter.gathers = false;
   }
 
   /// How many elements a thread can take at once.
@@ -78,6 +79,8 @@ protected:
   /// In the form `rows`: the row of a thread, out of `total`.
   Value chooseRow(Value total);
 
+  /// In the form `points`: those of the thread `number`, of `total`.
+  void emitPoints(Value number, Value total);
   void emitPoint(const Stage &stage, Point point);
   void emitRowStage(const Stage &stage, Point point);
   void emitShared(const Stage &stage, ArrayRef<Axis> axes, const Point &point);

@@ -17,10 +17,10 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-LogicalResult relax::emitAlone(const KernelGraph &graph, const Nest &nest,
-                               OpBuilder &builder, Location loc,
-                               const DenseMap<Value, Storage> &storage,
-                               unsigned subgroupSize, bool asVectors) {
+LogicalResult relax::emitNest(const KernelGraph &graph, const Nest &nest,
+                              OpBuilder &builder, Location loc,
+                              DenseMap<Value, Storage> &storage,
+                              unsigned subgroupSize, bool asVectors) {
   Mark mark(builder);
   for (bool wide : {true, false}) {
     int64_t width =
@@ -28,11 +28,21 @@ LogicalResult relax::emitAlone(const KernelGraph &graph, const Nest &nest,
     DenseMap<Value, Storage> results = storage;
     if (succeeded(LaunchEmitter(graph, nest, builder, loc, results,
                                 subgroupSize, width)
-                      .emit()))
+                      .emit())) {
+      storage = std::move(results);
       return success();
+    }
     mark.takeBack();
   }
   return failure();
+}
+
+LogicalResult relax::emitAlone(const KernelGraph &graph, const Nest &nest,
+                               OpBuilder &builder, Location loc,
+                               const DenseMap<Value, Storage> &storage,
+                               unsigned subgroupSize, bool asVectors) {
+  DenseMap<Value, Storage> results = storage;
+  return emitNest(graph, nest, builder, loc, results, subgroupSize, asVectors);
 }
 
 /// The nests of one contraction each that a nest of several is made of; none

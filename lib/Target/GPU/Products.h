@@ -62,6 +62,12 @@ size_t emitProducts(const KernelGraph &graph, ArrayRef<Nest> nests,
 
 /// Emits a nest as LaunchEmitter does, as vectors if it can. Nothing is left
 /// behind where that fails.
+LogicalResult emitNest(const KernelGraph &graph, const Nest &nest,
+                       OpBuilder &builder, Location loc,
+                       DenseMap<Value, Storage> &storage, unsigned subgroupSize,
+                       bool asVectors);
+
+/// The same where all that others read of it has its storage already.
 LogicalResult emitAlone(const KernelGraph &graph, const Nest &nest,
                         OpBuilder &builder, Location loc,
                         const DenseMap<Value, Storage> &storage,

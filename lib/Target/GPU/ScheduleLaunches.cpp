@@ -56,10 +56,8 @@ struct ScheduleLaunches
         continue;
       }
       left = left.drop_front();
-      int64_t lanes = asVectors ? LaunchEmitter::chooseWidth(graph, nest) : 1;
-      if (failed(LaunchEmitter(graph, nest, builder, loc, storage,
-                               has.subgroupSize, lanes)
-                     .emit()))
+      if (failed(emitNest(graph, nest, builder, loc, storage, has.subgroupSize,
+                          asVectors)))
         return failure();
     }
     return success();

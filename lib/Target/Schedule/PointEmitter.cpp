@@ -200,6 +200,47 @@ static bool canTrap(Operation &op) {
              arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op);
 }
 
+std::optional<Lanes> PointEmitter::ofIndices(Operation &op,
+                                             DenseMap<Value, Lanes> &values) {
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    Lanes condition = lookup(select.getCondition(), values);
+    Lanes lhs = lookup(select.getTrueValue(), values);
+    Lanes rhs = lookup(select.getFalseValue(), values);
+    if (!condition.isUniform() || lhs.isVector || rhs.isVector ||
+        lhs.stride != rhs.stride)
+      return std::nullopt;
+    return Lanes{arith::SelectOp::create(builder, loc, condition.value,
+                                         lhs.value, rhs.value),
+                 lhs.stride};
+  }
+  if (op.getNumOperands() != 2 || !op.getOperand(0).getType().isIndex())
+    return std::nullopt;
+  Lanes lhs = lookup(op.getOperand(0), values);
+  Lanes rhs = lookup(op.getOperand(1), values);
+  if (lhs.isVector || rhs.isVector)
+    return std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return Lanes{add(lhs.value, rhs.value), lhs.stride + rhs.stride};
+  if (isa<arith::SubIOp>(op))
+    return Lanes{builder.createOrFold<arith::SubIOp>(loc, lhs.value, rhs.value),
+                 lhs.stride - rhs.stride};
+  std::optional<int64_t> factor = getConstantIntValue(rhs.value);
+  if (isa<arith::MulIOp>(op) && factor && rhs.stride == 0)
+    return Lanes{multiply(lhs.value, rhs.value), lhs.stride * *factor};
+  // Neighbours from a multiple of their number on are all below another
+  // multiple, or none is.
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  using Predicate = arith::CmpIPredicate;
+  if (compare && lhs.stride == 1 && rhs.stride == 0 &&
+      llvm::is_contained(
+          {Predicate::ult, Predicate::uge, Predicate::slt, Predicate::sge},
+          compare.getPredicate()) &&
+      isMultiple(lhs.value, lanes) && isMultiple(rhs.value, lanes))
+    return Lanes{arith::CmpIOp::create(builder, loc, compare.getPredicate(),
+                                       lhs.value, rhs.value)};
+  return std::nullopt;
+}
+
 FailureOr<Lanes> PointEmitter::clone(Operation &op, IRMapping &uniform,
                                      DenseMap<Value, Lanes> &values,
                                      bool contract) {
@@ -242,22 +283,8 @@ FailureOr<Lanes> PointEmitter::clone(Operation &op, IRMapping &uniform,
       return failure();
     return Lanes{copy->getResult(0)};
   }
-  // Arithmetic on indices that grow from lane to lane.
-  if (op.getNumOperands() == 2 && op.getResult(0).getType().isIndex()) {
-    Lanes lhs = lookup(op.getOperand(0), values);
-    Lanes rhs = lookup(op.getOperand(1), values);
-    if (!lhs.isVector && !rhs.isVector) {
-      if (isa<arith::AddIOp>(op))
-        return Lanes{add(lhs.value, rhs.value), lhs.stride + rhs.stride};
-      if (isa<arith::SubIOp>(op))
-        return Lanes{
-            builder.createOrFold<arith::SubIOp>(loc, lhs.value, rhs.value),
-            lhs.stride - rhs.stride};
-      std::optional<int64_t> factor = getConstantIntValue(rhs.value);
-      if (isa<arith::MulIOp>(op) && factor && rhs.stride == 0)
-        return Lanes{multiply(lhs.value, rhs.value), lhs.stride * *factor};
-    }
-  }
+  if (std::optional<Lanes> result = ofIndices(op, values))
+    return *result;
   if (op.getNumRegions() || op.getNumResults() != 1 ||
       !OpTrait::hasElementwiseMappableTraits(&op))
     return failure();

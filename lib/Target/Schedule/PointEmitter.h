@@ -78,6 +78,8 @@ public:
   Value constant(int64_t value);
   Value add(Value lhs, Value rhs);
   Value multiply(Value lhs, Value rhs);
+  /// Whether `value` is a multiple of `factor`, whatever its terms are.
+  static bool isMultiple(Value value, int64_t factor);
   /// The size of a dimension of a tensor or buffer.
   Value size(Value shaped, unsigned dim);
   /// The sizes of the axes of a nest, static where any operand has a static
@@ -118,6 +120,9 @@ public:
   /// Whether buffers begin at the border of a vector: accesses whose index is a
   /// multiple of the lanes are then said to be aligned.
   bool alignedBuffers = false;
+  /// Whether lanes may read from anywhere; if not, no more than from neighbours
+  /// or from one place.
+  bool gathers = true;
 
 private:
   using Key = std::vector<std::pair<void *, int64_t>>;
@@ -128,6 +133,9 @@ private:
   FailureOr<Lanes> apply(AffineExpr expr, ArrayRef<Lanes> dims);
   FailureOr<Lanes> clone(Operation &op, IRMapping &uniform,
                          DenseMap<Value, Lanes> &values, bool contract);
+  /// What `op` makes of indices that differ by a constant from lane to lane, if
+  /// that is one such number, or one decision, again.
+  std::optional<Lanes> ofIndices(Operation &op, DenseMap<Value, Lanes> &values);
   Lanes lookup(Value value, DenseMap<Value, Lanes> &values);
   /// Which lanes are on: the mask, or all of them.
   Value lanesOn();

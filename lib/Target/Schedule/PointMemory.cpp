@@ -57,12 +57,18 @@ static bool isContiguous(ArrayRef<Lanes> index) {
                       [](const Lanes &at) { return at.isUniform(); });
 }
 
-/// Whether `value` is a multiple of `factor`, whatever its terms are.
-static bool isMultiple(Value value, int64_t factor) {
+bool PointEmitter::isMultiple(Value value, int64_t factor) {
   if (std::optional<int64_t> number = getConstantIntValue(value))
     return *number % factor == 0;
+  auto both = [&](Value lhs, Value rhs) {
+    return isMultiple(lhs, factor) && isMultiple(rhs, factor);
+  };
   if (auto sum = value.getDefiningOp<arith::AddIOp>())
-    return isMultiple(sum.getLhs(), factor) && isMultiple(sum.getRhs(), factor);
+    return both(sum.getLhs(), sum.getRhs());
+  if (auto difference = value.getDefiningOp<arith::SubIOp>())
+    return both(difference.getLhs(), difference.getRhs());
+  if (auto select = value.getDefiningOp<arith::SelectOp>())
+    return both(select.getTrueValue(), select.getFalseValue());
   if (auto product = value.getDefiningOp<arith::MulIOp>())
     return isMultiple(product.getLhs(), factor) ||
            isMultiple(product.getRhs(), factor);
@@ -88,7 +94,7 @@ FailureOr<Lanes> PointEmitter::load(Value buffer, ArrayRef<Lanes> index) {
   auto scalars = llvm::map_to_vector(index, [](Lanes at) { return at.value; });
   if (llvm::all_of(index, [](const Lanes &at) { return at.isUniform(); }))
     return Lanes{memref::LoadOp::create(builder, loc, buffer, scalars)};
-  if (!type.getLayout().isIdentity() &&
+  if ((!gathers || !type.getLayout().isIdentity()) &&
       !(isContiguous(index) && type.isLastDimUnitStride()))
     return failure();
   buffer = bytesOfBooleans(builder, loc, buffer);

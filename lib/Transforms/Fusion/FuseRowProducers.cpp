@@ -1,10 +1,11 @@
-//===- FuseRowProducers.cpp - what prepares the rows of a product ---------===//
+//===- FuseRowProducers.cpp - norms with what is next to them -------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "Analysis/KernelPattern.h"
 #include "Relax/Notes.h"
 #include "Transforms/Fusion/Groups.h"
 #include "Transforms/Fusion/Outliner.h"
@@ -53,6 +54,16 @@ static bool isRowProducer(func::FuncOp kernel) {
   return reduces && last && !last.getNumReductionLoops();
 }
 
+/// Whether a call makes each element of its results from elements of its
+/// operands, and another reads none of these elements twice.
+static bool isElementWise(func::FuncOp kernel, func::FuncOp reader,
+                          unsigned index) {
+  return classifyKernel(kernel) <= KernelPattern::Broadcast &&
+         llvm::is_contained(
+             {KernelPattern::ElementWise, KernelPattern::Injective},
+             classifyRead(reader, index));
+}
+
 /// Whether a kernel reads a parameter in contractions only.
 static bool isOnlyContracted(func::FuncOp kernel, unsigned index) {
   bool isRead = false;
@@ -85,7 +96,50 @@ struct FuseRowProducers
       });
       for (auto [call, consumer] : pairs)
         outliner.outline({call, consumer}, consumer);
+      for (auto call : findRowProducers(function, table))
+        if (CallTIROp producer = findProducer(call, table))
+          outliner.outline({producer, call}, call);
     }
+  }
+
+  static SmallVector<CallTIROp> findRowProducers(FuncOp function,
+                                                 SymbolTable &table) {
+    SmallVector<CallTIROp> calls;
+    function.walk([&](CallTIROp call) {
+      func::FuncOp kernel = getKernel(call, table);
+      if (kernel && isRowProducer(kernel))
+        calls.push_back(call);
+    });
+    return calls;
+  }
+
+  /// The element-wise call that makes an operand of `call`, which nothing else
+  /// reads before.
+  static CallTIROp findProducer(CallTIROp call, SymbolTable &table) {
+    func::FuncOp kernel = getKernel(call, table);
+    for (OpOperand &operand : call->getOpOperands()) {
+      auto producer = operand.get().getDefiningOp<CallTIROp>();
+      if (!producer || producer->getBlock() != call->getBlock() ||
+          !mayMove(producer, call))
+        continue;
+      func::FuncOp other = getKernel(producer, table);
+      if (other && isElementWise(other, kernel, operand.getOperandNumber()) &&
+          llvm::all_of(producer->getUsers(), [&](Operation *user) {
+            Operation *place = call->getBlock()->findAncestorOpInBlock(*user);
+            return place == call || call->isBeforeInBlock(place);
+          }))
+        return producer;
+    }
+    return {};
+  }
+
+  /// Whether a call may run where `place` is: nothing moves across a write.
+  static bool mayMove(CallTIROp call, Operation *place) {
+    for (Operation *op = call->getNextNode(); op != place;
+         op = op->getNextNode())
+      if (!isa<CallTIROp>(op) && !isMemoryEffectFree(op))
+        return false;
+    return true;
   }
 
   /// The call that multiplies the rows which `call` makes; null where anything
@@ -100,14 +154,8 @@ struct FuseRowProducers
     if (!consumer || consumer->getBlock() != call->getBlock())
       return {};
     func::FuncOp other = getKernel(consumer, table);
-    if (!other || !isOnlyContracted(other, use.getOperandNumber()))
-      return {};
-    // Nothing may move across a write.
-    for (Operation *op = call->getNextNode(); op != consumer;
-         op = op->getNextNode())
-      if (!isa<CallTIROp>(op) && !isMemoryEffectFree(op))
-        return {};
-    return consumer;
+    bool contracts = other && isOnlyContracted(other, use.getOperandNumber());
+    return contracts && mayMove(call, consumer) ? consumer : nullptr;
   }
 
   /// The kernel of a call that may be in a group.

@@ -143,13 +143,17 @@ def FuseSiblingsPass : Pass<"relax-fuse-siblings", "::mlir::ModuleOp"> {
 }
 
 def FuseRowProducersPass : Pass<"relax-fuse-row-producers", "::mlir::ModuleOp"> {
-  let summary = "group a contraction with what makes its rows";
+  let summary = "group what reduces rows with what is next to it";
   let description = [{
     A kernel that reduces and then writes element by element, such as a norm, and whose
     result only the contractions of one kernel read, becomes one function with that
     kernel, marked `relax.primitive` as by `relax-fuse-ops`. A GPU then needs no launch
     of its own for a single row: each block that multiplies it finds what it needs to
     know of the whole row.
+
+    One that is left becomes one function with the element-wise kernel that makes an
+    operand of it. If others, behind it, read that operand too, the function gives it as
+    well: a sum and the norm of it are one pass over memory.
 
     Before:
 

@@ -329,9 +329,12 @@ static LogicalResult rotaryEmbedding(RotaryEmbeddingOp op,
         Value position = getPosition(op, kernel, offset, s, batch, token);
         if (op.getCos()) {
           // Never outside, whatever the positions are.
-          Value last = s.sub(rows, s.number(rows.getType(), 1));
-          Value row = s.max(s.min(position, last), s.number(rows.getType(), 0));
-          SmallVector<Value> at{s.toIndex(row), pair};
+          if (op.getPositions()) {
+            Value last = s.sub(rows, s.number(rows.getType(), 1));
+            position =
+                s.max(s.min(position, last), s.number(rows.getType(), 0));
+          }
+          SmallVector<Value> at{s.toIndex(position), pair};
           auto read = [&](Value table) {
             Value element =
                 tensor::ExtractOp::create(s, kernel.input(table), at);
@@ -376,9 +379,13 @@ static LogicalResult rotaryEmbedding(RotaryEmbeddingOp op,
           partner = s.select(isSecond, pair, s.add(index, pairCount));
         }
         // Elements behind what is turned read something, and do not use it.
-        Value isTurned = s.compare(CmpIPredicate::ult, index, turnedSize);
-        pair = s.select(isTurned, pair, zero);
-        at[3] = s.select(isTurned, partner, index);
+        Value isTurned;
+        if (turned != dims[3]) {
+          isTurned = s.compare(CmpIPredicate::ult, index, turnedSize);
+          pair = s.select(isTurned, pair, zero);
+          partner = s.select(isTurned, partner, index);
+        }
+        at[3] = partner;
         Value other = s.convertFloat(tensor::ExtractOp::create(s, x, at), type);
         SmallVector<Value> row{at[1], pair};
         if (perBatch)
@@ -389,7 +396,7 @@ static LogicalResult rotaryEmbedding(RotaryEmbeddingOp op,
         Value moved =
             s.add(s.mul(elements[0], cos),
                   s.select(isSecond, across, arith::NegFOp::create(s, across)));
-        return s.select(isTurned, moved, elements[0]);
+        return isTurned ? s.select(isTurned, moved, elements[0]) : moved;
       }));
 }
 

@@ -20,6 +20,99 @@ func.func @points(%x: memref<4096xbf16>, %out: memref<4096xbf16>) {
 
 // -----
 
+// What is left over of points in a row, a thread takes one by one.
+// CHECK-LABEL: func.func @points_left_over(
+// CHECK: gpu.launch
+// CHECK: %[[BEGIN:.*]] = arith.muli %{{.*}}, %c8
+// CHECK: %[[END:.*]] = arith.addi %[[BEGIN]], %c8
+// CHECK: %[[WHOLE:.*]] = arith.cmpi ule, %[[END]], %[[SIZE:.*]] : index
+// CHECK: scf.if %[[WHOLE]]
+// CHECK: vector.load %arg0[%{{.*}}] {alignment = 16 : i64} : memref<?xbf16>, vector<8xbf16>
+// CHECK: else
+// CHECK: scf.for %[[AT:.*]] = %[[BEGIN]] to %[[SIZE]]
+// CHECK: memref.load %arg0[%[[AT]]] : memref<?xbf16>
+func.func @points_left_over(%x: memref<?xbf16>, %out: memref<?xbf16>) {
+  %0 = bufferization.to_tensor %x restrict : memref<?xbf16> to tensor<?xbf16>
+  %1 = bufferization.to_tensor %out restrict writable : memref<?xbf16> to tensor<?xbf16>
+  %2 = linalg.add ins(%0, %0 : tensor<?xbf16>, tensor<?xbf16>) outs(%1 : tensor<?xbf16>) -> tensor<?xbf16>
+  bufferization.materialize_in_destination %2 in restrict writable %out : (tensor<?xbf16>, memref<?xbf16>) -> ()
+  return
+}
+
+// -----
+
+// Whole rows are whole vectors, however many there are.
+// CHECK-LABEL: func.func @points_of_rows(
+// CHECK: gpu.launch
+// CHECK: scf.if
+// CHECK: vector.load %{{.*}}[%{{.*}}] {alignment = 16 : i64} : memref<?xbf16>, vector<8xbf16>
+// CHECK-NOT: memref.load
+// CHECK: return
+func.func @points_of_rows(%x: memref<?x24xbf16>, %out: memref<?x24xbf16>) {
+  %0 = bufferization.to_tensor %x restrict : memref<?x24xbf16> to tensor<?x24xbf16>
+  %1 = bufferization.to_tensor %out restrict writable : memref<?x24xbf16> to tensor<?x24xbf16>
+  %2 = linalg.add ins(%0, %0 : tensor<?x24xbf16>, tensor<?x24xbf16>) outs(%1 : tensor<?x24xbf16>) -> tensor<?x24xbf16>
+  bufferization.materialize_in_destination %2 in restrict writable %out : (tensor<?x24xbf16>, memref<?x24xbf16>) -> ()
+  return
+}
+
+// -----
+
+// Neighbours are all on one side of a multiple of their number: halves change places as vectors.
+// CHECK-LABEL: func.func @halves(
+// CHECK: gpu.launch
+// CHECK: %[[UPPER:.*]] = arith.cmpi uge, %[[AT:.*]], %c16{{.*}} : index
+// CHECK: %[[OTHER:.*]] = arith.select %[[UPPER]], %{{.*}}, %{{.*}} : index
+// CHECK: vector.load %arg0[%{{.*}}, %[[OTHER]]] {alignment = 16 : i64} : memref<?x32xbf16>, vector<8xbf16>
+func.func @halves(%x: memref<?x32xbf16>, %out: memref<?x32xbf16>) {
+  %c16 = arith.constant 16 : index
+  %0 = bufferization.to_tensor %x restrict : memref<?x32xbf16> to tensor<?x32xbf16>
+  %1 = bufferization.to_tensor %out restrict writable : memref<?x32xbf16> to tensor<?x32xbf16>
+  %2 = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]
+  } outs(%1 : tensor<?x32xbf16>) {
+  ^bb0(%before: bf16):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %3 = arith.cmpi uge, %j, %c16 : index
+    %4 = arith.subi %j, %c16 : index
+    %5 = arith.addi %j, %c16 : index
+    %6 = arith.select %3, %4, %5 : index
+    %7 = tensor.extract %0[%i, %6] : tensor<?x32xbf16>
+    linalg.yield %7 : bf16
+  } -> tensor<?x32xbf16>
+  bufferization.materialize_in_destination %2 in restrict writable %out : (tensor<?x32xbf16>, memref<?x32xbf16>) -> ()
+  return
+}
+
+// -----
+
+// What lanes would gather is read element by element.
+// CHECK-LABEL: func.func @reversed(
+// CHECK: gpu.launch
+// CHECK-NOT: vector
+// CHECK: memref.load %arg0[%{{.*}}] : memref<32xbf16>
+// CHECK-NOT: vector
+// CHECK: return
+func.func @reversed(%x: memref<32xbf16>, %out: memref<32xbf16>) {
+  %c31 = arith.constant 31 : index
+  %0 = bufferization.to_tensor %x restrict : memref<32xbf16> to tensor<32xbf16>
+  %1 = bufferization.to_tensor %out restrict writable : memref<32xbf16> to tensor<32xbf16>
+  %2 = linalg.generic {
+    indexing_maps = [affine_map<(j) -> (j)>], iterator_types = ["parallel"]
+  } outs(%1 : tensor<32xbf16>) {
+  ^bb0(%before: bf16):
+    %j = linalg.index 0 : index
+    %3 = arith.subi %c31, %j : index
+    %4 = tensor.extract %0[%3] : tensor<32xbf16>
+    linalg.yield %4 : bf16
+  } -> tensor<32xbf16>
+  bufferization.materialize_in_destination %2 in restrict writable %out : (tensor<32xbf16>, memref<32xbf16>) -> ()
+  return
+}
+
+// -----
+
 // A block for each row: threads sum what lies together, exchange it, and one of them writes.
 // CHECK-LABEL: func.func @rows(
 // CHECK: gpu.launch {{.*}} workgroup(%{{.*}} : memref<8xf32, #gpu.address_space<workgroup>>)

@@ -59,6 +59,35 @@ relax.func @reduced(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>) -> tensor<?x8xf32
   relax.return %1 : tensor<?x8xf32, #relax.shape<[n, 8]>>
 }
 
+// What makes the rows of a norm, and is read behind it too, becomes one function with it, which gives both.
+// CHECK-LABEL: relax.func @kept
+// CHECK-NEXT: %[[BOTH:.*]]:2 = relax.call pure @fused_double_scale(%arg0)
+// CHECK-NEXT: %[[LATER:.*]] = relax.call_tir @double(%[[BOTH]]#0)
+// CHECK-NEXT: relax.return %[[LATER]], %[[BOTH]]#1
+relax.func @kept(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>) -> (tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<?x8xf32, #relax.shape<[n, 8]>>) {
+  %0 = relax.call_tir @double(%x) : (tensor<?x8xf32, #relax.shape<[n, 8]>>) -> tensor<?x8xf32, #relax.shape<[n, 8]>>
+  %1 = relax.call_tir @scale(%0) : (tensor<?x8xf32, #relax.shape<[n, 8]>>) -> tensor<?x8xf32, #relax.shape<[n, 8]>>
+  %2 = relax.call_tir @double(%0) : (tensor<?x8xf32, #relax.shape<[n, 8]>>) -> tensor<?x8xf32, #relax.shape<[n, 8]>>
+  relax.return %2, %1 : tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<?x8xf32, #relax.shape<[n, 8]>>
+}
+
+// What is read before the norm must be there before.
+// CHECK-LABEL: relax.func @read_before
+// CHECK: relax.call_tir @double
+// CHECK: relax.call_tir @double
+// CHECK: relax.call_tir @scale
+relax.func @read_before(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>) -> (tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<?x8xf32, #relax.shape<[n, 8]>>) {
+  %0 = relax.call_tir @double(%x) : (tensor<?x8xf32, #relax.shape<[n, 8]>>) -> tensor<?x8xf32, #relax.shape<[n, 8]>>
+  %1 = relax.call_tir @double(%0) : (tensor<?x8xf32, #relax.shape<[n, 8]>>) -> tensor<?x8xf32, #relax.shape<[n, 8]>>
+  %2 = relax.call_tir @scale(%0) : (tensor<?x8xf32, #relax.shape<[n, 8]>>) -> tensor<?x8xf32, #relax.shape<[n, 8]>>
+  relax.return %1, %2 : tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<?x8xf32, #relax.shape<[n, 8]>>
+}
+
+func.func private @double(%x: tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}, %y: tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>})
+    -> (tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}) {
+  %0 = linalg.add ins(%x, %x : tensor<?x8xf32>, tensor<?x8xf32>) outs(%y : tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
+}
 func.func private @scale(%x: tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}, %y: tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>})
     -> (tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}) {
   %c0 = arith.constant 0 : index
