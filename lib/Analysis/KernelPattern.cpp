@@ -8,7 +8,6 @@
 #include "Analysis/KernelPattern.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -278,6 +277,19 @@ KernelPattern relax::classifyRead(func::FuncOp kernel, unsigned input) {
       kind = next;
   });
   return kind;
+}
+
+bool relax::isContraction(LinalgOp op) {
+  if (!op.getNumReductionLoops())
+    return false;
+  SmallVector<unsigned> loops;
+  op.getParallelDims(loops);
+  return llvm::count_if(op.getDpsInputOperands(), [&](OpOperand *input) {
+           AffineMap map = op.getMatchingIndexingMap(input);
+           return llvm::any_of(loops, [&](unsigned loop) {
+             return !map.isFunctionOfDim(loop);
+           });
+         }) > 1;
 }
 
 bool relax::isCheap(func::FuncOp kernel) {

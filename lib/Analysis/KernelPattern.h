@@ -25,6 +25,7 @@
 #define RELAX_ANALYSIS_KERNELPATTERN_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mlir::relax {
 
@@ -48,6 +49,9 @@ KernelPattern classifyKernel(func::FuncOp kernel);
 /// contractions too) several times. What is read by anything but a loop nest is
 /// opaque; what is not read is element-wise.
 KernelPattern classifyRead(func::FuncOp kernel, unsigned input);
+
+/// Whether two inputs of a reduction each miss a loop that its result has.
+bool isContraction(linalg::LinalgOp op);
 
 /// Whether an element costs less to compute again than to load: additions,
 /// multiplications, conversions and the like.

@@ -7,6 +7,7 @@
 
 #include "Target/Schedule/KernelGraph.h"
 
+#include "Analysis/KernelPattern.h"
 #include "Target/Schedule/NormalForm.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -331,20 +332,7 @@ SmallVector<Axis> KernelGraph::sharedAxes(ArrayRef<Stage> stages) const {
   return shared;
 }
 
-bool Stage::isContraction() const {
-  if (!isReduction())
-    return false;
-  unsigned partial = 0;
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    AffineMap map = op.getMatchingIndexingMap(input);
-    for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
-      if (isParallel(loop) && !map.isFunctionOfDim(loop)) {
-        ++partial;
-        break;
-      }
-  }
-  return partial > 1;
-}
+bool Stage::isContraction() const { return relax::isContraction(op); }
 
 bool Stage::isShared(Axis axis, Axis other) const {
   bool first = false, second = false;

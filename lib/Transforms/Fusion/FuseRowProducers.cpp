@@ -11,7 +11,6 @@
 #include "Transforms/Fusion/Outliner.h"
 #include "Transforms/Fusion/Passes.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_FUSEROWPRODUCERSPASS
@@ -20,20 +19,6 @@ namespace mlir::relax {
 
 using namespace mlir;
 using namespace mlir::relax;
-
-/// Whether two inputs of a reduction each miss a loop that its result has.
-static bool isContraction(linalg::LinalgOp op) {
-  if (!op.getNumReductionLoops())
-    return false;
-  AffineMap out = op.getIndexingMapsArray().back();
-  return llvm::count_if(op.getDpsInputOperands(), [&](OpOperand *input) {
-           AffineMap map = op.getMatchingIndexingMap(input);
-           return llvm::any_of(
-               llvm::seq<unsigned>(0, op.getNumLoops()), [&](unsigned loop) {
-                 return out.isFunctionOfDim(loop) && !map.isFunctionOfDim(loop);
-               });
-         }) > 1;
-}
 
 /// Whether a kernel has one result, element by element, for which it reduces
 /// what it reads.
