@@ -34,6 +34,7 @@ SIZES = {
 KINDS = {"bf16": "F32", "q4": "Q4_0", "q8": "Q8_0"}
 """The formats of weights."""
 POSITION, ROWS, CAPACITY = 1024, 1280, 2304
+PROMPTS = (32, 128, 512, 1024, 2048)
 
 
 def write(folder: Path, names: list[str], kinds: list[str], chip: str) -> None:
@@ -72,18 +73,52 @@ def run(folder: Path, names: list[str], kinds: list[str], peers: list[str], kern
     import tvm_ffi  # noqa: F401 - before the runtime, which looks for it
 
     ctypes.CDLL(str(folder / "librelax_runtime.so"), mode=ctypes.RTLD_GLOBAL)
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
+    peaks = Peaks()
+    print(
+        f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}: reads {peaks.read:.2f} TB/s (sum of f32), "
+        f"multiplies {peaks.multiply:.0f} TFLOP/s (8192³, bf16)"
+    )
     with torch.no_grad():
         for name, kind in itertools.product(names, kinds):
-            Measurement(folder, name, kind).run(peers if kind == "bf16" else [], kernels)
+            Measurement(folder, name, kind, peaks).run(peers if kind == "bf16" else [], kernels)
+
+
+def median(call, *arguments, count: int = 20) -> float:
+    """Milliseconds of the device."""
+    import torch
+
+    for _ in range(3):
+        call(*arguments)
+    times = []
+    for _ in range(count):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        call(*arguments)
+        end.record()
+        torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end))
+    return statistics.median(times)
+
+
+class Peaks:
+    """What the card does in this run: TB/s that are read, TFLOP/s that are multiplied."""
+
+    def __init__(self) -> None:
+        import torch
+
+        values = torch.ones(1 << 30, device="cuda")
+        self.read = values.nbytes / median(values.sum) / 1e9
+        del values
+        matrix = torch.randn(8192, 8192, device="cuda").bfloat16()
+        self.multiply = 2 * 8192**3 / median(torch.matmul, matrix, matrix) / 1e9
 
 
 class Measurement:
-    def __init__(self, folder: Path, name: str, kind: str) -> None:
+    def __init__(self, folder: Path, name: str, kind: str, peaks: Peaks) -> None:
         import torch
         import tvm_ffi
 
-        self.torch = torch
+        self.torch, self.peaks = torch, peaks
         self.vocabulary, self.hidden, _, self.layers, self.heads, self.key_heads, self.size, self.tied = SIZES[name]
         name = f"{name}-{kind}"
         described = json.loads((folder / f"{name}.json").read_text())
@@ -109,6 +144,9 @@ class Measurement:
                 self.module["bind_weight"](name_of, value)
             self.bound |= bound
         self.bytes = sum(value.numel() * value.element_size() for value in self.bound.values())
+        # Multiplied by each token of a prompt, the head only by the last.
+        ends = ("model.embed_tokens.weight", "lm_head.weight")
+        self.numbers = sum(value.numel() for path, value in self.weights.items() if path not in ends)
         self.start = torch.zeros(64, dtype=torch.int64, device="cuda")
         self.places = self.start + POSITION
         self.step(1)()
@@ -145,21 +183,6 @@ class Measurement:
         keys, values = self.caches(batch)
         tokens = self.torch.zeros(batch, dtype=self.torch.int64, device="cuda")
         return lambda: self.module["decode"](tokens, self.places[:batch], keys, values, ROWS)
-
-    def median(self, call, *arguments, count: int = 20) -> float:
-        """Milliseconds of the device."""
-        event = lambda: self.torch.cuda.Event(enable_timing=True)  # noqa: E731
-        for _ in range(3):
-            call(*arguments)
-        times = []
-        for _ in range(count):
-            begin, end = event(), event()
-            begin.record()
-            call(*arguments)
-            end.record()
-            self.torch.cuda.synchronize()
-            times.append(begin.elapsed_time(end))
-        return statistics.median(times)
 
     def replayed(self, call):
         """The same from a graph."""
@@ -216,29 +239,33 @@ class Measurement:
         self.check()
         for batch in (1, 16, 32, 64):
             call = self.step(batch)
-            ran, replayed = self.median(call), self.median(self.replayed(call))
+            ran, replayed = median(call), median(self.replayed(call))
             rate = self.bytes / replayed / 1e9
             line = f"  step of {batch}: run {ran:.3f} ms, replayed {replayed:.3f} ms, {rate:.2f} TB/s of weights"
+            line += f" ({100 * rate / self.peaks.read:.0f} %)"
             if peers and batch in (1, 16):
                 peer = Peer(self, batch, CAPACITY)
                 tokens, places = self.start[:batch, None], self.places[:batch, None]
                 for kind in peers:
-                    took = self.median(self.peer(kind, peer), tokens, places)
+                    took = median(self.peer(kind, peer), tokens, places)
                     line += f"; PyTorch {kind} {took:.3f} ms ({took / replayed:.2f} ×)"
             print(line, flush=True)
             if batch in kernels:
                 self.kernels(call)
-        for length in (128, 1024):
+        for length in PROMPTS:
             keys, values = self.caches(1)
             tokens = torch.zeros((1, length), dtype=torch.int64, device="cuda")
             call = functools.partial(self.module["forward"], tokens, self.start[:1], keys, values, 0)
-            took, replayed = self.median(call, count=5), self.median(self.replayed(call), count=5)
+            took, replayed = median(call, count=5), median(self.replayed(call), count=5)
             line = f"  prompt of {length}: run {took:.2f} ms, replayed {replayed:.2f} ms"
-            if peers:
+            rate = 2e-9 * self.numbers * length / replayed
+            line += f", {rate:.0f} TFLOP/s of products ({100 * rate / self.peaks.multiply:.0f} %)"
+            compared = peers if length == POSITION else []
+            if compared:
                 peer = Peer(self, 1, length)
                 places = torch.arange(length, device="cuda")[None]
-            for kind in peers:
-                theirs = self.median(self.peer(kind, peer), tokens, places, count=5)
+            for kind in compared:
+                theirs = median(self.peer(kind, peer), tokens, places, count=5)
                 line += f"; PyTorch {kind} {theirs:.2f} ms ({theirs / took:.2f} ×)"
             print(line, flush=True)
             if length in kernels:
