@@ -39,6 +39,7 @@ using Layout = uint64_t;
 using Pipeline = uint64_t;
 using Cache = uint64_t;
 using CommandPool = uint64_t;
+using QueryPool = uint64_t;
 
 constexpr uint32_t version(uint32_t major, uint32_t minor) {
   return major << 22 | minor << 12;
@@ -72,12 +73,15 @@ constexpr int32_t kComputePoint = 1;
 // VkPipelineShaderStageCreateFlagBits
 constexpr Flags kFullSubgroups = 2;
 // VkPipelineStageFlagBits
-constexpr Flags kAtCompute = 0x800, kAtTransfer = 0x1000, kAtHost = 0x4000;
+constexpr Flags kAtCompute = 0x800, kAtTransfer = 0x1000, kAtEnd = 0x2000,
+                kAtHost = 0x4000;
 // VkAccessFlagBits
 constexpr Flags kShaderRead = 0x20, kShaderWrite = 0x40, kTransferRead = 0x800,
                 kTransferWrite = 0x1000, kHostRead = 0x2000;
 // VkCommandPoolCreateFlagBits, VkCommandBufferUsageFlagBits
 constexpr Flags kResettable = 2, kOnce = 1, kSimultaneous = 4;
+// VkQueryResultFlagBits
+constexpr Flags kWide = 1, kWaits = 2;
 constexpr Size kWhole = ~Size(0);
 
 template <int32_t which>
@@ -111,7 +115,7 @@ struct Properties : Chained<1000059001> {
 };
 /// Where limits are within those of `Properties`.
 constexpr size_t kMaxSharedBytes = 216, kMaxGroups = 220, kMaxThreads = 232,
-                 kMaxBlock = 236;
+                 kMaxBlock = 236, kTick = 424;
 
 struct SubgroupProperties : Chained<1000094000> {
   uint32_t size = 0;
@@ -222,6 +226,12 @@ struct SemaphoreWait : Chained<1000207004> {
   uint32_t count = 0;
   const Semaphore *semaphores = nullptr;
   const uint64_t *values = nullptr;
+};
+struct QueryInfo : Chained<11> {
+  Flags flags = 0;
+  int32_t kind = 2; // a time
+  uint32_t count = 0;
+  Flags statistics = 0;
 };
 struct BufferInfo : Chained<12> {
   Flags flags = 0;
@@ -370,6 +380,17 @@ using Function = void (*)();
   X(freeCommands, vkFreeCommandBuffers, void,                                  \
     (Device device, CommandPool pool, uint32_t count,                          \
      const Commands *commands))                                                \
+  X(createQueries, vkCreateQueryPool, Result,                                  \
+    (Device device, const QueryInfo *info, const void *, QueryPool *pool))     \
+  X(destroyQueries, vkDestroyQueryPool, void,                                  \
+    (Device device, QueryPool pool, const void *))                             \
+  X(resetQueries, vkCmdResetQueryPool, void,                                   \
+    (Commands commands, QueryPool pool, uint32_t first, uint32_t count))       \
+  X(noteTime, vkCmdWriteTimestamp, void,                                       \
+    (Commands commands, Flags stage, QueryPool pool, uint32_t which))          \
+  X(getQueries, vkGetQueryPoolResults, Result,                                 \
+    (Device device, QueryPool pool, uint32_t first, uint32_t count,            \
+     size_t bytes, void *data, Size stride, Flags flags))                      \
   X(begin, vkBeginCommandBuffer, Result,                                       \
     (Commands commands, const BeginInfo *info))                                \
   X(end, vkEndCommandBuffer, Result, (Commands commands))                      \

@@ -180,6 +180,8 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
     device.maxGroups[i] = limit(vk::kMaxGroups + 4 * i);
   device.maxThreads = std::min(limit(vk::kMaxThreads), limit(vk::kMaxBlock));
   device.maxAllocation = maintenance.maxAllocation;
+  memcpy(&device.nanosecondsOfTick, properties.limits + vk::kTick,
+         sizeof(float));
   device.subgroup = subgroups.size;
   device.hasShuffles = subgroups.stages & vk::kComputeStage &&
                        subgroups.operations & vk::kShuffles;

@@ -37,6 +37,7 @@ struct VulkanDevice {
   int64_t bytes = 0;
   vk::MemoryProperties memory{};
   vk::Size maxAllocation = 0;
+  float nanosecondsOfTick = 1;
 
   // What kernels may have.
   uint32_t maxSharedBytes = 0, maxGroups[3] = {}, maxThreads = 0;

@@ -60,7 +60,11 @@ public:
           return false;
       value = submitted;
     }
-    return wait(value, error);
+    bool done = wait(value, error);
+    std::lock_guard<std::mutex> lock(mutex);
+    retire();
+    times.report();
+    return done;
   }
 
   void flush(void *handle, Error &error) override {
@@ -219,6 +223,7 @@ public:
                   static_cast<uint32_t>(shape[2]));
     }
     ++recording.launches;
+    times.note(recording.times, recording.commands, kernel.name);
     if (stream.isCaptured)
       return true;
     if (waitsForKernels())

@@ -42,8 +42,12 @@ bool VulkanWork::begin(Stream &stream, Error &error) {
   }
   vk::BeginInfo info;
   info.flags = stream.isCaptured ? vk::kSimultaneous : vk::kOnce;
-  return device->check(vk.begin(recording.commands, &info),
-                       "beginning a list of commands", error);
+  if (!device->check(vk.begin(recording.commands, &info),
+                     "beginning a list of commands", error))
+    return false;
+  if (!stream.isCaptured)
+    times.begin(recording.times, recording.commands);
+  return true;
 }
 
 void VulkanWork::order(Recording &recording) {
@@ -101,7 +105,8 @@ void VulkanWork::giveBlock(VulkanBlock &block) {
     block.destroy(*device);
 }
 
-void VulkanWork::recycle(Recording &recording) {
+void VulkanWork::recycle(Recording &recording, bool isDone) {
+  times.end(recording.times, isDone);
   if (recording.commands) {
     vk.reset(recording.commands, 0);
     freeCommands.push_back(recording.commands);
@@ -117,7 +122,7 @@ void VulkanWork::retire() {
       vk.getCounter(device->device, timeline, &reached) != vk::kSuccess)
     return;
   while (!underWay.empty() && underWay.front().value <= reached) {
-    recycle(underWay.front().recording);
+    recycle(underWay.front().recording, /*isDone=*/true);
     underWay.pop_front();
   }
 }

@@ -16,6 +16,7 @@
 #define RELAX_RUNTIME_VULKANWORK_H
 
 #include "VulkanDevice.h"
+#include "VulkanTimes.h"
 
 #include <deque>
 
@@ -27,6 +28,7 @@ struct Recording {
   std::vector<VulkanBlock> blocks;
   vk::Size used = 0; // of the last block
   int launches = 0;
+  ListTimes times;
 };
 
 struct Stream {
@@ -38,7 +40,7 @@ struct Stream {
 class VulkanWork {
 protected:
   explicit VulkanWork(std::unique_ptr<VulkanDevice> opened)
-      : device(std::move(opened)), vk(device->vk) {}
+      : device(std::move(opened)), vk(device->vk), times(*device) {}
 
   /// Bytes that are copied from or to the host at once, and of a block of its
   /// memory at least.
@@ -55,7 +57,7 @@ protected:
                Error &error);
   bool takeBlock(vk::Size bytes, VulkanBlock &block, Error &error);
   void giveBlock(VulkanBlock &block);
-  void recycle(Recording &recording);
+  void recycle(Recording &recording, bool isDone = false);
   /// Takes back what the device is done with.
   void retire();
   bool submitCommands(vk::Commands commands, Error &error);
@@ -70,6 +72,7 @@ protected:
 
   const std::unique_ptr<VulkanDevice> device;
   const vk::Library &vk;
+  VulkanTimes times;
 
   std::mutex mutex;
   Stream first;
