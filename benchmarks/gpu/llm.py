@@ -3,7 +3,7 @@
 """Decoders of the Llama family on a GPU, with random weights in bf16, beside PyTorch's.
 
     python llm.py write FOLDER [--models 135m 1b 8b] [--weights bf16 q4 q8] [--chip sm_90a | subgroup_32]
-    python llm.py run FOLDER [--models …] [--weights …] [--peers eager compile] [--vulkan]
+    python llm.py run FOLDER [--models …] [--weights …] [--peers eager compile] [--vulkan beside]
 
 The first runs here, where there need be no GPU; the second there: it needs this file, the folder, PyTorch and
 apache-tvm-ffi. Quantised weights are in groups of 32 with a scale; PyTorch's are bf16, and the same numbers.
@@ -11,8 +11,9 @@ apache-tvm-ffi. Quantised weights are in groups of 32 with a scale; PyTorch's ar
 The second checks logits against those of PyTorch, and prints medians of device time: steps behind 1024 tokens, run and
 replayed from a graph, prompts, and the kernels that took longest.
 
-Of Vulkan ("subgroup_32") there are other files in the folder. `run --vulkan` gives them copies of the same weights,
-compares logits, and prints what a step and a prompt take behind each other, by the clock of the host.
+Of Vulkan ("subgroup_32") there are other files in the folder. `--vulkan beside` gives them copies of the same weights,
+compares logits, and prints what a step and a prompt take behind each other, by the clock of the host; `only` measures
+nothing else.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def run(
     peers: list[str],
     batches: list[int],
     kernels: list[int],
-    vulkan: bool,
+    vulkan: str | None,
 ) -> None:
     import torch
     import tvm_ffi  # noqa: F401 - before the runtime, which looks for it
