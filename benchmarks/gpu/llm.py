@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decoders of the Llama family on a GPU, with random weights in bf16, beside PyTorch's.
 
-    python llm.py write FOLDER [--models 135m 1b 8b] [--weights bf16 q4 q8] [--chip sm_90a | subgroup_32]
+    python llm.py write FOLDER [--models 135m 1b 8b] [--weights bf16 q4 q8] [--chip sm_90a | subgroup_32_matrices]
     python llm.py run FOLDER [--models …] [--weights …] [--peers eager compile] [--vulkan beside]
 
 The first runs here, where there need be no GPU; the second there: it needs this file, the folder, PyTorch and
@@ -11,9 +11,9 @@ apache-tvm-ffi. Quantised weights are in groups of 32 with a scale; PyTorch's ar
 The second checks logits against those of PyTorch, and prints medians of device time: steps behind 1024 tokens, run and
 replayed from a graph, prompts, and the kernels that took longest.
 
-Of Vulkan ("subgroup_32") there are other files in the folder. `--vulkan beside` gives them copies of the same weights,
-compares logits, and prints what a step and a prompt take behind each other, by the clock of the host; `only` measures
-nothing else.
+Of Vulkan ("subgroup_32_matrices") there are other files in the folder. `--vulkan beside` gives them copies of the same
+weights, compares logits, and prints what a step and a prompt take behind each other, by the clock of the host; `only`
+measures nothing else.
 """
 
 from __future__ import annotations
@@ -324,21 +324,24 @@ class OnVulkan:
         return [self.put(cache) for cache in self.cuda.caches(batch)]
 
     def check(self) -> None:
-        """Logits of a prompt and of steps behind it, beside those of CUDA."""
+        """Logits of a prompt and of steps behind it, beside those of CUDA, which come first."""
         torch, batch, length = self.torch, 2, 37
         tokens = torch.randint(0, self.cuda.vocabulary, (batch, length), device="cuda")
-        start, same, differences = self.cuda.start[:batch], 0, []
-        theirs, ours = self.cuda.caches(batch), self.caches(batch)
-        wanted = self.cuda.tensor(self.cuda.module["forward"](tokens, start, *theirs, 0))
-        found = self.get(self.module["forward"](self.put(tokens), self.put(start), *ours, 0))
-        for step in range(9):
-            differences.append((found - wanted).abs().max().item())
-            same += int((found.argmax(-1) == wanted.argmax(-1)).sum())
-            token, place = wanted.argmax(-1), torch.full((batch,), length + step, device="cuda")
-            wanted = self.cuda.tensor(self.cuda.module["decode"](token, place, *theirs, 256))
-            found = self.get(self.module["decode"](self.put(token), self.put(place), *ours, 256))
+        start, caches = self.cuda.start[:batch], self.cuda.caches(batch)
+        wanted = [self.cuda.tensor(self.cuda.module["forward"](tokens, start, *caches, 0))]
+        steps = []
+        for step in range(8):
+            steps.append((wanted[-1].argmax(-1), torch.full((batch,), length + step, device="cuda")))
+            wanted.append(self.cuda.tensor(self.cuda.module["decode"](*steps[-1], *caches, 256)))
+        torch.cuda.synchronize()
+        caches = self.caches(batch)
+        found = [self.get(self.module["forward"](self.put(tokens), self.put(start), *caches, 0))]
+        for token, place in steps:
+            found.append(self.get(self.module["decode"](self.put(token), self.put(place), *caches, 256)))
+        difference = max((ours - theirs).abs().max().item() for ours, theirs in zip(found, wanted, strict=True))
+        same = sum(int((a.argmax(-1) == b.argmax(-1)).sum()) for a, b in zip(found, wanted, strict=True))
         print(
-            f"  Vulkan's logits differ by {max(differences):.3f} at most, of {wanted.abs().max().item():.1f}; "
+            f"  Vulkan's logits differ by {difference:.3f} at most, of {wanted[-1].abs().max().item():.1f}; "
             f"{same} of {9 * batch} tokens are the same",
             flush=True,
         )

@@ -40,6 +40,8 @@ public:
     int64_t major, minor, bytes;
     /// Threads that exchange values; 1 where none do.
     int64_t subgroup;
+    /// Whether they have matrices together, of Vulkan.
+    bool hasMatrices = false;
   };
   virtual Description describe() const = 0;
 

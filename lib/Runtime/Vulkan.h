@@ -152,9 +152,29 @@ struct Features12 : Chained<51> {
 };
 /// Places in `Features12`.
 constexpr int kStorage8 = 2, kFloat16 = 7, kInt8 = 8, kTimeline = 37,
-              kAddresses = 38;
+              kAddresses = 38, kMemoryModel = 41;
 struct SubgroupSizeFeatures : Chained<1000225002> {
   uint32_t sizeControl = 0, fullSubgroups = 0;
+};
+struct MatrixFeatures : Chained<1000506000> {
+  uint32_t matrices = 0, robust = 0;
+};
+struct BFloat16Features : Chained<1000141000> {
+  uint32_t type = 0, dot = 0, matrices = 0;
+};
+/// A product of matrices that a scope has together.
+struct MatrixProperties : Chained<1000506001> {
+  uint32_t m = 0, n = 0, k = 0;
+  int32_t a = 0, b = 0, c = 0, result = 0;
+  uint32_t saturates = 0;
+  int32_t scope = 0;
+};
+// VkComponentTypeKHR, VkScopeKHR
+constexpr int32_t kOfFloat16 = 0, kOfFloat32 = 1, kOfBFloat16 = 1000141000,
+                  kOfSubgroup = 3;
+struct ExtensionProperties {
+  char name[256] = "";
+  uint32_t version = 0;
 };
 
 struct MemoryType {
@@ -323,6 +343,9 @@ using Function = void (*)();
     (Physical device, Properties * properties))                                \
   X(getFeatures, vkGetPhysicalDeviceFeatures2, void,                           \
     (Physical device, Features * features))                                    \
+  X(enumerateExtensions, vkEnumerateDeviceExtensionProperties, Result,         \
+    (Physical device, const char *layer, uint32_t *count,                      \
+     ExtensionProperties *properties))                                         \
   X(getMemory, vkGetPhysicalDeviceMemoryProperties, void,                      \
     (Physical device, MemoryProperties * properties))                          \
   X(getFamilies, vkGetPhysicalDeviceQueueFamilyProperties, void,               \
@@ -418,6 +441,9 @@ struct Library {
   RELAX_VULKAN_OF_INSTANCE(RELAX_VULKAN_FIELD)
   RELAX_VULKAN_OF_DEVICE(RELAX_VULKAN_FIELD)
 #undef RELAX_VULKAN_FIELD
+  /// vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR, where it is there.
+  Result (*getMatrices)(Physical device, uint32_t *count,
+                        MatrixProperties *properties) = nullptr;
 };
 
 } // namespace relax_rt::vk

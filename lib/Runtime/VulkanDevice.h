@@ -47,6 +47,9 @@ struct VulkanDevice {
   bool hasShuffles = false, hasInt8 = false, hasInt16 = false,
        hasFloat16 = false, hasFloat64 = false, hasStorage8 = false,
        hasStorage16 = false, hasIEEE = false;
+  /// Whether a subgroup has matrices of 16 x 16 elements together, of f16 and
+  /// of bf16, and f32 sums of their products.
+  bool hasMatrices = false;
 
   /// False with the error set where `result` is one.
   bool check(vk::Result result, const char *what, Error &error) const {

@@ -38,8 +38,12 @@ public:
   }
 
   Description describe() const override {
-    return {device->name, vk::majorOf(device->api), vk::minorOf(device->api),
-            device->bytes, device->hasShuffles ? device->subgroup : 1};
+    return {device->name,
+            vk::majorOf(device->api),
+            vk::minorOf(device->api),
+            device->bytes,
+            device->hasShuffles ? device->subgroup : 1,
+            device->hasShuffles && device->hasMatrices};
   }
 
   bool enter(Error &) override { return true; }

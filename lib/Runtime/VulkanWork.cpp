@@ -170,10 +170,20 @@ bool VulkanWork::wait(uint64_t value, Error &error) {
     if (reached >= value)
       return true;
   }
+  // Never for ever: a driver may not wake up who waits for a lost device.
+  constexpr uint64_t kNanoseconds = 100'000'000;
   vk::SemaphoreWait info;
   info.count = 1;
   info.semaphores = &timeline;
   info.values = &value;
-  return device->check(vk.waitSemaphores(device->device, &info, ~uint64_t(0)),
-                       "waiting for the device", error);
+  while (reached < value) {
+    vk::Result result = vk.waitSemaphores(device->device, &info, kNanoseconds);
+    if (result == vk::kSuccess)
+      return true;
+    if (result == vk::kTimeout)
+      result = vk.getCounter(device->device, timeline, &reached);
+    if (result != vk::kSuccess)
+      return device->report(result, "waiting for the device", error);
+  }
+  return true;
 }

@@ -14,13 +14,16 @@
 namespace mlir::relax {
 
 /// A GPU, by its name: "sm_90a" of NVIDIA; "subgroup_8", any of Vulkan on which
-/// so many threads exchange values; empty for any of NVIDIA.
+/// so many threads exchange values, "subgroup_32_matrices" where they multiply
+/// matrices as well; empty for any of NVIDIA.
 struct Chip {
   /// Threads that exchange values by shuffles; 1 where none do.
   unsigned subgroupSize = 32;
   /// What NVIDIA has beside: `mma` and asynchronous copies, and from sm_90a on
   /// products by warpgroups.
   bool hasTensorCores = true, hasWarpgroups = false;
+  /// Whether a subgroup has matrices together, of bf16 and of f16.
+  bool hasMatrices = false;
   /// What a block may share, in bytes, as the launch asks for it.
   int64_t sharedBytes = 160 << 10;
 
@@ -34,7 +37,9 @@ struct Chip {
       if (name.consumeInteger(10, chip.subgroupSize))
         chip.subgroupSize = 1;
       chip.hasTensorCores = false;
-      chip.sharedBytes = 32 << 10; // nearly every device has as much
+      chip.hasMatrices = name == "_matrices" && chip.subgroupSize == 32;
+      // Nearly every device has as much; those with matrices have more.
+      chip.sharedBytes = (chip.hasMatrices ? 48 : 32) << 10;
     }
     return chip;
   }

@@ -290,6 +290,8 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
     return emitWhile(loop);
   if (isa<gpu::GPUDialect>(op.getDialect()))
     return emitGPU(op);
+  if (isa<spirv::SPIRVDialect>(op.getDialect()))
+    return emitMatrix(op);
   bool isKnown = true;
   if (isa<memref::MemRefDialect, vector::VectorDialect>(op.getDialect())) {
     LogicalResult memory = emitMemory(op, isKnown);
@@ -310,6 +312,8 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
     buffers[cast->getResult(0)] = buffer;
     return success();
   }
+  if (isa<UnrealizedConversionCastOp>(op) && op.getNumOperands() == 2)
+    return success(); // a place, which goes with what is there
   if (op.getNumResults() != 1)
     return op.emitError("is nothing that becomes SPIR-V");
   Value result = op.getResult(0);
@@ -366,7 +370,7 @@ static bool usesFloats(spirv::ModuleOp module, unsigned width) {
     return llvm::any_of(op->getResultTypes(),
                         [&](Type type) {
                           Type element = getElementTypeOrSelf(type);
-                          return isa<FloatType>(element) &&
+                          return isa<FloatType>(element) && !element.isBF16() &&
                                  element.getIntOrFloatBitWidth() == width;
                         })
                ? WalkResult::interrupt()
@@ -405,6 +409,12 @@ static SmallVector<spirv::Capability> findCapabilities(spirv::ModuleOp module) {
       found.insert(Capability::GroupNonUniformShuffle);
     }
     for (Type type : op->getResultTypes()) {
+      if (auto matrix = dyn_cast<spirv::CooperativeMatrixType>(type)) {
+        found.insert(Capability::CooperativeMatrixKHR);
+        found.insert(Capability::VulkanMemoryModel);
+        if (matrix.getElementType().isBF16())
+          found.insert(Capability::BFloat16CooperativeMatrixKHR);
+      }
       bool inMemory = false;
       if (auto pointer = dyn_cast<spirv::PointerType>(type)) {
         inMemory = pointer.getStorageClass() ==
@@ -419,10 +429,52 @@ static SmallVector<spirv::Capability> findCapabilities(spirv::ModuleOp module) {
   return llvm::to_vector(found);
 }
 
+/// In Vulkan's memory model, threads see of the memory of a block what others
+/// have written where that is said.
+static void shareMemory(spirv::ModuleOp module) {
+  auto isShared = [](Value pointer) {
+    return cast<spirv::PointerType>(pointer.getType()).getStorageClass() ==
+           spirv::StorageClass::Workgroup;
+  };
+  auto shared = spirv::MemoryAccessAttr::get(
+      module.getContext(), spirv::MemoryAccess::NonPrivatePointer);
+  module.walk([&](Operation *op) {
+    if (auto load = dyn_cast<spirv::LoadOp>(op)) {
+      if (isShared(load.getPtr()))
+        load.setMemoryAccessAttr(shared);
+    } else if (auto store = dyn_cast<spirv::StoreOp>(op)) {
+      if (isShared(store.getPtr()))
+        store.setMemoryAccessAttr(shared);
+    } else if (auto load = dyn_cast<spirv::KHRCooperativeMatrixLoadOp>(op)) {
+      load.setMemoryOperandAttr(shared);
+    } else if (auto store = dyn_cast<spirv::KHRCooperativeMatrixStoreOp>(op)) {
+      store.setMemoryOperandAttr(shared);
+    } else if (auto barrier = dyn_cast<spirv::ControlBarrierOp>(op)) {
+      barrier.setMemorySemantics(barrier.getMemorySemantics() |
+                                 spirv::MemorySemantics::MakeAvailable |
+                                 spirv::MemorySemantics::MakeVisible);
+    }
+  });
+}
+
 void KernelEmitter::finish(StringRef entry) {
   MLIRContext *context = builder.getContext();
+  SmallVector<spirv::Capability> capabilities = findCapabilities(module);
+  SmallVector<spirv::Extension> extensions;
+  if (hasMatrices)
+    extensions.push_back(spirv::Extension::SPV_KHR_cooperative_matrix);
+  if (llvm::is_contained(capabilities,
+                         spirv::Capability::BFloat16CooperativeMatrixKHR)) {
+    capabilities.push_back(spirv::Capability::BFloat16TypeKHR);
+    extensions.push_back(spirv::Extension::SPV_KHR_bfloat16);
+  }
   module.setVceTripleAttr(spirv::VerCapExtAttr::get(
-      spirv::Version::V_1_5, findCapabilities(module), {}, context));
+      hasMatrices ? spirv::Version::V_1_6 : spirv::Version::V_1_5, capabilities,
+      extensions, context));
+  if (hasMatrices) {
+    module.setMemoryModel(spirv::MemoryModel::Vulkan);
+    shareMemory(module);
+  }
   builder.setInsertionPointToEnd(module.getBody());
   SmallVector<Attribute> interface;
   for (auto variable : module.getOps<spirv::GlobalVariableOp>())

@@ -16,6 +16,7 @@
 //                 at once where the access is aligned so
 //   bf16, f8      are integers of their bits, i1 in memory a byte
 //   index         is i64
+//   a matrix      of a subgroup is one value
 //   a loop        carries its values in variables, which drivers put into
 //                 registers
 //
@@ -71,12 +72,14 @@ private:
   /// values, or words of the launch.
   struct Buffer {
     MemRefType type;
-    /// An address; or the pointer to an array of the block or of the thread.
+    /// An address; or the pointer to an array of the block or of the thread,
+    /// whose elements may be vectors of several elements of the buffer.
     Value base;
     /// The word of the allocated pointer of a parameter; -1 of others.
     int64_t word = -1;
     Value offset;
     SmallVector<Value> sizes, strides;
+    int64_t perVector = 1;
   };
 
   // KernelControl.cpp
@@ -108,7 +111,9 @@ private:
   LogicalResult emitReinterpret(memref::ReinterpretCastOp op);
   LogicalResult emitGather(vector::GatherOp op);
   LogicalResult emitMaskedLoad(vector::MaskedLoadOp op);
-  FailureOr<Buffer> allocateArray(MemRefType type, spirv::StorageClass where);
+  FailureOr<Buffer> allocateArray(MemRefType type, spirv::StorageClass where,
+                                  bool asVectors = false);
+  bool isReadAsVectors(memref::ViewOp view);
   FailureOr<Buffer> viewShared(memref::ViewOp op);
   Value baseOf(Buffer &buffer);
   Value sizeOf(const Buffer &buffer, unsigned dim);
@@ -125,7 +130,13 @@ private:
   /// Bytes that are touched at once, of elements that lie together.
   int64_t chooseChunk(const Buffer &buffer, int64_t count, int64_t align);
 
+  // KernelMatrices.cpp
+  LogicalResult emitMatrix(Operation &op);
+  FailureOr<std::pair<Value, Value>> matrixPlace(Operation *op, Value pointer,
+                                                 Value pitch);
+
   // KernelVectors.cpp
+  Value wordOf(ArrayRef<Value> parts);
   LogicalResult emitVector(Operation &op, bool &isKnown);
   LogicalResult emitReduction(vector::ReductionOp op);
   LogicalResult emitBitcast(vector::BitCastOp op);
@@ -141,6 +152,7 @@ private:
   Value extendSigned(Value value, Type type);
   Value reinterpret(Value value, Type type);
   Value emitConstant(Attribute value, Type type);
+  Value shiftLeft(Value lhs, Value rhs, Type type);
 
   Value number(int64_t value, Type type);
   Value index(int64_t value) { return number(value, builder.getI64Type()); }
@@ -175,7 +187,7 @@ private:
   /// Parts of the memory of a block that the launch asks for.
   std::map<std::pair<int64_t, const void *>, Buffer> views;
   int64_t sharedBytes = 0, subgroup = 0;
-  bool hasFailed = false;
+  bool hasFailed = false, hasMatrices = false;
 };
 
 } // namespace mlir::relax

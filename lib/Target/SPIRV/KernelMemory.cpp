@@ -86,27 +86,67 @@ Value KernelEmitter::linearize(const Buffer &buffer, ValueRange indices) {
 }
 
 FailureOr<KernelEmitter::Buffer>
-KernelEmitter::allocateArray(MemRefType type, StorageClass where) {
+KernelEmitter::allocateArray(MemRefType type, StorageClass where,
+                             bool asVectors) {
   if (!type.hasStaticShape())
     return kernel.emitError("an array of a block or a thread has a size that "
                             "is not known");
   Type element = memoryType(type.getElementType());
   int64_t count = std::max<int64_t>(type.getNumElements(), 1);
-  auto pointer =
-      spirv::PointerType::get(spirv::ArrayType::get(element, count), where);
   Buffer buffer;
   buffer.type = MemRefType::get(type.getShape(), type.getElementType());
+  int64_t bytes = bytesOf(element);
+  if (asVectors && count * bytes % 16 == 0) {
+    // Elements of less than a word are parts of words.
+    element = VectorType::get(4, bytes < 4 ? builder.getI32Type() : element);
+    buffer.perVector = 16 / bytes;
+    count /= buffer.perVector;
+    bytes = 16;
+  }
+  auto pointer =
+      spirv::PointerType::get(spirv::ArrayType::get(element, count), where);
   if (where == StorageClass::Function) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&function.getBody().front());
     buffer.base = spirv::VariableOp::create(builder, pointer, where, Value());
     return buffer;
   }
-  sharedBytes += llvm::alignTo(count * bytesOf(element), 16);
+  sharedBytes += llvm::alignTo(count * bytes, 16);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(function.getBody().front().getTerminator());
   buffer.base = global("shared" + std::to_string(globals.size()), pointer);
   return buffer;
+}
+
+/// Whether whole vectors of 16 bytes are read or written in a part of the
+/// memory of the block, and nothing else but words.
+bool KernelEmitter::isReadAsVectors(memref::ViewOp view) {
+  MemRefType type = view.getType();
+  std::optional<int64_t> byte = getConstantIntValue(view.getByteShift());
+  int64_t size = bytesOf(memoryType(type.getElementType()));
+  bool isWord = size == 4, hasVectors = false, hasOthers = false;
+  auto see = [&](int64_t count, std::optional<uint64_t> align) {
+    if (align.value_or(1) % 16 == 0 && count * size % 16 == 0)
+      hasVectors = true;
+    else
+      hasOthers |= !isWord;
+  };
+  kernel.walk([&](memref::ViewOp other) {
+    if (other.getType() != type ||
+        getConstantIntValue(other.getByteShift()) != byte)
+      return;
+    for (Operation *user : other->getUsers()) {
+      if (auto load = dyn_cast<vector::LoadOp>(user))
+        see(load.getVectorType().getNumElements(), load.getAlignment());
+      else if (auto store = dyn_cast<vector::StoreOp>(user))
+        see(store.getVectorType().getNumElements(), store.getAlignment());
+      else if (isa<UnrealizedConversionCastOp>(user))
+        hasMatrices = true; // lines of whole vectors
+      else
+        hasOthers |= !isWord || !isa<memref::LoadOp, memref::StoreOp>(user);
+    }
+  });
+  return hasVectors && !hasOthers && size <= 4;
 }
 
 FailureOr<KernelEmitter::Buffer> KernelEmitter::viewShared(memref::ViewOp op) {
@@ -120,7 +160,7 @@ FailureOr<KernelEmitter::Buffer> KernelEmitter::viewShared(memref::ViewOp op) {
   if (found != views.end())
     return found->second;
   FailureOr<Buffer> array =
-      allocateArray(op.getType(), StorageClass::Workgroup);
+      allocateArray(op.getType(), StorageClass::Workgroup, isReadAsVectors(op));
   if (succeeded(array))
     views[key] = *array;
   return array;
@@ -200,10 +240,19 @@ static void storeTo(ImplicitLocOpBuilder &builder, Value pointer, Value value,
 Value KernelEmitter::pointerTo(Buffer &buffer, Value at, Type type) {
   Value base = baseOf(buffer);
   if (auto pointer = dyn_cast<spirv::PointerType>(base.getType())) {
-    Value place = convertInt(at, builder.getI32Type(), /*isSigned=*/false);
+    Type i32 = builder.getI32Type();
+    SmallVector<Value> places = {convertInt(at, i32, /*isSigned=*/false)};
+    if (buffer.perVector > 1) {
+      Value whole = places.front();
+      places = {spirv::ShiftRightLogicalOp::create(
+          builder, i32, whole, word(llvm::Log2_64(buffer.perVector)))};
+      if (!isa<VectorType>(type))
+        places.push_back(spirv::BitwiseAndOp::create(
+            builder, i32, whole, word(buffer.perVector - 1)));
+    }
     return spirv::AccessChainOp::create(
         builder, spirv::PointerType::get(type, pointer.getStorageClass()), base,
-        ValueRange(place));
+        places);
   }
   int64_t bytes = bytesOf(memoryType(buffer.type.getElementType()));
   return spirv::ConvertUToPtrOp::create(
@@ -229,7 +278,10 @@ void KernelEmitter::storeElement(Buffer &buffer, Value at, Value value) {
 int64_t KernelEmitter::chooseChunk(const Buffer &buffer, int64_t count,
                                    int64_t align) {
   if (buffer.base && isa<spirv::PointerType>(buffer.base.getType()))
-    return 0;
+    return buffer.perVector > 1 && align % 16 == 0 &&
+                   count % buffer.perVector == 0
+               ? 16
+               : 0;
   int64_t size = bytesOf(memoryType(buffer.type.getElementType()));
   for (int64_t chunk : {16, 8, 4})
     if (chunk > size && align % chunk == 0 && count * size % chunk == 0)
@@ -295,7 +347,9 @@ void KernelEmitter::storeVector(Buffer &buffer, Value at,
     SmallVector<Value> parts;
     for (int64_t i = 0; i < units; ++i) {
       Value all;
-      for (int64_t part = 0; part < perUnit; ++part) {
+      if (perUnit > 1)
+        all = wordOf(values.slice(first + i * perUnit, perUnit));
+      for (int64_t part = all ? perUnit : 0; part < perUnit; ++part) {
         Value one =
             convertInt(values[first + i * perUnit + part], stored, false);
         if (perUnit > 1) {
