@@ -64,6 +64,12 @@ Value KernelEmitter::convertInt(Value value, Type type, bool isSigned) {
   }
   if (isSigned && type.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth())
     return extendSigned(value, type);
+  // What was made wide before.
+  if (auto wide = value.getDefiningOp<spirv::UConvertOp>())
+    if (Type narrow = wide.getOperand().getType();
+        narrow == type &&
+        narrow.getIntOrFloatBitWidth() < from.getIntOrFloatBitWidth())
+      return wide.getOperand();
   return spirv::UConvertOp::create(builder, type, value);
 }
 

@@ -8,6 +8,7 @@
 #include "Target/SPIRV/KernelEmitter.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
@@ -37,7 +38,7 @@ Type KernelEmitter::memoryType(Type element) {
 void KernelEmitter::appendTypes(Type type, SmallVectorImpl<Type> &types) {
   auto vector = dyn_cast<VectorType>(type);
   types.append(vector ? vector.getNumElements() : 1,
-               typeOf(getElementTypeOrSelf(type)));
+               typeOf(vector ? vector.getElementType() : type));
 }
 
 Value KernelEmitter::number(int64_t value, Type type) {

@@ -80,6 +80,8 @@ private:
     Value offset;
     SmallVector<Value> sizes, strides;
     int64_t perVector = 1;
+    /// Of a part of the memory of the block: its first element in there.
+    int64_t first = 0;
   };
 
   // KernelControl.cpp
@@ -114,6 +116,7 @@ private:
   FailureOr<Buffer> allocateArray(MemRefType type, spirv::StorageClass where,
                                   bool asVectors = false);
   bool isReadAsVectors(memref::ViewOp view);
+  FailureOr<Buffer> viewWords(memref::ViewOp view, int64_t byte);
   FailureOr<Buffer> viewShared(memref::ViewOp op);
   Value baseOf(Buffer &buffer);
   Value sizeOf(const Buffer &buffer, unsigned dim);
@@ -184,7 +187,11 @@ private:
   SmallVector<Operation *> places;
   Operation *firstBlock = nullptr;
   llvm::StringMap<spirv::GlobalVariableOp> globals;
-  /// Parts of the memory of a block that the launch asks for.
+  /// The memory of a block that the launch asks for, where all of it is made of
+  /// vectors of words.
+  Value words;
+  std::optional<bool> isOfWords;
+  /// Parts of it, where they are arrays of their own.
   std::map<std::pair<int64_t, const void *>, Buffer> views;
   int64_t sharedBytes = 0, subgroup = 0;
   bool hasFailed = false, hasMatrices = false;

@@ -146,7 +146,37 @@ bool KernelEmitter::isReadAsVectors(memref::ViewOp view) {
         hasOthers |= !isWord || !isa<memref::LoadOp, memref::StoreOp>(user);
     }
   });
-  return hasVectors && !hasOthers && size <= 4;
+  return (hasVectors || isWord) && !hasOthers && size <= 4;
+}
+
+/// A part of memory that is one array of vectors of words, so that parts which
+/// are used one after the other may overlap.
+FailureOr<KernelEmitter::Buffer> KernelEmitter::viewWords(memref::ViewOp view,
+                                                          int64_t byte) {
+  MemRefType type = view.getType();
+  int64_t bytes = bytesOf(memoryType(type.getElementType()));
+  if (!words) {
+    int64_t end = 0;
+    kernel.walk([&](memref::ViewOp other) {
+      MemRefType of = other.getType();
+      end = std::max(end, *getConstantIntValue(other.getByteShift()) +
+                              of.getNumElements() *
+                                  bytesOf(memoryType(of.getElementType())));
+    });
+    auto array =
+        MemRefType::get(llvm::alignTo(end, 16) / 4, builder.getI32Type());
+    FailureOr<Buffer> all =
+        allocateArray(array, StorageClass::Workgroup, /*asVectors=*/true);
+    if (failed(all))
+      return failure();
+    words = all->base;
+  }
+  Buffer buffer;
+  buffer.type = MemRefType::get(type.getShape(), type.getElementType());
+  buffer.base = words;
+  buffer.perVector = 16 / bytes;
+  buffer.first = byte / bytes;
+  return buffer;
 }
 
 FailureOr<KernelEmitter::Buffer> KernelEmitter::viewShared(memref::ViewOp op) {
@@ -155,6 +185,16 @@ FailureOr<KernelEmitter::Buffer> KernelEmitter::viewShared(memref::ViewOp op) {
   std::optional<int64_t> byte = getConstantIntValue(op.getByteShift());
   if (!byte)
     return op.emitError("begins where it is not known");
+  if (!isOfWords) {
+    isOfWords = true;
+    kernel.walk([&](memref::ViewOp view) {
+      std::optional<int64_t> at = getConstantIntValue(view.getByteShift());
+      isOfWords = *isOfWords && at && *at % 16 == 0 &&
+                  view.getType().hasStaticShape() && isReadAsVectors(view);
+    });
+  }
+  if (*isOfWords)
+    return viewWords(op, *byte);
   auto key = std::pair(*byte, op.getType().getAsOpaquePointer());
   auto found = views.find(key);
   if (found != views.end())
@@ -241,6 +281,8 @@ Value KernelEmitter::pointerTo(Buffer &buffer, Value at, Type type) {
   Value base = baseOf(buffer);
   if (auto pointer = dyn_cast<spirv::PointerType>(base.getType())) {
     Type i32 = builder.getI32Type();
+    if (buffer.first)
+      at = add(at, index(buffer.first));
     SmallVector<Value> places = {convertInt(at, i32, /*isSigned=*/false)};
     if (buffer.perVector > 1) {
       Value whole = places.front();
@@ -261,18 +303,34 @@ Value KernelEmitter::pointerTo(Buffer &buffer, Value at, Type type) {
       add(base, multiply(at, bytes)));
 }
 
+/// What is touched at once of elements that are `stored` so: words, where those
+/// are less, or the memory is made of them.
+static Type unitOf(const Value &base, int64_t perVector, Type stored) {
+  Type i32 = IntegerType::get(stored.getContext(), 32);
+  if (perVector == 1)
+    return stored;
+  auto array = cast<spirv::PointerType>(base.getType()).getPointeeType();
+  return getElementTypeOrSelf(cast<spirv::ArrayType>(array).getElementType()) ==
+                 i32
+             ? i32
+             : stored;
+}
+
 Value KernelEmitter::loadElement(Buffer &buffer, Value at) {
   Type element = buffer.type.getElementType();
-  Type stored = memoryType(element);
-  Value value =
-      loadFrom(builder, pointerTo(buffer, at, stored), bytesOf(stored));
-  return convertInt(value, typeOf(element), /*isSigned=*/false);
+  Type stored = memoryType(element),
+       unit = unitOf(buffer.base, buffer.perVector, stored);
+  Value value = loadFrom(builder, pointerTo(buffer, at, unit), bytesOf(stored));
+  return convertInt(reinterpret(value, stored), typeOf(element),
+                    /*isSigned=*/false);
 }
 
 void KernelEmitter::storeElement(Buffer &buffer, Value at, Value value) {
   Type stored = memoryType(buffer.type.getElementType());
-  storeTo(builder, pointerTo(buffer, at, stored),
-          convertInt(value, stored, /*isSigned=*/false), bytesOf(stored));
+  Type unit = unitOf(buffer.base, buffer.perVector, stored);
+  storeTo(builder, pointerTo(buffer, at, unit),
+          reinterpret(convertInt(value, stored, /*isSigned=*/false), unit),
+          bytesOf(stored));
 }
 
 int64_t KernelEmitter::chooseChunk(const Buffer &buffer, int64_t count,
@@ -302,7 +360,7 @@ KernelEmitter::Values KernelEmitter::loadVector(Buffer &buffer, Value at,
   }
   // Elements of less than a word come as words.
   Type i32 = builder.getI32Type();
-  Type unit = size < 4 ? i32 : stored;
+  Type unit = size < 4 ? i32 : unitOf(buffer.base, buffer.perVector, stored);
   int64_t units = chunk / bytesOf(unit), perUnit = bytesOf(unit) / size;
   Type type = units == 1 ? unit : VectorType::get(units, unit);
   for (int64_t first = 0; first < count; first += units * perUnit) {
@@ -319,8 +377,8 @@ KernelEmitter::Values KernelEmitter::loadVector(Buffer &buffer, Value at,
                                                     word(8 * size * part));
         if (perUnit > 1) {
           bits = convertInt(bits, builder.getIntegerType(8 * size), false);
-          bits = stored.isInteger() ? bits : reinterpret(bits, stored);
         }
+        bits = reinterpret(bits, stored);
         elements.push_back(convertInt(bits, typeOf(element), false));
       }
     }
@@ -340,7 +398,7 @@ void KernelEmitter::storeVector(Buffer &buffer, Value at,
     return;
   }
   Type i32 = builder.getI32Type();
-  Type unit = size < 4 ? i32 : stored;
+  Type unit = size < 4 ? i32 : unitOf(buffer.base, buffer.perVector, stored);
   int64_t units = chunk / bytesOf(unit), perUnit = bytesOf(unit) / size;
   Type type = units == 1 ? unit : VectorType::get(units, unit);
   for (int64_t first = 0; first < count; first += units * perUnit) {
@@ -360,6 +418,8 @@ void KernelEmitter::storeVector(Buffer &buffer, Value at,
             one = spirv::ShiftLeftLogicalOp::create(builder, i32, one,
                                                     word(8 * size * part));
         }
+        if (perUnit == 1)
+          one = reinterpret(one, unit);
         all =
             all ? spirv::BitwiseOrOp::create(builder, i32, all, one).getResult()
                 : one;

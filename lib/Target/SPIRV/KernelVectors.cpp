@@ -129,7 +129,8 @@ LogicalResult KernelEmitter::emitReduction(vector::ReductionOp op) {
 Value KernelEmitter::wordOf(ArrayRef<Value> parts) {
   int64_t bits = 32 / static_cast<int64_t>(parts.size());
   Value found;
-  for (auto [part, value] : llvm::enumerate(parts)) {
+  for (auto [part, own] : llvm::enumerate(parts)) {
+    Value value = own;
     if (auto cast = value.getDefiningOp<spirv::BitcastOp>())
       value = cast.getOperand();
     auto narrow = value.getDefiningOp<spirv::UConvertOp>();
