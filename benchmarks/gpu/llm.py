@@ -395,9 +395,16 @@ class OnVulkan:
             keys, values = self.caches(1)
             tokens = self.put(self.torch.zeros((1, length), dtype=self.torch.int64))
             start = self.put(self.cuda.start[:1])
+            logits = self.put(self.torch.zeros((1, self.cuda.vocabulary)))
             call = lambda all=(tokens, start, keys, values, 0): self.module["forward"](*all)  # noqa: E731
             took = self.median(call, 3)
-            print(f"  Vulkan's prompt of {length}: {took[0]:.2f} ms, {took[1]:.2f} ms with waiting", flush=True)
+            forward = capture(self.module["forward"], 4)[0]
+            captured = self.median(lambda call=forward, all=(tokens, start, keys, values, 0, logits): call(*all), 3)
+            print(
+                f"  Vulkan's prompt of {length}: {took[0]:.2f} ms, {took[1]:.2f} ms with waiting; "
+                f"captured {captured[0]:.2f} ms, {captured[1]:.2f} ms with waiting",
+                flush=True,
+            )
             if length in kernels:
                 self.kernels(call)
 

@@ -72,9 +72,10 @@ struct VulkanBlock {
   char *data = nullptr;
 
   enum class Result { Made, NoMemory, Failed };
-  /// `Failed` with the error set.
+  /// `Failed` with the error set. What the host writes a little of is where the
+  /// device reads it fast with `isNear`, if there is such memory.
   Result make(const VulkanDevice &device, vk::Size size, bool forHost,
-              Error &error);
+              Error &error, bool isNear = false);
   void destroy(const VulkanDevice &device);
 };
 

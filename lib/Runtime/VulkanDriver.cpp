@@ -203,12 +203,11 @@ public:
     uint64_t *words = pushed + 1;
     bool inMemory = count + 1 > kPushedWords;
     if (inMemory) {
-      vk::Size offset;
-      if (!reserve(recording, count * sizeof(uint64_t), offset, error))
+      uint64_t address;
+      if (!reserveParameters(recording, count * sizeof(uint64_t), words,
+                             address, error))
         return false;
-      const VulkanBlock &block = recording.blocks.back();
-      words = reinterpret_cast<uint64_t *>(block.data + offset);
-      pushed[1] = block.address + offset;
+      pushed[1] = address;
     }
     for (int64_t i = 0; i < count; ++i)
       memcpy(&words[i], args[image.parameters[i]], sizeof(uint64_t));

@@ -20,7 +20,7 @@ static int findType(const VulkanDevice &device, uint32_t allowed,
 }
 
 VulkanBlock::Result VulkanBlock::make(const VulkanDevice &device, vk::Size size,
-                                      bool forHost, Error &error) {
+                                      bool forHost, Error &error, bool isNear) {
   const vk::Library &vk = device.vk;
   if (device.maxAllocation && size > device.maxAllocation) {
     fail(error, "MemoryError",
@@ -48,7 +48,10 @@ VulkanBlock::Result VulkanBlock::make(const VulkanDevice &device, vk::Size size,
   int type = -1;
   if (forHost) {
     vk::Flags mapped = vk::kHostVisible | vk::kHostCoherent;
-    type = findType(device, needs.memoryTypes, mapped | vk::kHostCached);
+    if (isNear)
+      type = findType(device, needs.memoryTypes, mapped | vk::kDeviceLocal);
+    if (type < 0)
+      type = findType(device, needs.memoryTypes, mapped | vk::kHostCached);
     if (type < 0)
       type = findType(device, needs.memoryTypes, mapped);
   } else {

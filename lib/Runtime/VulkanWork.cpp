@@ -7,6 +7,8 @@
 
 #include "VulkanWork.h"
 
+#include <algorithm>
+
 using namespace relax_rt;
 
 bool VulkanWork::start(Error &error) {
@@ -76,6 +78,39 @@ bool VulkanWork::reserve(Recording &recording, vk::Size bytes, vk::Size &offset,
   return true;
 }
 
+bool VulkanWork::reserveParameters(Recording &recording, vk::Size bytes,
+                                   uint64_t *&words, uint64_t &address,
+                                   Error &error) {
+  bytes = (bytes + 15) / 16 * 16;
+  if (recording.parameters.empty() ||
+      recording.parametersUsed + bytes > recording.parameters.back().bytes) {
+    VulkanBlock block;
+    retire();
+    if (!freeParameters.empty() && bytes <= kParameters) {
+      block = freeParameters.back();
+      freeParameters.pop_back();
+    } else {
+      switch (block.make(*device, std::max(bytes, kParameters),
+                         /*forHost=*/true, error, /*isNear=*/true)) {
+      case VulkanBlock::Result::Made:
+        break;
+      case VulkanBlock::Result::Failed:
+        return false;
+      case VulkanBlock::Result::NoMemory:
+        return fail(error, "MemoryError",
+                    "no memory for parameters of kernels of " + device->title);
+      }
+    }
+    recording.parameters.push_back(block);
+    recording.parametersUsed = 0;
+  }
+  VulkanBlock &block = recording.parameters.back();
+  words = reinterpret_cast<uint64_t *>(block.data + recording.parametersUsed);
+  address = block.address + recording.parametersUsed;
+  recording.parametersUsed += bytes;
+  return true;
+}
+
 bool VulkanWork::takeBlock(vk::Size bytes, VulkanBlock &block, Error &error) {
   retire();
   vk::Size size = bytes <= kBlock ? kBlock : kPiece;
@@ -113,6 +148,11 @@ void VulkanWork::recycle(Recording &recording, bool isDone) {
   }
   for (VulkanBlock &block : recording.blocks)
     giveBlock(block);
+  for (VulkanBlock &block : recording.parameters)
+    if (freeParameters.size() < kKept && block.bytes == kParameters)
+      freeParameters.push_back(block);
+    else
+      block.destroy(*device);
   recording = {};
 }
 

@@ -27,6 +27,9 @@ struct Recording {
   vk::Commands commands = nullptr;
   std::vector<VulkanBlock> blocks;
   vk::Size used = 0; // of the last block
+  /// What kernels read that have more parameters than are pushed.
+  std::vector<VulkanBlock> parameters;
+  vk::Size parametersUsed = 0;
   int launches = 0;
   ListTimes times;
 };
@@ -44,7 +47,8 @@ protected:
 
   /// Bytes that are copied from or to the host at once, and of a block of its
   /// memory at least.
-  static constexpr vk::Size kPiece = 16 << 20, kBlock = 1 << 20;
+  static constexpr vk::Size kPiece = 16 << 20, kBlock = 1 << 20,
+                            kParameters = 64 << 10;
   /// Free blocks that are kept.
   static constexpr size_t kKept = 16;
 
@@ -55,6 +59,10 @@ protected:
   /// Memory of the host for a list: its last block has it at `offset`.
   bool reserve(Recording &recording, vk::Size bytes, vk::Size &offset,
                Error &error);
+  /// The same for parameters of a kernel: where the host writes them, and where
+  /// the device reads them.
+  bool reserveParameters(Recording &recording, vk::Size bytes, uint64_t *&words,
+                         uint64_t &address, Error &error);
   bool takeBlock(vk::Size bytes, VulkanBlock &block, Error &error);
   void giveBlock(VulkanBlock &block);
   void recycle(Recording &recording, bool isDone = false);
@@ -83,7 +91,7 @@ protected:
   uint64_t submitted = 0;
   std::deque<UnderWay> underWay;
   std::vector<vk::Commands> freeCommands;
-  std::vector<VulkanBlock> freeBlocks;
+  std::vector<VulkanBlock> freeBlocks, freeParameters;
 };
 
 } // namespace relax_rt

@@ -29,23 +29,24 @@ def compiled(module):
 
 
 # Whole tiles and parts of them, along rows, columns and depth; lines of both kinds.
-@pytest.mark.parametrize("layout", ["nk", "kn"])
-@pytest.mark.parametrize("columns, depth, dtype", [(96, 100, "bf16"), (40, 48, "bf16"), (72, 136, "f16")])
+@pytest.mark.parametrize(
+    "layout, columns, depth, dtype", [("nk", 40, 100, "bf16"), ("kn", 72, 48, "bf16"), ("nk", 24, 136, "f16")]
+)
 def test_products(device, layout, columns, depth, dtype):
     main = compiled(parse(product_text(layout, columns, depth, dtype)))
-    for rows in (0, 1, 2, 16, 17, 33, 64, 65, 129):
+    for rows in (0, 1, 3, 17, 33, 65):
         test_gpu_matmul.check(device, main, layout, rows, columns, depth, dtype)
 
 
 # So many columns that tiles of the largest kind are chosen, of which none is whole.
 def test_largest_tiles(device):
-    main = compiled(parse(product_text("nk", 16904, 40, "bf16", rows=130)))
-    test_gpu_matmul.check(device, main, "nk", 130, 16904, 40, "bf16")
+    main = compiled(parse(product_text("nk", 8456, 24, "bf16", rows=130)))
+    test_gpu_matmul.check(device, main, "nk", 130, 8456, 24, "bf16")
 
 
 # Queries of a part of a block and of several; columns from few to many steps.
-@pytest.mark.parametrize("dtype, heads, group, size", [("bf16", 2, 3, 64), ("bf16", 1, 4, 128), ("f16", 1, 9, 16)])
+@pytest.mark.parametrize("dtype, heads, group, size", [("bf16", 1, 3, 64), ("f16", 1, 9, 16)])
 def test_attention(device, dtype, heads, group, size):
     main = compiled(test_gpu_attention.program(heads, group, size, dtype))
-    for length, rows in [(5, 5), (37, 100), (3, 700), (64, 129)]:
+    for length, rows in [(5, 5), (25, 100), (3, 300)]:
         test_gpu_attention.check(device, main, dtype, heads, group, size, length, rows, -(-rows // 8) * 8, [0])

@@ -10,7 +10,7 @@
 // Lines are 16 bytes longer than what they have, so that lines which follow
 // each other begin in other banks. What lies beyond the operands is read from
 // within: along the depth it is zero then, and of rows and columns that are
-// not there nobody reads the sums.
+// not there nobody reads the sums. These take the place of the operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,8 +50,9 @@ static int64_t sizeOf(const Panel &panel, int64_t count, const Tile &tile) {
 
 int64_t MatmulEmitter::matrixBytes(const Tile &tile, const Panel &a,
                                    const Panel &b) {
-  return 2 * (sizeOf(a, tile.rows(), tile) + sizeOf(b, tile.columns(), tile)) +
-         4 * tile.warpsM * matrixSize * (tile.columns() + sumsPadding);
+  return std::max(
+      2 * (sizeOf(a, tile.rows(), tile) + sizeOf(b, tile.columns(), tile)),
+      4 * tile.warpsM * matrixSize * (tile.columns() + sumsPadding));
 }
 
 LogicalResult MatmulEmitter::emitByMatrices(const Tile &tile, bool manyRows,
@@ -112,9 +113,8 @@ LogicalResult MatmulEmitter::emitByMatrices(const Tile &tile, bool manyRows,
   Part parts[] = {prepare(a, matmul.rows, corner.row, tile.rows(), 0),
                   prepare(b, matmul.columns, corner.column, tile.columns(),
                           2 * sizeOf(a, tile.rows(), tile))};
-  Value sumsAt = viewShared(
-      tile.warpsM * matrixSize * pitch, builder.getF32Type(),
-      2 * (sizeOf(a, tile.rows(), tile) + sizeOf(b, tile.columns(), tile)));
+  Value sumsAt =
+      viewShared(tile.warpsM * matrixSize * pitch, builder.getF32Type());
 
   auto read = [&](Value step, SmallVectorImpl<Value> &words) {
     for (const Part &part : parts)
@@ -199,8 +199,7 @@ LogicalResult MatmulEmitter::emitByMatrices(const Tile &tile, bool manyRows,
   Value warpRow = emitter.multiply(remainder(warp, tile.warpsM),
                                    number(matrixSize * pitch));
   for (int64_t i = 0; i < tile.countM; ++i) {
-    if (i)
-      gpu::BarrierOp::create(builder, loc);
+    gpu::BarrierOp::create(builder, loc);
     for (int64_t j = 0; j < across; ++j)
       storeMatrix(
           carried[i * across + j], sumsAt,

@@ -40,6 +40,7 @@ KernelEmitter::matrixPlace(Operation *op, Value pointer, Value pitch) {
 
 LogicalResult KernelEmitter::emitMatrix(Operation &op) {
   hasMatrices = true;
+  subgroup = 32;
   if (auto load = dyn_cast<spirv::KHRCooperativeMatrixLoadOp>(op)) {
     auto place = matrixPlace(&op, load.getPointer(), load.getStride());
     if (failed(place))
