@@ -9,23 +9,21 @@
 // them, and sums that a loop carries.
 // LAUNCH-LABEL: func.func @product
 // LAUNCH: gpu.launch
-// LAUNCH: %[[WORDS:.+]] = vector.bitcast %{{.+}} : vector<8xbf16> to vector<4xi32>
+// LAUNCH-DAG: builtin.unrealized_conversion_cast %{{.+}}, %{{.+}} : memref<{{.+}}>, index to !spirv.ptr<i16, Workgroup>
+// LAUNCH-DAG: vector.bitcast %{{.+}} : vector<8xbf16> to vector<4xi32>
 // LAUNCH: scf.for {{.*}} -> (!spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>, {{.*}}vector<4xi32>
 // LAUNCH: gpu.barrier
 // LAUNCH: vector.store
 // LAUNCH: gpu.barrier
-// LAUNCH: %[[PLACE:.+]] = builtin.unrealized_conversion_cast %{{.+}}, %{{.+}} : {{.+}}, index to !spirv.ptr<i16, Workgroup>
-// LAUNCH: %[[A:.+]] = spirv.KHR.CooperativeMatrixLoad %[[PLACE]], %{{.+}}, <RowMajor>
+// LAUNCH: %[[A:.+]] = spirv.KHR.CooperativeMatrixLoad %{{.+}}, %{{.+}}, <RowMajor>
 // LAUNCH: %[[B:.+]] = spirv.KHR.CooperativeMatrixLoad %{{.+}}, %{{.+}}, <ColumnMajor>
 // LAUNCH: spirv.KHR.CooperativeMatrixMulAdd %[[A]], %[[B]], %{{.+}}
 // LAUNCH: spirv.KHR.CooperativeMatrixStore
 
 // The memory of the block is made of vectors of 16 bytes, and what threads see of it is said in Vulkan's memory model.
 // CHECK: spirv.module @spirv.product PhysicalStorageBuffer64 Vulkan requires #spirv.vce<v1.6,
-// CHECK-SAME: VulkanMemoryModel
-// CHECK-SAME: CooperativeMatrixKHR
-// CHECK-SAME: BFloat16CooperativeMatrixKHR
-// CHECK-SAME: [SPV_KHR_cooperative_matrix, SPV_KHR_bfloat16]
+// CHECK-SAME: BFloat16CooperativeMatrixKHR, VulkanMemoryModel
+// CHECK-SAME: CooperativeMatrixKHR, BFloat16TypeKHR], [SPV_KHR_cooperative_matrix, SPV_KHR_bfloat16]>
 // CHECK: spirv.GlobalVariable @{{.+}} : !spirv.ptr<!spirv.array<{{[0-9]+}} x vector<4xi32>>, Workgroup>
 // CHECK: spirv.Variable : !spirv.ptr<!spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>, Function>
 // CHECK: spirv.Store "Workgroup" %{{.+}}, %{{.+}} ["NonPrivatePointer"] : vector<4xi32>
