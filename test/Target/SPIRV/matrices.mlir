@@ -34,15 +34,15 @@
 // Without them it is computed point by point.
 // WITHOUT-LABEL: func.func @product
 // WITHOUT-NOT: coopmatrix
-func.func @product(%x: memref<200x64xbf16>, %y: memref<96x64xbf16>, %out: memref<200x96xf32>) {
-  %0 = bufferization.to_tensor %x restrict : memref<200x64xbf16> to tensor<200x64xbf16>
-  %1 = bufferization.to_tensor %y restrict : memref<96x64xbf16> to tensor<96x64xbf16>
+func.func @product(%x: memref<200x128xbf16>, %y: memref<96x128xbf16>, %out: memref<200x96xf32>) {
+  %0 = bufferization.to_tensor %x restrict : memref<200x128xbf16> to tensor<200x128xbf16>
+  %1 = bufferization.to_tensor %y restrict : memref<96x128xbf16> to tensor<96x128xbf16>
   %2 = bufferization.to_tensor %out restrict writable : memref<200x96xf32> to tensor<200x96xf32>
   %zero = arith.constant 0.0 : f32
   %3 = linalg.fill ins(%zero : f32) outs(%2 : tensor<200x96xf32>) -> tensor<200x96xf32>
   %4 = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>],
                        iterator_types = ["parallel", "parallel", "reduction"]}
-       ins(%0, %1 : tensor<200x64xbf16>, tensor<96x64xbf16>) outs(%3 : tensor<200x96xf32>) {
+       ins(%0, %1 : tensor<200x128xbf16>, tensor<96x128xbf16>) outs(%3 : tensor<200x96xf32>) {
   ^bb0(%a: bf16, %b: bf16, %c: f32):
     %5 = arith.extf %a : bf16 to f32
     %6 = arith.extf %b : bf16 to f32
