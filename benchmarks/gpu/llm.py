@@ -93,7 +93,11 @@ def run(
     )
     with torch.no_grad():
         for name, kind in itertools.product(names, kinds):
-            Measurement(folder, name, kind, peaks).run(peers if kind == "bf16" else [], kernels)
+            measurement = Measurement(folder, name, kind, peaks)
+            if vulkan != "only":
+                measurement.run(peers if kind == "bf16" else [], batches, kernels)
+            if vulkan:
+                OnVulkan(measurement, folder, f"{name}-{kind}-vulkan").run(batches, kernels)
 
 
 def median(call, *arguments, count: int = 20) -> float:
@@ -473,13 +477,15 @@ def main() -> None:
     parser.add_argument("--weights", nargs="+", choices=KINDS, default=["bf16"])
     parser.add_argument("--chip", default="sm_90a")
     parser.add_argument("--peers", nargs="*", choices=("eager", "compile"), default=["eager", "compile"])
+    parser.add_argument("--batches", nargs="*", type=int, default=[1, 16, 32, 64])
+    parser.add_argument("--vulkan", choices=("beside", "only"))
     parser.add_argument("--kernels", nargs="*", type=int, default=[1], help="batches and prompts to list kernels of")
     arguments = parser.parse_args()
     if arguments.what == "write":
         write(arguments.folder, arguments.models, arguments.weights, arguments.chip)
     else:
-        a = arguments
-        run(a.folder, a.models, a.weights, a.peers, a.batches, a.kernels, a.vulkan)
+        given = (arguments.models, arguments.weights, arguments.peers, arguments.batches, arguments.kernels)
+        run(arguments.folder, *given, arguments.vulkan)
 
 
 if __name__ == "__main__":
