@@ -263,7 +263,7 @@ constexpr Tile computedLarge = {2, 2, 1,  4, 8,  64, 3};
 constexpr Tile matrix16 = {1, 4, 1,  1, 2,  128, 1};
 constexpr Tile matrix32 = {1, 4, 1,  2, 2,  64, 1};
 constexpr Tile matrix64 = {2, 2, 1,  2, 4,  64, 1};
-constexpr Tile matrixLarge = {2, 2, 1,  4, 8,  64, 1};
+constexpr Tile matrixLarge = {2, 2, 1,  4, 8,  32, 1};
 // clang-format on
 
 constexpr ScalarTile scalarSmall = {4, 16, 4, 4, 16};
@@ -425,11 +425,7 @@ std::unique_ptr<Product> Product::find(const KernelGraph &graph,
     ways.push_back({64, tileOf(matrix64, false)});
     if (many > 64)
       ways.push_back({many, tileOf(matrix64, true)});
-    // Lines that are no whole vectors are an array of their own, as sums are.
-    Tile large = matrixLarge;
-    if (a->width < 8 || b->width < 8)
-      large.depth /= 2;
-    ways.push_back({Way::any, tileOf(large, true)});
+    ways.push_back({Way::any, tileOf(matrixLarge, true)});
   } else {
     int64_t few = 16, many = rowsForAll(128, 128, width);
     ways.push_back({few, emitWith(scalarSmall, false)});
