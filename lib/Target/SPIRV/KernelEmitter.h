@@ -98,7 +98,6 @@ private:
   Operation *makePlace();
   void placeParameters();
   Value builtin(spirv::BuiltIn which, unsigned component);
-  void finish(StringRef entry);
   /// Variables of the thread, one for each value of these types.
   SmallVector<Value> makeVariables(TypeRange types);
   void assign(ArrayRef<Value> variables, ValueRange values);
@@ -107,17 +106,22 @@ private:
   Value global(StringRef name, spirv::PointerType type,
                std::optional<spirv::BuiltIn> which = std::nullopt);
 
+  // KernelModule.cpp
+  void finish(StringRef entry);
+
+  // KernelArrays.cpp
+  FailureOr<Buffer> allocateArray(MemRefType type, spirv::StorageClass where,
+                                  bool asVectors = false);
+  bool isReadAsVectors(memref::ViewOp view);
+  FailureOr<Buffer> viewWords(memref::ViewOp view, int64_t byte);
+  FailureOr<Buffer> viewShared(memref::ViewOp view);
+
   // KernelMemory.cpp
   LogicalResult emitMemory(Operation &op, bool &isKnown);
   LogicalResult emitMetadata(memref::ExtractStridedMetadataOp op);
   LogicalResult emitReinterpret(memref::ReinterpretCastOp op);
   LogicalResult emitGather(vector::GatherOp op);
   LogicalResult emitMaskedLoad(vector::MaskedLoadOp op);
-  FailureOr<Buffer> allocateArray(MemRefType type, spirv::StorageClass where,
-                                  bool asVectors = false);
-  bool isReadAsVectors(memref::ViewOp view);
-  FailureOr<Buffer> viewWords(memref::ViewOp view, int64_t byte);
-  FailureOr<Buffer> viewShared(memref::ViewOp op);
   Value baseOf(Buffer &buffer);
   Value sizeOf(const Buffer &buffer, unsigned dim);
   Value strideOf(const Buffer &buffer, unsigned dim);
