@@ -3,7 +3,8 @@
 """Products of matrices by kernels of our own and by cuBLASLt, called from compiled code: right results, and time.
 
     python cublaslt.py write FOLDER [--chip sm_90a]    here, where there need be no GPU
-    python cublaslt.py run FOLDER                      there; needs this file, the folder, PyTorch and apache-tvm-ffi
+    python cublaslt.py run FOLDER                      there; needs this file, libraries.py, the folder, PyTorch
+                                                      and apache-tvm-ffi
 
 Calls are compared with PyTorch's to the bit, on small integers. Times are device time in a graph, medians, with
 weights that are not in the cache. They say from where on `libraries=["cublaslt:auto"]` takes the library.
@@ -12,10 +13,9 @@ weights that are not in the cache. They say from where on `libraries=["cublaslt:
 from __future__ import annotations
 
 import argparse
-import ctypes
-import statistics
-import subprocess
 from pathlib import Path
+
+from libraries import captured, load_library, load_runtime, milliseconds, write_library
 
 ROWS = (1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 WEIGHTS = ((4096, 4096), (14336, 4096), (4096, 14336), (2048, 2048), (8192, 2048), (1536, 576))
@@ -62,18 +62,9 @@ def _checked() -> str:
 
 def write(folder: Path, chip: str) -> None:
     import relax_mlir
-    from relax_mlir.runtime import library_path
 
-    folder.mkdir(parents=True, exist_ok=True)
-    runtime = folder / "librelax_runtime.so"
-    runtime.write_bytes(library_path().read_bytes())
     for name, text, libraries in (("own", _timed("own"), ()), ("lib", _timed("lib") + _checked(), ("cublaslt",))):
-        target = relax_mlir.Target("x86_64-linux-gnu", "x86-64-v3", chip=chip, libraries=libraries)
-        object = folder / f"{name}.o"
-        object.write_bytes(relax_mlir.compile_code(relax_mlir.parse(text), target, cached=False).object)
-        link = ["g++", "-shared", "-o", folder / f"{name}.so", object, runtime, "-Wl,-rpath,$ORIGIN", "-Wl,-z,undefs"]
-        subprocess.run(link, check=True)
-        object.unlink()
+        write_library(folder, name, relax_mlir.parse(text), chip, libraries)
     print(f"two libraries in {folder}")
 
 
@@ -105,37 +96,13 @@ def _check(library) -> int:
     return bad
 
 
-def _microseconds(call, count: int) -> float:
-    """The device time of one of `count` calls."""
-    import torch
-
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        call()
-        call()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=stream, capture_error_mode="relaxed"):
-        call()
-    times = []
-    for _ in range(7):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        graph.replay()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) * 1e3 / count)
-    return statistics.median(times)
-
-
 def run(folder: Path) -> None:
     import torch
-    import tvm_ffi  # before the runtime, which looks for it
 
     torch.zeros(1, device="cuda")
     torch.backends.cuda.matmul.allow_tf32 = False
-    ctypes.CDLL(str(folder / "librelax_runtime.so"), mode=ctypes.RTLD_GLOBAL)
-    own, library = (tvm_ffi.load_module(str(folder / f"{name}.so")) for name in ("own", "lib"))
+    load_runtime(folder)
+    own, library = (load_library(folder, name) for name in ("own", "lib"))
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
     print(f"{_check(library)} wrong of cuBLASLt's", flush=True)
     types = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
@@ -160,7 +127,7 @@ def run(folder: Path) -> None:
                     def call(function=function, outs=outs, w=w, x=x) -> None:
                         outs[:] = [function(x, one) for one in w]
 
-                    times.append(_microseconds(call, copies))
+                    times.append(1e3 * milliseconds(captured(call), count=7) / copies)
                     results.append(torch.from_dlpack(function(x, w[-1])).float())
                 error = max(float((result - results[2]).abs().max() / results[2].abs().max()) for result in results)
                 ratio = times[0] / times[1]

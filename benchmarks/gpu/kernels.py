@@ -3,7 +3,8 @@
 """Fused kernels that memory bounds, on a GPU: how much of what it can read and write they do, beside PyTorch.
 
     python kernels.py write FOLDER [--chip sm_90a]    here, where there need be no GPU
-    python kernels.py run FOLDER [--rows 4096]        there; needs this file, the folder, PyTorch and apache-tvm-ffi
+    python kernels.py run FOLDER [--rows 4096]        there; needs this file, libraries.py, the folder,
+                                                      PyTorch and apache-tvm-ffi
 
 Rows have 4096 elements of bf16. A fraction is the bytes that must be moved by the time, of what a copy of 1 GiB moves;
 the inputs go round more memory than the cache has.
@@ -12,10 +13,9 @@ the inputs go round more memory than the cache has.
 from __future__ import annotations
 
 import argparse
-import ctypes
-import statistics
-import subprocess
 from pathlib import Path
+
+from libraries import captured, load_library, load_runtime, milliseconds, write_library
 
 HEADS, SIZE = 32, 128
 WIDTH = HEADS * SIZE
@@ -67,26 +67,15 @@ def text(name: str) -> str:
 
 def write(folder: Path, chip: str) -> None:
     import relax_mlir
-    from relax_mlir.runtime import library_path
 
-    folder.mkdir(parents=True, exist_ok=True)
-    target = relax_mlir.Target("x86_64-linux-gnu", "x86-64-v3", chip=chip)
-    module = relax_mlir.parse("\n".join(map(text, FUNCTIONS)))
-    object = folder / "kernels.o"
-    object.write_bytes(relax_mlir.compile_code(module, target, cached=False).object)
-    runtime = folder / "librelax_runtime.so"
-    runtime.write_bytes(library_path().read_bytes())
-    link = ["g++", "-shared", "-o", folder / "kernels.so", object, runtime, "-Wl,-rpath,$ORIGIN", "-Wl,-z,undefs"]
-    subprocess.run(link, check=True)
-    object.unlink()
+    write_library(folder, "kernels", relax_mlir.parse("\n".join(map(text, FUNCTIONS))), chip)
 
 
 def run(folder: Path, rows: int) -> None:
     import torch
-    import tvm_ffi
 
-    ctypes.CDLL(str(folder / "librelax_runtime.so"), mode=ctypes.RTLD_GLOBAL)
-    module = tvm_ffi.load_module(str(folder / "kernels.so"))
+    load_runtime(folder)
+    module = load_library(folder, "kernels")
     functional = torch.nn.functional
 
     def rms_norm(x, y, g):
@@ -115,25 +104,7 @@ def run(folder: Path, rows: int) -> None:
 
     def median(call, sets) -> float:
         """Microseconds of the device for one call, from a graph of a call for each set of inputs."""
-        stream = torch.cuda.Stream()
-        with torch.cuda.stream(stream):
-            for _ in range(2):
-                for values in sets:
-                    call(*values)
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=stream, capture_error_mode="relaxed"):
-            kept = [call(*values) for values in sets]
-        times = []
-        for _ in range(20):
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            graph.replay()
-            end.record()
-            torch.cuda.synchronize()
-            times.append(begin.elapsed_time(end) * 1000 / len(sets))
-        del kept
-        return statistics.median(times)
+        return 1e3 * milliseconds(captured(lambda: [call(*values) for values in sets])) / len(sets)
 
     places = [torch.empty(1 << 29, dtype=torch.bfloat16, device="cuda") for _ in range(2)]
     rate = 2 * places[0].nbytes / median(torch.Tensor.copy_, [places])

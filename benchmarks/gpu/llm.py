@@ -5,8 +5,9 @@
     python llm.py write FOLDER [--models 135m 1b 8b] [--weights bf16 q4 q8] [--chip sm_90a | subgroup_32_matrices]
     python llm.py run FOLDER [--models …] [--weights …] [--peers eager compile] [--vulkan beside]
 
-The first runs here, where there need be no GPU; the second there: it needs this file, the folder, PyTorch and
-apache-tvm-ffi. Quantised weights are in groups of 32 with a scale; PyTorch's are bf16, and the same numbers.
+The first runs here, where there need be no GPU; the second there: it needs this file, libraries.py, the folder,
+PyTorch and apache-tvm-ffi. Quantised weights are in groups of 32 with a scale; PyTorch's are bf16, and the same
+numbers.
 
 The second checks logits against those of PyTorch, and prints medians of device time: steps behind 1024 tokens, run and
 replayed from a graph, prompts, and the kernels that took longest.
@@ -19,16 +20,16 @@ measures nothing else.
 from __future__ import annotations
 
 import argparse
-import ctypes
 import functools
 import itertools
 import json
 import math
 import os
 import statistics
-import subprocess
 import time
 from pathlib import Path
+
+from libraries import captured, load_library, load_runtime, milliseconds, runtime_function, write_library
 
 # vocabulary, hidden, inner, layers, heads, key heads, head size, whether embedding and head are one
 SIZES = {
@@ -44,15 +45,10 @@ PROMPTS = (32, 128, 512, 1024, 2048)
 
 def write(folder: Path, names: list[str], kinds: list[str], chip: str) -> None:
     """Compiles each model, and puts it into the folder with the runtime."""
-    import relax_mlir
     from relax_mlir.models import matrix
     from relax_mlir.models.config import LlamaConfig
     from relax_mlir.models.llama import Llama
-    from relax_mlir.runtime import library_path
 
-    folder.mkdir(parents=True, exist_ok=True)
-    runtime = folder / "librelax_runtime.so"
-    runtime.write_bytes(library_path().read_bytes())
     for size, kind in itertools.product(names, kinds):
         name = f"{size}-{kind}" + ("-vulkan" if chip.startswith("subgroup") else "")
         vocabulary, *sizes, tied = SIZES[size]
@@ -60,15 +56,9 @@ def write(folder: Path, names: list[str], kinds: list[str], chip: str) -> None:
         model = Llama(config, lambda _, n, k, kind=KINDS[kind]: matrix.make(n, k, "groups", kind, "bf16"))
         shapes = {path: parameter.shape for path, parameter in model.assign_names().items()}
         module = model.export(("forward", "decode"))
-        target = relax_mlir.Target("x86_64-linux-gnu", "x86-64-v3", chip=chip)
         begin = time.perf_counter()
-        code = relax_mlir.compile_code(module, target, cached=False)
+        code = write_library(folder, name, module, chip)
         seconds = time.perf_counter() - begin
-        object = folder / f"{name}.o"
-        object.write_bytes(code.object)
-        link = ["g++", "-shared", "-o", folder / f"{name}.so", object, runtime, "-Wl,-rpath,$ORIGIN", "-Wl,-z,undefs"]
-        subprocess.run(link, check=True)
-        object.unlink()
         (folder / f"{name}.json").write_text(json.dumps({"seconds": seconds, "memory": code.memory, "shapes": shapes}))
         print(f"{name}: compiled in {seconds:.1f} s")
 
@@ -83,9 +73,8 @@ def run(
     vulkan: str | None,
 ) -> None:
     import torch
-    import tvm_ffi  # noqa: F401 - before the runtime, which looks for it
 
-    ctypes.CDLL(str(folder / "librelax_runtime.so"), mode=ctypes.RTLD_GLOBAL)
+    runtime = load_runtime(folder)
     peaks = Peaks()
     print(
         f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}: reads {peaks.read:.2f} TB/s (sum of f32), "
@@ -97,24 +86,7 @@ def run(
             if vulkan != "only":
                 measurement.run(peers if kind == "bf16" else [], batches, kernels)
             if vulkan:
-                OnVulkan(measurement, folder, f"{name}-{kind}-vulkan").run(batches, kernels)
-
-
-def median(call, *arguments, count: int = 20) -> float:
-    """Milliseconds of the device."""
-    import torch
-
-    for _ in range(3):
-        call(*arguments)
-    times = []
-    for _ in range(count):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        call(*arguments)
-        end.record()
-        torch.cuda.synchronize()
-        times.append(begin.elapsed_time(end))
-    return statistics.median(times)
+                OnVulkan(measurement, runtime, folder, f"{name}-{kind}-vulkan").run(batches, kernels)
 
 
 class Peaks:
@@ -124,23 +96,22 @@ class Peaks:
         import torch
 
         values = torch.ones(1 << 30, device="cuda")
-        self.read = values.nbytes / median(values.sum) / 1e9
+        self.read = values.nbytes / milliseconds(values.sum) / 1e9
         del values
         matrix = torch.randn(8192, 8192, device="cuda").bfloat16()
-        self.multiply = 2 * 8192**3 / median(torch.matmul, matrix, matrix) / 1e9
+        self.multiply = 2 * 8192**3 / milliseconds(torch.matmul, matrix, matrix) / 1e9
 
 
 class Measurement:
     def __init__(self, folder: Path, name: str, kind: str, peaks: Peaks) -> None:
         import torch
-        import tvm_ffi
 
         self.torch, self.peaks = torch, peaks
         self.vocabulary, self.hidden, _, self.layers, self.heads, self.key_heads, self.size, self.tied = SIZES[name]
         name = f"{name}-{kind}"
         described = json.loads((folder / f"{name}.json").read_text())
         begin = time.perf_counter()
-        self.module = tvm_ffi.load_module(str(folder / f"{name}.so"))
+        self.module = load_library(folder, name)
         torch.manual_seed(0)
         self.weights = {}
         self.bound = {}  # kept, as the module only refers to them
@@ -201,19 +172,6 @@ class Measurement:
         tokens = self.torch.zeros(batch, dtype=self.torch.int64, device="cuda")
         return lambda: self.module["decode"](tokens, self.places[:batch], keys, values, ROWS)
 
-    def replayed(self, call):
-        """The same from a graph."""
-        torch = self.torch
-        stream = torch.cuda.Stream()
-        with torch.cuda.stream(stream):
-            call()
-            call()
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=stream, capture_error_mode="relaxed"):
-            call()
-        return graph.replay
-
     def kernels(self, call, most: int = 10) -> None:
         from torch.profiler import ProfilerActivity, profile
 
@@ -256,7 +214,7 @@ class Measurement:
         self.check()
         for batch in batches:
             call = self.step(batch)
-            ran, replayed = median(call), median(self.replayed(call))
+            ran, replayed = milliseconds(call), milliseconds(captured(call))
             rate = self.bytes / replayed / 1e9
             line = f"  step of {batch}: run {ran:.3f} ms, replayed {replayed:.3f} ms, {rate:.2f} TB/s of weights"
             line += f" ({100 * rate / self.peaks.read:.0f} %)"
@@ -264,7 +222,7 @@ class Measurement:
                 peer = Peer(self, batch, CAPACITY)
                 tokens, places = self.start[:batch, None], self.places[:batch, None]
                 for kind in peers:
-                    took = median(self.peer(kind, peer), tokens, places)
+                    took = milliseconds(self.peer(kind, peer), tokens, places)
                     line += f"; PyTorch {kind} {took:.3f} ms ({took / replayed:.2f} ×)"
             print(line, flush=True)
             if batch in kernels:
@@ -273,7 +231,7 @@ class Measurement:
             keys, values = self.caches(1)
             tokens = torch.zeros((1, length), dtype=torch.int64, device="cuda")
             call = functools.partial(self.module["forward"], tokens, self.start[:1], keys, values, 0)
-            took, replayed = median(call, count=5), median(self.replayed(call), count=5)
+            took, replayed = milliseconds(call, count=5), milliseconds(captured(call), count=5)
             line = f"  prompt of {length}: run {took:.2f} ms, replayed {replayed:.2f} ms"
             rate = 2e-9 * self.numbers * length / replayed
             line += f", {rate:.0f} TFLOP/s of products ({100 * rate / self.peaks.multiply:.0f} %)"
@@ -282,7 +240,7 @@ class Measurement:
                 peer = Peer(self, 1, length)
                 places = torch.arange(length, device="cuda")[None]
             for kind in compared:
-                theirs = median(self.peer(kind, peer), tokens, places, count=5)
+                theirs = milliseconds(self.peer(kind, peer), tokens, places, count=5)
                 line += f"; PyTorch {kind} {theirs:.2f} ms ({theirs / took:.2f} ×)"
             print(line, flush=True)
             if length in kernels:
@@ -294,14 +252,14 @@ class OnVulkan:
 
     DEVICE = (7, 0)
 
-    def __init__(self, cuda: Measurement, folder: Path, name: str) -> None:
+    def __init__(self, cuda: Measurement, runtime, folder: Path, name: str) -> None:
         import tvm_ffi
 
         self.cuda, self.torch, self.ffi = cuda, cuda.torch, tvm_ffi
-        self.runtime = ctypes.CDLL(str(folder / "librelax_runtime.so"))
+        self.runtime = runtime
         described = self.function("relax_rt_device_describe")(*self.DEVICE)
         begin = time.perf_counter()
-        self.module = tvm_ffi.load_module(str(folder / f"{name}.so"))
+        self.module = load_library(folder, name)
         self.bound = {}
         for path, value in cuda.bound.items():
             self.bound[path] = self.put(value)
@@ -310,8 +268,7 @@ class OnVulkan:
         print(f"  {described[0]}, Vulkan {described[1]}.{described[2]}; copied in {time.perf_counter() - begin:.1f} s")
 
     def function(self, name: str):
-        address = ctypes.cast(getattr(self.runtime, name), ctypes.c_void_p).value
-        return self.ffi.core.Function.__from_extern_c__(address)
+        return runtime_function(self.runtime, name)
 
     def put(self, tensor):
         tensor = tensor.cpu().contiguous()
@@ -387,10 +344,10 @@ class OnVulkan:
             arguments = (tokens, places, keys, values, ROWS)
             decode = capture(self.module["decode"], 4)[0]
             ran = self.median(lambda arguments=arguments: self.module["decode"](*arguments), 20)
-            captured = self.median(lambda call=decode, all=(*arguments, logits): call(*all), 20)
+            replayed = self.median(lambda call=decode, all=(*arguments, logits): call(*all), 20)
             print(
                 f"  Vulkan's step of {batch}: run {ran[0]:.3f} ms, {ran[1]:.3f} ms with waiting; "
-                f"captured {captured[0]:.3f} ms, {captured[1]:.3f} ms with waiting",
+                f"captured {replayed[0]:.3f} ms, {replayed[1]:.3f} ms with waiting",
                 flush=True,
             )
             if batch in kernels:
@@ -403,10 +360,10 @@ class OnVulkan:
             call = lambda all=(tokens, start, keys, values, 0): self.module["forward"](*all)  # noqa: E731
             took = self.median(call, 3)
             forward = capture(self.module["forward"], 4)[0]
-            captured = self.median(lambda call=forward, all=(tokens, start, keys, values, 0, logits): call(*all), 3)
+            replayed = self.median(lambda call=forward, all=(tokens, start, keys, values, 0, logits): call(*all), 3)
             print(
                 f"  Vulkan's prompt of {length}: {took[0]:.2f} ms, {took[1]:.2f} ms with waiting; "
-                f"captured {captured[0]:.2f} ms, {captured[1]:.2f} ms with waiting",
+                f"captured {replayed[0]:.2f} ms, {replayed[1]:.2f} ms with waiting",
                 flush=True,
             )
             if length in kernels:

@@ -3,7 +3,8 @@
 """Products of matrices on a real device, all numbers of rows and what tiles leave over, against PyTorch.
 
     python check_matmul.py write FOLDER [--chip sm_90a]    here, where there need be no GPU
-    python check_matmul.py run FOLDER [--vulkan]          there; needs this file, the folder, PyTorch and apache-tvm-ffi
+    python check_matmul.py run FOLDER [--vulkan]          there; needs this file, benchmarks/gpu/libraries.py (beside
+                                                          it), the folder, PyTorch and apache-tvm-ffi
 
 Code for "subgroup_32" or "subgroup_32_matrices" is checked through the GPU's driver of Vulkan.
 
@@ -13,10 +14,12 @@ The values are small integers, of which sums are exact: results are the same to 
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
-import subprocess
+import sys
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent.parent / "benchmarks/gpu"))
+from libraries import load_library, load_runtime, runtime_function, write_library  # noqa: E402
 
 ROWS = [*range(1, 300, 2), 64, 128, 256, 512, 777, 1024, 1025, 2100]
 # layout of the second operand, columns, depth, dtype
@@ -64,31 +67,21 @@ def _fused() -> str:
 
 def write(folder: Path, chip: str) -> None:
     import relax_mlir
-    from relax_mlir.runtime import library_path
 
-    folder.mkdir(parents=True, exist_ok=True)
     cases = [(f"plain{i}", *case, False) for i, case in enumerate(PLAIN)]
     cases += [(f"batched{i}", *case, True) for i, case in enumerate(BATCHED)]
     module = relax_mlir.parse("\n".join(_function(*case) for case in cases) + _fused())
-    target = relax_mlir.Target("x86_64-linux-gnu", "x86-64-v3", chip=chip)
-    object = folder / "matmul.o"
-    object.write_bytes(relax_mlir.compile_code(module, target, cached=False).object)
-    runtime = folder / "librelax_runtime.so"
-    runtime.write_bytes(library_path().read_bytes())
-    link = ["g++", "-shared", "-o", folder / "matmul.so", object, runtime, "-Wl,-rpath,$ORIGIN", "-Wl,-z,undefs"]
-    subprocess.run(link, check=True)
-    object.unlink()
+    write_library(folder, "matmul", module, chip)
     (folder / "cases.json").write_text(json.dumps(cases))
     print(f"{len(cases) + 1} functions in {folder}")
 
 
 def run(folder: Path, vulkan: bool) -> None:
     import torch
-    import tvm_ffi  # before the runtime, which looks for it
+    import tvm_ffi
 
-    runtime = ctypes.CDLL(str(folder / "librelax_runtime.so"), mode=ctypes.RTLD_GLOBAL)
-    copy = tvm_ffi.core.Function.__from_extern_c__(ctypes.cast(runtime.relax_rt_copy, ctypes.c_void_p).value)
-    module = tvm_ffi.load_module(str(folder / "matmul.so"))
+    copy = runtime_function(load_runtime(folder), "relax_rt_copy")
+    module = load_library(folder, "matmul")
     types = {"bf16": torch.bfloat16, "f16": torch.float16}
     torch.backends.cuda.matmul.allow_tf32 = False
     bad = 0

@@ -1,0 +1,92 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiled modules as shared libraries, made anywhere and called where there is a GPU; and times of the device.
+
+Making one needs the package and g++; calling it PyTorch and apache-tvm-ffi, no more.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import statistics
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+RUNTIME = "librelax_runtime.so"
+
+
+def write_library(folder: Path, name: str, module: Any, chip: str, libraries: Sequence[str] = ()) -> Any:
+    """Compiles a module for a chip and any host of x86-64 with AVX2; the runtime goes into the folder as well."""
+    import relax_mlir
+    from relax_mlir.runtime import library_path
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / RUNTIME).write_bytes(library_path().read_bytes())
+    target = relax_mlir.Target("x86_64-linux-gnu", "x86-64-v3", chip=chip, libraries=libraries)
+    code = relax_mlir.compile_code(module, target, cached=False)
+    object = folder / f"{name}.o"
+    object.write_bytes(code.object)
+    link = ["g++", "-shared", "-o", folder / f"{name}.so", object, folder / RUNTIME, "-Wl,-rpath,$ORIGIN"]
+    subprocess.run([*link, "-Wl,-z,undefs"], check=True)
+    object.unlink()
+    return code
+
+
+def load_runtime(folder: Path) -> ctypes.CDLL:
+    """The runtime, once for the process; libraries are loaded after it."""
+    import tvm_ffi  # noqa: F401 - before the runtime, which looks for it
+
+    return ctypes.CDLL(str(folder / RUNTIME), mode=ctypes.RTLD_GLOBAL)
+
+
+def load_library(folder: Path, name: str) -> Any:
+    import tvm_ffi
+
+    return tvm_ffi.load_module(str(folder / f"{name}.so"))
+
+
+def runtime_function(runtime: ctypes.CDLL, name: str) -> Any:
+    """A function of the runtime that follows TVM's calling convention."""
+    import tvm_ffi
+
+    return tvm_ffi.core.Function.__from_extern_c__(ctypes.cast(getattr(runtime, name), ctypes.c_void_p).value)
+
+
+def captured(call: Callable[[], object]) -> Callable[[], None]:
+    """The same from a graph of CUDA."""
+    import torch
+
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        call()
+        call()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    kept = []
+    with torch.cuda.graph(graph, stream=stream, capture_error_mode="relaxed"):
+        kept.append(call())
+
+    def replay() -> None:
+        graph.replay()
+        assert kept  # results keep their memory as long as the graph is there
+
+    return replay
+
+
+def milliseconds(call: Callable[..., object], *arguments: Any, count: int = 20) -> float:
+    """The median of the device's time."""
+    import torch
+
+    for _ in range(3):
+        call(*arguments)
+    times = []
+    for _ in range(count):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        call(*arguments)
+        end.record()
+        torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end))
+    return statistics.median(times)
