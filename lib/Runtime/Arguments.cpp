@@ -292,6 +292,18 @@ private:
       if (!copyToContiguous(*tensor, storage, what))
         return false;
       data = static_cast<char *>(storage->data);
+    } else if (!isAligned(*tensor)) {
+      if (type.flags & RelaxMutable)
+        return fail(context.error, "ValueError",
+                    what.str() +
+                        ": the function writes into this tensor, so on " +
+                        Device::nameOf(tensor->device) +
+                        " it must begin at a multiple of 16 bytes");
+      storage = allocateTensor(context, type.device(), countBytes(*tensor));
+      if (!storage || !copyTensor(context, type.device(), storage->data, data,
+                                  countBytes(*tensor)))
+        return false;
+      data = static_cast<char *>(storage->data);
     } else if (arg.typeIndex == kTensor) {
       // The result may be this very tensor, which must then stay alive.
       storage =

@@ -155,6 +155,9 @@ DLDevice deviceOf(const RelaxContext &context, const Value &type);
 bool writeReal(DLDataType dtype, double real, void *to);
 /// Whether the elements lie one behind the other.
 bool isContiguous(const DLTensor &tensor);
+/// Whether code may read a tensor 16 bytes at once; on the host it need not be
+/// told.
+bool isAligned(const DLTensor &tensor);
 int64_t countBytes(const DLTensor &tensor);
 /// Copies a tensor of the host in the order of its elements.
 void copyElements(const DLTensor &tensor, char *to);

@@ -71,6 +71,11 @@ bool relax_rt::isContiguous(const DLTensor &tensor) {
   return contiguous;
 }
 
+bool relax_rt::isAligned(const DLTensor &tensor) {
+  return tensor.device.type == kDLCPU ||
+         reinterpret_cast<uintptr_t>(dataOf(tensor)) % 16 == 0;
+}
+
 /// Copies `tensor` row by row in the order of its elements.
 static void copyStrided(const DLTensor &tensor, const char *from, char *&to,
                         int32_t axis, int64_t element) {

@@ -79,8 +79,10 @@ public:
     this->body = body;
     this->closure = closure;
     this->count = count;
-    // A few pieces a thread, so that one that is held up does not hold up all.
-    piece = std::max(grain, (count + 4 * size() - 1) / (4 * size()));
+    // A few pieces a thread, so that one that is held up does not hold up all;
+    // whole steps, as a step that begins in a piece is done to its end.
+    int64_t steps = (count + grain - 1) / grain;
+    piece = grain * ((steps + 4 * size() - 1) / (4 * size()));
     next.store(0, std::memory_order_relaxed);
     pending.store(static_cast<int32_t>(workers.size()),
                   std::memory_order_relaxed);

@@ -120,6 +120,10 @@ extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
         return fail("ValueError", what() + ": must be contiguous");
       stride *= tensor->shape[axis];
     }
+    if (!isAligned(*tensor))
+      return fail("ValueError",
+                  what() +
+                      ": must begin at a multiple of 16 bytes on a device");
     char *data = dataOf(*tensor);
     // Whoever binds keeps a tensor that is used where it is alive, as long as
     // the module.

@@ -44,6 +44,8 @@ class Target:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "libraries", tuple(self.libraries))
+        if not re.fullmatch(r"\w*", self.chip):
+            raise RelaxError(f"there is no GPU {self.chip!r}")
         for name in self.libraries:
             if name not in ("cublaslt", "cublaslt:auto") or not self.chip:
                 raise RelaxError(

@@ -16,7 +16,8 @@ import pytest
 import tvm_ffi
 from emulated import EXAMPLE, blocks, calls, failing, launches, run_python
 
-from relax_mlir import Device, DeviceError, runtime
+import relax_mlir
+from relax_mlir import BlockBuilder, Device, DeviceError, Sym, Tensor, op, runtime
 
 OUT_OF_MEMORY, LAUNCH_FAILED = 2, 719
 X = np.arange(100, dtype=np.float32)
@@ -364,6 +365,40 @@ def view(*args):
 
 def strided(device):
     return view(device.put(np.repeat(X, 2)), 0, len(X), 2)
+
+
+@pytest.fixture(scope="module")
+def compiled_sum():
+    n = Sym("n")
+    builder, x, y = BlockBuilder(), Tensor((n,), "f32"), Tensor((n,), "f32")
+    with builder.function("main", [x, y]):
+        builder.return_(op.add(x, y))
+    return relax_mlir.compile(builder.module(), target="cuda:emulated")["main"]
+
+
+# Kernels read 16 bytes at once.
+@pytest.mark.parametrize("start", range(6))
+@pytest.mark.parametrize("size", [1, 4, 97, 100])
+def test_arguments_may_begin_at_any_element(device, compiled_sum, start, size):
+    used = in_use(device)
+    numbers = np.concatenate([X, X])
+    whole, other = device.put(numbers), device.put(X[:size])
+    result = compiled_sum(view(whole, start, size), other)
+    assert device.get(result).tolist() == (numbers[start : start + size] + X[:size]).tolist()
+    del result, whole, other
+    assert in_use(device) == used
+
+
+def test_weights_begin_at_multiples_of_16_bytes(device):
+    n = Sym("n")
+    builder, x = BlockBuilder(), Tensor((n, 4), "f32")
+    with builder.function("main", [x]):
+        builder.return_(op.add(x, op.weight("w", Tensor((4,), "f32"))))
+    executable = relax_mlir.compile(builder.module(), target="cuda:emulated")
+    with pytest.raises(ValueError, match="'w'.*must begin at a multiple of 16 bytes"):
+        executable.bind_weights({"w": view(device.put(X), 1, 4)}, copy=False)
+    executable.bind_weights({"w": view(device.put(X), 4, 4)}, copy=False)
+    assert device.get(executable["main"](device.put(np.zeros((1, 4), np.float32)))).tolist() == [[4, 5, 6, 7]]
 
 
 @pytest.mark.parametrize("wrong", RESULTS)

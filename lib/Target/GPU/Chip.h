@@ -27,6 +27,10 @@ struct Chip {
   /// What a block may share, in bytes, as the launch asks for it.
   int64_t sharedBytes = 160 << 10;
 
+  /// Whether there is such a GPU; of NVIDIA, those that have tensor cores of
+  /// bf16 and asynchronous copies, and that the compiler knows.
+  static bool isKnown(StringRef name);
+
   static bool isVulkan(StringRef name) { return name.starts_with("subgroup_"); }
 
   static Chip parse(StringRef name, unsigned subgroupSize) {

@@ -163,9 +163,9 @@ SmallVector<Value> FewRowsEmitter::wordsOf(Value vector) {
   for (int64_t i = 0; i < product.lanes / 2; ++i)
     words.push_back(
         bits ? Value(vector::ExtractOp::create(builder, loc, bits, i))
-             : Value(vector::ExtractStridedSliceOp::create(
-                   builder, loc, vector, ArrayRef<int64_t>{2 * i},
-                   ArrayRef<int64_t>{2}, ArrayRef<int64_t>{1})));
+             : Value(vector::ShuffleOp::create(
+                   builder, loc, vector, vector,
+                   ArrayRef<int64_t>{2 * i, 2 * i + 1})));
   return words;
 }
 

@@ -47,8 +47,8 @@ constexpr StringLiteral kOverlapsAttr = "overlaps";
 
 struct CUDAOptions : PassPipelineOptions<CUDAOptions> {
   Option<std::string> chip{*this, "chip",
-                           llvm::cl::desc("the GPU, as sm_90; empty for the "
-                                          "emulated device"),
+                           llvm::cl::desc("the GPU, as sm_90; \"emulated\" "
+                                          "is that of the tests"),
                            llvm::cl::init("sm_80")};
 };
 

@@ -10,6 +10,33 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CheckChipPass : Pass<"relax-gpu-check-chip", "::mlir::ModuleOp"> {
+  let summary = "fail where there is no such GPU";
+  let description = [{
+    An error where `chip` names no GPU that code can be made for, before anything that
+    asks what it has. The module stays as it is.
+
+    Before:
+
+    ```mlir
+    func.func @f() {
+      return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @f() {
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"sm_80\"", "the name of a GPU">
+  ];
+}
+
 def ScheduleLaunchesPass : Pass<"relax-gpu-schedule-kernels", "::mlir::func::FuncOp"> {
   let summary = "turn the structured ops of a kernel into launches of a GPU";
   let description = [{

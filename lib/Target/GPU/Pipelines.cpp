@@ -19,6 +19,8 @@ using namespace mlir::relax;
 
 void relax::buildKernelLaunchPipeline(OpPassManager &manager,
                                       const LaunchOptions &options) {
+  if (!options.chip.empty())
+    manager.addPass(createCheckChipPass(CheckChipPassOptions{options.chip}));
   manager.addPass(createConvertKernelBoundaryPass());
   manager.addPass(createOutlineConstantsPass());
   OpPassManager &kernels = manager.nest<func::FuncOp>();
@@ -38,6 +40,17 @@ static bool isFrom(unsigned least, StringRef chip) {
   return !chip.consumeInteger(10, version) && version >= least;
 }
 
+/// The version of PTX that the code of a chip needs.
+static StringRef ptxOf(StringRef chip) {
+  if (isFrom(110, chip) && !isFrom(120, chip))
+    return "+ptx90";
+  if (chip.ends_with("f") || chip.contains("103") || isFrom(121, chip))
+    return "+ptx88";
+  if (isFrom(100, chip))
+    return isFrom(120, chip) ? "+ptx87" : "+ptx86";
+  return isFrom(89, chip) ? "+ptx81" : "+ptx80";
+}
+
 /// Whether kernels of a chip can wait for those before them, and prefetch.
 static bool canOverlap(StringRef chip) { return isFrom(90, chip); }
 
@@ -50,7 +63,7 @@ static void addDevicePasses(OpPassManager &manager, StringRef chip) {
   GpuNVVMAttachTargetOptions target;
   // With what no other chip has.
   target.chip = chip.str();
-  target.features = hasSmallFloats(chip) ? "+ptx81" : "+ptx80";
+  target.features = ptxOf(chip).str();
   target.optLevel = 3;
   manager.addPass(createGpuNVVMAttachTarget(target));
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
@@ -85,6 +98,7 @@ static void addDevicePasses(OpPassManager &manager, StringRef chip) {
 
 void relax::buildCUDAToLLVMPipeline(OpPassManager &manager,
                                     const CUDAOptions &options) {
+  manager.addPass(createCheckChipPass(CheckChipPassOptions{options.chip}));
   manager.addPass(createOutlineLaunchesPass());
   if (options.chip == "emulated") {
     manager.addNestedPass<gpu::GPUModuleOp>(createExpandMatricesPass());

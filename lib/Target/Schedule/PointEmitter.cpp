@@ -110,13 +110,13 @@ Value PointEmitter::vector(Lanes value) {
       builder, loc, vectorType(value.value.getType()), value.value);
   if (value.stride == 0)
     return all;
-  Value steps =
-      vector::StepOp::create(builder, loc, vectorType(builder.getIndexType()));
-  if (value.stride != 1) {
-    Value stride = vector::BroadcastOp::create(builder, loc, all.getType(),
-                                               constant(value.stride));
-    steps = arith::MulIOp::create(builder, loc, steps, stride);
-  }
+  // Not `vector.step`, which there is no lowering of for GPUs.
+  auto type = vectorType(builder.getIndexType());
+  SmallVector<Attribute> offsets;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    offsets.push_back(builder.getIndexAttr(lane * value.stride));
+  Value steps = arith::ConstantOp::create(
+      builder, loc, type, DenseElementsAttr::get(type, offsets));
   return arith::AddIOp::create(builder, loc, all, steps);
 }
 
