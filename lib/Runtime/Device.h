@@ -58,9 +58,10 @@ public:
   // In the order of the stream.
 
   /// A call has ended: what it has put into the stream may begin.
-  virtual void flush(void *stream, Error &error) {
+  virtual bool flush(void *stream, Error &error) {
     (void)stream;
     (void)error;
+    return true;
   }
   /// `from` is in the host's memory, and has been read on return.
   virtual bool upload(void *to, const void *from, size_t bytes, void *stream,
@@ -211,6 +212,9 @@ public:
   /// set.
   bool enter(RelaxContext &context, const Signature &signature,
              const TVMFFIAny *args, int32_t count);
+
+  /// All has been put into the stream. False with `context.error` set.
+  bool finish(RelaxContext &context);
 
 private:
   DeviceScope scope;

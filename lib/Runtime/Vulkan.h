@@ -49,10 +49,10 @@ constexpr uint32_t minorOf(uint32_t version) { return version >> 12 & 0x3ff; }
 // VkResult
 constexpr Result kSuccess = 0, kTimeout = 2, kOutOfHostMemory = -1,
                  kOutOfDeviceMemory = -2, kInitializationFailed = -3,
-                 kDeviceLost = -4, kLayerNotPresent = -6,
+                 kDeviceLost = -4, kMapFailed = -5, kLayerNotPresent = -6,
                  kExtensionNotPresent = -7, kFeatureNotPresent = -8,
-                 kIncompatibleDriver = -9, kInvalidShader = -1000012000,
-                 kOutOfPoolMemory = -1000069000;
+                 kIncompatibleDriver = -9, kTooManyObjects = -10,
+                 kInvalidShader = -1000012000, kOutOfPoolMemory = -1000069000;
 
 // VkPhysicalDeviceType
 constexpr int32_t kIntegrated = 1, kDiscrete = 2, kVirtual = 3, kCPU = 4;
@@ -110,8 +110,8 @@ struct Properties : Chained<1000059001> {
   uint32_t sparse[5] = {};
 };
 /// Where limits are within those of `Properties`.
-constexpr size_t kMaxSharedBytes = 216, kMaxGroups = 220, kMaxThreads = 232,
-                 kMaxBlock = 236;
+constexpr size_t kMaxRange = 28, kMaxBindings = 76, kMaxSharedBytes = 216,
+                 kMaxGroups = 220, kMaxThreads = 232, kMaxBlock = 236;
 
 struct SubgroupProperties : Chained<1000094000> {
   uint32_t size = 0;
@@ -322,6 +322,7 @@ using Function = void (*)();
   X(getDeviceFunction, vkGetDeviceProcAddr, Function,                          \
     (Device device, const char *name))
 #define RELAX_VULKAN_OF_DEVICE(X)                                              \
+  X(destroyDevice, vkDestroyDevice, void, (Device device, const void *))       \
   X(getQueue, vkGetDeviceQueue, void,                                          \
     (Device device, uint32_t family, uint32_t index, Queue * queue))           \
   X(submit, vkQueueSubmit, Result,                                             \
@@ -348,8 +349,14 @@ using Function = void (*)();
     (Device device, Shader shader, const void *))                              \
   X(createCache, vkCreatePipelineCache, Result,                                \
     (Device device, const CacheInfo *info, const void *, Cache *cache))        \
+  X(destroyCache, vkDestroyPipelineCache, void,                                \
+    (Device device, Cache cache, const void *))                                \
+  X(getCacheData, vkGetPipelineCacheData, Result,                              \
+    (Device device, Cache cache, size_t * bytes, void *data))                  \
   X(createLayout, vkCreatePipelineLayout, Result,                              \
     (Device device, const LayoutInfo *info, const void *, Layout *layout))     \
+  X(destroyLayout, vkDestroyPipelineLayout, void,                              \
+    (Device device, Layout layout, const void *))                              \
   X(createPipelines, vkCreateComputePipelines, Result,                         \
     (Device device, Cache cache, uint32_t count, const ComputeInfo *infos,     \
      const void *, Pipeline *pipelines))                                       \
@@ -358,6 +365,8 @@ using Function = void (*)();
   X(createSemaphore, vkCreateSemaphore, Result,                                \
     (Device device, const SemaphoreInfo *info, const void *,                   \
      Semaphore *semaphore))                                                    \
+  X(destroySemaphore, vkDestroySemaphore, void,                                \
+    (Device device, Semaphore semaphore, const void *))                        \
   X(waitSemaphores, vkWaitSemaphores, Result,                                  \
     (Device device, const SemaphoreWait *info, uint64_t timeout))              \
   X(getCounter, vkGetSemaphoreCounterValue, Result,                            \
@@ -365,6 +374,8 @@ using Function = void (*)();
   X(createCommandPool, vkCreateCommandPool, Result,                            \
     (Device device, const CommandPoolInfo *info, const void *,                 \
      CommandPool *pool))                                                       \
+  X(destroyCommandPool, vkDestroyCommandPool, void,                            \
+    (Device device, CommandPool pool, const void *))                           \
   X(allocateCommands, vkAllocateCommandBuffers, Result,                        \
     (Device device, const CommandsInfo *info, Commands *commands))             \
   X(freeCommands, vkFreeCommandBuffers, void,                                  \

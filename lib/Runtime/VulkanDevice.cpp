@@ -8,144 +8,11 @@
 #include "VulkanDevice.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 
 using namespace relax_rt;
 
 namespace {
-
-/// The first version with addresses of buffers, and timelines.
-constexpr uint32_t kLeastVersion = vk::version(1, 2);
-
-const char *textOf(vk::Result result) {
-  switch (result) {
-  case vk::kOutOfHostMemory:
-    return "no memory of the host";
-  case vk::kOutOfDeviceMemory:
-  case vk::kOutOfPoolMemory:
-    return "no memory of the device";
-  case vk::kInitializationFailed:
-    return "the driver does not start";
-  case vk::kDeviceLost:
-    return "the device is lost, and with it what was on it; a kernel may have "
-           "run too long, or have touched what is not its own";
-  case vk::kLayerNotPresent:
-    return "a layer is missing";
-  case vk::kExtensionNotPresent:
-    return "an extension is missing";
-  case vk::kFeatureNotPresent:
-    return "a feature is missing";
-  case vk::kIncompatibleDriver:
-    return "no driver of a device";
-  case vk::kInvalidShader:
-    return "the driver rejects the code";
-  default:
-    return "unknown error";
-  }
-}
-
-struct Loader {
-  vk::Library vk;
-  vk::Instance instance = nullptr;
-};
-
-std::string versionText(uint32_t version) {
-  return std::to_string(vk::majorOf(version)) + "." +
-         std::to_string(vk::minorOf(version));
-}
-
-/// Null with the error set; tried again the next time.
-const Loader *openLoader(Error &error) {
-  static const Loader *opened = nullptr;
-  static std::mutex mutex;
-  std::lock_guard<std::mutex> lock(mutex);
-  if (opened)
-    return opened;
-  const char *given = std::getenv("RELAX_VULKAN_LOADER");
-  const char *path = given ? given : "libvulkan.so.1";
-  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    const char *reason = dlerror();
-    fail(error, "DeviceError",
-         std::string("no loader of Vulkan: ") + (reason ? reason : path));
-    return nullptr;
-  }
-  using Find = vk::Function (*)(vk::Instance, const char *);
-  auto find = reinterpret_cast<Find>(dlsym(handle, "vkGetInstanceProcAddr"));
-  auto isMissing = [&](const char *name) {
-    fail(error, "DeviceError",
-         std::string("the loader of Vulkan ") + path +
-             " is too old or none: it has no " + name);
-    return nullptr;
-  };
-  if (!find)
-    return isMissing("vkGetInstanceProcAddr");
-  Loader loader;
-#define RELAX_VULKAN_FIND(field, name, result, parameters)                     \
-  loader.vk.field = reinterpret_cast<decltype(loader.vk.field)>(               \
-      find(loader.instance, #name));                                           \
-  if (!loader.vk.field)                                                        \
-    return isMissing(#name);
-  RELAX_VULKAN_GLOBALS(RELAX_VULKAN_FIND)
-  uint32_t version = 0;
-  loader.vk.enumerateVersion(&version);
-  if (version < kLeastVersion) {
-    fail(error, "DeviceError",
-         "the loader of Vulkan is of version " + versionText(version) +
-             ", at least " + versionText(kLeastVersion) + " is needed");
-    return nullptr;
-  }
-  vk::ApplicationInfo application;
-  application.name = application.engine = "relax-mlir";
-  application.api = vk::version(1, 3);
-  vk::InstanceInfo info;
-  info.application = &application;
-  if (vk::Result result =
-          loader.vk.createInstance(&info, nullptr, &loader.instance)) {
-    fail(error, "DeviceError",
-         std::string("Vulkan does not start: ") + textOf(result));
-    return nullptr;
-  }
-  RELAX_VULKAN_OF_INSTANCE(RELAX_VULKAN_FIND)
-#undef RELAX_VULKAN_FIND
-  return opened = new Loader(loader);
-}
-
-/// Devices with memory of their own first, those of the CPU last.
-int rankOf(int32_t kind) {
-  switch (kind) {
-  case vk::kDiscrete:
-    return 0;
-  case vk::kIntegrated:
-    return 1;
-  case vk::kVirtual:
-    return 2;
-  case vk::kCPU:
-    return 4;
-  default:
-    return 3;
-  }
-}
-
-std::vector<vk::Physical> listDevices(const Loader &loader) {
-  uint32_t count = 0;
-  loader.vk.enumerate(loader.instance, &count, nullptr);
-  std::vector<vk::Physical> devices(count);
-  if (loader.vk.enumerate(loader.instance, &count, devices.data()) < 0)
-    count = 0;
-  devices.resize(count);
-  auto rank = [&](vk::Physical device) {
-    vk::Properties properties;
-    loader.vk.getProperties(device, &properties);
-    return rankOf(properties.kind);
-  };
-  std::stable_sort(
-      devices.begin(), devices.end(),
-      [&](vk::Physical a, vk::Physical b) { return rank(a) < rank(b); });
-  return devices;
-}
 
 /// What the driver says of a device; what is missing of what all code needs.
 std::string describe(VulkanDevice &device, vk::Features12 &features12,
@@ -162,8 +29,13 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
   device.vk.getProperties(device.physical, &properties);
   device.api = properties.api;
   device.name = properties.name;
-  if (properties.api < kLeastVersion)
-    return "Vulkan " + versionText(kLeastVersion) + " (it has " +
+  device.identity.assign(reinterpret_cast<char *>(properties.cacheID),
+                         sizeof(properties.cacheID));
+  for (uint32_t part :
+       {properties.vendor, properties.device, properties.driver})
+    device.identity += " " + std::to_string(part);
+  if (properties.api < kLeastVulkan)
+    return "Vulkan " + versionText(kLeastVulkan) + " (it has " +
            versionText(properties.api) + ")";
   bool hasWidths = properties.api >= vk::version(1, 3);
   if (hasWidths) {
@@ -256,10 +128,10 @@ bool VulkanDevice::report(vk::Result result, const std::string &what,
 }
 
 std::unique_ptr<VulkanDevice> VulkanDevice::open(int32_t id, Error &error) {
-  const Loader *loader = openLoader(error);
-  if (!loader)
+  const VulkanLoader *loader = openVulkanLoader(error);
+  std::vector<vk::Physical> all;
+  if (!loader || !listDevices(*loader, all, error))
     return nullptr;
-  std::vector<vk::Physical> all = listDevices(*loader);
   if (id < 0 || static_cast<size_t>(id) >= all.size()) {
     fail(error, "DeviceError",
          "there is no device vulkan:" + std::to_string(id) +
@@ -292,8 +164,10 @@ std::unique_ptr<VulkanDevice> VulkanDevice::open(int32_t id, Error &error) {
     return nullptr;
   }
   device->family = static_cast<uint32_t>(family - families.begin());
-  if (!device->check(createDevice(*device), "opening the device", error))
+  if (!device->check(createDevice(*device), "opening the device", error)) {
+    device->device = nullptr;
     return nullptr;
+  }
 #define RELAX_VULKAN_FIND(field, name, result, parameters)                     \
   device->vk.field = reinterpret_cast<decltype(device->vk.field)>(             \
       device->vk.getDeviceFunction(device->device, #name));                    \

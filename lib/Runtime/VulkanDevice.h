@@ -24,7 +24,32 @@
 
 namespace relax_rt {
 
+/// The first version with addresses of buffers, and timelines.
+constexpr uint32_t kLeastVulkan = vk::version(1, 2);
+
+const char *textOf(vk::Result result);
+std::string versionText(uint32_t version);
+
+struct VulkanLoader {
+  vk::Library vk;
+  vk::Instance instance = nullptr;
+};
+
+/// The one of the process. Null with the error set; tried again the next time.
+const VulkanLoader *openVulkanLoader(Error &error);
+/// Those with memory of their own first, those of the CPU last.
+bool listDevices(const VulkanLoader &loader, std::vector<vk::Physical> &devices,
+                 Error &error);
+
 struct VulkanDevice {
+  VulkanDevice() = default;
+  VulkanDevice(const VulkanDevice &) = delete;
+  VulkanDevice &operator=(const VulkanDevice &) = delete;
+  ~VulkanDevice() {
+    if (device && vk.destroyDevice)
+      vk.destroyDevice(device, nullptr);
+  }
+
   vk::Library vk;
   vk::Physical physical = nullptr;
   vk::Device device = nullptr;
@@ -34,6 +59,8 @@ struct VulkanDevice {
   /// "vulkan:0 (llvmpipe)".
   std::string title, name;
   uint32_t api = 0;
+  /// The driver, its version included.
+  std::string identity;
   int64_t bytes = 0;
   vk::MemoryProperties memory{};
   vk::Size maxAllocation = 0;

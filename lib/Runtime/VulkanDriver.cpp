@@ -63,11 +63,10 @@ public:
     return wait(value, error);
   }
 
-  void flush(void *handle, Error &error) override {
+  bool flush(void *handle, Error &error) override {
     std::lock_guard<std::mutex> lock(mutex);
     Stream &stream = of(handle);
-    if (!stream.isCaptured)
-      submit(stream, error);
+    return stream.isCaptured || submit(stream, error);
   }
 
   bool upload(void *to, const void *from, size_t bytes, void *handle,

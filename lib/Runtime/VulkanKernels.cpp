@@ -7,6 +7,8 @@
 
 #include "VulkanKernels.h"
 #include "Device.h"
+#include "DiskCache.h"
+#include "SHA256.h"
 
 #include <cstring>
 
@@ -17,13 +19,15 @@ bool VulkanKernels::start(Error &error) {
   vk::LayoutInfo info;
   info.rangeCount = 1;
   info.ranges = &range;
-  vk::CacheInfo cacheInfo;
   return device.check(
-             device.vk.createLayout(device.device, &info, nullptr, &layout),
-             "making the layout of kernels", error) &&
-         device.check(
-             device.vk.createCache(device.device, &cacheInfo, nullptr, &cache),
-             "making a cache of kernels", error);
+      device.vk.createLayout(device.device, &info, nullptr, &layout),
+      "making the layout of kernels", error);
+}
+
+// Of a device that did not start: others stay.
+VulkanKernels::~VulkanKernels() {
+  if (layout)
+    device.vk.destroyLayout(device.device, layout, nullptr);
 }
 
 std::atomic<void *> &VulkanKernels::placeOf(RelaxDeviceKernel &kernel) {
@@ -112,6 +116,50 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
   return true;
 }
 
+/// What a driver makes of a kernel depends on.
+static std::string keyOf(const VulkanDevice &device,
+                         const VulkanKernelImage &image) {
+  SHA256 hash;
+  std::string what = "pipeline " + device.identity + " subgroup " +
+                     std::to_string(image.subgroup) + " ";
+  hash.update(what.data(), what.size());
+  hash.update(image.code, image.codeBytes);
+  return SHA256::hex(hash.finish());
+}
+
+vk::Result VulkanKernels::makePipeline(const VulkanKernelImage &image,
+                                       const vk::ComputeInfo &info,
+                                       vk::Pipeline &pipeline) {
+  // Where there is no cache, the driver makes it all the same.
+  vk::Cache cache = 0;
+  std::string key, known;
+  if (DiskCache::isEnabled()) {
+    key = keyOf(device, image);
+    DiskCache::read("pipeline", key, known);
+    vk::CacheInfo cacheInfo;
+    cacheInfo.bytes = known.size();
+    cacheInfo.data = known.data();
+    if (device.vk.createCache(device.device, &cacheInfo, nullptr, &cache))
+      cache = 0;
+  }
+  vk::Result result = device.vk.createPipelines(device.device, cache, 1, &info,
+                                                nullptr, &pipeline);
+  if (!cache)
+    return result;
+  // Some drivers keep nothing but the header.
+  constexpr size_t kHeader = 32;
+  size_t bytes = 0;
+  if (!result &&
+      !device.vk.getCacheData(device.device, cache, &bytes, nullptr) &&
+      bytes > kHeader && bytes != known.size()) {
+    std::string made(bytes, '\0');
+    if (!device.vk.getCacheData(device.device, cache, &bytes, &made[0]))
+      DiskCache::write("pipeline", key, made.data(), bytes);
+  }
+  device.vk.destroyCache(device.device, cache, nullptr);
+  return result;
+}
+
 VulkanKernel *VulkanKernels::load(RelaxDeviceKernel &kernel, Error &error) {
   auto refuse = [&](const std::string &message) -> VulkanKernel * {
     fail(error, "DeviceError",
@@ -150,8 +198,7 @@ VulkanKernel *VulkanKernels::load(RelaxDeviceKernel &kernel, Error &error) {
       found->threads % found->subgroup == 0)
     info.stage.flags = vk::kFullSubgroups;
   vk::Pipeline pipeline = 0;
-  vk::Result result = device.vk.createPipelines(device.device, cache, 1, &info,
-                                                nullptr, &pipeline);
+  vk::Result result = makePipeline(*found, info, pipeline);
   device.vk.destroyShader(device.device, info.stage.shader, nullptr);
   if (result) {
     device.report(result, what, error);

@@ -7,7 +7,8 @@
 //
 // Kernels are made when they are first launched. What a module needs of the
 // device is written in front of it (OpCapability), and looked at before the
-// driver, which need not say what it lacks.
+// driver, which need not say what it lacks. What the driver makes of a kernel
+// is kept on disk, in an entry of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +39,7 @@ public:
   VulkanKernels(const VulkanDevice &device, int index)
       : device(device), index(index) {}
 
+  ~VulkanKernels();
   bool start(Error &error);
   /// Null with the error set.
   const VulkanKernel *get(RelaxDeviceKernel &kernel, Error &error);
@@ -46,12 +48,13 @@ public:
 private:
   std::atomic<void *> &placeOf(RelaxDeviceKernel &kernel);
   VulkanKernel *load(RelaxDeviceKernel &kernel, Error &error);
+  vk::Result makePipeline(const VulkanKernelImage &image,
+                          const vk::ComputeInfo &info, vk::Pipeline &pipeline);
   bool check(const VulkanKernelImage &image, std::string &lacks) const;
 
   const VulkanDevice &device;
   const int index;
   vk::Layout layout = 0;
-  vk::Cache cache = 0;
   std::mutex mutex;
 };
 

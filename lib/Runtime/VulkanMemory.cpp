@@ -7,6 +7,8 @@
 
 #include "VulkanDevice.h"
 
+#include <algorithm>
+
 using namespace relax_rt;
 
 /// The first type of memory that has all `wanted`; -1 where there is none.
@@ -35,7 +37,8 @@ VulkanBlock::Result VulkanBlock::make(const VulkanDevice &device, vk::Size size,
       vk::kStorage | vk::kTransferSource | vk::kTransferTarget | vk::kAddressed;
   auto finish = [&](vk::Result result, const char *what) {
     destroy(device);
-    if (result == vk::kOutOfDeviceMemory || result == vk::kOutOfHostMemory)
+    if (result == vk::kOutOfDeviceMemory || result == vk::kOutOfHostMemory ||
+        result == vk::kTooManyObjects)
       return Result::NoMemory;
     device.report(result, what, error);
     return Result::Failed;
@@ -106,14 +109,17 @@ bool VulkanMemory::allocate(size_t wanted, void *&data, Error &error) {
   vk::Size bytes = (wanted + kAlign - 1) / kAlign * kAlign;
   std::lock_guard<std::mutex> lock(mutex);
   uint64_t address = 0;
-  bool isSmall = bytes <= kSlab / 8;
+  vk::Size whole = kSlab;
+  if (device.maxAllocation)
+    whole = std::min(whole, device.maxAllocation / kAlign * kAlign);
+  bool isSmall = bytes <= whole / 8;
   if (isSmall)
     for (auto &[first, slab] : slabs)
       if (takeFrom(slab, bytes, address))
         break;
   if (!address) {
     Slab slab;
-    vk::Size size = isSmall ? kSlab : bytes;
+    vk::Size size = isSmall ? whole : bytes;
     switch (slab.block.make(device, size, /*forHost=*/false, error)) {
     case VulkanBlock::Result::Made:
       break;

@@ -46,6 +46,7 @@ protected:
   /// Free blocks that are kept.
   static constexpr size_t kKept = 16;
 
+  ~VulkanWork();
   bool start(Error &error);
   bool begin(Stream &stream, Error &error);
   /// What follows sees what came before.

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Devices of Vulkan: what can fail, what is kept, captured calls, decoders. Ops are tested in test_legalize_*.py."""
 
+import concurrent.futures
 import dataclasses
 import os
 import shutil
 import subprocess
-import sys
 import traceback
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -45,19 +44,6 @@ def add(device):
     return relax_mlir.compile(relax_mlir.parse(ADD), target="vulkan")
 
 
-def run_python(source, **environment):
-    """What a program of its own prints, errors and what layers say included."""
-    run = subprocess.run(
-        [sys.executable, "-c", source],
-        env={**vulkan.environment(), **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=Path(__file__).parent,
-    )
-    return run.stdout + run.stderr
-
-
 def test_the_device_is_described(device):
     assert device.name and device.capability >= (1, 2) and device.memory > 0
     assert device.architecture == f"subgroup_{device.subgroup}"
@@ -88,7 +74,7 @@ try:
 except relax_mlir.DeviceError as error:
     print("ok" if re.search({message!r}, str(error)) else error)
 """
-    assert run_python(source, **environment).strip().endswith("ok")
+    assert vulkan.run_python(source, **environment).strip().endswith("ok")
 
 
 def test_devices_that_are_not_there(device):
@@ -195,7 +181,7 @@ for _ in range(4):
 print(device.get(main["main"](x)), device.get(out))
 """
     layer = {"VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation"}
-    assert run_python(source, **layer).split() == ["100000.0", "100000.0"]
+    assert vulkan.run_python(source, **layer).split() == ["100000.0", "100000.0"]
 
 
 PROMPTS = [[3, 1, 4, 1, 5, 9, 2], [2, 7]]
@@ -236,3 +222,41 @@ def test_exported(device, tmp_path):
     program.export(tmp_path / "model", "vulkan")
     loaded, compiled = models.load(tmp_path / "model"), program.compile(target="vulkan")
     assert tokens_of(loaded) == tokens_of(compiled)
+
+
+CACHED = """
+import numpy as np, vulkan_faults, test_vulkan_faults as t
+from relax_mlir import Device
+device = Device("vulkan")
+t.check(device, t.load())
+print(vulkan_faults.loader.relax_vulkan_cache_bytes())
+"""
+
+
+def kept(folder):
+    """What drivers have made of kernels."""
+    files = [path for path in folder.iterdir() if len(path.name) == 64]
+    return {path: path.read_bytes() for path in files if b'{"kind": "pipeline"}' in path.read_bytes()[:64]}
+
+
+# What the driver makes of kernels is handed to it again in the next process, and made anew where it is damaged.
+def test_kernels_are_kept_on_disk(device, tmp_path):
+    if not vulkan.LOADER.exists():
+        pytest.skip("the loader of the tests is not there")
+    variables = {"RELAX_CACHE_DIR": str(tmp_path), "RELAX_VULKAN_SET": "cache=1"}
+    assert vulkan.run_python(CACHED, **variables).split() == ["0"]
+    entries = kept(tmp_path)
+    each = 32 + len("what a driver has made of a kernel") + 1
+    assert len(entries) >= 2 and all(b"what a driver has made" in data for data in entries.values())
+    assert vulkan.run_python(CACHED, **variables).split() == [str(each * len(entries))]
+    first, second = list(entries)[:2]
+    first.write_bytes(entries[first][:-1])
+    second.write_bytes(b"")
+    assert vulkan.run_python(CACHED, **variables).split() == [str(each * (len(entries) - 2))]
+    assert kept(tmp_path) == entries
+    # Another driver has none of these; and several processes write at a time.
+    variables["RELAX_VULKAN_SET"] += ",driver=7"
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        printed = list(threads.map(lambda _: vulkan.run_python(CACHED, **variables).split(), range(3)))
+    assert all(len(text) == 1 and int(text[0]) <= each * len(entries) for text in printed), printed
+    assert len(kept(tmp_path)) == 2 * len(entries)

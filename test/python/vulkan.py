@@ -1,16 +1,27 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tests share that run on a device of Vulkan: a GPU, or Mesa's lavapipe on the CPU (mesa-vulkan-drivers)."""
+"""What tests share that run on a device of Vulkan: a GPU, or Mesa's lavapipe on the CPU (mesa-vulkan-drivers).
+
+Importing this makes test/vulkan the loader of this process: it hands all on to that of the machine, but what tests
+want to fail (vulkan_faults.py).
+"""
 
 from __future__ import annotations
 
 import functools
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import relax_mlir
+from relax_mlir.runtime import library_path
+
+LOADER = library_path().with_name("librelax_vulkan_faults.so")
+if LOADER.exists():
+    os.environ.setdefault("RELAX_VULKAN_LOADER", str(LOADER))
 
 
 @functools.cache
@@ -37,6 +48,19 @@ def is_lavapipe() -> bool:
 def environment() -> dict[str, str]:
     """Variables for a process of its own, without layers that this one may have."""
     return {name: value for name, value in os.environ.items() if name != "VK_INSTANCE_LAYERS"}
+
+
+def run_python(source: str, **variables: str) -> str:
+    """What a program of its own prints, errors and what layers say included."""
+    run = subprocess.run(
+        [sys.executable, "-c", source],
+        env={**environment(), **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=Path(__file__).parent,
+    )
+    return run.stdout + run.stderr
 
 
 def has_validation() -> bool:
