@@ -40,6 +40,8 @@ public:
     int64_t major, minor, bytes;
     /// Threads that exchange values; 1 where none do.
     int64_t subgroup;
+    /// Whether buffers have no addresses, and are bound to kernels.
+    bool isBound = false;
   };
   virtual Description describe() const = 0;
 

@@ -39,6 +39,9 @@ using Layout = uint64_t;
 using Pipeline = uint64_t;
 using Cache = uint64_t;
 using CommandPool = uint64_t;
+using SetLayout = uint64_t;
+using SetPool = uint64_t;
+using Set = uint64_t;
 
 constexpr uint32_t version(uint32_t major, uint32_t minor) {
   return major << 22 | minor << 12;
@@ -79,6 +82,8 @@ constexpr Flags kShaderRead = 0x20, kShaderWrite = 0x40, kTransferRead = 0x800,
 // VkCommandPoolCreateFlagBits, VkCommandBufferUsageFlagBits
 constexpr Flags kResettable = 2, kOnce = 1, kSimultaneous = 4;
 constexpr Size kWhole = ~Size(0);
+// VkDescriptorType
+constexpr int32_t kStorageBuffers = 7;
 
 template <int32_t which>
 struct Chained {
@@ -271,9 +276,47 @@ struct PushRange {
 struct LayoutInfo : Chained<30> {
   Flags flags = 0;
   uint32_t setCount = 0;
-  const void *sets = nullptr;
+  const SetLayout *sets = nullptr;
   uint32_t rangeCount = 0;
   const PushRange *ranges = nullptr;
+};
+struct Binding {
+  uint32_t number = 0;
+  int32_t kind = kStorageBuffers;
+  uint32_t count = 1;
+  Flags stages = kComputeStage;
+  const void *samplers = nullptr;
+};
+struct SetLayoutInfo : Chained<32> {
+  Flags flags = 0;
+  uint32_t count = 0;
+  const Binding *bindings = nullptr;
+};
+struct SetPoolSize {
+  int32_t kind = kStorageBuffers;
+  uint32_t count = 0;
+};
+struct SetPoolInfo : Chained<33> {
+  Flags flags = 0;
+  uint32_t mostSets = 0, sizeCount = 1;
+  const SetPoolSize *sizes = nullptr;
+};
+struct SetInfo : Chained<34> {
+  SetPool pool = 0;
+  uint32_t count = 1;
+  const SetLayout *layouts = nullptr;
+};
+struct BoundBuffer {
+  Buffer buffer = 0;
+  Size offset = 0, bytes = kWhole;
+};
+struct SetWrite : Chained<35> {
+  Set set = 0;
+  uint32_t first = 0, element = 0, count = 0;
+  int32_t kind = kStorageBuffers;
+  const void *images = nullptr;
+  const BoundBuffer *buffers = nullptr;
+  const void *views = nullptr;
 };
 struct CommandPoolInfo : Chained<39> {
   Flags flags = 0;
@@ -387,6 +430,23 @@ using Function = void (*)();
   X(reset, vkResetCommandBuffer, Result, (Commands commands, Flags flags))     \
   X(bindPipeline, vkCmdBindPipeline, void,                                     \
     (Commands commands, int32_t point, Pipeline pipeline))                     \
+  X(createSetLayout, vkCreateDescriptorSetLayout, Result,                      \
+    (Device device, const SetLayoutInfo *info, const void *,                   \
+     SetLayout *layout))                                                       \
+  X(createSetPool, vkCreateDescriptorPool, Result,                             \
+    (Device device, const SetPoolInfo *info, const void *, SetPool *pool))     \
+  X(destroySetPool, vkDestroyDescriptorPool, void,                             \
+    (Device device, SetPool pool, const void *))                               \
+  X(resetSetPool, vkResetDescriptorPool, Result,                               \
+    (Device device, SetPool pool, Flags flags))                                \
+  X(allocateSets, vkAllocateDescriptorSets, Result,                            \
+    (Device device, const SetInfo *info, Set *sets))                           \
+  X(updateSets, vkUpdateDescriptorSets, void,                                  \
+    (Device device, uint32_t count, const SetWrite *writes, uint32_t copies,   \
+     const void *))                                                            \
+  X(bindSets, vkCmdBindDescriptorSets, void,                                   \
+    (Commands commands, int32_t point, Layout layout, uint32_t first,          \
+     uint32_t count, const Set *sets, uint32_t offsets, const uint32_t *))     \
   X(push, vkCmdPushConstants, void,                                            \
     (Commands commands, Layout layout, Flags stages, uint32_t offset,          \
      uint32_t bytes, const void *values))                                      \

@@ -52,6 +52,9 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
     device.maxGroups[i] = limit(vk::kMaxGroups + 4 * i);
   device.maxThreads = std::min(limit(vk::kMaxThreads), limit(vk::kMaxBlock));
   device.maxAllocation = maintenance.maxAllocation;
+  device.maxBindings = limit(vk::kMaxBindings);
+  // Kernels count elements of what is bound in 31 bits.
+  device.maxBound = std::min<vk::Size>(limit(vk::kMaxRange), INT32_MAX);
   device.subgroup = subgroups.size;
   device.hasShuffles = subgroups.stages & vk::kComputeStage &&
                        subgroups.operations & vk::kShuffles;
@@ -79,8 +82,12 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
     return "integers of 64 bits (shaderInt64)";
   if (!features12.all[vk::kTimeline])
     return "timelines (timelineSemaphore)";
-  if (!features12.all[vk::kAddresses])
-    return "addresses of buffers (bufferDeviceAddress)";
+  device.hasAddresses = features12.all[vk::kAddresses];
+  // All of a block must be bound.
+  if (!device.hasAddresses)
+    device.maxAllocation = device.maxAllocation
+                               ? std::min(device.maxAllocation, device.maxBound)
+                               : device.maxBound;
   return "";
 }
 
@@ -100,7 +107,8 @@ vk::Result createDevice(VulkanDevice &device) {
   features12.all[vk::kStorage8] = device.hasStorage8;
   features12.all[vk::kFloat16] = device.hasFloat16;
   features12.all[vk::kInt8] = device.hasInt8;
-  features12.all[vk::kTimeline] = features12.all[vk::kAddresses] = 1;
+  features12.all[vk::kTimeline] = 1;
+  features12.all[vk::kAddresses] = device.hasAddresses;
   widths.sizeControl = device.hasWidths;
   widths.fullSubgroups = device.hasFullSubgroups;
   float priority = 1;

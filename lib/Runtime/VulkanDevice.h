@@ -73,6 +73,11 @@ struct VulkanDevice {
   bool hasShuffles = false, hasInt8 = false, hasInt16 = false,
        hasFloat16 = false, hasFloat64 = false, hasStorage8 = false,
        hasStorage16 = false, hasIEEE = false;
+  /// Whether buffers have addresses; else they are bound to kernels.
+  bool hasAddresses = false;
+  /// Buffers that a kernel may be bound, and the bytes of each.
+  uint32_t maxBindings = 0;
+  vk::Size maxBound = 0;
 
   /// False with the error set where `result` is one.
   bool check(vk::Result result, const char *what, Error &error) const {
@@ -89,6 +94,7 @@ struct VulkanDevice {
 struct VulkanBlock {
   vk::Memory memory = 0;
   vk::Buffer buffer = 0;
+  /// One that no other block has; of the buffer, where those have some.
   uint64_t address = 0;
   vk::Size bytes = 0;
   /// In the host's memory, where the block is there.

@@ -38,8 +38,12 @@ public:
   }
 
   Description describe() const override {
-    return {device->name, vk::majorOf(device->api), vk::minorOf(device->api),
-            device->bytes, device->hasShuffles ? device->subgroup : 1};
+    return {device->name,
+            vk::majorOf(device->api),
+            vk::minorOf(device->api),
+            device->bytes,
+            device->hasShuffles ? device->subgroup : 1,
+            !device->hasAddresses};
   }
 
   bool enter(Error &) override { return true; }
@@ -203,14 +207,17 @@ public:
     }
     for (int64_t i = 0; i < count; ++i)
       memcpy(&words[i], args[image.parameters[i]], sizeof(uint64_t));
+    if (image.bindingCount >= 0 &&
+        !bind(recording, *known, words, inMemory ? &pushed[1] : nullptr, error))
+      return false;
     order(recording);
     vk.bindPipeline(recording.commands, vk::kComputePoint, known->pipeline);
     // A grid may be larger than what is dispatched at once.
     uint32_t bytes = (inMemory ? 2 : count + 1) * sizeof(uint64_t);
     for (int64_t first = 0; first < shape[0]; first += device->maxGroups[0]) {
       pushed[0] = first;
-      vk.push(recording.commands, kernels.getLayout(), vk::kComputeStage, 0,
-              bytes, pushed);
+      vk.push(recording.commands, known->layout, vk::kComputeStage, 0, bytes,
+              pushed);
       int64_t groups =
           std::min<int64_t>(shape[0] - first, device->maxGroups[0]);
       vk.dispatch(recording.commands, static_cast<uint32_t>(groups),
@@ -314,8 +321,52 @@ private:
                     "; copy through the host from another device");
   }
 
+  /// Binds the buffers of a kernel, whose parameters become how many bytes lie
+  /// before each; `inMemory` becomes how many words before the parameters.
+  bool bind(Recording &recording, const VulkanKernel &kernel, uint64_t *words,
+            uint64_t *inMemory, Error &error) {
+    const VulkanKernelImage &image = *kernel.image;
+    std::vector<vk::BoundBuffer> buffers(image.bindingCount);
+    for (int64_t i = 0; i < image.bindingCount; ++i) {
+      uint64_t &word = words[image.bindings[i]];
+      VulkanMemory::Place place = memory.find(reinterpret_cast<void *>(word));
+      // What has no elements may be anywhere.
+      if (!place.buffer && !findEmpty(place, error))
+        return false;
+      if (place.offset + place.left > device->maxBound)
+        return fail(error, "DeviceError",
+                    std::string("launch of '") + image.name +
+                        "': " + device->title + " binds buffers of at most " +
+                        std::to_string(device->maxBound) + " bytes, not of " +
+                        std::to_string(place.offset + place.left));
+      buffers[i].buffer = place.buffer;
+      word = place.offset;
+    }
+    if (inMemory) {
+      const VulkanBlock &block = recording.blocks.back();
+      buffers.emplace_back();
+      buffers.back().buffer = block.buffer;
+      *inMemory = (*inMemory - block.address) / sizeof(uint64_t);
+    }
+    return buffers.empty() ||
+           bindings.bind(recording.commands, recording.sets, kernel.layout,
+                         kernel.setLayout, buffers, error);
+  }
+
+  bool findEmpty(VulkanMemory::Place &place, Error &error) {
+    if (!empty && (!memory.allocate(1, empty, error) || !empty))
+      return error.message.empty()
+                 ? fail(error, "MemoryError",
+                        "no memory for 1 byte on " + device->title)
+                 : false;
+    place = memory.find(empty);
+    return true;
+  }
+
   VulkanMemory memory;
   VulkanKernels kernels;
+  /// Is bound where there is nothing to bind.
+  void *empty = nullptr;
 };
 
 } // namespace

@@ -14,20 +14,49 @@
 
 using namespace relax_rt;
 
-bool VulkanKernels::start(Error &error) {
+/// Parameters in memory are bound as well.
+static uint32_t countBindings(const VulkanKernelImage &image) {
+  return static_cast<uint32_t>(image.bindingCount) +
+         (image.parameterCount + 1 > kPushedWords ? 1 : 0);
+}
+
+vk::Result VulkanKernels::makeLayout(Layouts &made) {
   vk::PushRange range{vk::kComputeStage, 0, kPushedWords * sizeof(uint64_t)};
   vk::LayoutInfo info;
   info.rangeCount = 1;
   info.ranges = &range;
-  return device.check(
-      device.vk.createLayout(device.device, &info, nullptr, &layout),
-      "making the layout of kernels", error);
+  info.setCount = made.set ? 1 : 0;
+  info.sets = &made.set;
+  return device.vk.createLayout(device.device, &info, nullptr, &made.layout);
+}
+
+bool VulkanKernels::start(Error &error) {
+  return device.check(makeLayout(plain), "making the layout of kernels", error);
+}
+
+bool VulkanKernels::layoutsFor(uint32_t bindings, Layouts &found,
+                               Error &error) {
+  Layouts &made = bound[bindings];
+  std::vector<vk::Binding> all(bindings);
+  for (uint32_t i = 0; i < bindings; ++i)
+    all[i].number = i;
+  vk::SetLayoutInfo info;
+  info.count = bindings;
+  info.bindings = all.data();
+  vk::Result result = vk::kSuccess;
+  if (!made.set)
+    result =
+        device.vk.createSetLayout(device.device, &info, nullptr, &made.set);
+  if (!result && !made.layout)
+    result = makeLayout(made);
+  found = made;
+  return device.check(result, "making the layout of kernels", error);
 }
 
 // Of a device that did not start: others stay.
 VulkanKernels::~VulkanKernels() {
-  if (layout)
-    device.vk.destroyLayout(device.device, layout, nullptr);
+  if (plain.layout)
+    device.vk.destroyLayout(device.device, plain.layout, nullptr);
 }
 
 std::atomic<void *> &VulkanKernels::placeOf(RelaxDeviceKernel &kernel) {
@@ -64,6 +93,12 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
             " threads; it has at most " + std::to_string(device.maxThreads);
     return false;
   }
+  if (image.bindingCount >= 0 && countBindings(image) > device.maxBindings) {
+    lacks = std::to_string(countBindings(image)) +
+            " buffers that are bound to a kernel; it has at most " +
+            std::to_string(device.maxBindings);
+    return false;
+  }
   // Shuffles are among those of a width.
   if (image.subgroup &&
       (image.subgroup != device.subgroup || !device.hasShuffles)) {
@@ -84,7 +119,7 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
     struct Known {
       uint32_t number;
       bool isThere;
-      const char *name;
+      std::string name;
     };
     const Known all[] = {
         {1, true, "Shader"},
@@ -101,7 +136,11 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
          "8 bits in memory (StorageBuffer8BitAccess)"},
         {4466, device.hasIEEE,
          "infinities and NaN in f16, f32 or f64 (SignedZeroInfNanPreserve)"},
-        {5347, true, "PhysicalStorageBufferAddresses"},
+        {5347, device.hasAddresses,
+         "addresses of buffers (PhysicalStorageBufferAddresses): compile for "
+         "buffers that are bound, as the target \"vulkan:subgroup_" +
+             std::to_string(device.hasShuffles ? device.subgroup : 1) +
+             "_bound\""},
     };
     bool isThere = false;
     lacks = "capability " + std::to_string(image.code[at + 1]) + " of SPIR-V";
@@ -185,7 +224,11 @@ VulkanKernel *VulkanKernels::load(RelaxDeviceKernel &kernel, Error &error) {
   vk::RequiredSubgroup width;
   width.size = device.subgroup;
   vk::ComputeInfo info;
-  info.layout = layout;
+  Layouts layouts = plain;
+  if (found->bindingCount >= 0 &&
+      !layoutsFor(countBindings(*found), layouts, error))
+    return nullptr;
+  info.layout = layouts.layout;
   std::string what = std::string("making kernel '") + kernel.name + "'";
   if (vk::Result result = device.vk.createShader(device.device, &code, nullptr,
                                                  &info.stage.shader)) {
@@ -204,5 +247,5 @@ VulkanKernel *VulkanKernels::load(RelaxDeviceKernel &kernel, Error &error) {
     device.report(result, what, error);
     return nullptr;
   }
-  return new VulkanKernel{device, found, pipeline};
+  return new VulkanKernel{device, found, pipeline, layouts.layout, layouts.set};
 }

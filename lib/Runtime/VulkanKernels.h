@@ -27,6 +27,9 @@ struct VulkanKernel {
   const VulkanDevice &device;
   const VulkanKernelImage *image = nullptr;
   vk::Pipeline pipeline = 0;
+  vk::Layout layout = 0;
+  /// 0 where buffers are used by their addresses.
+  vk::SetLayout setLayout = 0;
 
   ~VulkanKernel() {
     device.vk.destroyPipeline(device.device, pipeline, nullptr);
@@ -43,9 +46,15 @@ public:
   bool start(Error &error);
   /// Null with the error set.
   const VulkanKernel *get(RelaxDeviceKernel &kernel, Error &error);
-  vk::Layout getLayout() const { return layout; }
 
 private:
+  /// How parameters, and so many buffers, are handed to a kernel; they stay.
+  struct Layouts {
+    vk::Layout layout = 0;
+    vk::SetLayout set = 0;
+  };
+  bool layoutsFor(uint32_t bindings, Layouts &found, Error &error);
+  vk::Result makeLayout(Layouts &made);
   std::atomic<void *> &placeOf(RelaxDeviceKernel &kernel);
   VulkanKernel *load(RelaxDeviceKernel &kernel, Error &error);
   vk::Result makePipeline(const VulkanKernelImage &image,
@@ -54,7 +63,8 @@ private:
 
   const VulkanDevice &device;
   const int index;
-  vk::Layout layout = 0;
+  Layouts plain;
+  std::map<uint32_t, Layouts> bound;
   std::mutex mutex;
 };
 

@@ -8,6 +8,7 @@
 #include "VulkanDevice.h"
 
 #include <algorithm>
+#include <atomic>
 
 using namespace relax_rt;
 
@@ -19,6 +20,13 @@ static int findType(const VulkanDevice &device, uint32_t allowed,
         (device.memory.types[i].properties & wanted) == wanted)
       return static_cast<int>(i);
   return -1;
+}
+
+/// What stands for a buffer that has no address; used once.
+static uint64_t inventAddress(vk::Size bytes) {
+  constexpr uint64_t kFirst = uint64_t(1) << 40, kApart = 1 << 16;
+  static std::atomic<uint64_t> next{kFirst};
+  return next.fetch_add((bytes / kApart + 2) * kApart);
 }
 
 VulkanBlock::Result VulkanBlock::make(const VulkanDevice &device, vk::Size size,
@@ -33,8 +41,8 @@ VulkanBlock::Result VulkanBlock::make(const VulkanDevice &device, vk::Size size,
   }
   vk::BufferInfo info;
   info.bytes = bytes = size;
-  info.usage =
-      vk::kStorage | vk::kTransferSource | vk::kTransferTarget | vk::kAddressed;
+  info.usage = vk::kStorage | vk::kTransferSource | vk::kTransferTarget |
+               (device.hasAddresses ? vk::kAddressed : 0);
   auto finish = [&](vk::Result result, const char *what) {
     destroy(device);
     if (result == vk::kOutOfDeviceMemory || result == vk::kOutOfHostMemory ||
@@ -60,7 +68,7 @@ VulkanBlock::Result VulkanBlock::make(const VulkanDevice &device, vk::Size size,
   if (type < 0)
     type = findType(device, needs.memoryTypes, 0);
   vk::AllocateFlags flags;
-  flags.flags = vk::kAddressedMemory;
+  flags.flags = device.hasAddresses ? vk::kAddressedMemory : 0;
   vk::AllocateInfo allocation;
   allocation.next = &flags;
   allocation.bytes = needs.bytes;
@@ -78,7 +86,8 @@ VulkanBlock::Result VulkanBlock::make(const VulkanDevice &device, vk::Size size,
   data = static_cast<char *>(mapped);
   vk::BufferAddressInfo of;
   of.buffer = buffer;
-  address = vk.getAddress(device.device, &of);
+  address = device.hasAddresses ? vk.getAddress(device.device, &of)
+                                : inventAddress(size);
   return Result::Made;
 }
 

@@ -121,6 +121,7 @@ void VulkanWork::recycle(Recording &recording) {
   }
   for (VulkanBlock &block : recording.blocks)
     giveBlock(block);
+  bindings.giveBack(recording.sets);
   recording = {};
 }
 

@@ -15,7 +15,7 @@
 #ifndef RELAX_RUNTIME_VULKANWORK_H
 #define RELAX_RUNTIME_VULKANWORK_H
 
-#include "VulkanDevice.h"
+#include "VulkanBindings.h"
 
 #include <deque>
 
@@ -26,6 +26,7 @@ struct Recording {
   vk::Commands commands = nullptr;
   std::vector<VulkanBlock> blocks;
   vk::Size used = 0; // of the last block
+  VulkanSetPools sets;
   int launches = 0;
 };
 
@@ -38,7 +39,7 @@ struct Stream {
 class VulkanWork {
 protected:
   explicit VulkanWork(std::unique_ptr<VulkanDevice> opened)
-      : device(std::move(opened)), vk(device->vk) {}
+      : device(std::move(opened)), vk(device->vk), bindings(*device) {}
 
   /// Bytes that are copied from or to the host at once, and of a block of its
   /// memory at least.
@@ -71,6 +72,7 @@ protected:
 
   const std::unique_ptr<VulkanDevice> device;
   const vk::Library &vk;
+  VulkanBindings bindings;
 
   std::mutex mutex;
   Stream first;

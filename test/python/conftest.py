@@ -81,7 +81,7 @@ def target(request: pytest.FixtureRequest) -> str:
     import targets
 
     targets.current = getattr(request, "param", "cpu")
-    if targets.current == "vulkan" and request.node.name.startswith(targets.OFF_ON_LAVAPIPE):
+    if targets.current.startswith("vulkan") and request.node.name.startswith(targets.OFF_ON_LAVAPIPE):
         import vulkan
 
         if vulkan.is_lavapipe():

@@ -67,7 +67,7 @@ def model(device):
 
 
 def check(device, model, x=X):
-    np.testing.assert_allclose(device.get(model["main"](device.put(x))), expected(x), rtol=1e-5)
+    np.testing.assert_allclose(device.get(model["main"](device.put(x))), expected(x), rtol=1e-5, atol=1e-6)
 
 
 def line_of(error):
@@ -202,14 +202,14 @@ def test_captured_calls_that_fail(device, function, code):
             fails(lambda: captured(x, out), Exception, "on vulkan:0")
     for _ in range(3):
         captured(x, out)
-    np.testing.assert_allclose(device.get(out), expected(X), rtol=1e-5)
+    np.testing.assert_allclose(device.get(out), expected(X), rtol=1e-5, atol=1e-6)
     if function == "vkQueueSubmit":
         with failing(function, code), Unchanged(device):
             for _ in range(1000):
                 fails(lambda: captured(x, out), DeviceError, "handing work to the device failed")
     device.write(2 * X, x)
     captured(x, out)
-    np.testing.assert_allclose(device.get(out), expected(2 * X), rtol=1e-5)
+    np.testing.assert_allclose(device.get(out), expected(2 * X), rtol=1e-5, atol=1e-6)
 
 
 def test_a_size_past_a_bound(device, model):

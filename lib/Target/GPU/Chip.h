@@ -14,7 +14,8 @@
 namespace mlir::relax {
 
 /// A GPU, by its name: "sm_90a" of NVIDIA; "subgroup_8", any of Vulkan on which
-/// so many threads exchange values; empty for any of NVIDIA.
+/// so many threads exchange values, "subgroup_8_bound" where buffers have no
+/// addresses; empty for any of NVIDIA.
 struct Chip {
   /// Threads that exchange values by shuffles; 1 where none do.
   unsigned subgroupSize = 32;

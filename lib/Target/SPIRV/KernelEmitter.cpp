@@ -151,6 +151,12 @@ void KernelEmitter::placeParameters() {
     Value value;
     if (!inMemory) {
       value = readPushed(number + 1);
+    } else if (isBound) {
+      if (!memory)
+        memory = readPushed(1);
+      int64_t last = static_cast<int64_t>(bindings.size());
+      value = read(
+          boundElement(last, add(memory, index(number)), builder.getI64Type()));
     } else {
       if (!memory)
         memory = readPushed(1);
@@ -173,7 +179,7 @@ void KernelEmitter::bindArguments() {
   for (BlockArgument argument : kernel.getArguments()) {
     Type type = argument.getType();
     if (auto buffer = dyn_cast<MemRefType>(type)) {
-      buffers[argument] = {buffer, Value(), next, Value(), {}, {}};
+      buffers[argument] = {buffer, Value(), next, Value(), {}, {}, -1};
       next += 3 + 2 * buffer.getRank();
       continue;
     }
@@ -204,6 +210,44 @@ Value KernelEmitter::global(StringRef name, spirv::PointerType type,
               : spirv::GlobalVariableOp::create(builder, type, name);
   }
   return spirv::AddressOfOp::create(builder, variable);
+}
+
+Value KernelEmitter::boundElement(int64_t binding, Value at, Type type) {
+  Type element = getElementTypeOrSelf(type);
+  int64_t bits = element.getIntOrFloatBitWidth(), bytes = bits / 8;
+  std::string name = "bound" + std::to_string(binding);
+  if (auto vector = dyn_cast<VectorType>(type)) {
+    bytes *= vector.getNumElements();
+    name += "x" + std::to_string(vector.getNumElements());
+  }
+  name += (isa<FloatType>(element) ? "f" : "i") + std::to_string(bits);
+  auto array = spirv::RuntimeArrayType::get(type, static_cast<unsigned>(bytes));
+  auto block = spirv::StructType::get(
+      array, spirv::StructType::OffsetInfo(0), {},
+      spirv::StructType::StructDecorationInfo(spirv::Decoration::Block,
+                                              builder.getUnitAttr()));
+  auto storage = spirv::StorageClass::StorageBuffer;
+  spirv::GlobalVariableOp &variable = globals[name];
+  if (!variable) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    variable = spirv::GlobalVariableOp::create(
+        builder, spirv::PointerType::get(block, storage), name,
+        /*descriptorSet=*/0, static_cast<unsigned>(binding));
+    // Others are parts of the same buffer.
+    variable->setAttr("aliased", builder.getUnitAttr());
+  }
+  Value all = spirv::AddressOfOp::create(builder, variable);
+  Value place = convertInt(at, builder.getI32Type(), /*isSigned=*/false);
+  return spirv::AccessChainOp::create(builder,
+                                      spirv::PointerType::get(type, storage),
+                                      all, ValueRange{word(0), place});
+}
+
+SmallVector<int64_t> KernelEmitter::getBindings() const {
+  return llvm::map_to_vector(bindings, [&](int64_t word) -> int64_t {
+    return llvm::find(parameters, word) - parameters.begin();
+  });
 }
 
 Value KernelEmitter::builtin(spirv::BuiltIn which, unsigned component) {
@@ -305,7 +349,7 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
       isa<MemRefType>(cast->getResult(0).getType())) {
     // The bytes of booleans.
     Buffer buffer = buffers[cast->getOperand(0)];
-    baseOf(buffer);
+    buffer.base = baseOf(buffer);
     buffer.type = llvm::cast<MemRefType>(cast->getResult(0).getType());
     buffers[cast->getResult(0)] = buffer;
     return success();
@@ -378,8 +422,9 @@ static bool usesFloats(spirv::ModuleOp module, unsigned width) {
 /// What a module needs of a device, read off the types in it.
 static SmallVector<spirv::Capability> findCapabilities(spirv::ModuleOp module) {
   using spirv::Capability;
-  std::set<Capability> found = {Capability::Shader, Capability::Int64,
-                                Capability::PhysicalStorageBufferAddresses};
+  std::set<Capability> found = {Capability::Shader, Capability::Int64};
+  if (module.getAddressingModel() != spirv::AddressingModel::Logical)
+    found.insert(Capability::PhysicalStorageBufferAddresses);
   auto see = [&](Type type, bool inMemory) {
     Type element = getElementTypeOrSelf(type);
     if (element.isInteger(8))
@@ -407,8 +452,10 @@ static SmallVector<spirv::Capability> findCapabilities(spirv::ModuleOp module) {
     for (Type type : op->getResultTypes()) {
       bool inMemory = false;
       if (auto pointer = dyn_cast<spirv::PointerType>(type)) {
-        inMemory = pointer.getStorageClass() ==
-                   spirv::StorageClass::PhysicalStorageBuffer;
+        inMemory =
+            llvm::is_contained({spirv::StorageClass::PhysicalStorageBuffer,
+                                spirv::StorageClass::StorageBuffer},
+                               pointer.getStorageClass());
         type = pointer.getPointeeType();
       }
       if (auto array = dyn_cast<spirv::ArrayType>(type))
@@ -455,7 +502,9 @@ FailureOr<spirv::ModuleOp> KernelEmitter::emit(Block *body, StringRef name) {
     return kernel.emitError("is launched with blocks of no known size");
   builder.setInsertionPointToEnd(body);
   module = spirv::ModuleOp::create(
-      builder, spirv::AddressingModel::PhysicalStorageBuffer64,
+      builder,
+      isBound ? spirv::AddressingModel::Logical
+              : spirv::AddressingModel::PhysicalStorageBuffer64,
       spirv::MemoryModel::GLSL450, std::nullopt, name);
   builder.setInsertionPointToEnd(module.getBody());
   function =

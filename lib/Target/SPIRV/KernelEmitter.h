@@ -28,6 +28,10 @@
 // as push constants; where they are too many for those, word 1 is the address
 // of a block of memory that begins with the first parameter.
 //
+// Devices without addresses of buffers have them bound: a buffer is then where
+// it begins in what is bound to the number of its pointer among `bindings`, and
+// the parameters in memory are where word 1 says in what is bound last.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef RELAX_TARGET_SPIRV_KERNELEMITTER_H
@@ -50,14 +54,17 @@ public:
   /// What every device lets push constants have, in words.
   static constexpr int64_t maxPushed = 16;
 
-  explicit KernelEmitter(gpu::GPUFuncOp kernel)
-      : kernel(kernel), builder(kernel.getLoc(), kernel.getContext()) {}
+  KernelEmitter(gpu::GPUFuncOp kernel, bool isBound)
+      : isBound(isBound), kernel(kernel),
+        builder(kernel.getLoc(), kernel.getContext()) {}
 
   /// Builds a `spirv.module` named `name` at the end of a module's body.
   FailureOr<spirv::ModuleOp> emit(Block *body, StringRef name);
 
   /// The words of the launch that the kernel reads.
   ArrayRef<int64_t> getParameters() const { return parameters; }
+  /// Which of the parameters are pointers of what is bound.
+  SmallVector<int64_t> getBindings() const;
   /// Bytes of memory that a block shares.
   int64_t getSharedBytes() const { return sharedBytes; }
   /// The threads of a block, and how many of them exchange values, or 0.
@@ -77,6 +84,8 @@ private:
     int64_t word = -1;
     Value offset;
     SmallVector<Value> sizes, strides;
+    /// What it is bound as, where the base is no array; -1 of arrays.
+    int64_t binding = -1;
   };
 
   // KernelControl.cpp
@@ -93,6 +102,8 @@ private:
   Operation *makePlace();
   void placeParameters();
   Value builtin(spirv::BuiltIn which, unsigned component);
+  /// The pointer to an element of what is bound, seen as an array.
+  Value boundElement(int64_t binding, Value at, Type type);
   void finish(StringRef entry);
   /// Variables of the thread, one for each value of these types.
   SmallVector<Value> makeVariables(TypeRange types);
@@ -160,6 +171,7 @@ private:
     values[value] = std::move(elements);
   }
 
+  const bool isBound;
   gpu::GPUFuncOp kernel;
   ImplicitLocOpBuilder builder;
   spirv::ModuleOp module;
@@ -169,6 +181,8 @@ private:
   /// Parameters, and what stands for each until all are known; and for the
   /// number of the first block, if that is used.
   SmallVector<int64_t> parameters;
+  /// Of what is bound, the words of the pointers.
+  SmallVector<int64_t> bindings;
   SmallVector<Operation *> places;
   Operation *firstBlock = nullptr;
   llvm::StringMap<spirv::GlobalVariableOp> globals;

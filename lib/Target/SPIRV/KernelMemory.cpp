@@ -24,8 +24,15 @@ static int64_t bytesOf(Type type) {
 //===----------------------------------------------------------------------===//
 
 Value KernelEmitter::baseOf(Buffer &buffer) {
-  if (!buffer.base)
-    buffer.base = parameter(buffer.word + 1); // the aligned pointer
+  if (buffer.base)
+    return buffer.base;
+  int64_t pointer = buffer.word + 1; // the aligned one
+  buffer.base = parameter(pointer);
+  if (isBound) {
+    buffer.binding = llvm::find(bindings, pointer) - bindings.begin();
+    if (buffer.binding == static_cast<int64_t>(bindings.size()))
+      bindings.push_back(pointer);
+  }
   return buffer.base;
 }
 
@@ -128,8 +135,8 @@ FailureOr<KernelEmitter::Buffer> KernelEmitter::viewShared(memref::ViewOp op) {
 
 LogicalResult KernelEmitter::emitMetadata(memref::ExtractStridedMetadataOp op) {
   Buffer &source = buffers[op.getSource()];
+  baseOf(source);
   Buffer base = source;
-  base.base = baseOf(source);
   base.type = cast<MemRefType>(op.getBaseBuffer().getType());
   base.word = -1;
   base.offset = {};
@@ -151,6 +158,7 @@ LogicalResult KernelEmitter::emitReinterpret(memref::ReinterpretCastOp op) {
   Buffer &source = buffers[op.getSource()];
   Buffer result;
   result.base = baseOf(source);
+  result.binding = source.binding;
   result.type = op.getType();
   auto valueOf = [&](OpFoldResult mixed) {
     if (auto value = dyn_cast<Value>(mixed))
@@ -206,6 +214,20 @@ Value KernelEmitter::pointerTo(Buffer &buffer, Value at, Type type) {
         ValueRange(place));
   }
   int64_t bytes = bytesOf(memoryType(buffer.type.getElementType()));
+  if (isBound) {
+    auto vector = dyn_cast<VectorType>(type);
+    int64_t size = bytesOf(getElementTypeOrSelf(type)) *
+                   (vector ? vector.getNumElements() : 1);
+    auto divide = [&](Value value) -> Value {
+      if (size == 1)
+        return value;
+      return spirv::ShiftRightLogicalOp::create(builder, value.getType(), value,
+                                                index(llvm::Log2_64(size)));
+    };
+    Value place = size == bytes ? add(divide(base), at)
+                                : divide(add(base, multiply(at, bytes)));
+    return boundElement(buffer.binding, place, type);
+  }
   return spirv::ConvertUToPtrOp::create(
       builder,
       spirv::PointerType::get(type, StorageClass::PhysicalStorageBuffer),

@@ -68,6 +68,11 @@ def device_of(chip: str) -> str:
     return "vulkan" if chip.startswith("subgroup_") else "cuda" if chip else ""
 
 
+def is_bound(chip: str) -> bool:
+    """Whether a chip has no addresses of buffers, which are bound to kernels then: "subgroup_8_bound"."""
+    return chip.endswith("_bound")
+
+
 def make_code(chip: str) -> Pipeline:
     """Graph functions become host code in the LLVM dialect, and what they launch code of a chip: PTX for "sm_90",
     SPIR-V for "subgroup_8"."""
@@ -76,6 +81,6 @@ def make_code(chip: str) -> Pipeline:
         [
             LowerToHost(device=device),
             KernelsToLaunches(chip),  # those that are on tensors still
-            LaunchesToVulkan() if device == "vulkan" else LaunchesToLLVM(chip),
+            LaunchesToVulkan(bound=is_bound(chip)) if device == "vulkan" else LaunchesToLLVM(chip),
         ]
     )
