@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
@@ -76,8 +77,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 # Of every test: what is named in `pytest_generate_tests` alone is lost where a test has parameters of its own.
 @pytest.fixture(autouse=True)
-def target(request: pytest.FixtureRequest) -> str:
-    """What the test runs on."""
+def target(request: pytest.FixtureRequest) -> Iterator[str]:
+    """What the test runs on; each SPIR-V module of it is valid."""
     import targets
 
     targets.current = getattr(request, "param", "cpu")
@@ -86,4 +87,8 @@ def target(request: pytest.FixtureRequest) -> str:
 
         if vulkan.is_lavapipe():
             pytest.skip("lavapipe takes zero by anything for zero")
-    return targets.current
+    yield targets.current
+    if targets.current.startswith("vulkan"):
+        import vulkan
+
+        vulkan.validate()

@@ -114,11 +114,12 @@ def test_code_without_shuffles(device):
 # The code for every width is valid, of a decoder in each element type.
 @pytest.mark.skipif(not shutil.which("spirv-val"), reason="there is no spirv-val (spirv-tools)")
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
-@pytest.mark.parametrize("subgroup", [1, 8, 32])
-def test_modules_are_valid(tmp_path, subgroup, dtype):
-    module, chip = built(tmp_path, dtype).module.clone(), f"subgroup_{subgroup}"
+@pytest.mark.parametrize("chip", ["subgroup_1", "subgroup_8", "subgroup_32", "subgroup_8_bound"])
+def test_modules_are_valid(tmp_path, chip, dtype):
+    module = built(tmp_path, dtype).module.clone()
     gpu.default_pipeline(chip=chip).run(module)
-    Pipeline([LowerToHost(device="vulkan"), KernelsToLaunches(chip), LaunchesToSPIRV()]).run(module)
+    to_spirv = LaunchesToSPIRV(bound=gpu.is_bound(chip))
+    Pipeline([LowerToHost(device="vulkan"), KernelsToLaunches(chip), to_spirv]).run(module)
     kernels = [op for op in module.ir.body.operations if op.operation.name == "spirv.module"]
     assert len(kernels) > 50
     # Those that differ in what they do.
@@ -166,22 +167,64 @@ def test_calls_are_captured(device, add):
     assert captured.statistics()[:4] == (1, 4, 0, 1)
 
 
-# Khronos' validation layer has nothing to say of copies, launches, captured calls, and the end of a process.
+VALIDATED = '''
+import sys
+import numpy as np, relax_mlir, test_vulkan as t, test_vulkan_faults as faults
+from relax_mlir import Device
+device = Device("vulkan")
+for op, result, *shapes in OPS:
+    dtype = np.dtype(dict(f32="f4", f16="f2", f64="f8", i8="i1", i1="f4", i32="i4")[result.split("x")[-1]])
+    arrays = [np.linspace(-1, 1, int(np.prod(shape))).reshape(shape).astype(dtype) for shape in shapes]
+    element = dict(f4="f32", f2="f16", f8="f64", i1="i8", i4="i32")[dtype.str[1:]]
+    types = ["tensor<" + "".join(f"{size}x" for size in shape) + element + ">" for shape in shapes]
+    parameters = ", ".join(f"%{i}: {type}" for i, type in enumerate(types))
+    main = relax_mlir.compile(relax_mlir.parse(f"""
+relax.func @main({parameters}) -> tensor<{result}> {{
+  %r = relax.{op} : ({", ".join(types)}) -> tensor<{result}>
+  relax.return %r : tensor<{result}>
+}}"""), target="vulkan")["main"]
+    device.get(main(*map(device.put, arrays)))
+model = faults.load()
+faults.check(device, model)
+captured, x, out = model.captured("main"), device.put(faults.X), device.put(np.zeros_like(faults.X))
+for _ in range(4):
+    captured(x, out)
+np.testing.assert_allclose(device.get(out), faults.expected(faults.X), rtol=1e-5, atol=1e-6)
+large = np.arange(5 << 20, dtype=np.float32)  # in pieces
+np.testing.assert_array_equal(device.get(device.put(large)), large)
+device.trim_memory()
+print("passed")
+'''
+FEW_OPS = [
+    ("sum %0", "f32", (10000,)),
+    ("add %0, %1", "5x7xf16", (5, 7), (5, 7)),
+    ("add %0, %1", "35xi8", (35,), (35,)),
+]
+OTHER_OPS = [
+    ("matmul %0, %1", "33x65xf32", (33, 40), (40, 65)),
+    ("matmul %0, %1", "1x65xf32", (1, 40), (40, 65)),
+    ("add %0, %1", "5x7xf64", (5, 7), (5, 7)),
+    ("exp %0", "1001xf32", (1001,)),
+    ("greater %0, %1", "1001xi1", (1001,), (1001,)),
+    ("sort %0 axis 1", "3x700xf32", (3, 700)),
+    ("cumsum %0 {axis = 0}", "5000xf32", (5000,)),
+    ("conv2d %0, %1", "1x4x6x6xf32", (1, 3, 8, 8), (4, 3, 3, 3)),
+    ("max_pool2d %0", "1x3x8x8xf32", (1, 3, 8, 8)),
+    ("rms_norm %0 weight %1 axes [-1]", "4x300xf32", (4, 300), (300,)),
+    ("attention %0, %1, %2", "1x9x2x16xf32", (1, 9, 2, 16), (1, 9, 2, 16), (1, 9, 2, 16)),
+]
+
+
+# Khronos' validation layer has nothing to say of kernels, copies, captured calls, and the end of a process.
 def test_validation_is_silent(device):
     if not vulkan.has_validation():
         pytest.skip("there is no VK_LAYER_KHRONOS_validation (vulkan-validationlayers)")
-    source = f"""
-import numpy as np, relax_mlir
-device = relax_mlir.Device("vulkan")
-main = relax_mlir.compile(relax_mlir.parse({(SUM)!r}), target="vulkan")
-captured = main.captured("main")
-x, out = device.put(np.ones(100000, np.float32)), device.put(np.zeros((), np.float32))
-for _ in range(4):
-    captured(x, out)
-print(device.get(main["main"](x)), device.get(out))
-"""
     layer = {"VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation"}
-    assert vulkan.run_python(source, **layer).split() == ["100000.0", "100000.0"]
+    everything = bool(os.environ.get("RELAX_ALL_CASES"))
+    source = VALIDATED.replace("OPS", repr(FEW_OPS + (OTHER_OPS if everything else [])), 1)
+    for settings in ("", "addresses=0")[: 2 if everything else 1]:
+        printed = vulkan.run_python(source, RELAX_VULKAN_SET=settings, **layer)
+        assert printed.split() == ["passed"], printed
 
 
 PROMPTS = [[3, 1, 4, 1, 5, 9, 2], [2, 7]]
@@ -260,3 +303,83 @@ def test_kernels_are_kept_on_disk(device, tmp_path):
         printed = list(threads.map(lambda _: vulkan.run_python(CACHED, **variables).split(), range(3)))
     assert all(len(text) == 1 and int(text[0]) <= each * len(entries) for text in printed), printed
     assert len(kept(tmp_path)) == 2 * len(entries)
+
+
+BOUND = """
+import pathlib, tempfile
+import numpy as np, relax_mlir, vulkan_faults, test_vulkan as t
+device = relax_mlir.Device("vulkan")
+assert device.architecture == f"subgroup_{device.subgroup}_bound"
+add = relax_mlir.compile(relax_mlir.parse(t.ADD), target="vulkan")
+for size in (0, 1, 255, 1001, 9 << 20):
+    x = np.arange(size, dtype=np.float32)
+    np.testing.assert_array_equal(device.get(add["main"](device.put(x), device.put(x))), 2 * x)
+t.test_calls_are_captured(device, add)
+t.test_code_for_another_device(device, add)
+x = device.put(x[:5])
+def work():
+    device.get(add["main"](x, x))
+def refused():
+    with vulkan_faults.failing("vkAllocateDescriptorSets", vulkan_faults.OUT_OF_MEMORY):
+        vulkan_faults.fails(lambda: add["main"](x, x), MemoryError, "binding buffers failed")
+    device.get(x)
+for call in (work, refused):
+    for _ in range(20):
+        call()  # some sets are kept
+    with vulkan_faults.Unchanged(device):
+        for _ in range(1000):
+            call()
+assert device.get(add["main"](x, x)).tolist() == [0, 2, 4, 6, 8]
+addressed = relax_mlir.compile(relax_mlir.parse(t.ADD), target=f"vulkan:subgroup_{device.subgroup}")
+vulkan_faults.fails(lambda: addressed["main"](x, x), relax_mlir.DeviceError, "lacks addresses of buffers", "_bound")
+# As many as are no push constants.
+vector = "tensor<?xf32, #relax.shape<[n]>>"
+sum = "\\n".join(
+    f"  %s{i} = relax.add %{f's{i - 1}' if i > 1 else 'x0'}, %x{i} : ({vector}, {vector}) -> {vector}"
+    for i in range(1, 20)
+)
+many = relax_mlir.compile(relax_mlir.parse(
+    f"relax.func @main({', '.join(f'%x{i}: {vector}' for i in range(20))}) -> {vector} {{\\n{sum}"
+    f"\\n  relax.return %s19 : {vector}\\n}}"), target="vulkan")
+arrays = [np.full(1000, i, np.float32) for i in range(20)]
+assert device.get(many["main"](*map(device.put, arrays))).tolist() == [190] * 1000
+if DECODES:
+    with tempfile.TemporaryDirectory() as folder:
+        build = lambda: t.built(pathlib.Path(folder), layout="groups", quantisation="Q8_0")
+        assert t.tokens_of(build().compile(target="vulkan")) == t.tokens_of(build().compile())
+print("passed")
+"""
+
+
+# A device without addresses of buffers is compiled for as such, and does the same; the validation layer is silent.
+def test_buffers_that_are_bound(device):
+    source = BOUND.replace("DECODES", repr(bool(os.environ.get("RELAX_ALL_CASES"))))
+    layer = {"VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation"} if vulkan.has_validation() else {}
+    printed = vulkan.run_python(source, RELAX_VULKAN_SET="addresses=0", **layer)
+    assert printed.split() == ["passed"], printed
+
+
+# What can be bound is limited: in number, and in size.
+@pytest.mark.parametrize(
+    "limits, message",
+    [
+        ("addresses=0,bindings=2", "launch of '.*': .* lacks 3 buffers that are bound to a kernel; it has at most 2"),
+        ("addresses=0,range=2097152", "no allocation of 4194304 bytes: .* gives at most 2097152 at once"),
+        ("range=2097152", "launch of '.*': .* binds buffers of at most 2097152 bytes, not of 33554432"),
+    ],
+)
+def test_limits_of_what_is_bound(device, limits, message):
+    program = f"""
+import re, numpy as np, relax_mlir, vulkan_faults, test_vulkan as t
+device = relax_mlir.Device("vulkan")
+add = relax_mlir.compile(relax_mlir.parse(t.ADD), target=f"vulkan:subgroup_{{device.subgroup}}_bound")
+def call():
+    x = device.put(np.ones(1 << 20 if "addresses=0,range" in {limits!r} else 5, np.float32))
+    add["main"](x, x)
+for _ in range(100):
+    error = vulkan_faults.fails(call, Exception)
+    assert re.search({message!r}, str(error)), error
+print("passed")
+"""
+    printed = vulkan.run_python(program, RELAX_VULKAN_SET=limits)
+    assert printed.split() == ["passed"], printed

@@ -8,10 +8,13 @@ want to fail (vulkan_faults.py).
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -20,8 +23,12 @@ import relax_mlir
 from relax_mlir.runtime import library_path
 
 LOADER = library_path().with_name("librelax_vulkan_faults.so")
-if LOADER.exists():
-    os.environ.setdefault("RELAX_VULKAN_LOADER", str(LOADER))
+KEPT = ""
+"""The folder of the SPIR-V modules that this process has given to the driver; empty where they are not kept."""
+if LOADER.exists() and os.environ.setdefault("RELAX_VULKAN_LOADER", str(LOADER)) == str(LOADER):
+    KEPT = tempfile.mkdtemp(prefix="relax-spirv-")
+    atexit.register(shutil.rmtree, KEPT, ignore_errors=True)
+    os.environ["RELAX_VULKAN_KEEP"] = KEPT
 
 
 @functools.cache
@@ -47,7 +54,16 @@ def is_lavapipe() -> bool:
 
 def environment() -> dict[str, str]:
     """Variables for a process of its own, without layers that this one may have."""
-    return {name: value for name, value in os.environ.items() if name != "VK_INSTANCE_LAYERS"}
+    own = ("VK_INSTANCE_LAYERS", "RELAX_VULKAN_KEEP")
+    return {name: value for name, value in os.environ.items() if name not in own}
+
+
+def validate() -> None:
+    """Hands to spirv-val what this process has given to the driver since the last time, if it is there."""
+    if KEPT and shutil.which("spirv-val"):
+        for module in Path(KEPT).iterdir():
+            subprocess.run(["spirv-val", "--target-env", "vulkan1.2", str(module)], check=True)
+            module.unlink()
 
 
 def run_python(source: str, **variables: str) -> str:

@@ -7,6 +7,7 @@
 
 #include "Faults.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -162,6 +163,27 @@ vk::Result getCacheData(vk::Device device, vk::Cache cache, size_t *bytes,
   return result < 0 ? result : vk::kSuccess;
 }
 
+/// Keeps the code in the folder that RELAX_VULKAN_KEEP names.
+void keep(const vk::ShaderInfo &info) {
+  const char *folder = std::getenv("RELAX_VULKAN_KEEP");
+  if (!folder || !*folder)
+    return;
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < info.bytes / sizeof(uint32_t); ++i)
+    hash = (hash ^ info.code[i]) * 0x100000001b3;
+  std::string path = std::string(folder) + "/" + std::to_string(hash) + ".spv";
+  if (FILE *file = fopen(path.c_str(), "wb")) {
+    fwrite(info.code, 1, info.bytes, file);
+    fclose(file);
+  }
+}
+
+vk::Result createShader(vk::Device device, const vk::ShaderInfo *info,
+                        const void *, vk::Shader *shader) {
+  keep(*info);
+  return Hook<&vk::Library::createShader>::call(device, info, nullptr, shader);
+}
+
 vk::Function getDeviceFunction(vk::Device device, const char *name);
 
 //===----------------------------------------------------------------------===//
@@ -187,6 +209,7 @@ vk::Function special(const char *name) {
   RELAX_SPECIAL(getFeatures, "vkGetPhysicalDeviceFeatures2")
   RELAX_SPECIAL(enumerate, "vkEnumeratePhysicalDevices")
   RELAX_SPECIAL(enumerateVersion, "vkEnumerateInstanceVersion")
+  RELAX_SPECIAL(createShader, "vkCreateShaderModule")
   RELAX_SPECIAL(createCache, "vkCreatePipelineCache")
   RELAX_SPECIAL(getCacheData, "vkGetPipelineCacheData")
   RELAX_SPECIAL(getDeviceFunction, "vkGetDeviceProcAddr")

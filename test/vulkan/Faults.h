@@ -11,6 +11,8 @@
 //   fails in its place   relax_vulkan_fail, RELAX_VULKAN_FAIL=name:nth:code,...
 //   changes what a       relax_vulkan_set, RELAX_VULKAN_SET=name=value,...
 //   device says of itself
+//   keeps what kernels   RELAX_VULKAN_KEEP=folder
+//   are made of
 //
 // The nth call from then on fails, or each of them where n is 0. The settings
 // are in Limits.cpp.

@@ -73,14 +73,18 @@ def is_bound(chip: str) -> bool:
     return chip.endswith("_bound")
 
 
+def launches_to_code(chip: str) -> LaunchesToLLVM | LaunchesToVulkan:
+    """What is launched becomes code of a chip, and host code the LLVM dialect."""
+    return LaunchesToVulkan(bound=is_bound(chip)) if device_of(chip) == "vulkan" else LaunchesToLLVM(chip)
+
+
 def make_code(chip: str) -> Pipeline:
     """Graph functions become host code in the LLVM dialect, and what they launch code of a chip: PTX for "sm_90",
     SPIR-V for "subgroup_8"."""
-    device = device_of(chip)
     return Pipeline(
         [
-            LowerToHost(device=device),
+            LowerToHost(device=device_of(chip)),
             KernelsToLaunches(chip),  # those that are on tensors still
-            LaunchesToVulkan(bound=is_bound(chip)) if device == "vulkan" else LaunchesToLLVM(chip),
+            launches_to_code(chip),
         ]
     )
