@@ -383,3 +383,21 @@ print("passed")
 """
     printed = vulkan.run_python(program, RELAX_VULKAN_SET=limits)
     assert printed.split() == ["passed"], printed
+
+
+# Some functions run on the host, others on the device (test_mixed_targets.py).
+def test_host_and_device_in_one_module(device):
+    from test_mixed_targets import RIGHT, expected
+
+    mixed = relax_mlir.compile(relax_mlir.parse(RIGHT), target="vulkan")
+    for size in (0, 1, 5, 1000):
+        x = np.arange(size, dtype=np.float32)
+        np.testing.assert_allclose(device.get(mixed["main"](device.put(x))), expected(x))
+        result = mixed["from_the_host"](x)
+        np.testing.assert_allclose(relax_mlir.runtime.to_numpy(result), expected(x) - x)
+    with pytest.raises(ValueError, match="from_the_host: argument 0 .*expected a tensor on the CPU, got one on vulkan:0"):
+        mixed["from_the_host"](device.put(x))
+    captured = mixed.captured("main")
+    for _ in range(3):
+        np.testing.assert_allclose(device.get(captured(device.put(x))), expected(x))
+    assert captured.statistics().captures == 0
