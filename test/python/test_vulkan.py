@@ -14,7 +14,7 @@ import pytest
 import vulkan
 from conftest import find_tool
 from targets import needs_linker
-from tiny_models import CONFIG, random_weights, write_gguf
+from tiny_models import CONFIG, random_weights, smollm2, write_gguf
 
 import relax_mlir
 from relax_mlir import Device, DeviceError, RelaxError, Target, models
@@ -401,3 +401,18 @@ def test_host_and_device_in_one_module(device):
     for _ in range(3):
         np.testing.assert_allclose(device.get(captured(device.put(x))), expected(x))
     assert captured.statistics().captures == 0
+
+
+# The real model says what it says on the CPU (test_llama_compiled.py): where a device is a CPU, a few words with
+# `make test-all` alone, since they take a minute.
+def test_smollm2(device):
+    from test_llama_compiled import CONTINUATIONS
+
+    if vulkan.is_lavapipe() and not os.environ.get("RELAX_ALL_CASES"):
+        pytest.skip("SmolLM2 takes a minute on lavapipe; RELAX_ALL_CASES runs it")
+    smollm2()
+    count = 6 if vulkan.is_lavapipe() else 24
+    model = models.build("smollm2", layout="groups").compile(target="vulkan")
+    for prompt, continuation in CONTINUATIONS.items():
+        text = "".join(model.stream(prompt, max_new_tokens=count))
+        assert text and continuation.startswith(text)
