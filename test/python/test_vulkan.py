@@ -5,9 +5,11 @@
 import concurrent.futures
 import dataclasses
 import os
+import re
 import shutil
 import subprocess
 import traceback
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -416,3 +418,59 @@ def test_smollm2(device):
     for prompt, continuation in CONTINUATIONS.items():
         text = "".join(model.stream(prompt, max_new_tokens=count))
         assert text and continuation.startswith(text)
+
+
+# --- defects of Mesa (docs/vulkan.md): a test that fails here says that what avoids one of them can go.
+
+
+def needs_mesa_22():
+    if not vulkan.is_lavapipe() or Device("vulkan").capability > (1, 3) or "LLVM 15" not in Device("vulkan").name:
+        pytest.skip("the defects are those of lavapipe in Mesa 22.3")
+
+
+# Zero times anything is zero where the zero is known.
+def test_mesa_takes_zero_by_infinity_for_zero(device):
+    needs_mesa_22()
+    source = f"""
+relax.func @main(%x: {VECTOR}) -> {VECTOR} {{
+  %0 = relax.constant dense<0.0> : tensor<f32>
+  %1 = relax.multiply %x, %0 : ({VECTOR}, tensor<f32>) -> {VECTOR}
+  relax.return %1 : {VECTOR}
+}}"""
+    x = np.array([1, np.inf, np.nan], np.float32)
+    times_zero = relax_mlir.compile(relax_mlir.parse(source), target="vulkan")
+    assert device.get(times_zero["main"](device.put(x))).tolist() == [0, 0, 0]
+
+
+# What OpSConvert widens is less than nothing; our kernels, which extend the sign by arithmetic, are right.
+@pytest.mark.skipif(not shutil.which("spirv-as"), reason="there is no spirv-as (spirv-tools)")
+def test_mesa_compares_what_is_widened_as_unsigned(device, tmp_path):
+    needs_mesa_22()
+    if not vulkan.KEPT:
+        pytest.skip("another loader of Vulkan is in use")
+    from vulkan_faults import loader
+
+    vector = "tensor<?x{}, #relax.shape<[n]>>"
+    source = f"""
+relax.func @main(%x: {vector.format("i32")}) -> {vector.format("i1")} {{
+  %0 = relax.astype %x {{dtype = i64}} : ({vector.format("i32")}) -> {vector.format("i64")}
+  %1 = relax.constant dense<2> : tensor<i64>
+  %2 = relax.less %0, %1 : ({vector.format("i64")}, tensor<i64>) -> {vector.format("i1")}
+  relax.return %2 : {vector.format("i1")}
+}}"""
+    x = device.put(np.array([-3, 1, 2, 5], np.int32))
+
+    def run():
+        return device.get(relax_mlir.compile(relax_mlir.parse(source), target="vulkan")["main"](x)).tolist()
+
+    vulkan.validate()
+    assert run() == [True, True, False, False]
+    (module,) = Path(vulkan.KEPT).iterdir()
+    text = subprocess.run(["spirv-dis", str(module)], check=True, capture_output=True, text=True).stdout
+    extension = r"(%\w+) = OpUConvert (%\w+) (%\w+)\s+(%\w+) = OpBitwiseXor \2 \1 (%\w+)\s+(%\w+) = OpISub \2 \4 \5"
+    text, count = re.subn(extension, r"\6 = OpSConvert \2 \3", text)
+    assert count == 1
+    command = ["spirv-as", "--target-env", "spv1.5", "-", "-o", str(tmp_path / "widened.spv")]
+    subprocess.run(command, input=text, text=True, check=True)
+    loader.relax_vulkan_replace(str(tmp_path / "widened.spv").encode())
+    assert run() == [False] * 4

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <type_traits>
+#include <vector>
 
 using namespace faults;
 using namespace relax_rt;
@@ -181,7 +182,22 @@ void keep(const vk::ShaderInfo &info) {
 vk::Result createShader(vk::Device device, const vk::ShaderInfo *info,
                         const void *, vk::Shader *shader) {
   keep(*info);
-  return Hook<&vk::Library::createShader>::call(device, info, nullptr, shader);
+  std::string path;
+  {
+    State &all = state();
+    std::lock_guard<std::mutex> lock(all.mutex);
+    path.swap(all.replacement);
+  }
+  vk::ShaderInfo own = *info;
+  std::vector<uint32_t> code;
+  if (FILE *file = path.empty() ? nullptr : fopen(path.c_str(), "rb")) {
+    for (uint32_t word; fread(&word, sizeof(word), 1, file) == 1;)
+      code.push_back(word);
+    fclose(file);
+    own.bytes = code.size() * sizeof(uint32_t);
+    own.code = code.data();
+  }
+  return Hook<&vk::Library::createShader>::call(device, &own, nullptr, shader);
 }
 
 vk::Function getDeviceFunction(vk::Device device, const char *name);
@@ -324,6 +340,13 @@ RELAX_EXPORT int64_t relax_vulkan_objects(const char *kind) {
   State &all = state();
   std::lock_guard<std::mutex> lock(all.mutex);
   return all.objects[kind];
+}
+
+/// The next kernel is made of what is in a file.
+RELAX_EXPORT void relax_vulkan_replace(const char *path) {
+  State &all = state();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  all.replacement = path;
 }
 
 RELAX_EXPORT int64_t relax_vulkan_cache_bytes() {

@@ -43,6 +43,8 @@ struct State {
   std::map<std::string, int64_t> calls, objects, settings;
   /// What was handed to a cache of pipelines, in bytes.
   int64_t cacheBytes = 0;
+  /// What the next kernel is made of instead.
+  std::string replacement;
 
   /// A setting, or what is so without it.
   int64_t get(const char *name, int64_t otherwise);
