@@ -42,6 +42,8 @@ public:
     int64_t subgroup;
     /// Whether buffers have no addresses, and are bound to kernels.
     bool isBound = false;
+    /// Whether there are no integers of 64 bits.
+    bool isNarrow = false;
   };
   virtual Description describe() const = 0;
 

@@ -71,6 +71,7 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
   device.vk.getFeatures(device.physical, &features);
   device.hasFloat64 = features.all[vk::kFloat64];
   device.hasInt16 = features.all[vk::kInt16];
+  device.hasInt64 = features.all[vk::kInt64];
   device.hasStorage16 = features11.storage16;
   device.hasStorage8 = features12.all[vk::kStorage8];
   device.hasFloat16 = features12.all[vk::kFloat16];
@@ -78,11 +79,10 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
   device.hasWidths = widths.sizeControl && sizes.least != sizes.most &&
                      sizes.stages & vk::kComputeStage;
   device.hasFullSubgroups = widths.fullSubgroups;
-  if (!features.all[vk::kInt64])
-    return "integers of 64 bits (shaderInt64)";
   if (!features12.all[vk::kTimeline])
     return "timelines (timelineSemaphore)";
-  device.hasAddresses = features12.all[vk::kAddresses];
+  // Addresses are integers of 64 bits.
+  device.hasAddresses = features12.all[vk::kAddresses] && device.hasInt64;
   // All of a block must be bound.
   if (!device.hasAddresses)
     device.maxAllocation = device.maxAllocation
@@ -100,7 +100,7 @@ vk::Result createDevice(VulkanDevice &device) {
   features.next = &features11;
   features11.next = &features12;
   features12.next = device.api >= vk::version(1, 3) ? &widths : nullptr;
-  features.all[vk::kInt64] = 1;
+  features.all[vk::kInt64] = device.hasInt64;
   features.all[vk::kInt16] = device.hasInt16;
   features.all[vk::kFloat64] = device.hasFloat64;
   features11.storage16 = device.hasStorage16;

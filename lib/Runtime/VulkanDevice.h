@@ -70,7 +70,7 @@ struct VulkanDevice {
   uint32_t subgroup = 0;
   /// Whether the driver chooses among several widths unless it is told.
   bool hasWidths = false, hasFullSubgroups = false;
-  bool hasShuffles = false, hasInt8 = false, hasInt16 = false,
+  bool hasShuffles = false, hasInt8 = false, hasInt16 = false, hasInt64 = false,
        hasFloat16 = false, hasFloat64 = false, hasStorage8 = false,
        hasStorage16 = false, hasIEEE = false;
   /// Whether buffers have addresses; else they are bound to kernels.

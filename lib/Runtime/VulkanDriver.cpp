@@ -43,7 +43,8 @@ public:
             vk::minorOf(device->api),
             device->bytes,
             device->hasShuffles ? device->subgroup : 1,
-            !device->hasAddresses};
+            !device->hasAddresses,
+            !device->hasInt64};
   }
 
   bool enter(Error &) override { return true; }
@@ -207,6 +208,8 @@ public:
     }
     for (int64_t i = 0; i < count; ++i)
       memcpy(&words[i], args[image.parameters[i]], sizeof(uint64_t));
+    if (!fitNarrow(image, words, error))
+      return false;
     if (image.bindingCount >= 0 &&
         !bind(recording, *known, words, inMemory ? &pushed[1] : nullptr, error))
       return false;
@@ -351,6 +354,20 @@ private:
     return buffers.empty() ||
            bindings.bind(recording.commands, recording.sets, kernel.layout,
                          kernel.setLayout, buffers, error);
+  }
+
+  /// Numbers that a kernel counts with must fit into 32 bits.
+  bool fitNarrow(const VulkanKernelImage &image, const uint64_t *words,
+                 Error &error) {
+    for (int64_t i = 0; i < image.narrowCount; ++i) {
+      auto value = static_cast<int64_t>(words[image.narrow[i]]);
+      if (value < INT32_MIN || value > INT32_MAX)
+        return fail(error, "DeviceError",
+                    std::string("launch of '") + image.name +
+                        "': " + device->title + " counts in 32 bits, not to " +
+                        std::to_string(value));
+    }
+    return true;
   }
 
   bool findEmpty(VulkanMemory::Place &place, Error &error) {

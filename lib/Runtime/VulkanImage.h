@@ -36,6 +36,10 @@ struct VulkanKernelImage {
   /// each. -1: buffers are used by their addresses.
   const int64_t *bindings;
   int64_t bindingCount;
+  /// Which of the parameters must be numbers of 32 bits, since the kernel
+  /// counts with no more.
+  const int64_t *narrow;
+  int64_t narrowCount;
 };
 
 struct VulkanImage {

@@ -44,15 +44,14 @@ def _on_vulkan(source: str) -> Call:
     import vulkan  # chooses the driver, and says why there is none
 
     vulkan.require()
-    return _on_device(source, "vulkan", "vulkan")
+    return vulkan.skipping(_on_device(source, "vulkan", "vulkan"))
 
 
 def _on_bound_vulkan(source: str) -> Call:
     import vulkan
 
     vulkan.require()
-    architecture = relax_mlir.Device("vulkan").architecture
-    return _on_device(source, "vulkan", f"vulkan:{architecture.removesuffix('_bound')}_bound")
+    return _on_device(source, "vulkan", f"vulkan:subgroup_{relax_mlir.Device('vulkan').subgroup}_bound")
 
 
 def _on_device(source: str, kind: str, target: str) -> Call:

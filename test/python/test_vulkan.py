@@ -116,11 +116,11 @@ def test_code_without_shuffles(device):
 # The code for every width is valid, of a decoder in each element type.
 @pytest.mark.skipif(not shutil.which("spirv-val"), reason="there is no spirv-val (spirv-tools)")
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
-@pytest.mark.parametrize("chip", ["subgroup_1", "subgroup_8", "subgroup_32", "subgroup_8_bound"])
+@pytest.mark.parametrize("chip", ["subgroup_1", "subgroup_8", "subgroup_32", "subgroup_8_bound", "subgroup_4_narrow"])
 def test_modules_are_valid(tmp_path, chip, dtype):
     module = built(tmp_path, dtype).module.clone()
     gpu.default_pipeline(chip=chip).run(module)
-    to_spirv = LaunchesToSPIRV(bound=gpu.is_bound(chip))
+    to_spirv = LaunchesToSPIRV(**gpu.lacks_of(chip))
     Pipeline([LowerToHost(device="vulkan"), KernelsToLaunches(chip), to_spirv]).run(module)
     kernels = [op for op in module.ir.body.operations if op.operation.name == "spirv.module"]
     assert len(kernels) > 50
@@ -397,7 +397,9 @@ def test_host_and_device_in_one_module(device):
         np.testing.assert_allclose(device.get(mixed["main"](device.put(x))), expected(x))
         result = mixed["from_the_host"](x)
         np.testing.assert_allclose(relax_mlir.runtime.to_numpy(result), expected(x) - x)
-    with pytest.raises(ValueError, match="from_the_host: argument 0 .*expected a tensor on the CPU, got one on vulkan:0"):
+    with pytest.raises(
+        ValueError, match="from_the_host: argument 0 .*expected a tensor on the CPU, got one on vulkan:0"
+    ):
         mixed["from_the_host"](device.put(x))
     captured = mixed.captured("main")
     for _ in range(3):
@@ -418,6 +420,47 @@ def test_smollm2(device):
     for prompt, continuation in CONTINUATIONS.items():
         text = "".join(model.stream(prompt, max_new_tokens=count))
         assert text and continuation.startswith(text)
+
+
+SECOND = """
+import numpy as np, relax_mlir, vulkan_faults, test_vulkan as t, test_vulkan_faults as faults
+device = relax_mlir.Device("vulkan")
+assert device.name.startswith("SwiftShader") and device.architecture.endswith("_narrow"), device.architecture
+add = relax_mlir.compile(relax_mlir.parse(t.ADD), target="vulkan")
+for size in (0, 1, 255, 1001, 65536 * 256 + 3):
+    x = np.arange(size, dtype=np.float32)
+    np.testing.assert_array_equal(device.get(add["main"](device.put(x), device.put(x))), 2 * x)
+t.test_calls_are_captured(device, add)
+model = faults.load()
+for rows in (0, 1, 7, 1000):
+    faults.check(device, model, np.linspace(-1, 1, 8 * rows, dtype=np.float32).reshape(rows, 8))
+total = relax_mlir.compile(relax_mlir.parse(t.SUM), target="vulkan")
+for size in (0, 1, 1000, 100001):
+    x = np.arange(size, dtype=np.float32) % 7
+    assert device.get(total["main"](device.put(x))) == x.sum()
+long = relax_mlir.compile(relax_mlir.parse(t.ADD.replace("f32", "i64")), target="vulkan")
+x = device.put(np.arange(5))
+for _ in range(100):
+    vulkan_faults.fails(lambda: long["main"](x, x), relax_mlir.DeviceError, "lacks integers of 64 bits")
+print("passed")
+"""
+
+
+# Another driver: without integers of 64 bits and of less than 32, and subgroups of 4.
+def test_swiftshader(device):
+    icd = vulkan.swiftshader()
+    printed = vulkan.run_python(SECOND, VK_ICD_FILENAMES=icd, VK_DRIVER_FILES=icd)
+    assert printed.split() == ["passed"], printed
+
+
+# On a device that has them, no kernel needs them either; what it counts with must fit into 32 bits.
+def test_without_long_integers(device):
+    if not vulkan.LOADER.exists():
+        pytest.skip("the loader of the tests is not there")
+    source = SECOND.replace('device.name.startswith("SwiftShader") and ', "")
+    layer = {"VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation"} if vulkan.has_validation() else {}
+    printed = vulkan.run_python(source, RELAX_VULKAN_SET="int64=0", **layer)
+    assert printed.split() == ["passed"], printed
 
 
 # --- defects of Mesa (docs/vulkan.md): a test that fails here says that what avoids one of them can go.

@@ -246,7 +246,6 @@ times(20, setting("without vkEnumeratePhysicalDevices", 1), DeviceError, "it has
 times(1000, failing("vkEnumeratePhysicalDevices", NOT_STARTED), DeviceError, "cannot be listed: the driver does not")
 times(1000, setting("devices", 0), DeviceError, "there is no device vulkan:0; the drivers have 0")
 times(1000, setting("api", 1 << 22 | 1 << 12), DeviceError, "lacks what kernels need: Vulkan 1.2 (it has 1.1)")
-times(1000, setting("int64", 0), DeviceError, "lacks what kernels need: integers of 64 bits (shaderInt64)")
 times(1000, setting("timeline", 0), DeviceError, "lacks what kernels need: timelines (timelineSemaphore)")
 times(1000, failing("vkCreateDevice", LOST), DeviceError, "opening the device failed", "the device is lost")
 times(50, setting("without vkQueueSubmit", 1), DeviceError, "the driver of vulkan:0", "has no vkQueueSubmit")

@@ -15,7 +15,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,6 +52,30 @@ def require() -> None:
 def is_lavapipe() -> bool:
     """Whether the device is the CPU."""
     return not reason() and relax_mlir.Device("vulkan").name.startswith("llvmpipe")
+
+
+def skipping(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Skips the test where SwiftShader lacks what a kernel needs: it has f32 and i32 alone."""
+
+    def called(*arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        except relax_mlir.DeviceError as error:
+            if " lacks " in str(error) and relax_mlir.Device("vulkan").name.startswith("SwiftShader"):
+                pytest.skip(str(error))
+            raise
+
+    return called
+
+
+def swiftshader() -> str:
+    """The description of SwiftShader as a driver, which comes with Chromium; skips the test where it is not there."""
+    folders = ("/usr/lib/chromium", "/usr/lib/chromium-browser", "/opt/google/chrome", "/opt/chromium")
+    found = [os.environ.get("RELAX_SWIFTSHADER", ""), *(f"{folder}/vk_swiftshader_icd.json" for folder in folders)]
+    for path in found:
+        if path and Path(path).exists():
+            return path
+    pytest.skip("there is no vk_swiftshader_icd.json of Chromium; RELAX_SWIFTSHADER may name one")
 
 
 def environment() -> dict[str, str]:

@@ -23,7 +23,7 @@ using namespace mlir::relax;
 
 Type KernelEmitter::typeOf(Type element) {
   if (element.isIndex())
-    return builder.getI64Type();
+    return indexType();
   if (auto real = dyn_cast<FloatType>(element))
     if (!isa<Float16Type, Float32Type, Float64Type>(real))
       return builder.getIntegerType(real.getWidth());
@@ -105,8 +105,8 @@ void KernelEmitter::bindLoaded(ValueRange results, ArrayRef<Value> variables) {
 Operation *KernelEmitter::makePlace() {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(function.getBody().front().getTerminator());
-  return UnrealizedConversionCastOp::create(
-      builder, TypeRange(builder.getI64Type()), ValueRange());
+  return UnrealizedConversionCastOp::create(builder, TypeRange(indexType()),
+                                            ValueRange());
 }
 
 Value KernelEmitter::parameter(int64_t word) {
@@ -118,14 +118,34 @@ Value KernelEmitter::parameter(int64_t word) {
   return places.back()->getResult(0);
 }
 
+Value KernelEmitter::wholeParameter(int64_t word) {
+  Value lower = parameter(word);
+  if (!isNarrow)
+    return lower;
+  Operation *&place = upperPlaces[word];
+  if (!place)
+    place = makePlace();
+  Type i64 = builder.getI64Type();
+  auto widen = [&](Value half) {
+    return spirv::UConvertOp::create(builder, i64, half);
+  };
+  return spirv::BitwiseOrOp::create(
+      builder, i64,
+      spirv::ShiftLeftLogicalOp::create(
+          builder, i64, widen(place->getResult(0)), number(32, i64)),
+      widen(lower));
+}
+
 void KernelEmitter::placeParameters() {
   // Word 0 is the first block's number.
   int64_t count = static_cast<int64_t>(parameters.size());
   bool inMemory = count + 1 > maxPushed;
-  SmallVector<Type> types(inMemory ? 2 : count + 1, builder.getI64Type());
+  // Where that is narrow, a word is two halves, the lower one first.
+  int64_t parts = isNarrow ? 2 : 1;
+  SmallVector<Type> types(parts * (inMemory ? 2 : count + 1), indexType());
   SmallVector<spirv::StructType::OffsetInfo> offsets;
   for (size_t i = 0; i < types.size(); ++i)
-    offsets.push_back(8 * i);
+    offsets.push_back(8 / parts * i);
   auto block = spirv::StructType::get(
       types, offsets, {},
       spirv::StructType::StructDecorationInfo(spirv::Decoration::Block,
@@ -135,10 +155,10 @@ void KernelEmitter::placeParameters() {
     return;
   builder.setInsertionPoint(function.getBody().front().getTerminator());
   Value all = global("parameters", spirv::PointerType::get(block, pushed));
-  auto readPushed = [&](int64_t number) -> Value {
-    auto pointer = spirv::PointerType::get(builder.getI64Type(), pushed);
-    return read(spirv::AccessChainOp::create(builder, pointer, all,
-                                             ValueRange(word(number))));
+  auto readPushed = [&](int64_t number, int64_t part = 0) -> Value {
+    auto pointer = spirv::PointerType::get(indexType(), pushed);
+    return read(spirv::AccessChainOp::create(
+        builder, pointer, all, ValueRange(word(parts * number + part))));
   };
   auto replace = [](Operation *place, Value value) {
     place->getResult(0).replaceAllUsesWith(value);
@@ -147,16 +167,16 @@ void KernelEmitter::placeParameters() {
   if (firstBlock)
     replace(firstBlock, readPushed(0));
   Value memory;
-  for (auto [number, place] : llvm::enumerate(places)) {
+  auto replaceBy = [&](Operation *place, int64_t number, int64_t part) {
     Value value;
     if (!inMemory) {
-      value = readPushed(number + 1);
+      value = readPushed(number + 1, part);
     } else if (isBound) {
       if (!memory)
-        memory = readPushed(1);
+        memory = multiply(readPushed(1), parts);
       int64_t last = static_cast<int64_t>(bindings.size());
-      value = read(
-          boundElement(last, add(memory, index(number)), builder.getI64Type()));
+      value = read(boundElement(last, add(memory, index(parts * number + part)),
+                                indexType()));
     } else {
       if (!memory)
         memory = readPushed(1);
@@ -171,7 +191,11 @@ void KernelEmitter::placeParameters() {
           builder.getI32IntegerAttr(8));
     }
     replace(place, value);
-  }
+  };
+  for (auto [word, place] : upperPlaces)
+    replaceBy(place, llvm::find(parameters, word) - parameters.begin(), 1);
+  for (auto [number, place] : llvm::enumerate(places))
+    replaceBy(place, number, 0);
 }
 
 void KernelEmitter::bindArguments() {
@@ -186,8 +210,11 @@ void KernelEmitter::bindArguments() {
     int64_t word = next++;
     if (argument.use_empty())
       continue;
-    Value value = parameter(word);
     Type own = typeOf(type);
+    if (!type.isIndex())
+      numbers.insert(word);
+    Value value = own.getIntOrFloatBitWidth() > 32 ? wholeParameter(word)
+                                                   : parameter(word);
     if (own.isInteger())
       value = convertInt(value, own, /*isSigned=*/false);
     else
@@ -250,6 +277,14 @@ SmallVector<int64_t> KernelEmitter::getBindings() const {
   });
 }
 
+SmallVector<int64_t> KernelEmitter::getNarrow() const {
+  SmallVector<int64_t> found;
+  for (auto [position, word] : llvm::enumerate(parameters))
+    if (!numbers.contains(word) && !llvm::is_contained(bindings, word))
+      found.push_back(position);
+  return found;
+}
+
 Value KernelEmitter::builtin(spirv::BuiltIn which, unsigned component) {
   auto three = VectorType::get(3, builder.getI32Type());
   Value all = read(global(
@@ -257,7 +292,7 @@ Value KernelEmitter::builtin(spirv::BuiltIn which, unsigned component) {
       spirv::PointerType::get(three, spirv::StorageClass::Input), which));
   Value one = spirv::CompositeExtractOp::create(
       builder, all, ArrayRef<int32_t>{static_cast<int32_t>(component)});
-  return spirv::UConvertOp::create(builder, builder.getI64Type(), one);
+  return convertInt(one, indexType(), /*isSigned=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -422,13 +457,15 @@ static bool usesFloats(spirv::ModuleOp module, unsigned width) {
 /// What a module needs of a device, read off the types in it.
 static SmallVector<spirv::Capability> findCapabilities(spirv::ModuleOp module) {
   using spirv::Capability;
-  std::set<Capability> found = {Capability::Shader, Capability::Int64};
+  std::set<Capability> found = {Capability::Shader};
   if (module.getAddressingModel() != spirv::AddressingModel::Logical)
     found.insert(Capability::PhysicalStorageBufferAddresses);
   auto see = [&](Type type, bool inMemory) {
     Type element = getElementTypeOrSelf(type);
     if (element.isInteger(8))
       found.insert(Capability::Int8);
+    if (element.isInteger(64))
+      found.insert(Capability::Int64);
     if (element.isInteger(16))
       found.insert(Capability::Int16);
     if (element.isF16())

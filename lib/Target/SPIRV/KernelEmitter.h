@@ -15,7 +15,7 @@
 //   bytes
 //                 at once where the access is aligned so
 //   bf16, f8      are integers of their bits, i1 in memory a byte
-//   index         is i64
+//   index         is i64; i32 for devices without longer integers
 //   a loop        carries its values in variables, which drivers put into
 //                 registers
 //
@@ -44,6 +44,7 @@
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/MapVector.h"
 
 #include <map>
 
@@ -54,8 +55,9 @@ public:
   /// What every device lets push constants have, in words.
   static constexpr int64_t maxPushed = 16;
 
-  KernelEmitter(gpu::GPUFuncOp kernel, bool isBound)
-      : isBound(isBound), kernel(kernel),
+  /// What is narrow has an index of 32 bits, and buffers that are bound.
+  KernelEmitter(gpu::GPUFuncOp kernel, bool isBound, bool isNarrow)
+      : isBound(isBound || isNarrow), isNarrow(isNarrow), kernel(kernel),
         builder(kernel.getLoc(), kernel.getContext()) {}
 
   /// Builds a `spirv.module` named `name` at the end of a module's body.
@@ -65,6 +67,8 @@ public:
   ArrayRef<int64_t> getParameters() const { return parameters; }
   /// Which of the parameters are pointers of what is bound.
   SmallVector<int64_t> getBindings() const;
+  /// Which of them are neither that nor the bits of a number.
+  SmallVector<int64_t> getNarrow() const;
   /// Bytes of memory that a block shares.
   int64_t getSharedBytes() const { return sharedBytes; }
   /// The threads of a block, and how many of them exchange values, or 0.
@@ -99,6 +103,8 @@ private:
   LogicalResult emitGPU(Operation &op);
   void bindArguments();
   Value parameter(int64_t word);
+  /// All 64 bits of a word.
+  Value wholeParameter(int64_t word);
   Operation *makePlace();
   void placeParameters();
   Value builtin(spirv::BuiltIn which, unsigned component);
@@ -154,7 +160,10 @@ private:
   Value emitConstant(Attribute value, Type type);
 
   Value number(int64_t value, Type type);
-  Value index(int64_t value) { return number(value, builder.getI64Type()); }
+  Type indexType() {
+    return isNarrow ? builder.getI32Type() : builder.getI64Type();
+  }
+  Value index(int64_t value) { return number(value, indexType()); }
   Value word(int64_t value) { return number(value, builder.getI32Type()); }
   Value add(Value lhs, Value rhs);
   Value multiply(Value lhs, int64_t rhs);
@@ -171,7 +180,7 @@ private:
     values[value] = std::move(elements);
   }
 
-  const bool isBound;
+  const bool isBound, isNarrow;
   gpu::GPUFuncOp kernel;
   ImplicitLocOpBuilder builder;
   spirv::ModuleOp module;
@@ -184,6 +193,10 @@ private:
   /// Of what is bound, the words of the pointers.
   SmallVector<int64_t> bindings;
   SmallVector<Operation *> places;
+  /// Words that are the bits of numbers.
+  DenseSet<int64_t> numbers;
+  /// What is narrow has the upper halves of some as well, by their words.
+  llvm::MapVector<int64_t, Operation *> upperPlaces;
   Operation *firstBlock = nullptr;
   llvm::StringMap<spirv::GlobalVariableOp> globals;
   /// Parts of the memory of a block that the launch asks for.

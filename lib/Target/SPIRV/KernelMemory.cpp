@@ -346,13 +346,13 @@ LogicalResult KernelEmitter::emitGather(vector::GatherOp op) {
   Buffer &buffer = buffers[op.getBase()];
   Value from = linearize(buffer, op.getOffsets());
   Values elements;
-  Type i64 = builder.getI64Type();
+  Type type = indexType();
   for (auto [at, isOn, other] :
        llvm::zip(elementsOf(op.getIndices()), elementsOf(op.getMask()),
                  elementsOf(op.getPassThru()))) {
     // Lanes that are off look at the first.
     Value own = spirv::SelectOp::create(
-        builder, i64, isOn, convertInt(at, i64, /*isSigned=*/true), index(0));
+        builder, type, isOn, convertInt(at, type, /*isSigned=*/true), index(0));
     Value loaded = loadElement(buffer, add(from, own));
     elements.push_back(spirv::SelectOp::create(builder, loaded.getType(), isOn,
                                                loaded, other));
@@ -365,11 +365,11 @@ LogicalResult KernelEmitter::emitMaskedLoad(vector::MaskedLoadOp op) {
   Buffer &buffer = buffers[op.getBase()];
   Value from = linearize(buffer, op.getIndices());
   Values elements;
-  Type i64 = builder.getI64Type();
+  Type type = indexType();
   for (auto [lane, isOn, other] : llvm::enumerate(
            elementsOf(op.getMask()), elementsOf(op.getPassThru()))) {
     Value own =
-        spirv::SelectOp::create(builder, i64, isOn, index(lane), index(0));
+        spirv::SelectOp::create(builder, type, isOn, index(lane), index(0));
     Value loaded = loadElement(buffer, add(from, own));
     elements.push_back(spirv::SelectOp::create(builder, loaded.getType(), isOn,
                                                loaded, other));

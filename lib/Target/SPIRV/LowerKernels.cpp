@@ -55,7 +55,7 @@ struct LowerKernels : relax::impl::LowerKernelsPassBase<LowerKernels> {
     Builder builder(&getContext());
     for (gpu::GPUFuncOp kernel : kernels) {
       expandCopies(kernel);
-      KernelEmitter emitter(kernel, bound);
+      KernelEmitter emitter(kernel, bound, narrow);
       FailureOr<spirv::ModuleOp> made =
           emitter.emit(module.getBody(), getSPIRVName(kernel.getName()));
       if (failed(made))
@@ -66,7 +66,10 @@ struct LowerKernels : relax::impl::LowerKernelsPassBase<LowerKernels> {
                        builder.getDenseI64ArrayAttr({emitter.getSharedBytes(),
                                                      emitter.getThreads(),
                                                      emitter.getSubgroup()}));
-      if (bound)
+      if (narrow)
+        (*made)->setAttr(kNarrowAttr,
+                         builder.getDenseI64ArrayAttr(emitter.getNarrow()));
+      if (bound || narrow)
         (*made)->setAttr(kBindingsAttr,
                          builder.getDenseI64ArrayAttr(emitter.getBindings()));
     }

@@ -29,6 +29,10 @@ struct SPIRVOptions : PassPipelineOptions<SPIRVOptions> {
   Option<bool> bound{*this, "bound",
                      llvm::cl::desc("for devices without addresses of buffers"),
                      llvm::cl::init(false)};
+  Option<bool> narrow{
+      *this, "narrow",
+      llvm::cl::desc("for those without integers of 64 bits as well"),
+      llvm::cl::init(false)};
 };
 
 /// The pipeline `relax-gpu-to-spirv`, on modules: what is launched becomes a

@@ -38,6 +38,7 @@ void relax::buildSPIRVPipeline(OpPassManager &manager,
   kernels.addPass(createLoopInvariantCodeMotionPass());
   LowerKernelsPassOptions lowering;
   lowering.bound = options.bound;
+  lowering.narrow = options.narrow;
   manager.addPass(createLowerKernelsPass(lowering));
 }
 

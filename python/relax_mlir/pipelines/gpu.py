@@ -68,14 +68,15 @@ def device_of(chip: str) -> str:
     return "vulkan" if chip.startswith("subgroup_") else "cuda" if chip else ""
 
 
-def is_bound(chip: str) -> bool:
-    """Whether a chip has no addresses of buffers, which are bound to kernels then: "subgroup_8_bound"."""
-    return chip.endswith("_bound")
+def lacks_of(chip: str) -> dict[str, bool]:
+    """The options for what a device of Vulkan lacks: "subgroup_8_bound" has no addresses of buffers, "_narrow" no
+    integers of 64 bits beside."""
+    return {"bound": chip.endswith("_bound"), "narrow": chip.endswith("_narrow")}
 
 
 def launches_to_code(chip: str) -> LaunchesToLLVM | LaunchesToVulkan:
     """What is launched becomes code of a chip, and host code the LLVM dialect."""
-    return LaunchesToVulkan(bound=is_bound(chip)) if device_of(chip) == "vulkan" else LaunchesToLLVM(chip)
+    return LaunchesToVulkan(**lacks_of(chip)) if device_of(chip) == "vulkan" else LaunchesToLLVM(chip)
 
 
 def make_code(chip: str) -> Pipeline:

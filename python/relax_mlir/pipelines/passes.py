@@ -170,6 +170,8 @@ class LaunchesToSPIRV(OptionsPass):
 
     bound: bool = False
     """For devices without addresses of buffers."""
+    narrow: bool = False
+    """For those without integers of 64 bits as well."""
 
     argument: ClassVar[str] = "relax-gpu-to-spirv"
 
@@ -180,5 +182,7 @@ class LaunchesToVulkan(OptionsPass):
 
     bound: bool = False
     """For devices without addresses of buffers."""
+    narrow: bool = False
+    """For those without integers of 64 bits as well."""
 
     argument: ClassVar[str] = "relax-vulkan-to-llvm"
