@@ -440,6 +440,10 @@ void relax_rt_device_launch(RelaxDeviceKernel *kernel, const int64_t *shape,
     leave(context, location);
 }
 
+RelaxStorage *relax_rt_device_scratch(int64_t bytes, const char *location) {
+  return relax_rt_device_alloc(currentCall, bytes, /*align=*/256, location);
+}
+
 void *relax_rt_device_tensor_map(void *place, const void *data,
                                  const int64_t *shape, const char *location) {
   uintptr_t aligned = (reinterpret_cast<uintptr_t>(place) + 63) / 64 * 64;

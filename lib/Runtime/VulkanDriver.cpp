@@ -333,7 +333,11 @@ private:
     for (int64_t i = 0; i < image.bindingCount; ++i) {
       uint64_t &word = words[image.bindings[i]];
       VulkanMemory::Place place = memory.find(reinterpret_cast<void *>(word));
-      // What has no elements may be anywhere.
+      // What has no elements may be nowhere.
+      if (!place.buffer && word)
+        return fail(error, "ValueError",
+                    std::string("launch of '") + image.name +
+                        "': a buffer is not in the memory of " + device->title);
       if (!place.buffer && !findEmpty(place, error))
         return false;
       if (place.offset + place.left > device->maxBound)

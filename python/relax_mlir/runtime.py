@@ -42,6 +42,7 @@ _SYMBOLS = (
     "relax_rt_bind_weight",
     "relax_rt_require_weights",
     "relax_rt_device_alloc",
+    "relax_rt_device_scratch",
     "relax_rt_device_launch",
     "relax_rt_device_tensor_map",
     "relax_rt_device_constant",
