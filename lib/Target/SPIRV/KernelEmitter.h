@@ -97,19 +97,11 @@ private:
   LogicalResult emitFor(scf::ForOp op);
   LogicalResult emitWhile(scf::WhileOp op);
 
-  // KernelEmitter.cpp: functions, variables, parameters.
+  // KernelEmitter.cpp: functions, variables.
   LogicalResult emitBlock(Block &block);
   LogicalResult emitOp(Operation &op);
   LogicalResult emitGPU(Operation &op);
-  void bindArguments();
-  Value parameter(int64_t word);
-  /// All 64 bits of a word.
-  Value wholeParameter(int64_t word);
-  Operation *makePlace();
-  void placeParameters();
   Value builtin(spirv::BuiltIn which, unsigned component);
-  /// The pointer to an element of what is bound, seen as an array.
-  Value boundElement(int64_t binding, Value at, Type type);
   void finish(StringRef entry);
   /// Variables of the thread, one for each value of these types.
   SmallVector<Value> makeVariables(TypeRange types);
@@ -118,6 +110,16 @@ private:
   Value read(Value variable);
   Value global(StringRef name, spirv::PointerType type,
                std::optional<spirv::BuiltIn> which = std::nullopt);
+
+  // KernelParameters.cpp
+  void bindArguments();
+  Value parameter(int64_t word);
+  /// All 64 bits of a word.
+  Value wholeParameter(int64_t word);
+  Operation *makePlace();
+  void placeParameters();
+  /// The pointer to an element of what is bound, seen as an array.
+  Value boundElement(int64_t binding, Value at, Type type);
 
   // KernelMemory.cpp
   LogicalResult emitMemory(Operation &op, bool &isKnown);
