@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decoders of the Llama family on a GPU, with random weights in bf16, beside PyTorch's.
 
-    python llm.py write FOLDER [--models 135m 1b 8b] [--weights bf16 q4 q8] [--chip sm_90a]
-    python llm.py run FOLDER [--models …] [--weights …] [--peers eager compile]
+    python llm.py write FOLDER [--models 135m 1b 8b] [--weights bf16 q4 q8] [--chip sm_90a | subgroup_32_matrices]
+    python llm.py run FOLDER [--models …] [--weights …] [--peers eager compile] [--vulkan beside]
 
 The first runs here, where there need be no GPU; the second there: it needs this file, the folder, PyTorch and
 apache-tvm-ffi. Quantised weights are in groups of 32 with a scale; PyTorch's are bf16, and the same numbers.
 
 The second checks logits against those of PyTorch, and prints medians of device time: steps behind 1024 tokens, run and
 replayed from a graph, prompts, and the kernels that took longest.
+
+Of Vulkan ("subgroup_32_matrices") there are other files in the folder. `--vulkan beside` gives them copies of the same
+weights, compares logits, and prints what a step and a prompt take behind each other, by the clock of the host; `only`
+measures nothing else.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ import functools
 import itertools
 import json
 import math
+import os
 import statistics
 import subprocess
 import time
@@ -49,7 +54,7 @@ def write(folder: Path, names: list[str], kinds: list[str], chip: str) -> None:
     runtime = folder / "librelax_runtime.so"
     runtime.write_bytes(library_path().read_bytes())
     for size, kind in itertools.product(names, kinds):
-        name = f"{size}-{kind}"
+        name = f"{size}-{kind}" + ("-vulkan" if chip.startswith("subgroup") else "")
         vocabulary, *sizes, tied = SIZES[size]
         config = LlamaConfig(vocabulary, *sizes, 4096, tie_embeddings=tied, dtype="bf16")
         model = Llama(config, lambda _, n, k, kind=KINDS[kind]: matrix.make(n, k, "groups", kind, "bf16"))
@@ -68,7 +73,15 @@ def write(folder: Path, names: list[str], kinds: list[str], chip: str) -> None:
         print(f"{name}: compiled in {seconds:.1f} s")
 
 
-def run(folder: Path, names: list[str], kinds: list[str], peers: list[str], kernels: list[int]) -> None:
+def run(
+    folder: Path,
+    names: list[str],
+    kinds: list[str],
+    peers: list[str],
+    batches: list[int],
+    kernels: list[int],
+    vulkan: str | None,
+) -> None:
     import torch
     import tvm_ffi  # noqa: F401 - before the runtime, which looks for it
 
@@ -80,7 +93,11 @@ def run(folder: Path, names: list[str], kinds: list[str], peers: list[str], kern
     )
     with torch.no_grad():
         for name, kind in itertools.product(names, kinds):
-            Measurement(folder, name, kind, peaks).run(peers if kind == "bf16" else [], kernels)
+            measurement = Measurement(folder, name, kind, peaks)
+            if vulkan != "only":
+                measurement.run(peers if kind == "bf16" else [], batches, kernels)
+            if vulkan:
+                OnVulkan(measurement, folder, f"{name}-{kind}-vulkan").run(batches, kernels)
 
 
 def median(call, *arguments, count: int = 20) -> float:
@@ -234,10 +251,10 @@ class Measurement:
         self.torch._dynamo.reset()
         return self.torch.compile(decoder, mode="reduce-overhead")
 
-    def run(self, peers: list[str], kernels: list[int]) -> None:
+    def run(self, peers: list[str], batches: list[int], kernels: list[int]) -> None:
         torch = self.torch
         self.check()
-        for batch in (1, 16, 32, 64):
+        for batch in batches:
             call = self.step(batch)
             ran, replayed = median(call), median(self.replayed(call))
             rate = self.bytes / replayed / 1e9
@@ -268,6 +285,130 @@ class Measurement:
                 theirs = median(self.peer(kind, peer), tokens, places, count=5)
                 line += f"; PyTorch {kind} {theirs:.2f} ms ({theirs / took:.2f} ×)"
             print(line, flush=True)
+            if length in kernels:
+                self.kernels(call)
+
+
+class OnVulkan:
+    """The same model through the GPU's driver of Vulkan, beside that of CUDA."""
+
+    DEVICE = (7, 0)
+
+    def __init__(self, cuda: Measurement, folder: Path, name: str) -> None:
+        import tvm_ffi
+
+        self.cuda, self.torch, self.ffi = cuda, cuda.torch, tvm_ffi
+        self.runtime = ctypes.CDLL(str(folder / "librelax_runtime.so"))
+        described = self.function("relax_rt_device_describe")(*self.DEVICE)
+        begin = time.perf_counter()
+        self.module = tvm_ffi.load_module(str(folder / f"{name}.so"))
+        self.bound = {}
+        for path, value in cuda.bound.items():
+            self.bound[path] = self.put(value)
+            self.module["bind_weight"](path, self.bound[path])
+        self.synchronize()
+        print(f"  {described[0]}, Vulkan {described[1]}.{described[2]}; copied in {time.perf_counter() - begin:.1f} s")
+
+    def function(self, name: str):
+        address = ctypes.cast(getattr(self.runtime, name), ctypes.c_void_p).value
+        return self.ffi.core.Function.__from_extern_c__(address)
+
+    def put(self, tensor):
+        tensor = tensor.cpu().contiguous()
+        return self.function("relax_rt_copy")(self.ffi.from_dlpack(tensor), *self.DEVICE)
+
+    def get(self, tensor):
+        """On the device of CUDA."""
+        return self.torch.from_dlpack(self.function("relax_rt_copy")(tensor, 1, 0)).cuda()
+
+    def synchronize(self) -> None:
+        self.function("relax_rt_device_synchronize")(*self.DEVICE)
+
+    def caches(self, batch: int):
+        return [self.put(cache) for cache in self.cuda.caches(batch)]
+
+    def check(self) -> None:
+        """Logits of a prompt and of steps behind it, beside those of CUDA, which come first."""
+        torch, batch, length = self.torch, 2, 37
+        tokens = torch.randint(0, self.cuda.vocabulary, (batch, length), device="cuda")
+        start, caches = self.cuda.start[:batch], self.cuda.caches(batch)
+        wanted = [self.cuda.tensor(self.cuda.module["forward"](tokens, start, *caches, 0))]
+        steps = []
+        for step in range(8):
+            steps.append((wanted[-1].argmax(-1), torch.full((batch,), length + step, device="cuda")))
+            wanted.append(self.cuda.tensor(self.cuda.module["decode"](*steps[-1], *caches, 256)))
+        torch.cuda.synchronize()
+        caches = self.caches(batch)
+        found = [self.get(self.module["forward"](self.put(tokens), self.put(start), *caches, 0))]
+        for token, place in steps:
+            found.append(self.get(self.module["decode"](self.put(token), self.put(place), *caches, 256)))
+        difference = max((ours - theirs).abs().max().item() for ours, theirs in zip(found, wanted, strict=True))
+        same = sum(int((a.argmax(-1) == b.argmax(-1)).sum()) for a, b in zip(found, wanted, strict=True))
+        print(
+            f"  Vulkan's logits differ by {difference:.3f} at most, of {wanted[-1].abs().max().item():.1f}; "
+            f"{same} of {9 * batch} tokens are the same",
+            flush=True,
+        )
+
+    def median(self, call, count: int) -> tuple[float, float]:
+        """Milliseconds of a call among others, and of one that is waited for."""
+        alone, together = [], []
+        for _ in range(3):
+            call()
+        self.synchronize()
+        for _ in range(count):
+            begin = time.perf_counter()
+            call()
+            self.synchronize()
+            alone.append(time.perf_counter() - begin)
+        for _ in range(5):
+            begin = time.perf_counter()
+            for _ in range(count):
+                call()
+            self.synchronize()
+            together.append((time.perf_counter() - begin) / count)
+        return 1e3 * statistics.median(together), 1e3 * statistics.median(alone)
+
+    def kernels(self, call) -> None:
+        """What each kernel takes, between that before it and its end."""
+        self.synchronize()
+        os.environ["RELAX_DEVICE_TIMES"] = "1"
+        call()
+        self.synchronize()
+        os.environ["RELAX_DEVICE_TIMES"] = "0"
+
+    def run(self, batches: list[int], kernels: list[int]) -> None:
+        self.check()
+        capture = self.function("relax_rt_capture")
+        for batch in batches:
+            keys, values = self.caches(batch)
+            tokens, places = (self.put(value[:batch]) for value in (self.cuda.start, self.cuda.places))
+            logits = self.put(self.torch.zeros((batch, self.cuda.vocabulary)))
+            arguments = (tokens, places, keys, values, ROWS)
+            decode = capture(self.module["decode"], 4)[0]
+            ran = self.median(lambda arguments=arguments: self.module["decode"](*arguments), 20)
+            captured = self.median(lambda call=decode, all=(*arguments, logits): call(*all), 20)
+            print(
+                f"  Vulkan's step of {batch}: run {ran[0]:.3f} ms, {ran[1]:.3f} ms with waiting; "
+                f"captured {captured[0]:.3f} ms, {captured[1]:.3f} ms with waiting",
+                flush=True,
+            )
+            if batch in kernels:
+                self.kernels(lambda arguments=arguments: self.module["decode"](*arguments))
+        for length in (128, 1024):
+            keys, values = self.caches(1)
+            tokens = self.put(self.torch.zeros((1, length), dtype=self.torch.int64))
+            start = self.put(self.cuda.start[:1])
+            logits = self.put(self.torch.zeros((1, self.cuda.vocabulary)))
+            call = lambda all=(tokens, start, keys, values, 0): self.module["forward"](*all)  # noqa: E731
+            took = self.median(call, 3)
+            forward = capture(self.module["forward"], 4)[0]
+            captured = self.median(lambda call=forward, all=(tokens, start, keys, values, 0, logits): call(*all), 3)
+            print(
+                f"  Vulkan's prompt of {length}: {took[0]:.2f} ms, {took[1]:.2f} ms with waiting; "
+                f"captured {captured[0]:.2f} ms, {captured[1]:.2f} ms with waiting",
+                flush=True,
+            )
             if length in kernels:
                 self.kernels(call)
 
@@ -336,12 +477,15 @@ def main() -> None:
     parser.add_argument("--weights", nargs="+", choices=KINDS, default=["bf16"])
     parser.add_argument("--chip", default="sm_90a")
     parser.add_argument("--peers", nargs="*", choices=("eager", "compile"), default=["eager", "compile"])
+    parser.add_argument("--batches", nargs="*", type=int, default=[1, 16, 32, 64])
+    parser.add_argument("--vulkan", choices=("beside", "only"))
     parser.add_argument("--kernels", nargs="*", type=int, default=[1], help="batches and prompts to list kernels of")
     arguments = parser.parse_args()
     if arguments.what == "write":
         write(arguments.folder, arguments.models, arguments.weights, arguments.chip)
     else:
-        run(arguments.folder, arguments.models, arguments.weights, arguments.peers, arguments.kernels)
+        given = (arguments.models, arguments.weights, arguments.peers, arguments.batches, arguments.kernels)
+        run(arguments.folder, *given, arguments.vulkan)
 
 
 if __name__ == "__main__":

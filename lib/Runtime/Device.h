@@ -44,6 +44,8 @@ public:
     bool isBound = false;
     /// Whether there are no integers of 64 bits.
     bool isNarrow = false;
+    /// Whether they have matrices together, of Vulkan.
+    bool hasMatrices = false;
   };
   virtual Description describe() const = 0;
 

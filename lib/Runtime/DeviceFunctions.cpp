@@ -216,8 +216,9 @@ int relax_rt_device_describe(void *, const TVMFFIAny *args, int32_t count,
     if (!TVMFFIStringFromByteArray ||
         TVMFFIStringFromByteArray(&text, members.data()))
       return fail(error, "RuntimeError", "no string could be made");
-    for (int64_t number : {is.major, is.minor, is.bytes, is.subgroup,
-                           int64_t(is.isBound), int64_t(is.isNarrow)})
+    for (int64_t number :
+         {is.major, is.minor, is.bytes, is.subgroup, int64_t(is.isBound),
+          int64_t(is.isNarrow), int64_t(is.hasMatrices)})
       members.push_back(makeInteger(number));
     bool made = makeObject("ffi.Array", members, result);
     if (members[0].typeIndex >= 64)

@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Declarations of our own, so that neither headers nor libraries of Vulkan are
-// needed to build. The loader is opened at run time: libvulkan.so.1, or what
-// the environment variable RELAX_VULKAN_LOADER names.
+// needed to build. What is called is in VulkanFunctions.h.
 //
 // A structure begins with its type and a pointer to the next one; `Chained`
 // says so, and sets the type.
@@ -42,6 +41,7 @@ using CommandPool = uint64_t;
 using SetLayout = uint64_t;
 using SetPool = uint64_t;
 using Set = uint64_t;
+using QueryPool = uint64_t;
 
 constexpr uint32_t version(uint32_t major, uint32_t minor) {
   return major << 22 | minor << 12;
@@ -75,12 +75,15 @@ constexpr int32_t kComputePoint = 1;
 // VkPipelineShaderStageCreateFlagBits
 constexpr Flags kFullSubgroups = 2;
 // VkPipelineStageFlagBits
-constexpr Flags kAtCompute = 0x800, kAtTransfer = 0x1000, kAtHost = 0x4000;
+constexpr Flags kAtCompute = 0x800, kAtTransfer = 0x1000, kAtEnd = 0x2000,
+                kAtHost = 0x4000;
 // VkAccessFlagBits
 constexpr Flags kShaderRead = 0x20, kShaderWrite = 0x40, kTransferRead = 0x800,
                 kTransferWrite = 0x1000, kHostRead = 0x2000;
 // VkCommandPoolCreateFlagBits, VkCommandBufferUsageFlagBits
 constexpr Flags kResettable = 2, kOnce = 1, kSimultaneous = 4;
+// VkQueryResultFlagBits
+constexpr Flags kWide = 1, kWaits = 2;
 constexpr Size kWhole = ~Size(0);
 // VkDescriptorType
 constexpr int32_t kStorageBuffers = 7;
@@ -116,7 +119,8 @@ struct Properties : Chained<1000059001> {
 };
 /// Where limits are within those of `Properties`.
 constexpr size_t kMaxRange = 28, kMaxBindings = 76, kMaxSharedBytes = 216,
-                 kMaxGroups = 220, kMaxThreads = 232, kMaxBlock = 236;
+                 kMaxGroups = 220, kMaxThreads = 232, kMaxBlock = 236,
+                 kTick = 424;
 
 struct SubgroupProperties : Chained<1000094000> {
   uint32_t size = 0;
@@ -153,9 +157,29 @@ struct Features12 : Chained<51> {
 };
 /// Places in `Features12`.
 constexpr int kStorage8 = 2, kFloat16 = 7, kInt8 = 8, kTimeline = 37,
-              kAddresses = 38;
+              kAddresses = 38, kMemoryModel = 41;
 struct SubgroupSizeFeatures : Chained<1000225002> {
   uint32_t sizeControl = 0, fullSubgroups = 0;
+};
+struct MatrixFeatures : Chained<1000506000> {
+  uint32_t matrices = 0, robust = 0;
+};
+struct BFloat16Features : Chained<1000141000> {
+  uint32_t type = 0, dot = 0, matrices = 0;
+};
+/// A product of matrices that a scope has together.
+struct MatrixProperties : Chained<1000506001> {
+  uint32_t m = 0, n = 0, k = 0;
+  int32_t a = 0, b = 0, c = 0, result = 0;
+  uint32_t saturates = 0;
+  int32_t scope = 0;
+};
+// VkComponentTypeKHR, VkScopeKHR
+constexpr int32_t kOfFloat16 = 0, kOfFloat32 = 1, kOfBFloat16 = 1000141000,
+                  kOfSubgroup = 3;
+struct ExtensionProperties {
+  char name[256] = "";
+  uint32_t version = 0;
 };
 
 struct MemoryType {
@@ -227,6 +251,12 @@ struct SemaphoreWait : Chained<1000207004> {
   uint32_t count = 0;
   const Semaphore *semaphores = nullptr;
   const uint64_t *values = nullptr;
+};
+struct QueryInfo : Chained<11> {
+  Flags flags = 0;
+  int32_t kind = 2; // a time
+  uint32_t count = 0;
+  Flags statistics = 0;
 };
 struct BufferInfo : Chained<12> {
   Flags flags = 0;
@@ -336,138 +366,6 @@ struct MemoryBarrier : Chained<46> {
 };
 struct CopyRegion {
   Size from, to, bytes;
-};
-
-using Function = void (*)();
-
-/// Each function that is used, by the level that it is looked up at: its field,
-/// its name, its result, and its parameters. None has callbacks for memory.
-#define RELAX_VULKAN_GLOBALS(X)                                                \
-  X(enumerateVersion, vkEnumerateInstanceVersion, Result,                      \
-    (uint32_t * version))                                                      \
-  X(createInstance, vkCreateInstance, Result,                                  \
-    (const InstanceInfo *info, const void *, Instance *instance))
-#define RELAX_VULKAN_OF_INSTANCE(X)                                            \
-  X(destroyInstance, vkDestroyInstance, void,                                  \
-    (Instance instance, const void *))                                         \
-  X(enumerate, vkEnumeratePhysicalDevices, Result,                             \
-    (Instance instance, uint32_t * count, Physical * devices))                 \
-  X(getProperties, vkGetPhysicalDeviceProperties2, void,                       \
-    (Physical device, Properties * properties))                                \
-  X(getFeatures, vkGetPhysicalDeviceFeatures2, void,                           \
-    (Physical device, Features * features))                                    \
-  X(getMemory, vkGetPhysicalDeviceMemoryProperties, void,                      \
-    (Physical device, MemoryProperties * properties))                          \
-  X(getFamilies, vkGetPhysicalDeviceQueueFamilyProperties, void,               \
-    (Physical device, uint32_t * count, QueueFamily * families))               \
-  X(createDevice, vkCreateDevice, Result,                                      \
-    (Physical physical, const DeviceInfo *info, const void *, Device *device)) \
-  X(getDeviceFunction, vkGetDeviceProcAddr, Function,                          \
-    (Device device, const char *name))
-#define RELAX_VULKAN_OF_DEVICE(X)                                              \
-  X(destroyDevice, vkDestroyDevice, void, (Device device, const void *))       \
-  X(getQueue, vkGetDeviceQueue, void,                                          \
-    (Device device, uint32_t family, uint32_t index, Queue * queue))           \
-  X(submit, vkQueueSubmit, Result,                                             \
-    (Queue queue, uint32_t count, const SubmitInfo *infos, uint64_t fence))    \
-  X(allocate, vkAllocateMemory, Result,                                        \
-    (Device device, const AllocateInfo *info, const void *, Memory *memory))   \
-  X(free, vkFreeMemory, void, (Device device, Memory memory, const void *))    \
-  X(map, vkMapMemory, Result,                                                  \
-    (Device device, Memory memory, Size offset, Size bytes, Flags flags,       \
-     void **data))                                                             \
-  X(createBuffer, vkCreateBuffer, Result,                                      \
-    (Device device, const BufferInfo *info, const void *, Buffer *buffer))     \
-  X(destroyBuffer, vkDestroyBuffer, void,                                      \
-    (Device device, Buffer buffer, const void *))                              \
-  X(getRequirements, vkGetBufferMemoryRequirements, void,                      \
-    (Device device, Buffer buffer, Requirements * requirements))               \
-  X(bind, vkBindBufferMemory, Result,                                          \
-    (Device device, Buffer buffer, Memory memory, Size offset))                \
-  X(getAddress, vkGetBufferDeviceAddress, uint64_t,                            \
-    (Device device, const BufferAddressInfo *info))                            \
-  X(createShader, vkCreateShaderModule, Result,                                \
-    (Device device, const ShaderInfo *info, const void *, Shader *shader))     \
-  X(destroyShader, vkDestroyShaderModule, void,                                \
-    (Device device, Shader shader, const void *))                              \
-  X(createCache, vkCreatePipelineCache, Result,                                \
-    (Device device, const CacheInfo *info, const void *, Cache *cache))        \
-  X(destroyCache, vkDestroyPipelineCache, void,                                \
-    (Device device, Cache cache, const void *))                                \
-  X(getCacheData, vkGetPipelineCacheData, Result,                              \
-    (Device device, Cache cache, size_t * bytes, void *data))                  \
-  X(createLayout, vkCreatePipelineLayout, Result,                              \
-    (Device device, const LayoutInfo *info, const void *, Layout *layout))     \
-  X(destroyLayout, vkDestroyPipelineLayout, void,                              \
-    (Device device, Layout layout, const void *))                              \
-  X(createPipelines, vkCreateComputePipelines, Result,                         \
-    (Device device, Cache cache, uint32_t count, const ComputeInfo *infos,     \
-     const void *, Pipeline *pipelines))                                       \
-  X(destroyPipeline, vkDestroyPipeline, void,                                  \
-    (Device device, Pipeline pipeline, const void *))                          \
-  X(createSemaphore, vkCreateSemaphore, Result,                                \
-    (Device device, const SemaphoreInfo *info, const void *,                   \
-     Semaphore *semaphore))                                                    \
-  X(destroySemaphore, vkDestroySemaphore, void,                                \
-    (Device device, Semaphore semaphore, const void *))                        \
-  X(waitSemaphores, vkWaitSemaphores, Result,                                  \
-    (Device device, const SemaphoreWait *info, uint64_t timeout))              \
-  X(getCounter, vkGetSemaphoreCounterValue, Result,                            \
-    (Device device, Semaphore semaphore, uint64_t * value))                    \
-  X(createCommandPool, vkCreateCommandPool, Result,                            \
-    (Device device, const CommandPoolInfo *info, const void *,                 \
-     CommandPool *pool))                                                       \
-  X(destroyCommandPool, vkDestroyCommandPool, void,                            \
-    (Device device, CommandPool pool, const void *))                           \
-  X(allocateCommands, vkAllocateCommandBuffers, Result,                        \
-    (Device device, const CommandsInfo *info, Commands *commands))             \
-  X(freeCommands, vkFreeCommandBuffers, void,                                  \
-    (Device device, CommandPool pool, uint32_t count,                          \
-     const Commands *commands))                                                \
-  X(begin, vkBeginCommandBuffer, Result,                                       \
-    (Commands commands, const BeginInfo *info))                                \
-  X(end, vkEndCommandBuffer, Result, (Commands commands))                      \
-  X(reset, vkResetCommandBuffer, Result, (Commands commands, Flags flags))     \
-  X(bindPipeline, vkCmdBindPipeline, void,                                     \
-    (Commands commands, int32_t point, Pipeline pipeline))                     \
-  X(createSetLayout, vkCreateDescriptorSetLayout, Result,                      \
-    (Device device, const SetLayoutInfo *info, const void *,                   \
-     SetLayout *layout))                                                       \
-  X(createSetPool, vkCreateDescriptorPool, Result,                             \
-    (Device device, const SetPoolInfo *info, const void *, SetPool *pool))     \
-  X(destroySetPool, vkDestroyDescriptorPool, void,                             \
-    (Device device, SetPool pool, const void *))                               \
-  X(resetSetPool, vkResetDescriptorPool, Result,                               \
-    (Device device, SetPool pool, Flags flags))                                \
-  X(allocateSets, vkAllocateDescriptorSets, Result,                            \
-    (Device device, const SetInfo *info, Set *sets))                           \
-  X(updateSets, vkUpdateDescriptorSets, void,                                  \
-    (Device device, uint32_t count, const SetWrite *writes, uint32_t copies,   \
-     const void *))                                                            \
-  X(bindSets, vkCmdBindDescriptorSets, void,                                   \
-    (Commands commands, int32_t point, Layout layout, uint32_t first,          \
-     uint32_t count, const Set *sets, uint32_t offsets, const uint32_t *))     \
-  X(push, vkCmdPushConstants, void,                                            \
-    (Commands commands, Layout layout, Flags stages, uint32_t offset,          \
-     uint32_t bytes, const void *values))                                      \
-  X(dispatch, vkCmdDispatch, void,                                             \
-    (Commands commands, uint32_t x, uint32_t y, uint32_t z))                   \
-  X(barrier, vkCmdPipelineBarrier, void,                                       \
-    (Commands commands, Flags before, Flags after, Flags dependency,           \
-     uint32_t memoryCount, const MemoryBarrier *memory, uint32_t bufferCount,  \
-     const void *buffers, uint32_t imageCount, const void *images))            \
-  X(copy, vkCmdCopyBuffer, void,                                               \
-    (Commands commands, Buffer from, Buffer to, uint32_t count,                \
-     const CopyRegion *regions))
-
-/// The functions of an opened loader, of its one instance, and of a device.
-struct Library {
-#define RELAX_VULKAN_FIELD(field, name, result, parameters)                    \
-  result(*field) parameters = nullptr;
-  RELAX_VULKAN_GLOBALS(RELAX_VULKAN_FIELD)
-  RELAX_VULKAN_OF_INSTANCE(RELAX_VULKAN_FIELD)
-  RELAX_VULKAN_OF_DEVICE(RELAX_VULKAN_FIELD)
-#undef RELAX_VULKAN_FIELD
 };
 
 } // namespace relax_rt::vk

@@ -9,10 +9,57 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 using namespace relax_rt;
 
 namespace {
+
+/// What kernels with matrices of subgroups need beside what is in Vulkan.
+constexpr const char *kMatrixExtensions[] = {"VK_KHR_cooperative_matrix",
+                                             "VK_KHR_shader_bfloat16"};
+
+/// Whether a subgroup has the matrices that kernels use (`hasMatrices`).
+bool findMatrices(VulkanDevice &device) {
+  if (!device.vk.getMatrices || device.api < vk::version(1, 3) ||
+      device.subgroup != 32)
+    return false;
+  uint32_t count = 0;
+  device.vk.enumerateExtensions(device.physical, nullptr, &count, nullptr);
+  std::vector<vk::ExtensionProperties> extensions(count);
+  device.vk.enumerateExtensions(device.physical, nullptr, &count,
+                                extensions.data());
+  for (const char *wanted : kMatrixExtensions)
+    if (std::none_of(extensions.begin(), extensions.end(),
+                     [&](const vk::ExtensionProperties &known) {
+                       return !strcmp(known.name, wanted);
+                     }))
+      return false;
+  vk::BFloat16Features ofBFloat16;
+  vk::MatrixFeatures matrices;
+  vk::Features12 features12;
+  vk::Features features;
+  features.next = &features12;
+  features12.next = &matrices;
+  matrices.next = &ofBFloat16;
+  device.vk.getFeatures(device.physical, &features);
+  if (!matrices.matrices || !ofBFloat16.type || !ofBFloat16.matrices ||
+      !features12.all[vk::kMemoryModel])
+    return false;
+  count = 0;
+  device.vk.getMatrices(device.physical, &count, nullptr);
+  std::vector<vk::MatrixProperties> all(count);
+  device.vk.getMatrices(device.physical, &count, all.data());
+  auto has = [&](int32_t kind) {
+    return std::any_of(
+        all.begin(), all.end(), [&](const vk::MatrixProperties &is) {
+          return is.m == 16 && is.n == 16 && is.k == 16 && is.a == kind &&
+                 is.b == kind && is.c == vk::kOfFloat32 &&
+                 is.result == vk::kOfFloat32 && is.scope == vk::kOfSubgroup;
+        });
+  };
+  return has(vk::kOfFloat16) && has(vk::kOfBFloat16);
+}
 
 /// What the driver says of a device; what is missing of what all code needs.
 std::string describe(VulkanDevice &device, vk::Features12 &features12,
@@ -55,6 +102,8 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
   device.maxBindings = limit(vk::kMaxBindings);
   // Kernels count elements of what is bound in 31 bits.
   device.maxBound = std::min<vk::Size>(limit(vk::kMaxRange), INT32_MAX);
+  memcpy(&device.nanosecondsOfTick, properties.limits + vk::kTick,
+         sizeof(float));
   device.subgroup = subgroups.size;
   device.hasShuffles = subgroups.stages & vk::kComputeStage &&
                        subgroups.operations & vk::kShuffles;
@@ -83,6 +132,8 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
     return "timelines (timelineSemaphore)";
   // Addresses are integers of 64 bits.
   device.hasAddresses = features12.all[vk::kAddresses] && device.hasInt64;
+  // Kernels with matrices have addresses.
+  device.hasMatrices = device.hasAddresses && findMatrices(device);
   // All of a block must be bound.
   if (!device.hasAddresses)
     device.maxAllocation = device.maxAllocation
@@ -111,6 +162,14 @@ vk::Result createDevice(VulkanDevice &device) {
   features12.all[vk::kAddresses] = device.hasAddresses;
   widths.sizeControl = device.hasWidths;
   widths.fullSubgroups = device.hasFullSubgroups;
+  vk::BFloat16Features ofBFloat16;
+  vk::MatrixFeatures matrices;
+  if (device.hasMatrices) {
+    widths.next = &matrices;
+    matrices.next = &ofBFloat16;
+    matrices.matrices = ofBFloat16.type = ofBFloat16.matrices = 1;
+    features12.all[vk::kMemoryModel] = 1;
+  }
   float priority = 1;
   vk::QueueInfo queue;
   queue.family = device.family;
@@ -119,6 +178,10 @@ vk::Result createDevice(VulkanDevice &device) {
   info.next = &features;
   info.queueCount = 1;
   info.queues = &queue;
+  if (device.hasMatrices) {
+    info.extensionCount = std::size(kMatrixExtensions);
+    info.extensions = kMatrixExtensions;
+  }
   return device.vk.createDevice(device.physical, &info, nullptr,
                                 &device.device);
 }

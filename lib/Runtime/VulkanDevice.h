@@ -15,7 +15,7 @@
 #define RELAX_RUNTIME_VULKANDEVICE_H
 
 #include "Arguments.h"
-#include "Vulkan.h"
+#include "VulkanFunctions.h"
 
 #include <map>
 #include <memory>
@@ -64,6 +64,7 @@ struct VulkanDevice {
   int64_t bytes = 0;
   vk::MemoryProperties memory{};
   vk::Size maxAllocation = 0;
+  float nanosecondsOfTick = 1;
 
   // What kernels may have.
   uint32_t maxSharedBytes = 0, maxGroups[3] = {}, maxThreads = 0;
@@ -78,6 +79,9 @@ struct VulkanDevice {
   /// Buffers that a kernel may be bound, and the bytes of each.
   uint32_t maxBindings = 0;
   vk::Size maxBound = 0;
+  /// Whether a subgroup has matrices of 16 x 16 elements together, of f16 and
+  /// of bf16, and f32 sums of their products.
+  bool hasMatrices = false;
 
   /// False with the error set where `result` is one.
   bool check(vk::Result result, const char *what, Error &error) const {
@@ -101,9 +105,10 @@ struct VulkanBlock {
   char *data = nullptr;
 
   enum class Result { Made, NoMemory, Failed };
-  /// `Failed` with the error set.
+  /// `Failed` with the error set. What the host writes a little of is where the
+  /// device reads it fast with `isNear`, if there is such memory.
   Result make(const VulkanDevice &device, vk::Size size, bool forHost,
-              Error &error);
+              Error &error, bool isNear = false);
   void destroy(const VulkanDevice &device);
 };
 

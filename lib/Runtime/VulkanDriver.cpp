@@ -44,7 +44,8 @@ public:
             device->bytes,
             device->hasShuffles ? device->subgroup : 1,
             !device->hasAddresses,
-            !device->hasInt64};
+            !device->hasInt64,
+            device->hasShuffles && device->hasMatrices};
   }
 
   bool enter(Error &) override { return true; }
@@ -65,7 +66,11 @@ public:
           return false;
       value = submitted;
     }
-    return wait(value, error);
+    bool done = wait(value, error);
+    std::lock_guard<std::mutex> lock(mutex);
+    retire();
+    times.report();
+    return done;
   }
 
   bool flush(void *handle, Error &error) override {
@@ -199,12 +204,11 @@ public:
     uint64_t *words = pushed + 1;
     bool inMemory = count + 1 > kPushedWords;
     if (inMemory) {
-      vk::Size offset;
-      if (!reserve(recording, count * sizeof(uint64_t), offset, error))
+      uint64_t address;
+      if (!reserveParameters(recording, count * sizeof(uint64_t), words,
+                             address, error))
         return false;
-      const VulkanBlock &block = recording.blocks.back();
-      words = reinterpret_cast<uint64_t *>(block.data + offset);
-      pushed[1] = block.address + offset;
+      pushed[1] = address;
     }
     for (int64_t i = 0; i < count; ++i)
       memcpy(&words[i], args[image.parameters[i]], sizeof(uint64_t));
@@ -228,6 +232,7 @@ public:
                   static_cast<uint32_t>(shape[2]));
     }
     ++recording.launches;
+    times.note(recording.times, recording.commands, kernel.name);
     if (stream.isCaptured)
       return true;
     if (waitsForKernels())
@@ -350,7 +355,7 @@ private:
       word = place.offset;
     }
     if (inMemory) {
-      const VulkanBlock &block = recording.blocks.back();
+      const VulkanBlock &block = recording.parameters.back();
       buffers.emplace_back();
       buffers.back().buffer = block.buffer;
       *inMemory = (*inMemory - block.address) / sizeof(uint64_t);

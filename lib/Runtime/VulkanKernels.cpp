@@ -136,11 +136,17 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
          "8 bits in memory (StorageBuffer8BitAccess)"},
         {4466, device.hasIEEE,
          "infinities and NaN in f16, f32 or f64 (SignedZeroInfNanPreserve)"},
+        {5116, device.hasMatrices, "bf16 (BFloat16TypeKHR)"},
+        {5118, device.hasMatrices,
+         "matrices of bf16 (BFloat16CooperativeMatrixKHR)"},
+        {5345, device.hasMatrices, "the memory model (VulkanMemoryModel)"},
         {5347, device.hasAddresses,
          "addresses of buffers (PhysicalStorageBufferAddresses): compile for "
          "buffers that are bound, as the target \"vulkan:subgroup_" +
              std::to_string(device.hasShuffles ? device.subgroup : 1) +
              "_bound\""},
+        {6022, device.hasMatrices,
+         "matrices of subgroups (CooperativeMatrixKHR)"},
     };
     bool isThere = false;
     lacks = "capability " + std::to_string(image.code[at + 1]) + " of SPIR-V";

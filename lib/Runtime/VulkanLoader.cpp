@@ -104,6 +104,9 @@ const VulkanLoader *relax_rt::openVulkanLoader(Error &error) {
   }
   RELAX_VULKAN_OF_INSTANCE(RELAX_VULKAN_FIND)
 #undef RELAX_VULKAN_FIND
+  loader.vk.getMatrices = reinterpret_cast<decltype(loader.vk.getMatrices)>(
+      find(loader.instance,
+           "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
   return opened = new VulkanLoader(loader);
 }
 

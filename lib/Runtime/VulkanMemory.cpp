@@ -30,7 +30,7 @@ static uint64_t inventAddress(vk::Size bytes) {
 }
 
 VulkanBlock::Result VulkanBlock::make(const VulkanDevice &device, vk::Size size,
-                                      bool forHost, Error &error) {
+                                      bool forHost, Error &error, bool isNear) {
   const vk::Library &vk = device.vk;
   if (device.maxAllocation && size > device.maxAllocation) {
     fail(error, "MemoryError",
@@ -59,7 +59,10 @@ VulkanBlock::Result VulkanBlock::make(const VulkanDevice &device, vk::Size size,
   int type = -1;
   if (forHost) {
     vk::Flags mapped = vk::kHostVisible | vk::kHostCoherent;
-    type = findType(device, needs.memoryTypes, mapped | vk::kHostCached);
+    if (isNear)
+      type = findType(device, needs.memoryTypes, mapped | vk::kDeviceLocal);
+    if (type < 0)
+      type = findType(device, needs.memoryTypes, mapped | vk::kHostCached);
     if (type < 0)
       type = findType(device, needs.memoryTypes, mapped);
   } else {

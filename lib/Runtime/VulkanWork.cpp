@@ -7,6 +7,8 @@
 
 #include "VulkanWork.h"
 
+#include <algorithm>
+
 using namespace relax_rt;
 
 bool VulkanWork::start(Error &error) {
@@ -52,11 +54,14 @@ bool VulkanWork::begin(Stream &stream, Error &error) {
   }
   vk::BeginInfo info;
   info.flags = stream.isCaptured ? vk::kSimultaneous : vk::kOnce;
-  if (device->check(vk.begin(recording.commands, &info),
-                    "beginning a list of commands", error))
-    return true;
-  recycle(recording);
-  return false;
+  if (!device->check(vk.begin(recording.commands, &info),
+                     "beginning a list of commands", error)) {
+    recycle(recording);
+    return false;
+  }
+  if (!stream.isCaptured)
+    times.begin(recording.times, recording.commands);
+  return true;
 }
 
 void VulkanWork::order(Recording &recording) {
@@ -82,6 +87,39 @@ bool VulkanWork::reserve(Recording &recording, vk::Size bytes, vk::Size &offset,
   }
   offset = recording.used;
   recording.used += bytes;
+  return true;
+}
+
+bool VulkanWork::reserveParameters(Recording &recording, vk::Size bytes,
+                                   uint64_t *&words, uint64_t &address,
+                                   Error &error) {
+  bytes = (bytes + 15) / 16 * 16;
+  if (recording.parameters.empty() ||
+      recording.parametersUsed + bytes > recording.parameters.back().bytes) {
+    VulkanBlock block;
+    retire();
+    if (!freeParameters.empty() && bytes <= kParameters) {
+      block = freeParameters.back();
+      freeParameters.pop_back();
+    } else {
+      switch (block.make(*device, std::max(bytes, kParameters),
+                         /*forHost=*/true, error, /*isNear=*/true)) {
+      case VulkanBlock::Result::Made:
+        break;
+      case VulkanBlock::Result::Failed:
+        return false;
+      case VulkanBlock::Result::NoMemory:
+        return fail(error, "MemoryError",
+                    "no memory for parameters of kernels of " + device->title);
+      }
+    }
+    recording.parameters.push_back(block);
+    recording.parametersUsed = 0;
+  }
+  VulkanBlock &block = recording.parameters.back();
+  words = reinterpret_cast<uint64_t *>(block.data + recording.parametersUsed);
+  address = block.address + recording.parametersUsed;
+  recording.parametersUsed += bytes;
   return true;
 }
 
@@ -114,7 +152,8 @@ void VulkanWork::giveBlock(VulkanBlock &block) {
     block.destroy(*device);
 }
 
-void VulkanWork::recycle(Recording &recording) {
+void VulkanWork::recycle(Recording &recording, bool isDone) {
+  times.end(recording.times, isDone);
   if (recording.commands) {
     vk.reset(recording.commands, 0);
     freeCommands.push_back(recording.commands);
@@ -122,6 +161,11 @@ void VulkanWork::recycle(Recording &recording) {
   for (VulkanBlock &block : recording.blocks)
     giveBlock(block);
   bindings.giveBack(recording.sets);
+  for (VulkanBlock &block : recording.parameters)
+    if (freeParameters.size() < kKept && block.bytes == kParameters)
+      freeParameters.push_back(block);
+    else
+      block.destroy(*device);
   recording = {};
 }
 
@@ -135,7 +179,7 @@ void VulkanWork::retire() {
   else if (result != vk::kSuccess)
     return;
   while (!underWay.empty() && underWay.front().value <= reached) {
-    recycle(underWay.front().recording);
+    recycle(underWay.front().recording, /*isDone=*/true);
     underWay.pop_front();
   }
 }
@@ -183,10 +227,20 @@ bool VulkanWork::wait(uint64_t value, Error &error) {
     if (reached >= value)
       return true;
   }
+  // Never for ever: a driver may not wake up who waits for a lost device.
+  constexpr uint64_t kNanoseconds = 100'000'000;
   vk::SemaphoreWait info;
   info.count = 1;
   info.semaphores = &timeline;
   info.values = &value;
-  return device->check(vk.waitSemaphores(device->device, &info, ~uint64_t(0)),
-                       "waiting for the device", error);
+  while (reached < value) {
+    vk::Result result = vk.waitSemaphores(device->device, &info, kNanoseconds);
+    if (result == vk::kSuccess)
+      return true;
+    if (result == vk::kTimeout)
+      result = vk.getCounter(device->device, timeline, &reached);
+    if (result != vk::kSuccess)
+      return device->report(result, "waiting for the device", error);
+  }
+  return true;
 }

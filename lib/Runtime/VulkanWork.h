@@ -16,6 +16,7 @@
 #define RELAX_RUNTIME_VULKANWORK_H
 
 #include "VulkanBindings.h"
+#include "VulkanTimes.h"
 
 #include <deque>
 
@@ -27,7 +28,11 @@ struct Recording {
   std::vector<VulkanBlock> blocks;
   vk::Size used = 0; // of the last block
   VulkanSetPools sets;
+  /// What kernels read that have more parameters than are pushed.
+  std::vector<VulkanBlock> parameters;
+  vk::Size parametersUsed = 0;
   int launches = 0;
+  ListTimes times;
 };
 
 struct Stream {
@@ -39,11 +44,13 @@ struct Stream {
 class VulkanWork {
 protected:
   explicit VulkanWork(std::unique_ptr<VulkanDevice> opened)
-      : device(std::move(opened)), vk(device->vk), bindings(*device) {}
+      : device(std::move(opened)), vk(device->vk), bindings(*device),
+        times(*device) {}
 
   /// Bytes that are copied from or to the host at once, and of a block of its
   /// memory at least.
-  static constexpr vk::Size kPiece = 16 << 20, kBlock = 1 << 20;
+  static constexpr vk::Size kPiece = 16 << 20, kBlock = 1 << 20,
+                            kParameters = 64 << 10;
   /// Free blocks that are kept.
   static constexpr size_t kKept = 16;
 
@@ -55,9 +62,13 @@ protected:
   /// Memory of the host for a list: its last block has it at `offset`.
   bool reserve(Recording &recording, vk::Size bytes, vk::Size &offset,
                Error &error);
+  /// The same for parameters of a kernel: where the host writes them, and where
+  /// the device reads them.
+  bool reserveParameters(Recording &recording, vk::Size bytes, uint64_t *&words,
+                         uint64_t &address, Error &error);
   bool takeBlock(vk::Size bytes, VulkanBlock &block, Error &error);
   void giveBlock(VulkanBlock &block);
-  void recycle(Recording &recording);
+  void recycle(Recording &recording, bool isDone = false);
   /// Takes back what the device is done with.
   void retire();
   bool submitCommands(vk::Commands commands, Error &error);
@@ -73,6 +84,7 @@ protected:
   const std::unique_ptr<VulkanDevice> device;
   const vk::Library &vk;
   VulkanBindings bindings;
+  VulkanTimes times;
 
   std::mutex mutex;
   Stream first;
@@ -83,7 +95,7 @@ protected:
   uint64_t submitted = 0;
   std::deque<UnderWay> underWay;
   std::vector<vk::Commands> freeCommands;
-  std::vector<VulkanBlock> freeBlocks;
+  std::vector<VulkanBlock> freeBlocks, freeParameters;
 };
 
 } // namespace relax_rt

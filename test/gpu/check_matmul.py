@@ -3,7 +3,9 @@
 """Products of matrices on a real device, all numbers of rows and what tiles leave over, against PyTorch.
 
     python check_matmul.py write FOLDER [--chip sm_90a]    here, where there need be no GPU
-    python check_matmul.py run FOLDER                     there; needs this file, the folder, PyTorch and apache-tvm-ffi
+    python check_matmul.py run FOLDER [--vulkan]          there; needs this file, the folder, PyTorch and apache-tvm-ffi
+
+Code for "subgroup_32" or "subgroup_32_matrices" is checked through the GPU's driver of Vulkan.
 
 The values are small integers, of which sums are exact: results are the same to the bit.
 """
@@ -80,11 +82,12 @@ def write(folder: Path, chip: str) -> None:
     print(f"{len(cases) + 1} functions in {folder}")
 
 
-def run(folder: Path) -> None:
+def run(folder: Path, vulkan: bool) -> None:
     import torch
-    import tvm_ffi  # noqa: F401 - before the runtime, which looks for it
+    import tvm_ffi  # before the runtime, which looks for it
 
-    ctypes.CDLL(str(folder / "librelax_runtime.so"), mode=ctypes.RTLD_GLOBAL)
+    runtime = ctypes.CDLL(str(folder / "librelax_runtime.so"), mode=ctypes.RTLD_GLOBAL)
+    copy = tvm_ffi.core.Function.__from_extern_c__(ctypes.cast(runtime.relax_rt_copy, ctypes.c_void_p).value)
     module = tvm_ffi.load_module(str(folder / "matmul.so"))
     types = {"bf16": torch.bfloat16, "f16": torch.float16}
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -93,9 +96,14 @@ def run(folder: Path) -> None:
     def integers(*shape: int, dtype: torch.dtype, most: int = 4) -> torch.Tensor:
         return torch.randint(-most, most + 1, shape, device="cuda").to(dtype)
 
+    def call(name: str, *arguments: torch.Tensor):
+        if vulkan:
+            arguments = [copy(tvm_ffi.from_dlpack(argument.cpu().contiguous()), 7, 0) for argument in arguments]
+        return module[name](*arguments)
+
     def compare(what: str, result, expected: torch.Tensor) -> None:
         nonlocal bad
-        result = torch.from_dlpack(result)
+        result = torch.from_dlpack(copy(result, 1, 0)).cuda() if vulkan else torch.from_dlpack(result)
         if not torch.equal(result, expected):
             bad += 1
             wrong = (result != expected).nonzero()
@@ -109,13 +117,13 @@ def run(folder: Path) -> None:
             w = integers(*batch, *((columns, depth) if layout == "nk" else (depth, columns)), dtype=types[dtype])
             wide = w.double().mT if layout == "nk" else w.double()
             expected = (x.double() @ wide).float().to(types[dtype])
-            compare(f"{name} {layout} {rows}x{columns}x{depth} {dtype}", module[name](x, w), expected)
+            compare(f"{name} {layout} {rows}x{columns}x{depth} {dtype}", call(name, x, w), expected)
         print(f"{name}: {len(ROWS)} numbers of rows, {bad} wrong so far", flush=True)
     for rows in ROWS:
         sizes = (rows, 512), (1032, 512), (1032,), (rows, 1032)
         x, w, c, r = (integers(*size, dtype=torch.bfloat16, most=1) for size in sizes)
         expected = (x.double() @ w.double().T + c + r).to(torch.bfloat16)
-        y, most = module["fused"](x, w, c, r)
+        y, most = call("fused", x, w, c, r)
         compare(f"fused {rows}", y, expected)
         compare(f"fused {rows}, read later", most, expected.amax(1, keepdim=True))
     torch.cuda.synchronize()
@@ -128,11 +136,12 @@ def main() -> None:
     parser.add_argument("command", choices=["write", "run"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--chip", default="sm_90a", help="what to write code for")
+    parser.add_argument("--vulkan", action="store_true")
     args = parser.parse_args()
     if args.command == "write":
         write(args.folder, args.chip)
     else:
-        run(args.folder)
+        run(args.folder, args.vulkan)
 
 
 if __name__ == "__main__":

@@ -276,8 +276,10 @@ void AttentionEmitter::finish(const Point &row, Value inner, Value sum,
 
 void AttentionEmitter::handOn(
     const Shares &shares, function_ref<Value(Value, Value)> sum,
-    function_ref<std::pair<Value, Value>(Value)> state) {
-  int64_t lanes = emitter.lanes, perRow = attention.innerSize / lanes;
+    function_ref<std::pair<Value, Value>(Value)> state, int64_t from,
+    int64_t size) {
+  int64_t lanes = emitter.lanes;
+  int64_t perRow = (size ? size : attention.innerSize) / lanes;
   Value isAlone = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                         shares.splits, number(1));
   emitter.loop(
@@ -285,6 +287,7 @@ void AttentionEmitter::handOn(
       [&](Value at, ValueRange) {
         Value row = divideBy(at, perRow);
         Value inner = emitter.multiply(remainder(at, perRow), number(lanes));
+        inner = emitter.add(inner, number(from));
         Value rowAt = emitter.add(rowBegin, row);
         onlyIf(isLess(rowAt, count(nest.rows)), [&] {
           Value value = sum(row, inner);

@@ -15,7 +15,8 @@
 // Where rows are too few for all multiprocessors, several blocks share the
 // columns, and a second launch adds up what they found (combine). Few rows are
 // computed point by point (AttentionByPoint.cpp), many by tensor cores
-// (AttentionByTensorCores.cpp); the host chooses.
+// (AttentionByTensorCores.cpp) or by matrices of a subgroup
+// (AttentionByMatrices.cpp); the host chooses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,6 +77,8 @@ public:
   LogicalResult emitByPoint(const Shares &shares, int64_t width);
   static bool fitsTensorCores(const Attention &attention);
   LogicalResult emitByTensorCores(const Shares &shares);
+  /// The same with matrices that a subgroup has together.
+  LogicalResult emitByMatrices(const Shares &shares);
   /// The launch that adds up what blocks found that share columns.
   LogicalResult combine(const Shares &shares);
 
@@ -118,10 +121,12 @@ private:
   Value broadcast(Value value, int64_t width);
 
   /// Hands on the results of this block: for each row the lanes that `sum`
-  /// gives at an element, its maximum and its total.
+  /// gives at an element, its maximum and its total. Only of `size` elements
+  /// from one on, where that is not zero.
   void handOn(const Shares &shares,
               function_ref<Value(Value row, Value inner)> sum,
-              function_ref<std::pair<Value, Value>(Value row)> state);
+              function_ref<std::pair<Value, Value>(Value row)> state,
+              int64_t from = 0, int64_t size = 0);
   /// Lets the stages that follow run at a point.
   void finish(const Point &row, Value inner, Value sum, Value maximum,
               Value total);
@@ -147,6 +152,12 @@ private:
   SmallVector<Value> mix(ValueRange weights, Value shared, Value base,
                          ValueRange sums);
   Value pack(Value low, Value high);
+
+  // By matrices of a subgroup.
+  struct Lines;
+  SmallVector<Value> readLines(const Place &from, const Lines &lines, Value at);
+  void storeLines(ValueRange words, const Lines &lines, Value shared);
+  void stageRows(Value shared, int64_t pitch);
 
   const Attention &attention;
   Value split, rowBegin, columnBegin, columnEnd, block;

@@ -243,14 +243,17 @@ LogicalResult relax::emitAttention(const KernelGraph &graph, const Nest &nest,
                }};
   };
   SmallVector<Way> ways;
-  bool usesTensorCores = chip.hasTensorCores && *width == most &&
+  bool usesTensorCores = (chip.hasTensorCores || chip.hasMatrices) &&
+                         *width == most &&
                          AttentionEmitter::fitsTensorCores(*attention);
+  bool hasMatrices = chip.hasMatrices;
   if (known > 0 && known <= fewRows)
     ways.push_back(byPoint(known, *width));
   if (usesTensorCores)
     ways.push_back({manyRows, largeBlocks, 2,
-                    [](AttentionEmitter &emitter, const Shares &shares) {
-                      return emitter.emitByTensorCores(shares);
+                    [=](AttentionEmitter &emitter, const Shares &shares) {
+                      return hasMatrices ? emitter.emitByMatrices(shares)
+                                         : emitter.emitByTensorCores(shares);
                     }});
   else if (known != fewRows)
     ways.push_back(byPoint(fewRows, *width));

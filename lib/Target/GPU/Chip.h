@@ -15,13 +15,17 @@ namespace mlir::relax {
 
 /// A GPU, by its name: "sm_90a" of NVIDIA; "subgroup_8", any of Vulkan on which
 /// so many threads exchange values, "subgroup_8_bound" where buffers have no
-/// addresses; empty for any of NVIDIA.
+/// addresses, "subgroup_8_narrow" where there are no integers of 64 bits
+/// either, "subgroup_32_matrices" where those threads multiply matrices as
+/// well; empty for any of NVIDIA.
 struct Chip {
   /// Threads that exchange values by shuffles; 1 where none do.
   unsigned subgroupSize = 32;
   /// What NVIDIA has beside: `mma` and asynchronous copies, and from sm_90a on
   /// products by warpgroups.
   bool hasTensorCores = true, hasWarpgroups = false;
+  /// Whether a subgroup has matrices together, of bf16 and of f16.
+  bool hasMatrices = false;
   /// What a block may share, in bytes, as the launch asks for it.
   int64_t sharedBytes = 160 << 10;
 
@@ -35,7 +39,9 @@ struct Chip {
       if (name.consumeInteger(10, chip.subgroupSize))
         chip.subgroupSize = 1;
       chip.hasTensorCores = false;
-      chip.sharedBytes = 32 << 10; // nearly every device has as much
+      chip.hasMatrices = name == "_matrices" && chip.subgroupSize == 32;
+      // Nearly every device has as much; those with matrices have more.
+      chip.sharedBytes = (chip.hasMatrices ? 48 : 32) << 10;
     }
     return chip;
   }

@@ -258,6 +258,14 @@ constexpr Tile computedMany = {2, 2, 1,  2, 4,  64, 3};
 constexpr Tile computedLarge = {2, 2, 1,  4, 8,  64, 3};
 // clang-format on
 
+// Of a subgroup's matrices, for few rows and for many.
+// clang-format off
+constexpr Tile matrix16 = {1, 4, 1,  1, 2,  128, 1};
+constexpr Tile matrix32 = {1, 4, 1,  2, 2,  64, 1};
+constexpr Tile matrix64 = {2, 2, 1,  2, 4,  64, 1};
+constexpr Tile matrixLarge = {2, 2, 1,  4, 8,  32, 1};
+// clang-format on
+
 constexpr ScalarTile scalarSmall = {4, 16, 4, 4, 16};
 constexpr ScalarTile scalarMany = {16, 16, 4, 4, 16};
 constexpr ScalarTile scalarLarge = {16, 16, 8, 8, 16};
@@ -402,6 +410,22 @@ std::unique_ptr<Product> Product::find(const KernelGraph &graph,
         ways.push_back({many, tileOf(tileMany, computedMany, true)});
       ways.push_back({Way::any, tileOf(tileLarge, computedLarge, true)});
     }
+  } else if (isHalf && a && b && a->alongDepth && a->width > 1 &&
+             b->width > 1 && chip.hasMatrices) {
+    int64_t many = rowsForAll(128, 128, width);
+    auto tileOf = [&](const Tile &tile, bool manyRows) {
+      return [=, &graph, &builder, &storage]() -> LogicalResult {
+        DenseMap<Value, Storage> results = storage;
+        return MatmulEmitter(graph, *matmul, builder, loc, results, lanes)
+            .emitByMatrices(tile, manyRows, *a, *b);
+      };
+    };
+    ways.push_back({16, tileOf(matrix16, false)});
+    ways.push_back({32, tileOf(matrix32, false)});
+    ways.push_back({64, tileOf(matrix64, false)});
+    if (many > 64)
+      ways.push_back({many, tileOf(matrix64, true)});
+    ways.push_back({Way::any, tileOf(matrixLarge, true)});
   } else {
     int64_t few = 16, many = rowsForAll(128, 128, width);
     ways.push_back({few, emitWith(scalarSmall, false)});

@@ -7,9 +7,10 @@
 //
 // A block computes a tile of the product. It copies what it needs of both
 // matrices to its memory, some steps of the depth at a time, and multiplies
-// from there: with tensor cores (TensorCoreMatmul.cpp) or point by point
-// (ScalarMatmul.cpp). The tile then goes through its memory once more, so that
-// the element-wise stages that follow run along memory, wide.
+// from there: with tensor cores (TensorCoreMatmul.cpp), with matrices of a
+// subgroup (MatrixMatmul.cpp), or point by point (ScalarMatmul.cpp). The tile
+// then goes through its memory once more, so that the element-wise stages that
+// follow run along memory, wide.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,6 +46,11 @@ public:
                      const std::optional<Panel> &b,
                      const std::optional<DepthUnits> &units);
   LogicalResult emit(const ScalarTile &tile, bool manyRows);
+  /// With matrices that a subgroup has together; `matrixBytes` is what a block
+  /// needs.
+  LogicalResult emitByMatrices(const Tile &tile, bool manyRows, const Panel &a,
+                               const Panel &b);
+  static int64_t matrixBytes(const Tile &tile, const Panel &a, const Panel &b);
   /// Whether warpgroups can multiply these.
   static bool canUseWarpgroups(const Matmul &matmul, const Panel &a,
                                const std::optional<Panel> &b,

@@ -78,6 +78,7 @@ def ScheduleLaunchesPass : Pass<"relax-gpu-schedule-kernels", "::mlir::func::Fun
                            "::mlir::nvgpu::NVGPUDialect",
                            "::mlir::NVVM::NVVMDialect",
                            "::mlir::scf::SCFDialect",
+                           "::mlir::spirv::SPIRVDialect",
                            "::mlir::vector::VectorDialect"];
 }
 
@@ -272,6 +273,44 @@ def ExpandCastsPass : Pass<"relax-gpu-expand-casts", "::mlir::gpu::GPUModuleOp">
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::NVVM::NVVMDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def ExpandMatricesPass : Pass<"relax-gpu-expand-matrices", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "multiply matrices of a subgroup lane by lane";
+  let description = [{
+    Cooperative matrices become vectors: each of 32 lanes has half a row of 16 elements,
+    and lanes exchange what they multiply. For devices that have none, as the emulator.
+
+    Before:
+
+    ```
+    gpu.module @kernels {
+      gpu.func @k(%c: !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>) kernel {
+        %0 = spirv.FMul %c, %c : !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
+        gpu.return
+      }
+    }
+    ```
+
+    After:
+
+    ```
+    gpu.module @kernels {
+      gpu.func @k(%c: !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>) kernel {
+        %0 = builtin.unrealized_conversion_cast %c : !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc> to vector<8xf32>
+        %1 = arith.mulf %0, %0 : vector<8xf32>
+        gpu.return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::spirv::SPIRVDialect",
                            "::mlir::vector::VectorDialect"];
 }
 

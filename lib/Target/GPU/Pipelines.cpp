@@ -86,10 +86,12 @@ static void addDevicePasses(OpPassManager &manager, StringRef chip) {
 void relax::buildCUDAToLLVMPipeline(OpPassManager &manager,
                                     const CUDAOptions &options) {
   manager.addPass(createOutlineLaunchesPass());
-  if (options.chip == "emulated")
+  if (options.chip == "emulated") {
+    manager.addNestedPass<gpu::GPUModuleOp>(createExpandMatricesPass());
     manager.addPass(createEmulateLaunchesPass());
-  else
+  } else {
     addDevicePasses(manager, options.chip);
+  }
   manager.addPass(createLowerLaunchesPass());
   buildKernelToLLVMPipeline(manager);
 }

@@ -39,6 +39,9 @@ class TileEmitter : public LaunchEmitter {
 public:
   using LaunchEmitter::LaunchEmitter;
 
+  /// Rows and columns of a matrix that a subgroup has together.
+  static constexpr int64_t matrixSize = 16;
+
 protected:
   /// A launch whose blocks have so much memory, and the thread in it.
   void launchTiles(Value blocks, int64_t threads, int64_t sharedBytes);
@@ -70,6 +73,23 @@ protected:
   /// `sums` and the product of 16 x 16 and 16 x 8 elements.
   SmallVector<Value> multiplyMatrices(ValueRange a, ValueRange b,
                                       ValueRange sums, Type element);
+
+  // With matrices that a subgroup has together (Matrices.cpp).
+  enum class MatrixUse { A, B, Sums };
+  /// Lines of `pitch` elements are the rows, or with `byColumns` the columns.
+  Value loadMatrix(Value shared, Value at, int64_t pitch, MatrixUse use,
+                   bool byColumns);
+  void storeMatrix(Value matrix, Value shared, Value at, int64_t pitch);
+  Value zeroMatrix();
+  /// `sum` and the product of `a` and `b`.
+  Value addProduct(Value a, Value b, Value sum);
+  /// The products of their elements.
+  Value scaleMatrix(Value matrix, Value by);
+  /// Elements as they are, in words.
+  Value loadWords(Value array, Value at, int64_t width);
+  void storeWords(Value words, Value array, Value at);
+  Value matrixPlace(Value shared, Value at);
+  Value word(int64_t value);
 };
 
 } // namespace mlir::relax

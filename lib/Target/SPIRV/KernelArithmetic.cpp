@@ -13,6 +13,7 @@
 #include "Target/SPIRV/KernelEmitter.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -70,7 +71,33 @@ Value KernelEmitter::convertInt(Value value, Type type, bool isSigned) {
   }
   if (isSigned && type.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth())
     return extendSigned(value, type);
+  // What was made wide before.
+  if (auto wide = value.getDefiningOp<spirv::UConvertOp>())
+    if (Type narrow = wide.getOperand().getType();
+        narrow == type &&
+        narrow.getIntOrFloatBitWidth() < from.getIntOrFloatBitWidth())
+      return wide.getOperand();
   return spirv::UConvertOp::create(builder, type, value);
+}
+
+/// Halves of words become upper halves, as bf16 becomes f32, without being
+/// taken out of the words.
+Value KernelEmitter::shiftLeft(Value lhs, Value rhs, Type type) {
+  APInt bits;
+  auto wide = lhs.getDefiningOp<spirv::UConvertOp>();
+  auto narrow = wide ? wide.getOperand().getDefiningOp<spirv::UConvertOp>()
+                     : spirv::UConvertOp();
+  if (type.isInteger(32) && matchPattern(rhs, m_ConstantInt(&bits)) &&
+      bits == 16 && narrow && narrow.getType().isInteger(16) &&
+      narrow.getOperand().getType() == type) {
+    lhs = narrow.getOperand();
+    auto upper = lhs.getDefiningOp<spirv::ShiftRightLogicalOp>();
+    if (upper && matchPattern(upper.getOperand2(), m_ConstantInt(&bits)) &&
+        bits == 16)
+      return spirv::BitwiseAndOp::create(builder, type, upper.getOperand1(),
+                                         word(-65536));
+  }
+  return spirv::ShiftLeftLogicalOp::create(builder, type, lhs, rhs);
 }
 
 Value KernelEmitter::compareInts(arith::CmpIPredicate predicate, Value lhs,
@@ -318,7 +345,7 @@ FailureOr<Value> KernelEmitter::emitScalar(Operation &op, ValueRange operands,
   if (isa<arith::XOrIOp>(op))
     return combine(vector::CombiningKind::XOR, lhs, rhs);
   if (isa<arith::ShLIOp>(op))
-    return Value(spirv::ShiftLeftLogicalOp::create(builder, type, lhs, rhs));
+    return shiftLeft(lhs, rhs, type);
   if (isa<arith::ShRUIOp>(op))
     return Value(spirv::ShiftRightLogicalOp::create(builder, type, lhs, rhs));
   if (isa<arith::ShRSIOp>(op))

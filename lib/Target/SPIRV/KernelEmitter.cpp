@@ -8,11 +8,10 @@
 #include "Target/SPIRV/KernelEmitter.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
-
-#include <set>
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -37,7 +36,7 @@ Type KernelEmitter::memoryType(Type element) {
 void KernelEmitter::appendTypes(Type type, SmallVectorImpl<Type> &types) {
   auto vector = dyn_cast<VectorType>(type);
   types.append(vector ? vector.getNumElements() : 1,
-               typeOf(getElementTypeOrSelf(type)));
+               typeOf(vector ? vector.getElementType() : type));
 }
 
 Value KernelEmitter::number(int64_t value, Type type) {
@@ -199,6 +198,8 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
     return emitWhile(loop);
   if (isa<gpu::GPUDialect>(op.getDialect()))
     return emitGPU(op);
+  if (isa<spirv::SPIRVDialect>(op.getDialect()))
+    return emitMatrix(op);
   bool isKnown = true;
   if (isa<memref::MemRefDialect, vector::VectorDialect>(op.getDialect())) {
     LogicalResult memory = emitMemory(op, isKnown);
@@ -219,6 +220,8 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
     buffers[cast->getResult(0)] = buffer;
     return success();
   }
+  if (isa<UnrealizedConversionCastOp>(op) && op.getNumOperands() == 2)
+    return success(); // a place, which goes with what is there
   if (op.getNumResults() != 1)
     return op.emitError("is nothing that becomes SPIR-V");
   Value result = op.getResult(0);
@@ -268,92 +271,6 @@ LogicalResult KernelEmitter::emitBlock(Block &block) {
 //===----------------------------------------------------------------------===//
 // The module
 //===----------------------------------------------------------------------===//
-
-/// Whether a module computes with reals of a width.
-static bool usesFloats(spirv::ModuleOp module, unsigned width) {
-  WalkResult walk = module.walk([&](Operation *op) {
-    return llvm::any_of(op->getResultTypes(),
-                        [&](Type type) {
-                          Type element = getElementTypeOrSelf(type);
-                          return isa<FloatType>(element) &&
-                                 element.getIntOrFloatBitWidth() == width;
-                        })
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
-  });
-  return walk.wasInterrupted();
-}
-
-/// What a module needs of a device, read off the types in it.
-static SmallVector<spirv::Capability> findCapabilities(spirv::ModuleOp module) {
-  using spirv::Capability;
-  std::set<Capability> found = {Capability::Shader};
-  if (module.getAddressingModel() != spirv::AddressingModel::Logical)
-    found.insert(Capability::PhysicalStorageBufferAddresses);
-  auto see = [&](Type type, bool inMemory) {
-    Type element = getElementTypeOrSelf(type);
-    if (element.isInteger(8))
-      found.insert(Capability::Int8);
-    if (element.isInteger(64))
-      found.insert(Capability::Int64);
-    if (element.isInteger(16))
-      found.insert(Capability::Int16);
-    if (element.isF16())
-      found.insert(Capability::Float16);
-    if (element.isF64())
-      found.insert(Capability::Float64);
-    if (inMemory && element.isInteger(8))
-      found.insert(Capability::StorageBuffer8BitAccess);
-    if (inMemory && (element.isInteger(16) || element.isF16()))
-      found.insert(Capability::StorageBuffer16BitAccess);
-  };
-  if (usesFloats(module, 16) || usesFloats(module, 32) ||
-      usesFloats(module, 64))
-    found.insert(Capability::SignedZeroInfNanPreserve);
-  module.walk([&](Operation *op) {
-    if (isa<spirv::GroupNonUniformShuffleOp,
-            spirv::GroupNonUniformShuffleXorOp>(op)) {
-      found.insert(Capability::GroupNonUniform);
-      found.insert(Capability::GroupNonUniformShuffle);
-    }
-    for (Type type : op->getResultTypes()) {
-      bool inMemory = false;
-      if (auto pointer = dyn_cast<spirv::PointerType>(type)) {
-        inMemory =
-            llvm::is_contained({spirv::StorageClass::PhysicalStorageBuffer,
-                                spirv::StorageClass::StorageBuffer},
-                               pointer.getStorageClass());
-        type = pointer.getPointeeType();
-      }
-      if (auto array = dyn_cast<spirv::ArrayType>(type))
-        type = array.getElementType();
-      see(type, inMemory);
-    }
-  });
-  return llvm::to_vector(found);
-}
-
-void KernelEmitter::finish(StringRef entry) {
-  MLIRContext *context = builder.getContext();
-  module.setVceTripleAttr(spirv::VerCapExtAttr::get(
-      spirv::Version::V_1_5, findCapabilities(module), {}, context));
-  builder.setInsertionPointToEnd(module.getBody());
-  SmallVector<Attribute> interface;
-  for (auto variable : module.getOps<spirv::GlobalVariableOp>())
-    interface.push_back(FlatSymbolRefAttr::get(variable));
-  spirv::EntryPointOp::create(builder, spirv::ExecutionModel::GLCompute,
-                              function, interface);
-  SmallVector<int32_t> sizes =
-      llvm::to_vector(kernel.getKnownBlockSizeAttr().asArrayRef());
-  spirv::ExecutionModeOp::create(builder, function,
-                                 spirv::ExecutionMode::LocalSize, sizes);
-  // Infinities, NaN and signs of zeros are as IEEE 754 has them.
-  for (int32_t width : {16, 32, 64})
-    if (usesFloats(module, width))
-      spirv::ExecutionModeOp::create(
-          builder, function, spirv::ExecutionMode::SignedZeroInfNanPreserve,
-          width);
-}
 
 int64_t KernelEmitter::getThreads() {
   int64_t threads = 1;

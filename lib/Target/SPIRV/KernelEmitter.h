@@ -16,6 +16,7 @@
 //                 at once where the access is aligned so
 //   bf16, f8      are integers of their bits, i1 in memory a byte
 //   index         is i64; i32 for devices without longer integers
+//   a matrix      of a subgroup is one value
 //   a loop        carries its values in variables, which drivers put into
 //                 registers
 //
@@ -82,7 +83,8 @@ private:
   /// values, or words of the launch.
   struct Buffer {
     MemRefType type;
-    /// An address; or the pointer to an array of the block or of the thread.
+    /// An address; or the pointer to an array of the block or of the thread,
+    /// whose elements may be vectors of several elements of the buffer.
     Value base;
     /// The word of the allocated pointer of a parameter; -1 of others.
     int64_t word = -1;
@@ -90,6 +92,9 @@ private:
     SmallVector<Value> sizes, strides;
     /// What it is bound as, where the base is no array; -1 of arrays.
     int64_t binding = -1;
+    int64_t perVector = 1;
+    /// Of a part of the memory of the block: its first element in there.
+    int64_t first = 0;
   };
 
   // KernelControl.cpp
@@ -102,7 +107,6 @@ private:
   LogicalResult emitOp(Operation &op);
   LogicalResult emitGPU(Operation &op);
   Value builtin(spirv::BuiltIn which, unsigned component);
-  void finish(StringRef entry);
   /// Variables of the thread, one for each value of these types.
   SmallVector<Value> makeVariables(TypeRange types);
   void assign(ArrayRef<Value> variables, ValueRange values);
@@ -121,14 +125,22 @@ private:
   /// The pointer to an element of what is bound, seen as an array.
   Value boundElement(int64_t binding, Value at, Type type);
 
+  // KernelModule.cpp
+  void finish(StringRef entry);
+
+  // KernelArrays.cpp
+  FailureOr<Buffer> allocateArray(MemRefType type, spirv::StorageClass where,
+                                  bool asVectors = false);
+  bool isReadAsVectors(memref::ViewOp view);
+  FailureOr<Buffer> viewWords(memref::ViewOp view, int64_t byte);
+  FailureOr<Buffer> viewShared(memref::ViewOp view);
+
   // KernelMemory.cpp
   LogicalResult emitMemory(Operation &op, bool &isKnown);
   LogicalResult emitMetadata(memref::ExtractStridedMetadataOp op);
   LogicalResult emitReinterpret(memref::ReinterpretCastOp op);
   LogicalResult emitGather(vector::GatherOp op);
   LogicalResult emitMaskedLoad(vector::MaskedLoadOp op);
-  FailureOr<Buffer> allocateArray(MemRefType type, spirv::StorageClass where);
-  FailureOr<Buffer> viewShared(memref::ViewOp op);
   Value baseOf(Buffer &buffer);
   Value sizeOf(const Buffer &buffer, unsigned dim);
   Value strideOf(const Buffer &buffer, unsigned dim);
@@ -144,7 +156,13 @@ private:
   /// Bytes that are touched at once, of elements that lie together.
   int64_t chooseChunk(const Buffer &buffer, int64_t count, int64_t align);
 
+  // KernelMatrices.cpp
+  LogicalResult emitMatrix(Operation &op);
+  FailureOr<std::pair<Value, Value>> matrixPlace(Operation *op, Value pointer,
+                                                 Value pitch);
+
   // KernelVectors.cpp
+  Value wordOf(ArrayRef<Value> parts);
   LogicalResult emitVector(Operation &op, bool &isKnown);
   LogicalResult emitReduction(vector::ReductionOp op);
   LogicalResult emitBitcast(vector::BitCastOp op);
@@ -160,6 +178,7 @@ private:
   Value extendSigned(Value value, Type type);
   Value reinterpret(Value value, Type type);
   Value emitConstant(Attribute value, Type type);
+  Value shiftLeft(Value lhs, Value rhs, Type type);
 
   Value number(int64_t value, Type type);
   Type indexType() {
@@ -201,10 +220,14 @@ private:
   llvm::MapVector<int64_t, Operation *> upperPlaces;
   Operation *firstBlock = nullptr;
   llvm::StringMap<spirv::GlobalVariableOp> globals;
-  /// Parts of the memory of a block that the launch asks for.
+  /// The memory of a block that the launch asks for, where all of it is made of
+  /// vectors of words.
+  Value words;
+  std::optional<bool> isOfWords;
+  /// Parts of it, where they are arrays of their own.
   std::map<std::pair<int64_t, const void *>, Buffer> views;
   int64_t sharedBytes = 0, subgroup = 0;
-  bool hasFailed = false;
+  bool hasFailed = false, hasMatrices = false;
 };
 
 } // namespace mlir::relax

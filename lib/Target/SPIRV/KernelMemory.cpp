@@ -92,47 +92,6 @@ Value KernelEmitter::linearize(const Buffer &buffer, ValueRange indices) {
   return at;
 }
 
-FailureOr<KernelEmitter::Buffer>
-KernelEmitter::allocateArray(MemRefType type, StorageClass where) {
-  if (!type.hasStaticShape())
-    return kernel.emitError("an array of a block or a thread has a size that "
-                            "is not known");
-  Type element = memoryType(type.getElementType());
-  int64_t count = std::max<int64_t>(type.getNumElements(), 1);
-  auto pointer =
-      spirv::PointerType::get(spirv::ArrayType::get(element, count), where);
-  Buffer buffer;
-  buffer.type = MemRefType::get(type.getShape(), type.getElementType());
-  if (where == StorageClass::Function) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&function.getBody().front());
-    buffer.base = spirv::VariableOp::create(builder, pointer, where, Value());
-    return buffer;
-  }
-  sharedBytes += llvm::alignTo(count * bytesOf(element), 16);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(function.getBody().front().getTerminator());
-  buffer.base = global("shared" + std::to_string(globals.size()), pointer);
-  return buffer;
-}
-
-FailureOr<KernelEmitter::Buffer> KernelEmitter::viewShared(memref::ViewOp op) {
-  if (!op.getSource().getDefiningOp<gpu::DynamicSharedMemoryOp>())
-    return op.emitError("is a view of memory that no block shares");
-  std::optional<int64_t> byte = getConstantIntValue(op.getByteShift());
-  if (!byte)
-    return op.emitError("begins where it is not known");
-  auto key = std::pair(*byte, op.getType().getAsOpaquePointer());
-  auto found = views.find(key);
-  if (found != views.end())
-    return found->second;
-  FailureOr<Buffer> array =
-      allocateArray(op.getType(), StorageClass::Workgroup);
-  if (succeeded(array))
-    views[key] = *array;
-  return array;
-}
-
 LogicalResult KernelEmitter::emitMetadata(memref::ExtractStridedMetadataOp op) {
   Buffer &source = buffers[op.getSource()];
   baseOf(source);
@@ -208,10 +167,21 @@ static void storeTo(ImplicitLocOpBuilder &builder, Value pointer, Value value,
 Value KernelEmitter::pointerTo(Buffer &buffer, Value at, Type type) {
   Value base = baseOf(buffer);
   if (auto pointer = dyn_cast<spirv::PointerType>(base.getType())) {
-    Value place = convertInt(at, builder.getI32Type(), /*isSigned=*/false);
+    Type i32 = builder.getI32Type();
+    if (buffer.first)
+      at = add(at, index(buffer.first));
+    SmallVector<Value> places = {convertInt(at, i32, /*isSigned=*/false)};
+    if (buffer.perVector > 1) {
+      Value whole = places.front();
+      places = {spirv::ShiftRightLogicalOp::create(
+          builder, i32, whole, word(llvm::Log2_64(buffer.perVector)))};
+      if (!isa<VectorType>(type))
+        places.push_back(spirv::BitwiseAndOp::create(
+            builder, i32, whole, word(buffer.perVector - 1)));
+    }
     return spirv::AccessChainOp::create(
         builder, spirv::PointerType::get(type, pointer.getStorageClass()), base,
-        ValueRange(place));
+        places);
   }
   int64_t bytes = bytesOf(memoryType(buffer.type.getElementType()));
   if (isBound) {
@@ -234,24 +204,43 @@ Value KernelEmitter::pointerTo(Buffer &buffer, Value at, Type type) {
       add(base, multiply(at, bytes)));
 }
 
+/// What is touched at once of elements that are `stored` so: words, where those
+/// are less, or the memory is made of them.
+static Type unitOf(const Value &base, int64_t perVector, Type stored) {
+  Type i32 = IntegerType::get(stored.getContext(), 32);
+  if (perVector == 1)
+    return stored;
+  auto array = cast<spirv::PointerType>(base.getType()).getPointeeType();
+  return getElementTypeOrSelf(cast<spirv::ArrayType>(array).getElementType()) ==
+                 i32
+             ? i32
+             : stored;
+}
+
 Value KernelEmitter::loadElement(Buffer &buffer, Value at) {
   Type element = buffer.type.getElementType();
-  Type stored = memoryType(element);
-  Value value =
-      loadFrom(builder, pointerTo(buffer, at, stored), bytesOf(stored));
-  return convertInt(value, typeOf(element), /*isSigned=*/false);
+  Type stored = memoryType(element),
+       unit = unitOf(buffer.base, buffer.perVector, stored);
+  Value value = loadFrom(builder, pointerTo(buffer, at, unit), bytesOf(stored));
+  return convertInt(reinterpret(value, stored), typeOf(element),
+                    /*isSigned=*/false);
 }
 
 void KernelEmitter::storeElement(Buffer &buffer, Value at, Value value) {
   Type stored = memoryType(buffer.type.getElementType());
-  storeTo(builder, pointerTo(buffer, at, stored),
-          convertInt(value, stored, /*isSigned=*/false), bytesOf(stored));
+  Type unit = unitOf(buffer.base, buffer.perVector, stored);
+  storeTo(builder, pointerTo(buffer, at, unit),
+          reinterpret(convertInt(value, stored, /*isSigned=*/false), unit),
+          bytesOf(stored));
 }
 
 int64_t KernelEmitter::chooseChunk(const Buffer &buffer, int64_t count,
                                    int64_t align) {
   if (buffer.base && isa<spirv::PointerType>(buffer.base.getType()))
-    return 0;
+    return buffer.perVector > 1 && align % 16 == 0 &&
+                   count % buffer.perVector == 0
+               ? 16
+               : 0;
   int64_t size = bytesOf(memoryType(buffer.type.getElementType()));
   for (int64_t chunk : {16, 8, 4})
     if (chunk > size && align % chunk == 0 && count * size % chunk == 0)
@@ -272,7 +261,7 @@ KernelEmitter::Values KernelEmitter::loadVector(Buffer &buffer, Value at,
   }
   // Elements of less than a word come as words.
   Type i32 = builder.getI32Type();
-  Type unit = size < 4 ? i32 : stored;
+  Type unit = size < 4 ? i32 : unitOf(buffer.base, buffer.perVector, stored);
   int64_t units = chunk / bytesOf(unit), perUnit = bytesOf(unit) / size;
   Type type = units == 1 ? unit : VectorType::get(units, unit);
   for (int64_t first = 0; first < count; first += units * perUnit) {
@@ -289,8 +278,8 @@ KernelEmitter::Values KernelEmitter::loadVector(Buffer &buffer, Value at,
                                                     word(8 * size * part));
         if (perUnit > 1) {
           bits = convertInt(bits, builder.getIntegerType(8 * size), false);
-          bits = stored.isInteger() ? bits : reinterpret(bits, stored);
         }
+        bits = reinterpret(bits, stored);
         elements.push_back(convertInt(bits, typeOf(element), false));
       }
     }
@@ -310,14 +299,16 @@ void KernelEmitter::storeVector(Buffer &buffer, Value at,
     return;
   }
   Type i32 = builder.getI32Type();
-  Type unit = size < 4 ? i32 : stored;
+  Type unit = size < 4 ? i32 : unitOf(buffer.base, buffer.perVector, stored);
   int64_t units = chunk / bytesOf(unit), perUnit = bytesOf(unit) / size;
   Type type = units == 1 ? unit : VectorType::get(units, unit);
   for (int64_t first = 0; first < count; first += units * perUnit) {
     SmallVector<Value> parts;
     for (int64_t i = 0; i < units; ++i) {
       Value all;
-      for (int64_t part = 0; part < perUnit; ++part) {
+      if (perUnit > 1)
+        all = wordOf(values.slice(first + i * perUnit, perUnit));
+      for (int64_t part = all ? perUnit : 0; part < perUnit; ++part) {
         Value one =
             convertInt(values[first + i * perUnit + part], stored, false);
         if (perUnit > 1) {
@@ -328,6 +319,8 @@ void KernelEmitter::storeVector(Buffer &buffer, Value at,
             one = spirv::ShiftLeftLogicalOp::create(builder, i32, one,
                                                     word(8 * size * part));
         }
+        if (perUnit == 1)
+          one = reinterpret(one, unit);
         all =
             all ? spirv::BitwiseOrOp::create(builder, i32, all, one).getResult()
                 : one;

@@ -12,6 +12,7 @@
 #include "Target/SPIRV/KernelEmitter.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -123,6 +124,35 @@ LogicalResult KernelEmitter::emitReduction(vector::ReductionOp op) {
   return success();
 }
 
+/// The word that these are all parts of, in its order; null where there is
+/// none.
+Value KernelEmitter::wordOf(ArrayRef<Value> parts) {
+  int64_t bits = 32 / static_cast<int64_t>(parts.size());
+  Value found;
+  for (auto [part, own] : llvm::enumerate(parts)) {
+    Value value = own;
+    if (auto cast = value.getDefiningOp<spirv::BitcastOp>())
+      value = cast.getOperand();
+    auto narrow = value.getDefiningOp<spirv::UConvertOp>();
+    if (!narrow || narrow.getType().getIntOrFloatBitWidth() != bits)
+      return {};
+    Value whole = narrow.getOperand();
+    APInt by;
+    if (part > 0) {
+      auto shifted = whole.getDefiningOp<spirv::ShiftRightLogicalOp>();
+      if (!shifted ||
+          !matchPattern(shifted.getOperand2(), m_ConstantInt(&by)) ||
+          by != part * bits)
+        return {};
+      whole = shifted.getOperand1();
+    }
+    if (!whole.getType().isInteger(32) || (found && whole != found))
+      return {};
+    found = whole;
+  }
+  return found;
+}
+
 LogicalResult KernelEmitter::emitBitcast(vector::BitCastOp op) {
   Type from = typeOf(op.getSourceVectorType().getElementType());
   Type to = typeOf(op.getResultVectorType().getElementType());
@@ -146,8 +176,8 @@ LogicalResult KernelEmitter::emitBitcast(vector::BitCastOp op) {
   } else {
     int64_t parts = toBits / fromBits;
     for (size_t first = 0; first < source.size(); first += parts) {
-      Value all;
-      for (int64_t part = 0; part < parts; ++part) {
+      Value all = toBits == 32 ? wordOf(source.slice(first, parts)) : Value();
+      for (int64_t part = all ? parts : 0; part < parts; ++part) {
         Value one = convertInt(reinterpret(source[first + part], fromInt),
                                toInt, false);
         if (part > 0)

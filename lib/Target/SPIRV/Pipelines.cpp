@@ -24,6 +24,13 @@ void relax::buildSPIRVPipeline(OpPassManager &manager,
   // Views become arithmetic on offsets.
   kernels.addPass(memref::createExpandStridedMetadataPass());
   kernels.addPass(createLowerAffinePass());
+  // Places within a block fit in 32 bits, which devices compute with.
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  kernels.addPass(arith::createArithUnsignedWhenEquivalentPass());
+  arith::ArithIntRangeNarrowingOptions narrow;
+  narrow.bitwidthsSupported = {32};
+  kernels.addPass(arith::createArithIntRangeNarrowing(narrow));
   kernels.addPass(createExpandMathPass());
   // bf16 is stored, and computed as f32.
   arith::ArithEmulateUnsupportedFloatsOptions floats;

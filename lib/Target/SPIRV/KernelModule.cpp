@@ -1,0 +1,152 @@
+//===- KernelModule.cpp - what a SPIR-V module says of itself -------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a kernel needs of a device, how it is entered, and which memory model it
+// is written for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/SPIRV/KernelEmitter.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// Whether a module computes with reals of a width.
+static bool usesFloats(spirv::ModuleOp module, unsigned width) {
+  WalkResult walk = module.walk([&](Operation *op) {
+    return llvm::any_of(op->getResultTypes(),
+                        [&](Type type) {
+                          Type element = getElementTypeOrSelf(type);
+                          return isa<FloatType>(element) && !element.isBF16() &&
+                                 element.getIntOrFloatBitWidth() == width;
+                        })
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
+/// What a module needs of a device, read off the types in it.
+static SmallVector<spirv::Capability> findCapabilities(spirv::ModuleOp module) {
+  using spirv::Capability;
+  std::set<Capability> found = {Capability::Shader};
+  if (module.getAddressingModel() != spirv::AddressingModel::Logical)
+    found.insert(Capability::PhysicalStorageBufferAddresses);
+  auto see = [&](Type type, bool inMemory) {
+    Type element = getElementTypeOrSelf(type);
+    if (element.isInteger(8))
+      found.insert(Capability::Int8);
+    if (element.isInteger(64))
+      found.insert(Capability::Int64);
+    if (element.isInteger(16))
+      found.insert(Capability::Int16);
+    if (element.isF16())
+      found.insert(Capability::Float16);
+    if (element.isF64())
+      found.insert(Capability::Float64);
+    if (inMemory && element.isInteger(8))
+      found.insert(Capability::StorageBuffer8BitAccess);
+    if (inMemory && (element.isInteger(16) || element.isF16()))
+      found.insert(Capability::StorageBuffer16BitAccess);
+  };
+  if (usesFloats(module, 16) || usesFloats(module, 32) ||
+      usesFloats(module, 64))
+    found.insert(Capability::SignedZeroInfNanPreserve);
+  module.walk([&](Operation *op) {
+    if (isa<spirv::GroupNonUniformShuffleOp,
+            spirv::GroupNonUniformShuffleXorOp>(op)) {
+      found.insert(Capability::GroupNonUniform);
+      found.insert(Capability::GroupNonUniformShuffle);
+    }
+    for (Type type : op->getResultTypes()) {
+      if (auto matrix = dyn_cast<spirv::CooperativeMatrixType>(type)) {
+        found.insert(Capability::CooperativeMatrixKHR);
+        found.insert(Capability::VulkanMemoryModel);
+        if (matrix.getElementType().isBF16())
+          found.insert(Capability::BFloat16CooperativeMatrixKHR);
+      }
+      bool inMemory = false;
+      if (auto pointer = dyn_cast<spirv::PointerType>(type)) {
+        inMemory =
+            llvm::is_contained({spirv::StorageClass::PhysicalStorageBuffer,
+                                spirv::StorageClass::StorageBuffer},
+                               pointer.getStorageClass());
+        type = pointer.getPointeeType();
+      }
+      if (auto array = dyn_cast<spirv::ArrayType>(type))
+        type = array.getElementType();
+      see(type, inMemory);
+    }
+  });
+  return llvm::to_vector(found);
+}
+
+/// In Vulkan's memory model, threads see of the memory of a block what others
+/// have written where that is said.
+static void shareMemory(spirv::ModuleOp module) {
+  auto isShared = [](Value pointer) {
+    return cast<spirv::PointerType>(pointer.getType()).getStorageClass() ==
+           spirv::StorageClass::Workgroup;
+  };
+  auto shared = spirv::MemoryAccessAttr::get(
+      module.getContext(), spirv::MemoryAccess::NonPrivatePointer);
+  module.walk([&](Operation *op) {
+    if (auto load = dyn_cast<spirv::LoadOp>(op)) {
+      if (isShared(load.getPtr()))
+        load.setMemoryAccessAttr(shared);
+    } else if (auto store = dyn_cast<spirv::StoreOp>(op)) {
+      if (isShared(store.getPtr()))
+        store.setMemoryAccessAttr(shared);
+    } else if (auto load = dyn_cast<spirv::KHRCooperativeMatrixLoadOp>(op)) {
+      load.setMemoryOperandAttr(shared);
+    } else if (auto store = dyn_cast<spirv::KHRCooperativeMatrixStoreOp>(op)) {
+      store.setMemoryOperandAttr(shared);
+    } else if (auto barrier = dyn_cast<spirv::ControlBarrierOp>(op)) {
+      barrier.setMemorySemantics(barrier.getMemorySemantics() |
+                                 spirv::MemorySemantics::MakeAvailable |
+                                 spirv::MemorySemantics::MakeVisible);
+    }
+  });
+}
+
+void KernelEmitter::finish(StringRef entry) {
+  MLIRContext *context = builder.getContext();
+  SmallVector<spirv::Capability> capabilities = findCapabilities(module);
+  SmallVector<spirv::Extension> extensions;
+  if (hasMatrices)
+    extensions.push_back(spirv::Extension::SPV_KHR_cooperative_matrix);
+  if (llvm::is_contained(capabilities,
+                         spirv::Capability::BFloat16CooperativeMatrixKHR)) {
+    capabilities.push_back(spirv::Capability::BFloat16TypeKHR);
+    extensions.push_back(spirv::Extension::SPV_KHR_bfloat16);
+  }
+  module.setVceTripleAttr(spirv::VerCapExtAttr::get(
+      hasMatrices ? spirv::Version::V_1_6 : spirv::Version::V_1_5, capabilities,
+      extensions, context));
+  if (hasMatrices) {
+    module.setMemoryModel(spirv::MemoryModel::Vulkan);
+    shareMemory(module);
+  }
+  builder.setInsertionPointToEnd(module.getBody());
+  SmallVector<Attribute> interface;
+  for (auto variable : module.getOps<spirv::GlobalVariableOp>())
+    interface.push_back(FlatSymbolRefAttr::get(variable));
+  spirv::EntryPointOp::create(builder, spirv::ExecutionModel::GLCompute,
+                              function, interface);
+  SmallVector<int32_t> sizes =
+      llvm::to_vector(kernel.getKnownBlockSizeAttr().asArrayRef());
+  spirv::ExecutionModeOp::create(builder, function,
+                                 spirv::ExecutionMode::LocalSize, sizes);
+  // Infinities, NaN and signs of zeros are as IEEE 754 has them.
+  for (int32_t width : {16, 32, 64})
+    if (usesFloats(module, width))
+      spirv::ExecutionModeOp::create(
+          builder, function, spirv::ExecutionMode::SignedZeroInfNanPreserve,
+          width);
+}

@@ -1,0 +1,55 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products and attention by matrices that a subgroup has together, against NumPy.
+
+No driver that runs on a CPU has them: kernels of "subgroup_32_matrices" run on the emulated device, where
+`relax-gpu-expand-matrices` lets lanes do what they do together.
+"""
+
+import os
+
+import emulated  # noqa: F401  # the driver of this process
+import pytest
+import test_gpu_attention
+import test_gpu_matmul
+from test_gpu_matmul import product_text
+
+from relax_mlir import Device, compile, parse
+from relax_mlir.pipelines import gpu
+
+CHIP = "subgroup_32_matrices"
+
+
+@pytest.fixture(scope="module")
+def device():
+    return Device("cuda")
+
+
+def compiled(module):
+    pipeline = gpu.default_pipeline(chip=CHIP)
+    return compile(module, target="cuda:emulated", pipeline=pipeline)["main"]
+
+
+# Whole tiles and parts of them, along rows, columns and depth; lines of both kinds.
+@pytest.mark.parametrize(
+    "layout, columns, depth, dtype", [("nk", 40, 100, "bf16"), ("kn", 72, 48, "bf16"), ("nk", 24, 136, "f16")]
+)
+def test_products(device, layout, columns, depth, dtype):
+    main = compiled(parse(product_text(layout, columns, depth, dtype)))
+    for rows in (0, 1, 3, 17, 33, 65):
+        test_gpu_matmul.check(device, main, layout, rows, columns, depth, dtype)
+
+
+# So many columns that tiles of the largest kind are chosen, of which none is whole. The emulator takes a minute.
+@pytest.mark.skipif(not os.environ.get("RELAX_ALL_CASES"), reason="only among all cases")
+def test_largest_tiles(device):
+    main = compiled(parse(product_text("nk", 8456, 24, "bf16", rows=130)))
+    test_gpu_matmul.check(device, main, "nk", 130, 8456, 24, "bf16")
+
+
+# Queries of a part of a block and of several; columns from few to many steps.
+@pytest.mark.parametrize("dtype, heads, group, size", [("bf16", 1, 3, 64), ("f16", 1, 9, 16)])
+def test_attention(device, dtype, heads, group, size):
+    main = compiled(test_gpu_attention.program(heads, group, size, dtype))
+    for length, rows in [(5, 5), (25, 100), (3, 300)]:
+        test_gpu_attention.check(device, main, dtype, heads, group, size, length, rows, -(-rows // 8) * 8, [0])

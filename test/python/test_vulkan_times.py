@@ -1,0 +1,51 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What kernels take on a device of Vulkan, and which code runs on which device."""
+
+import re
+
+import numpy as np
+import pytest
+import vulkan
+
+import relax_mlir
+from relax_mlir import Device, Target
+
+VECTOR = "tensor<?xf32, #relax.shape<[n]>>"
+ADD = f"""
+relax.func @main(%x: {VECTOR}) -> {VECTOR} {{
+  %0 = relax.add %x, %x : ({VECTOR}, {VECTOR}) -> {VECTOR}
+  relax.return %0 : {VECTOR}
+}}"""
+
+
+@pytest.fixture(scope="module")
+def device():
+    vulkan.require()
+    return Device("vulkan")
+
+
+# Launches of a kernel are one line, which is told once; nothing is where nobody asks.
+def test_times_are_told(device, monkeypatch, capfd):
+    main = relax_mlir.compile(relax_mlir.parse(ADD), target="vulkan")["main"]
+    x = device.put(np.ones(1000, np.float32))
+    main(x)
+    device.synchronize()
+    assert not capfd.readouterr().err
+    monkeypatch.setenv("RELAX_DEVICE_TIMES", "1")
+    for _ in range(3):
+        main(x)
+    device.synchronize()
+    assert re.fullmatch(r" *\d+\.\d us +3 x \S*add\S*\n", capfd.readouterr().err)
+    device.synchronize()
+    assert not capfd.readouterr().err
+
+
+# Code without matrices runs where there are some; code with them does not run where there are none.
+def test_matrices_are_a_chip_of_their_own(device):
+    plain = f"subgroup_{device.subgroup}"
+    assert Target.parse(f"vulkan:{plain}").runs_on(device)
+    if device.architecture == plain:
+        assert not Target.parse("vulkan:subgroup_32_matrices").runs_on(device)
+    with pytest.raises(relax_mlir.RelaxError, match="no kind of device of Vulkan"):
+        Target.parse("vulkan:subgroup_8_matrices")
