@@ -6,20 +6,23 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all reference docs lint format fuzz wheel setup clean
+.PHONY: vulkan demo test test-all reference docs lint format fuzz wheel setup clean
 
 setup: ## the environment, with the package built and installed editable
 	@tools/setup-environment $(VENV)
+
+vulkan: ## a driver of Vulkan for the tests, where apt may install it
+	@tools/setup-vulkan
 
 PROMPT ?= What is the capital of France, and what is it known for?
 
 demo: setup ## compiles SmolLM2 and answers PROMPT
 	@$(BIN)/relax-mlir generate smollm2 "$(PROMPT)" --max-tokens 100
 
-test: setup ## all tests; the last line is the sum
+test: setup vulkan ## all tests; the last line is the sum
 	@$(BIN)/python tools/run-tests $(PYTEST_OPTIONS)
 
-test-all: setup ## the same; of all targets all cases
+test-all: setup vulkan ## the same; of all targets all cases
 	@RELAX_ALL_CASES=1 $(BIN)/python tools/run-tests $(PYTEST_OPTIONS)
 
 reference: setup ## tests against PyTorch and transformers, in an environment of their own

@@ -360,7 +360,7 @@ private:
   void *loadModule(RelaxDeviceModule &module, Error &error) {
     // Where there is no cache, or anything fails, it is as if there were none.
     CubinCache::Text text;
-    if (CubinCache::isEnabled() && CubinCache::isAssembly(module.image, text))
+    if (DiskCache::isEnabled() && CubinCache::isAssembly(module.image, text))
       if (void *loaded = loadAssembly(text))
         return loaded;
     char log[4096] = "";

@@ -226,9 +226,10 @@ int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
     return failed();
   capture.observe(out);
   *result = {};
-  bool done = !destinations ? makeResult(context, signature, out, result)
-                            : isReplayed || signature.copyResults(context, out,
-                                                                  destinations);
+  bool done = !destinations || isReplayed ||
+              signature.copyResults(context, out, destinations);
+  done = done && call.finish(context) &&
+         (destinations || makeResult(context, signature, out, result));
   signature.release(in);
   if (!done)
     return failed();

@@ -66,6 +66,8 @@ struct RelaxContext {
   /// The device that the function uses, and the caller's stream there; null
   /// where all of it runs on the host.
   relax_rt::DeviceStream *stream = nullptr;
+  /// The line of what was launched last, or null.
+  const char *lastLaunch = nullptr;
   /// Of a call of a captured function, that is watched or captured.
   relax_rt::Recorder *recorder = nullptr;
   relax_rt::Error error;

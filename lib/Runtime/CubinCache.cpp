@@ -8,109 +8,9 @@
 #include "CubinCache.h"
 #include "SHA256.h"
 
-#include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <vector>
 
 using namespace relax_rt;
-
-namespace {
-
-constexpr const char kDescription[] = "{\"kind\": \"cubin\"}";
-constexpr size_t kDigestBytes = 32, kLengthBytes = 8;
-constexpr uint64_t kLimit = uint64_t(1) << 30;
-
-/// Empty where there is none.
-std::string folder() {
-  if (const char *named = std::getenv("RELAX_CACHE_DIR"))
-    return named;
-  const char *caches = std::getenv("XDG_CACHE_HOME");
-  if (caches && *caches)
-    return std::string(caches) + "/relax-mlir";
-  const char *home = std::getenv("HOME");
-  return home && *home ? std::string(home) + "/.cache/relax-mlir" : "";
-}
-
-uint64_t readLimit() {
-  const char *text = std::getenv("RELAX_CACHE_BYTES");
-  if (!text || !*text)
-    return kLimit;
-  char *end = nullptr;
-  uint64_t limit = std::strtoull(text, &end, 10);
-  return *end ? kLimit : limit;
-}
-
-bool readFile(const std::string &path, std::string &content) {
-  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    return false;
-  struct stat status;
-  bool isRead = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-  content.resize(isRead ? status.st_size : 0);
-  for (size_t at = 0; isRead && at < content.size();) {
-    ssize_t count = ::read(file, &content[at], content.size() - at);
-    isRead = count > 0;
-    at += isRead ? count : 0;
-  }
-  close(file);
-  return isRead;
-}
-
-bool makeFolders(const std::string &path) {
-  for (size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
-    std::string parent = path.substr(0, at);
-    if (mkdir(parent.c_str(), 0777) && errno != EEXIST)
-      return false;
-    if (at == std::string::npos)
-      return true;
-  }
-}
-
-std::array<uint8_t, kDigestBytes> digestOf(const char *data, size_t bytes) {
-  SHA256 hash;
-  hash.update(data, bytes);
-  return hash.finish();
-}
-
-/// Removes what has not been used for longest, where there is too much.
-void shrink(const std::string &where) {
-  struct Entry {
-    int64_t time;
-    uint64_t bytes;
-    std::string path;
-  };
-  std::vector<Entry> entries;
-  uint64_t total = 0, limit = readLimit();
-  DIR *directory = opendir(where.c_str());
-  if (!directory)
-    return;
-  while (dirent *entry = readdir(directory)) {
-    std::string path = where + "/" + entry->d_name;
-    struct stat status;
-    if (stat(path.c_str(), &status) || !S_ISREG(status.st_mode))
-      continue;
-    int64_t time =
-        int64_t(status.st_mtim.tv_sec) * 1000000000 + status.st_mtim.tv_nsec;
-    entries.push_back({time, uint64_t(status.st_size), path});
-    total += status.st_size;
-  }
-  closedir(directory);
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry &a, const Entry &b) { return a.time < b.time; });
-  for (const Entry &entry : entries) {
-    if (total <= limit)
-      break;
-    unlink(entry.path.c_str());
-    total -= entry.bytes;
-  }
-}
-
-} // namespace
 
 bool CubinCache::isAssembly(const void *image, Text &text) {
   // Machine code begins with a magic number; PTX with comments, then this.
@@ -131,8 +31,6 @@ bool CubinCache::isAssembly(const void *image, Text &text) {
   return true;
 }
 
-bool CubinCache::isEnabled() { return !folder().empty(); }
-
 std::string CubinCache::keyOf(const Text &text, int64_t architecture,
                               int driverVersion, const std::string &device) {
   std::string what = "cubin sm_" + std::to_string(architecture) + " driver " +
@@ -141,54 +39,4 @@ std::string CubinCache::keyOf(const Text &text, int64_t architecture,
   hash.update(what.c_str(), what.size() + 1);
   hash.update(text.data, text.bytes);
   return SHA256::hex(hash.finish());
-}
-
-bool CubinCache::read(const std::string &key, std::string &cubin) {
-  std::string path = folder() + "/" + key, content;
-  constexpr size_t front =
-      kDigestBytes + kLengthBytes + sizeof(kDescription) - 1;
-  if (!readFile(path, content) || content.size() <= front)
-    return false;
-  auto digest =
-      digestOf(content.data() + kDigestBytes, content.size() - kDigestBytes);
-  if (memcmp(digest.data(), content.data(), kDigestBytes) != 0 ||
-      memcmp(kDescription, content.data() + kDigestBytes + kLengthBytes,
-             sizeof(kDescription) - 1) != 0)
-    return false;
-  utimensat(AT_FDCWD, path.c_str(), nullptr, 0); // it has been used
-  cubin = content.substr(front);
-  return true;
-}
-
-void CubinCache::write(const std::string &key, const void *cubin,
-                       size_t bytes) {
-  std::string where = folder();
-  if (!makeFolders(where))
-    return;
-  std::string content(kDigestBytes, '\0');
-  uint64_t length = sizeof(kDescription) - 1;
-  for (size_t i = 0; i < kLengthBytes; ++i)
-    content += static_cast<char>(length >> (8 * i));
-  content += kDescription;
-  content.append(static_cast<const char *>(cubin), bytes);
-  auto digest =
-      digestOf(content.data() + kDigestBytes, content.size() - kDigestBytes);
-  memcpy(&content[0], digest.data(), kDigestBytes);
-  // A reader never sees half an entry.
-  std::string temporary = where + "/.XXXXXX";
-  int file = mkstemp(&temporary[0]);
-  if (file < 0)
-    return;
-  bool isWritten = true;
-  for (size_t at = 0; isWritten && at < content.size();) {
-    ssize_t count = ::write(file, &content[at], content.size() - at);
-    isWritten = count > 0;
-    at += isWritten ? count : 0;
-  }
-  close(file);
-  if (!isWritten || rename(temporary.c_str(), (where + "/" + key).c_str())) {
-    unlink(temporary.c_str());
-    return;
-  }
-  shrink(where);
 }

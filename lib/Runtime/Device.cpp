@@ -321,10 +321,18 @@ bool DeviceCall::enter(RelaxContext &context, const Signature &signature,
   return true;
 }
 
+bool DeviceCall::finish(RelaxContext &context) {
+  if (!entered || outer)
+    return true;
+  context.error.location = context.lastLaunch;
+  return context.stream->device.driver->flush(context.stream->handle,
+                                              context.error);
+}
+
 DeviceCall::~DeviceCall() {
   if (!entered)
     return;
-  Error ignored; // what fails now fails for whoever waits as well
+  Error ignored; // the call has failed, or has finished
   if (!outer)
     currentCall->stream->device.driver->flush(currentCall->stream->handle,
                                               ignored);
@@ -425,10 +433,15 @@ void relax_rt_device_launch(RelaxDeviceKernel *kernel, const int64_t *shape,
   }
   if (context->recorder)
     context->recorder->use(&kernel->module->loaded);
+  context->lastLaunch = location;
   DeviceStream &stream = *context->stream;
   if (!stream.device.driver->launch(*kernel, shape, args, stream.handle,
                                     context->error))
     leave(context, location);
+}
+
+RelaxStorage *relax_rt_device_scratch(int64_t bytes, const char *location) {
+  return relax_rt_device_alloc(currentCall, bytes, /*align=*/256, location);
 }
 
 void *relax_rt_device_tensor_map(void *place, const void *data,

@@ -40,6 +40,10 @@ public:
     int64_t major, minor, bytes;
     /// Threads that exchange values; 1 where none do.
     int64_t subgroup;
+    /// Whether buffers have no addresses, and are bound to kernels.
+    bool isBound = false;
+    /// Whether there are no integers of 64 bits.
+    bool isNarrow = false;
     /// Whether they have matrices together, of Vulkan.
     bool hasMatrices = false;
   };
@@ -60,9 +64,10 @@ public:
   // In the order of the stream.
 
   /// A call has ended: what it has put into the stream may begin.
-  virtual void flush(void *stream, Error &error) {
+  virtual bool flush(void *stream, Error &error) {
     (void)stream;
     (void)error;
+    return true;
   }
   /// `from` is in the host's memory, and has been read on return.
   virtual bool upload(void *to, const void *from, size_t bytes, void *stream,
@@ -213,6 +218,9 @@ public:
   /// set.
   bool enter(RelaxContext &context, const Signature &signature,
              const TVMFFIAny *args, int32_t count);
+
+  /// All has been put into the stream. False with `context.error` set.
+  bool finish(RelaxContext &context);
 
 private:
   DeviceScope scope;

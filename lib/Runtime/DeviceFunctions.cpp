@@ -116,6 +116,8 @@ RelaxStorage *copyTo(Device *target, const DLTensor &tensor,
           : driver.copy(result->data, data, bytes, stream.handle, error);
   if (storage)
     relax_rt_release(storage);
+  // What fails is this copy, and no call that comes later.
+  copied = copied && driver.flush(stream.handle, error);
   return copied ? result : nullptr;
 }
 
@@ -155,15 +157,17 @@ bool writeInto(const DLTensor &from, const DLTensor &to, Error &error) {
   if (!target || !scope.enter(*target, error))
     return false;
   void *stream = target->currentStream().handle;
+  DeviceDriver &driver = *target->driver;
   int64_t bytes = countBytes(from);
   if (from.device.type == kDLCPU)
-    return target->driver->upload(dataOf(to), dataOf(from), bytes, stream,
-                                  error);
+    return driver.upload(dataOf(to), dataOf(from), bytes, stream, error) &&
+           driver.flush(stream, error);
   if (from.device.type != to.device.type)
     return fail(error, "ValueError",
                 "devices of two kinds copy through the host: copy to the CPU "
                 "first");
-  return target->driver->copy(dataOf(to), dataOf(from), bytes, stream, error);
+  return driver.copy(dataOf(to), dataOf(from), bytes, stream, error) &&
+         driver.flush(stream, error);
 }
 
 } // namespace
@@ -212,8 +216,9 @@ int relax_rt_device_describe(void *, const TVMFFIAny *args, int32_t count,
     if (!TVMFFIStringFromByteArray ||
         TVMFFIStringFromByteArray(&text, members.data()))
       return fail(error, "RuntimeError", "no string could be made");
-    for (int64_t number : {is.major, is.minor, is.bytes, is.subgroup,
-                           static_cast<int64_t>(is.hasMatrices)})
+    for (int64_t number :
+         {is.major, is.minor, is.bytes, is.subgroup, int64_t(is.isBound),
+          int64_t(is.isNarrow), int64_t(is.hasMatrices)})
       members.push_back(makeInteger(number));
     bool made = makeObject("ffi.Array", members, result);
     if (members[0].typeIndex >= 64)

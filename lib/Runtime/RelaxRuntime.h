@@ -215,6 +215,10 @@ RELAX_RT_EXPORT void relax_rt_device_unload_weights(const int64_t *words,
 RELAX_RT_EXPORT void relax_rt_device_launch(RelaxDeviceKernel *kernel,
                                             const int64_t *shape, void **args,
                                             const char *location);
+/// Memory of the device for the call of this thread, as `relax_rt_device_alloc`
+/// gives.
+RELAX_RT_EXPORT RelaxStorage *relax_rt_device_scratch(int64_t bytes,
+                                                      const char *location);
 /// Makes the map of a contiguous tensor on the call's device, by which kernels
 /// copy boxes of it, within 23 words at `place`; returns its address, which is
 /// an argument of a launch. `shape`: 1 for bf16 and 0 for f16, the rank, the

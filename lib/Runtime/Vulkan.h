@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Declarations of our own, so that neither headers nor libraries of Vulkan are
-// needed to build. The loader is opened at run time: libvulkan.so.1, or what
-// the environment variable RELAX_VULKAN_LOADER names.
+// needed to build. What is called is in VulkanFunctions.h.
 //
 // A structure begins with its type and a pointer to the next one; `Chained`
 // says so, and sets the type.
@@ -39,6 +38,9 @@ using Layout = uint64_t;
 using Pipeline = uint64_t;
 using Cache = uint64_t;
 using CommandPool = uint64_t;
+using SetLayout = uint64_t;
+using SetPool = uint64_t;
+using Set = uint64_t;
 using QueryPool = uint64_t;
 
 constexpr uint32_t version(uint32_t major, uint32_t minor) {
@@ -50,10 +52,10 @@ constexpr uint32_t minorOf(uint32_t version) { return version >> 12 & 0x3ff; }
 // VkResult
 constexpr Result kSuccess = 0, kTimeout = 2, kOutOfHostMemory = -1,
                  kOutOfDeviceMemory = -2, kInitializationFailed = -3,
-                 kDeviceLost = -4, kLayerNotPresent = -6,
+                 kDeviceLost = -4, kMapFailed = -5, kLayerNotPresent = -6,
                  kExtensionNotPresent = -7, kFeatureNotPresent = -8,
-                 kIncompatibleDriver = -9, kInvalidShader = -1000012000,
-                 kOutOfPoolMemory = -1000069000;
+                 kIncompatibleDriver = -9, kTooManyObjects = -10,
+                 kInvalidShader = -1000012000, kOutOfPoolMemory = -1000069000;
 
 // VkPhysicalDeviceType
 constexpr int32_t kIntegrated = 1, kDiscrete = 2, kVirtual = 3, kCPU = 4;
@@ -83,6 +85,8 @@ constexpr Flags kResettable = 2, kOnce = 1, kSimultaneous = 4;
 // VkQueryResultFlagBits
 constexpr Flags kWide = 1, kWaits = 2;
 constexpr Size kWhole = ~Size(0);
+// VkDescriptorType
+constexpr int32_t kStorageBuffers = 7;
 
 template <int32_t which>
 struct Chained {
@@ -114,8 +118,9 @@ struct Properties : Chained<1000059001> {
   uint32_t sparse[5] = {};
 };
 /// Where limits are within those of `Properties`.
-constexpr size_t kMaxSharedBytes = 216, kMaxGroups = 220, kMaxThreads = 232,
-                 kMaxBlock = 236, kTick = 424;
+constexpr size_t kMaxRange = 28, kMaxBindings = 76, kMaxSharedBytes = 216,
+                 kMaxGroups = 220, kMaxThreads = 232, kMaxBlock = 236,
+                 kTick = 424;
 
 struct SubgroupProperties : Chained<1000094000> {
   uint32_t size = 0;
@@ -301,9 +306,47 @@ struct PushRange {
 struct LayoutInfo : Chained<30> {
   Flags flags = 0;
   uint32_t setCount = 0;
-  const void *sets = nullptr;
+  const SetLayout *sets = nullptr;
   uint32_t rangeCount = 0;
   const PushRange *ranges = nullptr;
+};
+struct Binding {
+  uint32_t number = 0;
+  int32_t kind = kStorageBuffers;
+  uint32_t count = 1;
+  Flags stages = kComputeStage;
+  const void *samplers = nullptr;
+};
+struct SetLayoutInfo : Chained<32> {
+  Flags flags = 0;
+  uint32_t count = 0;
+  const Binding *bindings = nullptr;
+};
+struct SetPoolSize {
+  int32_t kind = kStorageBuffers;
+  uint32_t count = 0;
+};
+struct SetPoolInfo : Chained<33> {
+  Flags flags = 0;
+  uint32_t mostSets = 0, sizeCount = 1;
+  const SetPoolSize *sizes = nullptr;
+};
+struct SetInfo : Chained<34> {
+  SetPool pool = 0;
+  uint32_t count = 1;
+  const SetLayout *layouts = nullptr;
+};
+struct BoundBuffer {
+  Buffer buffer = 0;
+  Size offset = 0, bytes = kWhole;
+};
+struct SetWrite : Chained<35> {
+  Set set = 0;
+  uint32_t first = 0, element = 0, count = 0;
+  int32_t kind = kStorageBuffers;
+  const void *images = nullptr;
+  const BoundBuffer *buffers = nullptr;
+  const void *views = nullptr;
 };
 struct CommandPoolInfo : Chained<39> {
   Flags flags = 0;
@@ -323,127 +366,6 @@ struct MemoryBarrier : Chained<46> {
 };
 struct CopyRegion {
   Size from, to, bytes;
-};
-
-using Function = void (*)();
-
-/// Each function that is used, by the level that it is looked up at: its field,
-/// its name, its result, and its parameters. None has callbacks for memory.
-#define RELAX_VULKAN_GLOBALS(X)                                                \
-  X(enumerateVersion, vkEnumerateInstanceVersion, Result,                      \
-    (uint32_t * version))                                                      \
-  X(createInstance, vkCreateInstance, Result,                                  \
-    (const InstanceInfo *info, const void *, Instance *instance))
-#define RELAX_VULKAN_OF_INSTANCE(X)                                            \
-  X(destroyInstance, vkDestroyInstance, void,                                  \
-    (Instance instance, const void *))                                         \
-  X(enumerate, vkEnumeratePhysicalDevices, Result,                             \
-    (Instance instance, uint32_t * count, Physical * devices))                 \
-  X(getProperties, vkGetPhysicalDeviceProperties2, void,                       \
-    (Physical device, Properties * properties))                                \
-  X(getFeatures, vkGetPhysicalDeviceFeatures2, void,                           \
-    (Physical device, Features * features))                                    \
-  X(enumerateExtensions, vkEnumerateDeviceExtensionProperties, Result,         \
-    (Physical device, const char *layer, uint32_t *count,                      \
-     ExtensionProperties *properties))                                         \
-  X(getMemory, vkGetPhysicalDeviceMemoryProperties, void,                      \
-    (Physical device, MemoryProperties * properties))                          \
-  X(getFamilies, vkGetPhysicalDeviceQueueFamilyProperties, void,               \
-    (Physical device, uint32_t * count, QueueFamily * families))               \
-  X(createDevice, vkCreateDevice, Result,                                      \
-    (Physical physical, const DeviceInfo *info, const void *, Device *device)) \
-  X(getDeviceFunction, vkGetDeviceProcAddr, Function,                          \
-    (Device device, const char *name))
-#define RELAX_VULKAN_OF_DEVICE(X)                                              \
-  X(getQueue, vkGetDeviceQueue, void,                                          \
-    (Device device, uint32_t family, uint32_t index, Queue * queue))           \
-  X(submit, vkQueueSubmit, Result,                                             \
-    (Queue queue, uint32_t count, const SubmitInfo *infos, uint64_t fence))    \
-  X(allocate, vkAllocateMemory, Result,                                        \
-    (Device device, const AllocateInfo *info, const void *, Memory *memory))   \
-  X(free, vkFreeMemory, void, (Device device, Memory memory, const void *))    \
-  X(map, vkMapMemory, Result,                                                  \
-    (Device device, Memory memory, Size offset, Size bytes, Flags flags,       \
-     void **data))                                                             \
-  X(createBuffer, vkCreateBuffer, Result,                                      \
-    (Device device, const BufferInfo *info, const void *, Buffer *buffer))     \
-  X(destroyBuffer, vkDestroyBuffer, void,                                      \
-    (Device device, Buffer buffer, const void *))                              \
-  X(getRequirements, vkGetBufferMemoryRequirements, void,                      \
-    (Device device, Buffer buffer, Requirements * requirements))               \
-  X(bind, vkBindBufferMemory, Result,                                          \
-    (Device device, Buffer buffer, Memory memory, Size offset))                \
-  X(getAddress, vkGetBufferDeviceAddress, uint64_t,                            \
-    (Device device, const BufferAddressInfo *info))                            \
-  X(createShader, vkCreateShaderModule, Result,                                \
-    (Device device, const ShaderInfo *info, const void *, Shader *shader))     \
-  X(destroyShader, vkDestroyShaderModule, void,                                \
-    (Device device, Shader shader, const void *))                              \
-  X(createCache, vkCreatePipelineCache, Result,                                \
-    (Device device, const CacheInfo *info, const void *, Cache *cache))        \
-  X(createLayout, vkCreatePipelineLayout, Result,                              \
-    (Device device, const LayoutInfo *info, const void *, Layout *layout))     \
-  X(createPipelines, vkCreateComputePipelines, Result,                         \
-    (Device device, Cache cache, uint32_t count, const ComputeInfo *infos,     \
-     const void *, Pipeline *pipelines))                                       \
-  X(destroyPipeline, vkDestroyPipeline, void,                                  \
-    (Device device, Pipeline pipeline, const void *))                          \
-  X(createSemaphore, vkCreateSemaphore, Result,                                \
-    (Device device, const SemaphoreInfo *info, const void *,                   \
-     Semaphore *semaphore))                                                    \
-  X(waitSemaphores, vkWaitSemaphores, Result,                                  \
-    (Device device, const SemaphoreWait *info, uint64_t timeout))              \
-  X(getCounter, vkGetSemaphoreCounterValue, Result,                            \
-    (Device device, Semaphore semaphore, uint64_t * value))                    \
-  X(createCommandPool, vkCreateCommandPool, Result,                            \
-    (Device device, const CommandPoolInfo *info, const void *,                 \
-     CommandPool *pool))                                                       \
-  X(allocateCommands, vkAllocateCommandBuffers, Result,                        \
-    (Device device, const CommandsInfo *info, Commands *commands))             \
-  X(freeCommands, vkFreeCommandBuffers, void,                                  \
-    (Device device, CommandPool pool, uint32_t count,                          \
-     const Commands *commands))                                                \
-  X(createQueries, vkCreateQueryPool, Result,                                  \
-    (Device device, const QueryInfo *info, const void *, QueryPool *pool))     \
-  X(destroyQueries, vkDestroyQueryPool, void,                                  \
-    (Device device, QueryPool pool, const void *))                             \
-  X(resetQueries, vkCmdResetQueryPool, void,                                   \
-    (Commands commands, QueryPool pool, uint32_t first, uint32_t count))       \
-  X(noteTime, vkCmdWriteTimestamp, void,                                       \
-    (Commands commands, Flags stage, QueryPool pool, uint32_t which))          \
-  X(getQueries, vkGetQueryPoolResults, Result,                                 \
-    (Device device, QueryPool pool, uint32_t first, uint32_t count,            \
-     size_t bytes, void *data, Size stride, Flags flags))                      \
-  X(begin, vkBeginCommandBuffer, Result,                                       \
-    (Commands commands, const BeginInfo *info))                                \
-  X(end, vkEndCommandBuffer, Result, (Commands commands))                      \
-  X(reset, vkResetCommandBuffer, Result, (Commands commands, Flags flags))     \
-  X(bindPipeline, vkCmdBindPipeline, void,                                     \
-    (Commands commands, int32_t point, Pipeline pipeline))                     \
-  X(push, vkCmdPushConstants, void,                                            \
-    (Commands commands, Layout layout, Flags stages, uint32_t offset,          \
-     uint32_t bytes, const void *values))                                      \
-  X(dispatch, vkCmdDispatch, void,                                             \
-    (Commands commands, uint32_t x, uint32_t y, uint32_t z))                   \
-  X(barrier, vkCmdPipelineBarrier, void,                                       \
-    (Commands commands, Flags before, Flags after, Flags dependency,           \
-     uint32_t memoryCount, const MemoryBarrier *memory, uint32_t bufferCount,  \
-     const void *buffers, uint32_t imageCount, const void *images))            \
-  X(copy, vkCmdCopyBuffer, void,                                               \
-    (Commands commands, Buffer from, Buffer to, uint32_t count,                \
-     const CopyRegion *regions))
-
-/// The functions of an opened loader, of its one instance, and of a device.
-struct Library {
-#define RELAX_VULKAN_FIELD(field, name, result, parameters)                    \
-  result(*field) parameters = nullptr;
-  RELAX_VULKAN_GLOBALS(RELAX_VULKAN_FIELD)
-  RELAX_VULKAN_OF_INSTANCE(RELAX_VULKAN_FIELD)
-  RELAX_VULKAN_OF_DEVICE(RELAX_VULKAN_FIELD)
-#undef RELAX_VULKAN_FIELD
-  /// vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR, where it is there.
-  Result (*getMatrices)(Physical device, uint32_t *count,
-                        MatrixProperties *properties) = nullptr;
 };
 
 } // namespace relax_rt::vk

@@ -8,148 +8,12 @@
 #include "VulkanDevice.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <iterator>
 
 using namespace relax_rt;
 
 namespace {
-
-/// The first version with addresses of buffers, and timelines.
-constexpr uint32_t kLeastVersion = vk::version(1, 2);
-
-const char *textOf(vk::Result result) {
-  switch (result) {
-  case vk::kOutOfHostMemory:
-    return "no memory of the host";
-  case vk::kOutOfDeviceMemory:
-  case vk::kOutOfPoolMemory:
-    return "no memory of the device";
-  case vk::kInitializationFailed:
-    return "the driver does not start";
-  case vk::kDeviceLost:
-    return "the device is lost, and with it what was on it; a kernel may have "
-           "run too long, or have touched what is not its own";
-  case vk::kLayerNotPresent:
-    return "a layer is missing";
-  case vk::kExtensionNotPresent:
-    return "an extension is missing";
-  case vk::kFeatureNotPresent:
-    return "a feature is missing";
-  case vk::kIncompatibleDriver:
-    return "no driver of a device";
-  case vk::kInvalidShader:
-    return "the driver rejects the code";
-  default:
-    return "unknown error";
-  }
-}
-
-struct Loader {
-  vk::Library vk;
-  vk::Instance instance = nullptr;
-};
-
-std::string versionText(uint32_t version) {
-  return std::to_string(vk::majorOf(version)) + "." +
-         std::to_string(vk::minorOf(version));
-}
-
-/// Null with the error set; tried again the next time.
-const Loader *openLoader(Error &error) {
-  static const Loader *opened = nullptr;
-  static std::mutex mutex;
-  std::lock_guard<std::mutex> lock(mutex);
-  if (opened)
-    return opened;
-  const char *given = std::getenv("RELAX_VULKAN_LOADER");
-  const char *path = given ? given : "libvulkan.so.1";
-  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    const char *reason = dlerror();
-    fail(error, "DeviceError",
-         std::string("no loader of Vulkan: ") + (reason ? reason : path));
-    return nullptr;
-  }
-  using Find = vk::Function (*)(vk::Instance, const char *);
-  auto find = reinterpret_cast<Find>(dlsym(handle, "vkGetInstanceProcAddr"));
-  auto isMissing = [&](const char *name) {
-    fail(error, "DeviceError",
-         std::string("the loader of Vulkan ") + path +
-             " is too old or none: it has no " + name);
-    return nullptr;
-  };
-  if (!find)
-    return isMissing("vkGetInstanceProcAddr");
-  Loader loader;
-#define RELAX_VULKAN_FIND(field, name, result, parameters)                     \
-  loader.vk.field = reinterpret_cast<decltype(loader.vk.field)>(               \
-      find(loader.instance, #name));                                           \
-  if (!loader.vk.field)                                                        \
-    return isMissing(#name);
-  RELAX_VULKAN_GLOBALS(RELAX_VULKAN_FIND)
-  uint32_t version = 0;
-  loader.vk.enumerateVersion(&version);
-  if (version < kLeastVersion) {
-    fail(error, "DeviceError",
-         "the loader of Vulkan is of version " + versionText(version) +
-             ", at least " + versionText(kLeastVersion) + " is needed");
-    return nullptr;
-  }
-  vk::ApplicationInfo application;
-  application.name = application.engine = "relax-mlir";
-  application.api = vk::version(1, 3);
-  vk::InstanceInfo info;
-  info.application = &application;
-  if (vk::Result result =
-          loader.vk.createInstance(&info, nullptr, &loader.instance)) {
-    fail(error, "DeviceError",
-         std::string("Vulkan does not start: ") + textOf(result));
-    return nullptr;
-  }
-  RELAX_VULKAN_OF_INSTANCE(RELAX_VULKAN_FIND)
-#undef RELAX_VULKAN_FIND
-  loader.vk.getMatrices = reinterpret_cast<decltype(loader.vk.getMatrices)>(
-      find(loader.instance,
-           "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
-  return opened = new Loader(loader);
-}
-
-/// Devices with memory of their own first, those of the CPU last.
-int rankOf(int32_t kind) {
-  switch (kind) {
-  case vk::kDiscrete:
-    return 0;
-  case vk::kIntegrated:
-    return 1;
-  case vk::kVirtual:
-    return 2;
-  case vk::kCPU:
-    return 4;
-  default:
-    return 3;
-  }
-}
-
-std::vector<vk::Physical> listDevices(const Loader &loader) {
-  uint32_t count = 0;
-  loader.vk.enumerate(loader.instance, &count, nullptr);
-  std::vector<vk::Physical> devices(count);
-  if (loader.vk.enumerate(loader.instance, &count, devices.data()) < 0)
-    count = 0;
-  devices.resize(count);
-  auto rank = [&](vk::Physical device) {
-    vk::Properties properties;
-    loader.vk.getProperties(device, &properties);
-    return rankOf(properties.kind);
-  };
-  std::stable_sort(
-      devices.begin(), devices.end(),
-      [&](vk::Physical a, vk::Physical b) { return rank(a) < rank(b); });
-  return devices;
-}
 
 /// What kernels with matrices of subgroups need beside what is in Vulkan.
 constexpr const char *kMatrixExtensions[] = {"VK_KHR_cooperative_matrix",
@@ -212,8 +76,13 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
   device.vk.getProperties(device.physical, &properties);
   device.api = properties.api;
   device.name = properties.name;
-  if (properties.api < kLeastVersion)
-    return "Vulkan " + versionText(kLeastVersion) + " (it has " +
+  device.identity.assign(reinterpret_cast<char *>(properties.cacheID),
+                         sizeof(properties.cacheID));
+  for (uint32_t part :
+       {properties.vendor, properties.device, properties.driver})
+    device.identity += " " + std::to_string(part);
+  if (properties.api < kLeastVulkan)
+    return "Vulkan " + versionText(kLeastVulkan) + " (it has " +
            versionText(properties.api) + ")";
   bool hasWidths = properties.api >= vk::version(1, 3);
   if (hasWidths) {
@@ -230,6 +99,9 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
     device.maxGroups[i] = limit(vk::kMaxGroups + 4 * i);
   device.maxThreads = std::min(limit(vk::kMaxThreads), limit(vk::kMaxBlock));
   device.maxAllocation = maintenance.maxAllocation;
+  device.maxBindings = limit(vk::kMaxBindings);
+  // Kernels count elements of what is bound in 31 bits.
+  device.maxBound = std::min<vk::Size>(limit(vk::kMaxRange), INT32_MAX);
   memcpy(&device.nanosecondsOfTick, properties.limits + vk::kTick,
          sizeof(float));
   device.subgroup = subgroups.size;
@@ -248,6 +120,7 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
   device.vk.getFeatures(device.physical, &features);
   device.hasFloat64 = features.all[vk::kFloat64];
   device.hasInt16 = features.all[vk::kInt16];
+  device.hasInt64 = features.all[vk::kInt64];
   device.hasStorage16 = features11.storage16;
   device.hasStorage8 = features12.all[vk::kStorage8];
   device.hasFloat16 = features12.all[vk::kFloat16];
@@ -255,13 +128,17 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
   device.hasWidths = widths.sizeControl && sizes.least != sizes.most &&
                      sizes.stages & vk::kComputeStage;
   device.hasFullSubgroups = widths.fullSubgroups;
-  device.hasMatrices = findMatrices(device);
-  if (!features.all[vk::kInt64])
-    return "integers of 64 bits (shaderInt64)";
   if (!features12.all[vk::kTimeline])
     return "timelines (timelineSemaphore)";
-  if (!features12.all[vk::kAddresses])
-    return "addresses of buffers (bufferDeviceAddress)";
+  // Addresses are integers of 64 bits.
+  device.hasAddresses = features12.all[vk::kAddresses] && device.hasInt64;
+  // Kernels with matrices have addresses.
+  device.hasMatrices = device.hasAddresses && findMatrices(device);
+  // All of a block must be bound.
+  if (!device.hasAddresses)
+    device.maxAllocation = device.maxAllocation
+                               ? std::min(device.maxAllocation, device.maxBound)
+                               : device.maxBound;
   return "";
 }
 
@@ -274,14 +151,15 @@ vk::Result createDevice(VulkanDevice &device) {
   features.next = &features11;
   features11.next = &features12;
   features12.next = device.api >= vk::version(1, 3) ? &widths : nullptr;
-  features.all[vk::kInt64] = 1;
+  features.all[vk::kInt64] = device.hasInt64;
   features.all[vk::kInt16] = device.hasInt16;
   features.all[vk::kFloat64] = device.hasFloat64;
   features11.storage16 = device.hasStorage16;
   features12.all[vk::kStorage8] = device.hasStorage8;
   features12.all[vk::kFloat16] = device.hasFloat16;
   features12.all[vk::kInt8] = device.hasInt8;
-  features12.all[vk::kTimeline] = features12.all[vk::kAddresses] = 1;
+  features12.all[vk::kTimeline] = 1;
+  features12.all[vk::kAddresses] = device.hasAddresses;
   widths.sizeControl = device.hasWidths;
   widths.fullSubgroups = device.hasFullSubgroups;
   vk::BFloat16Features ofBFloat16;
@@ -321,10 +199,10 @@ bool VulkanDevice::report(vk::Result result, const std::string &what,
 }
 
 std::unique_ptr<VulkanDevice> VulkanDevice::open(int32_t id, Error &error) {
-  const Loader *loader = openLoader(error);
-  if (!loader)
+  const VulkanLoader *loader = openVulkanLoader(error);
+  std::vector<vk::Physical> all;
+  if (!loader || !listDevices(*loader, all, error))
     return nullptr;
-  std::vector<vk::Physical> all = listDevices(*loader);
   if (id < 0 || static_cast<size_t>(id) >= all.size()) {
     fail(error, "DeviceError",
          "there is no device vulkan:" + std::to_string(id) +
@@ -357,8 +235,10 @@ std::unique_ptr<VulkanDevice> VulkanDevice::open(int32_t id, Error &error) {
     return nullptr;
   }
   device->family = static_cast<uint32_t>(family - families.begin());
-  if (!device->check(createDevice(*device), "opening the device", error))
+  if (!device->check(createDevice(*device), "opening the device", error)) {
+    device->device = nullptr;
     return nullptr;
+  }
 #define RELAX_VULKAN_FIND(field, name, result, parameters)                     \
   device->vk.field = reinterpret_cast<decltype(device->vk.field)>(             \
       device->vk.getDeviceFunction(device->device, #name));                    \

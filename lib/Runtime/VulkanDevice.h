@@ -15,7 +15,7 @@
 #define RELAX_RUNTIME_VULKANDEVICE_H
 
 #include "Arguments.h"
-#include "Vulkan.h"
+#include "VulkanFunctions.h"
 
 #include <map>
 #include <memory>
@@ -24,7 +24,32 @@
 
 namespace relax_rt {
 
+/// The first version with addresses of buffers, and timelines.
+constexpr uint32_t kLeastVulkan = vk::version(1, 2);
+
+const char *textOf(vk::Result result);
+std::string versionText(uint32_t version);
+
+struct VulkanLoader {
+  vk::Library vk;
+  vk::Instance instance = nullptr;
+};
+
+/// The one of the process. Null with the error set; tried again the next time.
+const VulkanLoader *openVulkanLoader(Error &error);
+/// Those with memory of their own first, those of the CPU last.
+bool listDevices(const VulkanLoader &loader, std::vector<vk::Physical> &devices,
+                 Error &error);
+
 struct VulkanDevice {
+  VulkanDevice() = default;
+  VulkanDevice(const VulkanDevice &) = delete;
+  VulkanDevice &operator=(const VulkanDevice &) = delete;
+  ~VulkanDevice() {
+    if (device && vk.destroyDevice)
+      vk.destroyDevice(device, nullptr);
+  }
+
   vk::Library vk;
   vk::Physical physical = nullptr;
   vk::Device device = nullptr;
@@ -34,6 +59,8 @@ struct VulkanDevice {
   /// "vulkan:0 (llvmpipe)".
   std::string title, name;
   uint32_t api = 0;
+  /// The driver, its version included.
+  std::string identity;
   int64_t bytes = 0;
   vk::MemoryProperties memory{};
   vk::Size maxAllocation = 0;
@@ -44,9 +71,14 @@ struct VulkanDevice {
   uint32_t subgroup = 0;
   /// Whether the driver chooses among several widths unless it is told.
   bool hasWidths = false, hasFullSubgroups = false;
-  bool hasShuffles = false, hasInt8 = false, hasInt16 = false,
+  bool hasShuffles = false, hasInt8 = false, hasInt16 = false, hasInt64 = false,
        hasFloat16 = false, hasFloat64 = false, hasStorage8 = false,
        hasStorage16 = false, hasIEEE = false;
+  /// Whether buffers have addresses; else they are bound to kernels.
+  bool hasAddresses = false;
+  /// Buffers that a kernel may be bound, and the bytes of each.
+  uint32_t maxBindings = 0;
+  vk::Size maxBound = 0;
   /// Whether a subgroup has matrices of 16 x 16 elements together, of f16 and
   /// of bf16, and f32 sums of their products.
   bool hasMatrices = false;
@@ -66,6 +98,7 @@ struct VulkanDevice {
 struct VulkanBlock {
   vk::Memory memory = 0;
   vk::Buffer buffer = 0;
+  /// One that no other block has; of the buffer, where those have some.
   uint64_t address = 0;
   vk::Size bytes = 0;
   /// In the host's memory, where the block is there.

@@ -43,6 +43,8 @@ public:
             vk::minorOf(device->api),
             device->bytes,
             device->hasShuffles ? device->subgroup : 1,
+            !device->hasAddresses,
+            !device->hasInt64,
             device->hasShuffles && device->hasMatrices};
   }
 
@@ -71,11 +73,10 @@ public:
     return done;
   }
 
-  void flush(void *handle, Error &error) override {
+  bool flush(void *handle, Error &error) override {
     std::lock_guard<std::mutex> lock(mutex);
     Stream &stream = of(handle);
-    if (!stream.isCaptured)
-      submit(stream, error);
+    return stream.isCaptured || submit(stream, error);
   }
 
   bool upload(void *to, const void *from, size_t bytes, void *handle,
@@ -211,14 +212,19 @@ public:
     }
     for (int64_t i = 0; i < count; ++i)
       memcpy(&words[i], args[image.parameters[i]], sizeof(uint64_t));
+    if (!fitNarrow(image, words, error))
+      return false;
+    if (image.bindingCount >= 0 &&
+        !bind(recording, *known, words, inMemory ? &pushed[1] : nullptr, error))
+      return false;
     order(recording);
     vk.bindPipeline(recording.commands, vk::kComputePoint, known->pipeline);
     // A grid may be larger than what is dispatched at once.
     uint32_t bytes = (inMemory ? 2 : count + 1) * sizeof(uint64_t);
     for (int64_t first = 0; first < shape[0]; first += device->maxGroups[0]) {
       pushed[0] = first;
-      vk.push(recording.commands, kernels.getLayout(), vk::kComputeStage, 0,
-              bytes, pushed);
+      vk.push(recording.commands, known->layout, vk::kComputeStage, 0, bytes,
+              pushed);
       int64_t groups =
           std::min<int64_t>(shape[0] - first, device->maxGroups[0]);
       vk.dispatch(recording.commands, static_cast<uint32_t>(groups),
@@ -323,8 +329,70 @@ private:
                     "; copy through the host from another device");
   }
 
+  /// Binds the buffers of a kernel, whose parameters become how many bytes lie
+  /// before each; `inMemory` becomes how many words before the parameters.
+  bool bind(Recording &recording, const VulkanKernel &kernel, uint64_t *words,
+            uint64_t *inMemory, Error &error) {
+    const VulkanKernelImage &image = *kernel.image;
+    std::vector<vk::BoundBuffer> buffers(image.bindingCount);
+    for (int64_t i = 0; i < image.bindingCount; ++i) {
+      uint64_t &word = words[image.bindings[i]];
+      VulkanMemory::Place place = memory.find(reinterpret_cast<void *>(word));
+      // What has no elements may be nowhere.
+      if (!place.buffer && word)
+        return fail(error, "ValueError",
+                    std::string("launch of '") + image.name +
+                        "': a buffer is not in the memory of " + device->title);
+      if (!place.buffer && !findEmpty(place, error))
+        return false;
+      if (place.offset + place.left > device->maxBound)
+        return fail(error, "DeviceError",
+                    std::string("launch of '") + image.name +
+                        "': " + device->title + " binds buffers of at most " +
+                        std::to_string(device->maxBound) + " bytes, not of " +
+                        std::to_string(place.offset + place.left));
+      buffers[i].buffer = place.buffer;
+      word = place.offset;
+    }
+    if (inMemory) {
+      const VulkanBlock &block = recording.parameters.back();
+      buffers.emplace_back();
+      buffers.back().buffer = block.buffer;
+      *inMemory = (*inMemory - block.address) / sizeof(uint64_t);
+    }
+    return buffers.empty() ||
+           bindings.bind(recording.commands, recording.sets, kernel.layout,
+                         kernel.setLayout, buffers, error);
+  }
+
+  /// Numbers that a kernel counts with must fit into 32 bits.
+  bool fitNarrow(const VulkanKernelImage &image, const uint64_t *words,
+                 Error &error) {
+    for (int64_t i = 0; i < image.narrowCount; ++i) {
+      auto value = static_cast<int64_t>(words[image.narrow[i]]);
+      if (value < INT32_MIN || value > INT32_MAX)
+        return fail(error, "DeviceError",
+                    std::string("launch of '") + image.name +
+                        "': " + device->title + " counts in 32 bits, not to " +
+                        std::to_string(value));
+    }
+    return true;
+  }
+
+  bool findEmpty(VulkanMemory::Place &place, Error &error) {
+    if (!empty && (!memory.allocate(1, empty, error) || !empty))
+      return error.message.empty()
+                 ? fail(error, "MemoryError",
+                        "no memory for 1 byte on " + device->title)
+                 : false;
+    place = memory.find(empty);
+    return true;
+  }
+
   VulkanMemory memory;
   VulkanKernels kernels;
+  /// Is bound where there is nothing to bind.
+  void *empty = nullptr;
 };
 
 } // namespace

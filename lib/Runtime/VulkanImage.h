@@ -17,8 +17,8 @@
 
 namespace relax_rt {
 
-/// "RELAXSP1"
-constexpr int64_t kVulkanImage = 0x31505358414c4552;
+/// "RELAXSP2"
+constexpr int64_t kVulkanImage = 0x32505358414c4552;
 
 struct VulkanKernelImage {
   const char *name;
@@ -31,6 +31,15 @@ struct VulkanKernelImage {
   /// Bytes that a block shares, its threads, and how many of them exchange
   /// values, 0 where none do.
   int64_t sharedBytes, threads, subgroup;
+  /// Which of the parameters are pointers of buffers that are bound, in their
+  /// order; the kernel has then how many bytes of what is bound lie before
+  /// each. -1: buffers are used by their addresses.
+  const int64_t *bindings;
+  int64_t bindingCount;
+  /// Which of the parameters must be numbers of 32 bits, since the kernel
+  /// counts with no more.
+  const int64_t *narrow;
+  int64_t narrowCount;
 };
 
 struct VulkanImage {
@@ -39,7 +48,9 @@ struct VulkanImage {
 };
 
 /// Words that are pushed: the number of the first block, then the parameters;
-/// or, where those are more, the address of a block of memory with them.
+/// or, where those are more, the address of a block of memory with them. Where
+/// buffers are bound that block is the last of them, and what is pushed is the
+/// number of its words before the first parameter.
 constexpr int64_t kPushedWords = 16;
 
 } // namespace relax_rt

@@ -7,23 +7,56 @@
 
 #include "VulkanKernels.h"
 #include "Device.h"
+#include "DiskCache.h"
+#include "SHA256.h"
 
 #include <cstring>
 
 using namespace relax_rt;
 
-bool VulkanKernels::start(Error &error) {
+/// Parameters in memory are bound as well.
+static uint32_t countBindings(const VulkanKernelImage &image) {
+  return static_cast<uint32_t>(image.bindingCount) +
+         (image.parameterCount + 1 > kPushedWords ? 1 : 0);
+}
+
+vk::Result VulkanKernels::makeLayout(Layouts &made) {
   vk::PushRange range{vk::kComputeStage, 0, kPushedWords * sizeof(uint64_t)};
   vk::LayoutInfo info;
   info.rangeCount = 1;
   info.ranges = &range;
-  vk::CacheInfo cacheInfo;
-  return device.check(
-             device.vk.createLayout(device.device, &info, nullptr, &layout),
-             "making the layout of kernels", error) &&
-         device.check(
-             device.vk.createCache(device.device, &cacheInfo, nullptr, &cache),
-             "making a cache of kernels", error);
+  info.setCount = made.set ? 1 : 0;
+  info.sets = &made.set;
+  return device.vk.createLayout(device.device, &info, nullptr, &made.layout);
+}
+
+bool VulkanKernels::start(Error &error) {
+  return device.check(makeLayout(plain), "making the layout of kernels", error);
+}
+
+bool VulkanKernels::layoutsFor(uint32_t bindings, Layouts &found,
+                               Error &error) {
+  Layouts &made = bound[bindings];
+  std::vector<vk::Binding> all(bindings);
+  for (uint32_t i = 0; i < bindings; ++i)
+    all[i].number = i;
+  vk::SetLayoutInfo info;
+  info.count = bindings;
+  info.bindings = all.data();
+  vk::Result result = vk::kSuccess;
+  if (!made.set)
+    result =
+        device.vk.createSetLayout(device.device, &info, nullptr, &made.set);
+  if (!result && !made.layout)
+    result = makeLayout(made);
+  found = made;
+  return device.check(result, "making the layout of kernels", error);
+}
+
+// Of a device that did not start: others stay.
+VulkanKernels::~VulkanKernels() {
+  if (plain.layout)
+    device.vk.destroyLayout(device.device, plain.layout, nullptr);
 }
 
 std::atomic<void *> &VulkanKernels::placeOf(RelaxDeviceKernel &kernel) {
@@ -60,6 +93,12 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
             " threads; it has at most " + std::to_string(device.maxThreads);
     return false;
   }
+  if (image.bindingCount >= 0 && countBindings(image) > device.maxBindings) {
+    lacks = std::to_string(countBindings(image)) +
+            " buffers that are bound to a kernel; it has at most " +
+            std::to_string(device.maxBindings);
+    return false;
+  }
   // Shuffles are among those of a width.
   if (image.subgroup &&
       (image.subgroup != device.subgroup || !device.hasShuffles)) {
@@ -80,13 +119,13 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
     struct Known {
       uint32_t number;
       bool isThere;
-      const char *name;
+      std::string name;
     };
     const Known all[] = {
         {1, true, "Shader"},
         {9, device.hasFloat16, "arithmetic in f16 (Float16)"},
         {10, device.hasFloat64, "arithmetic in f64 (Float64)"},
-        {11, true, "Int64"},
+        {11, device.hasInt64, "integers of 64 bits (Int64)"},
         {22, device.hasInt16, "integers of 16 bits (Int16)"},
         {39, device.hasInt8, "integers of 8 bits (Int8)"},
         {61, true, "GroupNonUniform"},
@@ -101,7 +140,11 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
         {5118, device.hasMatrices,
          "matrices of bf16 (BFloat16CooperativeMatrixKHR)"},
         {5345, device.hasMatrices, "the memory model (VulkanMemoryModel)"},
-        {5347, true, "PhysicalStorageBufferAddresses"},
+        {5347, device.hasAddresses,
+         "addresses of buffers (PhysicalStorageBufferAddresses): compile for "
+         "buffers that are bound, as the target \"vulkan:subgroup_" +
+             std::to_string(device.hasShuffles ? device.subgroup : 1) +
+             "_bound\""},
         {6022, device.hasMatrices,
          "matrices of subgroups (CooperativeMatrixKHR)"},
     };
@@ -116,6 +159,50 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
       return false;
   }
   return true;
+}
+
+/// What a driver makes of a kernel depends on.
+static std::string keyOf(const VulkanDevice &device,
+                         const VulkanKernelImage &image) {
+  SHA256 hash;
+  std::string what = "pipeline " + device.identity + " subgroup " +
+                     std::to_string(image.subgroup) + " ";
+  hash.update(what.data(), what.size());
+  hash.update(image.code, image.codeBytes);
+  return SHA256::hex(hash.finish());
+}
+
+vk::Result VulkanKernels::makePipeline(const VulkanKernelImage &image,
+                                       const vk::ComputeInfo &info,
+                                       vk::Pipeline &pipeline) {
+  // Where there is no cache, the driver makes it all the same.
+  vk::Cache cache = 0;
+  std::string key, known;
+  if (DiskCache::isEnabled()) {
+    key = keyOf(device, image);
+    DiskCache::read("pipeline", key, known);
+    vk::CacheInfo cacheInfo;
+    cacheInfo.bytes = known.size();
+    cacheInfo.data = known.data();
+    if (device.vk.createCache(device.device, &cacheInfo, nullptr, &cache))
+      cache = 0;
+  }
+  vk::Result result = device.vk.createPipelines(device.device, cache, 1, &info,
+                                                nullptr, &pipeline);
+  if (!cache)
+    return result;
+  // Some drivers keep nothing but the header.
+  constexpr size_t kHeader = 32;
+  size_t bytes = 0;
+  if (!result &&
+      !device.vk.getCacheData(device.device, cache, &bytes, nullptr) &&
+      bytes > kHeader && bytes != known.size()) {
+    std::string made(bytes, '\0');
+    if (!device.vk.getCacheData(device.device, cache, &bytes, &made[0]))
+      DiskCache::write("pipeline", key, made.data(), bytes);
+  }
+  device.vk.destroyCache(device.device, cache, nullptr);
+  return result;
 }
 
 VulkanKernel *VulkanKernels::load(RelaxDeviceKernel &kernel, Error &error) {
@@ -143,7 +230,11 @@ VulkanKernel *VulkanKernels::load(RelaxDeviceKernel &kernel, Error &error) {
   vk::RequiredSubgroup width;
   width.size = device.subgroup;
   vk::ComputeInfo info;
-  info.layout = layout;
+  Layouts layouts = plain;
+  if (found->bindingCount >= 0 &&
+      !layoutsFor(countBindings(*found), layouts, error))
+    return nullptr;
+  info.layout = layouts.layout;
   std::string what = std::string("making kernel '") + kernel.name + "'";
   if (vk::Result result = device.vk.createShader(device.device, &code, nullptr,
                                                  &info.stage.shader)) {
@@ -156,12 +247,11 @@ VulkanKernel *VulkanKernels::load(RelaxDeviceKernel &kernel, Error &error) {
       found->threads % found->subgroup == 0)
     info.stage.flags = vk::kFullSubgroups;
   vk::Pipeline pipeline = 0;
-  vk::Result result = device.vk.createPipelines(device.device, cache, 1, &info,
-                                                nullptr, &pipeline);
+  vk::Result result = makePipeline(*found, info, pipeline);
   device.vk.destroyShader(device.device, info.stage.shader, nullptr);
   if (result) {
     device.report(result, what, error);
     return nullptr;
   }
-  return new VulkanKernel{device, found, pipeline};
+  return new VulkanKernel{device, found, pipeline, layouts.layout, layouts.set};
 }

@@ -7,7 +7,8 @@
 //
 // Kernels are made when they are first launched. What a module needs of the
 // device is written in front of it (OpCapability), and looked at before the
-// driver, which need not say what it lacks.
+// driver, which need not say what it lacks. What the driver makes of a kernel
+// is kept on disk, in an entry of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +27,9 @@ struct VulkanKernel {
   const VulkanDevice &device;
   const VulkanKernelImage *image = nullptr;
   vk::Pipeline pipeline = 0;
+  vk::Layout layout = 0;
+  /// 0 where buffers are used by their addresses.
+  vk::SetLayout setLayout = 0;
 
   ~VulkanKernel() {
     device.vk.destroyPipeline(device.device, pipeline, nullptr);
@@ -38,20 +42,29 @@ public:
   VulkanKernels(const VulkanDevice &device, int index)
       : device(device), index(index) {}
 
+  ~VulkanKernels();
   bool start(Error &error);
   /// Null with the error set.
   const VulkanKernel *get(RelaxDeviceKernel &kernel, Error &error);
-  vk::Layout getLayout() const { return layout; }
 
 private:
+  /// How parameters, and so many buffers, are handed to a kernel; they stay.
+  struct Layouts {
+    vk::Layout layout = 0;
+    vk::SetLayout set = 0;
+  };
+  bool layoutsFor(uint32_t bindings, Layouts &found, Error &error);
+  vk::Result makeLayout(Layouts &made);
   std::atomic<void *> &placeOf(RelaxDeviceKernel &kernel);
   VulkanKernel *load(RelaxDeviceKernel &kernel, Error &error);
+  vk::Result makePipeline(const VulkanKernelImage &image,
+                          const vk::ComputeInfo &info, vk::Pipeline &pipeline);
   bool check(const VulkanKernelImage &image, std::string &lacks) const;
 
   const VulkanDevice &device;
   const int index;
-  vk::Layout layout = 0;
-  vk::Cache cache = 0;
+  Layouts plain;
+  std::map<uint32_t, Layouts> bound;
   std::mutex mutex;
 };
 

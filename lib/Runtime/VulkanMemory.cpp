@@ -7,6 +7,9 @@
 
 #include "VulkanDevice.h"
 
+#include <algorithm>
+#include <atomic>
+
 using namespace relax_rt;
 
 /// The first type of memory that has all `wanted`; -1 where there is none.
@@ -17,6 +20,13 @@ static int findType(const VulkanDevice &device, uint32_t allowed,
         (device.memory.types[i].properties & wanted) == wanted)
       return static_cast<int>(i);
   return -1;
+}
+
+/// What stands for a buffer that has no address; used once.
+static uint64_t inventAddress(vk::Size bytes) {
+  constexpr uint64_t kFirst = uint64_t(1) << 40, kApart = 1 << 16;
+  static std::atomic<uint64_t> next{kFirst};
+  return next.fetch_add((bytes / kApart + 2) * kApart);
 }
 
 VulkanBlock::Result VulkanBlock::make(const VulkanDevice &device, vk::Size size,
@@ -31,11 +41,12 @@ VulkanBlock::Result VulkanBlock::make(const VulkanDevice &device, vk::Size size,
   }
   vk::BufferInfo info;
   info.bytes = bytes = size;
-  info.usage =
-      vk::kStorage | vk::kTransferSource | vk::kTransferTarget | vk::kAddressed;
+  info.usage = vk::kStorage | vk::kTransferSource | vk::kTransferTarget |
+               (device.hasAddresses ? vk::kAddressed : 0);
   auto finish = [&](vk::Result result, const char *what) {
     destroy(device);
-    if (result == vk::kOutOfDeviceMemory || result == vk::kOutOfHostMemory)
+    if (result == vk::kOutOfDeviceMemory || result == vk::kOutOfHostMemory ||
+        result == vk::kTooManyObjects)
       return Result::NoMemory;
     device.report(result, what, error);
     return Result::Failed;
@@ -60,7 +71,7 @@ VulkanBlock::Result VulkanBlock::make(const VulkanDevice &device, vk::Size size,
   if (type < 0)
     type = findType(device, needs.memoryTypes, 0);
   vk::AllocateFlags flags;
-  flags.flags = vk::kAddressedMemory;
+  flags.flags = device.hasAddresses ? vk::kAddressedMemory : 0;
   vk::AllocateInfo allocation;
   allocation.next = &flags;
   allocation.bytes = needs.bytes;
@@ -78,7 +89,8 @@ VulkanBlock::Result VulkanBlock::make(const VulkanDevice &device, vk::Size size,
   data = static_cast<char *>(mapped);
   vk::BufferAddressInfo of;
   of.buffer = buffer;
-  address = vk.getAddress(device.device, &of);
+  address = device.hasAddresses ? vk.getAddress(device.device, &of)
+                                : inventAddress(size);
   return Result::Made;
 }
 
@@ -109,14 +121,17 @@ bool VulkanMemory::allocate(size_t wanted, void *&data, Error &error) {
   vk::Size bytes = (wanted + kAlign - 1) / kAlign * kAlign;
   std::lock_guard<std::mutex> lock(mutex);
   uint64_t address = 0;
-  bool isSmall = bytes <= kSlab / 8;
+  vk::Size whole = kSlab;
+  if (device.maxAllocation)
+    whole = std::min(whole, device.maxAllocation / kAlign * kAlign);
+  bool isSmall = bytes <= whole / 8;
   if (isSmall)
     for (auto &[first, slab] : slabs)
       if (takeFrom(slab, bytes, address))
         break;
   if (!address) {
     Slab slab;
-    vk::Size size = isSmall ? kSlab : bytes;
+    vk::Size size = isSmall ? whole : bytes;
     switch (slab.block.make(device, size, /*forHost=*/false, error)) {
     case VulkanBlock::Result::Made:
       break;

@@ -27,6 +27,14 @@ bool VulkanWork::start(Error &error) {
              "making a pool of commands", error);
 }
 
+// Of a device that did not start: others stay.
+VulkanWork::~VulkanWork() {
+  if (timeline)
+    vk.destroySemaphore(device->device, timeline, nullptr);
+  if (pool)
+    vk.destroyCommandPool(device->device, pool, nullptr);
+}
+
 bool VulkanWork::begin(Stream &stream, Error &error) {
   Recording &recording = stream.recording;
   if (recording.commands)
@@ -39,14 +47,18 @@ bool VulkanWork::begin(Stream &stream, Error &error) {
     info.pool = pool;
     if (!device->check(
             vk.allocateCommands(device->device, &info, &recording.commands),
-            "making a list of commands", error))
+            "making a list of commands", error)) {
+      recording.commands = nullptr;
       return false;
+    }
   }
   vk::BeginInfo info;
   info.flags = stream.isCaptured ? vk::kSimultaneous : vk::kOnce;
   if (!device->check(vk.begin(recording.commands, &info),
-                     "beginning a list of commands", error))
+                     "beginning a list of commands", error)) {
+    recycle(recording);
     return false;
+  }
   if (!stream.isCaptured)
     times.begin(recording.times, recording.commands);
   return true;
@@ -148,6 +160,7 @@ void VulkanWork::recycle(Recording &recording, bool isDone) {
   }
   for (VulkanBlock &block : recording.blocks)
     giveBlock(block);
+  bindings.giveBack(recording.sets);
   for (VulkanBlock &block : recording.parameters)
     if (freeParameters.size() < kKept && block.bytes == kParameters)
       freeParameters.push_back(block);
@@ -158,8 +171,12 @@ void VulkanWork::recycle(Recording &recording, bool isDone) {
 
 void VulkanWork::retire() {
   uint64_t reached = 0;
-  if (underWay.empty() ||
-      vk.getCounter(device->device, timeline, &reached) != vk::kSuccess)
+  if (underWay.empty())
+    return;
+  vk::Result result = vk.getCounter(device->device, timeline, &reached);
+  if (result == vk::kDeviceLost)
+    reached = submitted; // nothing runs on it any more
+  else if (result != vk::kSuccess)
     return;
   while (!underWay.empty() && underWay.front().value <= reached) {
     recycle(underWay.front().recording, /*isDone=*/true);

@@ -15,7 +15,7 @@
 #ifndef RELAX_RUNTIME_VULKANWORK_H
 #define RELAX_RUNTIME_VULKANWORK_H
 
-#include "VulkanDevice.h"
+#include "VulkanBindings.h"
 #include "VulkanTimes.h"
 
 #include <deque>
@@ -27,6 +27,7 @@ struct Recording {
   vk::Commands commands = nullptr;
   std::vector<VulkanBlock> blocks;
   vk::Size used = 0; // of the last block
+  VulkanSetPools sets;
   /// What kernels read that have more parameters than are pushed.
   std::vector<VulkanBlock> parameters;
   vk::Size parametersUsed = 0;
@@ -43,7 +44,8 @@ struct Stream {
 class VulkanWork {
 protected:
   explicit VulkanWork(std::unique_ptr<VulkanDevice> opened)
-      : device(std::move(opened)), vk(device->vk), times(*device) {}
+      : device(std::move(opened)), vk(device->vk), bindings(*device),
+        times(*device) {}
 
   /// Bytes that are copied from or to the host at once, and of a block of its
   /// memory at least.
@@ -52,6 +54,7 @@ protected:
   /// Free blocks that are kept.
   static constexpr size_t kKept = 16;
 
+  ~VulkanWork();
   bool start(Error &error);
   bool begin(Stream &stream, Error &error);
   /// What follows sees what came before.
@@ -80,6 +83,7 @@ protected:
 
   const std::unique_ptr<VulkanDevice> device;
   const vk::Library &vk;
+  VulkanBindings bindings;
   VulkanTimes times;
 
   std::mutex mutex;

@@ -31,7 +31,9 @@ class Target:
     Attributes:
       chip: the GPU, as "sm_90"; empty where kernels run on the CPU. "sm_90a" is for this chip alone, and has products
         of matrices by warpgroups. "subgroup_8" is any device of Vulkan on which 8 threads exchange
-        values, "subgroup_32_matrices" one where they multiply matrices as well. "emulated" is a device that tests use.
+        values, "subgroup_8_bound" any without addresses of buffers as well, "subgroup_8_narrow" without
+        integers of 64 bits beside, "subgroup_32_matrices" one where they multiply matrices as well. "emulated" is a
+        device that tests use.
       libraries: what code may call beside its own kernels: "cublaslt" for all products of matrices that cuBLASLt does,
         "cublaslt:auto" for those that it does faster. It is looked for when it is first called.
     """
@@ -92,7 +94,7 @@ class Target:
                 fail(f"'{rest}' is no GPU of NVIDIA; they are named 'sm_80', 'sm_90', …")
             return Target.cuda(rest or None, libraries)
         if kind == "vulkan":
-            if rest and not re.fullmatch(r"subgroup_(1|2|4|8|16|32|64|128|32_matrices)", rest):
+            if rest and not re.fullmatch(r"subgroup_((1|2|4|8|16|32|64|128)(_bound|_narrow)?|32_matrices)", rest):
                 fail(f"'{rest}' is no kind of device of Vulkan; they are named 'subgroup_8', 'subgroup_32', …")
             return Target.vulkan(rest or None)
         if kind == "cpu":
@@ -119,9 +121,12 @@ class Target:
         """Whether kernels can run on a device: PTX runs on what is newer, that of "sm_90a" on this chip alone, and
         that of "sm_100f" on those with the same first number."""
         if self.device == "vulkan":
-            # Nobody must use matrices.
-            own = (device.architecture, device.architecture.removesuffix("_matrices"))
-            return device.kind == "vulkan" and self.chip in own
+            # What a device has need not be used: matrices, addresses of buffers, integers of 64 bits.
+            name, kind = re.fullmatch(
+                r"(.*?_\d+)(.*)", device.architecture if device.kind == "vulkan" else "_0"
+            ).groups()
+            kinds = ["_matrices", "", "_bound", "_narrow"]
+            return self.chip in [name + each for each in kinds[kinds.index(kind) :]]
         match = re.fullmatch(r"sm_(\d+)(\d)([af]?)", self.chip)
         if not match:
             return self.chip == "emulated"  # whether that is here is known when the code is linked

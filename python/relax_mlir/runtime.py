@@ -42,6 +42,7 @@ _SYMBOLS = (
     "relax_rt_bind_weight",
     "relax_rt_require_weights",
     "relax_rt_device_alloc",
+    "relax_rt_device_scratch",
     "relax_rt_device_launch",
     "relax_rt_device_tensor_map",
     "relax_rt_device_constant",
@@ -317,8 +318,9 @@ class Device:
             raise DeviceError(f"there is no kind of device '{kind}'; there are 'cuda' and 'vulkan'")
         self.kind, self.index = kind, index
         described = self._call("relax_rt_device_describe")
-        self.name, *capability, self.memory, self.subgroup, self._has_matrices = described
+        self.name, *capability, self.memory, self.subgroup, is_bound, is_narrow, has_matrices = described
         self.capability = tuple(capability)
+        self._suffix = "_narrow" if is_narrow else "_bound" if is_bound else "_matrices" if has_matrices else ""
 
     def __repr__(self) -> str:
         return f"Device({self.kind!r}, {self.index})"
@@ -326,9 +328,10 @@ class Device:
     @property
     def architecture(self) -> str:
         """What code is compiled for: LLVM's name with what the chip alone has, "sm_90a"; of Vulkan "subgroup_32",
+        "subgroup_32_bound" where it has no addresses of buffers, "subgroup_32_narrow" no integers of 64 bits,
         "subgroup_32_matrices" where those threads have matrices together."""
         if self.kind == "vulkan":
-            return f"subgroup_{self.subgroup}" + ("_matrices" if self._has_matrices else "")
+            return f"subgroup_{self.subgroup}{self._suffix}"
         return "sm_{}{}".format(*self.capability) + ("a" if self.capability == (9, 0) else "")
 
     def put(self, value: Any) -> tvm_ffi.Tensor:

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
@@ -76,14 +77,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 # Of every test: what is named in `pytest_generate_tests` alone is lost where a test has parameters of its own.
 @pytest.fixture(autouse=True)
-def target(request: pytest.FixtureRequest) -> str:
-    """What the test runs on."""
+def target(request: pytest.FixtureRequest) -> Iterator[str]:
+    """What the test runs on; each SPIR-V module of it is valid."""
     import targets
 
     targets.current = getattr(request, "param", "cpu")
-    if targets.current == "vulkan" and request.node.name.startswith(targets.OFF_ON_LAVAPIPE):
+    if targets.current.startswith("vulkan") and request.node.name.startswith(targets.OFF_ON_LAVAPIPE):
         import vulkan
 
         if vulkan.is_lavapipe():
             pytest.skip("lavapipe takes zero by anything for zero")
-    return targets.current
+    yield targets.current
+    if targets.current.startswith("vulkan"):
+        import vulkan
+
+        vulkan.validate()

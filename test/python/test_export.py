@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tvm_ffi
+import vulkan
 from emulated import EMULATOR, objects, run_python
 from targets import needs_linker
 
@@ -42,9 +43,11 @@ X = np.ones((2, 4), np.float32)
 EXPECTED = np.exp(X) + WEIGHTS["w"]
 
 
-@pytest.fixture(scope="module", params=["cpu", "cuda:emulated"])
+@pytest.fixture(scope="module", params=["cpu", "cuda:emulated", "vulkan"])
 def original(request, tmp_path_factory):
     """An exported model, of each target."""
+    if request.param == "vulkan":
+        vulkan.require()
     folder = tmp_path_factory.mktemp("models") / "model"
     relax_mlir.compile(module(), weights=WEIGHTS, target=request.param).export(folder)
     return folder
@@ -105,11 +108,11 @@ if {is_runtime_first}:
     ctypes.CDLL({str(original / "librelax_runtime.so")!r})
 import numpy as np, sys, tvm_ffi
 put, get = tvm_ffi.from_dlpack, np.from_dlpack
-if "cuda" in {(original / "metadata.json").read_text()!r}:
-    ctypes.CDLL({str(EMULATOR)!r}, ctypes.RTLD_GLOBAL)  # kernels that are emulated call it
+ctypes.CDLL({str(EMULATOR)!r}, ctypes.RTLD_GLOBAL)  # kernels that are emulated call it
+if kind := {{"": 0, "cuda": 2, "vulkan": 7}}[{json.loads((original / "metadata.json").read_text())["device"]!r}]:
     runtime = ctypes.CDLL({str(original / "librelax_runtime.so")!r})
     copy = tvm_ffi.core.Function.__from_extern_c__(ctypes.cast(runtime.relax_rt_copy, ctypes.c_void_p).value)
-    put, get = lambda x: copy(tvm_ffi.from_dlpack(x), 2, 0), lambda x: np.from_dlpack(copy(x, 1, 0))
+    put, get = lambda x: copy(tvm_ffi.from_dlpack(x), kind, 0), lambda x: np.from_dlpack(copy(x, 1, 0))
 m = tvm_ffi.load_module({str(original / "model.so")!r})
 w = tvm_ffi.from_dlpack(np.arange(4, dtype=np.float32))
 m.bind_weight("w", w)
@@ -157,7 +160,7 @@ def test_wrong_metadata_is_an_error(folder):
         ("target", {**metadata["target"], "chip": 90}),
         ("functions", None),
         ("weights", 1),
-        ("device", "vulkan"),
+        ("device", "cuda" if metadata["device"] == "vulkan" else "vulkan"),
         ("device", "" if metadata["device"] else "cuda"),
     ):
         change_metadata(folder, **{**metadata, key: value})

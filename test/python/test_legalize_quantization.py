@@ -64,8 +64,8 @@ def test_quantize_a_scalar():
     check("relax.quantize %0, %1", [x, scale], [np.array(7, np.int8)])
 
 
-@pytest.mark.parametrize("zero", [None, *INTEGERS])
-@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("zero", [None, *INTEGERS, np.uint64])
+@pytest.mark.parametrize("dtype", [*INTEGERS, np.uint64])
 def test_dequantize(dtype, zero):
     limits = np.iinfo(dtype)
     q = np.array([[limits.min, limits.max, 0], [1, 100, 7]], dtype)

@@ -1,16 +1,36 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tests share that run on a device of Vulkan: a GPU, or Mesa's lavapipe on the CPU (mesa-vulkan-drivers)."""
+"""What tests share that run on a device of Vulkan: a GPU, or Mesa's lavapipe on the CPU (mesa-vulkan-drivers).
+
+Importing this makes test/vulkan the loader of this process: it hands all on to that of the machine, but what tests
+want to fail (vulkan_faults.py).
+"""
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import relax_mlir
+from relax_mlir.runtime import library_path
+
+LOADER = library_path().with_name("librelax_vulkan_faults.so")
+KEPT = ""
+"""The folder of the SPIR-V modules that this process has given to the driver; empty where they are not kept."""
+if LOADER.exists() and os.environ.setdefault("RELAX_VULKAN_LOADER", str(LOADER)) == str(LOADER):
+    KEPT = tempfile.mkdtemp(prefix="relax-spirv-")
+    atexit.register(shutil.rmtree, KEPT, ignore_errors=True)
+    os.environ["RELAX_VULKAN_KEEP"] = KEPT
 
 
 @functools.cache
@@ -34,9 +54,55 @@ def is_lavapipe() -> bool:
     return not reason() and relax_mlir.Device("vulkan").name.startswith("llvmpipe")
 
 
+def skipping(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Skips the test where SwiftShader lacks what a kernel needs: it has f32 and i32 alone."""
+
+    def called(*arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        except relax_mlir.DeviceError as error:
+            if " lacks " in str(error) and relax_mlir.Device("vulkan").name.startswith("SwiftShader"):
+                pytest.skip(str(error))
+            raise
+
+    return called
+
+
+def swiftshader() -> str:
+    """The description of SwiftShader as a driver, which comes with Chromium; skips the test where it is not there."""
+    folders = ("/usr/lib/chromium", "/usr/lib/chromium-browser", "/opt/google/chrome", "/opt/chromium")
+    found = [os.environ.get("RELAX_SWIFTSHADER", ""), *(f"{folder}/vk_swiftshader_icd.json" for folder in folders)]
+    for path in found:
+        if path and Path(path).exists():
+            return path
+    pytest.skip("there is no vk_swiftshader_icd.json of Chromium; RELAX_SWIFTSHADER may name one")
+
+
 def environment() -> dict[str, str]:
     """Variables for a process of its own, without layers that this one may have."""
-    return {name: value for name, value in os.environ.items() if name != "VK_INSTANCE_LAYERS"}
+    own = ("VK_INSTANCE_LAYERS", "RELAX_VULKAN_KEEP")
+    return {name: value for name, value in os.environ.items() if name not in own}
+
+
+def validate() -> None:
+    """Hands to spirv-val what this process has given to the driver since the last time, if it is there."""
+    if KEPT and shutil.which("spirv-val"):
+        for module in Path(KEPT).iterdir():
+            subprocess.run(["spirv-val", "--target-env", "vulkan1.2", str(module)], check=True)
+            module.unlink()
+
+
+def run_python(source: str, **variables: str) -> str:
+    """What a program of its own prints, errors and what layers say included."""
+    run = subprocess.run(
+        [sys.executable, "-c", source],
+        env={**environment(), **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=Path(__file__).parent,
+    )
+    return run.stdout + run.stderr
 
 
 def has_validation() -> bool:

@@ -14,8 +14,10 @@
 namespace mlir::relax {
 
 /// A GPU, by its name: "sm_90a" of NVIDIA; "subgroup_8", any of Vulkan on which
-/// so many threads exchange values, "subgroup_32_matrices" where they multiply
-/// matrices as well; empty for any of NVIDIA.
+/// so many threads exchange values, "subgroup_8_bound" where buffers have no
+/// addresses, "subgroup_8_narrow" where there are no integers of 64 bits
+/// either, "subgroup_32_matrices" where those threads multiply matrices as
+/// well; empty for any of NVIDIA.
 struct Chip {
   /// Threads that exchange values by shuffles; 1 where none do.
   unsigned subgroupSize = 32;

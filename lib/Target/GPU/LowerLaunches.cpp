@@ -32,6 +32,12 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
     builder = &host;
     LLVMTypeConverter converter(&getContext());
     types = &converter;
+    module.walk([&](gpu::LaunchFuncOp launch) {
+      if (auto function = launch->getParentOfType<func::FuncOp>())
+        launching.insert(function);
+    });
+    for (func::FuncOp function : launching)
+      allocateScratch(function);
     WalkResult walk = module.walk(
         [&](gpu::LaunchFuncOp launch) -> WalkResult { return lower(launch); });
     if (walk.wasInterrupted())
@@ -45,6 +51,47 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
     for (func::FuncOp body : getEmulatedKernels(module))
       body->removeAttr(kEmulatedArgumentsAttr);
     module->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
+  }
+
+  /// Scratch memory whose size no caller could know is the device's as well.
+  void allocateScratch(func::FuncOp function) {
+    SmallVector<Operation *> ops;
+    function.walk([&](Operation *op) {
+      if (isa<memref::AllocOp, memref::DeallocOp>(op))
+        ops.push_back(op);
+    });
+    Type ptr = builder->pointer();
+    for (Operation *op : ops) {
+      builder->setLoc(op->getLoc());
+      builder->setInsertionPoint(op);
+      if (auto end = dyn_cast<memref::DeallocOp>(op)) {
+        builder->call("relax_rt_release", {},
+                      {builder->storageOf(end.getMemref())});
+        op->erase();
+        continue;
+      }
+      auto alloc = cast<memref::AllocOp>(op);
+      MemRefType type = alloc.getType();
+      unsigned bits =
+          type.getElementType().isIndex() ? 64 : type.getElementTypeBitWidth();
+      Value bytes = builder->word(llvm::divideCeil(bits, 8));
+      SmallVector<Value> sizes;
+      ValueRange dynamic = alloc.getDynamicSizes();
+      for (int64_t size : type.getShape()) {
+        sizes.push_back(ShapedType::isDynamic(size) ? dynamic.front()
+                                                    : builder->index(size));
+        if (ShapedType::isDynamic(size))
+          dynamic = dynamic.drop_front();
+        bytes =
+            LLVM::MulOp::create(*builder, bytes, builder->toWord(sizes.back()));
+      }
+      Value storage = builder->call(
+          "relax_rt_device_scratch", ptr,
+          {bytes, builder->string(describeLocation(op->getLoc()))});
+      op->getResult(0).replaceAllUsesWith(builder->makeTensor(
+          type, storage, builder->storageData(storage), sizes));
+      op->erase();
+    }
   }
 
   /// What the runtime keeps for a record is given back with the module.
@@ -240,6 +287,7 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
     flatten(value);
   }
 
+  llvm::SetVector<func::FuncOp> launching;
   HostBuilder *builder = nullptr;
   LLVMTypeConverter *types = nullptr;
   DenseMap<StringAttr, LLVM::GlobalOp> modules;

@@ -36,6 +36,8 @@ relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
     /// Bytes that a block shares, its threads, the width of a subgroup.
     ArrayRef<int64_t> block;
     ArrayRef<int64_t> parameters;
+    DenseI64ArrayAttr bindings; // null: none are bound
+    DenseI64ArrayAttr narrow;   // null: none
   };
   SmallVector<Part> parts;
   for (spirv::ModuleOp kernel : getSPIRVKernels(module)) {
@@ -53,13 +55,17 @@ relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
         {kernel.getSymName()->drop_front(prefix.size()).str(), code,
          static_cast<int64_t>(text.size()),
          kernel->getAttrOfType<DenseI64ArrayAttr>(kBlockAttr).asArrayRef(),
-         kernel->getAttrOfType<DenseI64ArrayAttr>(kParametersAttr)
-             .asArrayRef()});
+         kernel->getAttrOfType<DenseI64ArrayAttr>(kParametersAttr).asArrayRef(),
+         kernel->getAttrOfType<DenseI64ArrayAttr>(kBindingsAttr),
+         kernel->getAttrOfType<DenseI64ArrayAttr>(kNarrowAttr)});
   }
+  auto wordsOf = [](DenseI64ArrayAttr words) {
+    return words ? words.asArrayRef() : ArrayRef<int64_t>();
+  };
   Type i64 = builder.getI64Type(), ptr = builder.pointer();
   SmallVector<Type> fields = {i64, i64};
   for (size_t i = 0; i < parts.size(); ++i)
-    fields.append({ptr, ptr, i64, ptr, i64, i64, i64, i64});
+    fields.append({ptr, ptr, i64, ptr, i64, i64, i64, i64, ptr, i64, ptr, i64});
   bytes = 8 * fields.size();
   return builder.record("relax.gpu_image", fields, [&] {
     SmallVector<Value> values = {
@@ -72,7 +78,11 @@ relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
                      builder.word(part.bytes), builder.words(part.parameters),
                      builder.word(part.parameters.size()),
                      builder.word(part.block[0]), builder.word(part.block[1]),
-                     builder.word(part.block[2])});
+                     builder.word(part.block[2]),
+                     builder.words(wordsOf(part.bindings)),
+                     builder.word(part.bindings ? part.bindings.size() : -1),
+                     builder.words(wordsOf(part.narrow)),
+                     builder.word(wordsOf(part.narrow).size())});
     return values;
   });
 }

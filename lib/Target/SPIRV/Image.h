@@ -15,9 +15,13 @@ namespace mlir::relax {
 
 /// On a `spirv.module` of a kernel: the words of a launch that it reads, in the
 /// order in which it has them; and of a block the bytes that it shares, its
-/// threads, and how many of these exchange values (0: none do).
+/// threads, and how many of these exchange values (0: none do). Where buffers
+/// are bound, which of the words are pointers of those, in their order; and
+/// which must be numbers of 32 bits.
 constexpr StringLiteral kParametersAttr = "parameters";
 constexpr StringLiteral kBlockAttr = "block";
+constexpr StringLiteral kBindingsAttr = "bindings";
+constexpr StringLiteral kNarrowAttr = "narrow";
 
 /// The name of the module that a kernel becomes.
 std::string getSPIRVName(StringRef kernel);

@@ -22,8 +22,15 @@ Value KernelEmitter::emitConstant(Attribute value, Type type) {
   if (auto real = dyn_cast<FloatAttr>(value); real && type.isInteger())
     value = builder.getIntegerAttr(type, real.getValue().bitcastToAPInt());
   else if (auto integer = dyn_cast<IntegerAttr>(value);
-           integer && integer.getType() != type)
-    value = builder.getIntegerAttr(type, integer.getInt());
+           integer && integer.getType() != type) {
+    if (isNarrow && integer.getType().isIndex() &&
+        !llvm::isInt<32>(integer.getInt())) {
+      emitError(builder.getLoc(), "needs an index of more than 32 bits");
+      hasFailed = true;
+    }
+    value = builder.getIntegerAttr(type, APInt(type.getIntOrFloatBitWidth(),
+                                               integer.getInt(), true, true));
+  }
   return spirv::ConstantOp::create(builder, type, value);
 }
 

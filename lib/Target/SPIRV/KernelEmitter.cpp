@@ -22,7 +22,7 @@ using namespace mlir::relax;
 
 Type KernelEmitter::typeOf(Type element) {
   if (element.isIndex())
-    return builder.getI64Type();
+    return indexType();
   if (auto real = dyn_cast<FloatType>(element))
     if (!isa<Float16Type, Float32Type, Float64Type>(real))
       return builder.getIntegerType(real.getWidth());
@@ -61,7 +61,7 @@ Value KernelEmitter::multiply(Value lhs, int64_t rhs) {
 }
 
 //===----------------------------------------------------------------------===//
-// Variables and parameters
+// Variables
 //===----------------------------------------------------------------------===//
 
 SmallVector<Value> KernelEmitter::makeVariables(TypeRange types) {
@@ -101,97 +101,6 @@ void KernelEmitter::bindLoaded(ValueRange results, ArrayRef<Value> variables) {
   }
 }
 
-Operation *KernelEmitter::makePlace() {
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(function.getBody().front().getTerminator());
-  return UnrealizedConversionCastOp::create(
-      builder, TypeRange(builder.getI64Type()), ValueRange());
-}
-
-Value KernelEmitter::parameter(int64_t word) {
-  auto *found = llvm::find(parameters, word);
-  if (found != parameters.end())
-    return places[found - parameters.begin()]->getResult(0);
-  parameters.push_back(word);
-  places.push_back(makePlace());
-  return places.back()->getResult(0);
-}
-
-void KernelEmitter::placeParameters() {
-  // Word 0 is the first block's number.
-  int64_t count = static_cast<int64_t>(parameters.size());
-  bool inMemory = count + 1 > maxPushed;
-  SmallVector<Type> types(inMemory ? 2 : count + 1, builder.getI64Type());
-  SmallVector<spirv::StructType::OffsetInfo> offsets;
-  for (size_t i = 0; i < types.size(); ++i)
-    offsets.push_back(8 * i);
-  auto block = spirv::StructType::get(
-      types, offsets, {},
-      spirv::StructType::StructDecorationInfo(spirv::Decoration::Block,
-                                              builder.getUnitAttr()));
-  auto pushed = spirv::StorageClass::PushConstant;
-  if (places.empty() && !firstBlock)
-    return;
-  builder.setInsertionPoint(function.getBody().front().getTerminator());
-  Value all = global("parameters", spirv::PointerType::get(block, pushed));
-  auto readPushed = [&](int64_t number) -> Value {
-    auto pointer = spirv::PointerType::get(builder.getI64Type(), pushed);
-    return read(spirv::AccessChainOp::create(builder, pointer, all,
-                                             ValueRange(word(number))));
-  };
-  auto replace = [](Operation *place, Value value) {
-    place->getResult(0).replaceAllUsesWith(value);
-    place->erase();
-  };
-  if (firstBlock)
-    replace(firstBlock, readPushed(0));
-  Value memory;
-  for (auto [number, place] : llvm::enumerate(places)) {
-    Value value;
-    if (!inMemory) {
-      value = readPushed(number + 1);
-    } else {
-      if (!memory)
-        memory = readPushed(1);
-      auto pointer = spirv::PointerType::get(
-          builder.getI64Type(), spirv::StorageClass::PhysicalStorageBuffer);
-      value = spirv::LoadOp::create(
-          builder,
-          spirv::ConvertUToPtrOp::create(builder, pointer,
-                                         add(memory, index(8 * number))),
-          spirv::MemoryAccessAttr::get(builder.getContext(),
-                                       spirv::MemoryAccess::Aligned),
-          builder.getI32IntegerAttr(8));
-    }
-    replace(place, value);
-  }
-}
-
-void KernelEmitter::bindArguments() {
-  int64_t next = 0;
-  for (BlockArgument argument : kernel.getArguments()) {
-    Type type = argument.getType();
-    if (auto buffer = dyn_cast<MemRefType>(type)) {
-      buffers[argument] = {buffer, Value(), next, Value(), {}, {}};
-      next += 3 + 2 * buffer.getRank();
-      continue;
-    }
-    int64_t word = next++;
-    if (argument.use_empty())
-      continue;
-    Value value = parameter(word);
-    Type own = typeOf(type);
-    if (own.isInteger())
-      value = convertInt(value, own, /*isSigned=*/false);
-    else
-      value = reinterpret(
-          convertInt(value, builder.getIntegerType(own.getIntOrFloatBitWidth()),
-                     /*isSigned=*/false),
-          own);
-    bind(argument, {value});
-  }
-}
-
 Value KernelEmitter::global(StringRef name, spirv::PointerType type,
                             std::optional<spirv::BuiltIn> which) {
   spirv::GlobalVariableOp &variable = globals[name];
@@ -212,7 +121,7 @@ Value KernelEmitter::builtin(spirv::BuiltIn which, unsigned component) {
       spirv::PointerType::get(three, spirv::StorageClass::Input), which));
   Value one = spirv::CompositeExtractOp::create(
       builder, all, ArrayRef<int32_t>{static_cast<int32_t>(component)});
-  return spirv::UConvertOp::create(builder, builder.getI64Type(), one);
+  return convertInt(one, indexType(), /*isSigned=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -306,7 +215,7 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
       isa<MemRefType>(cast->getResult(0).getType())) {
     // The bytes of booleans.
     Buffer buffer = buffers[cast->getOperand(0)];
-    baseOf(buffer);
+    buffer.base = baseOf(buffer);
     buffer.type = llvm::cast<MemRefType>(cast->getResult(0).getType());
     buffers[cast->getResult(0)] = buffer;
     return success();
@@ -377,7 +286,9 @@ FailureOr<spirv::ModuleOp> KernelEmitter::emit(Block *body, StringRef name) {
     return kernel.emitError("is launched with blocks of no known size");
   builder.setInsertionPointToEnd(body);
   module = spirv::ModuleOp::create(
-      builder, spirv::AddressingModel::PhysicalStorageBuffer64,
+      builder,
+      isBound ? spirv::AddressingModel::Logical
+              : spirv::AddressingModel::PhysicalStorageBuffer64,
       spirv::MemoryModel::GLSL450, std::nullopt, name);
   builder.setInsertionPointToEnd(module.getBody());
   function =

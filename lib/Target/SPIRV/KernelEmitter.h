@@ -15,7 +15,7 @@
 //   bytes
 //                 at once where the access is aligned so
 //   bf16, f8      are integers of their bits, i1 in memory a byte
-//   index         is i64
+//   index         is i64; i32 for devices without longer integers
 //   a matrix      of a subgroup is one value
 //   a loop        carries its values in variables, which drivers put into
 //                 registers
@@ -29,6 +29,10 @@
 // as push constants; where they are too many for those, word 1 is the address
 // of a block of memory that begins with the first parameter.
 //
+// Devices without addresses of buffers have them bound: a buffer is then where
+// it begins in what is bound to the number of its pointer among `bindings`, and
+// the parameters in memory are where word 1 says in what is bound last.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef RELAX_TARGET_SPIRV_KERNELEMITTER_H
@@ -41,6 +45,7 @@
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/MapVector.h"
 
 #include <map>
 
@@ -51,14 +56,20 @@ public:
   /// What every device lets push constants have, in words.
   static constexpr int64_t maxPushed = 16;
 
-  explicit KernelEmitter(gpu::GPUFuncOp kernel)
-      : kernel(kernel), builder(kernel.getLoc(), kernel.getContext()) {}
+  /// What is narrow has an index of 32 bits, and buffers that are bound.
+  KernelEmitter(gpu::GPUFuncOp kernel, bool isBound, bool isNarrow)
+      : isBound(isBound || isNarrow), isNarrow(isNarrow), kernel(kernel),
+        builder(kernel.getLoc(), kernel.getContext()) {}
 
   /// Builds a `spirv.module` named `name` at the end of a module's body.
   FailureOr<spirv::ModuleOp> emit(Block *body, StringRef name);
 
   /// The words of the launch that the kernel reads.
   ArrayRef<int64_t> getParameters() const { return parameters; }
+  /// Which of the parameters are pointers of what is bound.
+  SmallVector<int64_t> getBindings() const;
+  /// Which of them are neither that nor the bits of a number.
+  SmallVector<int64_t> getNarrow() const;
   /// Bytes of memory that a block shares.
   int64_t getSharedBytes() const { return sharedBytes; }
   /// The threads of a block, and how many of them exchange values, or 0.
@@ -79,6 +90,8 @@ private:
     int64_t word = -1;
     Value offset;
     SmallVector<Value> sizes, strides;
+    /// What it is bound as, where the base is no array; -1 of arrays.
+    int64_t binding = -1;
     int64_t perVector = 1;
     /// Of a part of the memory of the block: its first element in there.
     int64_t first = 0;
@@ -89,14 +102,10 @@ private:
   LogicalResult emitFor(scf::ForOp op);
   LogicalResult emitWhile(scf::WhileOp op);
 
-  // KernelEmitter.cpp: functions, variables, parameters.
+  // KernelEmitter.cpp: functions, variables.
   LogicalResult emitBlock(Block &block);
   LogicalResult emitOp(Operation &op);
   LogicalResult emitGPU(Operation &op);
-  void bindArguments();
-  Value parameter(int64_t word);
-  Operation *makePlace();
-  void placeParameters();
   Value builtin(spirv::BuiltIn which, unsigned component);
   /// Variables of the thread, one for each value of these types.
   SmallVector<Value> makeVariables(TypeRange types);
@@ -105,6 +114,16 @@ private:
   Value read(Value variable);
   Value global(StringRef name, spirv::PointerType type,
                std::optional<spirv::BuiltIn> which = std::nullopt);
+
+  // KernelParameters.cpp
+  void bindArguments();
+  Value parameter(int64_t word);
+  /// All 64 bits of a word.
+  Value wholeParameter(int64_t word);
+  Operation *makePlace();
+  void placeParameters();
+  /// The pointer to an element of what is bound, seen as an array.
+  Value boundElement(int64_t binding, Value at, Type type);
 
   // KernelModule.cpp
   void finish(StringRef entry);
@@ -162,7 +181,10 @@ private:
   Value shiftLeft(Value lhs, Value rhs, Type type);
 
   Value number(int64_t value, Type type);
-  Value index(int64_t value) { return number(value, builder.getI64Type()); }
+  Type indexType() {
+    return isNarrow ? builder.getI32Type() : builder.getI64Type();
+  }
+  Value index(int64_t value) { return number(value, indexType()); }
   Value word(int64_t value) { return number(value, builder.getI32Type()); }
   Value add(Value lhs, Value rhs);
   Value multiply(Value lhs, int64_t rhs);
@@ -179,6 +201,7 @@ private:
     values[value] = std::move(elements);
   }
 
+  const bool isBound, isNarrow;
   gpu::GPUFuncOp kernel;
   ImplicitLocOpBuilder builder;
   spirv::ModuleOp module;
@@ -188,7 +211,13 @@ private:
   /// Parameters, and what stands for each until all are known; and for the
   /// number of the first block, if that is used.
   SmallVector<int64_t> parameters;
+  /// Of what is bound, the words of the pointers.
+  SmallVector<int64_t> bindings;
   SmallVector<Operation *> places;
+  /// Words that are the bits of numbers.
+  DenseSet<int64_t> numbers;
+  /// What is narrow has the upper halves of some as well, by their words.
+  llvm::MapVector<int64_t, Operation *> upperPlaces;
   Operation *firstBlock = nullptr;
   llvm::StringMap<spirv::GlobalVariableOp> globals;
   /// The memory of a block that the launch asks for, where all of it is made of

@@ -24,8 +24,15 @@ static int64_t bytesOf(Type type) {
 //===----------------------------------------------------------------------===//
 
 Value KernelEmitter::baseOf(Buffer &buffer) {
-  if (!buffer.base)
-    buffer.base = parameter(buffer.word + 1); // the aligned pointer
+  if (buffer.base)
+    return buffer.base;
+  int64_t pointer = buffer.word + 1; // the aligned one
+  buffer.base = parameter(pointer);
+  if (isBound) {
+    buffer.binding = llvm::find(bindings, pointer) - bindings.begin();
+    if (buffer.binding == static_cast<int64_t>(bindings.size()))
+      bindings.push_back(pointer);
+  }
   return buffer.base;
 }
 
@@ -87,8 +94,8 @@ Value KernelEmitter::linearize(const Buffer &buffer, ValueRange indices) {
 
 LogicalResult KernelEmitter::emitMetadata(memref::ExtractStridedMetadataOp op) {
   Buffer &source = buffers[op.getSource()];
+  baseOf(source);
   Buffer base = source;
-  base.base = baseOf(source);
   base.type = cast<MemRefType>(op.getBaseBuffer().getType());
   base.word = -1;
   base.offset = {};
@@ -110,6 +117,7 @@ LogicalResult KernelEmitter::emitReinterpret(memref::ReinterpretCastOp op) {
   Buffer &source = buffers[op.getSource()];
   Buffer result;
   result.base = baseOf(source);
+  result.binding = source.binding;
   result.type = op.getType();
   auto valueOf = [&](OpFoldResult mixed) {
     if (auto value = dyn_cast<Value>(mixed))
@@ -176,6 +184,20 @@ Value KernelEmitter::pointerTo(Buffer &buffer, Value at, Type type) {
         places);
   }
   int64_t bytes = bytesOf(memoryType(buffer.type.getElementType()));
+  if (isBound) {
+    auto vector = dyn_cast<VectorType>(type);
+    int64_t size = bytesOf(getElementTypeOrSelf(type)) *
+                   (vector ? vector.getNumElements() : 1);
+    auto divide = [&](Value value) -> Value {
+      if (size == 1)
+        return value;
+      return spirv::ShiftRightLogicalOp::create(builder, value.getType(), value,
+                                                index(llvm::Log2_64(size)));
+    };
+    Value place = size == bytes ? add(divide(base), at)
+                                : divide(add(base, multiply(at, bytes)));
+    return boundElement(buffer.binding, place, type);
+  }
   return spirv::ConvertUToPtrOp::create(
       builder,
       spirv::PointerType::get(type, StorageClass::PhysicalStorageBuffer),
@@ -317,13 +339,13 @@ LogicalResult KernelEmitter::emitGather(vector::GatherOp op) {
   Buffer &buffer = buffers[op.getBase()];
   Value from = linearize(buffer, op.getOffsets());
   Values elements;
-  Type i64 = builder.getI64Type();
+  Type type = indexType();
   for (auto [at, isOn, other] :
        llvm::zip(elementsOf(op.getIndices()), elementsOf(op.getMask()),
                  elementsOf(op.getPassThru()))) {
     // Lanes that are off look at the first.
     Value own = spirv::SelectOp::create(
-        builder, i64, isOn, convertInt(at, i64, /*isSigned=*/true), index(0));
+        builder, type, isOn, convertInt(at, type, /*isSigned=*/true), index(0));
     Value loaded = loadElement(buffer, add(from, own));
     elements.push_back(spirv::SelectOp::create(builder, loaded.getType(), isOn,
                                                loaded, other));
@@ -336,11 +358,11 @@ LogicalResult KernelEmitter::emitMaskedLoad(vector::MaskedLoadOp op) {
   Buffer &buffer = buffers[op.getBase()];
   Value from = linearize(buffer, op.getIndices());
   Values elements;
-  Type i64 = builder.getI64Type();
+  Type type = indexType();
   for (auto [lane, isOn, other] : llvm::enumerate(
            elementsOf(op.getMask()), elementsOf(op.getPassThru()))) {
     Value own =
-        spirv::SelectOp::create(builder, i64, isOn, index(lane), index(0));
+        spirv::SelectOp::create(builder, type, isOn, index(lane), index(0));
     Value loaded = loadElement(buffer, add(from, own));
     elements.push_back(spirv::SelectOp::create(builder, loaded.getType(), isOn,
                                                loaded, other));

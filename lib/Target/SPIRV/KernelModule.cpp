@@ -35,12 +35,15 @@ static bool usesFloats(spirv::ModuleOp module, unsigned width) {
 /// What a module needs of a device, read off the types in it.
 static SmallVector<spirv::Capability> findCapabilities(spirv::ModuleOp module) {
   using spirv::Capability;
-  std::set<Capability> found = {Capability::Shader, Capability::Int64,
-                                Capability::PhysicalStorageBufferAddresses};
+  std::set<Capability> found = {Capability::Shader};
+  if (module.getAddressingModel() != spirv::AddressingModel::Logical)
+    found.insert(Capability::PhysicalStorageBufferAddresses);
   auto see = [&](Type type, bool inMemory) {
     Type element = getElementTypeOrSelf(type);
     if (element.isInteger(8))
       found.insert(Capability::Int8);
+    if (element.isInteger(64))
+      found.insert(Capability::Int64);
     if (element.isInteger(16))
       found.insert(Capability::Int16);
     if (element.isF16())
@@ -70,8 +73,10 @@ static SmallVector<spirv::Capability> findCapabilities(spirv::ModuleOp module) {
       }
       bool inMemory = false;
       if (auto pointer = dyn_cast<spirv::PointerType>(type)) {
-        inMemory = pointer.getStorageClass() ==
-                   spirv::StorageClass::PhysicalStorageBuffer;
+        inMemory =
+            llvm::is_contained({spirv::StorageClass::PhysicalStorageBuffer,
+                                spirv::StorageClass::StorageBuffer},
+                               pointer.getStorageClass());
         type = pointer.getPointeeType();
       }
       if (auto array = dyn_cast<spirv::ArrayType>(type))

@@ -46,6 +46,8 @@ static void expandCopies(gpu::GPUFuncOp kernel) {
 namespace {
 
 struct LowerKernels : relax::impl::LowerKernelsPassBase<LowerKernels> {
+  using LowerKernelsPassBase::LowerKernelsPassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<gpu::GPUFuncOp> kernels;
@@ -53,7 +55,7 @@ struct LowerKernels : relax::impl::LowerKernelsPassBase<LowerKernels> {
     Builder builder(&getContext());
     for (gpu::GPUFuncOp kernel : kernels) {
       expandCopies(kernel);
-      KernelEmitter emitter(kernel);
+      KernelEmitter emitter(kernel, bound, narrow);
       FailureOr<spirv::ModuleOp> made =
           emitter.emit(module.getBody(), getSPIRVName(kernel.getName()));
       if (failed(made))
@@ -64,6 +66,12 @@ struct LowerKernels : relax::impl::LowerKernelsPassBase<LowerKernels> {
                        builder.getDenseI64ArrayAttr({emitter.getSharedBytes(),
                                                      emitter.getThreads(),
                                                      emitter.getSubgroup()}));
+      if (narrow)
+        (*made)->setAttr(kNarrowAttr,
+                         builder.getDenseI64ArrayAttr(emitter.getNarrow()));
+      if (bound || narrow)
+        (*made)->setAttr(kBindingsAttr,
+                         builder.getDenseI64ArrayAttr(emitter.getBindings()));
     }
   }
 };

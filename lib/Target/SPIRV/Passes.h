@@ -16,6 +16,7 @@
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
 
 namespace mlir::relax {
 
@@ -24,13 +25,25 @@ namespace mlir::relax {
 #define GEN_PASS_REGISTRATION
 #include "Target/SPIRV/Passes.h.inc"
 
+struct SPIRVOptions : PassPipelineOptions<SPIRVOptions> {
+  Option<bool> bound{*this, "bound",
+                     llvm::cl::desc("for devices without addresses of buffers"),
+                     llvm::cl::init(false)};
+  Option<bool> narrow{
+      *this, "narrow",
+      llvm::cl::desc("for those without integers of 64 bits as well"),
+      llvm::cl::init(false)};
+};
+
 /// The pipeline `relax-gpu-to-spirv`, on modules: what is launched becomes a
 /// `spirv.module` for each kernel.
-void buildSPIRVPipeline(OpPassManager &manager);
+void buildSPIRVPipeline(OpPassManager &manager,
+                        const SPIRVOptions &options = {});
 
 /// The pipeline `relax-vulkan-to-llvm`, on modules: launches become SPIR-V in
 /// the module and calls of the runtime, all else the LLVM dialect.
-void buildVulkanToLLVMPipeline(OpPassManager &manager);
+void buildVulkanToLLVMPipeline(OpPassManager &manager,
+                               const SPIRVOptions &options = {});
 
 /// Registers the two pipelines.
 void registerRelaxSPIRVPipelines();

@@ -52,7 +52,9 @@ def LowerKernelsPass : Pass<"relax-spirv-lower-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Each kernel becomes a module of its own, which reads buffers by their addresses and
     all else from words that are pushed; `parameters` are the words of a launch that it
-    reads. `relax-gpu-lower-launches` makes a binary of it.
+    reads. `relax-gpu-lower-launches` makes a binary of it. With `bound`, buffers are
+    bound to a kernel, and `bindings` says which parameters are pointers of them. With
+    `narrow`, an index has 32 bits beside.
 
     Before:
 
@@ -84,6 +86,12 @@ def LowerKernelsPass : Pass<"relax-spirv-lower-kernels", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"bound", "bound", "bool", /*default=*/"false",
+           "for devices without addresses of buffers">,
+    Option<"narrow", "narrow", "bool", /*default=*/"false",
+           "for those without integers of 64 bits as well">,
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",

@@ -17,7 +17,8 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-void relax::buildSPIRVPipeline(OpPassManager &manager) {
+void relax::buildSPIRVPipeline(OpPassManager &manager,
+                               const SPIRVOptions &options) {
   manager.addPass(createOutlineLaunchesPass());
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
   // Views become arithmetic on offsets.
@@ -42,19 +43,23 @@ void relax::buildSPIRVPipeline(OpPassManager &manager) {
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
   kernels.addPass(createLoopInvariantCodeMotionPass());
-  manager.addPass(createLowerKernelsPass());
+  LowerKernelsPassOptions lowering;
+  lowering.bound = options.bound;
+  lowering.narrow = options.narrow;
+  manager.addPass(createLowerKernelsPass(lowering));
 }
 
-void relax::buildVulkanToLLVMPipeline(OpPassManager &manager) {
-  buildSPIRVPipeline(manager);
+void relax::buildVulkanToLLVMPipeline(OpPassManager &manager,
+                                      const SPIRVOptions &options) {
+  buildSPIRVPipeline(manager, options);
   manager.addPass(createLowerLaunchesPass());
   buildKernelToLLVMPipeline(manager);
 }
 
 void relax::registerRelaxSPIRVPipelines() {
-  PassPipelineRegistration<>("relax-gpu-to-spirv", "launches to SPIR-V",
-                             buildSPIRVPipeline);
-  PassPipelineRegistration<>(
+  PassPipelineRegistration<SPIRVOptions>(
+      "relax-gpu-to-spirv", "launches to SPIR-V", buildSPIRVPipeline);
+  PassPipelineRegistration<SPIRVOptions>(
       "relax-vulkan-to-llvm",
       "launches to SPIR-V, and host code to the LLVM dialect",
       buildVulkanToLLVMPipeline);

@@ -73,6 +73,55 @@ static LogicalResult quantize(QuantizeOp op, KernelBuilder &kernel) {
       }));
 }
 
+/// lhs - rhs as a real, where either has 64 bits, so that the difference has
+/// up to 66: the distance of the two in 64, a bit above, and which is greater.
+static Value subtractLong(Scalars &s, Value lhs, Type lhsFrom, Value rhs,
+                          Type rhsFrom, Type type) {
+  using Predicate = arith::CmpIPredicate;
+  Type i64 = s.getI64Type();
+  auto number = [&](uint64_t bits) { return s.number(i64, APInt(64, bits)); };
+  // What is shorter is a signed one of 64 bits.
+  auto isLong = [](Type from) {
+    return isUnsignedElement(from) && from.getIntOrFloatBitWidth() == 64;
+  };
+  lhs = s.convert(lhs, lhsFrom, i64);
+  rhs = s.convert(rhs, rhsFrom, i64);
+  bool isMixed = isLong(lhsFrom) != isLong(rhsFrom);
+  Value isLess;
+  if (!isMixed) {
+    isLess =
+        s.compare(isLong(lhsFrom) ? Predicate::ult : Predicate::slt, lhs, rhs);
+  } else if (isLong(lhsFrom)) {
+    isLess = s.both(s.compare(Predicate::sge, rhs, number(0)),
+                    s.compare(Predicate::ult, lhs, rhs));
+  } else {
+    isLess = s.either(s.compare(Predicate::slt, lhs, number(0)),
+                      s.compare(Predicate::ult, lhs, rhs));
+  }
+  Value distance = s.select(isLess, s.sub(rhs, lhs), s.sub(lhs, rhs));
+  Type unsignedType =
+      IntegerType::get(s.getContext(), 64, IntegerType::Unsigned);
+  Value real;
+  if (isMixed) {
+    // An unsigned number and what a negative one is below zero.
+    Value whole = isLong(lhsFrom) ? lhs : rhs;
+    Value other = isLong(lhsFrom) ? rhs : lhs;
+    Value carries = s.both(s.compare(Predicate::slt, other, number(0)),
+                           s.compare(Predicate::ult, distance, whole));
+    // Half of it, of which the last bit says whether any below it was set.
+    Value half = arith::ShRUIOp::create(s, distance, number(1));
+    half = arith::OrIOp::create(s, half,
+                                arith::AndIOp::create(s, distance, number(1)));
+    half = arith::OrIOp::create(s, half, number(uint64_t(1) << 63));
+    real = s.convert(s.select(carries, half, distance), unsignedType, type);
+    real = s.mul(real,
+                 s.select(carries, s.number(type, 2.0), s.number(type, 1.0)));
+  } else {
+    real = s.convert(distance, unsignedType, type);
+  }
+  return s.select(isLess, arith::NegFOp::create(s, real), real);
+}
+
 static LogicalResult dequantize(DequantizeOp op, KernelBuilder &kernel) {
   Type data = getElementType(op.getData());
   Type type = getComputeType(getElementType(op.getResult()));
@@ -87,11 +136,16 @@ static LogicalResult dequantize(DequantizeOp op, KernelBuilder &kernel) {
           unsigned width = data.getIntOrFloatBitWidth();
           if (zero)
             width = std::max(width, zero.getIntOrFloatBitWidth());
-          Type wide = s.getIntegerType(width < 31 ? 32 : 2 * width);
-          difference = s.convert(difference, data, wide);
-          if (zero)
-            difference = s.sub(difference, s.convert(x[2], zero, wide));
-          difference = s.convert(difference, wide, type);
+          Type wide = s.getIntegerType(width < 31 ? 32 : 64);
+          if (!zero) {
+            difference = s.convert(difference, data, type);
+          } else if (width == 64) {
+            difference = subtractLong(s, difference, data, x[2], zero, type);
+          } else {
+            difference = s.sub(s.convert(difference, data, wide),
+                               s.convert(x[2], zero, wide));
+            difference = s.convert(difference, wide, type);
+          }
         } else {
           difference = toFloat(s, difference, data, type);
           if (zero)

@@ -68,14 +68,24 @@ def device_of(chip: str) -> str:
     return "vulkan" if chip.startswith("subgroup_") else "cuda" if chip else ""
 
 
+def lacks_of(chip: str) -> dict[str, bool]:
+    """The options for what a device of Vulkan lacks: "subgroup_8_bound" has no addresses of buffers, "_narrow" no
+    integers of 64 bits beside."""
+    return {"bound": chip.endswith("_bound"), "narrow": chip.endswith("_narrow")}
+
+
+def launches_to_code(chip: str) -> LaunchesToLLVM | LaunchesToVulkan:
+    """What is launched becomes code of a chip, and host code the LLVM dialect."""
+    return LaunchesToVulkan(**lacks_of(chip)) if device_of(chip) == "vulkan" else LaunchesToLLVM(chip)
+
+
 def make_code(chip: str) -> Pipeline:
     """Graph functions become host code in the LLVM dialect, and what they launch code of a chip: PTX for "sm_90",
     SPIR-V for "subgroup_8"."""
-    device = device_of(chip)
     return Pipeline(
         [
-            LowerToHost(device=device),
+            LowerToHost(device=device_of(chip)),
             KernelsToLaunches(chip),  # those that are on tensors still
-            LaunchesToVulkan() if device == "vulkan" else LaunchesToLLVM(chip),
+            launches_to_code(chip),
         ]
     )

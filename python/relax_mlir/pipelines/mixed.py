@@ -14,7 +14,7 @@ from mlir import ir
 from ..module import Module
 from . import cpu, gpu
 from ._generated import CheckDevices, LowerToHost, OnDevice
-from .passes import LaunchesToLLVM, Simplify
+from .passes import Simplify
 from .pipeline import Pipeline
 
 
@@ -53,4 +53,5 @@ def default_pipeline(
 
 def make_code(chip: str) -> Pipeline:
     """Graph functions become host code in the LLVM dialect, kernels too, and what they launch code of the GPU."""
-    return Pipeline([LowerToHost(device="cuda"), LaunchesToLLVM(chip)])
+    device = gpu.device_of(chip)
+    return Pipeline([LowerToHost(device=device), gpu.launches_to_code(chip)])

@@ -168,11 +168,21 @@ class LaunchesToLLVM(OptionsPass):
 class LaunchesToSPIRV(OptionsPass):
     """What is launched becomes a SPIR-V module for each kernel."""
 
+    bound: bool = False
+    """For devices without addresses of buffers."""
+    narrow: bool = False
+    """For those without integers of 64 bits as well."""
+
     argument: ClassVar[str] = "relax-gpu-to-spirv"
 
 
 @dataclasses.dataclass(frozen=True)
 class LaunchesToVulkan(OptionsPass):
     """Launches become SPIR-V, and host code the LLVM dialect."""
+
+    bound: bool = False
+    """For devices without addresses of buffers."""
+    narrow: bool = False
+    """For those without integers of 64 bits as well."""
 
     argument: ClassVar[str] = "relax-vulkan-to-llvm"

@@ -43,3 +43,24 @@ func.func @relax.kernel.f(%x: memref<?xf32>) {
   }
   return
 }
+
+// Scratch memory whose size the callers do not know is the device's, for as long as it is used.
+// PTX-LABEL: llvm.func @relax.kernel.scratch
+// PTX: %[[STORAGE:.*]] = llvm.call @relax_rt_device_scratch(%{{.*}}, %{{.*}}) : (i64, !llvm.ptr) -> !llvm.ptr
+// PTX: llvm.call @relax_rt_device_launch
+// PTX: llvm.call @relax_rt_release(%{{.*}}) : (!llvm.ptr) -> ()
+// PTX-NOT: malloc
+func.func @relax.kernel.scratch(%x: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %scratch = memref.alloc(%n) : memref<?xf32>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %n, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+    %0 = memref.load %x[%bx] : memref<?xf32>
+    memref.store %0, %scratch[%bx] : memref<?xf32>
+    gpu.terminator
+  }
+  memref.dealloc %scratch : memref<?xf32>
+  return
+}

@@ -1,0 +1,186 @@
+//===- KernelParameters.cpp - what kernels are given in SPIR-V ------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which words a kernel reads is known at its end; until then an op stands for
+// each.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/SPIRV/KernelEmitter.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+Operation *KernelEmitter::makePlace() {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(function.getBody().front().getTerminator());
+  return UnrealizedConversionCastOp::create(builder, TypeRange(indexType()),
+                                            ValueRange());
+}
+
+Value KernelEmitter::parameter(int64_t word) {
+  auto *found = llvm::find(parameters, word);
+  if (found != parameters.end())
+    return places[found - parameters.begin()]->getResult(0);
+  parameters.push_back(word);
+  places.push_back(makePlace());
+  return places.back()->getResult(0);
+}
+
+Value KernelEmitter::wholeParameter(int64_t word) {
+  Value lower = parameter(word);
+  if (!isNarrow)
+    return lower;
+  Operation *&place = upperPlaces[word];
+  if (!place)
+    place = makePlace();
+  Type i64 = builder.getI64Type();
+  auto widen = [&](Value half) {
+    return spirv::UConvertOp::create(builder, i64, half);
+  };
+  return spirv::BitwiseOrOp::create(
+      builder, i64,
+      spirv::ShiftLeftLogicalOp::create(
+          builder, i64, widen(place->getResult(0)), number(32, i64)),
+      widen(lower));
+}
+
+void KernelEmitter::placeParameters() {
+  // Word 0 is the first block's number.
+  int64_t count = static_cast<int64_t>(parameters.size());
+  bool inMemory = count + 1 > maxPushed;
+  // Where that is narrow, a word is two halves, the lower one first.
+  int64_t parts = isNarrow ? 2 : 1;
+  SmallVector<Type> types(parts * (inMemory ? 2 : count + 1), indexType());
+  SmallVector<spirv::StructType::OffsetInfo> offsets;
+  for (size_t i = 0; i < types.size(); ++i)
+    offsets.push_back(8 / parts * i);
+  auto block = spirv::StructType::get(
+      types, offsets, {},
+      spirv::StructType::StructDecorationInfo(spirv::Decoration::Block,
+                                              builder.getUnitAttr()));
+  auto pushed = spirv::StorageClass::PushConstant;
+  if (places.empty() && !firstBlock)
+    return;
+  builder.setInsertionPoint(function.getBody().front().getTerminator());
+  Value all = global("parameters", spirv::PointerType::get(block, pushed));
+  auto readPushed = [&](int64_t number, int64_t part = 0) -> Value {
+    auto pointer = spirv::PointerType::get(indexType(), pushed);
+    return read(spirv::AccessChainOp::create(
+        builder, pointer, all, ValueRange(word(parts * number + part))));
+  };
+  auto replace = [](Operation *place, Value value) {
+    place->getResult(0).replaceAllUsesWith(value);
+    place->erase();
+  };
+  if (firstBlock)
+    replace(firstBlock, readPushed(0));
+  Value memory;
+  auto replaceBy = [&](Operation *place, int64_t number, int64_t part) {
+    Value value;
+    if (!inMemory) {
+      value = readPushed(number + 1, part);
+    } else if (isBound) {
+      if (!memory)
+        memory = multiply(readPushed(1), parts);
+      int64_t last = static_cast<int64_t>(bindings.size());
+      value = read(boundElement(last, add(memory, index(parts * number + part)),
+                                indexType()));
+    } else {
+      if (!memory)
+        memory = readPushed(1);
+      auto pointer = spirv::PointerType::get(
+          builder.getI64Type(), spirv::StorageClass::PhysicalStorageBuffer);
+      value = spirv::LoadOp::create(
+          builder,
+          spirv::ConvertUToPtrOp::create(builder, pointer,
+                                         add(memory, index(8 * number))),
+          spirv::MemoryAccessAttr::get(builder.getContext(),
+                                       spirv::MemoryAccess::Aligned),
+          builder.getI32IntegerAttr(8));
+    }
+    replace(place, value);
+  };
+  for (auto [word, place] : upperPlaces)
+    replaceBy(place, llvm::find(parameters, word) - parameters.begin(), 1);
+  for (auto [number, place] : llvm::enumerate(places))
+    replaceBy(place, number, 0);
+}
+
+void KernelEmitter::bindArguments() {
+  int64_t next = 0;
+  for (BlockArgument argument : kernel.getArguments()) {
+    Type type = argument.getType();
+    if (auto buffer = dyn_cast<MemRefType>(type)) {
+      buffers[argument] = {buffer, Value(), next, Value(), {}, {}, -1};
+      next += 3 + 2 * buffer.getRank();
+      continue;
+    }
+    int64_t word = next++;
+    if (argument.use_empty())
+      continue;
+    Type own = typeOf(type);
+    if (!type.isIndex())
+      numbers.insert(word);
+    Value value = own.getIntOrFloatBitWidth() > 32 ? wholeParameter(word)
+                                                   : parameter(word);
+    if (own.isInteger())
+      value = convertInt(value, own, /*isSigned=*/false);
+    else
+      value = reinterpret(
+          convertInt(value, builder.getIntegerType(own.getIntOrFloatBitWidth()),
+                     /*isSigned=*/false),
+          own);
+    bind(argument, {value});
+  }
+}
+
+Value KernelEmitter::boundElement(int64_t binding, Value at, Type type) {
+  Type element = getElementTypeOrSelf(type);
+  int64_t bits = element.getIntOrFloatBitWidth(), bytes = bits / 8;
+  std::string name = "bound" + std::to_string(binding);
+  if (auto vector = dyn_cast<VectorType>(type)) {
+    bytes *= vector.getNumElements();
+    name += "x" + std::to_string(vector.getNumElements());
+  }
+  name += (isa<FloatType>(element) ? "f" : "i") + std::to_string(bits);
+  auto array = spirv::RuntimeArrayType::get(type, static_cast<unsigned>(bytes));
+  auto block = spirv::StructType::get(
+      array, spirv::StructType::OffsetInfo(0), {},
+      spirv::StructType::StructDecorationInfo(spirv::Decoration::Block,
+                                              builder.getUnitAttr()));
+  auto storage = spirv::StorageClass::StorageBuffer;
+  spirv::GlobalVariableOp &variable = globals[name];
+  if (!variable) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    variable = spirv::GlobalVariableOp::create(
+        builder, spirv::PointerType::get(block, storage), name,
+        /*descriptorSet=*/0, static_cast<unsigned>(binding));
+    // Others are parts of the same buffer.
+    variable->setAttr("aliased", builder.getUnitAttr());
+  }
+  Value all = spirv::AddressOfOp::create(builder, variable);
+  Value place = convertInt(at, builder.getI32Type(), /*isSigned=*/false);
+  return spirv::AccessChainOp::create(builder,
+                                      spirv::PointerType::get(type, storage),
+                                      all, ValueRange{word(0), place});
+}
+
+SmallVector<int64_t> KernelEmitter::getBindings() const {
+  return llvm::map_to_vector(bindings, [&](int64_t word) -> int64_t {
+    return llvm::find(parameters, word) - parameters.begin();
+  });
+}
+
+SmallVector<int64_t> KernelEmitter::getNarrow() const {
+  SmallVector<int64_t> found;
+  for (auto [position, word] : llvm::enumerate(parameters))
+    if (!numbers.contains(word) && !llvm::is_contained(bindings, word))
+      found.push_back(position);
+  return found;
+}

@@ -1,0 +1,332 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What may go wrong on a device of Vulkan: typed errors with the op's line, nothing leaks, and the model stays usable.
+
+test/vulkan is the loader of Vulkan here: it fails where a test wants it to.
+"""
+
+import os
+import traceback
+
+import numpy as np
+import pytest
+import vulkan
+
+import relax_mlir
+from relax_mlir import Device, DeviceError
+
+if os.environ.get("RELAX_VULKAN_LOADER") != str(vulkan.LOADER) or not vulkan.LOADER.exists():
+    pytest.skip("another loader of Vulkan is in use", allow_module_level=True)
+
+from vulkan_faults import (
+    LOST,
+    OUT_OF_HOST_MEMORY,
+    OUT_OF_MEMORY,
+    REJECTED,
+    TOO_MANY,
+    UNKNOWN,
+    Unchanged,
+    failing,
+    fails,
+)
+
+T = "tensor<?x8xf32, #relax.shape<[n, 8]>>"
+MODEL = f"""
+relax.func @main(%x: {T}) -> {T}
+    attributes {{relax.symbols = {{n = #relax.range<0, 262144>}}}} {{
+  %w = relax.constant weight "w" : tensor<8x8xf32>
+  %0 = relax.matmul %x, %w : ({T}, tensor<8x8xf32>) -> {T}
+  %1 = relax.softmax %0 : ({T}) -> {T}
+  %2 = relax.matmul %1, %w : ({T}, tensor<8x8xf32>) -> {T}
+  relax.return %2 : {T}
+}}
+"""
+W = np.linspace(-1, 1, 64, dtype=np.float32).reshape(8, 8)
+X = np.ones((5, 8), np.float32)
+FIRST_LINE, LAST_LINE = 5, 7  # of the products
+
+
+def expected(x):
+    y = np.exp(x @ W)
+    return y / y.sum(1, keepdims=True) @ W
+
+
+def load():
+    return relax_mlir.compile(relax_mlir.parse(MODEL), target="vulkan", weights={"w": W})
+
+
+@pytest.fixture(scope="module")
+def device():
+    vulkan.require()
+    return Device("vulkan")
+
+
+@pytest.fixture(scope="module")
+def model(device):
+    return load()
+
+
+def check(device, model, x=X):
+    np.testing.assert_allclose(device.get(model["main"](device.put(x))), expected(x), rtol=1e-5, atol=1e-6)
+
+
+def line_of(error):
+    """The line of the program that an error names; None where it names none."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return last.lineno if last.filename == "-" else None
+
+
+# Each of these may fail at any time, and then does not.
+IN_CALLS = {
+    "no memory of the device": ("vkAllocateMemory", OUT_OF_MEMORY, MemoryError, "no memory for .* on vulkan:0"),
+    "too many allocations": ("vkAllocateMemory", TOO_MANY, MemoryError, "no memory for"),
+    "no memory of the host": ("vkCreateBuffer", OUT_OF_HOST_MEMORY, MemoryError, "no memory for"),
+    "memory that no buffer takes": ("vkBindBufferMemory", UNKNOWN, DeviceError, "allocation failed on vulkan:0"),
+    "a lost device": ("vkQueueSubmit", LOST, DeviceError, "handing work to the device failed .* the device is lost"),
+    "work that is not taken": ("vkQueueSubmit", OUT_OF_MEMORY, MemoryError, "handing work to the device failed"),
+    "work that does not begin": ("vkBeginCommandBuffer", OUT_OF_MEMORY, MemoryError, "beginning a list of commands"),
+    "work that does not end": ("vkEndCommandBuffer", OUT_OF_HOST_MEMORY, MemoryError, "the end of a list of commands"),
+}
+MEMORY = ("vkAllocateMemory", "vkCreateBuffer", "vkBindBufferMemory")
+
+
+@pytest.mark.parametrize("what", IN_CALLS)
+def test_a_thousand_faults_within_calls_leak_nothing(device, model, what):
+    function, code, kind, message = IN_CALLS[what]
+    # What is large has an allocation of its own.
+    x = device.put(np.zeros((1 << 18 if function in MEMORY else 64, 8), np.float32))
+    model["main"](x)  # what is loaded once
+    with Unchanged(device):
+        for _ in range(1000):
+            with failing(function, code), pytest.raises(kind, match=message) as raised:
+                model["main"](x)
+            line = line_of(raised.value)
+            assert line is not None and FIRST_LINE <= line <= LAST_LINE, line
+            del raised
+    check(device, model)
+
+
+# The driver of a kernel is asked again at each call, and the kernel is made when it takes it.
+@pytest.mark.parametrize(
+    "function, code, kind, message",
+    [
+        ("vkCreateShaderModule", REJECTED, DeviceError, "making kernel '.*' failed .* the driver rejects the code"),
+        ("vkCreateComputePipelines", UNKNOWN, DeviceError, "making kernel '.*' failed .* unknown error"),
+        (
+            "vkCreateComputePipelines",
+            OUT_OF_MEMORY,
+            MemoryError,
+            "making kernel '.*' failed .* no memory of the device",
+        ),
+    ],
+)
+def test_a_thousand_kernels_that_the_driver_refuses(device, function, code, kind, message):
+    model, x = load(), device.put(X)
+    with failing(function, code), Unchanged(device):
+        for _ in range(1000):
+            with pytest.raises(kind, match=message) as raised:
+                model["main"](x)
+            assert line_of(raised.value) == FIRST_LINE
+            del raised
+    check(device, model)
+
+
+# What a copy waits for is lost.
+@pytest.mark.parametrize(
+    "function, code, kind, message",
+    [
+        ("vkGetSemaphoreCounterValue", LOST, DeviceError, "waiting for the device failed .* the device is lost"),
+        ("vkQueueSubmit", LOST, DeviceError, "handing work to the device failed"),
+    ],
+)
+def test_a_thousand_copies_that_fail(device, model, function, code, kind, message):
+    x = device.put(X)
+    device.get(x)
+    with failing(function, code), Unchanged(device):
+        for _ in range(1000):
+            with pytest.raises(kind, match=message):
+                device.get(x)
+    np.testing.assert_array_equal(device.get(x), X)
+    check(device, model)
+
+
+MAPPING = '''
+import numpy as np
+from vulkan_faults import *
+device = relax_mlir.Device("vulkan")
+row, column = "tensor<1x600xf32>", "tensor<500x1xf32>"
+outer = relax_mlir.compile(relax_mlir.parse(f"""
+relax.func @main(%x: {row}, %y: {column}) -> tensor<500x600xf32> {{
+  %0 = relax.add %x, %y : ({row}, {column}) -> tensor<500x600xf32>
+  relax.return %0 : tensor<500x600xf32>
+}}"""), target="vulkan")
+x = outer["main"](device.put(np.ones((1, 600), np.float32)), device.put(np.zeros((500, 1), np.float32)))
+with Unchanged(device), failing("vkAllocateMemory", OUT_OF_MEMORY):
+    for _ in range(1000):
+        fails(lambda: device.get(x), MemoryError, "no memory of the host for a copy of 1200000 bytes")
+with Unchanged(device), failing("vkMapMemory", NOT_MAPPED):
+    for _ in range(1000):
+        fails(lambda: device.get(x), relax_mlir.DeviceError, "mapping memory failed", "cannot be seen by the host")
+assert device.get(x).sum() == 300000
+print("passed")
+'''
+
+
+# There is no memory that a copy goes through.
+def test_a_thousand_copies_without_memory(device):
+    printed = vulkan.run_python(MAPPING)
+    assert printed.split() == ["passed"], printed
+
+
+# A tensor that did not arrive is none: no later call fails in its place, or reads what is not there.
+def test_tensors_that_do_not_arrive(device, model):
+    with failing("vkQueueSubmit", OUT_OF_MEMORY), Unchanged(device):
+        for _ in range(1000):
+            fails(lambda: device.put(X), MemoryError, "handing work to the device failed")
+    x = device.put(X)
+    with failing("vkQueueSubmit", OUT_OF_MEMORY):
+        fails(lambda: device.write(2 * X, x), MemoryError)
+    device.write(3 * X, x)
+    np.testing.assert_array_equal(device.get(x), 3 * X)
+
+
+# A list that is kept can be handed over again when the device takes work.
+@pytest.mark.parametrize("function, code", [("vkQueueSubmit", LOST), ("vkBeginCommandBuffer", OUT_OF_HOST_MEMORY)])
+def test_captured_calls_that_fail(device, function, code):
+    model = load()
+    captured, x, out = model.captured("main"), device.put(X), device.put(np.zeros_like(X))
+    captured(x, out)  # is watched
+    # Captures that fail are no errors: the code runs, and fails by itself.
+    with failing(function, code):
+        for _ in range(100):
+            fails(lambda: captured(x, out), Exception, "on vulkan:0")
+    for _ in range(3):
+        captured(x, out)
+    np.testing.assert_allclose(device.get(out), expected(X), rtol=1e-5, atol=1e-6)
+    if function == "vkQueueSubmit":
+        with failing(function, code), Unchanged(device):
+            for _ in range(1000):
+                fails(lambda: captured(x, out), DeviceError, "handing work to the device failed")
+    device.write(2 * X, x)
+    captured(x, out)
+    np.testing.assert_allclose(device.get(out), expected(2 * X), rtol=1e-5, atol=1e-6)
+
+
+def test_a_size_past_a_bound(device, model):
+    x = device.put(np.zeros((262145, 8), np.float32))
+    with Unchanged(device):
+        for _ in range(1000):
+            fails(lambda: model["main"](x), ValueError, "symbol 'n' = 262145 exceeds its declared bound 262144")
+    check(device, model)
+
+
+# Weights that do not arrive leave the model without them.
+def test_weights_that_do_not_fit(device):
+    model = relax_mlir.compile(relax_mlir.parse(MODEL), target="vulkan")
+    x = device.put(X)
+    with failing("vkQueueSubmit", OUT_OF_MEMORY), Unchanged(device):
+        for _ in range(1000):
+            fails(lambda: model.bind_weights({"w": W}), MemoryError, "handing work to the device failed")
+    fails(lambda: model["main"](x), ValueError, "weight 'w' is not bound")
+    model.bind_weights({"w": W})
+    check(device, model)
+
+
+OPENING = """
+from vulkan_faults import *
+from relax_mlir import Device, DeviceError, runtime
+def times(count, context, kind, *texts):
+    with context, Unchanged():
+        for _ in range(count):
+            fails(lambda: Device("vulkan"), kind, *texts)
+with setting("loader", 1 << 22 | 1 << 12):
+    fails(lambda: Device("vulkan"), DeviceError, "the loader of Vulkan is of version 1.1, at least 1.2 is needed")
+times(1000, failing("vkCreateInstance", -9), DeviceError, "Vulkan does not start: no driver of a device")
+times(20, setting("without vkEnumeratePhysicalDevices", 1), DeviceError, "it has no vkEnumeratePhysicalDevices")
+times(1000, failing("vkEnumeratePhysicalDevices", NOT_STARTED), DeviceError, "cannot be listed: the driver does not")
+times(1000, setting("devices", 0), DeviceError, "there is no device vulkan:0; the drivers have 0")
+times(1000, setting("api", 1 << 22 | 1 << 12), DeviceError, "lacks what kernels need: Vulkan 1.2 (it has 1.1)")
+times(1000, setting("timeline", 0), DeviceError, "lacks what kernels need: timelines (timelineSemaphore)")
+times(1000, failing("vkCreateDevice", LOST), DeviceError, "opening the device failed", "the device is lost")
+times(50, setting("without vkQueueSubmit", 1), DeviceError, "the driver of vulkan:0", "has no vkQueueSubmit")
+times(50, failing("vkCreateSemaphore", OUT_OF_MEMORY), MemoryError, "making a timeline failed")
+times(50, failing("vkCreateCommandPool", OUT_OF_HOST_MEMORY), MemoryError, "making a pool of commands failed")
+times(50, failing("vkCreatePipelineLayout", UNKNOWN), DeviceError, "making the layout of kernels failed")
+device = Device("vulkan")
+import test_vulkan_faults as t
+t.check(device, t.load())
+print("passed")
+"""
+
+
+# What fails while a device is opened leaves nothing behind, and the next attempt may do.
+def test_devices_that_do_not_open(device):
+    printed = vulkan.run_python(OPENING)
+    assert printed.split() == ["passed"], printed
+
+
+LACKING = {
+    "float16=0": ("f16", r"lacks arithmetic in f16 \(Float16\)"),
+    "storage16=0": ("f16", r"lacks 16 bits in memory \(StorageBuffer16BitAccess\)"),
+    "int8=0": ("i8", r"lacks integers of 8 bits \(Int8\)"),
+    "storage8=0": ("i8", r"lacks 8 bits in memory \(StorageBuffer8BitAccess\)"),
+    "int16=0": ("i16", r"lacks integers of 16 bits \(Int16\)"),
+    "float64=0": ("f64", r"lacks arithmetic in f64 \(Float64\)"),
+    "threads=8": ("f32", "lacks blocks of [0-9]+ threads; it has at most 8"),
+}
+LACKS = """
+import re, numpy as np, relax_mlir, vulkan_faults, test_vulkan_faults as t
+device = relax_mlir.Device("vulkan")
+def refused(dtype, message):
+    vector = f"tensor<?x{{dtype}}, #relax.shape<[n]>>"
+    model = relax_mlir.compile(relax_mlir.parse(t.ADD.format(vector)), target="vulkan")
+    x = device.put(np.ones(5, dict(f16=np.float16, i8=np.int8, i16=np.int16, f64=np.float64, f32=np.float32)[dtype]))
+    with vulkan_faults.Unchanged(device):
+        for _ in range(1000):
+            error = vulkan_faults.fails(lambda: model["main"](x), relax_mlir.DeviceError)
+            assert re.search(message, str(error)), error
+    assert t.line_of(error) == 3, error
+refused({dtype!r}, {message!r})
+if {dtype!r} != "f32":
+    t.check(device, t.load())
+print("passed")
+"""
+ADD = """
+relax.func @main(%x: {0}) -> {0} {{
+  %0 = relax.add %x, %x : ({0}, {0}) -> {0}
+  relax.return %0 : {0}
+}}"""
+
+
+# A kernel that needs what a device lacks is refused before the driver sees it; others run.
+@pytest.mark.parametrize("lacking", LACKING)
+def test_a_thousand_kernels_that_need_more(device, lacking):
+    dtype, message = LACKING[lacking]
+    printed = vulkan.run_python(LACKS.format(dtype=dtype, message=message), RELAX_VULKAN_SET=lacking)
+    assert printed.split() == ["passed"], printed
+
+
+# Where a device gives little at once, what is smaller lies in several allocations, and what is larger is refused.
+def test_allocations_are_limited(device):
+    printed = vulkan.run_python(
+        """
+import numpy as np, vulkan_faults, test_vulkan_faults as t
+from relax_mlir import Device
+device = Device("vulkan")
+model = t.load()
+arrays = [np.full(1 << 18, i, np.float32) for i in range(20)]
+before = vulkan_faults.objects()["Memory"]
+tensors = list(map(device.put, arrays))
+assert vulkan_faults.objects()["Memory"] - before >= 10
+for tensor, array in zip(tensors, arrays):
+    np.testing.assert_array_equal(device.get(tensor), array)
+with vulkan_faults.Unchanged(device):
+    for _ in range(1000):
+        vulkan_faults.fails(lambda: device.put(np.zeros(3 << 20, np.int8)), MemoryError,
+                            "no allocation of 3145728 bytes", "gives at most 2097152 at once")
+t.check(device, model)
+print("passed")
+""",
+        RELAX_VULKAN_SET="allocation=2097152",
+    )
+    assert printed.split() == ["passed"], printed

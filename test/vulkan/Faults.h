@@ -1,0 +1,61 @@
+//===- Faults.h - a loader of Vulkan that fails on request ------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A library that RELAX_VULKAN_LOADER names. It hands every call on to the
+// loader of the machine, counts it, and what it makes, and
+//
+//   fails in its place   relax_vulkan_fail, RELAX_VULKAN_FAIL=name:nth:code,...
+//   changes what a       relax_vulkan_set, RELAX_VULKAN_SET=name=value,...
+//   device says of itself
+//   keeps what kernels   RELAX_VULKAN_KEEP=folder
+//   are made of
+//
+// The nth call from then on fails, or each of them where n is 0. The settings
+// are in Limits.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_VULKAN_FAULTS_H
+#define RELAX_VULKAN_FAULTS_H
+
+#include "Runtime/VulkanFunctions.h"
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#define RELAX_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace faults {
+
+struct Rule {
+  int64_t nth;
+  relax_rt::vk::Result code;
+};
+
+struct State {
+  std::mutex mutex;
+  std::map<std::string, Rule> rules;
+  std::map<std::string, int64_t> calls, objects, settings;
+  /// What was handed to a cache of pipelines, in bytes.
+  int64_t cacheBytes = 0;
+  /// What the next kernel is made of instead.
+  std::string replacement;
+
+  /// A setting, or what is so without it.
+  int64_t get(const char *name, int64_t otherwise);
+};
+
+State &state();
+
+// Limits.cpp
+void change(relax_rt::vk::Properties *properties);
+void change(relax_rt::vk::Features *features);
+
+} // namespace faults
+
+#endif // RELAX_VULKAN_FAULTS_H
