@@ -66,10 +66,13 @@ class SourceLocation:
 
 
 def caller_frame() -> FrameType | None:
-    """The innermost frame of the user's code: the first one outside this package."""
+    """The innermost frame of the user's code: the first one outside this package; None below the command line,
+    whose users have no code."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
+        if module.startswith(f"{_PACKAGE}.cli"):
+            return None
         if module.partition(".")[0] != _PACKAGE and module != "contextlib":
             return frame
         frame = frame.f_back
