@@ -227,6 +227,9 @@ def test_the_limit_of_the_cache(tmp_path, monkeypatch):
         monkeypatch.setenv("RELAX_CACHE_BYTES", value)
         with pytest.raises(RelaxError, match="RELAX_CACHE_BYTES is .*; expected a number of bytes"):
             cache.write("key", {}, b"object")
+        # Told before work is done.
+        with pytest.raises(RelaxError, match="RELAX_CACHE_BYTES is"):
+            cache.read("key")
     monkeypatch.setenv("RELAX_CACHE_BYTES", "0")
     cache.write("key", {}, b"object")
     assert cache.read("key") is None
