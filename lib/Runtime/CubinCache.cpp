@@ -27,8 +27,7 @@ constexpr uint64_t kLimit = uint64_t(1) << 30;
 
 /// Empty where there is none.
 std::string folder() {
-  const char *named = std::getenv("RELAX_CACHE_DIR");
-  if (named && *named)
+  if (const char *named = std::getenv("RELAX_CACHE_DIR"))
     return named;
   const char *caches = std::getenv("XDG_CACHE_HOME");
   if (caches && *caches)
