@@ -52,7 +52,9 @@ class SourceLocation:
         return f"at {self}\n    {code}{mark}"
 
     def to_mlir(self, context: ir.Context) -> ir.Location:
-        """The MLIR location: the file position, inside the name of the function."""
+        """The MLIR location: the file position, inside the name of the function; unknown where there is no line."""
+        if not self.line:
+            return ir.Location.unknown(context=context)
         position = ir.Location.file(self.file, self.line, self.column, context=context)
         if not self.function:
             return position

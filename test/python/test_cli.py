@@ -14,7 +14,7 @@ from targets import needs_linker
 from tiny_models import random_weights, smollm2, write_gguf, write_hugging_face
 
 from relax_mlir import RelaxError
-from relax_mlir.cli.commands import parse_argument
+from relax_mlir.cli.commands import parse_argument, read_program
 from relax_mlir.runtime import library_path
 
 EMULATOR = str(library_path().with_name("librelax_emulator.so"))
@@ -158,6 +158,12 @@ def test_errors_have_no_place_in_python(program):
     for target in ("tpu", "cuda:", "cpu+cublaslt"):
         text = relax_mlir("run", program, "2x4xf32", "4xf32", "--target", target, status=1)
         assert text.lstrip().startswith("error: ") and "main.py" not in text and "\n  at " not in text, text
+
+
+def test_models_have_no_place_in_python(tmp_path):
+    program = read_program(str(write_gguf(tmp_path / "x.gguf", random_weights())), None, None, "cpu")
+    text = program.module.ir.operation.get_asm(enable_debug_info=True)
+    assert "loc(unknown)" in text and ".py" not in text and "<unknown>" not in text
 
 
 def test_version():
