@@ -8,7 +8,7 @@ Generates chains of ops on symbolic shapes, whose result types are unknown, and 
 pass alone as MLIR's own timers give them. Prints a table, and fails where start-up
 or 10,000 ops take longer than the project promises (0.3 s and 1 s).
 
-    python3 benchmarks/deduce_scaling.py [--relax-opt PATH] [--sizes 1000,10000,...]
+    .venv/bin/python benchmarks/deduce_scaling.py [--relax-opt PATH] [--sizes 1000,10000,...]
 """
 
 from __future__ import annotations

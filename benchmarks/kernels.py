@@ -7,7 +7,7 @@ Matrix products with the weights of SmolLM2 and any number of rows, a gated feed
 (rms_norm, silu, product) and softmax. Each side compiles one program for each kind and runs it with all sizes, weights
 given beforehand in the layout that it likes. Each side is a process of its own (see measuring.py).
 
-    python3 benchmarks/kernels.py [--peer-python PATH] [--threads 1,2] [--rounds 7]
+    .venv/bin/python benchmarks/kernels.py [--peer-python PATH] [--threads 1,2] [--rounds 7]
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ after its last use; then come the plan, the scratch memory of kernels in the pla
 inputs. The runtime's own counts say what each takes: the most bytes in use at once (peak), and what the pool has from
 the system after all the sizes in a row (held). Both have the logits in them, which are the same for all.
 
-    python3 benchmarks/memory_plan.py [--layout panels]
+    .venv/bin/python benchmarks/memory_plan.py [--layout panels]
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Memory of activations on a GPU with and without a plan: decoders of the Llama family in bf16.
 
-    python3 benchmarks/gpu/memory_plan.py [--models 135m 1b 8b] [--chip sm_90a]
+    .venv/bin/python benchmarks/gpu/memory_plan.py [--models 135m 1b 8b] [--chip sm_90a]
 
 The analogue of table 2 of the paper (arXiv 2311.02103), as benchmarks/memory_plan.py has it for the CPU. There need be
 no GPU: what a call takes and gives back is in the compiled function, and the runtime's pool is counted here as it

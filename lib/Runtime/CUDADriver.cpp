@@ -46,7 +46,7 @@ const cuda::Library *openLibrary(Error &error) {
   if (opened)
     return opened;
   const char *given = std::getenv("RELAX_CUDA_DRIVER");
-  const char *path = given ? given : "libcuda.so.1";
+  const char *path = given && *given ? given : "libcuda.so.1";
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *reason = dlerror();

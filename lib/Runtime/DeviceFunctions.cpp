@@ -37,9 +37,12 @@ bool readDevice(const TVMFFIAny *args, int32_t count, int32_t first,
       args[first + 1].typeIndex != kInteger)
     return fail(error, "TypeError",
                 "expected a device: its type and its number, two integers");
-  device = {static_cast<int32_t>(args[first].integer),
-            static_cast<int32_t>(args[first + 1].integer)};
-  return true;
+  int64_t type = args[first].integer, id = args[first + 1].integer;
+  device = {static_cast<int32_t>(type), static_cast<int32_t>(id)};
+  return (device.type == type && device.id == id) ||
+         fail(error, "DeviceError",
+              "there is no device of type " + std::to_string(type) +
+                  " with the number " + std::to_string(id));
 }
 
 /// Runs `body(device, error)` where the device is the current one.
@@ -152,6 +155,10 @@ bool writeInto(const DLTensor &from, const DLTensor &to, Error &error) {
                 "write: the tensors differ in shape or type");
   if (!isContiguous(from) || !isContiguous(to))
     return fail(error, "ValueError", "write: the tensors must be contiguous");
+  if (to.device.type == kDLCPU)
+    return fail(error, "ValueError",
+                "write: expected a tensor of a device to write into, got one "
+                "on the CPU");
   Device *target = Device::find(to.device, error);
   DeviceScope scope;
   if (!target || !scope.enter(*target, error))
@@ -272,6 +279,10 @@ int relax_rt_device_pool_set_limit(void *, const TVMFFIAny *args, int32_t count,
   return onDevice(args, count, 1, [&](Device &device, Error &error) {
     if (args[2].typeIndex != kInteger)
       return fail(error, "TypeError", "expected a number of bytes");
+    if (args[2].integer < 0)
+      return fail(error, "ValueError",
+                  "a limit of " + std::to_string(args[2].integer) +
+                      " bytes; expected at least 1, or 0 for none");
     device.setLimit(args[2].integer);
     return true;
   });

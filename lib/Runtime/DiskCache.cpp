@@ -35,13 +35,12 @@ std::string folder() {
   return home && *home ? std::string(home) + "/.cache/relax-mlir" : "";
 }
 
+/// What is no number is left to the compiler to refuse.
 uint64_t readLimit() {
   const char *text = std::getenv("RELAX_CACHE_BYTES");
-  if (!text || !*text)
+  if (!text || !*text || text[std::strspn(text, "0123456789")])
     return kLimit;
-  char *end = nullptr;
-  uint64_t limit = std::strtoull(text, &end, 10);
-  return *end ? kLimit : limit;
+  return std::strtoull(text, nullptr, 10);
 }
 
 bool readFile(const std::string &path, std::string &content) {

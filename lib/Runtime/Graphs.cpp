@@ -274,8 +274,9 @@ extern "C" int relax_rt_capture(void *, const TVMFFIAny *args, int32_t count,
   if (count != 2 || args[0].typeIndex != kFunction ||
       args[1].typeIndex != kInteger)
     return failed("TypeError", "capture: expected a function and an integer");
-  if (args[1].integer < 1)
-    return failed("ValueError", "capture: at least one graph must be kept");
+  // Each is an entry of a list that every call searches.
+  if (args[1].integer < 1 || args[1].integer > 1 << 16)
+    return failed("ValueError", "capture: expected from 1 to 65536 graphs");
   auto captured =
       std::make_shared<CapturedFunction>(args[0].object, args[1].integer);
   std::vector<TVMFFIAny> functions(2);

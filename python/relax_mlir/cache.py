@@ -41,7 +41,12 @@ def key_of(*parts: str | bytes) -> str:
 
 
 def read(key: str) -> tuple[dict[str, Any], bytes] | None:
-    """The description and the object file of an entry; None where there is none."""
+    """The description and the object file of an entry; None where there is none.
+
+    Raises:
+      RelaxError: RELAX_CACHE_BYTES is no number, which is told before anything is compiled.
+    """
+    _read_limit()
     path = folder() / key
     try:
         data = path.read_bytes()

@@ -86,7 +86,9 @@ class Target:
           RelaxError: the name has another form.
         """
         text, *libraries = text.split("+")
-        kind, _, rest = text.partition(":")
+        kind, colon, rest = text.partition(":")
+        if colon and not rest:
+            fail(f"'{text}' names nothing behind the colon; expected '{kind}' alone, or what it is, as in 'cuda:sm_90'")
         if libraries and kind != "cuda":
             fail(f"there is no library '{libraries[0]}' for '{text}'")
         if kind == "cuda":

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from mlir import ir
 
 from . import _relax
-from .location import SourceLocation, caller_location
+from .location import SourceLocation, caller_frame, caller_location
 
 
 class RelaxError(ValueError):
@@ -57,7 +57,9 @@ class DeviceError(RelaxError, RuntimeError):
 
 
 def fail(message: str) -> NoReturn:
-    """Raises an error at the line of the user's code that is running."""
+    """Raises an error at the line of the user's code that is running, if there is one."""
+    if caller_frame() is None:
+        raise RelaxError(message)
     location = caller_location()
     raise RelaxError(f"{message}\n  {_indent(location.show())}", location)
 

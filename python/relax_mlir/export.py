@@ -37,7 +37,7 @@ from .compiler import Code, Target
 from .dtypes import to_numpy as to_numpy_dtype
 from .errors import DeviceError, ModelError, RelaxError, WeightError
 
-VERSION = 1
+VERSION = 2
 """Of what is in the folder."""
 
 
@@ -64,8 +64,7 @@ def export(code: Code, folder: str | os.PathLike[str], weights: Mapping[str, Any
         if weights and code.weights:
             _save_weights({name: weights[name] for name in code.weights}, folder / "weights.safetensors")
         checksum = hashlib.sha256(code.object).hexdigest()
-        description = {"version": VERSION, "checksum": checksum, **code.to_json()}
-        (folder / "metadata.json").write_text(json.dumps(description, indent=1) + "\n")
+        write_metadata(folder / "metadata.json", {"version": VERSION, "checksum": checksum, **code.to_json()})
     except OSError as error:
         raise RelaxError(f"cannot write '{folder}': {error.strerror}") from None
     if code.target.runs_here:
@@ -75,11 +74,19 @@ def export(code: Code, folder: str | os.PathLike[str], weights: Mapping[str, Any
         link_shared(folder / "model.o", folder / "model.so", folder, options=options)
 
 
+def write_metadata(path: Path, description: Mapping[str, Any]) -> None:
+    """Writes a description with a checksum of its own: what it says of the code cannot be read from the code."""
+    sealed = {**description, "seal": _seal_of(description)}
+    path.write_text(json.dumps(sealed, indent=1) + "\n")
+
+
+def _seal_of(description: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()
+
+
 def _save_weights(weights: Mapping[str, Any], path: Path) -> None:
-    try:
-        from safetensors.numpy import save_file
-    except ModuleNotFoundError:
-        raise RelaxError("writing weights takes the package safetensors; pip install safetensors") from None
+    from safetensors.numpy import save_file
+
     save_file({name: np.ascontiguousarray(runtime.to_host(value)) for name, value in weights.items()}, path)
 
 
@@ -170,10 +177,13 @@ def read_code(folder: str | os.PathLike[str]) -> Code:
         object = (folder / "model.o").read_bytes()
     except OSError as error:
         raise ModelError(f"'{folder}' is no exported model: {error.filename}: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ModelError(f"'{path}' is damaged; export the model again") from None
-    if not isinstance(metadata, dict) or metadata.pop("version", None) != VERSION:
+    if not isinstance(metadata, dict) or metadata.get("version") != VERSION:
         raise ModelError(f"'{path}' is of another version of relax-mlir; export the model again")
+    if metadata.pop("seal", None) != _seal_of(metadata):
+        raise ModelError(f"'{path}' is damaged; export the model again")
+    del metadata["version"]
     if hashlib.sha256(object).hexdigest() != metadata.pop("checksum", None):
         raise ModelError(f"'{folder / 'model.o'}' is damaged; export the model again")
     try:
@@ -181,7 +191,7 @@ def read_code(folder: str | os.PathLike[str]) -> Code:
         if not isinstance(code.target.chip, str) or code.device != code.target.device:
             raise TypeError("the chip is not one of the device")
         _ = code.target.runs_here  # reads the triple
-    except (TypeError, KeyError, AttributeError):
+    except (TypeError, KeyError, AttributeError, ValueError):
         raise ModelError(f"'{path}' is damaged; export the model again") from None
     return code
 
@@ -271,7 +281,7 @@ def map_weights(path: Path) -> dict[str, np.ndarray]:
         header: dict[str, Any] = json.loads(data[8 : 8 + size])
         header.pop("__metadata__", None)
         return {name: _view(data, 8 + size, entry) for name, entry in header.items()}
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise damaged from None
 
 

@@ -52,7 +52,9 @@ class SourceLocation:
         return f"at {self}\n    {code}{mark}"
 
     def to_mlir(self, context: ir.Context) -> ir.Location:
-        """The MLIR location: the file position, inside the name of the function."""
+        """The MLIR location: the file position, inside the name of the function; unknown where there is no line."""
+        if not self.line:
+            return ir.Location.unknown(context=context)
         position = ir.Location.file(self.file, self.line, self.column, context=context)
         if not self.function:
             return position
@@ -66,10 +68,13 @@ class SourceLocation:
 
 
 def caller_frame() -> FrameType | None:
-    """The innermost frame of the user's code: the first one outside this package."""
+    """The innermost frame of the user's code: the first one outside this package; None below the command line,
+    whose users have no code."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
+        if module.startswith(f"{_PACKAGE}.cli"):
+            return None
         if module.partition(".")[0] != _PACKAGE and module != "contextlib":
             return frame
         frame = frame.f_back

@@ -13,6 +13,7 @@ import contextlib
 import ctypes
 import functools
 import mmap
+import operator
 import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -57,6 +58,7 @@ _SYMBOLS = (
 
 
 _MOST_THREADS = 1024
+_MOST_GRAPHS = 1 << 16
 
 tvm_ffi.register_error("RecursionError", RecursionError)
 tvm_ffi.register_error("DeviceError", DeviceError)
@@ -85,7 +87,8 @@ def _symbols(code: Code) -> Iterator[tuple[str, Any]]:
             functions = [getattr(emulator, name) for name in _EMULATOR_SYMBOLS]
         except (KeyError, OSError, AttributeError):
             raise DeviceError(
-                "code for the emulated device needs it as the driver: RELAX_CUDA_DRIVER is not it"
+                "code for the emulated device needs it as the driver: RELAX_CUDA_DRIVER is not it. In a checkout "
+                f"`make setup` builds it: {library_path().with_name('librelax_emulator.so')}"
             ) from None
         yield from zip(_EMULATOR_SYMBOLS, functions)
 
@@ -134,9 +137,13 @@ def trim_pool() -> None:
 
 def set_pool_limit(bytes: int | None) -> None:
     """Lets the pool hold no more than so many bytes; a call that needs more raises `MemoryError`."""
+    _check_limit(bytes)
+    library().relax_rt_pool_set_limit(ctypes.c_int64(bytes or 0))
+
+
+def _check_limit(bytes: int | None) -> None:
     if bytes is not None and not 0 < bytes < 1 << 63:
         raise RelaxError(f"a limit of {bytes} bytes; expected at least 1, or None")
-    library().relax_rt_pool_set_limit(ctypes.c_int64(bytes or 0))
 
 
 def thread_count() -> int:
@@ -287,6 +294,11 @@ def _function(name: str) -> tvm_ffi.Function:
 
 
 def _as_tensor(value: Any) -> tvm_ffi.Tensor:
+    if isinstance(value, tvm_ffi.Tensor):
+        return value
+    if not hasattr(value, "__dlpack__"):
+        raise TypeError(f"expected a tensor, got {type(value).__name__}")
+    value = as_argument(value)  # of arrays that are read-only, or whose types NumPy lacks
     return value if isinstance(value, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(value)
 
 
@@ -316,6 +328,8 @@ class Device:
     def __init__(self, kind: str = "cuda", index: int = 0) -> None:
         if kind not in _KINDS or kind == "cpu":
             raise DeviceError(f"there is no kind of device '{kind}'; there are 'cuda' and 'vulkan'")
+        if not 0 <= operator.index(index) < 1 << 31:
+            raise DeviceError(f"there is no device {kind}:{index}")
         self.kind, self.index = kind, index
         described = self._call("relax_rt_device_describe")
         self.name, *capability, self.memory, self.subgroup, is_bound, is_narrow, has_matrices = described
@@ -348,10 +362,14 @@ class Device:
         Both must be contiguous. What was put into the stream before sees the old elements, what comes later the new.
 
         Raises:
-          ValueError: the shapes or types differ.
+          ValueError: the shapes or types differ, or the tensor is on another device or on the host.
         """
+        target = _as_tensor(tensor)
+        if target.__dlpack_device__() != (_KINDS[self.kind], self.index):
+            where = "the host" if target.device.type == "cpu" else str(target.device)
+            raise RelaxError(f"write: expected a tensor on {self.kind}:{self.index} to write into, got one on {where}")
         source = as_argument(value if hasattr(value, "__dlpack__") else np.asarray(value))
-        _function("relax_rt_write")(_as_tensor(source), _as_tensor(tensor))
+        _function("relax_rt_write")(_as_tensor(source), target)
 
     def get(self, tensor: Any) -> np.ndarray:
         """The elements of a tensor, when they are there. Those that NumPy lacks are of ml_dtypes' types."""
@@ -374,7 +392,8 @@ class Device:
         self._call("relax_rt_device_pool_trim")
 
     def set_memory_limit(self, bytes: int | None) -> None:
-        """Lets its pool hold no more than so many bytes."""
+        """Lets its pool hold no more than so many bytes; None for as many as there are."""
+        _check_limit(bytes)
         self._call("relax_rt_device_pool_set_limit", bytes or 0)
 
     def _call(self, name: str, *args: Any) -> Any:
@@ -578,8 +597,8 @@ class Executable:
         """
         if not self.code.device:
             raise RelaxError("only functions of a device are captured, and this module is for the host")
-        if graphs < 1:
-            raise RelaxError(f"{graphs} graphs; expected at least 1")
+        if not 1 <= graphs <= _MOST_GRAPHS:
+            raise RelaxError(f"{graphs} graphs; expected from 1 to {_MOST_GRAPHS}")
         self[name]  # says which there are
         return Captured(self._load(name), graphs, functools.partial(self._with_arrays, name))
 

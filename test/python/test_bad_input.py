@@ -65,8 +65,8 @@ def program(tmp_path):
         (["2x4xf32", "4xf32", "nan"], "expected an integer, got the number nan"),
         (["2x4xf32", "4xf32", str(1 << 80)], "expected an integer, got an object of another type"),
         (["-2x4xf32", "4xf32", "1"], "No such option"),
-        (["99999999999x99999999999xf32", "4xf32", "1"], "no memory for the arguments"),
-        (["9999999x99999xf64", "4xf32", "1"], "no memory for the arguments"),
+        (["99999999999x99999999999xf32", "4xf32", "1"], "there is no memory for so many elements"),
+        (["9999999x99999xf64", "4xf32", "1"], "there is no memory for so many elements"),
         (["2x4xf33", "4xf32", "1"], "unknown dtype 'f33'"),
         (["empty.npy", "4xf32", "1"], "cannot read 'empty.npy'"),
         (["text.npy", "4xf32", "1"], "cannot read 'text.npy'"),
@@ -227,6 +227,9 @@ def test_the_limit_of_the_cache(tmp_path, monkeypatch):
         monkeypatch.setenv("RELAX_CACHE_BYTES", value)
         with pytest.raises(RelaxError, match="RELAX_CACHE_BYTES is .*; expected a number of bytes"):
             cache.write("key", {}, b"object")
+        # Told before work is done.
+        with pytest.raises(RelaxError, match="RELAX_CACHE_BYTES is"):
+            cache.read("key")
     monkeypatch.setenv("RELAX_CACHE_BYTES", "0")
     cache.write("key", {}, b"object")
     assert cache.read("key") is None

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The command `relax-mlir`."""
 
+import importlib.metadata
 import os
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,11 +14,8 @@ from targets import needs_linker
 from tiny_models import random_weights, smollm2, write_gguf, write_hugging_face
 
 from relax_mlir import RelaxError
-from relax_mlir.cli.commands import parse_argument
+from relax_mlir.cli.commands import parse_argument, read_program
 from relax_mlir.runtime import library_path
-
-pytest.importorskip("typer")
-pytest.importorskip("rich")
 
 EMULATOR = str(library_path().with_name("librelax_emulator.so"))
 
@@ -144,10 +143,41 @@ def test_inspect_smollm2():
         (["generate", "nothing", "hello"], "there is no model at 'nothing'"),
         (["generate", "smollm2", "hello", "--top-p", "2"], "top_p is 2.0; expected"),
         (["bench", "smollm2", "--prompts", "a"], "--prompts is 'a'; expected numbers"),
+        (["generate", "nothing", "hello", "-n", "0"], "--max-tokens is 0; expected at least 1"),
+        (["chat", "nothing", "--max-tokens", "-3"], "--max-tokens is -3; expected at least 1"),
+        (["run", "nothing.mlir", "99999999999x128xf32"], "argument '99999999999x128xf32': there is no memory"),
+        (["run", "nothing.mlir", "99999999999x99999999999xi8"], "argument '99999999999x99999999999xi8': there is no"),
     ],
 )
 def test_errors(arguments, message):
     assert "error: " + message in relax_mlir(*arguments, status=1)
+
+
+# Whoever uses the command has no Python code that an error could be in.
+def test_errors_have_no_place_in_python(program):
+    for target in ("tpu", "cuda:", "cpu+cublaslt"):
+        text = relax_mlir("run", program, "2x4xf32", "4xf32", "--target", target, status=1)
+        assert text.lstrip().startswith("error: ") and "main.py" not in text and "\n  at " not in text, text
+
+
+def test_models_have_no_place_in_python(tmp_path):
+    program = read_program(str(write_gguf(tmp_path / "x.gguf", random_weights())), None, None, "cpu")
+    text = program.module.ir.operation.get_asm(enable_debug_info=True)
+    assert "loc(unknown)" in text and ".py" not in text and "<unknown>" not in text
+
+
+def test_version():
+    assert relax_mlir("--version") == f"relax-mlir {importlib.metadata.version('relax-mlir')}\n"
+
+
+# Arguments are filled a piece at a time: what is made beside them is small.
+def test_large_arguments_are_made_in_place():
+    generator = np.random.default_rng(0)
+    tracemalloc.start()
+    value = parse_argument("3x1000000xf16", generator)
+    assert tracemalloc.get_traced_memory()[1] < value.nbytes + (2 << 20)
+    tracemalloc.stop()
+    assert 0.9 < value.std(dtype=np.float64) < 1.1 and len(np.unique(value[2])) > 1000
 
 
 @pytest.mark.parametrize(

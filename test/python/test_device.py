@@ -56,10 +56,54 @@ def test_devices_are_described(device):
     device.synchronize()
 
 
-@pytest.mark.parametrize("kind, index", [("cuda", 2), ("cuda", -1), ("metal", 0), ("cpu", 0)])
+@pytest.mark.parametrize(
+    "kind, index", [("cuda", 2), ("cuda", -1), ("cuda", 1 << 32), ("cuda", -(1 << 32)), ("metal", 0), ("cpu", 0)]
+)
 def test_devices_that_are_not_there(kind, index):
     with pytest.raises(DeviceError, match="there is no"):
         Device(kind, index)
+
+
+# The runtime, which others call as well, does not cut numbers.
+@pytest.mark.parametrize("device", [(2, 1 << 32), (2 + (1 << 32), 0), (2, -1), (1 << 62, 1 << 62), (2, 1 << 31)])
+def test_numbers_of_devices_are_not_cut(device):
+    for name, *args in (
+        ["relax_rt_device_describe"],
+        ["relax_rt_device_synchronize"],
+        ["relax_rt_copy", tvm_ffi.from_dlpack(X)],
+    ):
+        with pytest.raises(DeviceError, match="there is no device"):
+            runtime._function(name)(*args, *device)
+
+
+def test_limits_of_memory(device):
+    for limit in (-1, 0, -(1 << 63), 1 << 63):
+        with pytest.raises(ValueError, match="bytes; expected at least 1"):
+            device.set_memory_limit(limit)
+    with pytest.raises(ValueError, match="a limit of -1 bytes"):
+        runtime._function("relax_rt_device_pool_set_limit")(2, 0, -1)
+    assert device.get(device.put(X)).tolist() == X.tolist()
+
+
+# What is no tensor, or not on this device, is named.
+def test_what_is_not_on_the_device(device):
+    x = device.put(X)
+    for value in (3, None, "x", [1.0]):
+        with pytest.raises(TypeError, match="expected a tensor, got"):
+            device.get(value)
+        with pytest.raises(TypeError, match="expected a tensor, got"):
+            device.write(X, value)
+    fixed = X.copy()
+    fixed.flags.writeable = False
+    for host in (X.copy(), fixed):
+        with pytest.raises(ValueError, match="write: expected a tensor on cuda:0 to write into, got one on the host"):
+            device.write(x, host)
+    with pytest.raises(ValueError, match="write: expected a tensor on cuda:1 to write into, got one on cuda:0"):
+        Device("cuda", 1).write(X, x)
+    with pytest.raises(ValueError, match="write: expected a tensor of a device to write into"):
+        runtime._function("relax_rt_write")(x, tvm_ffi.from_dlpack(X.copy()))
+    device.write(fixed, x)
+    assert device.get(fixed).tolist() == device.get(x).tolist() == X.tolist()
 
 
 DTYPES = [np.bool_, np.int8, np.uint16, np.int64, np.float16, np.float32, np.float64]
@@ -460,6 +504,7 @@ def test_errors_name_the_line_of_the_program(device, functions):
 
 
 NO_DRIVER = {
+    "no name": ({"RELAX_CUDA_DRIVER": ""}, "no CUDA driver: libcuda.so.1"),
     "no library": ({"RELAX_CUDA_DRIVER": "/nowhere/libcuda.so.1"}, "no CUDA driver: .*nowhere"),
     "another library": ({"RELAX_CUDA_DRIVER": "libm.so.6"}, "is too old or none: it has no cu"),
     "no device": ({"RELAX_EMULATOR_DEVICES": "0"}, "the CUDA driver finds no device"),

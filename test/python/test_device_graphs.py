@@ -586,8 +586,9 @@ def test_several_threads(device, functions, captured):
 
 
 def test_bad_limits(functions):
-    with pytest.raises(ValueError, match="at least one graph"):
-        Captured(functions("add"), 0, lambda function: function)
+    for graphs in (0, -1, 65537, 1 << 40):
+        with pytest.raises(ValueError, match="expected from 1 to 65536 graphs"):
+            Captured(functions("add"), graphs, lambda function: function)
 
 
 # --- machine code on disk

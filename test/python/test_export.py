@@ -24,7 +24,7 @@ from targets import needs_linker
 import relax_mlir
 from relax_mlir import BlockBuilder, Device, Range, Sym, Target, Tensor, cache, op
 from relax_mlir.errors import DeviceError, ModelError, RelaxError, WeightError
-from relax_mlir.export import export
+from relax_mlir.export import VERSION, export, write_metadata
 from relax_mlir.runtime import library_path, to_host
 
 RUNTIME = Path(__file__).resolve().parents[2] / "lib" / "Runtime"
@@ -68,8 +68,11 @@ def result(model):
 
 
 def change_metadata(folder, **changes):
+    """As if the folder had been written so."""
     path = folder / "metadata.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    metadata = json.loads(path.read_text())
+    del metadata["seal"]
+    write_metadata(path, {**metadata, **changes})
 
 
 @needs_linker
@@ -141,8 +144,15 @@ assert "relax_mlir" not in sys.modules and "mlir" not in sys.modules
         ("weights.safetensors", lambda data: data.replace(b"F32", b"F16"), WeightError),
         ("weights.safetensors", lambda data: data.replace(b'"w"', b'"v"'), WeightError),
         ("metadata.json", lambda data: b"{", ModelError),
-        ("metadata.json", lambda data: b'{"version": 1}', ModelError),
-        ("metadata.json", lambda data: data.replace(b'"version": 1', b'"version": 0'), ModelError),
+        ("metadata.json", lambda data: b'{"version": %d}' % VERSION, ModelError),
+        ("metadata.json", lambda data: b"[" * 100000, ModelError),
+        ("metadata.json", lambda data: b'{"version": ' + b"[" * 100000, ModelError),
+        ("metadata.json", lambda data: b'{"version": ' + b"1" * 10000 + b"}", ModelError),
+        ("metadata.json", lambda data: data.replace(b'"main"', b'"niam"'), ModelError),
+        ("metadata.json", lambda data: data.replace(b"[n, 4]", b"[n, 5]"), ModelError),
+        ("weights.safetensors", lambda data: struct.pack("<Q", 100000) + b"[" * 100000, WeightError),
+        ("weights.safetensors", lambda data: struct.pack("<Q", 1) + b"3", WeightError),
+        ("metadata.json", lambda data: data.replace(b'"version": %d' % VERSION, b'"version": 0'), ModelError),
     ],
 )
 def test_damaged_folders_are_errors(folder, name, change, error):
@@ -166,6 +176,33 @@ def test_wrong_metadata_is_an_error(folder):
         change_metadata(folder, **{**metadata, key: value})
         with pytest.raises(ModelError, match="is damaged"):
             relax_mlir.load_exported(folder)
+
+
+# Whatever is changed in the metadata by hand or by accident: types, names, and what only the code could disprove.
+@needs_linker
+def test_any_change_of_metadata_is_an_error(folder):
+    path = folder / "metadata.json"
+    metadata = json.loads(path.read_text())
+
+    def changed(value):
+        """The value with one thing in it changed, for each thing in it, and for several changes."""
+        yield from (other for other in (None, 1, "x", [], [1], {}, {"a": 1}) if other != value)
+        if isinstance(value, dict):
+            for key, member in value.items():
+                yield {name: member for name, member in value.items() if name != key}
+                yield from ({**value, key: other} for other in changed(member))
+            yield {**value, "more": 1}
+        if isinstance(value, list):
+            for index, member in enumerate(value):
+                yield from (value[:index] + [other] + value[index + 1 :] for other in changed(member))
+
+    for key in metadata:
+        for value in changed(metadata[key]):
+            path.write_text(json.dumps({**metadata, key: value}))
+            with pytest.raises(ModelError, match="is damaged|another version"):
+                relax_mlir.load_exported(folder)
+    path.write_text(json.dumps(metadata))
+    relax_mlir.load_exported(folder)
 
 
 @needs_linker
@@ -278,6 +315,13 @@ def test_a_device_that_cannot_run_the_code(tmp_path):
     target = dataclasses.asdict(Target.cuda("sm_100"))
     with pytest.raises(DeviceError, match=r"compiled for sm_100, and cuda:0 \(emulated device 0\) is an sm_90"):
         relax_mlir.load_exported(on_device(tmp_path, target=target))
+
+
+# A colon has a name behind it: nothing is none, and never the device that is here.
+@pytest.mark.parametrize("name", ["cuda:", "vulkan:", "cpu:", "aarch64-linux-gnu:", "cuda:+cublaslt", ":"])
+def test_targets_without_a_chip(name):
+    with pytest.raises(RelaxError, match="names nothing behind the colon"):
+        Target.parse(name)
 
 
 @pytest.mark.parametrize(

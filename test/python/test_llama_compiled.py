@@ -4,6 +4,7 @@
 
 import dataclasses
 import functools
+import json
 
 import numpy as np
 import pytest
@@ -134,6 +135,16 @@ def test_export(tmp_path, layout, monkeypatch):
     np.testing.assert_array_equal(np.from_dlpack(model.executable["forward"](*arguments())), expected)
     with pytest.raises(ModelError, match="layout cannot be changed"):
         models.load(tmp_path / "out", layout="plain")
+    config = tmp_path / "out" / "config.json"
+    known = json.loads(config.read_text())
+    for damaged in ([], {}, {**known, "more": 1}, {**known, "num_layers": "x"}, {**known, "rope_factors": 3}):
+        config.write_text(json.dumps(damaged))
+        with pytest.raises(ModelError):
+            models.load(tmp_path / "out")
+    config.write_text("[" * 100000)
+    with pytest.raises(ModelError):
+        models.load(tmp_path / "out")
+    config.write_text(json.dumps(known))
     weights = tmp_path / "out" / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:-10])
     with pytest.raises(WeightError, match="truncated or damaged"):

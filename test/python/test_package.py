@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The installed package: tools, registration in other people's contexts, a clean exit."""
 
+import ast
+import importlib.metadata
+import re
 import subprocess
 import sys
 
 import pytest
-from conftest import find_tool
+from conftest import ROOT, find_tool
 
 
 def python(program):
@@ -77,3 +80,53 @@ def test_process_ends_cleanly_with_everything_alive():
     )
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
+
+
+def packages_of(extra=None):
+    """The distributions that the package asks for: always, or for an extra."""
+    wanted = importlib.metadata.requires("relax-mlir")
+    names = {re.match(r"[\w.-]+", line)[0]: re.search(r"extra == ['\"](\w+)", line) for line in wanted}
+    return {name for name, match in names.items() if (match and match[1]) == extra}
+
+
+def imports_of(source):
+    """Top-level packages that a file imports, other than Python's own."""
+    for node in ast.walk(ast.parse(source.read_text())):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module]
+        yield from ({name.partition(".")[0] for name in names} - sys.stdlib_module_names)
+
+
+# What is imported by name comes with the package; what an extra brings is imported with a message (`require`).
+def test_what_is_imported_is_required():
+    with_it = {"mlir": "xtc-mlir-python-bindings", "tvm_ffi": "apache-tvm-ffi"}
+    found = {name for source in (ROOT / "python" / "relax_mlir").rglob("*.py") for name in imports_of(source)}
+    assert {"typer", "rich", "safetensors"} <= found
+    missing = {with_it.get(name, name) for name in found} - packages_of() - {"relax_mlir"}
+    assert missing == {"matplotlib"}  # of an extra, imported where it is used, with a message
+
+
+# Without extras the command line works, but for what reads tokenisers and files of others, which names the extra.
+def test_the_command_line_without_extras(tmp_path):
+    program = tmp_path / "x.mlir"
+    program.write_text("relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n relax.return %x : tensor<4xf32>\n}")
+    extras = sorted(packages_of("llm"))
+    assert "tokenizers" in extras
+
+    def relax_mlir(*arguments):
+        return python(
+            f"import sys; sys.modules.update(dict.fromkeys({extras!r})); sys.argv[1:] = {[*map(str, arguments)]!r}\n"
+            "from relax_mlir.cli import main; main()"
+        )
+
+    for arguments in (
+        ["--help"],
+        ["inspect", program],
+        ["run", program, "4xf32"],
+        ["compile", program, "-o", tmp_path / "folder", "--target", "aarch64-linux-gnu"],
+    ):
+        ran = relax_mlir(*arguments)
+        assert ran.returncode == 0, ran.stderr
+    ran = relax_mlir("generate", "smollm2", "hello")
+    assert ran.returncode == 1 and "pip install 'relax-mlir[llm]'" in ran.stderr and "Traceback" not in ran.stderr

@@ -17,7 +17,7 @@ def main() -> None:
         except ImportError as error:
             raise MissingPackageError(
                 f"the command line needs a package that cannot be imported ({error}); "
-                "install it with: pip install 'relax-mlir[llm]'"
+                "install it with: pip install typer rich"
             ) from None
         app()
     except RelaxError as error:

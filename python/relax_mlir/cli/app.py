@@ -32,12 +32,17 @@ Layout = Annotated[
 ]
 Where = Annotated[
     str | None,
-    typer.Option("--target", help="Where it runs: cpu, the default, or cuda for a GPU. An exported folder knows it."),
+    typer.Option(
+        "--target",
+        help="Where it runs: cpu, the default, cuda for a GPU of NVIDIA, or vulkan. An exported folder knows it.",
+    ),
 ]
 WhereTo = Annotated[
     str,
     typer.Option(
-        "--target", help="What it is for: cpu, cuda for the GPU that is here, cuda:sm_90, aarch64-linux-gnu, …"
+        "--target",
+        help="What it is for: cpu, cuda or vulkan for the device that is here, cuda:sm_90, vulkan:subgroup_32, "
+        "aarch64-linux-gnu, …",
     ),
 ]
 Context = Annotated[int | None, typer.Option(help="A bound on the tokens of a sequence.")]
@@ -48,6 +53,23 @@ TopP = Annotated[float, typer.Option(help="Draw from the fewest tokens whose pro
 MinP = Annotated[float, typer.Option(help="Draw from tokens at least this fraction as likely as the first.")]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same text.")]
 Function = Annotated[str, typer.Option("--function", "-f", help="Which function of the program.")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from .. import __version__
+
+        print(f"relax-mlir {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    pass
 
 
 @app.command("compile")

@@ -110,7 +110,7 @@ def parse_argument(text: str, generator: np.random.Generator) -> Any:
     if text.endswith(".npy"):
         try:
             return np.load(text, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
+        except (OSError, ValueError, EOFError, MemoryError) as error:
             raise RelaxError(f"cannot read '{text}': {error}") from None
     for kind in (int, float):
         try:
@@ -120,14 +120,22 @@ def parse_argument(text: str, generator: np.random.Generator) -> Any:
     match = _ARGUMENT.match(text)
     if not match:
         raise RelaxError(f"argument {text!r} is no .npy file, number or shape such as 2x128xf32")
-    shape = tuple(map(int, match[1].split("x")[:-1]))
     try:
         dtype = dtypes.to_numpy(match[2])
     except ValueError as error:
         raise RelaxError(f"argument {text!r}: {error}") from None
-    if dtypes.is_float(match[2]):
-        return generator.standard_normal(shape).astype(dtype)
-    return generator.integers(0, 2 if match[2] == "bool" else 100, shape).astype(dtype)
+    try:
+        array = np.empty(tuple(map(int, match[1].split("x")[:-1])), dtype)
+    except (MemoryError, ValueError, OverflowError):  # the latter two: more than there are addresses
+        raise RelaxError(f"argument {text!r}: there is no memory for so many elements") from None
+    elements, piece = array.reshape(-1), 1 << 16  # a piece at a time, as the generator has types of its own
+    for begin in range(0, len(elements), piece):
+        part = elements[begin : begin + piece]
+        if dtypes.is_float(match[2]):
+            part[...] = generator.standard_normal(len(part))
+        else:
+            part[...] = generator.integers(0, 2 if match[2] == "bool" else 100, len(part))
+    return array
 
 
 def open_executable(source: str, target: str | None) -> Executable:
@@ -141,12 +149,7 @@ def open_executable(source: str, target: str | None) -> Executable:
 
 def call(source: str, arguments: Sequence[str], *, function: str, output: Path | None, target: str | None) -> None:
     generator = np.random.default_rng(0)
-    try:
-        values = [parse_argument(text, generator) for text in arguments]
-    except RelaxError:
-        raise
-    except (MemoryError, ValueError, OverflowError) as error:  # a shape that is too large
-        raise RelaxError(f"no memory for the arguments: {error}") from None
+    values = [parse_argument(text, generator) for text in arguments]
     executable = open_executable(source, target)
     device = Device(executable.code.device) if executable.code.device else None
     try:
@@ -187,6 +190,12 @@ def _write(pieces: Iterator[str]) -> None:
     sys.stdout.write("\n")
 
 
+def _check_max_tokens(count: int | None) -> None:
+    """Before a model is read, which takes long."""
+    if count is not None and count < 1:
+        raise RelaxError(f"--max-tokens is {count}; expected at least 1")
+
+
 def _speeds(model: LanguageModel) -> str:
     s = model.statistics
     return (
@@ -205,6 +214,7 @@ def answer(
     sampling: Sampling,
     options: Mapping[str, Any],
 ) -> None:
+    _check_max_tokens(max_tokens)
     if prompt == "-":
         try:
             prompt = sys.stdin.buffer.read().decode()
@@ -224,6 +234,7 @@ def answer(
 def talk(
     name: str, *, system: str | None, max_tokens: int | None, sampling: Sampling, options: Mapping[str, Any]
 ) -> None:
+    _check_max_tokens(max_tokens)
     model = open_model(name, options)
     conversation = model.chat(system=system)
     while True:

@@ -58,7 +58,13 @@ def load_exported(folder: str | os.PathLike[str]) -> LanguageModel:
     config = read_json(folder / "config.json")
     if not isinstance(config, dict):
         raise ModelError(f"'{folder / 'config.json'}' is damaged; export the model again")
-    if config.get("rope_factors"):
-        config["rope_factors"] = tuple(config["rope_factors"])
+    try:
+        if config.get("rope_factors"):
+            config["rope_factors"] = tuple(map(float, config["rope_factors"]))
+        config = LlamaConfig(**config)
+    except ModelError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"'{folder / 'config.json'}' is damaged: {error}; export the model again") from None
     tokenizer = Tokenizer.from_folder(folder) if (folder / "tokenizer.json").is_file() else None
-    return LanguageModel(model, LlamaConfig(**config), tokenizer)
+    return LanguageModel(model, config, tokenizer)
