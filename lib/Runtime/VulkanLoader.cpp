@@ -56,7 +56,7 @@ const VulkanLoader *relax_rt::openVulkanLoader(Error &error) {
   if (opened)
     return opened;
   const char *given = std::getenv("RELAX_VULKAN_LOADER");
-  const char *path = given ? given : "libvulkan.so.1";
+  const char *path = given && *given ? given : "libvulkan.so.1";
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *reason = dlerror();

@@ -95,7 +95,7 @@ if os.environ.get("RELAX_ALL_CASES"):
     LOADERS["vulkan-bound"] = _on_bound_vulkan
 COMPILED = tuple(name for name in LOADERS if name != "interpreter")
 ALL = tuple(LOADERS)
-SAMPLED = {"interpreter": 3, "cuda-emulated": 6, "vulkan": 60}
+SAMPLED = {"interpreter": 5, "cuda-emulated": 10, "vulkan": 60}
 """Targets of which one of so many cases runs, the same ones each time, at least one of each test: what they compute is
 what "cpu" computes. All of them run where the environment variable RELAX_ALL_CASES is set (`make test-all`)."""
 
