@@ -360,6 +360,9 @@ private:
       buffers.back().buffer = block.buffer;
       *inMemory = (*inMemory - block.address) / sizeof(uint64_t);
     }
+    // Rather the pools of what is done than new ones.
+    if (recording.sets.empty())
+      retire();
     return buffers.empty() ||
            bindings.bind(recording.commands, recording.sets, kernel.layout,
                          kernel.setLayout, buffers, error);
