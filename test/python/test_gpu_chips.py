@@ -46,7 +46,7 @@ def test_targets_of_chips_that_there_are_not(chip):
 
 # What counts along memory, as vectors do.
 COUNTING = {
-    "arange": ([Tensor((N,), "f32")], lambda x: op.add(x, op.astype(op.arange(0, N, 1), "f32"))),
+    "arange": ([Tensor((N,), "f32")], lambda x: op.add(x, op.astype(op.arange(0, N, 1, "i64"), "f32"))),
     "tril": ([Tensor((N, 64), "f16")], lambda x: op.tril(x)),
     "rotary": ([Tensor((1, N, 2, 64), "bf16")], lambda x: op.rotary_embedding(x)),
     "partial rotary": ([Tensor((1, N, 2, 64), "f32")], lambda x: op.rotary_embedding(x, rotary_dim=32)),

@@ -11,7 +11,6 @@
 #include "Transforms/Fusion/Outliner.h"
 #include "Transforms/Fusion/Passes.h"
 
-
 namespace mlir::relax {
 #define GEN_PASS_DEF_FUSEROWPRODUCERSPASS
 #include "Transforms/Fusion/Passes.h.inc"
