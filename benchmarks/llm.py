@@ -10,7 +10,8 @@ the quantised file as it is against llama.cpp. All compute the logits of the las
 Peers may be installed elsewhere: `--peer-python` names the interpreter that has them. Their files (a GGUF in f32,
 an ONNX model and an OpenVINO model, made from the same file) are kept in `--folder`, and made where they are not there.
 
-    .venv/bin/python benchmarks/llm.py [--peer-python PATH] [--threads 1,2] [--rounds 9] [--folder DIR] [--skip ready,peers]
+    .venv/bin/python benchmarks/llm.py [--peer-python PATH] [--threads 1,2] [--rounds 9] [--folder DIR]
+        [--skip ready,peers]
 """
 
 from __future__ import annotations
