@@ -68,7 +68,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         name = item.callspec.params.get("target") if hasattr(item, "callspec") else None
         test = (name, item.nodeid.partition("[")[0])
-        is_chosen = test not in seen or zlib.crc32(item.nodeid.encode()) % targets.SAMPLED.get(name, 1) == 0
+        share = targets.SAMPLED.get(name, getattr(item.module, "ONE_OF", 1) if name else 1)
+        is_chosen = test not in seen or zlib.crc32(item.nodeid.encode()) % share == 0
         seen.add(test)
         (chosen if is_chosen else others).append(item)
     items[:] = chosen

@@ -97,7 +97,8 @@ COMPILED = tuple(name for name in LOADERS if name != "interpreter")
 ALL = tuple(LOADERS)
 SAMPLED = {"interpreter": 5, "cuda-emulated": 10, "vulkan": 60}
 """Targets of which one of so many cases runs, the same ones each time, at least one of each test: what they compute is
-what "cpu" computes. All of them run where the environment variable RELAX_ALL_CASES is set (`make test-all`)."""
+what "cpu" computes, of which one of a module's `ONE_OF` cases runs, all where it says nothing. All of them run where
+the environment variable RELAX_ALL_CASES is set (`make test-all`)."""
 
 OFF_ON_LAVAPIPE = ("test_avg_pool[vulkan-shape3-windows3-", "test_avg_pool[vulkan-bound-shape3-windows3-")
 """Cases that Mesa's driver for the CPU gets wrong (docs/vulkan.md)."""
