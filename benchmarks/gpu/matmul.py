@@ -3,8 +3,8 @@
 """Products of matrices on a GPU, kernel by kernel, beside those of PyTorch.
 
     python matmul.py write FOLDER [--tool relax-opt] [--weights bf16 q4 q8 fp8] here, where there need be no GPU
-    python matmul.py run FOLDER                                                 there; needs this file, the folder
-                                                                                and PyTorch
+    python matmul.py run FOLDER                                                 there; needs this file, libraries.py,
+                                                                                the folder and PyTorch
 
 The second checks each result and prints medians of device time: kernels run from a graph, with weights that are not
 in the cache. Weights of 4 and 8 bits are in groups of 32 with a scale in f16, those of fp8 are E4M3 with a scale for
@@ -19,9 +19,10 @@ import itertools
 import json
 import math
 import re
-import statistics
 import subprocess
 from pathlib import Path
+
+from libraries import captured, milliseconds
 
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 512, 2048)
 WEIGHTS = ((4096, 4096), (14336, 4096), (4096, 14336), (2048, 2048), (8192, 2048), (576, 1536))
@@ -317,24 +318,7 @@ class _Driver:
 
 def _microseconds(launch_all, count: int) -> float:
     """The device time of one of `count` launches, that `launch_all` makes."""
-    import torch
-
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        launch_all()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        launch_all()
-    times = []
-    for _ in range(9):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        graph.replay()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) * 1e3 / count)
-    return statistics.median(times)
+    return 1e3 * milliseconds(captured(launch_all), count=9) / count
 
 
 def _weights(kind: str, copies: int, n: int, k: int):

@@ -140,16 +140,7 @@ LogicalResult AttentionEmitter::emitByMatrices(const Shares &shares) {
     return failure();
   PointEmitter::Scope scope(emitter);
   locate(shares);
-  if (Value end = endOf(pointOf(clampRow(remainder(thread, blockRows))))) {
-    // The most that any of the rows sees.
-    Type i32 = builder.getI32Type();
-    end = arith::MinSIOp::create(builder, loc, end, sizes[attention.columns]);
-    end = arith::IndexCastOp::create(builder, loc, i32, end);
-    end = combineAll({arith::AtomicRMWKind::maxs}, end,
-                     viewShared(4, i32, endsAt));
-    limitColumns(
-        arith::IndexCastOp::create(builder, loc, builder.getIndexType(), end));
-  }
+  limitColumnsOfBlock(blockRows, endsAt);
   Type f32 = builder.getF32Type();
   Type element = attention.key.elementType();
   Value tile = viewShared(tileSize, element, tileAt);

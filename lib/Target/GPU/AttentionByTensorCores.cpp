@@ -233,16 +233,7 @@ LogicalResult AttentionEmitter::emitByTensorCores(const Shares &shares) {
     return failure();
   PointEmitter::Scope scope(emitter);
   locate(shares);
-  if (Value end = endOf(pointOf(clampRow(remainder(thread, blockRows))))) {
-    // The most that any of the rows sees.
-    Type i32 = builder.getI32Type();
-    end = arith::MinSIOp::create(builder, loc, end, sizes[attention.columns]);
-    end = arith::IndexCastOp::create(builder, loc, i32, end);
-    end = combineAll({arith::AtomicRMWKind::maxs}, end,
-                     viewShared(4, i32, bytes));
-    limitColumns(
-        arith::IndexCastOp::create(builder, loc, builder.getIndexType(), end));
-  }
+  limitColumnsOfBlock(blockRows, bytes);
   Value shared = viewShared(copied, attention.key.elementType());
   Place keysAt = open(attention.key), valuesAt = open(attention.value);
   auto copyAll = [&](Value base, Value at) {

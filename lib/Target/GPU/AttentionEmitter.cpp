@@ -125,6 +125,19 @@ void AttentionEmitter::limitColumns(Value visible) {
   columnEnd = builder.createOrFold<arith::MinSIOp>(loc, columnEnd, visible);
 }
 
+void AttentionEmitter::limitColumnsOfBlock(int64_t rows, int64_t sharedAt) {
+  Value end = endOf(pointOf(clampRow(remainder(thread, rows))));
+  if (!end)
+    return;
+  Type i32 = builder.getI32Type();
+  end = arith::MinSIOp::create(builder, loc, end, sizes[attention.columns]);
+  end = arith::IndexCastOp::create(builder, loc, i32, end);
+  end = combineAll({arith::AtomicRMWKind::maxs}, end,
+                   viewShared(4, i32, sharedAt));
+  limitColumns(
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), end));
+}
+
 //===----------------------------------------------------------------------===//
 // Points
 //===----------------------------------------------------------------------===//

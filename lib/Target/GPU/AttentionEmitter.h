@@ -101,6 +101,9 @@ private:
   /// The end of the columns that a row sees; null where it sees all.
   Value endOf(const Point &row);
   void limitColumns(Value visible);
+  /// The same by the most that any of so many rows sees; with 16 bytes of
+  /// the block's memory.
+  void limitColumnsOfBlock(int64_t rows, int64_t sharedAt);
   /// What does not depend on the column is read once.
   void readAhead(const Point &row);
   /// The queries of a row, from `depth` on.

@@ -35,10 +35,9 @@ Value LaunchEmitter::count(ArrayRef<Axis> axes) {
 void LaunchEmitter::divide(Value number, ArrayRef<Axis> axes, Point &point) {
   for (size_t i = axes.size(); i-- > 0;) {
     Value at = number;
-    bool isFirst = isConstantIntValue(count(axes.take_front(i)), 1);
-    if (isFirst)
-      number = emitter.constant(0);
-    if (!isFirst) {
+    if (isConstantIntValue(count(axes.take_front(i)), 1)) {
+      number = emitter.constant(0); // of the axes before, one point each
+    } else {
       Value size = count(axes[i]);
       at = builder.createOrFold<arith::RemUIOp>(loc, number, size);
       number = builder.createOrFold<arith::DivUIOp>(loc, number, size);

@@ -308,13 +308,6 @@ LogicalResult KernelEmitter::emitVector(Operation &op, bool &isKnown) {
     bind(parts.getRes2(), std::move(odd));
     return success();
   }
-  if (auto step = dyn_cast<vector::StepOp>(op)) {
-    Values elements;
-    for (int64_t i = 0; i < step.getType().getNumElements(); ++i)
-      elements.push_back(index(i));
-    bind(step, std::move(elements));
-    return success();
-  }
   if (auto fma = dyn_cast<vector::FMAOp>(op)) {
     Values elements;
     for (auto [a, b, c] :
