@@ -38,13 +38,13 @@ def load_runtime(folder: Path) -> ctypes.CDLL:
     """The runtime, once for the process; libraries are loaded after it."""
     import tvm_ffi  # noqa: F401 - before the runtime, which looks for it
 
-    return ctypes.CDLL(str(folder / RUNTIME), mode=ctypes.RTLD_GLOBAL)
+    return ctypes.CDLL(str(folder.resolve() / RUNTIME), mode=ctypes.RTLD_GLOBAL)
 
 
 def load_library(folder: Path, name: str) -> Any:
     import tvm_ffi
 
-    return tvm_ffi.load_module(str(folder / f"{name}.so"))
+    return tvm_ffi.load_module(str(folder.resolve() / f"{name}.so"))
 
 
 def runtime_function(runtime: ctypes.CDLL, name: str) -> Any:

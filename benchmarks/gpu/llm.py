@@ -40,7 +40,6 @@ SIZES = {
 KINDS = {"bf16": "F32", "q4": "Q4_0", "q8": "Q8_0"}
 """The formats of weights."""
 POSITION, ROWS, CAPACITY = 1024, 1280, 2304
-PROMPTS = (32, 128, 512, 1024, 2048)
 
 
 def write(folder: Path, names: list[str], kinds: list[str], chip: str) -> None:
@@ -69,6 +68,7 @@ def run(
     kinds: list[str],
     peers: list[str],
     batches: list[int],
+    prompts: list[int],
     kernels: list[int],
     vulkan: str | None,
 ) -> None:
@@ -84,9 +84,9 @@ def run(
         for name, kind in itertools.product(names, kinds):
             measurement = Measurement(folder, name, kind, peaks)
             if vulkan != "only":
-                measurement.run(peers if kind == "bf16" else [], batches, kernels)
+                measurement.run(peers if kind == "bf16" else [], batches, prompts, kernels)
             if vulkan:
-                OnVulkan(measurement, runtime, folder, f"{name}-{kind}-vulkan").run(batches, kernels)
+                OnVulkan(measurement, runtime, folder, f"{name}-{kind}-vulkan").run(batches, prompts, kernels)
 
 
 class Peaks:
@@ -209,7 +209,14 @@ class Measurement:
         self.torch._dynamo.reset()
         return self.torch.compile(decoder, mode="reduce-overhead")
 
-    def run(self, peers: list[str], batches: list[int], kernels: list[int]) -> None:
+    def replayed_in_order(self, call) -> float:
+        """The same where no kernel begins before the one before it ends."""
+        os.environ["RELAX_DEVICE_OVERLAP"] = "0"
+        took = milliseconds(captured(call))
+        del os.environ["RELAX_DEVICE_OVERLAP"]
+        return took
+
+    def run(self, peers: list[str], batches: list[int], prompts: list[int], kernels: list[int]) -> None:
         torch = self.torch
         self.check()
         for batch in batches:
@@ -217,7 +224,7 @@ class Measurement:
             ran, replayed = milliseconds(call), milliseconds(captured(call))
             rate = self.bytes / replayed / 1e9
             line = f"  step of {batch}: run {ran:.3f} ms, replayed {replayed:.3f} ms, {rate:.2f} TB/s of weights"
-            line += f" ({100 * rate / self.peaks.read:.0f} %)"
+            line += f" ({100 * rate / self.peaks.read:.0f} %), without overlap {self.replayed_in_order(call):.3f} ms"
             if peers and batch in (1, 16):
                 peer = Peer(self, batch, CAPACITY)
                 tokens, places = self.start[:batch, None], self.places[:batch, None]
@@ -227,7 +234,7 @@ class Measurement:
             print(line, flush=True)
             if batch in kernels:
                 self.kernels(call)
-        for length in PROMPTS:
+        for length in prompts:
             keys, values = self.caches(1)
             tokens = torch.zeros((1, length), dtype=torch.int64, device="cuda")
             call = functools.partial(self.module["forward"], tokens, self.start[:1], keys, values, 0)
@@ -334,7 +341,7 @@ class OnVulkan:
         self.synchronize()
         os.environ["RELAX_DEVICE_TIMES"] = "0"
 
-    def run(self, batches: list[int], kernels: list[int]) -> None:
+    def run(self, batches: list[int], prompts: list[int], kernels: list[int]) -> None:
         self.check()
         capture = self.function("relax_rt_capture")
         for batch in batches:
@@ -352,7 +359,7 @@ class OnVulkan:
             )
             if batch in kernels:
                 self.kernels(lambda arguments=arguments: self.module["decode"](*arguments))
-        for length in (128, 1024):
+        for length in prompts:
             keys, values = self.caches(1)
             tokens = self.put(self.torch.zeros((1, length), dtype=self.torch.int64))
             start = self.put(self.cuda.start[:1])
@@ -435,14 +442,15 @@ def main() -> None:
     parser.add_argument("--chip", default="sm_90a")
     parser.add_argument("--peers", nargs="*", choices=("eager", "compile"), default=["eager", "compile"])
     parser.add_argument("--batches", nargs="*", type=int, default=[1, 16, 32, 64])
+    parser.add_argument("--prompts", nargs="*", type=int, default=[32, 128, 512, 1024, 2048])
     parser.add_argument("--vulkan", choices=("beside", "only"))
     parser.add_argument("--kernels", nargs="*", type=int, default=[1], help="batches and prompts to list kernels of")
     arguments = parser.parse_args()
     if arguments.what == "write":
         write(arguments.folder, arguments.models, arguments.weights, arguments.chip)
     else:
-        given = (arguments.models, arguments.weights, arguments.peers, arguments.batches, arguments.kernels)
-        run(arguments.folder, *given, arguments.vulkan)
+        what = (arguments.models, arguments.weights, arguments.peers)
+        run(arguments.folder, *what, arguments.batches, arguments.prompts, arguments.kernels, arguments.vulkan)
 
 
 if __name__ == "__main__":

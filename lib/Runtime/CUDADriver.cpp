@@ -176,11 +176,13 @@ public:
     if (shape[6] > known->sharedBytes.load(std::memory_order_acquire))
       result = allowShared(*known, shape[6]);
     if (result == cuda::kSuccess) {
+      // Asked each time, so that one process can compare.
+      bool mayOverlap = shape[7] != 0 && isOn("RELAX_DEVICE_OVERLAP", true);
       cuda::LaunchAttribute overlaps{cuda::kProgrammaticStreamSerialization,
                                      {1}};
       cuda::LaunchConfig config{sizes[0],  sizes[1],     sizes[2], sizes[3],
                                 sizes[4],  sizes[5],     sizes[6], stream,
-                                &overlaps, shape[7] != 0};
+                                &overlaps, mayOverlap ? 1u : 0u};
       result = cuda.launch(&config, known->function, args, nullptr);
     }
     if (result == cuda::kSuccess && waitsForKernels())
@@ -248,10 +250,7 @@ private:
 
   /// So that an error of a kernel is that of its own launch.
   static bool waitsForKernels() {
-    static const bool waits = [] {
-      const char *text = std::getenv("RELAX_DEVICE_SYNCHRONIZE");
-      return text && *text && *text != '0';
-    }();
+    static const bool waits = isOn("RELAX_DEVICE_SYNCHRONIZE");
     return waits;
   }
 

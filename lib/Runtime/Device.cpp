@@ -36,6 +36,11 @@ Device *Device::at(int index) {
 
 static std::atomic<bool> isEnding{false};
 
+bool relax_rt::isOn(const char *variable, bool otherwise) {
+  const char *text = std::getenv(variable);
+  return text && *text ? *text != '0' : otherwise;
+}
+
 bool Device::isGone() { return isEnding.load(std::memory_order_relaxed); }
 
 Device *Device::find(DLDevice which, Error &error) {

@@ -28,6 +28,10 @@
 
 namespace relax_rt {
 
+/// Whether an environment variable has a value other than "0"; `otherwise`
+/// where it has none.
+bool isOn(const char *variable, bool otherwise = false);
+
 /// What a device can do. All but the descriptions is called between `enter` and
 /// `leave`, which nest, by several threads at a time. False with the error set
 /// where something fails.

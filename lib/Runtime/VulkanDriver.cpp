@@ -19,7 +19,6 @@
 #include "VulkanWork.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 using namespace relax_rt;
@@ -306,10 +305,7 @@ private:
   static constexpr int kMostLaunches = 64;
 
   static bool waitsForKernels() {
-    static const bool waits = [] {
-      const char *text = std::getenv("RELAX_DEVICE_SYNCHRONIZE");
-      return text && *text && *text != '0';
-    }();
+    static const bool waits = isOn("RELAX_DEVICE_SYNCHRONIZE");
     return waits;
   }
 

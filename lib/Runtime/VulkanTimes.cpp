@@ -6,16 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "VulkanTimes.h"
+#include "Device.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 using namespace relax_rt;
 
 void VulkanTimes::begin(ListTimes &list, vk::Commands commands) {
-  const char *text = std::getenv("RELAX_DEVICE_TIMES");
-  if (!text || !*text || *text == '0')
+  if (!isOn("RELAX_DEVICE_TIMES"))
     return;
   vk::QueryInfo info;
   info.count = kMost;
