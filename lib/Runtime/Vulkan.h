@@ -60,7 +60,7 @@ constexpr Result kSuccess = 0, kTimeout = 2, kOutOfHostMemory = -1,
 // VkPhysicalDeviceType
 constexpr int32_t kIntegrated = 1, kDiscrete = 2, kVirtual = 3, kCPU = 4;
 // VkQueueFlagBits
-constexpr Flags kCompute = 2;
+constexpr Flags kGraphics = 1, kCompute = 2;
 // VkMemoryPropertyFlagBits
 constexpr Flags kDeviceLocal = 1, kHostVisible = 2, kHostCoherent = 4,
                 kHostCached = 8;
