@@ -11,6 +11,7 @@ import subprocess
 import traceback
 from pathlib import Path
 
+import forked
 import numpy as np
 import pytest
 import vulkan
@@ -88,6 +89,12 @@ def test_devices_that_are_not_there(device):
     for index in (-1, 99):
         with pytest.raises(DeviceError, match=f"there is no device vulkan:{index}"):
             Device("vulkan", index)
+
+
+# A child of a fork opens a device for itself, and is refused that of its parent; none waits for ever.
+def test_forks(device):
+    printed = vulkan.run_python(forked.program("vulkan", "vulkan"))
+    assert printed.split() == ["passed"], printed
 
 
 # From no element to more blocks than a device takes at once.
