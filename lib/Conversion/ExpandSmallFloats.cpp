@@ -5,11 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LLVM has no floats of 8 bits: they are bytes there. E5M2 is the upper half of
-// f16. The bits of E4M3 in the right place of an f32 are the number but for a
-// power of two, denormal numbers too:
+// Neither LLVM nor Vulkan has floats of 8 bits: they are bytes there. E5M2 is
+// the upper half of f16. The bits of E4M3 in the right place of an f32 are the
+// number but for a power of two, denormal numbers too:
 //
 //   seeeemmm  ->  s 0000eeee mmm00000 ...  = number * 2^(7 - 127)
+//
+// Vulkan's devices may take denormal numbers for zero: for those, the exponent
+// is that of f32 at once, and what is denormal in 8 bits is counted.
 //
 // To bytes, numbers are rounded to the nearest, of two to the even one, as
 // NumPy's ml_dtypes does: what is too large is infinite, or NaN where the
@@ -101,6 +104,7 @@ struct Bits : ImplicitLocOpBuilder {
   }
 
   Value extend(Value bytes, bool isE4M3);
+  Value extendNormal(Value bytes, bool isE4M3);
   Value round(Value floats, bool isE4M3);
 
   VectorType shape;
@@ -122,6 +126,28 @@ Value Bits::extend(Value bytes, bool isE4M3) {
   Value isNaN =
       compare(arith::CmpIPredicate::eq, magnitude, number(int64_t(0x7f)));
   value = select(isNaN, number(int64_t(0x7fc00000)), value);
+  Value sign = shl(land(wide, number(int64_t(0x80))), 24);
+  return as(getF32Type(), lor(value, sign));
+}
+
+/// Bytes as f32, by normal numbers alone.
+Value Bits::extendNormal(Value bytes, bool isE4M3) {
+  int64_t mantissa = isE4M3 ? 3 : 2, bias = isE4M3 ? 7 : 15;
+  Value wide = arith::ExtUIOp::create(*this, typeOf(getI32Type()), bytes);
+  Value magnitude = land(wide, number(int64_t(0x7f)));
+  Value offset = number((127 - bias) << 23);
+  Value value = add(shl(magnitude, 23 - mantissa), offset);
+  // The largest exponent again, of NaN; of E5M2 of infinities too.
+  Value isSpecial = compare(arith::CmpIPredicate::uge, magnitude,
+                            number(int64_t(isE4M3 ? 0x7f : 0x7c)));
+  Value special = isE4M3 ? number(int64_t(0x7fc00000)) : add(value, offset);
+  value = select(isSpecial, special, value);
+  Value count = arith::UIToFPOp::create(*this, typeOf(getF32Type()), magnitude);
+  Value step = number(isE4M3 ? 0x1p-9 : 0x1p-16);
+  Value denormal = as(getI32Type(), arith::MulFOp::create(*this, count, step));
+  Value isDenormal = compare(arith::CmpIPredicate::ult, magnitude,
+                             number(int64_t(1) << mantissa));
+  value = select(isDenormal, denormal, value);
   Value sign = shl(land(wide, number(int64_t(0x80))), 24);
   return as(getF32Type(), lor(value, sign));
 }
@@ -158,8 +184,9 @@ Value Bits::round(Value floats, bool isE4M3) {
 }
 
 struct Extend : OpRewritePattern<arith::ExtFOp> {
-  Extend(MLIRContext *context, bool inHardware)
-      : OpRewritePattern(context), inHardware(inHardware) {}
+  Extend(MLIRContext *context, bool inHardware, bool onlyNormal)
+      : OpRewritePattern(context), inHardware(inHardware),
+        onlyNormal(onlyNormal) {}
 
   LogicalResult matchAndRewrite(arith::ExtFOp op,
                                 PatternRewriter &rewriter) const override {
@@ -169,7 +196,8 @@ struct Extend : OpRewritePattern<arith::ExtFOp> {
     Bits b(op.getLoc(), rewriter, from);
     Value bytes = b.as(b.getI8Type(), op.getIn());
     Value wide = inHardware ? extendPairs(b, bytes, getElementTypeOrSelf(from))
-                            : b.extend(bytes, isE4M3(from));
+                 : onlyNormal ? b.extendNormal(bytes, isE4M3(from))
+                              : b.extend(bytes, isE4M3(from));
     Type to = getElementTypeOrSelf(op.getType());
     // bf16 has all of these numbers, but is not reached from f16.
     if (to.isBF16())
@@ -206,7 +234,7 @@ struct Extend : OpRewritePattern<arith::ExtFOp> {
         b, VectorType::get(count, b.getF16Type()), all);
   }
 
-  bool inHardware;
+  bool inHardware, onlyNormal;
 };
 
 struct Round : OpRewritePattern<arith::TruncFOp> {
@@ -251,7 +279,7 @@ struct ExpandSmallFloats
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<Extend>(&getContext(), nvidia);
+    patterns.add<Extend>(&getContext(), nvidia, onlyNormal);
     patterns.add<Round, Constant>(&getContext());
     GreedyRewriteConfig config;
     // Bits of constants would be constants of 8 bits again.

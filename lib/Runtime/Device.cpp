@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <pthread.h>
 
 using namespace relax_rt;
 
@@ -39,6 +40,25 @@ static std::atomic<bool> isEnding{false};
 bool relax_rt::isOn(const char *variable, bool otherwise) {
   const char *text = std::getenv(variable);
   return text && *text ? *text != '0' : otherwise;
+}
+
+/// How many forks lie between this process and the first that opened a device.
+static std::atomic<int> forksUntilNow{0};
+
+Device::Device(DLDevice id, int index, std::unique_ptr<DeviceDriver> driver)
+    : id(id), index(index), driver(std::move(driver)),
+      forks(forksUntilNow.load(std::memory_order_relaxed)) {}
+
+bool Device::isOwn() const {
+  return forks == forksUntilNow.load(std::memory_order_relaxed);
+}
+
+bool Device::checkOwn(Error &error) const {
+  return isOwn() ||
+         fail(error, "DeviceError",
+              nameOf(id) + " was opened before this process was forked, and "
+                           "works in the parent only: start processes with "
+                           "'spawn', or open devices after the fork only");
 }
 
 bool Device::isGone() { return isEnding.load(std::memory_order_relaxed); }
@@ -71,8 +91,12 @@ Device *Device::find(DLDevice which, Error &error) {
   if (!driver)
     return nullptr;
   // Libraries with compiled code are closed after this.
-  if (count == 0)
+  if (count == 0) {
     std::atexit([] { isEnding.store(true, std::memory_order_relaxed); });
+    pthread_atfork(nullptr, nullptr, [] {
+      forksUntilNow.fetch_add(1, std::memory_order_relaxed);
+    });
+  }
   auto *device = new Device(which, count, std::move(driver));
   devices[count].store(device, std::memory_order_release);
   return device;
@@ -245,7 +269,8 @@ RelaxStorage *DeviceStream::allocate(RelaxContext *context, int64_t bytes,
 void DeviceStream::destroy(RelaxStorage *storage) {
   auto *stream = static_cast<DeviceStream *>(storage->owner);
   SizeClass size = SizeClass::of(storage->bytes);
-  {
+  // In a child of a fork the mutex may be one that is never given back.
+  if (stream->device.isOwn()) {
     std::lock_guard<std::mutex> lock(stream->device.mutex);
     stream->device.statistics.used -= size.bytes;
     stream->free[size.index].push_back(storage->data);

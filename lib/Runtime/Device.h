@@ -148,8 +148,13 @@ public:
   /// Whether the process ends, so that no driver may be called any more.
   static bool isGone();
 
-  Device(DLDevice id, int index, std::unique_ptr<DeviceDriver> driver)
-      : id(id), index(index), driver(std::move(driver)) {}
+  Device(DLDevice id, int index, std::unique_ptr<DeviceDriver> driver);
+
+  /// Whether this process has opened it, and was not forked since: drivers have
+  /// threads and state that a child has not.
+  bool isOwn() const;
+  /// False with the error set where it is not.
+  bool checkOwn(Error &error) const;
 
   /// That on which the caller works now.
   DeviceStream &currentStream();
@@ -183,6 +188,7 @@ private:
   friend class DeviceStream;
   void *take(size_t bytes, bool isPooled, bool mayTrim, Error &error);
 
+  const int forks;
   std::mutex mutex;
   std::atomic<DeviceStream *> lastStream{nullptr};
   std::map<void *, std::unique_ptr<DeviceStream>> streams;
@@ -202,7 +208,7 @@ public:
   DeviceScope &operator=(const DeviceScope &) = delete;
 
   bool enter(Device &entered, Error &error) {
-    if (!entered.driver->enter(error))
+    if (!entered.checkOwn(error) || !entered.driver->enter(error))
       return false;
     device = &entered;
     return true;

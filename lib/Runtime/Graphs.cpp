@@ -151,6 +151,8 @@ void GraphPool::drop(const std::function<bool(const Graph &)> &test) {
 
 void GraphPool::dropAll(Device &device,
                         const std::function<bool(const Graph &)> &test) {
+  if (!device.isOwn())
+    return; // they are the parent's
   std::vector<GraphPool *> pools = device.graphPools();
   Error ignored; // the device may be gone, as at the end of the process
   DeviceScope scope;

@@ -3,6 +3,7 @@
 
 // RUN: relax-opt %s -relax-expand-small-floats | FileCheck %s
 // RUN: relax-opt %s -relax-expand-small-floats=nvidia | FileCheck %s --check-prefix=NVIDIA
+// RUN: relax-opt %s -relax-expand-small-floats=only-normal | FileCheck %s --check-prefix=NORMAL
 
 // E5M2 is the upper half of f16.
 // CHECK-LABEL: func @e5m2(
@@ -14,6 +15,13 @@
 // CHECK: return %[[RESULT]]
 // NVIDIA-LABEL: func @e5m2(
 // NVIDIA: nvvm.convert.f8x2.to.f16x2 %{{.*}} : vector<2xi8>(f8E5M2) -> vector<2xf16>
+// NORMAL-LABEL: func @e5m2(
+// NORMAL-DAG: %[[STEP:.*]] = arith.constant 1.52587891E-5 : f32
+// NORMAL-DAG: %[[WIDE:.*]] = arith.extui %{{.*}} : i8 to i32
+// NORMAL: %[[COUNT:.*]] = arith.uitofp %{{.*}} : i32 to f32
+// NORMAL: arith.mulf %[[COUNT]], %[[STEP]] : f32
+// NORMAL-NOT: f16
+// NORMAL: return
 func.func @e5m2(%x: f8E5M2) -> f32 {
   %0 = arith.extf %x : f8E5M2 to f32
   return %0 : f32

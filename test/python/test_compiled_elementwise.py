@@ -78,3 +78,19 @@ def test_small_arguments(name, dtype, tolerance, size):
         expected = UNARY[name][0](argument.astype(np.longdouble)).astype(argument.dtype)
         np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=0)
         np.testing.assert_array_equal(np.signbit(actual), np.signbit(argument))
+
+
+# The angles of large numbers are those of all their bits; the last of each type are next to a multiple of pi/2, where
+# a reduction loses most. Numbers on both sides of where the reduction for small ones ends.
+def test_large_angles():
+    large = [1e4, 1e5, 1e7, 1e20, 3.4e38, 8191.9, 8192, 8192.1, 2**22 - 0.5, 2**22, 2**22 + 0.5, 9368.2607]
+    for dtype, kind, more in (
+        ("f32", np.float32, [16367173 * 2.0**72]),
+        ("f64", np.float64, [1.7e308, 6381956970095103 * 2.0**797]),
+    ):
+        x = np.array([*large, *more], kind)
+        x = np.concatenate([x, -x, [np.inf, -np.inf, np.nan]]).astype(kind)
+        for name in ("sin", "cos", "tan"):
+            with np.errstate(all="ignore"):
+                expected = UNARY[name][0](x.astype(np.float64))
+            check(run(name, dtype, x), expected, dtype)

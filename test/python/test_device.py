@@ -10,6 +10,7 @@ import re
 import threading
 import traceback
 
+import forked
 import ml_dtypes
 import numpy as np
 import pytest
@@ -46,6 +47,12 @@ def in_use(device):
 
 
 # --- devices and tensors
+
+
+# A child of a fork opens a device for itself, and is refused that of its parent; none waits for ever.
+def test_forks(device):
+    run = run_python(forked.program("cuda", "cuda:emulated"))
+    assert run.stdout.split() == ["passed"], run.stdout + run.stderr
 
 
 def test_devices_are_described(device):

@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import targets
+import vulkan
 
 from relax_mlir import Device, Sym, Tensor, compile, nn, op, runtime
 from relax_mlir.dtypes import to_numpy
@@ -39,7 +40,7 @@ def assert_same(found, expected):
 
 # All numbers of 8 bits become the same numbers of other types; and numbers between them, on ties, beyond the range and
 # none at all become the nearest ones of 8 bits.
-@pytest.mark.parametrize("target", ["cpu", "cuda-emulated"])
+@pytest.mark.parametrize("target", ["cpu", "cuda-emulated", "vulkan"])
 def test_conversions(target):
     pairs = [(a, b) for a in SMALL for b in OTHERS]
     run = targets.LOADERS[target](conversions(pairs + [(b, a) for a, b in pairs]))
@@ -55,23 +56,27 @@ def test_conversions(target):
             assert_same(run(f"{b}_{a}", x)[0], x.astype(np.float64).astype(SMALL[a]))
 
 
-# Arithmetic, selections and constants of them are those of f32, rounded.
-@pytest.mark.parametrize("target", ["cpu", "cuda-emulated"])
+# Arithmetic, selections and constants of them are those of f32, rounded; of no element, of one, and of what no vectors
+# fit in.
+@pytest.mark.parametrize("target", ["cpu", "cuda-emulated", "vulkan"])
 def test_arithmetic(target):
+    f = np.float32
     for name, dtype in SMALL.items():
-        tensor = f"tensor<3x{name}>"
+        tensor, three = f"tensor<?x3x{name}, #relax.shape<[n, 3]>>", f"tensor<3x{name}>"
         run = targets.LOADERS[target](f"""
             relax.func @main(%x: {tensor}, %y: {tensor}) -> {tensor} {{
-              %c = relax.constant dense<[1.0, -2.0, 0.5]> : {tensor}
+              %c = relax.constant dense<[1.0, -2.0, 0.5]> : {three}
               %0 = relax.add %x, %y : ({tensor}, {tensor}) -> {tensor}
-              %1 = relax.multiply %0, %c : ({tensor}, {tensor}) -> {tensor}
+              %1 = relax.multiply %0, %c : ({tensor}, {three}) -> {tensor}
               %2 = relax.maximum %1, %x : ({tensor}, {tensor}) -> {tensor}
               relax.return %2 : {tensor}
             }}""")
-        x, y = np.array([1.5, 3.0, -0.75], dtype), np.array([0.25, -1.0, 8.0], dtype)
-        f = np.float32
-        expected = (x.astype(f) + y.astype(f)).astype(dtype).astype(f) * np.array([1, -2, 0.5], f)
-        assert_same(run("main", x, y)[0], np.maximum(expected.astype(dtype).astype(f), x.astype(f)).astype(dtype))
+        for rows in (0, 1, 7, 333):
+            generator = np.random.default_rng(rows)
+            x, y = (generator.normal(scale=4, size=(rows, 3)).astype(dtype) for _ in range(2))
+            expected = (x.astype(f) + y.astype(f)).astype(dtype).astype(f) * np.array([1, -2, 0.5], f)
+            expected = np.maximum(expected.astype(dtype).astype(f), x.astype(f)).astype(dtype)
+            assert_same(run("main", x, y)[0], expected)
 
 
 class Product(nn.Module):
@@ -98,9 +103,15 @@ class Product(nn.Module):
         ("cuda:emulated", "F8_E4M3", "f32", 7, 64),
         ("cuda:emulated", "F8_E5M2", "bf16", 33, 40),
         ("cuda:emulated", "F8_E4M3", "bf16", 5, 7),
+        ("vulkan", "F8_E4M3", "bf16", 100, 608),
+        ("vulkan", "F8_E4M3", "f32", 7, 64),
+        ("vulkan", "F8_E5M2", "f16", 33, 40),
+        ("vulkan", "F8_E5M2", "bf16", 5, 7),
     ],
 )
 def test_products(target, quantisation, dtype, columns, depth):
+    if target == "vulkan":
+        vulkan.require()
     types = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
     m, generator = Sym("m"), np.random.default_rng(depth)
     params = [Tensor((m, depth), dtype, name="x"), Tensor((m, columns), dtype, name="y")]
@@ -109,7 +120,7 @@ def test_products(target, quantisation, dtype, columns, depth):
     codes = generator.integers(-4, 5, (columns, depth)).astype(to_numpy(matrix.FLOATS8[quantisation]))
     scales = (2.0 ** generator.integers(-2, 2, columns)).astype(np.float32)
     executable = compile(module, weights={"w.codes": codes, "w.scales": scales}, target=target)
-    device = Device("cuda") if "cuda" in target else None
+    device = None if target == "cpu" else Device(target.split(":")[0])
 
     def call(name, *arguments):
         if device is None:

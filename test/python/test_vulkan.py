@@ -11,6 +11,7 @@ import subprocess
 import traceback
 from pathlib import Path
 
+import forked
 import numpy as np
 import pytest
 import vulkan
@@ -26,6 +27,11 @@ VECTOR = "tensor<?xf32, #relax.shape<[n]>>"
 ADD = f"""
 relax.func @main(%x: {VECTOR}, %y: {VECTOR}) -> {VECTOR} {{
   %0 = relax.add %x, %y : ({VECTOR}, {VECTOR}) -> {VECTOR}
+  relax.return %0 : {VECTOR}
+}}"""
+SINE = f"""
+relax.func @main(%x: {VECTOR}) -> {VECTOR} {{
+  %0 = relax.sin %x : ({VECTOR}) -> {VECTOR}
   relax.return %0 : {VECTOR}
 }}"""
 SUM = f"""
@@ -83,6 +89,12 @@ def test_devices_that_are_not_there(device):
     for index in (-1, 99):
         with pytest.raises(DeviceError, match=f"there is no device vulkan:{index}"):
             Device("vulkan", index)
+
+
+# A child of a fork opens a device for itself, and is refused that of its parent; none waits for ever.
+def test_forks(device):
+    printed = vulkan.run_python(forked.program("vulkan", "vulkan"))
+    assert printed.split() == ["passed"], printed
 
 
 # From no element to more blocks than a device takes at once.
@@ -438,6 +450,9 @@ total = relax_mlir.compile(relax_mlir.parse(t.SUM), target="vulkan")
 for size in (0, 1, 1000, 100001):
     x = np.arange(size, dtype=np.float32) % 7
     assert device.get(total["main"](device.put(x))) == x.sum()
+sine = relax_mlir.compile(relax_mlir.parse(t.SINE), target="vulkan")
+x = np.array([0.5, 1e4, -1e5, 1e7, 1e20, -3.4e38], np.float32)
+np.testing.assert_allclose(device.get(sine["main"](device.put(x))), np.sin(x.astype(np.float64)), rtol=1e-6)
 long = relax_mlir.compile(relax_mlir.parse(t.ADD.replace("f32", "i64")), target="vulkan")
 x = device.put(np.arange(5))
 for _ in range(100):

@@ -335,8 +335,7 @@ struct ApproximateRareExp : OpRewritePattern<math::ExpOp> {
 /// hold, all lanes go through libm.
 template <typename Op, bool isCosine>
 struct ApproximateSine : OpRewritePattern<Op> {
-  ApproximateSine(MLIRContext *context, bool hasLibrary)
-      : OpRewritePattern<Op>(context), hasLibrary(hasLibrary) {}
+  using OpRewritePattern<Op>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
@@ -347,10 +346,6 @@ struct ApproximateSine : OpRewritePattern<Op> {
     Location loc = op.getLoc();
     Value x = op.getOperand();
     Floats floats(rewriter, loc, type);
-    if (!hasLibrary) {
-      rewriter.replaceOp(op, floats.sine(x, isCosine));
-      return success();
-    }
     Value small = floats.less(floats.abs(x), floats.constant(30000.0f));
     Value all = vector::ReductionOp::create(rewriter, loc,
                                             vector::CombiningKind::AND, small);
@@ -372,8 +367,6 @@ struct ApproximateSine : OpRewritePattern<Op> {
     rewriter.replaceOp(op, branch.getResults());
     return success();
   }
-
-  bool hasLibrary;
 };
 
 struct ApproximateMath : relax::impl::ApproximateMathPassBase<ApproximateMath> {
@@ -419,6 +412,7 @@ void relax::populateApproximateMathPatterns(RewritePatternSet &patterns,
       context, +[](Floats &f, Value x) { return f.tanh(x); });
   patterns.add<Approximate<math::ErfOp>>(
       context, +[](Floats &f, Value x) { return f.erf(x); });
-  patterns.add<ApproximateSine<math::SinOp, false>,
-               ApproximateSine<math::CosOp, true>>(context, hasLibrary);
+  if (hasLibrary)
+    patterns.add<ApproximateSine<math::SinOp, false>,
+                 ApproximateSine<math::CosOp, true>>(context);
 }

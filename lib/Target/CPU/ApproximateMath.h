@@ -12,8 +12,8 @@
 
 namespace mlir::relax {
 
-/// Functions of vectors of f32 and less become polynomials. Where there is a
-/// library of functions, sines of large arguments are its.
+/// Functions of vectors of f32 and less become polynomials; sines where there
+/// is a library of functions, whose those of large arguments are.
 void populateApproximateMathPatterns(RewritePatternSet &patterns,
                                      bool hasLibrary);
 

@@ -137,11 +137,11 @@ static void populateFunctions(RewritePatternSet &patterns) {
   RELAX_DOUBLES(math::Log1pOp, log1p(x[0]))
   RELAX_DOUBLES(math::Log2Op, log2(x[0]))
   RELAX_DOUBLES(math::Log10Op, log10(x[0]))
-  RELAX_DOUBLES(math::SinOp, sine(x[0], false))
-  RELAX_DOUBLES(math::CosOp, sine(x[0], true))
   RELAX_DOUBLES(math::TanhOp, tanh(x[0]))
   RELAX_DOUBLES(math::ErfOp, erf(x[0]))
   RELAX_ALL(math::Exp2Op, exp2(x[0]))
+  RELAX_ALL(math::SinOp, sine(x[0], false))
+  RELAX_ALL(math::CosOp, sine(x[0], true))
   RELAX_ALL(math::TanOp, tan(x[0]))
   RELAX_ALL(math::AtanOp, atan(x[0]))
   RELAX_ALL(math::Atan2Op, atan2(x[0], x[1]))
@@ -182,7 +182,6 @@ struct ExpandMath : relax::impl::ExpandMathPassBase<ExpandMath> {
                  ScalarAsVector<math::LogOp>, ScalarAsVector<math::Log1pOp>,
                  ScalarAsVector<math::Log2Op>, ScalarAsVector<math::Log10Op>,
                  ScalarAsVector<math::TanhOp>, ScalarAsVector<math::ErfOp>,
-                 ScalarAsVector<math::SinOp>, ScalarAsVector<math::CosOp>,
                  ExpandTrunc>(context);
     populateFunctions(patterns);
     math::populateExpansionPatterns(patterns, {"fpowi", "rsqrt", "ctlz"});

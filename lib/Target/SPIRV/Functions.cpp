@@ -71,16 +71,21 @@ Value Functions::polynomial(Value x, ArrayRef<double> coefficients) {
   return sum;
 }
 
-/// 1.5 * 2^52: added to a number it leaves the rounded one in the low bits.
-static constexpr double magic = 6755399441055744.0;
+/// 1.5 * 2^52, 2^23 of f32: added to a number it leaves the rounded one in the
+/// low bits.
+static double magicOf(Type type) {
+  return type.isF64() ? 6755399441055744.0 : 12582912.0;
+}
 
 Value Functions::nearest(Value x) {
-  return sub(add(x, constant(magic)), constant(magic));
+  Value magic = constant(magicOf(type));
+  return sub(add(x, magic), magic);
 }
 
 Value Functions::toInteger(Value whole) {
-  return arith::SubIOp::create(builder, loc, bits(add(whole, constant(magic))),
-                               bits(constant(magic)));
+  Value magic = constant(magicOf(type));
+  return arith::SubIOp::create(builder, loc, bits(add(whole, magic)),
+                               bits(magic));
 }
 
 Value Functions::powerOfTwo(Value n) {
@@ -179,44 +184,6 @@ Value Functions::log1p(Value x) {
   Value corrected = mul(log(sum), div(x, sub(sum, constant(1))));
   Value isLarge = less(constant(1e30), x);
   return select(equal(sum, constant(1)), x, select(isLarge, log(x), corrected));
-}
-
-Value Functions::sine(Value x, bool isCosine) {
-  if (!isDouble())
-    return isCosine ? Value(math::CosOp::create(builder, loc, x))
-                    : Value(math::SinOp::create(builder, loc, x));
-  Value whole = nearest(mul(x, constant(M_2_PI)));
-  Value quarter = toInteger(whole);
-  // pi / 2 in parts of 33 bits.
-  Value r = sub(x, mul(whole, constant(0x1.921fb54400000p+0)));
-  r = sub(r, mul(whole, constant(0x1.0b4611a600000p-34)));
-  r = sub(r, mul(whole, constant(0x1.3198a2e037073p-69)));
-  Value square = mul(r, r);
-  SmallVector<double> sines, cosines;
-  double factorial = 1;
-  for (int n = 2; n <= 19; ++n) {
-    factorial *= n;
-    double term = (n / 2 % 2 ? -1 : 1) / factorial;
-    (n % 2 ? sines : cosines).insert((n % 2 ? sines : cosines).begin(), term);
-  }
-  Value s = add(mul(mul(polynomial(square, sines), square), r), r);
-  Value c = add(mul(polynomial(square, cosines), square), constant(1));
-  if (isCosine)
-    quarter = arith::AddIOp::create(builder, loc, quarter, integer(1));
-  Value odd = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::ne,
-      arith::AndIOp::create(builder, loc, quarter, integer(1)), integer(0));
-  Value sign = arith::ShLIOp::create(
-      builder, loc, arith::AndIOp::create(builder, loc, quarter, integer(2)),
-      integer(62));
-  Value result = fromBits(
-      arith::XOrIOp::create(builder, loc, bits(select(odd, c, s)), sign));
-  return isCosine ? result : select(less(abs(x), constant(1e-9)), x, result);
-}
-
-Value Functions::tan(Value x) {
-  return select(less(abs(x), constant(1e-9)), x,
-                div(sine(x, false), sine(x, true)));
 }
 
 Value Functions::atan(Value x) {

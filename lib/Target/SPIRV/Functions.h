@@ -7,8 +7,8 @@
 //
 // SPIR-V for Vulkan has no functions of f64 beyond the root, and of f32 it has
 // inexact ones. Arguments are reduced to where a series is short, and its terms
-// summed up; errors are some units in the last place. Of f32, exponentials,
-// logarithms and sines stay as they are, for the CPU's polynomials. Infinities,
+// summed up; errors are some units in the last place. Of f32, exponentials
+// and logarithms stay as they are, for the CPU's polynomials. Infinities,
 // NaN and signed zeros give what libm gives, as do denormal numbers where the
 // device has them.
 //
@@ -75,11 +75,24 @@ private:
   Value polynomial(Value x, ArrayRef<double> coefficients);
   /// 2^n for whole n from -1022 to 1023, as an integer.
   Value powerOfTwo(Value n);
-  /// The nearest whole number, of arguments up to 2^51.
+  /// The nearest whole number, of arguments up to 2^51, 2^22 of f32.
   Value nearest(Value x);
   Value toInteger(Value whole);
   /// x = n ln 2 + r, and e^r - 1.
   Value reduceExp(Value x, Value &n);
+
+  // Angles.cpp
+  /// |x| = quarter * pi/2 + r: sine and cosine of r. A quarter counts in i32,
+  /// and whole turns may be missing.
+  struct Angle {
+    Value sine, cosine, quarter;
+  };
+  Angle reduceAngle(Value x);
+  /// r and the quarter of a size.
+  std::pair<Value, Value> subtractQuarters(Value size);
+  std::pair<Value, Value> multiplyBits(Value size);
+  Value isSet(Value word, int32_t bit);
+  Value nearZero(Value x, Value result);
 
   OpBuilder &builder;
   Location loc;

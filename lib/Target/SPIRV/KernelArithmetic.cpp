@@ -263,6 +263,23 @@ FailureOr<Value> KernelEmitter::emitMath(Operation &op, ValueRange operands,
   return failure();
 }
 
+/// Products of twice the width, in two halves.
+void KernelEmitter::emitProduct(arith::MulUIExtendedOp op) {
+  Values low, high;
+  Values lhs(elementsOf(op.getLhs())), rhs(elementsOf(op.getRhs()));
+  for (auto [x, y] : llvm::zip(lhs, rhs)) {
+    Type type = x.getType();
+    Value both = spirv::UMulExtendedOp::create(
+        builder, spirv::StructType::get({type, type}), x, y);
+    for (int32_t half : {0, 1})
+      (half ? high : low)
+          .push_back(spirv::CompositeExtractOp::create(
+              builder, both, ArrayRef<int32_t>{half}));
+  }
+  bind(op.getLow(), std::move(low));
+  bind(op.getHigh(), std::move(high));
+}
+
 FailureOr<Value> KernelEmitter::emitScalar(Operation &op, ValueRange operands,
                                            Type element) {
   Type type = typeOf(element);

@@ -222,6 +222,10 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
   }
   if (isa<UnrealizedConversionCastOp>(op) && op.getNumOperands() == 2)
     return success(); // a place, which goes with what is there
+  if (auto product = dyn_cast<arith::MulUIExtendedOp>(op)) {
+    emitProduct(product);
+    return success();
+  }
   if (op.getNumResults() != 1)
     return op.emitError("is nothing that becomes SPIR-V");
   Value result = op.getResult(0);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Conversion/Passes.h"
 #include "Target/CPU/Passes.h"
 #include "Target/GPU/Passes.h"
 #include "Target/SPIRV/Passes.h"
@@ -32,7 +33,10 @@ void relax::buildSPIRVPipeline(OpPassManager &manager,
   narrow.bitwidthsSupported = {32};
   kernels.addPass(arith::createArithIntRangeNarrowing(narrow));
   kernels.addPass(createExpandMathPass());
-  // bf16 is stored, and computed as f32.
+  // Floats of 8 bits and bf16 are stored, and computed as f32.
+  ExpandSmallFloatsPassOptions bytes;
+  bytes.onlyNormal = true;
+  kernels.addPass(createExpandSmallFloatsPass(bytes));
   arith::ArithEmulateUnsupportedFloatsOptions floats;
   floats.sourceTypeStrs = {"bf16"};
   floats.targetTypeStr = "f32";

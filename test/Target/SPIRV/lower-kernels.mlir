@@ -105,3 +105,25 @@ func.func @narrow(%x: memref<?xbf16>, %y: memref<?xi1>) {
   }
   return
 }
+
+// -----
+
+// A product of twice the width is a structure of two halves.
+// CHECK-LABEL: spirv.module @spirv.products
+// CHECK: %[[BOTH:.+]] = spirv.UMulExtended %{{.+}}, %{{.+}} : !spirv.struct<(i32, i32)>
+// CHECK: %[[LOW:.+]] = spirv.CompositeExtract %[[BOTH]][0 : i32]
+// CHECK: %[[HIGH:.+]] = spirv.CompositeExtract %[[BOTH]][1 : i32]
+// CHECK: spirv.ISub %[[HIGH]], %[[LOW]] : i32
+func.func @products(%x: memref<?xi32>) {
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c64, %sy = %c1, %sz = %c1) {
+    %0 = memref.load %x[%tx] : memref<?xi32>
+    %low, %high = arith.mului_extended %0, %0 : i32
+    %1 = arith.subi %high, %low : i32
+    memref.store %1, %x[%tx] : memref<?xi32>
+    gpu.terminator
+  }
+  return
+}
