@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Target/CPU/CodeGen.h"
+#include "Target/CPU/BFloat16.h"
 
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -142,6 +143,7 @@ relax::translateAndOptimize(ModuleOp module, llvm::LLVMContext &context,
     return nullptr;
   translated->setTargetTriple(machine.getTargetTriple());
   translated->setDataLayout(machine.createDataLayout());
+  expandBFloat16(*translated, machine);
   for (llvm::Function &function : *translated) {
     if (function.isDeclaration())
       continue;
