@@ -13,7 +13,7 @@ bf16 = ml_dtypes.bfloat16
 
 
 def tensor(dtype, sizes="n"):
-    dims = "x".join("?" for _ in sizes.split(","))
+    dims = "x".join(size if size.isdigit() else "?" for size in sizes.split(", "))
     return f"tensor<{dims}x{dtype}, #relax.shape<[{sizes}]>>"
 
 
@@ -56,6 +56,14 @@ MATMUL = f"""
     %0 = relax.sum %x : ({tensor("bf16")}) -> tensor<bf16>
     relax.return %0 : tensor<bf16>
   }}"""
+# Which reads its bias lane by lane.
+ATTENTION = f"""
+  relax.func @attention(%q: {tensor("bf16", "b, n, 4, 6")}, %k: {tensor("bf16", "b, m, 2, 6")},
+                        %bias: {tensor("bf16", "m")}) -> {tensor("bf16", "b, n, 4, 6")} {{
+    %0 = relax.attention %q, %k, %k, %bias : ({tensor("bf16", "b, n, 4, 6")}, {tensor("bf16", "b, m, 2, 6")},
+        {tensor("bf16", "b, m, 2, 6")}, {tensor("bf16", "m")}) -> {tensor("bf16", "b, n, 4, 6")}
+    relax.return %0 : {tensor("bf16", "b, n, 4, 6")}
+  }}"""
 OTHERS = ("f64", "f32", "f16", "i64", "i32", "i8")
 PROGRAM = "\n".join(
     [
@@ -64,6 +72,7 @@ PROGRAM = "\n".join(
         *map(binary, BINARY),
         *map(unary, UNARY),
         MATMUL,
+        ATTENTION,
     ]
 )
 

@@ -175,11 +175,13 @@ static Type *bitsOf(Type *type) {
   return type->getWithNewType(Type::getInt16Ty(type->getContext()));
 }
 
-/// A masked load or store: other calls have bf16 still.
+/// A load or a store by lanes: other calls have bf16 still.
 static bool isMasked(const Instruction &instruction) {
   auto *call = dyn_cast<IntrinsicInst>(&instruction);
-  return call && (call->getIntrinsicID() == Intrinsic::masked_load ||
-                  call->getIntrinsicID() == Intrinsic::masked_store);
+  return call &&
+         is_contained({Intrinsic::masked_load, Intrinsic::masked_store,
+                       Intrinsic::masked_gather, Intrinsic::masked_scatter},
+                      call->getIntrinsicID());
 }
 
 /// Makes the values that a function moves integers of 16 bits, but for those
@@ -196,9 +198,9 @@ static void moveBits(Function &function) {
   }
   auto takeBits = [&](Value &value, IRBuilder<> &builder) {
     Value *bits = builder.CreateBitCast(&value, bitsOf(value.getType()));
-    value.replaceUsesWithIf(bits,
-                            [&](Use &use) { return use.getUser() != bits; });
-    return bits;
+    for (Use &use : make_early_inc_range(value.uses()))
+      if (use.getUser() != bits)
+        use.set(bits);
   };
   auto moveConstants = [](Instruction &instruction) {
     for (Use &use : instruction.operands())
