@@ -16,6 +16,31 @@ function(relax_tablegen td)
   set(TABLEGEN_OUTPUT ${TABLEGEN_OUTPUT} PARENT_SCOPE)
 endfunction()
 
+# relax_precompile(<target>): MLIR's headers are read once for all libraries, which is most of the time of a build.
+function(relax_precompile target)
+  if(NOT target STREQUAL "RelaxDialect")
+    target_precompile_headers(${target} REUSE_FROM RelaxDialect)
+    return()
+  endif()
+  target_precompile_headers(${target} PRIVATE
+    <mlir/Dialect/Arith/IR/Arith.h>
+    <mlir/Dialect/Func/IR/FuncOps.h>
+    <mlir/Dialect/GPU/IR/GPUDialect.h>
+    <mlir/Dialect/LLVMIR/LLVMDialect.h>
+    <mlir/Dialect/Linalg/IR/Linalg.h>
+    <mlir/Dialect/Math/IR/Math.h>
+    <mlir/Dialect/MemRef/IR/MemRef.h>
+    <mlir/Dialect/SCF/IR/SCF.h>
+    <mlir/Dialect/SPIRV/IR/SPIRVOps.h>
+    <mlir/Dialect/Tensor/IR/Tensor.h>
+    <mlir/Dialect/Vector/IR/VectorOps.h>
+    <mlir/IR/Builders.h>
+    <mlir/IR/Matchers.h>
+    <mlir/IR/PatternMatch.h>
+    <mlir/Pass/Pass.h>
+    <mlir/Transforms/GreedyPatternRewriteDriver.h>)
+endfunction()
+
 # relax_tool(<name> <sources...> LIBS <extra libraries...>): an executable on top of MLIR's shared library.
 function(relax_tool name)
   cmake_parse_arguments(arg "" "" "LIBS" ${ARGN})

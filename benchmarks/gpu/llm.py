@@ -349,14 +349,18 @@ class OnVulkan:
             tokens, places = (self.put(value[:batch]) for value in (self.cuda.start, self.cuda.places))
             logits = self.put(self.torch.zeros((batch, self.cuda.vocabulary)))
             arguments = (tokens, places, keys, values, ROWS)
-            decode = capture(self.module["decode"], 4)[0]
             ran = self.median(lambda arguments=arguments: self.module["decode"](*arguments), 20)
-            replayed = self.median(lambda call=decode, all=(*arguments, logits): call(*all), 20)
-            print(
-                f"  Vulkan's step of {batch}: run {ran[0]:.3f} ms, {ran[1]:.3f} ms with waiting; "
-                f"captured {replayed[0]:.3f} ms, {replayed[1]:.3f} ms with waiting",
-                flush=True,
-            )
+            wanted = self.get(self.module["decode"](*arguments))
+            line = f"  Vulkan's step of {batch}: run {ran[0]:.3f} ms, {ran[1]:.3f} ms with waiting"
+            for kind, overlap in (("captured", "1"), ("without overlap", "0")):
+                os.environ["RELAX_DEVICE_OVERLAP"] = overlap
+                decode = capture(self.module["decode"], 4)[0]
+                replayed = self.median(lambda call=decode, all=(*arguments, logits): call(*all), 20)
+                line += f"; {kind} {replayed[0]:.3f} ms, {replayed[1]:.3f} ms with waiting"
+                difference = (self.get(logits) - wanted).abs().max().item()
+                line += f" (logits differ by {difference})" if difference else ""
+            del os.environ["RELAX_DEVICE_OVERLAP"]
+            print(line, flush=True)
             if batch in kernels:
                 self.kernels(lambda arguments=arguments: self.module["decode"](*arguments))
         for length in prompts:
@@ -366,11 +370,14 @@ class OnVulkan:
             logits = self.put(self.torch.zeros((1, self.cuda.vocabulary)))
             call = lambda all=(tokens, start, keys, values, 0): self.module["forward"](*all)  # noqa: E731
             took = self.median(call, 3)
+            wanted = self.get(call())
             forward = capture(self.module["forward"], 4)[0]
             replayed = self.median(lambda call=forward, all=(tokens, start, keys, values, 0, logits): call(*all), 3)
+            difference = (self.get(logits) - wanted).abs().max().item()
             print(
                 f"  Vulkan's prompt of {length}: {took[0]:.2f} ms, {took[1]:.2f} ms with waiting; "
-                f"captured {replayed[0]:.2f} ms, {replayed[1]:.2f} ms with waiting",
+                f"captured {replayed[0]:.2f} ms, {replayed[1]:.2f} ms with waiting"
+                + (f" (logits differ by {difference})" if difference else ""),
                 flush=True,
             )
             if length in kernels:

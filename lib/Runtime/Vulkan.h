@@ -118,7 +118,7 @@ struct Properties : Chained<1000059001> {
   uint32_t sparse[5] = {};
 };
 /// Where limits are within those of `Properties`.
-constexpr size_t kMaxRange = 28, kMaxBindings = 76, kMaxSharedBytes = 216,
+constexpr size_t kMaxRange = 28, kMaxPushed = 32, kMaxBindings = 76, kMaxSharedBytes = 216,
                  kMaxGroups = 220, kMaxThreads = 232, kMaxBlock = 236,
                  kTick = 424;
 
@@ -138,6 +138,13 @@ struct FloatProperties : Chained<1000197000> {
   uint32_t preserves16 = 0, preserves32 = 0, preserves64 = 0;
   uint32_t others[12] = {};
 };
+struct DriverProperties : Chained<1000196000> {
+  int32_t driver = 0;
+  char name[256] = "", info[256] = "";
+  uint8_t conformance[4] = {};
+};
+/// VK_DRIVER_ID_NVIDIA_PROPRIETARY
+constexpr int32_t kDriverOfNVIDIA = 4;
 struct SubgroupSizeProperties : Chained<1000225000> {
   uint32_t least = 0, most = 0, maxPerBlock = 0;
   Flags stages = 0;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "VulkanDevice.h"
+#include "VulkanImage.h"
 
 #include <algorithm>
 #include <cstring>
@@ -22,7 +23,8 @@ constexpr const char *kMatrixExtensions[] = {"VK_KHR_cooperative_matrix",
 /// Whether a subgroup has the matrices that kernels use (`hasMatrices`).
 bool findMatrices(VulkanDevice &device) {
   if (!device.vk.getMatrices || device.api < vk::version(1, 3) ||
-      device.subgroup != 32)
+      device.subgroup != 32 ||
+      device.maxPushed < kMostPushedWords * sizeof(uint64_t))
     return false;
   uint32_t count = 0;
   device.vk.enumerateExtensions(device.physical, nullptr, &count, nullptr);
@@ -69,10 +71,12 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
   vk::Maintenance3Properties maintenance;
   vk::SubgroupProperties subgroups;
   vk::FloatProperties floats;
+  vk::DriverProperties driver;
   vk::Properties properties;
   properties.next = &subgroups;
   subgroups.next = &floats;
-  floats.next = &maintenance;
+  floats.next = &driver;
+  driver.next = &maintenance;
   device.vk.getProperties(device.physical, &properties);
   device.api = properties.api;
   device.name = properties.name;
@@ -94,6 +98,9 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
     memcpy(&value, properties.limits + at, sizeof(value));
     return value;
   };
+  device.takesBlocksInOrder = driver.driver == vk::kDriverOfNVIDIA;
+  device.maxPushed = std::min<uint32_t>(limit(vk::kMaxPushed),
+                                        kMostPushedWords * sizeof(uint64_t));
   device.maxSharedBytes = limit(vk::kMaxSharedBytes);
   for (int i = 0; i < 3; ++i)
     device.maxGroups[i] = limit(vk::kMaxGroups + 4 * i);

@@ -67,8 +67,11 @@ struct VulkanDevice {
   float nanosecondsOfTick = 1;
 
   // What kernels may have.
-  uint32_t maxSharedBytes = 0, maxGroups[3] = {}, maxThreads = 0;
+  uint32_t maxPushed = 0, maxSharedBytes = 0, maxGroups[3] = {}, maxThreads = 0;
   uint32_t subgroup = 0;
+  /// Whether no block of a launch is begun before all of earlier ones are: what
+  /// waits for those has them run.
+  bool takesBlocksInOrder = false;
   /// Whether the driver chooses among several widths unless it is told.
   bool hasWidths = false, hasFullSubgroups = false;
   bool hasShuffles = false, hasInt8 = false, hasInt16 = false, hasInt64 = false,

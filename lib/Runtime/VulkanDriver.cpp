@@ -192,36 +192,44 @@ public:
                     std::string("launch of '") + kernel.name +
                         "': a grid of size " + std::to_string(shape[i]) +
                         " cannot be had on " + device->title);
+    uint64_t blocks = uint64_t(shape[0]) * shape[1] * shape[2];
+    if (!blocks)
+      return true;
     std::lock_guard<std::mutex> lock(mutex);
     Stream &stream = of(handle);
     if (!begin(stream, error))
       return false;
     Recording &recording = stream.recording;
     const VulkanKernelImage &image = *known->image;
-    uint64_t pushed[kPushedWords];
-    int64_t count = image.parameterCount;
-    uint64_t *words = pushed + 1;
-    bool inMemory = count + 1 > kPushedWords;
+    uint64_t pushed[kMostPushedWords] = {};
+    int64_t before = image.headWords, count = image.parameterCount;
+    uint64_t *words = pushed + before;
+    bool inMemory = before + count > image.pushedWords;
     if (inMemory) {
       uint64_t address;
       if (!reserveParameters(recording, count * sizeof(uint64_t), words,
                              address, error))
         return false;
-      pushed[1] = address;
+      pushed[before] = address;
     }
     for (int64_t i = 0; i < count; ++i)
       memcpy(&words[i], args[image.parameters[i]], sizeof(uint64_t));
     if (!fitNarrow(image, words, error))
       return false;
     if (image.bindingCount >= 0 &&
-        !bind(recording, *known, words, inMemory ? &pushed[1] : nullptr, error))
+        !bind(recording, *known, words, inMemory ? &pushed[before] : nullptr,
+              error))
       return false;
-    order(recording);
+    if (!mayWait(stream, image, blocks))
+      order(recording);
+    else if (!orderByCounts(recording, blocks, pushed, error))
+      return false;
     vk.bindPipeline(recording.commands, vk::kComputePoint, known->pipeline);
     // A grid may be larger than what is dispatched at once.
-    uint32_t bytes = (inMemory ? 2 : count + 1) * sizeof(uint64_t);
+    uint32_t bytes = (before + (inMemory ? 1 : count)) * sizeof(uint64_t);
+    uint64_t awaited = pushed[0];
     for (int64_t first = 0; first < shape[0]; first += device->maxGroups[0]) {
-      pushed[0] = first;
+      pushed[0] = awaited | first;
       vk.push(recording.commands, known->layout, vk::kComputeStage, 0, bytes,
               pushed);
       int64_t groups =
@@ -307,6 +315,15 @@ private:
   static bool waitsForKernels() {
     static const bool waits = isOn("RELAX_DEVICE_SYNCHRONIZE");
     return waits;
+  }
+
+  /// Whether a kernel waits for the one before it itself. What is not captured
+  /// takes longer to record than that saves.
+  bool mayWait(const Stream &stream, const VulkanKernelImage &image,
+               uint64_t blocks) const {
+    return image.headWords == kWaitingWords && stream.isCaptured &&
+           blocks <= INT32_MAX &&
+           isOn("RELAX_DEVICE_OVERLAP", device->takesBlocksInOrder);
   }
 
   Stream &of(void *handle) {

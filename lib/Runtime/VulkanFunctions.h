@@ -149,6 +149,9 @@ using Function = void (*)();
     (Commands commands, Flags before, Flags after, Flags dependency,           \
      uint32_t memoryCount, const MemoryBarrier *memory, uint32_t bufferCount,  \
      const void *buffers, uint32_t imageCount, const void *images))            \
+  X(fill, vkCmdFillBuffer, void,                                               \
+    (Commands commands, Buffer buffer, Size offset, Size bytes,                \
+     uint32_t word))                                                           \
   X(copy, vkCmdCopyBuffer, void,                                               \
     (Commands commands, Buffer from, Buffer to, uint32_t count,                \
      const CopyRegion *regions))

@@ -17,8 +17,8 @@
 
 namespace relax_rt {
 
-/// "RELAXSP2"
-constexpr int64_t kVulkanImage = 0x32505358414c4552;
+/// "RELAXSP3"
+constexpr int64_t kVulkanImage = 0x33505358414c4552;
 
 struct VulkanKernelImage {
   const char *name;
@@ -40,6 +40,9 @@ struct VulkanKernelImage {
   /// counts with no more.
   const int64_t *narrow;
   int64_t narrowCount;
+  /// Words that are pushed before the parameters, 1 or `kWaitingWords`, and how
+  /// many are at most.
+  int64_t headWords, pushedWords;
 };
 
 struct VulkanImage {
@@ -50,8 +53,17 @@ struct VulkanImage {
 /// Words that are pushed: the number of the first block, then the parameters;
 /// or, where those are more, the address of a block of memory with them. Where
 /// buffers are bound that block is the last of them, and what is pushed is the
-/// number of its words before the first parameter.
-constexpr int64_t kPushedWords = 16;
+/// number of its words before the first parameter. So many every device has,
+/// and so many those with matrices.
+constexpr int64_t kPushedWords = 16, kMostPushedWords = 32;
+
+/// A kernel that waits for the one before it has three words before its
+/// parameters: the number of the first block is 32 bits of the first, and above
+/// it is how many blocks are waited for, which may be 0; the second is where
+/// its own blocks count themselves when they are done, those before it do
+/// `kCounterBytes` before that; 0: they do not. Of the third's 32 bits a block
+/// makes 1 that has waited too long.
+constexpr int64_t kWaitingWords = 3, kCounterBytes = 128;
 
 } // namespace relax_rt
 

@@ -17,11 +17,11 @@ using namespace relax_rt;
 /// Parameters in memory are bound as well.
 static uint32_t countBindings(const VulkanKernelImage &image) {
   return static_cast<uint32_t>(image.bindingCount) +
-         (image.parameterCount + 1 > kPushedWords ? 1 : 0);
+         (image.headWords + image.parameterCount > image.pushedWords ? 1 : 0);
 }
 
 vk::Result VulkanKernels::makeLayout(Layouts &made) {
-  vk::PushRange range{vk::kComputeStage, 0, kPushedWords * sizeof(uint64_t)};
+  vk::PushRange range{vk::kComputeStage, 0, device.maxPushed};
   vk::LayoutInfo info;
   info.rangeCount = 1;
   info.ranges = &range;
@@ -97,6 +97,12 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
     lacks = std::to_string(countBindings(image)) +
             " buffers that are bound to a kernel; it has at most " +
             std::to_string(device.maxBindings);
+    return false;
+  }
+  if (image.pushedWords * sizeof(uint64_t) > device.maxPushed) {
+    lacks = std::to_string(image.pushedWords * sizeof(uint64_t)) +
+            " bytes that are pushed to a kernel; it has " +
+            std::to_string(device.maxPushed);
     return false;
   }
   // Shuffles are among those of a width.

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "VulkanWork.h"
+#include "VulkanImage.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace relax_rt;
 
@@ -33,6 +35,7 @@ VulkanWork::~VulkanWork() {
     vk.destroySemaphore(device->device, timeline, nullptr);
   if (pool)
     vk.destroyCommandPool(device->device, pool, nullptr);
+  stuck.destroy(*device);
 }
 
 bool VulkanWork::begin(Stream &stream, Error &error) {
@@ -72,6 +75,48 @@ void VulkanWork::order(Recording &recording) {
   vk::Flags stages = vk::kAtCompute | vk::kAtTransfer;
   vk.barrier(recording.commands, stages, stages, 0, 1, &barrier, 0, nullptr, 0,
              nullptr);
+  recording.chain.isLast = false;
+}
+
+bool VulkanWork::orderByCounts(Recording &recording, uint64_t blocks,
+                               uint64_t *head, Error &error) {
+  auto &chain = recording.chain;
+  if (!stuck.buffer) {
+    VulkanBlock made;
+    switch (made.make(*device, sizeof(uint64_t), /*forHost=*/true, error)) {
+    case VulkanBlock::Result::Made:
+      break;
+    case VulkanBlock::Result::Failed:
+      return false;
+    case VulkanBlock::Result::NoMemory:
+      return fail(error, "MemoryError",
+                  "no memory of the host for " + device->title);
+    }
+    memset(made.data, 0, sizeof(uint64_t));
+    stuck = made;
+    stuckWord.store(reinterpret_cast<volatile uint32_t *>(made.data),
+                    std::memory_order_release);
+  }
+  if (chain.counter == chain.end) {
+    uint64_t *words;
+    if (!reserveParameters(recording, kCounters, words, chain.counter, error))
+      return false;
+    chain.end = chain.counter + kCounters;
+    order(recording);
+    vk.fill(recording.commands, recording.parameters.back().buffer,
+            recording.parametersUsed - kCounters, kCounters, 0);
+  }
+  if (!chain.isLast) {
+    order(recording);
+    chain.blocks = 0;
+  }
+  head[0] = uint64_t(chain.blocks) << 32;
+  head[1] = chain.counter;
+  head[2] = stuck.address;
+  chain.counter += kCounterBytes;
+  chain.blocks = static_cast<uint32_t>(blocks);
+  chain.isLast = true;
+  return true;
 }
 
 bool VulkanWork::reserve(Recording &recording, vk::Size bytes, vk::Size &offset,
@@ -219,6 +264,20 @@ bool VulkanWork::submit(Stream &stream, Error &error) {
 }
 
 bool VulkanWork::wait(uint64_t value, Error &error) {
+  if (!reach(value, error))
+    return false;
+  volatile uint32_t *word = stuckWord.load(std::memory_order_acquire);
+  if (!word || !*word)
+    return true;
+  *word = 0;
+  return fail(error, "DeviceError",
+              "a kernel waited too long for the one before it on " +
+                  device->title +
+                  "; set RELAX_DEVICE_OVERLAP=0, and kernels do not wait "
+                  "themselves");
+}
+
+bool VulkanWork::reach(uint64_t value, Error &error) {
   uint64_t reached = 0;
   for (int i = 0; i < 2000; ++i) {
     vk::Result result = vk.getCounter(device->device, timeline, &reached);

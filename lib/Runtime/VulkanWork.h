@@ -18,6 +18,7 @@
 #include "VulkanBindings.h"
 #include "VulkanTimes.h"
 
+#include <atomic>
 #include <deque>
 
 namespace relax_rt {
@@ -32,6 +33,14 @@ struct Recording {
   std::vector<VulkanBlock> parameters;
   vk::Size parametersUsed = 0;
   int launches = 0;
+  /// Launches that wait for one another without a barrier: where the next one
+  /// counts its blocks, and how many the last one has; whether that one is the
+  /// last command.
+  struct {
+    uint64_t counter = 0, end = 0;
+    uint32_t blocks = 0;
+    bool isLast = false;
+  } chain;
   ListTimes times;
 };
 
@@ -50,7 +59,7 @@ protected:
   /// Bytes that are copied from or to the host at once, and of a block of its
   /// memory at least.
   static constexpr vk::Size kPiece = 16 << 20, kBlock = 1 << 20,
-                            kParameters = 64 << 10;
+                            kParameters = 64 << 10, kCounters = 32 << 10;
   /// Free blocks that are kept.
   static constexpr size_t kKept = 16;
 
@@ -59,6 +68,10 @@ protected:
   bool begin(Stream &stream, Error &error);
   /// What follows sees what came before.
   void order(Recording &recording);
+  /// The same for a kernel of so many blocks that waits itself: what is pushed
+  /// before its parameters.
+  bool orderByCounts(Recording &recording, uint64_t blocks, uint64_t *head,
+                     Error &error);
   /// Memory of the host for a list: its last block has it at `offset`.
   bool reserve(Recording &recording, vk::Size bytes, vk::Size &offset,
                Error &error);
@@ -75,6 +88,7 @@ protected:
   bool submit(Stream &stream, Error &error);
   /// Looks for a while, since waiting takes long to wake up.
   bool wait(uint64_t value, Error &error);
+  bool reach(uint64_t value, Error &error);
 
   struct UnderWay {
     uint64_t value;
@@ -96,6 +110,9 @@ protected:
   std::deque<UnderWay> underWay;
   std::vector<vk::Commands> freeCommands;
   std::vector<VulkanBlock> freeBlocks, freeParameters;
+  /// Is not 0 when a kernel has waited too long.
+  VulkanBlock stuck;
+  std::atomic<volatile uint32_t *> stuckWord{nullptr};
 };
 
 } // namespace relax_rt

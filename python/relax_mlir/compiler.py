@@ -32,7 +32,8 @@ class Target:
       chip: the GPU, as "sm_90"; empty where kernels run on the CPU. "sm_90a" is for this chip alone, and has products
         of matrices by warpgroups. "subgroup_8" is any device of Vulkan on which 8 threads exchange
         values, "subgroup_8_bound" any without addresses of buffers as well, "subgroup_8_narrow" without
-        integers of 64 bits beside, "subgroup_32_matrices" one where they multiply matrices as well. "emulated" is a
+        integers of 64 bits beside, "subgroup_8_overlap" one whose kernels can wait for others by themselves,
+        "subgroup_32_matrices" one where threads multiply matrices as well. "emulated" is a
         device that tests use.
       libraries: what code may call beside its own kernels: "cublaslt" for all products of matrices that cuBLASLt does,
         "cublaslt:auto" for those that it does faster. It is looked for when it is first called.
@@ -96,7 +97,7 @@ class Target:
                 fail(f"'{rest}' is no GPU of NVIDIA; they are named 'sm_80', 'sm_90', …")
             return Target.cuda(rest or None, libraries)
         if kind == "vulkan":
-            if rest and not re.fullmatch(r"subgroup_((1|2|4|8|16|32|64|128)(_bound|_narrow)?|32_matrices)", rest):
+            if rest and not re.fullmatch(r"subgroup_((1|2|4|8|16|32|64|128)(_bound|_narrow|_overlap)?|32_matrices)", rest):
                 fail(f"'{rest}' is no kind of device of Vulkan; they are named 'subgroup_8', 'subgroup_32', …")
             return Target.vulkan(rest or None)
         if kind == "cpu":
@@ -127,8 +128,8 @@ class Target:
             name, kind = re.fullmatch(
                 r"(.*?_\d+)(.*)", device.architecture if device.kind == "vulkan" else "_0"
             ).groups()
-            kinds = ["_matrices", "", "_bound", "_narrow"]
-            return self.chip in [name + each for each in kinds[kinds.index(kind) :]]
+            kinds = ["_matrices", "_overlap", "", "_bound", "_narrow"]
+            return self.chip in [name + each for each in kinds[kinds.index(kind or "_overlap") :]]
         match = re.fullmatch(r"sm_(\d+)(\d)([af]?)", self.chip)
         if not match:
             return self.chip == "emulated"  # whether that is here is known when the code is linked

@@ -128,11 +128,14 @@ def test_code_without_shuffles(device):
 # The code for every width is valid, of a decoder in each element type.
 @pytest.mark.skipif(not shutil.which("spirv-val"), reason="there is no spirv-val (spirv-tools)")
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
-@pytest.mark.parametrize("chip", ["subgroup_1", "subgroup_8", "subgroup_32", "subgroup_8_bound", "subgroup_4_narrow"])
+@pytest.mark.parametrize(
+    "chip",
+    ["subgroup_1", "subgroup_8", "subgroup_32", "subgroup_8_overlap", "subgroup_8_bound", "subgroup_4_narrow"],
+)
 def test_modules_are_valid(tmp_path, chip, dtype):
     module = built(tmp_path, dtype).module.clone()
     gpu.default_pipeline(chip=chip).run(module)
-    to_spirv = LaunchesToSPIRV(**gpu.lacks_of(chip))
+    to_spirv = LaunchesToSPIRV(**gpu.options_of(chip))
     Pipeline([LowerToHost(device="vulkan"), KernelsToLaunches(chip), to_spirv]).run(module)
     kernels = [op for op in module.ir.body.operations if op.operation.name == "spirv.module"]
     assert len(kernels) > 50

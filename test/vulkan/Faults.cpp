@@ -94,7 +94,9 @@ struct Hook<field> {
         count(name, 1);
       return result;
     } else {
-      enter(name);
+      // What cannot fail is left out.
+      if (enter(name))
+        return Result();
       if (!strncmp(name, "vkDestroy", 9) || !strncmp(name, "vkFree", 6))
         count(name, -1);
       return (real.*field)(arguments...);

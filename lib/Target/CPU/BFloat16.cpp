@@ -271,7 +271,7 @@ void mlir::relax::expandBFloat16(Module &module, const TargetMachine &machine) {
       continue;
     for (Instruction &instruction :
          make_early_inc_range(instructions(function)))
-      if (Value *made = expand(instruction)) {
+      if (llvm::Value *made = expand(instruction)) {
         instruction.replaceAllUsesWith(made);
         instruction.eraseFromParent();
       }

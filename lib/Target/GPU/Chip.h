@@ -16,8 +16,9 @@ namespace mlir::relax {
 /// A GPU, by its name: "sm_90a" of NVIDIA; "subgroup_8", any of Vulkan on which
 /// so many threads exchange values, "subgroup_8_bound" where buffers have no
 /// addresses, "subgroup_8_narrow" where there are no integers of 64 bits
-/// either, "subgroup_32_matrices" where those threads multiply matrices as
-/// well; empty for any of NVIDIA.
+/// either, "subgroup_8_overlap" where kernels can wait for others themselves,
+/// "subgroup_32_matrices" where those threads multiply matrices as well; empty
+/// for any of NVIDIA.
 struct Chip {
   /// Threads that exchange values by shuffles; 1 where none do.
   unsigned subgroupSize = 32;

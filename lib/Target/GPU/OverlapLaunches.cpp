@@ -23,6 +23,7 @@
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -90,13 +91,28 @@ static void loadBefore(Operation &place) {
   }
 }
 
-/// Waits in `block` before it touches memory that other kernels write.
-static void waitIn(Block &block) {
+/// Whether all threads of a block have the same `value`.
+static bool isOfBlock(Value value) {
+  llvm::SetVector<Operation *> needed;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  return succeeded(getBackwardSlice(value, &needed, options)) &&
+         llvm::all_of(needed, [](Operation *op) {
+           return isa<gpu::GPUFuncOp>(op) ||
+                  (isMemoryEffectFree(op) && !op->getNumRegions() &&
+                   !isa<gpu::ThreadIdOp, gpu::LaneIdOp, gpu::ShuffleOp>(op));
+         });
+}
+
+/// Waits in `block` before it touches memory that other kernels write; not
+/// where threads may be apart, if they wait `together`.
+static void waitIn(Block &block, bool together) {
   Operation &first = *llvm::find_if_not(block, isIndependent);
   if (auto branch = dyn_cast<scf::IfOp>(first);
-      branch && branch.elseBlock() && !branch.getNumResults()) {
-    waitIn(*branch.thenBlock());
-    waitIn(*branch.elseBlock());
+      branch && branch.elseBlock() && !branch.getNumResults() &&
+      (!together || isOfBlock(branch.getCondition()))) {
+    waitIn(*branch.thenBlock(), together);
+    waitIn(*branch.elseBlock(), together);
     return;
   }
   OpBuilder builder(&first);
@@ -130,16 +146,28 @@ static void letNextBegin(gpu::GPUFuncOp kernel) {
     create(OpBuilder::atBlockBegin(&kernel.getBody().front()));
 }
 
+/// Whether it multiplies matrices that a subgroup has together. Its blocks are
+/// few, and an SM that is done early would get more than its share of the next.
+static bool hasMatrices(gpu::GPUFuncOp kernel) {
+  return kernel
+      .walk([](spirv::KHRCooperativeMatrixMulAddOp) {
+        return WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
 namespace {
 
 struct OverlapLaunches : relax::impl::OverlapLaunchesPassBase<OverlapLaunches> {
+  using OverlapLaunchesPassBase::OverlapLaunchesPassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    module.walk([](gpu::GPUFuncOp kernel) {
-      if (!kernel.isKernel())
+    module.walk([&](gpu::GPUFuncOp kernel) {
+      if (!kernel.isKernel() || (together && hasMatrices(kernel)))
         return;
       Block &entry = kernel.getBody().front();
-      waitIn(entry);
+      waitIn(entry, together);
       letNextBegin(kernel);
       for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
         kernel.removeArgAttr(i, notes::kInvariant);

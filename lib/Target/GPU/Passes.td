@@ -237,6 +237,11 @@ def OverlapLaunchesPass : Pass<"relax-gpu-overlap-launches", "::mlir::ModuleOp">
     }
     ```
   }];
+  let options = [
+    Option<"together", "together", "bool", /*default=*/"false",
+           "for what lets a block wait, not a thread: in no branch that threads take "
+           "apart; kernels that multiply matrices of subgroups do not wait">,
+  ];
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 

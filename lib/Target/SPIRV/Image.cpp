@@ -38,6 +38,8 @@ relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
     ArrayRef<int64_t> parameters;
     DenseI64ArrayAttr bindings; // null: none are bound
     DenseI64ArrayAttr narrow;   // null: none
+    /// Words before the parameters, and at most.
+    ArrayRef<int64_t> pushed;
   };
   SmallVector<Part> parts;
   for (spirv::ModuleOp kernel : getSPIRVKernels(module)) {
@@ -57,7 +59,8 @@ relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
          kernel->getAttrOfType<DenseI64ArrayAttr>(kBlockAttr).asArrayRef(),
          kernel->getAttrOfType<DenseI64ArrayAttr>(kParametersAttr).asArrayRef(),
          kernel->getAttrOfType<DenseI64ArrayAttr>(kBindingsAttr),
-         kernel->getAttrOfType<DenseI64ArrayAttr>(kNarrowAttr)});
+         kernel->getAttrOfType<DenseI64ArrayAttr>(kNarrowAttr),
+         kernel->getAttrOfType<DenseI64ArrayAttr>(kPushedAttr).asArrayRef()});
   }
   auto wordsOf = [](DenseI64ArrayAttr words) {
     return words ? words.asArrayRef() : ArrayRef<int64_t>();
@@ -65,7 +68,8 @@ relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
   Type i64 = builder.getI64Type(), ptr = builder.pointer();
   SmallVector<Type> fields = {i64, i64};
   for (size_t i = 0; i < parts.size(); ++i)
-    fields.append({ptr, ptr, i64, ptr, i64, i64, i64, i64, ptr, i64, ptr, i64});
+    fields.append({ptr, ptr, i64, ptr, i64, i64, i64, i64, ptr, i64, ptr, i64,
+                   i64, i64});
   bytes = 8 * fields.size();
   return builder.record("relax.gpu_image", fields, [&] {
     SmallVector<Value> values = {
@@ -82,7 +86,9 @@ relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
                      builder.words(wordsOf(part.bindings)),
                      builder.word(part.bindings ? part.bindings.size() : -1),
                      builder.words(wordsOf(part.narrow)),
-                     builder.word(wordsOf(part.narrow).size())});
+                     builder.word(wordsOf(part.narrow).size()),
+                     builder.word(part.pushed[0]),
+                     builder.word(part.pushed[1])});
     return values;
   });
 }

@@ -22,6 +22,8 @@ constexpr StringLiteral kParametersAttr = "parameters";
 constexpr StringLiteral kBlockAttr = "block";
 constexpr StringLiteral kBindingsAttr = "bindings";
 constexpr StringLiteral kNarrowAttr = "narrow";
+/// How many words are pushed before the parameters, and how many at most.
+constexpr StringLiteral kPushedAttr = "pushed";
 
 /// The name of the module that a kernel becomes.
 std::string getSPIRVName(StringRef kernel);

@@ -45,9 +45,8 @@ LogicalResult KernelEmitter::emitIf(scf::IfOp op) {
   return success();
 }
 
-/// The blocks of a loop: entry and header branch on, the header to `first`.
-static Block *beginLoop(ImplicitLocOpBuilder &builder, spirv::LoopOp loop,
-                        Block *&merge, Block *&next) {
+Block *KernelEmitter::beginLoop(spirv::LoopOp loop, Block *&merge,
+                                Block *&next) {
   loop.addEntryAndMergeBlock(builder);
   merge = loop.getMergeBlock();
   Block *entry = loop.getEntryBlock();
@@ -73,7 +72,7 @@ LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
   auto loop = spirv::LoopOp::create(builder, spirv::LoopControl::None);
   OpBuilder::InsertionGuard guard(builder);
   Block *merge, *next;
-  Block *first = beginLoop(builder, loop, merge, next);
+  Block *first = beginLoop(loop, merge, next);
   Value at = read(counter);
   bind(op.getInductionVar(), {at});
   Value isInside = op.getUnsignedCmp()
@@ -104,7 +103,7 @@ LogicalResult KernelEmitter::emitWhile(scf::WhileOp op) {
   auto loop = spirv::LoopOp::create(builder, spirv::LoopControl::None);
   OpBuilder::InsertionGuard guard(builder);
   Block *merge, *next;
-  beginLoop(builder, loop, merge, next);
+  beginLoop(loop, merge, next);
   bindLoaded(ValueRange(op.getBeforeArguments()), before);
   if (failed(emitBlock(*op.getBeforeBody())))
     return failure();

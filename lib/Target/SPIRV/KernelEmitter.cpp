@@ -7,6 +7,7 @@
 
 #include "Target/SPIRV/KernelEmitter.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -198,6 +199,9 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
     return emitWhile(loop);
   if (isa<gpu::GPUDialect>(op.getDialect()))
     return emitGPU(op);
+  if (auto control = dyn_cast<NVVM::GriddepcontrolOp>(op))
+    return control.getKind() == NVVM::GridDepActionKind::wait ? emitWait(&op)
+                                                              : success();
   if (isa<spirv::SPIRVDialect>(op.getDialect()))
     return emitMatrix(op);
   bool isKnown = true;
@@ -316,6 +320,8 @@ FailureOr<spirv::ModuleOp> KernelEmitter::emit(Block *body, StringRef name) {
     module.erase();
     return failure();
   }
+  if (waits)
+    countBlock();
   spirv::ReturnOp::create(builder);
   placeParameters();
   finish(name);

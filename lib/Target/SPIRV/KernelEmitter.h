@@ -27,7 +27,8 @@
 //   word 1 ...    `parameters`, in their order
 //
 // as push constants; where they are too many for those, word 1 is the address
-// of a block of memory that begins with the first parameter.
+// of a block of memory that begins with the first parameter. What waits for
+// other launches has two more words before those (VulkanImage.h).
 //
 // Devices without addresses of buffers have them bound: a buffer is then where
 // it begins in what is bound to the number of its pointer among `bindings`, and
@@ -38,6 +39,7 @@
 #ifndef RELAX_TARGET_SPIRV_KERNELEMITTER_H
 #define RELAX_TARGET_SPIRV_KERNELEMITTER_H
 
+#include "Runtime/VulkanImage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -53,13 +55,11 @@ namespace mlir::relax {
 
 class KernelEmitter {
 public:
-  /// What every device lets push constants have, in words.
-  static constexpr int64_t maxPushed = 16;
-
   /// What is narrow has an index of 32 bits, and buffers that are bound.
-  KernelEmitter(gpu::GPUFuncOp kernel, bool isBound, bool isNarrow)
-      : isBound(isBound || isNarrow), isNarrow(isNarrow), kernel(kernel),
-        builder(kernel.getLoc(), kernel.getContext()) {}
+  KernelEmitter(gpu::GPUFuncOp kernel, bool isBound, bool isNarrow,
+                int64_t maxPushed)
+      : isBound(isBound || isNarrow), isNarrow(isNarrow), maxPushed(maxPushed),
+        kernel(kernel), builder(kernel.getLoc(), kernel.getContext()) {}
 
   /// Builds a `spirv.module` named `name` at the end of a module's body.
   FailureOr<spirv::ModuleOp> emit(Block *body, StringRef name);
@@ -75,6 +75,10 @@ public:
   /// The threads of a block, and how many of them exchange values, or 0.
   int64_t getThreads();
   int64_t getSubgroup() const { return subgroup; }
+  /// Words that are pushed before the parameters.
+  int64_t getHeadWords() const {
+    return waits ? relax_rt::kWaitingWords : 1;
+  }
 
 private:
   using Values = SmallVector<Value, 1>;
@@ -101,6 +105,16 @@ private:
   LogicalResult emitIf(scf::IfOp op);
   LogicalResult emitFor(scf::ForOp op);
   LogicalResult emitWhile(scf::WhileOp op);
+  /// The blocks of a loop: entry and header branch on, the header to the one
+  /// that this returns.
+  Block *beginLoop(spirv::LoopOp loop, Block *&merge, Block *&next);
+
+  // KernelWaits.cpp: launches that wait for one another.
+  void emitIf(Value condition, function_ref<void()> then);
+  Value isFirstThread();
+  Value wordAt(Value address);
+  LogicalResult emitWait(Operation *op);
+  void countBlock();
 
   // KernelEmitter.cpp: functions, variables.
   LogicalResult emitBlock(Block &block);
@@ -203,6 +217,7 @@ private:
   }
 
   const bool isBound, isNarrow;
+  const int64_t maxPushed;
   gpu::GPUFuncOp kernel;
   ImplicitLocOpBuilder builder;
   spirv::ModuleOp module;
@@ -220,6 +235,8 @@ private:
   /// What is narrow has the upper halves of some as well, by their words.
   llvm::MapVector<int64_t, Operation *> upperPlaces;
   Operation *firstBlock = nullptr;
+  /// Of a kernel that waits, the three words before its parameters.
+  Operation *head[relax_rt::kWaitingWords] = {};
   llvm::StringMap<spirv::GlobalVariableOp> globals;
   /// The memory of a block that the launch asks for, where all of it is made of
   /// vectors of words.
@@ -228,7 +245,7 @@ private:
   /// Parts of it, where they are arrays of their own.
   std::map<std::pair<int64_t, const void *>, Buffer> views;
   int64_t sharedBytes = 0, subgroup = 0;
-  bool hasFailed = false, hasMatrices = false;
+  bool hasFailed = false, hasMatrices = false, waits = false;
 };
 
 } // namespace mlir::relax

@@ -50,12 +50,13 @@ Value KernelEmitter::wholeParameter(int64_t word) {
 }
 
 void KernelEmitter::placeParameters() {
-  // Word 0 is the first block's number.
   int64_t count = static_cast<int64_t>(parameters.size());
-  bool inMemory = count + 1 > maxPushed;
+  int64_t before = getHeadWords();
+  bool inMemory = before + count > maxPushed;
   // Where that is narrow, a word is two halves, the lower one first.
   int64_t parts = isNarrow ? 2 : 1;
-  SmallVector<Type> types(parts * (inMemory ? 2 : count + 1), indexType());
+  SmallVector<Type> types(parts * (before + (inMemory ? 1 : count)),
+                          indexType());
   SmallVector<spirv::StructType::OffsetInfo> offsets;
   for (size_t i = 0; i < types.size(); ++i)
     offsets.push_back(8 / parts * i);
@@ -64,7 +65,7 @@ void KernelEmitter::placeParameters() {
       spirv::StructType::StructDecorationInfo(spirv::Decoration::Block,
                                               builder.getUnitAttr()));
   auto pushed = spirv::StorageClass::PushConstant;
-  if (places.empty() && !firstBlock)
+  if (places.empty() && !firstBlock && !waits)
     return;
   builder.setInsertionPoint(function.getBody().front().getTerminator());
   Value all = global("parameters", spirv::PointerType::get(block, pushed));
@@ -77,22 +78,30 @@ void KernelEmitter::placeParameters() {
     place->getResult(0).replaceAllUsesWith(value);
     place->erase();
   };
-  if (firstBlock)
-    replace(firstBlock, readPushed(0));
+  if (firstBlock) {
+    Value first = readPushed(0);
+    if (waits)
+      first = spirv::BitwiseAndOp::create(builder, first.getType(), first,
+                                          index(UINT32_MAX));
+    replace(firstBlock, first);
+  }
+  if (waits)
+    for (auto [number, place] : llvm::enumerate(head))
+      replace(place, readPushed(number));
   Value memory;
   auto replaceBy = [&](Operation *place, int64_t number, int64_t part) {
     Value value;
     if (!inMemory) {
-      value = readPushed(number + 1, part);
+      value = readPushed(before + number, part);
     } else if (isBound) {
       if (!memory)
-        memory = multiply(readPushed(1), parts);
+        memory = multiply(readPushed(before), parts);
       int64_t last = static_cast<int64_t>(bindings.size());
       value = read(boundElement(last, add(memory, index(parts * number + part)),
                                 indexType()));
     } else {
       if (!memory)
-        memory = readPushed(1);
+        memory = readPushed(before);
       auto pointer = spirv::PointerType::get(
           builder.getI64Type(), spirv::StorageClass::PhysicalStorageBuffer);
       value = spirv::LoadOp::create(

@@ -55,7 +55,7 @@ struct LowerKernels : relax::impl::LowerKernelsPassBase<LowerKernels> {
     Builder builder(&getContext());
     for (gpu::GPUFuncOp kernel : kernels) {
       expandCopies(kernel);
-      KernelEmitter emitter(kernel, bound, narrow);
+      KernelEmitter emitter(kernel, bound, narrow, pushed);
       FailureOr<spirv::ModuleOp> made =
           emitter.emit(module.getBody(), getSPIRVName(kernel.getName()));
       if (failed(made))
@@ -66,6 +66,8 @@ struct LowerKernels : relax::impl::LowerKernelsPassBase<LowerKernels> {
                        builder.getDenseI64ArrayAttr({emitter.getSharedBytes(),
                                                      emitter.getThreads(),
                                                      emitter.getSubgroup()}));
+      (*made)->setAttr(kPushedAttr, builder.getDenseI64ArrayAttr(
+                                        {emitter.getHeadWords(), pushed}));
       if (narrow)
         (*made)->setAttr(kNarrowAttr,
                          builder.getDenseI64ArrayAttr(emitter.getNarrow()));

@@ -8,6 +8,7 @@
 #ifndef RELAX_TARGET_SPIRV_PASSES_H
 #define RELAX_TARGET_SPIRV_PASSES_H
 
+#include "Runtime/VulkanImage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -33,6 +34,14 @@ struct SPIRVOptions : PassPipelineOptions<SPIRVOptions> {
       *this, "narrow",
       llvm::cl::desc("for those without integers of 64 bits as well"),
       llvm::cl::init(false)};
+  Option<bool> overlap{
+      *this, "overlap",
+      llvm::cl::desc("let kernels wait for those before them by themselves"),
+      llvm::cl::init(false)};
+  Option<int64_t> pushed{
+      *this, "pushed",
+      llvm::cl::desc("words of 8 bytes that are pushed to a kernel at most"),
+      llvm::cl::init(relax_rt::kPushedWords)};
 };
 
 /// The pipeline `relax-gpu-to-spirv`, on modules: what is launched becomes a

@@ -56,6 +56,11 @@ def LowerKernelsPass : Pass<"relax-spirv-lower-kernels", "::mlir::ModuleOp"> {
     bound to a kernel, and `bindings` says which parameters are pointers of them. With
     `narrow`, an index has 32 bits beside.
 
+    Where a kernel waits for those before it (`relax-gpu-overlap-launches`), it looks at
+    a word in memory in which their blocks count themselves when they are done, and its
+    own count in another one: `pushed` says how many words are pushed before those
+    that `parameters` names, and how many there may be.
+
     Before:
 
     ```
@@ -91,6 +96,8 @@ def LowerKernelsPass : Pass<"relax-spirv-lower-kernels", "::mlir::ModuleOp"> {
            "for devices without addresses of buffers">,
     Option<"narrow", "narrow", "bool", /*default=*/"false",
            "for those without integers of 64 bits as well">,
+    Option<"pushed", "pushed", "int64_t", /*default=*/"16",
+           "words of 8 bytes that are pushed at most; others are in memory">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect",

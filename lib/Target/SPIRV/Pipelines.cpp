@@ -21,6 +21,11 @@ using namespace mlir::relax;
 void relax::buildSPIRVPipeline(OpPassManager &manager,
                                const SPIRVOptions &options) {
   manager.addPass(createOutlineLaunchesPass());
+  if (options.overlap) {
+    OverlapLaunchesPassOptions overlap;
+    overlap.together = true;
+    manager.addPass(createOverlapLaunchesPass(overlap));
+  }
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
   // Views become arithmetic on offsets.
   kernels.addPass(memref::createExpandStridedMetadataPass());
@@ -50,6 +55,7 @@ void relax::buildSPIRVPipeline(OpPassManager &manager,
   LowerKernelsPassOptions lowering;
   lowering.bound = options.bound;
   lowering.narrow = options.narrow;
+  lowering.pushed = options.pushed;
   manager.addPass(createLowerKernelsPass(lowering));
 }
 

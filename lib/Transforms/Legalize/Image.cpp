@@ -168,6 +168,12 @@ static LogicalResult pixelShuffle(PixelShuffleOp op, KernelBuilder &kernel) {
 
 namespace {
 
+/// Along one axis, an element, and what part of the way to the next one lies
+/// before a place: `part` of `of`, in f64.
+struct Place {
+  Value whole, part, of;
+};
+
 /// The elements along one axis that an element of the result is made of.
 struct Taps {
   Values positions;
@@ -188,8 +194,8 @@ public:
 
 private:
   Value element(Scalars &s, ValueRange position);
-  Value coordinate(Scalars &s, Value at, int64_t axis, Taps &taps);
-  Value roundToNearest(Scalars &s, Value coordinate);
+  Place placeOf(Scalars &s, Value at, int64_t axis, Taps &taps);
+  Value roundToNearest(Scalars &s, const Place &place);
   Taps findTaps(Scalars &s, Value at, int64_t axis);
   void findCubicWeights(Scalars &s, Value fraction, Taps &taps);
 
@@ -212,49 +218,72 @@ static Value numberOf(Scalars &s, double value) {
   return s.number(s.getF64Type(), value);
 }
 
-/// Where position `at` of the result is in the data.
-Value Resize::coordinate(Scalars &s, Value at, int64_t axis, Taps &taps) {
+/// Where position `at` of the result is in the data. What is a fraction of
+/// integers is computed with these, as what lies in the middle of two elements
+/// goes by the sign of nothing: division by reals may be inexact on a GPU.
+Place Resize::placeOf(Scalars &s, Value at, int64_t axis, Taps &taps) {
   StringRef mode = op.getCoordinateTransformationMode();
-  Value zero = numberOf(s, 0), one = numberOf(s, 1), half = numberOf(s, 0.5);
-  Value position = toNumber(s, at);
-  Value have = toNumber(s, kernel.size(from[2 + axis]));
-  Value wanted = toNumber(s, kernel.size(to[2 + axis]));
-  Value isOne = s.compare(CmpFPredicate::OLE, wanted, one);
-  if (mode == "asymmetric")
-    return s.div(s.mul(position, have), wanted);
-  if (mode == "align_corners" || mode == "tf_crop_and_resize") {
-    // Between the last elements, and not of the whole: `steps` are never zero.
-    Value steps = s.select(isOne, one, s.sub(wanted, one));
-    Value last = s.sub(have, one);
-    if (mode == "align_corners")
-      return s.div(s.mul(position, last), steps);
-    Value low = s.mul(numberOf(s, op.getRoi()[axis]), last);
-    Value high = s.mul(numberOf(s, op.getRoi()[2 + axis]), last);
-    Value moving = s.add(low, s.div(s.mul(position, s.sub(high, low)), steps));
-    Value result = s.select(isOne, s.mul(half, s.add(low, high)), moving);
-    taps.isOutside = s.either(s.compare(CmpFPredicate::OLT, result, zero),
-                              s.compare(CmpFPredicate::OGT, result, last));
-    return result;
+  Value have = kernel.size(from[2 + axis]), wanted = kernel.size(to[2 + axis]);
+  Value zero = s.index(0), one = s.index(1), two = s.index(2);
+  Value isOne = s.compare(CmpIPredicate::sle, wanted, one);
+  // Between the last elements, and not of the whole: `steps` are never zero.
+  Value steps = s.select(isOne, one, s.sub(wanted, one));
+  Value last = s.sub(have, one);
+  if (mode == "tf_crop_and_resize") {
+    Value end = toNumber(s, last);
+    Value low = s.mul(numberOf(s, op.getRoi()[axis]), end);
+    Value high = s.mul(numberOf(s, op.getRoi()[2 + axis]), end);
+    Value distance = s.mul(toNumber(s, at), s.sub(high, low));
+    Value where =
+        s.select(isOne, s.mul(numberOf(s, 0.5), s.add(low, high)),
+                 s.add(low, s.div(distance, toNumber(s, steps))));
+    taps.isOutside =
+        s.either(s.compare(CmpFPredicate::OLT, where, numberOf(s, 0)),
+                 s.compare(CmpFPredicate::OGT, where, end));
+    Value floor = math::FloorOp::create(s, where);
+    Value whole =
+        s.toIndex(arith::FPToSIOp::create(s, s.getI64Type(), floor));
+    return {whole, s.sub(where, floor), numberOf(s, 1)};
   }
-  Value scaled = s.div(s.mul(s.add(position, half), have), wanted);
-  if (mode == "tf_half_pixel_for_nn")
-    return scaled;
-  Value result = s.sub(scaled, half);
-  return mode == "pytorch_half_pixel" ? s.select(isOne, zero, result) : result;
+  Value numerator, denominator = s.mul(two, wanted);
+  if (mode == "asymmetric") {
+    numerator = s.mul(at, have);
+    denominator = wanted;
+  } else if (mode == "align_corners") {
+    numerator = s.mul(at, last);
+    denominator = steps;
+  } else {
+    numerator = s.mul(s.add(s.mul(two, at), one), have);
+    if (mode != "tf_half_pixel_for_nn")
+      numerator = s.sub(numerator, wanted);
+    if (mode == "pytorch_half_pixel")
+      numerator = s.select(isOne, zero, numerator);
+  }
+  Value whole = arith::FloorDivSIOp::create(s, numerator, denominator);
+  Value rest = s.sub(numerator, s.mul(whole, denominator));
+  return {whole, toNumber(s, rest), toNumber(s, denominator)};
 }
 
-Value Resize::roundToNearest(Scalars &s, Value coordinate) {
+Value Resize::roundToNearest(Scalars &s, const Place &place) {
   StringRef method = op.getRoundingMethod();
-  Value half = numberOf(s, 0.5);
-  if (method == "round")
-    return math::RoundEvenOp::create(s, coordinate);
   if (method == "floor")
-    return math::FloorOp::create(s, coordinate);
+    return place.whole;
+  Value isUp, twice = s.add(place.part, place.part);
   if (method == "ceil")
-    return math::CeilOp::create(s, coordinate);
-  if (method == "round_prefer_floor")
-    return math::CeilOp::create(s, s.sub(coordinate, half));
-  return math::FloorOp::create(s, s.add(coordinate, half));
+    isUp = s.compare(CmpFPredicate::OGT, place.part, numberOf(s, 0));
+  else if (method == "round_prefer_ceil")
+    isUp = s.compare(CmpFPredicate::OGE, twice, place.of);
+  else
+    isUp = s.compare(CmpFPredicate::OGT, twice, place.of);
+  if (method == "round") { // to the even one
+    Value one = s.index(1);
+    Value isOdd = s.compare(CmpIPredicate::eq,
+                            arith::AndIOp::create(s, place.whole, one), one);
+    isUp = s.either(
+        isUp,
+        s.both(s.compare(CmpFPredicate::OEQ, twice, place.of), isOdd));
+  }
+  return s.select(isUp, s.add(place.whole, s.index(1)), place.whole);
 }
 
 /// Of the cubic spline through four elements, `fraction` behind the second.
@@ -280,19 +309,15 @@ void Resize::findCubicWeights(Scalars &s, Value fraction, Taps &taps) {
 
 Taps Resize::findTaps(Scalars &s, Value at, int64_t axis) {
   Taps taps;
-  Value where = coordinate(s, at, axis, taps);
+  Place place = placeOf(s, at, axis, taps);
   Value zero = s.index(0),
         last = s.sub(kernel.size(from[2 + axis]), s.index(1));
-  auto toIndex = [&](Value whole) {
-    return s.toIndex(arith::FPToSIOp::create(s, s.getI64Type(), whole));
-  };
   auto clamp = [&](Value index) { return s.min(s.max(index, zero), last); };
   if (op.getMethod() == "nearest_neighbor") {
-    taps.positions = {clamp(toIndex(roundToNearest(s, where)))};
+    taps.positions = {clamp(roundToNearest(s, place))};
     return taps;
   }
-  Value floor = math::FloorOp::create(s, where);
-  Value fraction = s.sub(where, floor), base = toIndex(floor);
+  Value fraction = s.div(place.part, place.of), base = place.whole;
   if (op.getMethod() == "linear") {
     taps.positions = {clamp(base), clamp(s.add(base, s.index(1)))};
     taps.weights = {s.sub(numberOf(s, 1), fraction), fraction};

@@ -30,6 +30,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 
+#include <functional>
+
 namespace mlir::relax {
 
 /// A tensor or a number that a nest reads or writes, and the loop that each
@@ -75,7 +77,7 @@ struct Guard {
 class KernelBuilder {
 public:
   /// The elements of operands that are all one number, by operand.
-  using Splats = function_ref<Attribute(Value)>;
+  using Splats = std::function<Attribute(Value)>;
 
   KernelBuilder(Operation *op, Splats splats);
   ~KernelBuilder();

@@ -8,6 +8,7 @@ The graph's phases are those of the CPU (`relax_mlir.pipelines.cpu`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ._generated import (
     DispatchCublasLt,
@@ -68,15 +69,20 @@ def device_of(chip: str) -> str:
     return "vulkan" if chip.startswith("subgroup_") else "cuda" if chip else ""
 
 
-def lacks_of(chip: str) -> dict[str, bool]:
-    """The options for what a device of Vulkan lacks: "subgroup_8_bound" has no addresses of buffers, "_narrow" no
-    integers of 64 bits beside."""
-    return {"bound": chip.endswith("_bound"), "narrow": chip.endswith("_narrow")}
+def options_of(chip: str) -> dict[str, Any]:
+    """The options for a device of Vulkan: "subgroup_8_bound" has no addresses of buffers, "_narrow" no integers of
+    64 bits beside; kernels for "_overlap" and "_matrices" can wait for others, those for the latter are pushed more."""
+    return {
+        "bound": chip.endswith("_bound"),
+        "narrow": chip.endswith("_narrow"),
+        "overlap": chip.endswith(("_overlap", "_matrices")),
+        "pushed": 32 if chip.endswith("_matrices") else 16,
+    }
 
 
 def launches_to_code(chip: str) -> LaunchesToLLVM | LaunchesToVulkan:
     """What is launched becomes code of a chip, and host code the LLVM dialect."""
-    return LaunchesToVulkan(**lacks_of(chip)) if device_of(chip) == "vulkan" else LaunchesToLLVM(chip)
+    return LaunchesToVulkan(**options_of(chip)) if device_of(chip) == "vulkan" else LaunchesToLLVM(chip)
 
 
 def make_code(chip: str) -> Pipeline:

@@ -172,17 +172,16 @@ class LaunchesToSPIRV(OptionsPass):
     """For devices without addresses of buffers."""
     narrow: bool = False
     """For those without integers of 64 bits as well."""
+    overlap: bool = False
+    """Kernels can wait for those before them by themselves."""
+    pushed: int = 16
+    """Words of 8 bytes that are pushed to a kernel at most."""
 
     argument: ClassVar[str] = "relax-gpu-to-spirv"
 
 
 @dataclasses.dataclass(frozen=True)
-class LaunchesToVulkan(OptionsPass):
+class LaunchesToVulkan(LaunchesToSPIRV):
     """Launches become SPIR-V, and host code the LLVM dialect."""
-
-    bound: bool = False
-    """For devices without addresses of buffers."""
-    narrow: bool = False
-    """For those without integers of 64 bits as well."""
 
     argument: ClassVar[str] = "relax-vulkan-to-llvm"

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // RUN: relax-opt %s -relax-gpu-overlap-launches | FileCheck %s
+// RUN: relax-opt %s -relax-gpu-overlap-launches=together=true | FileCheck %s --check-prefix=TOGETHER
 // RUN: relax-opt %s -relax-cuda-to-llvm=chip=sm_90 | FileCheck %s --check-prefix=PTX
 // RUN: relax-opt %s -relax-cuda-to-llvm=chip=sm_80 | FileCheck %s --check-prefix=OLD
 
@@ -49,6 +50,16 @@
 // The runtime is told.
 // CHECK-LABEL: func.func @host
 // CHECK: gpu.launch_func @kernels::@reads {{.*}} {overlaps}
+
+// A block waits as a whole: not in a branch that its threads take apart.
+// TOGETHER-LABEL: gpu.func @parts
+// TOGETHER: scf.if
+// TOGETHER-NEXT: nvvm.griddepcontrol wait
+// TOGETHER-LABEL: gpu.func @apart
+// TOGETHER: nvvm.griddepcontrol wait
+// TOGETHER: scf.if
+// TOGETHER-NOT: griddepcontrol
+// TOGETHER-LABEL: func.func @host
 
 // Before sm_90 kernels do not wait for others.
 // OLD-NOT: griddepcontrol
@@ -102,6 +113,17 @@ module attributes {gpu.container_module} {
         gpu.barrier
         %at = arith.muli %k, %c128 : index
         %2 = nvgpu.device_async_copy %w[%at], %s[%j], 1 : memref<1024xf32> to memref<256xf32, #gpu.address_space<workgroup>>
+      }
+      gpu.return
+    }
+    gpu.func @apart(%x: memref<64xf32>) kernel {
+      %c32 = arith.constant 32 : index
+      %zero = arith.constant 0.0 : f32
+      %i = gpu.thread_id x
+      %first = arith.cmpi ult, %i, %c32 : index
+      scf.if %first {
+        memref.store %zero, %x[%i] : memref<64xf32>
+      } else {
       }
       gpu.return
     }

@@ -3,6 +3,8 @@
 
 // RUN: relax-opt %s -relax-gpu-bufferize=chip=subgroup_32_matrices | FileCheck %s --check-prefix=LAUNCH
 // RUN: relax-opt %s -relax-gpu-bufferize=chip=subgroup_32_matrices -relax-gpu-to-spirv | FileCheck %s
+// RUN: relax-opt %s -relax-gpu-bufferize=chip=subgroup_32_matrices -relax-gpu-to-spirv=overlap=true \
+// RUN:   | FileCheck %s --implicit-check-not=AtomicIAdd
 // RUN: relax-opt %s -relax-gpu-bufferize=chip=subgroup_32 | FileCheck %s --check-prefix=WITHOUT
 
 // Parts of both operands go to the memory of the block by way of registers, words at once; a subgroup has matrices of

@@ -1,0 +1,145 @@
+//===- KernelWaits.cpp - launches that wait for one another in SPIR-V -----===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Between two launches of which one needs the other, a barrier in the list of
+// commands lets the device run empty, and start anew. Where a kernel waits
+// itself, its blocks are there already, and have read what nothing writes. The
+// blocks of a launch count themselves in a word when they are done; those of
+// the next look at it. Devices take the blocks of launches in order, so what is
+// waited for runs, or has run: a block that waits too long says so all the
+// same, and goes on.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/SPIRV/KernelEmitter.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// Looks at a word of about a microsecond's time each: a minute.
+static constexpr int64_t kMostLooks = 1 << 26;
+
+void KernelEmitter::emitIf(Value condition, function_ref<void()> then) {
+  auto selection = spirv::SelectionOp::create(builder, TypeRange(),
+                                              spirv::SelectionControl::None);
+  OpBuilder::InsertionGuard guard(builder);
+  selection.addMergeBlock(builder);
+  Region &region = selection.getBody();
+  Block *merge = &region.front();
+  Block *header = builder.createBlock(&region, region.begin());
+  Block *body = builder.createBlock(merge);
+  builder.setInsertionPointToEnd(header);
+  spirv::BranchConditionalOp::create(builder, condition, body, ValueRange(),
+                                     merge, ValueRange());
+  builder.setInsertionPointToEnd(body);
+  then();
+  spirv::BranchOp::create(builder, merge);
+}
+
+Value KernelEmitter::isFirstThread() {
+  auto which = spirv::BuiltIn::LocalInvocationIndex;
+  Value number = read(global(spirv::stringifyBuiltIn(which),
+                             spirv::PointerType::get(builder.getI32Type(),
+                                                     spirv::StorageClass::Input),
+                             which));
+  return spirv::IEqualOp::create(builder, number, word(0));
+}
+
+Value KernelEmitter::wordAt(Value address) {
+  return spirv::ConvertUToPtrOp::create(
+      builder,
+      spirv::PointerType::get(builder.getI32Type(),
+                              spirv::StorageClass::PhysicalStorageBuffer),
+      address);
+}
+
+/// What the threads of a block have written is seen by each of them.
+static void waitForThreads(OpBuilder &builder, Location loc) {
+  spirv::ControlBarrierOp::create(builder, loc, spirv::Scope::Workgroup,
+                                  spirv::Scope::Workgroup,
+                                  spirv::MemorySemantics::AcquireRelease |
+                                      spirv::MemorySemantics::WorkgroupMemory |
+                                      spirv::MemorySemantics::UniformMemory);
+}
+
+/// What one block has written is seen by others.
+static void shareWithBlocks(OpBuilder &builder, Location loc) {
+  spirv::MemoryBarrierOp::create(builder, loc, spirv::Scope::Device,
+                                 spirv::MemorySemantics::AcquireRelease |
+                                     spirv::MemorySemantics::UniformMemory);
+}
+
+LogicalResult KernelEmitter::emitWait(Operation *op) {
+  if (isBound)
+    return op->emitError("waits for other launches by addresses, which devices "
+                         "without those of buffers lack");
+  if (!waits)
+    for (Operation *&place : head)
+      place = makePlace();
+  waits = true;
+  Location loc = builder.getLoc();
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  Value upper = spirv::ShiftRightLogicalOp::create(
+      builder, i64, head[0]->getResult(0), index(32));
+  Value awaited = spirv::UConvertOp::create(builder, i32, upper);
+  Value counter =
+      wordAt(spirv::ISubOp::create(builder, i64, head[1]->getResult(0),
+                                   index(relax_rt::kCounterBytes)));
+  SmallVector<Value> variables = makeVariables({i32, i32});
+  Value looks = variables[0], last = variables[1];
+  auto lookUntilAllCame = [&] {
+    spirv::StoreOp::create(builder, looks, word(0));
+    auto loop = spirv::LoopOp::create(builder, spirv::LoopControl::None);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      Block *merge, *next;
+      beginLoop(loop, merge, next);
+      auto access = spirv::MemoryAccessAttr::get(
+          builder.getContext(),
+          spirv::MemoryAccess::Volatile | spirv::MemoryAccess::Aligned);
+      Value came = spirv::LoadOp::create(builder, counter, access,
+                                         builder.getI32IntegerAttr(4));
+      spirv::StoreOp::create(builder, last, came);
+      Value count = read(looks);
+      spirv::StoreOp::create(
+          builder, looks,
+          spirv::IAddOp::create(builder, i32, count, word(1)));
+      Value goesOn = spirv::LogicalAndOp::create(
+          builder, spirv::ULessThanOp::create(builder, came, awaited),
+          spirv::ULessThanOp::create(builder, count, word(kMostLooks)));
+      spirv::BranchConditionalOp::create(builder, goesOn, next, ValueRange(),
+                                         merge, ValueRange());
+    }
+    shareWithBlocks(builder, loc);
+    emitIf(spirv::ULessThanOp::create(builder, read(last), awaited), [&] {
+      spirv::StoreOp::create(
+          builder, wordAt(head[2]->getResult(0)), word(1),
+          spirv::MemoryAccessAttr::get(builder.getContext(),
+                                       spirv::MemoryAccess::Aligned),
+          builder.getI32IntegerAttr(4));
+    });
+  };
+  emitIf(spirv::INotEqualOp::create(builder, awaited, word(0)), [&] {
+    emitIf(isFirstThread(), lookUntilAllCame);
+    waitForThreads(builder, loc);
+  });
+  return success();
+}
+
+void KernelEmitter::countBlock() {
+  Location loc = builder.getLoc();
+  Value address = head[1]->getResult(0);
+  emitIf(spirv::INotEqualOp::create(builder, address, index(0)), [&] {
+    waitForThreads(builder, loc);
+    emitIf(isFirstThread(), [&] {
+      shareWithBlocks(builder, loc);
+      spirv::AtomicIAddOp::create(builder, builder.getI32Type(),
+                                  wordAt(address), spirv::Scope::Device,
+                                  spirv::MemorySemantics::None, word(1));
+    });
+  });
+}
