@@ -164,7 +164,7 @@ struct Features12 : Chained<51> {
 };
 /// Places in `Features12`.
 constexpr int kStorage8 = 2, kFloat16 = 7, kInt8 = 8, kTimeline = 37,
-              kAddresses = 38, kMemoryModel = 41;
+              kAddresses = 38, kMemoryModel = 41, kMemoryOfDevice = 42;
 struct SubgroupSizeFeatures : Chained<1000225002> {
   uint32_t sizeControl = 0, fullSubgroups = 0;
 };

@@ -45,8 +45,7 @@ bool findMatrices(VulkanDevice &device) {
   features12.next = &matrices;
   matrices.next = &ofBFloat16;
   device.vk.getFeatures(device.physical, &features);
-  if (!matrices.matrices || !ofBFloat16.type || !ofBFloat16.matrices ||
-      !features12.all[vk::kMemoryModel])
+  if (!matrices.matrices || !ofBFloat16.type || !ofBFloat16.matrices)
     return false;
   count = 0;
   device.vk.getMatrices(device.physical, &count, nullptr);
@@ -139,8 +138,11 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
     return "timelines (timelineSemaphore)";
   // Addresses are integers of 64 bits.
   device.hasAddresses = features12.all[vk::kAddresses] && device.hasInt64;
+  device.hasMemoryModel = features12.all[vk::kMemoryModel] &&
+                          features12.all[vk::kMemoryOfDevice];
   // Kernels with matrices have addresses.
-  device.hasMatrices = device.hasAddresses && findMatrices(device);
+  device.hasMatrices =
+      device.hasAddresses && device.hasMemoryModel && findMatrices(device);
   // All of a block must be bound.
   if (!device.hasAddresses)
     device.maxAllocation = device.maxAllocation
@@ -167,6 +169,8 @@ vk::Result createDevice(VulkanDevice &device) {
   features12.all[vk::kInt8] = device.hasInt8;
   features12.all[vk::kTimeline] = 1;
   features12.all[vk::kAddresses] = device.hasAddresses;
+  features12.all[vk::kMemoryModel] = features12.all[vk::kMemoryOfDevice] =
+      device.hasMemoryModel;
   widths.sizeControl = device.hasWidths;
   widths.fullSubgroups = device.hasFullSubgroups;
   vk::BFloat16Features ofBFloat16;
@@ -175,7 +179,6 @@ vk::Result createDevice(VulkanDevice &device) {
     widths.next = &matrices;
     matrices.next = &ofBFloat16;
     matrices.matrices = ofBFloat16.type = ofBFloat16.matrices = 1;
-    features12.all[vk::kMemoryModel] = 1;
   }
   float priority = 1;
   vk::QueueInfo queue;

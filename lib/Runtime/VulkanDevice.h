@@ -76,7 +76,7 @@ struct VulkanDevice {
   bool hasWidths = false, hasFullSubgroups = false;
   bool hasShuffles = false, hasInt8 = false, hasInt16 = false, hasInt64 = false,
        hasFloat16 = false, hasFloat64 = false, hasStorage8 = false,
-       hasStorage16 = false, hasIEEE = false;
+       hasStorage16 = false, hasIEEE = false, hasMemoryModel = false;
   /// Whether buffers have addresses; else they are bound to kernels.
   bool hasAddresses = false;
   /// Buffers that a kernel may be bound, and the bytes of each.

@@ -192,8 +192,7 @@ public:
                     std::string("launch of '") + kernel.name +
                         "': a grid of size " + std::to_string(shape[i]) +
                         " cannot be had on " + device->title);
-    uint64_t blocks = uint64_t(shape[0]) * shape[1] * shape[2];
-    if (!blocks)
+    if (!shape[0] || !shape[1] || !shape[2])
       return true;
     std::lock_guard<std::mutex> lock(mutex);
     Stream &stream = of(handle);
@@ -201,7 +200,11 @@ public:
       return false;
     Recording &recording = stream.recording;
     const VulkanKernelImage &image = *known->image;
-    uint64_t pushed[kMostPushedWords] = {};
+    VulkanLaunch made;
+    made.pipeline = known->pipeline;
+    made.layout = known->layout;
+    std::copy_n(shape, 3, made.grid);
+    uint64_t *pushed = made.pushed;
     int64_t before = image.headWords, count = image.parameterCount;
     uint64_t *words = pushed + before;
     bool inMemory = before + count > image.pushedWords;
@@ -220,23 +223,13 @@ public:
         !bind(recording, *known, words, inMemory ? &pushed[before] : nullptr,
               error))
       return false;
-    if (!mayWait(stream, image, blocks))
+    made.bytes = (before + (inMemory ? 1 : count)) * sizeof(uint64_t);
+    if (mayWait(stream, image)) {
+      if (!follow(recording, made, error))
+        return false;
+    } else {
       order(recording);
-    else if (!orderByCounts(recording, blocks, pushed, error))
-      return false;
-    vk.bindPipeline(recording.commands, vk::kComputePoint, known->pipeline);
-    // A grid may be larger than what is dispatched at once.
-    uint32_t bytes = (before + (inMemory ? 1 : count)) * sizeof(uint64_t);
-    uint64_t awaited = pushed[0];
-    for (int64_t first = 0; first < shape[0]; first += device->maxGroups[0]) {
-      pushed[0] = awaited | first;
-      vk.push(recording.commands, known->layout, vk::kComputeStage, 0, bytes,
-              pushed);
-      int64_t groups =
-          std::min<int64_t>(shape[0] - first, device->maxGroups[0]);
-      vk.dispatch(recording.commands, static_cast<uint32_t>(groups),
-                  static_cast<uint32_t>(shape[1]),
-                  static_cast<uint32_t>(shape[2]));
+      dispatch(recording, made);
     }
     ++recording.launches;
     times.note(recording.times, recording.commands, kernel.name);
@@ -284,6 +277,7 @@ public:
     stream.isCaptured = false;
     if (!begun)
       return nullptr;
+    finish(stream.recording);
     auto *graph = new Recording(std::move(stream.recording));
     stream.recording = {};
     if (!device->check(vk.end(graph->commands), "the end of a capture",
@@ -319,10 +313,8 @@ private:
 
   /// Whether a kernel waits for the one before it itself. What is not captured
   /// takes longer to record than that saves.
-  bool mayWait(const Stream &stream, const VulkanKernelImage &image,
-               uint64_t blocks) const {
+  bool mayWait(const Stream &stream, const VulkanKernelImage &image) const {
     return image.headWords == kWaitingWords && stream.isCaptured &&
-           blocks <= INT32_MAX &&
            isOn("RELAX_DEVICE_OVERLAP", device->takesBlocksInOrder);
   }
 

@@ -145,7 +145,9 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
         {5116, device.hasMatrices, "bf16 (BFloat16TypeKHR)"},
         {5118, device.hasMatrices,
          "matrices of bf16 (BFloat16CooperativeMatrixKHR)"},
-        {5345, device.hasMatrices, "the memory model (VulkanMemoryModel)"},
+        {5345, device.hasMemoryModel, "the memory model (VulkanMemoryModel)"},
+        {5346, device.hasMemoryModel,
+         "the memory model of a device (VulkanMemoryModelDeviceScope)"},
         {5347, device.hasAddresses,
          "addresses of buffers (PhysicalStorageBufferAddresses): compile for "
          "buffers that are bound, as the target \"vulkan:subgroup_" +

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "VulkanWork.h"
-#include "VulkanImage.h"
 
 #include <algorithm>
 #include <cstring>
@@ -68,6 +67,7 @@ bool VulkanWork::begin(Stream &stream, Error &error) {
 }
 
 void VulkanWork::order(Recording &recording) {
+  finish(recording);
   vk::MemoryBarrier barrier;
   barrier.before = vk::kShaderWrite | vk::kTransferWrite;
   barrier.after = vk::kShaderRead | vk::kShaderWrite | vk::kTransferRead |
@@ -75,47 +75,84 @@ void VulkanWork::order(Recording &recording) {
   vk::Flags stages = vk::kAtCompute | vk::kAtTransfer;
   vk.barrier(recording.commands, stages, stages, 0, 1, &barrier, 0, nullptr, 0,
              nullptr);
-  recording.chain.isLast = false;
 }
 
-bool VulkanWork::orderByCounts(Recording &recording, uint64_t blocks,
-                               uint64_t *head, Error &error) {
-  auto &chain = recording.chain;
-  if (!stuck.buffer) {
-    VulkanBlock made;
-    switch (made.make(*device, sizeof(uint64_t), /*forHost=*/true, error)) {
-    case VulkanBlock::Result::Made:
-      break;
-    case VulkanBlock::Result::Failed:
-      return false;
-    case VulkanBlock::Result::NoMemory:
-      return fail(error, "MemoryError",
-                  "no memory of the host for " + device->title);
-    }
-    memset(made.data, 0, sizeof(uint64_t));
-    stuck = made;
-    stuckWord.store(reinterpret_cast<volatile uint32_t *>(made.data),
-                    std::memory_order_release);
+void VulkanWork::dispatch(Recording &recording, VulkanLaunch &launch) {
+  vk.bindPipeline(recording.commands, vk::kComputePoint, launch.pipeline);
+  // A grid may be larger than what is dispatched at once.
+  uint64_t head = launch.pushed[0];
+  for (int64_t first = 0; first < launch.grid[0];
+       first += device->maxGroups[0]) {
+    launch.pushed[0] = head | first;
+    vk.push(recording.commands, launch.layout, vk::kComputeStage, 0,
+            launch.bytes, launch.pushed);
+    int64_t blocks =
+        std::min<int64_t>(launch.grid[0] - first, device->maxGroups[0]);
+    vk.dispatch(recording.commands, static_cast<uint32_t>(blocks),
+                static_cast<uint32_t>(launch.grid[1]),
+                static_cast<uint32_t>(launch.grid[2]));
   }
-  if (chain.counter == chain.end) {
+}
+
+void VulkanWork::finish(Recording &recording) {
+  if (!recording.last)
+    return;
+  dispatch(recording, *recording.last);
+  recording.last.reset();
+}
+
+bool VulkanWork::makeStuck(Error &error) {
+  if (stuck.buffer)
+    return true;
+  VulkanBlock made;
+  switch (made.make(*device, sizeof(uint64_t), /*forHost=*/true, error)) {
+  case VulkanBlock::Result::Made:
+    break;
+  case VulkanBlock::Result::Failed:
+    return false;
+  case VulkanBlock::Result::NoMemory:
+    return fail(error, "MemoryError",
+                "no memory of the host for " + device->title);
+  }
+  memset(made.data, 0, sizeof(uint64_t));
+  stuck = made;
+  stuckWord.store(reinterpret_cast<volatile uint32_t *>(made.data),
+                  std::memory_order_release);
+  return true;
+}
+
+bool VulkanWork::follow(Recording &recording, const VulkanLaunch &launch,
+                        Error &error) {
+  bool waits = recording.last && launch.blocks() <= kMostWaiting &&
+               recording.last->blocks() <= kMostAwaited;
+  if (launch.blocks() <= kMostAwaited &&
+      recording.counter == recording.counterEnd) {
     uint64_t *words;
-    if (!reserveParameters(recording, kCounters, words, chain.counter, error))
+    if (!makeStuck(error) || !reserveParameters(recording, kCounters, words,
+                                                recording.counter, error))
       return false;
-    chain.end = chain.counter + kCounters;
+    recording.counterEnd = recording.counter + kCounters;
     order(recording);
     vk.fill(recording.commands, recording.parameters.back().buffer,
             recording.parametersUsed - kCounters, kCounters, 0);
+    waits = false;
   }
-  if (!chain.isLast) {
+  uint64_t awaited = 0;
+  if (waits) {
+    recording.last->pushed[1] = recording.counter;
+    awaited = recording.last->blocks();
+    finish(recording);
+  } else {
     order(recording);
-    chain.blocks = 0;
   }
-  head[0] = uint64_t(chain.blocks) << 32;
-  head[1] = chain.counter;
-  head[2] = stuck.address;
-  chain.counter += kCounterBytes;
-  chain.blocks = static_cast<uint32_t>(blocks);
-  chain.isLast = true;
+  recording.last = launch;
+  if (waits) {
+    uint64_t *head = recording.last->pushed;
+    head[0] = awaited << 32;
+    head[2] = recording.counter;
+    head[3] = stuck.address;
+    recording.counter += kCounterBytes;
+  }
   return true;
 }
 

@@ -16,12 +16,25 @@
 #define RELAX_RUNTIME_VULKANWORK_H
 
 #include "VulkanBindings.h"
+#include "VulkanImage.h"
 #include "VulkanTimes.h"
 
 #include <atomic>
 #include <deque>
+#include <optional>
 
 namespace relax_rt {
+
+/// A kernel with what is pushed to it.
+struct VulkanLaunch {
+  vk::Pipeline pipeline = 0;
+  vk::Layout layout = 0;
+  int64_t grid[3] = {};
+  uint64_t pushed[kMostPushedWords] = {};
+  uint32_t bytes = 0; // of what is pushed
+
+  uint64_t blocks() const { return uint64_t(grid[0]) * grid[1] * grid[2]; }
+};
 
 /// Commands, and the memory of the host that they read or write.
 struct Recording {
@@ -33,14 +46,11 @@ struct Recording {
   std::vector<VulkanBlock> parameters;
   vk::Size parametersUsed = 0;
   int launches = 0;
-  /// Launches that wait for one another without a barrier: where the next one
-  /// counts its blocks, and how many the last one has; whether that one is the
-  /// last command.
-  struct {
-    uint64_t counter = 0, end = 0;
-    uint32_t blocks = 0;
-    bool isLast = false;
-  } chain;
+  /// The last launch, where the next one may wait for it without a barrier: it
+  /// is no command before that is known. Where the blocks count themselves of
+  /// the next one that is waited for.
+  std::optional<VulkanLaunch> last;
+  uint64_t counter = 0, counterEnd = 0;
   ListTimes times;
 };
 
@@ -59,7 +69,11 @@ protected:
   /// Bytes that are copied from or to the host at once, and of a block of its
   /// memory at least.
   static constexpr vk::Size kPiece = 16 << 20, kBlock = 1 << 20,
-                            kParameters = 64 << 10, kCounters = 32 << 10;
+                            kParameters = 64 << 10, kCounters = 32 << 10,
+                            kCounterBytes = 128;
+  /// Blocks of a launch that waits itself, and of one that is waited for so:
+  /// all of them are on a large device at once, and those who look are few.
+  static constexpr uint64_t kMostWaiting = 128, kMostAwaited = 256;
   /// Free blocks that are kept.
   static constexpr size_t kKept = 16;
 
@@ -68,10 +82,12 @@ protected:
   bool begin(Stream &stream, Error &error);
   /// What follows sees what came before.
   void order(Recording &recording);
-  /// The same for a kernel of so many blocks that waits itself: what is pushed
-  /// before its parameters.
-  bool orderByCounts(Recording &recording, uint64_t blocks, uint64_t *head,
-                     Error &error);
+  void dispatch(Recording &recording, VulkanLaunch &launch);
+  /// The last launch becomes a command, if it is none yet.
+  void finish(Recording &recording);
+  /// A launch that may wait for the last one itself, or behind a barrier.
+  bool follow(Recording &recording, const VulkanLaunch &launch, Error &error);
+  bool makeStuck(Error &error);
   /// Memory of the host for a list: its last block has it at `offset`.
   bool reserve(Recording &recording, vk::Size bytes, vk::Size &offset,
                Error &error);

@@ -185,7 +185,7 @@ def test_calls_are_captured(device, add):
 
 
 VALIDATED = '''
-import sys
+import os
 import numpy as np, relax_mlir, test_vulkan as t, test_vulkan_faults as faults
 from relax_mlir import Device
 device = Device("vulkan")
@@ -201,12 +201,16 @@ relax.func @main({parameters}) -> tensor<{result}> {{
   relax.return %r : tensor<{result}>
 }}"""), target="vulkan")["main"]
     device.get(main(*map(device.put, arrays)))
-model = faults.load()
-faults.check(device, model)
-captured, x, out = model.captured("main"), device.put(faults.X), device.put(np.zeros_like(faults.X))
-for _ in range(4):
-    captured(x, out)
-np.testing.assert_allclose(device.get(out), faults.expected(faults.X), rtol=1e-5, atol=1e-6)
+os.environ["RELAX_DEVICE_OVERLAP"] = "1"
+for target in ("vulkan", f"vulkan:subgroup_{device.subgroup}_overlap"):
+    if target != "vulkan" and "addresses=0" in os.environ["RELAX_VULKAN_SET"]:
+        continue
+    model = faults.load(target)
+    faults.check(device, model)
+    captured, x, out = model.captured("main"), device.put(faults.X), device.put(np.zeros_like(faults.X))
+    for _ in range(4):
+        captured(x, out)
+    np.testing.assert_allclose(device.get(out), faults.expected(faults.X), rtol=1e-5, atol=1e-6)
 large = np.arange(5 << 20, dtype=np.float32)  # in pieces
 np.testing.assert_array_equal(device.get(device.put(large)), large)
 device.trim_memory()

@@ -51,8 +51,8 @@ def expected(x):
     return y / y.sum(1, keepdims=True) @ W
 
 
-def load():
-    return relax_mlir.compile(relax_mlir.parse(MODEL), target="vulkan", weights={"w": W})
+def load(target="vulkan"):
+    return relax_mlir.compile(relax_mlir.parse(MODEL), target=target, weights={"w": W})
 
 
 @pytest.fixture(scope="module")

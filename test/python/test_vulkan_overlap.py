@@ -7,7 +7,7 @@ import contextlib
 import numpy as np
 import pytest
 import vulkan
-from test_vulkan_faults import MODEL, W, X, expected
+from test_vulkan_faults import X, expected, load
 from vulkan_faults import Unchanged, calls, failing, fails
 
 import relax_mlir
@@ -22,11 +22,13 @@ def device():
     return Device("vulkan")
 
 
+def target_of(device):
+    return f"vulkan:subgroup_{device.subgroup}_overlap"
+
+
 @pytest.fixture(scope="module")
 def model(device):
-    return relax_mlir.compile(
-        relax_mlir.parse(MODEL), target=f"vulkan:subgroup_{device.subgroup}_overlap", weights={"w": W}
-    )
+    return load(target_of(device))
 
 
 @contextlib.contextmanager
@@ -90,8 +92,7 @@ def test_many_launches(device, monkeypatch):
         f'  %w = relax.constant weight "w" : {tensor}\n{steps}  relax.return %{count - 1} : {tensor}\n}}'
     )
     turn = np.roll(np.eye(8, dtype=np.float32), 1, axis=1)
-    target = f"vulkan:subgroup_{device.subgroup}_overlap"
-    model = relax_mlir.compile(module, target=target, weights={"w": turn})
+    model = relax_mlir.compile(module, target=target_of(device), weights={"w": turn})
     x = np.arange(64, dtype=np.float32).reshape(8, 8)
     captured, given, out, barriers = capture(device, model, x)
     captured(given, out)

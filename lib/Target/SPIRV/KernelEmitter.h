@@ -28,7 +28,7 @@
 //
 // as push constants; where they are too many for those, word 1 is the address
 // of a block of memory that begins with the first parameter. What waits for
-// other launches has two more words before those (VulkanImage.h).
+// other launches has more words before those (VulkanImage.h).
 //
 // Devices without addresses of buffers have them bound: a buffer is then where
 // it begins in what is bound to the number of its pointer among `bindings`, and
@@ -235,7 +235,7 @@ private:
   /// What is narrow has the upper halves of some as well, by their words.
   llvm::MapVector<int64_t, Operation *> upperPlaces;
   Operation *firstBlock = nullptr;
-  /// Of a kernel that waits, the three words before its parameters.
+  /// Of a kernel that waits, the words before its parameters.
   Operation *head[relax_rt::kWaitingWords] = {};
   llvm::StringMap<spirv::GlobalVariableOp> globals;
   /// The memory of a block that the launch asks for, where all of it is made of

@@ -88,29 +88,37 @@ static SmallVector<spirv::Capability> findCapabilities(spirv::ModuleOp module) {
 }
 
 /// In Vulkan's memory model, threads see of the memory of a block what others
-/// have written where that is said.
-static void shareMemory(spirv::ModuleOp module) {
-  auto isShared = [](Value pointer) {
-    return cast<spirv::PointerType>(pointer.getType()).getStorageClass() ==
-           spirv::StorageClass::Workgroup;
+/// have written where that is said; and `amongBlocks` of that of the device.
+static void shareMemory(spirv::ModuleOp module, bool amongBlocks) {
+  auto isShared = [&](Value pointer) {
+    auto where = cast<spirv::PointerType>(pointer.getType()).getStorageClass();
+    return where == spirv::StorageClass::Workgroup ||
+           (amongBlocks && where == spirv::StorageClass::PhysicalStorageBuffer);
   };
   auto shared = spirv::MemoryAccessAttr::get(
       module.getContext(), spirv::MemoryAccess::NonPrivatePointer);
+  auto share = [&](auto access) {
+    access.setMemoryAccess(
+        access.getMemoryAccess().value_or(spirv::MemoryAccess::None) |
+        spirv::MemoryAccess::NonPrivatePointer);
+  };
+  auto seen = spirv::MemorySemantics::MakeAvailable |
+              spirv::MemorySemantics::MakeVisible;
   module.walk([&](Operation *op) {
     if (auto load = dyn_cast<spirv::LoadOp>(op)) {
       if (isShared(load.getPtr()))
-        load.setMemoryAccessAttr(shared);
+        share(load);
     } else if (auto store = dyn_cast<spirv::StoreOp>(op)) {
       if (isShared(store.getPtr()))
-        store.setMemoryAccessAttr(shared);
+        share(store);
+    } else if (auto barrier = dyn_cast<spirv::MemoryBarrierOp>(op)) {
+      barrier.setMemorySemantics(barrier.getMemorySemantics() | seen);
     } else if (auto load = dyn_cast<spirv::KHRCooperativeMatrixLoadOp>(op)) {
       load.setMemoryOperandAttr(shared);
     } else if (auto store = dyn_cast<spirv::KHRCooperativeMatrixStoreOp>(op)) {
       store.setMemoryOperandAttr(shared);
     } else if (auto barrier = dyn_cast<spirv::ControlBarrierOp>(op)) {
-      barrier.setMemorySemantics(barrier.getMemorySemantics() |
-                                 spirv::MemorySemantics::MakeAvailable |
-                                 spirv::MemorySemantics::MakeVisible);
+      barrier.setMemorySemantics(barrier.getMemorySemantics() | seen);
     }
   });
 }
@@ -119,6 +127,10 @@ void KernelEmitter::finish(StringRef entry) {
   MLIRContext *context = builder.getContext();
   SmallVector<spirv::Capability> capabilities = findCapabilities(module);
   SmallVector<spirv::Extension> extensions;
+  if (waits) {
+    capabilities.push_back(spirv::Capability::VulkanMemoryModel);
+    capabilities.push_back(spirv::Capability::VulkanMemoryModelDeviceScope);
+  }
   if (hasMatrices)
     extensions.push_back(spirv::Extension::SPV_KHR_cooperative_matrix);
   if (llvm::is_contained(capabilities,
@@ -129,9 +141,9 @@ void KernelEmitter::finish(StringRef entry) {
   module.setVceTripleAttr(spirv::VerCapExtAttr::get(
       hasMatrices ? spirv::Version::V_1_6 : spirv::Version::V_1_5, capabilities,
       extensions, context));
-  if (hasMatrices) {
+  if (hasMatrices || waits) {
     module.setMemoryModel(spirv::MemoryModel::Vulkan);
-    shareMemory(module);
+    shareMemory(module, waits);
   }
   builder.setInsertionPointToEnd(module.getBody());
   SmallVector<Attribute> interface;

@@ -9,9 +9,10 @@
 // commands lets the device run empty, and start anew. Where a kernel waits
 // itself, its blocks are there already, and have read what nothing writes. The
 // blocks of a launch count themselves in a word when they are done; those of
-// the next look at it. Devices take the blocks of launches in order, so what is
-// waited for runs, or has run: a block that waits too long says so all the
-// same, and goes on.
+// the next look at it. Those who wait are few, as many that look are in each
+// other's way, and devices take the blocks of launches in order, so what is
+// waited for runs, or has run. A block that waits too long says so all the same,
+// and goes on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -86,9 +87,7 @@ LogicalResult KernelEmitter::emitWait(Operation *op) {
   Value upper = spirv::ShiftRightLogicalOp::create(
       builder, i64, head[0]->getResult(0), index(32));
   Value awaited = spirv::UConvertOp::create(builder, i32, upper);
-  Value counter =
-      wordAt(spirv::ISubOp::create(builder, i64, head[1]->getResult(0),
-                                   index(relax_rt::kCounterBytes)));
+  Value counter = wordAt(head[2]->getResult(0));
   SmallVector<Value> variables = makeVariables({i32, i32});
   Value looks = variables[0], last = variables[1];
   auto lookUntilAllCame = [&] {
@@ -98,11 +97,10 @@ LogicalResult KernelEmitter::emitWait(Operation *op) {
       OpBuilder::InsertionGuard guard(builder);
       Block *merge, *next;
       beginLoop(loop, merge, next);
-      auto access = spirv::MemoryAccessAttr::get(
-          builder.getContext(),
-          spirv::MemoryAccess::Volatile | spirv::MemoryAccess::Aligned);
-      Value came = spirv::LoadOp::create(builder, counter, access,
-                                         builder.getI32IntegerAttr(4));
+      // What is loaded may be in a cache of the SM for ever.
+      Value came = spirv::AtomicOrOp::create(
+          builder, i32, counter, spirv::Scope::Device,
+          spirv::MemorySemantics::None, word(0));
       spirv::StoreOp::create(builder, last, came);
       Value count = read(looks);
       spirv::StoreOp::create(
@@ -117,7 +115,7 @@ LogicalResult KernelEmitter::emitWait(Operation *op) {
     shareWithBlocks(builder, loc);
     emitIf(spirv::ULessThanOp::create(builder, read(last), awaited), [&] {
       spirv::StoreOp::create(
-          builder, wordAt(head[2]->getResult(0)), word(1),
+          builder, wordAt(head[3]->getResult(0)), word(1),
           spirv::MemoryAccessAttr::get(builder.getContext(),
                                        spirv::MemoryAccess::Aligned),
           builder.getI32IntegerAttr(4));

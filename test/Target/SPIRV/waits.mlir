@@ -7,23 +7,24 @@
 
 // What nothing writes is read first. Where there is something to wait for, the first thread of a block looks at the
 // count of the launch before, and what that has written is seen by all. At the end a block counts itself.
-// CHECK-LABEL: spirv.module @spirv.waits
-// CHECK-SAME: pushed = array<i64: 3, 16>
-// CHECK: spirv.GlobalVariable @parameters : !spirv.ptr<!spirv.struct<(i64 [0], i64 [8], i64 [16], i64 [24], i64 [32]), Block>, PushConstant>
+// CHECK-LABEL: spirv.module @spirv.waits PhysicalStorageBuffer64 Vulkan
+// CHECK-SAME: VulkanMemoryModel, VulkanMemoryModelDeviceScope
+// CHECK-SAME: pushed = array<i64: 4, 16>
+// CHECK: spirv.GlobalVariable @parameters : !spirv.ptr<!spirv.struct<(i64 [0], i64 [8], i64 [16], i64 [24], i64 [32], i64 [40]), Block>, PushConstant>
 // CHECK: spirv.func @main
-// CHECK: spirv.Load "PhysicalStorageBuffer" %{{.+}} ["Aligned", 4] : f32
+// CHECK: spirv.Load "PhysicalStorageBuffer" %{{.+}} ["Aligned|NonPrivatePointer", 4] : f32
 // CHECK: spirv.INotEqual
 // CHECK: spirv.mlir.selection
 // CHECK: spirv.mlir.selection
 // CHECK: spirv.mlir.loop
-// CHECK: spirv.Load "PhysicalStorageBuffer" %{{.+}} ["Volatile|Aligned", 4] : i32
-// CHECK: spirv.MemoryBarrier <Device>, <AcquireRelease|UniformMemory>
+// CHECK: spirv.AtomicOr <Device> <None>
+// CHECK: spirv.MemoryBarrier <Device>, <AcquireRelease|UniformMemory|MakeAvailable|MakeVisible>
 // CHECK: spirv.ControlBarrier <Workgroup>
-// CHECK: spirv.Load "PhysicalStorageBuffer" %{{.+}} ["Aligned", 4] : f32
+// CHECK: spirv.Load "PhysicalStorageBuffer" %{{.+}} ["Aligned|NonPrivatePointer", 4] : f32
 // CHECK: spirv.FMul
 // CHECK: spirv.Store "PhysicalStorageBuffer" %{{.+}} : f32
 // CHECK: spirv.ControlBarrier <Workgroup>
-// CHECK: spirv.MemoryBarrier <Device>, <AcquireRelease|UniformMemory>
+// CHECK: spirv.MemoryBarrier <Device>, <AcquireRelease|UniformMemory|MakeAvailable|MakeVisible>
 // CHECK: spirv.AtomicIAdd <Device> <None>
 // CHECK: spirv.Return
 

@@ -45,3 +45,17 @@ relax.func @rows(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<?xi64, #r
   %0 = relax.take %x, %i axis 0 : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?xi64, #relax.shape<[m]>>) -> tensor<?x4xf32, #relax.shape<[m, 4]>>
   relax.return %0 : tensor<?x4xf32, #relax.shape<[m, 4]>>
 }
+
+// -----
+
+// The nearest element is found in integers: division of reals may be inexact on a GPU, and then takes another one where
+// two are as near.
+// CHECK-LABEL: func.func private @resize2d(
+// CHECK-NOT: arith.divf
+// CHECK: arith.floordivsi
+// CHECK-NOT: arith.divf
+// CHECK: tensor.extract
+relax.func @nearest(%x: tensor<1x2x?x5xf32, #relax.shape<[1, 2, h, 5]>>, %size: !relax.shape<[a, 3]>) -> tensor<1x2x?x3xf32, #relax.shape<[1, 2, a, 3]>> {
+  %0 = relax.resize2d %x, %size {method = "nearest_neighbor"} : (tensor<1x2x?x5xf32, #relax.shape<[1, 2, h, 5]>>, !relax.shape<[a, 3]>) -> tensor<1x2x?x3xf32, #relax.shape<[1, 2, a, 3]>>
+  relax.return %0 : tensor<1x2x?x3xf32, #relax.shape<[1, 2, a, 3]>>
+}
