@@ -138,8 +138,8 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
     return "timelines (timelineSemaphore)";
   // Addresses are integers of 64 bits.
   device.hasAddresses = features12.all[vk::kAddresses] && device.hasInt64;
-  device.hasMemoryModel = features12.all[vk::kMemoryModel] &&
-                          features12.all[vk::kMemoryOfDevice];
+  device.hasMemoryModel =
+      features12.all[vk::kMemoryModel] && features12.all[vk::kMemoryOfDevice];
   // Kernels with matrices have addresses.
   device.hasMatrices =
       device.hasAddresses && device.hasMemoryModel && findMatrices(device);

@@ -60,9 +60,9 @@ constexpr int64_t kPushedWords = 16, kMostPushedWords = 32;
 /// A kernel that may wait for the one before it has four words before its
 /// parameters: of the first, 32 bits are the number of the first block, and
 /// above it is how many blocks are waited for, which may be 0; the second is
-/// where its own blocks count themselves when they are done, 0: they do not; the
-/// third is where those do that are waited for; and of what lies at the fourth,
-/// a block makes 1 that has waited too long.
+/// where its own blocks count themselves when they are done, 0: they do not;
+/// the third is where those do that are waited for; and of what lies at the
+/// fourth, a block makes 1 that has waited too long.
 constexpr int64_t kWaitingWords = 4;
 
 } // namespace relax_rt

@@ -97,7 +97,8 @@ class Target:
                 fail(f"'{rest}' is no GPU of NVIDIA; they are named 'sm_80', 'sm_90', …")
             return Target.cuda(rest or None, libraries)
         if kind == "vulkan":
-            if rest and not re.fullmatch(r"subgroup_((1|2|4|8|16|32|64|128)(_bound|_narrow|_overlap)?|32_matrices)", rest):
+            names = r"subgroup_((1|2|4|8|16|32|64|128)(_bound|_narrow|_overlap)?|32_matrices)"
+            if rest and not re.fullmatch(names, rest):
                 fail(f"'{rest}' is no kind of device of Vulkan; they are named 'subgroup_8', 'subgroup_32', …")
             return Target.vulkan(rest or None)
         if kind == "cpu":

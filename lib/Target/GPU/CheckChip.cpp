@@ -24,7 +24,8 @@ bool Chip::isKnown(StringRef name) {
     return !name.consumeInteger(10, size) && llvm::isPowerOf2_32(size) &&
            size <= 128 &&
            (name.empty() || name == "_bound" || name == "_narrow" ||
-            name == "_bound_narrow" || name == "_overlap" || (name == "_matrices" && size == 32));
+            name == "_bound_narrow" || name == "_overlap" ||
+            (name == "_matrices" && size == 32));
   }
   static const llvm::StringSet<> chips{
       "emulated", "sm_80",   "sm_86",  "sm_87",   "sm_88",   "sm_89",

@@ -68,8 +68,8 @@ relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
   Type i64 = builder.getI64Type(), ptr = builder.pointer();
   SmallVector<Type> fields = {i64, i64};
   for (size_t i = 0; i < parts.size(); ++i)
-    fields.append({ptr, ptr, i64, ptr, i64, i64, i64, i64, ptr, i64, ptr, i64,
-                   i64, i64});
+    fields.append(
+        {ptr, ptr, i64, ptr, i64, i64, i64, i64, ptr, i64, ptr, i64, i64, i64});
   bytes = 8 * fields.size();
   return builder.record("relax.gpu_image", fields, [&] {
     SmallVector<Value> values = {
@@ -78,17 +78,16 @@ relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
     for (Part &part : parts)
       llvm::append_range(
           values,
-          ValueRange{builder.string(part.name), builder.addressOf(part.code),
-                     builder.word(part.bytes), builder.words(part.parameters),
-                     builder.word(part.parameters.size()),
-                     builder.word(part.block[0]), builder.word(part.block[1]),
-                     builder.word(part.block[2]),
-                     builder.words(wordsOf(part.bindings)),
-                     builder.word(part.bindings ? part.bindings.size() : -1),
-                     builder.words(wordsOf(part.narrow)),
-                     builder.word(wordsOf(part.narrow).size()),
-                     builder.word(part.pushed[0]),
-                     builder.word(part.pushed[1])});
+          ValueRange{
+              builder.string(part.name), builder.addressOf(part.code),
+              builder.word(part.bytes), builder.words(part.parameters),
+              builder.word(part.parameters.size()), builder.word(part.block[0]),
+              builder.word(part.block[1]), builder.word(part.block[2]),
+              builder.words(wordsOf(part.bindings)),
+              builder.word(part.bindings ? part.bindings.size() : -1),
+              builder.words(wordsOf(part.narrow)),
+              builder.word(wordsOf(part.narrow).size()),
+              builder.word(part.pushed[0]), builder.word(part.pushed[1])});
     return values;
   });
 }

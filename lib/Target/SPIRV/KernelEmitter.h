@@ -76,9 +76,7 @@ public:
   int64_t getThreads();
   int64_t getSubgroup() const { return subgroup; }
   /// Words that are pushed before the parameters.
-  int64_t getHeadWords() const {
-    return waits ? relax_rt::kWaitingWords : 1;
-  }
+  int64_t getHeadWords() const { return waits ? relax_rt::kWaitingWords : 1; }
 
 private:
   using Values = SmallVector<Value, 1>;

@@ -11,8 +11,8 @@
 // blocks of a launch count themselves in a word when they are done; those of
 // the next look at it. Those who wait are few, as many that look are in each
 // other's way, and devices take the blocks of launches in order, so what is
-// waited for runs, or has run. A block that waits too long says so all the same,
-// and goes on.
+// waited for runs, or has run. A block that waits too long says so all the
+// same, and goes on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,10 +43,10 @@ void KernelEmitter::emitIf(Value condition, function_ref<void()> then) {
 
 Value KernelEmitter::isFirstThread() {
   auto which = spirv::BuiltIn::LocalInvocationIndex;
-  Value number = read(global(spirv::stringifyBuiltIn(which),
-                             spirv::PointerType::get(builder.getI32Type(),
-                                                     spirv::StorageClass::Input),
-                             which));
+  Value number = read(global(
+      spirv::stringifyBuiltIn(which),
+      spirv::PointerType::get(builder.getI32Type(), spirv::StorageClass::Input),
+      which));
   return spirv::IEqualOp::create(builder, number, word(0));
 }
 
@@ -98,14 +98,13 @@ LogicalResult KernelEmitter::emitWait(Operation *op) {
       Block *merge, *next;
       beginLoop(loop, merge, next);
       // What is loaded may be in a cache of the SM for ever.
-      Value came = spirv::AtomicOrOp::create(
-          builder, i32, counter, spirv::Scope::Device,
-          spirv::MemorySemantics::None, word(0));
+      Value came =
+          spirv::AtomicOrOp::create(builder, i32, counter, spirv::Scope::Device,
+                                    spirv::MemorySemantics::None, word(0));
       spirv::StoreOp::create(builder, last, came);
       Value count = read(looks);
       spirv::StoreOp::create(
-          builder, looks,
-          spirv::IAddOp::create(builder, i32, count, word(1)));
+          builder, looks, spirv::IAddOp::create(builder, i32, count, word(1)));
       Value goesOn = spirv::LogicalAndOp::create(
           builder, spirv::ULessThanOp::create(builder, came, awaited),
           spirv::ULessThanOp::create(builder, count, word(kMostLooks)));

@@ -234,15 +234,13 @@ Place Resize::placeOf(Scalars &s, Value at, int64_t axis, Taps &taps) {
     Value low = s.mul(numberOf(s, op.getRoi()[axis]), end);
     Value high = s.mul(numberOf(s, op.getRoi()[2 + axis]), end);
     Value distance = s.mul(toNumber(s, at), s.sub(high, low));
-    Value where =
-        s.select(isOne, s.mul(numberOf(s, 0.5), s.add(low, high)),
-                 s.add(low, s.div(distance, toNumber(s, steps))));
+    Value where = s.select(isOne, s.mul(numberOf(s, 0.5), s.add(low, high)),
+                           s.add(low, s.div(distance, toNumber(s, steps))));
     taps.isOutside =
         s.either(s.compare(CmpFPredicate::OLT, where, numberOf(s, 0)),
                  s.compare(CmpFPredicate::OGT, where, end));
     Value floor = math::FloorOp::create(s, where);
-    Value whole =
-        s.toIndex(arith::FPToSIOp::create(s, s.getI64Type(), floor));
+    Value whole = s.toIndex(arith::FPToSIOp::create(s, s.getI64Type(), floor));
     return {whole, s.sub(where, floor), numberOf(s, 1)};
   }
   Value numerator, denominator = s.mul(two, wanted);
@@ -280,8 +278,7 @@ Value Resize::roundToNearest(Scalars &s, const Place &place) {
     Value isOdd = s.compare(CmpIPredicate::eq,
                             arith::AndIOp::create(s, place.whole, one), one);
     isUp = s.either(
-        isUp,
-        s.both(s.compare(CmpFPredicate::OEQ, twice, place.of), isOdd));
+        isUp, s.both(s.compare(CmpFPredicate::OEQ, twice, place.of), isOdd));
   }
   return s.select(isUp, s.add(place.whole, s.index(1)), place.whole);
 }
