@@ -118,9 +118,9 @@ struct Properties : Chained<1000059001> {
   uint32_t sparse[5] = {};
 };
 /// Where limits are within those of `Properties`.
-constexpr size_t kMaxRange = 28, kMaxPushed = 32, kMaxBindings = 76, kMaxSharedBytes = 216,
-                 kMaxGroups = 220, kMaxThreads = 232, kMaxBlock = 236,
-                 kTick = 424;
+constexpr size_t kMaxRange = 28, kMaxPushed = 32, kMaxBindings = 76,
+                 kMaxSharedBytes = 216, kMaxGroups = 220, kMaxThreads = 232,
+                 kMaxBlock = 236, kTick = 424;
 
 struct SubgroupProperties : Chained<1000094000> {
   uint32_t size = 0;

@@ -105,15 +105,9 @@ bool VulkanWork::makeStuck(Error &error) {
   if (stuck.buffer)
     return true;
   VulkanBlock made;
-  switch (made.make(*device, sizeof(uint64_t), /*forHost=*/true, error)) {
-  case VulkanBlock::Result::Made:
-    break;
-  case VulkanBlock::Result::Failed:
+  if (!makeBlock(made, sizeof(uint64_t), "of the host for " + device->title,
+                 error))
     return false;
-  case VulkanBlock::Result::NoMemory:
-    return fail(error, "MemoryError",
-                "no memory of the host for " + device->title);
-  }
   memset(made.data, 0, sizeof(uint64_t));
   stuck = made;
   stuckWord.store(reinterpret_cast<volatile uint32_t *>(made.data),
@@ -184,16 +178,10 @@ bool VulkanWork::reserveParameters(Recording &recording, vk::Size bytes,
       block = freeParameters.back();
       freeParameters.pop_back();
     } else {
-      switch (block.make(*device, std::max(bytes, kParameters),
-                         /*forHost=*/true, error, /*isNear=*/true)) {
-      case VulkanBlock::Result::Made:
-        break;
-      case VulkanBlock::Result::Failed:
+      if (!makeBlock(block, std::max(bytes, kParameters),
+                     "for parameters of kernels of " + device->title, error,
+                     /*isNear=*/true))
         return false;
-      case VulkanBlock::Result::NoMemory:
-        return fail(error, "MemoryError",
-                    "no memory for parameters of kernels of " + device->title);
-      }
     }
     recording.parameters.push_back(block);
     recording.parametersUsed = 0;
@@ -205,6 +193,19 @@ bool VulkanWork::reserveParameters(Recording &recording, vk::Size bytes,
   return true;
 }
 
+bool VulkanWork::makeBlock(VulkanBlock &block, vk::Size bytes,
+                           const std::string &use, Error &error, bool isNear) {
+  switch (block.make(*device, bytes, /*forHost=*/true, error, isNear)) {
+  case VulkanBlock::Result::Made:
+    return true;
+  case VulkanBlock::Result::Failed:
+    return false;
+  case VulkanBlock::Result::NoMemory:
+    break;
+  }
+  return fail(error, "MemoryError", "no memory " + use);
+}
+
 bool VulkanWork::takeBlock(vk::Size bytes, VulkanBlock &block, Error &error) {
   retire();
   vk::Size size = bytes <= kBlock ? kBlock : kPiece;
@@ -214,17 +215,10 @@ bool VulkanWork::takeBlock(vk::Size bytes, VulkanBlock &block, Error &error) {
       freeBlocks.erase(freeBlocks.begin() + i);
       return true;
     }
-  switch (block.make(*device, size, /*forHost=*/true, error)) {
-  case VulkanBlock::Result::Made:
-    return true;
-  case VulkanBlock::Result::Failed:
-    return false;
-  case VulkanBlock::Result::NoMemory:
-    break;
-  }
-  return fail(error, "MemoryError",
-              "no memory of the host for a copy of " + std::to_string(bytes) +
-                  " bytes to or from " + device->title);
+  return makeBlock(block, size,
+                   "of the host for a copy of " + std::to_string(bytes) +
+                       " bytes to or from " + device->title,
+                   error);
 }
 
 void VulkanWork::giveBlock(VulkanBlock &block) {

@@ -95,6 +95,9 @@ protected:
   /// the device reads them.
   bool reserveParameters(Recording &recording, vk::Size bytes, uint64_t *&words,
                          uint64_t &address, Error &error);
+  /// Memory of the host, where there is some; `use` says what it is for.
+  bool makeBlock(VulkanBlock &block, vk::Size bytes, const std::string &use,
+                 Error &error, bool isNear = false);
   bool takeBlock(vk::Size bytes, VulkanBlock &block, Error &error);
   void giveBlock(VulkanBlock &block);
   void recycle(Recording &recording, bool isDone = false);

@@ -14,9 +14,8 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-LogicalResult KernelEmitter::emitIf(scf::IfOp op) {
-  SmallVector<Value> results = makeVariables(op.getResultTypes());
-  Value condition = scalarOf(op.getCondition());
+void KernelEmitter::emitSelection(Value condition, function_ref<void()> then,
+                                  function_ref<void()> otherwise) {
   auto selection = spirv::SelectionOp::create(builder, TypeRange(),
                                               spirv::SelectionControl::None);
   OpBuilder::InsertionGuard guard(builder);
@@ -24,23 +23,35 @@ LogicalResult KernelEmitter::emitIf(scf::IfOp op) {
   Region &region = selection.getBody();
   Block *merge = &region.front();
   Block *header = builder.createBlock(&region, region.begin());
-  Block *then = builder.createBlock(merge);
-  Block *otherwise = op.elseBlock() ? builder.createBlock(merge) : merge;
+  Block *first = builder.createBlock(merge);
+  Block *second = otherwise ? builder.createBlock(merge) : merge;
   builder.setInsertionPointToEnd(header);
-  spirv::BranchConditionalOp::create(builder, condition, then, ValueRange(),
-                                     otherwise, ValueRange());
-  auto fill = [&](Block *source, Block *block) -> LogicalResult {
+  spirv::BranchConditionalOp::create(builder, condition, first, ValueRange(),
+                                     second, ValueRange());
+  auto fill = [&](Block *block, function_ref<void()> emit) {
     builder.setInsertionPointToEnd(block);
-    if (failed(emitBlock(*source)))
-      return failure();
-    assign(results, source->getTerminator()->getOperands());
+    emit();
     spirv::BranchOp::create(builder, merge);
-    return success();
   };
-  if (failed(fill(op.thenBlock(), then)) ||
-      (op.elseBlock() && failed(fill(op.elseBlock(), otherwise))))
+  fill(first, then);
+  if (otherwise)
+    fill(second, otherwise);
+}
+
+LogicalResult KernelEmitter::emitIf(scf::IfOp op) {
+  SmallVector<Value> results = makeVariables(op.getResultTypes());
+  bool isEmitted = true;
+  auto emit = [&](Block *source) {
+    isEmitted = isEmitted && succeeded(emitBlock(*source));
+    if (isEmitted)
+      assign(results, source->getTerminator()->getOperands());
+  };
+  auto then = [&] { emit(op.thenBlock()); };
+  auto otherwise = [&] { emit(op.elseBlock()); };
+  emitSelection(scalarOf(op.getCondition()), then,
+                op.elseBlock() ? function_ref<void()>(otherwise) : nullptr);
+  if (!isEmitted)
     return failure();
-  builder.setInsertionPointAfter(selection);
   bindLoaded(op.getResults(), results);
   return success();
 }

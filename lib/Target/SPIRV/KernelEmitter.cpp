@@ -129,6 +129,14 @@ Value KernelEmitter::builtin(spirv::BuiltIn which, unsigned component) {
 // Ops
 //===----------------------------------------------------------------------===//
 
+void KernelEmitter::waitForThreads() {
+  spirv::ControlBarrierOp::create(builder, spirv::Scope::Workgroup,
+                                  spirv::Scope::Workgroup,
+                                  spirv::MemorySemantics::AcquireRelease |
+                                      spirv::MemorySemantics::WorkgroupMemory |
+                                      spirv::MemorySemantics::UniformMemory);
+}
+
 LogicalResult KernelEmitter::emitGPU(Operation &op) {
   auto dimension = [](auto id) {
     return static_cast<unsigned>(id.getDimension());
@@ -155,11 +163,7 @@ LogicalResult KernelEmitter::emitGPU(Operation &op) {
     return success();
   }
   if (isa<gpu::BarrierOp>(op)) {
-    spirv::ControlBarrierOp::create(
-        builder, spirv::Scope::Workgroup, spirv::Scope::Workgroup,
-        spirv::MemorySemantics::AcquireRelease |
-            spirv::MemorySemantics::WorkgroupMemory |
-            spirv::MemorySemantics::UniformMemory);
+    waitForThreads();
     return success();
   }
   if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op)) {

@@ -100,6 +100,8 @@ private:
   };
 
   // KernelControl.cpp
+  void emitSelection(Value condition, function_ref<void()> then,
+                     function_ref<void()> otherwise = nullptr);
   LogicalResult emitIf(scf::IfOp op);
   LogicalResult emitFor(scf::ForOp op);
   LogicalResult emitWhile(scf::WhileOp op);
@@ -108,7 +110,6 @@ private:
   Block *beginLoop(spirv::LoopOp loop, Block *&merge, Block *&next);
 
   // KernelWaits.cpp: launches that wait for one another.
-  void emitIf(Value condition, function_ref<void()> then);
   Value isFirstThread();
   Value wordAt(Value address);
   LogicalResult emitWait(Operation *op);
@@ -118,6 +119,8 @@ private:
   LogicalResult emitBlock(Block &block);
   LogicalResult emitOp(Operation &op);
   LogicalResult emitGPU(Operation &op);
+  /// What the threads of a block have written is seen by each of them.
+  void waitForThreads();
   Value builtin(spirv::BuiltIn which, unsigned component);
   /// Variables of the thread, one for each value of these types.
   SmallVector<Value> makeVariables(TypeRange types);

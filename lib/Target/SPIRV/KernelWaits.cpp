@@ -24,23 +24,6 @@ using namespace mlir::relax;
 /// Looks at a word of about a microsecond's time each: a minute.
 static constexpr int64_t kMostLooks = 1 << 26;
 
-void KernelEmitter::emitIf(Value condition, function_ref<void()> then) {
-  auto selection = spirv::SelectionOp::create(builder, TypeRange(),
-                                              spirv::SelectionControl::None);
-  OpBuilder::InsertionGuard guard(builder);
-  selection.addMergeBlock(builder);
-  Region &region = selection.getBody();
-  Block *merge = &region.front();
-  Block *header = builder.createBlock(&region, region.begin());
-  Block *body = builder.createBlock(merge);
-  builder.setInsertionPointToEnd(header);
-  spirv::BranchConditionalOp::create(builder, condition, body, ValueRange(),
-                                     merge, ValueRange());
-  builder.setInsertionPointToEnd(body);
-  then();
-  spirv::BranchOp::create(builder, merge);
-}
-
 Value KernelEmitter::isFirstThread() {
   auto which = spirv::BuiltIn::LocalInvocationIndex;
   Value number = read(global(
@@ -56,15 +39,6 @@ Value KernelEmitter::wordAt(Value address) {
       spirv::PointerType::get(builder.getI32Type(),
                               spirv::StorageClass::PhysicalStorageBuffer),
       address);
-}
-
-/// What the threads of a block have written is seen by each of them.
-static void waitForThreads(OpBuilder &builder, Location loc) {
-  spirv::ControlBarrierOp::create(builder, loc, spirv::Scope::Workgroup,
-                                  spirv::Scope::Workgroup,
-                                  spirv::MemorySemantics::AcquireRelease |
-                                      spirv::MemorySemantics::WorkgroupMemory |
-                                      spirv::MemorySemantics::UniformMemory);
 }
 
 /// What one block has written is seen by others.
@@ -112,17 +86,18 @@ LogicalResult KernelEmitter::emitWait(Operation *op) {
                                          merge, ValueRange());
     }
     shareWithBlocks(builder, loc);
-    emitIf(spirv::ULessThanOp::create(builder, read(last), awaited), [&] {
-      spirv::StoreOp::create(
-          builder, wordAt(head[3]->getResult(0)), word(1),
-          spirv::MemoryAccessAttr::get(builder.getContext(),
-                                       spirv::MemoryAccess::Aligned),
-          builder.getI32IntegerAttr(4));
-    });
+    emitSelection(spirv::ULessThanOp::create(builder, read(last), awaited),
+                  [&] {
+                    spirv::StoreOp::create(
+                        builder, wordAt(head[3]->getResult(0)), word(1),
+                        spirv::MemoryAccessAttr::get(
+                            builder.getContext(), spirv::MemoryAccess::Aligned),
+                        builder.getI32IntegerAttr(4));
+                  });
   };
-  emitIf(spirv::INotEqualOp::create(builder, awaited, word(0)), [&] {
-    emitIf(isFirstThread(), lookUntilAllCame);
-    waitForThreads(builder, loc);
+  emitSelection(spirv::INotEqualOp::create(builder, awaited, word(0)), [&] {
+    emitSelection(isFirstThread(), lookUntilAllCame);
+    waitForThreads();
   });
   return success();
 }
@@ -130,9 +105,9 @@ LogicalResult KernelEmitter::emitWait(Operation *op) {
 void KernelEmitter::countBlock() {
   Location loc = builder.getLoc();
   Value address = head[1]->getResult(0);
-  emitIf(spirv::INotEqualOp::create(builder, address, index(0)), [&] {
-    waitForThreads(builder, loc);
-    emitIf(isFirstThread(), [&] {
+  emitSelection(spirv::INotEqualOp::create(builder, address, index(0)), [&] {
+    waitForThreads();
+    emitSelection(isFirstThread(), [&] {
       shareWithBlocks(builder, loc);
       spirv::AtomicIAddOp::create(builder, builder.getI32Type(),
                                   wordAt(address), spirv::Scope::Device,

@@ -219,8 +219,8 @@ static Value numberOf(Scalars &s, double value) {
 }
 
 /// Where position `at` of the result is in the data. What is a fraction of
-/// integers is computed with these, as what lies in the middle of two elements
-/// goes by the sign of nothing: division by reals may be inexact on a GPU.
+/// integers is computed with these: division of reals may be inexact on a GPU,
+/// and what lies in the middle of two elements then goes to the wrong one.
 Place Resize::placeOf(Scalars &s, Value at, int64_t axis, Taps &taps) {
   StringRef mode = op.getCoordinateTransformationMode();
   Value have = kernel.size(from[2 + axis]), wanted = kernel.size(to[2 + axis]);
