@@ -73,7 +73,7 @@ protected:
                             kCounterBytes = 128;
   /// Blocks of a launch that waits itself, and of one that is waited for so:
   /// all of them are on a large device at once, and those who look are few.
-  static constexpr uint64_t kMostWaiting = 128, kMostAwaited = 256;
+  static constexpr uint64_t kMostWaiting = 256, kMostAwaited = 1056;
   /// Free blocks that are kept.
   static constexpr size_t kKept = 16;
 
