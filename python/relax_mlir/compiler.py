@@ -224,8 +224,10 @@ def compile_code(
     memory = describe_memory(module)
     _make_code(target, is_mixed).run(module)
     _note_written(module, functions)
+    # What is emulated is run a few times, and there is more to compile than for a CPU.
+    optimization = 0 if target.chip == "emulated" else 3
     with collected_errors(module.context) as errors:
-        object = _relax.emit_object(module.ir, target.triple, target.cpu, target.features, 3)
+        object = _relax.emit_object(module.ir, target.triple, target.cpu, target.features, optimization)
     if object is None:
         raise error_from(errors, "no code could be made for the module")
     code = Code(object, target, functions, memory, weights, target.device, host_weights)

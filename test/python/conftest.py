@@ -59,7 +59,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out cases of the targets of which a sample runs (targets.py)."""
+    """Leaves out cases of the targets of which a sample runs (targets.py), and what is marked as `more` of the same."""
     import targets
 
     if os.environ.get("RELAX_ALL_CASES") or any("::" in argument for argument in config.args):
@@ -70,7 +70,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         test = (name, item.nodeid.partition("[")[0])
         share = targets.SAMPLED.get(name, getattr(item.module, "ONE_OF", 1) if name else 1)
         is_chosen = test not in seen or zlib.crc32(item.nodeid.encode()) % share == 0
-        seen.add(test)
+        is_chosen = is_chosen and not item.get_closest_marker("more")
+        if is_chosen:
+            seen.add(test)
         (chosen if is_chosen else others).append(item)
     items[:] = chosen
     config.hook.pytest_deselected(items=others)

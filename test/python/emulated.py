@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from relax_mlir.runtime import library_path
+from relax_mlir.runtime import library, library_path
 
 EMULATOR = library_path().with_name("librelax_emulator.so")
 EXAMPLE = library_path().with_name("librelax_emulator_example.so")
@@ -24,6 +25,14 @@ os.environ["RELAX_CUDA_DRIVER"] = str(EMULATOR)
 os.environ.setdefault("RELAX_EMULATOR_DEVICES", "2")
 
 emulator = ctypes.CDLL(str(EMULATOR))
+
+
+def load_example(folder: Path) -> ctypes.CDLL:
+    """The compiled functions of test/emulator, in a copy: what is bound to them is nobody else's."""
+    library()  # which they are linked to
+    return ctypes.CDLL(shutil.copy(EXAMPLE, folder))
+
+
 for _name in ("bytes", "blocks", "calls", "objects"):
     getattr(emulator, f"relax_emulator_{_name}").restype = ctypes.c_int64
 emulator.relax_emulator_log.restype = ctypes.c_char_p

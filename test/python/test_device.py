@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tvm_ffi
-from emulated import EXAMPLE, blocks, calls, failing, launches, run_python
+from emulated import blocks, calls, failing, launches, load_example, run_python
 
 import relax_mlir
 from relax_mlir import BlockBuilder, Device, DeviceError, Sym, Tensor, op, runtime
@@ -30,9 +30,8 @@ def device():
 
 
 @pytest.fixture(scope="module")
-def functions():
-    runtime.library()  # for the example, which is linked to it
-    example = ctypes.CDLL(str(EXAMPLE))
+def functions(tmp_path_factory):
+    example = load_example(tmp_path_factory.mktemp("example"))
 
     def load(name):
         address = ctypes.cast(getattr(example, f"__tvm_ffi_{name}"), ctypes.c_void_p).value

@@ -13,7 +13,7 @@ import threading
 import numpy as np
 import pytest
 import tvm_ffi
-from emulated import EXAMPLE, blocks, calls, failing, objects
+from emulated import blocks, calls, failing, load_example, objects
 
 import relax_mlir
 from relax_mlir import Device, DeviceError, runtime
@@ -29,9 +29,8 @@ def device():
 
 
 @pytest.fixture(scope="module")
-def example():
-    runtime.library()  # for the example, which is linked to it
-    return ctypes.CDLL(str(EXAMPLE))
+def example(tmp_path_factory):
+    return load_example(tmp_path_factory.mktemp("example"))
 
 
 @pytest.fixture(scope="module")

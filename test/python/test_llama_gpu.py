@@ -103,7 +103,7 @@ def test_decoding_at_positions(pair):
 
 
 @needs_linker
-@pytest.mark.parametrize("dtype, tolerance", [("f16", 0.02), ("bf16", 0.15)])
+@pytest.mark.parametrize("dtype, tolerance", [pytest.param("f16", 0.02, marks=pytest.mark.more), ("bf16", 0.15)])
 def test_shorter_elements(pair, tmp_path, dtype, tolerance):
     model = built(tmp_path, dtype).compile(target="cuda:emulated")
     tokens = np.array([PROMPTS[0]])
@@ -117,8 +117,11 @@ def test_shorter_elements(pair, tmp_path, dtype, tolerance):
     np.testing.assert_array_equal(loaded.logits(tokens, loaded.new_cache(1, 12)), found)
 
 
+MORE = [pytest.param(kind, marks=pytest.mark.more) for kind in ("Q4_1", "Q8_0")]
+
+
 # Groups of a quantised file stay as they are; the CPU decodes them from panels.
-@pytest.mark.parametrize("quantisation", ["Q4_0", "Q4_1", "Q8_0"])
+@pytest.mark.parametrize("quantisation", ["Q4_0", *MORE])
 def test_quantised(tmp_path, quantisation):
     on_cpu = built(tmp_path, layout="quantised", quantisation=quantisation).compile()
     program = built(tmp_path, layout="groups", quantisation=quantisation)

@@ -263,7 +263,10 @@ def tokens_of(model):
 
 
 # A decoder says the same on the CPU and on the device; its steps are replayed.
-@pytest.mark.parametrize("layout, quantisation", [("plain", "F32"), ("groups", "Q4_0"), ("groups", "Q8_0")])
+@pytest.mark.parametrize(
+    "layout, quantisation",
+    [("plain", "F32"), ("groups", "Q4_0"), pytest.param("groups", "Q8_0", marks=pytest.mark.more)],
+)
 def test_decoders(device, tmp_path, layout, quantisation):
     on_cpu = built(tmp_path, layout=layout if layout == "plain" else "quantised", quantisation=quantisation).compile()
     model = built(tmp_path, layout=layout, quantisation=quantisation).compile(target="vulkan")
@@ -271,7 +274,7 @@ def test_decoders(device, tmp_path, layout, quantisation):
     assert model._decode.statistics().failures == 0
 
 
-@pytest.mark.parametrize("dtype, tolerance", [("f16", 0.02), ("bf16", 0.15)])
+@pytest.mark.parametrize("dtype, tolerance", [pytest.param("f16", 0.02, marks=pytest.mark.more), ("bf16", 0.15)])
 def test_decoders_of_shorter_elements(device, tmp_path, dtype, tolerance):
     on_cpu, model = built(tmp_path).compile(), built(tmp_path, dtype).compile(target="vulkan")
     tokens = np.array([PROMPTS[0]])
