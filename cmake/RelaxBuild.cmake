@@ -27,6 +27,7 @@ function(relax_precompile target)
     <mlir/Dialect/Func/IR/FuncOps.h>
     <mlir/Dialect/GPU/IR/GPUDialect.h>
     <mlir/Dialect/LLVMIR/LLVMDialect.h>
+    <mlir/Dialect/LLVMIR/NVVMDialect.h>
     <mlir/Dialect/Linalg/IR/Linalg.h>
     <mlir/Dialect/Math/IR/Math.h>
     <mlir/Dialect/MemRef/IR/MemRef.h>
