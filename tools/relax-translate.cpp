@@ -78,9 +78,17 @@ static LogicalResult toSPIRV(Operation *module, raw_ostream &os) {
         op.getSymName() == relax::getSPIRVName(kernelName))
       found.push_back(op);
   });
-  if (found.size() != 1)
-    return module->emitError()
-           << "expected one spirv.module, got " << found.size();
+  if (found.size() != 1) {
+    InFlightDiagnostic error = module->emitError("expected one kernel");
+    if (!kernelName.empty())
+      error << " named '" << kernelName << "'";
+    error << ", got " << found.size();
+    if (found.size() > 1)
+      error << ": --kernel=NAME says which";
+    else
+      error << "; kernels are launched by gpu.launch, or are modules of SPIR-V";
+    return error;
+  }
   SmallVector<uint32_t, 0> words;
   if (failed(spirv::serialize(found.front(), words)))
     return failure();

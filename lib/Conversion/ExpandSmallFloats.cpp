@@ -252,6 +252,38 @@ struct Round : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
+/// What is exact in f32, or too large for 8 bits.
+template <typename Op>
+struct OfInteger : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!isSmall(op.getType()))
+      return rewriter.notifyMatchFailure(op, "is not to 8 bits");
+    Bits b(op.getLoc(), rewriter, op.getType());
+    Value wide = Op::create(b, b.typeOf(b.getF32Type()), op.getIn());
+    Value bytes = b.round(wide, isE4M3(op.getType()));
+    rewriter.replaceOp(op, b.as(getElementTypeOrSelf(op.getType()), bytes));
+    return success();
+  }
+};
+
+struct Compare : OpRewritePattern<arith::CmpFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::CmpFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isSmall(op.getLhs().getType()))
+      return rewriter.notifyMatchFailure(op, "is not of 8 bits");
+    Bits b(op.getLoc(), rewriter, op.getLhs().getType());
+    rewriter.replaceOpWithNewOp<arith::CmpFOp>(
+        op, op.getPredicate(), b.convert(op.getLhs(), b.getF32Type()),
+        b.convert(op.getRhs(), b.getF32Type()));
+    return success();
+  }
+};
+
 struct Constant : OpRewritePattern<arith::ConstantOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -280,7 +312,8 @@ struct ExpandSmallFloats
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<Extend>(&getContext(), nvidia, onlyNormal);
-    patterns.add<Round, Constant>(&getContext());
+    patterns.add<Round, OfInteger<arith::SIToFPOp>, OfInteger<arith::UIToFPOp>,
+                 Compare, Constant>(&getContext());
     GreedyRewriteConfig config;
     // Bits of constants would be constants of 8 bits again.
     config.enableFolding(false);

@@ -437,9 +437,11 @@ RelaxStorage *relax_rt_device_alloc(RelaxContext *context, int64_t bytes,
 void relax_rt_device_unload(void **loaded) {
   std::unique_ptr<Loaded> all(static_cast<Loaded *>(*loaded));
   *loaded = nullptr;
-  if (!all || !all->unload || isEnding)
+  if (isEnding)
     return;
   GraphPool::dropUsersOf(loaded);
+  if (!all || !all->unload)
+    return;
   for (int index = 0; Device *device = Device::at(index); ++index) {
     Error ignored; // the device may be gone, as at the end of the process
     DeviceScope scope;
@@ -461,8 +463,11 @@ void relax_rt_device_launch(RelaxDeviceKernel *kernel, const int64_t *shape,
     fprintf(stderr, "relax-mlir: '%s' launched outside a call\n", kernel->name);
     abort();
   }
-  if (context->recorder)
+  // Drivers load the module, or each kernel by itself.
+  if (context->recorder) {
     context->recorder->use(&kernel->module->loaded);
+    context->recorder->use(&kernel->loaded);
+  }
   context->lastLaunch = location;
   DeviceStream &stream = *context->stream;
   if (!stream.device.driver->launch(*kernel, shape, args, stream.handle,

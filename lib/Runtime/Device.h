@@ -64,6 +64,8 @@ public:
   virtual void unloadModule(void *module) = 0;
   /// Waits for all streams.
   virtual bool synchronize(Error &error) = 0;
+  /// Tells what kernels took, if that is asked for.
+  virtual void reportTimes() {}
 
   // In the order of the stream.
 

@@ -152,7 +152,8 @@ bool writeInto(const DLTensor &from, const DLTensor &to, Error &error) {
       !std::equal(from.shape, from.shape + from.ndim, to.shape) ||
       memcmp(&from.dtype, &to.dtype, sizeof(from.dtype)))
     return fail(error, "ValueError",
-                "write: the tensors differ in shape or type");
+                "write: expected a tensor of the shape and type of the one "
+                "that is written into");
   if (!isContiguous(from) || !isContiguous(to))
     return fail(error, "ValueError", "write: the tensors must be contiguous");
   if (to.device.type == kDLCPU)
@@ -238,7 +239,9 @@ int relax_rt_device_synchronize(void *, const TVMFFIAny *args, int32_t count,
                                 TVMFFIAny *result) {
   *result = {};
   return onDevice(args, count, 0, [&](Device &device, Error &error) {
-    return device.synchronize(error);
+    bool done = device.synchronize(error);
+    device.driver->reportTimes();
+    return done;
   });
 }
 

@@ -68,8 +68,12 @@ public:
     bool done = wait(value, error);
     std::lock_guard<std::mutex> lock(mutex);
     retire();
-    times.report();
     return done;
+  }
+
+  void reportTimes() override {
+    std::lock_guard<std::mutex> lock(mutex);
+    times.report();
   }
 
   bool flush(void *handle, Error &error) override {

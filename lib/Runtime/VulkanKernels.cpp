@@ -99,12 +99,6 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
             std::to_string(device.maxBindings);
     return false;
   }
-  if (image.pushedWords * sizeof(uint64_t) > device.maxPushed) {
-    lacks = std::to_string(image.pushedWords * sizeof(uint64_t)) +
-            " bytes that are pushed to a kernel; it has " +
-            std::to_string(device.maxPushed);
-    return false;
-  }
   // Shuffles are among those of a width.
   if (image.subgroup &&
       (image.subgroup != device.subgroup || !device.hasShuffles)) {
@@ -113,6 +107,12 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
             std::to_string(device.hasShuffles ? device.subgroup : 1) +
             ": compile for that, as the target \"vulkan:subgroup_" +
             std::to_string(device.hasShuffles ? device.subgroup : 1) + "\"";
+    return false;
+  }
+  if (image.pushedWords * sizeof(uint64_t) > device.maxPushed) {
+    lacks = std::to_string(image.pushedWords * sizeof(uint64_t)) +
+            " bytes that are pushed to a kernel; it has " +
+            std::to_string(device.maxPushed);
     return false;
   }
   // Words of an instruction's first: how many it has, and its number.

@@ -179,7 +179,7 @@ def as_argument(value: Any) -> Any:
     return value
 
 
-_OF_DLPACK = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
+_OF_DLPACK = frozenset(map(np.dtype, "?bhilqBHILQefd"))
 """The types that NumPy exports by DLPack, in this machine's byte order."""
 
 _CODES = {"bfloat16": (4, 16), "float8_e4m3fn": (10, 8), "float8_e5m2": (12, 8)}
@@ -597,8 +597,8 @@ class Executable:
         """
         if not self.code.device:
             raise RelaxError("only functions of a device are captured, and this module is for the host")
-        if not 1 <= graphs <= _MOST_GRAPHS:
-            raise RelaxError(f"{graphs} graphs; expected from 1 to {_MOST_GRAPHS}")
+        if not isinstance(graphs, int) or not 1 <= graphs <= _MOST_GRAPHS:
+            raise RelaxError(f"{graphs!r} graphs; expected a number from 1 to {_MOST_GRAPHS}")
         self[name]  # says which there are
         return Captured(self._load(name), graphs, functools.partial(self._with_arrays, name))
 

@@ -9,7 +9,7 @@
 // What is left of relax in a lowered module does no harm.
 // LLVM: define float @double(float %0)
 // SPIRV: spirv.func @empty()
-// NONE: error: expected one spirv.module, got 0
+// NONE: error: expected one kernel, got 0; kernels are launched by gpu.launch
 
 //--- llvm.mlir
 module {

@@ -4,11 +4,14 @@
 
 from functools import lru_cache
 
+import ml_dtypes
 import numpy as np
 import pytest
 import targets
 from targets import COMPILED as RUNS_ON  # noqa: F401
-from test_legalize_elementwise import BINARY, INTS, PREDICATES, UNARY, check, compute, numbers
+from test_legalize_elementwise import BINARY, DTYPES, INTS, PREDICATES, UNARY, check, compute, numbers
+
+from relax_mlir import BlockBuilder, Tensor, op
 
 FLOATS = ("f32", "f16", "bf16", "f64")
 SIZES = (0, 1, 37)
@@ -65,6 +68,47 @@ def test_binary(text, dtype):
         x, y = numbers(dtype, size, size), numbers(dtype, size, size + 100)
         actual = run(text, dtype, x, y)
         check(actual, compute(BINARY[text][0], dtype, x, y), "i1" if text in PREDICATES else dtype)
+
+
+# Far outside of what a function is defined for there is NaN, and what grows becomes infinite.
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", "acos acosh asin asinh atan atanh cosh exp log log1p log2 sinh sqrt tanh".split())
+def test_far_arguments(name, dtype):
+    kind = np.dtype(DTYPES[dtype])
+    far = np.geomspace(1, float(np.finfo(np.float32).max if dtype == "bf16" else np.finfo(kind).max), 80)
+    with np.errstate(over="ignore"):
+        x = np.concatenate([far, -far, [np.inf, -np.inf]]).astype(kind)
+    check(run(name, dtype, x), compute(UNARY[name][0], dtype, x), dtype)
+
+
+# Of two whole numbers that are as near, the even one.
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_halves_are_rounded_to_even(dtype):
+    x = (np.arange(-40, 41) / 4).astype(DTYPES[dtype])
+    np.testing.assert_array_equal(run("round", dtype, x), np.rint(x.astype(np.float64)).astype(DTYPES[dtype]))
+
+
+# Powers of two are as exact far from zero as near it.
+@pytest.mark.parametrize(("dtype", "least", "most"), [("f32", -126, 128), ("f64", -1022, 1024)])
+def test_powers_of_two(dtype, least, most):
+    x = np.random.default_rng(0).uniform(least, most, 2000).astype(DTYPES[dtype])
+    x = np.concatenate([x, np.arange(least, most).astype(x.dtype)])
+    expected = np.exp2(x.astype(np.longdouble)).astype(x.dtype)
+    np.testing.assert_array_max_ulp(run("exp2", dtype, x), expected, 6)
+
+
+# Floats of 8 bits are made of integers of all kinds, and are compared.
+@pytest.mark.parametrize("small", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.int64])
+def test_integers_to_small_floats(dtype, small):
+    x = (np.arange(-100, 157) if dtype is np.bool_ or np.iinfo(dtype).max > 127 else np.arange(-128, 128)).astype(dtype)
+    bb = BlockBuilder()
+    with bb.function("main", [Tensor(x.shape, dtype, name="x")]) as function:
+        y = bb.emit(op.astype(*function.params, small))
+        bb.return_((y, op.nonzero(y)))
+    found, places = targets.load(str(bb.module()))("main", x)
+    np.testing.assert_array_equal(found.astype(np.float32), x.astype(np.float32).astype(small).astype(np.float32))
+    np.testing.assert_array_equal(np.ravel(places), np.flatnonzero(x))
 
 
 # What is nearly the identity at zero keeps small arguments, signs of zeros included.

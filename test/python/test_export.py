@@ -296,7 +296,7 @@ def test_code_for_a_gpu_that_is_not_here(tmp_path):
     metadata = json.loads((tmp_path / "metadata.json").read_text())
     assert (metadata["device"], metadata["target"]["chip"]) == ("cuda", "sm_90")
     header = (tmp_path / "model.h").read_text()
-    assert "on a GPU (sm_90)" in header and "void relax_unload(void);" in header
+    assert "on a GPU (sm_90)" in header and "void relax_unload(void);" in header and "kDLCUDA" in header
 
 
 # Host code calls the runtime for maps of tensors, which products by warpgroups need.

@@ -3,6 +3,7 @@
 """Devices of Vulkan: what can fail, what is kept, captured calls, decoders. Ops are tested in test_legalize_*.py."""
 
 import concurrent.futures
+import ctypes
 import dataclasses
 import os
 import re
@@ -280,6 +281,24 @@ def test_decoders_of_shorter_elements(device, tmp_path, dtype, tolerance):
     tokens = np.array([PROMPTS[0]])
     wanted, found = (each.logits(tokens, each.new_cache(1, 12)) for each in (on_cpu, model))
     np.testing.assert_allclose(found, wanted, tolerance, tolerance * np.abs(wanted).max())
+
+
+# A list of commands goes with the code that it launches, as an exported model may give it back.
+def test_lists_go_with_their_code(device):
+    model = relax_mlir.compile(relax_mlir.parse(ADD), target="vulkan")
+    add, x = model.captured("main"), device.put(np.arange(5, dtype=np.float32))
+    for _ in range(2):
+        for _ in range(3):
+            np.testing.assert_array_equal(device.get(add(x, x)), [0, 2, 4, 6, 8])
+        assert add.statistics().graphs == 1
+        ctypes.CFUNCTYPE(None)(model._loaded.session.lookup("relax_unload"))()
+        assert add.statistics().graphs == 0
+
+
+# The header of a folder says where tensors are.
+def test_headers(device, tmp_path):
+    relax_mlir.export.export(relax_mlir.compile_code(relax_mlir.parse(ADD), "vulkan"), tmp_path)
+    assert "kDLVulkan" in (tmp_path / "model.h").read_text()
 
 
 # A folder has the SPIR-V in it, and runs without the compiler.

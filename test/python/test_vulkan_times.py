@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What kernels take on a device of Vulkan, and which code runs on which device."""
 
+import gc
 import re
 
 import numpy as np
@@ -39,6 +40,15 @@ def test_times_are_told(device, monkeypatch, capfd):
     assert re.fullmatch(r" *\d+\.\d us +3 x \S*add\S*\n", capfd.readouterr().err)
     device.synchronize()
     assert not capfd.readouterr().err
+    # Code that goes waits for the device as well, and leaves them to who asks.
+    main(x)
+    other = relax_mlir.compile(relax_mlir.parse(ADD.replace("add", "subtract")), target="vulkan")
+    other["main"](x)
+    del other
+    gc.collect()
+    assert not capfd.readouterr().err
+    device.synchronize()
+    assert "1 x" in capfd.readouterr().err
 
 
 # Code without matrices runs where there are some; code with them does not run where there are none.

@@ -139,6 +139,7 @@ static void populateFunctions(RewritePatternSet &patterns) {
   RELAX_DOUBLES(math::Log10Op, log10(x[0]))
   RELAX_DOUBLES(math::TanhOp, tanh(x[0]))
   RELAX_DOUBLES(math::ErfOp, erf(x[0]))
+  RELAX_DOUBLES(math::RoundEvenOp, roundEven(x[0]))
   RELAX_ALL(math::Exp2Op, exp2(x[0]))
   RELAX_ALL(math::SinOp, sine(x[0], false))
   RELAX_ALL(math::CosOp, sine(x[0], true))

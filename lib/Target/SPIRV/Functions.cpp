@@ -82,6 +82,13 @@ Value Functions::nearest(Value x) {
   return sub(add(x, magic), magic);
 }
 
+Value Functions::roundEven(Value x) {
+  // Larger ones are whole.
+  Value size = abs(x), whole = constant(isDouble() ? 0x1p52 : 0x1p23);
+  Value rounded = withSign(sub(add(size, whole), whole), x);
+  return select(less(size, whole), rounded, x);
+}
+
 Value Functions::toInteger(Value whole) {
   Value magic = constant(magicOf(type));
   return arith::SubIOp::create(builder, loc, bits(add(whole, magic)),
@@ -89,8 +96,10 @@ Value Functions::toInteger(Value whole) {
 }
 
 Value Functions::powerOfTwo(Value n) {
-  Value exponent = arith::AddIOp::create(builder, loc, n, integer(1023));
-  return fromBits(arith::ShLIOp::create(builder, loc, exponent, integer(52)));
+  int64_t bias = isDouble() ? 1023 : 127, digits = isDouble() ? 52 : 23;
+  Value exponent = arith::AddIOp::create(builder, loc, n, integer(bias));
+  return fromBits(
+      arith::ShLIOp::create(builder, loc, exponent, integer(digits)));
 }
 
 /// 1/n!, ..., 1/2!, 1.
@@ -121,6 +130,20 @@ Value Functions::exp(Value x) {
   Value n;
   Value p = add(reduceExp(limited, n), constant(1));
   // Two steps: 2^n itself may be no normal number.
+  Value half = arith::ShRSIOp::create(builder, loc, n, integer(1));
+  Value rest = arith::SubIOp::create(builder, loc, n, half);
+  Value result = mul(mul(p, powerOfTwo(half)), powerOfTwo(rest));
+  return select(compare(Predicate::UNO, x, x), x, result);
+}
+
+Value Functions::exp2(Value x) {
+  // What is beyond is infinite, or zero.
+  Value high = constant(isDouble() ? 1025 : 129),
+        low = constant(isDouble() ? -1080 : -155);
+  Value limited = select(less(high, x), high, x);
+  limited = select(less(limited, low), low, limited);
+  Value whole = nearest(limited), n = toInteger(whole);
+  Value p = exp(mul(sub(limited, whole), constant(M_LN2)));
   Value half = arith::ShRSIOp::create(builder, loc, n, integer(1));
   Value rest = arith::SubIOp::create(builder, loc, n, half);
   Value result = mul(mul(p, powerOfTwo(half)), powerOfTwo(rest));
@@ -285,7 +308,9 @@ Value Functions::acosh(Value x) {
   Value t = sub(x, constant(1));
   Value small = log1p(add(t, sqrt(add(mul(constant(2), t), mul(t, t)))));
   Value large = add(log(x), constant(M_LN2));
-  return select(less(constant(isDouble() ? 1e150 : 1e15), x), large, small);
+  Value result =
+      select(less(constant(isDouble() ? 1e150 : 1e15), x), large, small);
+  return select(less(x, constant(1)), constant(NAN), result);
 }
 
 Value Functions::atanh(Value x) {

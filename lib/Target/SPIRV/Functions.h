@@ -33,7 +33,7 @@ public:
   Value expm1(Value x);
   Value log(Value x);
   Value log1p(Value x);
-  Value exp2(Value x) { return exp(mul(x, constant(0.693147180559945309))); }
+  Value exp2(Value x);
   Value log2(Value x) { return mul(log(x), constant(1.44269504088896341)); }
   Value log10(Value x) { return mul(log(x), constant(0.434294481903251828)); }
   Value sine(Value x, bool isCosine);
@@ -49,6 +49,8 @@ public:
   Value acosh(Value x);
   Value atanh(Value x);
   Value erf(Value x);
+  /// The nearest whole number, of two the even one.
+  Value roundEven(Value x);
   Value pow(Value x, Value y);
   /// x - n y for the whole n next to x / y towards zero, exactly.
   Value remainder(Value x, Value y);

@@ -320,7 +320,7 @@ FailureOr<spirv::ModuleOp> KernelEmitter::emit(Block *body, StringRef name) {
       return failure();
     buffers[shared] = *array;
   }
-  if (failed(emitBlock(kernel.getBody().front()))) {
+  if (hasFailed || failed(emitBlock(kernel.getBody().front()))) {
     module.erase();
     return failure();
   }

@@ -132,6 +132,12 @@ void KernelEmitter::bindArguments() {
     int64_t word = next++;
     if (argument.use_empty())
       continue;
+    if (!type.isIntOrIndexOrFloat()) {
+      kernel.emitError("has a parameter of type ")
+          << type << ", which is none of SPIR-V";
+      hasFailed = true;
+      return;
+    }
     Type own = typeOf(type);
     if (!type.isIndex())
       numbers.insert(word);

@@ -50,6 +50,13 @@ struct LowerKernels : relax::impl::LowerKernelsPassBase<LowerKernels> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    constexpr int64_t kLeast = relax_rt::kWaitingWords + 1;
+    if (pushed < kLeast || pushed > relax_rt::kMostPushedWords) {
+      module.emitError("expected from ")
+          << kLeast << " to " << relax_rt::kMostPushedWords
+          << " words that are pushed, got " << pushed.getValue();
+      return signalPassFailure();
+    }
     SmallVector<gpu::GPUFuncOp> kernels;
     module.walk([&](gpu::GPUFuncOp kernel) { kernels.push_back(kernel); });
     Builder builder(&getContext());
