@@ -514,9 +514,9 @@ class Executable:
     `MemoryError` where there is no memory, `RecursionError` where calls nest too deep; the message names the
     function, the argument, and what was expected and given. The module stays usable after an error.
 
-    Tensors may be given behind the arguments, one for each result: the results are copied there. They must be
-    contiguous, of the right type and shape, and lie apart from each other; they may lie in the memory of arguments,
-    except of one that comes back as another result.
+    Tensors may be given behind the arguments, one for each result: the results are copied there, and the call returns
+    None. They must be contiguous, of the right type and shape, and lie apart from each other; they may lie in the
+    memory of arguments, except of one that comes back as another result.
     """
 
     def __init__(self, code: Code) -> None:
