@@ -263,8 +263,7 @@ struct OfInteger : OpRewritePattern<Op> {
       return rewriter.notifyMatchFailure(op, "is not to 8 bits");
     Bits b(op.getLoc(), rewriter, op.getType());
     Value wide = Op::create(b, b.typeOf(b.getF32Type()), op.getIn());
-    Value bytes = b.round(wide, isE4M3(op.getType()));
-    rewriter.replaceOp(op, b.as(getElementTypeOrSelf(op.getType()), bytes));
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), wide);
     return success();
   }
 };

@@ -146,14 +146,22 @@ bool makeCopy(const DLTensor &tensor, DLDevice where, TVMFFIAny *result,
               "process?");
 }
 
+/// The shape and the type of the elements: "[2, 3] of f32".
+std::string describe(const DLTensor &tensor) {
+  std::string text;
+  for (int32_t i = 0; i < tensor.ndim; ++i)
+    text += (i ? ", " : "") + std::to_string(tensor.shape[i]);
+  return "[" + text + "] of " + Value::nameOf(tensor.dtype);
+}
+
 /// Writes the elements of a tensor into one of a device.
 bool writeInto(const DLTensor &from, const DLTensor &to, Error &error) {
   if (from.ndim != to.ndim ||
       !std::equal(from.shape, from.shape + from.ndim, to.shape) ||
       memcmp(&from.dtype, &to.dtype, sizeof(from.dtype)))
     return fail(error, "ValueError",
-                "write: expected a tensor of the shape and type of the one "
-                "that is written into");
+                "write: expected elements " + describe(to) + ", got " +
+                    describe(from));
   if (!isContiguous(from) || !isContiguous(to))
     return fail(error, "ValueError", "write: the tensors must be contiguous");
   if (to.device.type == kDLCPU)

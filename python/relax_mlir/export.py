@@ -149,28 +149,26 @@ _ON_A_DEVICE = """\
 /* The functions run on a GPU ({chip}).
    Tensors, but for those on the host: DLTensors whose device is of type {type} and whose data is an address there.
    They are contiguous, and all of a call are on one device: that of the first tensor argument, or device 0 where there
-   is none. relax_rt_copy of RelaxRuntime.h makes and copies tensors of TVM FFI; {memory}
-   {stream}
+   is none. relax_rt_copy of RelaxRuntime.h makes and copies tensors of TVM FFI.
+{text}
    Tensors given behind the arguments, one for each result, are written likewise.
    Weights: a tensor of the host is copied to the device when it is bound, a tensor of the device is used where it is.
    All are on one device: that of the first one, or 0.
    relax_rt_capture gives a function whose calls are captured as graphs of the device. */"""
-
-
 _OF_DEVICES = {
     "cuda": {
         "type": "kDLCUDA",
-        "memory": "other memory is the caller's, in the\n   device's primary context.",
-        "stream": """\
-Stream: the one of TVMFFIEnvGetStream(type, number), which libtvm_ffi has and a program without it may define
+        "text": """\
+   Other memory is the caller's, in the device's primary context.
+   Stream: the one of TVMFFIEnvGetStream(type, number), which libtvm_ffi has and a program without it may define
    (`void *TVMFFIEnvGetStream(int32_t, int32_t)`); else the default stream. A call puts its work there and returns,
    so whoever reads a result waits for the stream.""",
     },
     "vulkan": {
         "type": "kDLVulkan",
-        "memory": "the device reads and\n   writes no other memory.",
-        "stream": """\
-Work is done in the order of the calls. A call hands its work over and returns; relax_rt_copy to the host waits
+        "text": """\
+   The device reads and writes no other memory.
+   Work is done in the order of the calls. A call hands its work over and returns; relax_rt_copy to the host waits
    for it, as does relax_rt_device_synchronize.""",
     },
 }

@@ -69,8 +69,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         name = item.callspec.params.get("target") if hasattr(item, "callspec") else None
         test = (name, item.nodeid.partition("[")[0])
         share = targets.SAMPLED.get(name, getattr(item.module, "ONE_OF", 1) if name else 1)
-        is_chosen = test not in seen or zlib.crc32(item.nodeid.encode()) % share == 0
-        is_chosen = is_chosen and not item.get_closest_marker("more")
+        is_sampled = test not in seen or zlib.crc32(item.nodeid.encode()) % share == 0
+        is_chosen = is_sampled and not item.get_closest_marker("more")
         if is_chosen:
             seen.add(test)
         (chosen if is_chosen else others).append(item)

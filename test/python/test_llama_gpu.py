@@ -79,7 +79,7 @@ def test_writing_into_a_tensor(pair):
     device.write(device.put(np.ones((2, 3), np.float32)), tensor)
     assert device.get(tensor).sum() == 6
     for wrong in (np.zeros((3, 2), np.float32), np.zeros((2, 3), np.int32)):
-        with pytest.raises(ValueError, match=r"write: expected elements \[2, 3\] of float32, got \[.*\] of "):
+        with pytest.raises(ValueError, match=r"write: expected elements \[2, 3\] of f32, got \[.*\] of "):
             device.write(wrong, tensor)
     with pytest.raises(ValueError, match="write: the tensors must be contiguous"):
         device.write(np.zeros((3, 2), np.float32).T, tensor)

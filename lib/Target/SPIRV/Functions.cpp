@@ -102,6 +102,18 @@ Value Functions::powerOfTwo(Value n) {
       arith::ShLIOp::create(builder, loc, exponent, integer(digits)));
 }
 
+Value Functions::limit(Value x, double low, double high) {
+  Value most = constant(high), least = constant(low);
+  Value limited = select(less(most, x), most, x);
+  return select(less(limited, least), least, limited);
+}
+
+Value Functions::timesPowerOfTwo(Value p, Value n) {
+  Value half = arith::ShRSIOp::create(builder, loc, n, integer(1));
+  Value rest = arith::SubIOp::create(builder, loc, n, half);
+  return mul(mul(p, powerOfTwo(half)), powerOfTwo(rest));
+}
+
 /// 1/n!, ..., 1/2!, 1.
 static SmallVector<double> inverseFactorials(int from) {
   SmallVector<double> all;
@@ -124,43 +136,29 @@ Value Functions::reduceExp(Value x, Value &n) {
 Value Functions::exp(Value x) {
   if (!isDouble())
     return math::ExpOp::create(builder, loc, x);
-  Value high = constant(710), low = constant(-746);
-  Value limited = select(less(high, x), high, x);
-  limited = select(less(limited, low), low, limited);
   Value n;
-  Value p = add(reduceExp(limited, n), constant(1));
-  // Two steps: 2^n itself may be no normal number.
-  Value half = arith::ShRSIOp::create(builder, loc, n, integer(1));
-  Value rest = arith::SubIOp::create(builder, loc, n, half);
-  Value result = mul(mul(p, powerOfTwo(half)), powerOfTwo(rest));
-  return select(compare(Predicate::UNO, x, x), x, result);
+  Value p = add(reduceExp(limit(x, -746, 710), n), constant(1));
+  return select(compare(Predicate::UNO, x, x), x, timesPowerOfTwo(p, n));
 }
 
 Value Functions::exp2(Value x) {
   // What is beyond is infinite, or zero.
-  Value high = constant(isDouble() ? 1025 : 129),
-        low = constant(isDouble() ? -1080 : -155);
-  Value limited = select(less(high, x), high, x);
-  limited = select(less(limited, low), low, limited);
-  Value whole = nearest(limited), n = toInteger(whole);
+  Value limited = isDouble() ? limit(x, -1080, 1025) : limit(x, -155, 129);
+  Value whole = nearest(limited);
   Value p = exp(mul(sub(limited, whole), constant(M_LN2)));
-  Value half = arith::ShRSIOp::create(builder, loc, n, integer(1));
-  Value rest = arith::SubIOp::create(builder, loc, n, half);
-  Value result = mul(mul(p, powerOfTwo(half)), powerOfTwo(rest));
+  Value result = timesPowerOfTwo(p, toInteger(whole));
   return select(compare(Predicate::UNO, x, x), x, result);
 }
 
 Value Functions::expm1(Value x) {
   if (!isDouble())
     return math::ExpM1Op::create(builder, loc, x);
-  Value high = constant(709), low = constant(-50);
-  Value limited = select(less(high, x), high, x);
-  limited = select(less(limited, low), low, limited);
+  constexpr double most = 709;
   Value n;
-  Value p = reduceExp(limited, n);
+  Value p = reduceExp(limit(x, -50, most), n);
   Value scale = powerOfTwo(n);
   Value result = add(mul(scale, p), sub(scale, constant(1)));
-  result = select(less(high, x), exp(x), result);
+  result = select(less(constant(most), x), exp(x), result);
   Value isTiny = less(abs(x), constant(1e-17));
   return select(
       arith::OrIOp::create(builder, loc, isTiny, compare(Predicate::UNO, x, x)),

@@ -77,6 +77,10 @@ private:
   Value polynomial(Value x, ArrayRef<double> coefficients);
   /// 2^n for whole n from -1022 to 1023, as an integer.
   Value powerOfTwo(Value n);
+  /// p 2^n, also where 2^n is no normal number.
+  Value timesPowerOfTwo(Value p, Value n);
+  /// A number within bounds; NaN stays.
+  Value limit(Value x, double low, double high);
   /// The nearest whole number, of arguments up to 2^51, 2^22 of f32.
   Value nearest(Value x);
   Value toInteger(Value whole);
