@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import tvm_ffi
+
 from relax_mlir.runtime import library, library_path
 
 EMULATOR = library_path().with_name("librelax_emulator.so")
@@ -27,10 +29,19 @@ os.environ.setdefault("RELAX_EMULATOR_DEVICES", "2")
 emulator = ctypes.CDLL(str(EMULATOR))
 
 
-def load_example(folder: Path) -> ctypes.CDLL:
-    """The compiled functions of test/emulator, in a copy: what is bound to them is nobody else's."""
-    library()  # which they are linked to
-    return ctypes.CDLL(shutil.copy(EXAMPLE, folder))
+class Example:
+    """The compiled functions of test/emulator by name, in a copy: what is bound to them is nobody else's."""
+
+    def __init__(self, folder: Path) -> None:
+        library()  # which they are linked to
+        self._library = ctypes.CDLL(shutil.copy(EXAMPLE, folder))
+
+    def __call__(self, name: str) -> tvm_ffi.Function:
+        address = ctypes.cast(getattr(self._library, f"__tvm_ffi_{name}"), ctypes.c_void_p).value
+        return tvm_ffi.core.Function.__from_extern_c__(address)
+
+    def unload(self) -> None:
+        self._library.relax_unload()
 
 
 for _name in ("bytes", "blocks", "calls", "objects"):

@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tvm_ffi
-from emulated import blocks, calls, failing, launches, load_example, run_python
+from emulated import Example, blocks, calls, failing, launches, run_python
 
 import relax_mlir
 from relax_mlir import BlockBuilder, Device, DeviceError, Sym, Tensor, op, runtime
@@ -31,14 +31,7 @@ def device():
 
 @pytest.fixture(scope="module")
 def functions(tmp_path_factory):
-    example = load_example(tmp_path_factory.mktemp("example"))
-
-    def load(name):
-        address = ctypes.cast(getattr(example, f"__tvm_ffi_{name}"), ctypes.c_void_p).value
-        return tvm_ffi.core.Function.__from_extern_c__(address)
-
-    load.unload = example.relax_unload
-    return load
+    return Example(tmp_path_factory.mktemp("example"))
 
 
 def in_use(device):

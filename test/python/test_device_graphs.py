@@ -1,19 +1,17 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls that are captured and replayed as graphs, and machine code that is kept on disk, on the emulated device.
+"""Calls that are captured and replayed as graphs, on the emulated device.
 
 The compiled functions are test/emulator/Example.cpp.
 """
 
-import ctypes
 import gc
-import os
 import threading
 
 import numpy as np
 import pytest
 import tvm_ffi
-from emulated import blocks, calls, failing, load_example, objects
+from emulated import Example, blocks, calls, failing, objects
 
 import relax_mlir
 from relax_mlir import Device, DeviceError, runtime
@@ -29,17 +27,8 @@ def device():
 
 
 @pytest.fixture(scope="module")
-def example(tmp_path_factory):
-    return load_example(tmp_path_factory.mktemp("example"))
-
-
-@pytest.fixture(scope="module")
-def functions(example):
-    def load(name):
-        address = ctypes.cast(getattr(example, f"__tvm_ffi_{name}"), ctypes.c_void_p).value
-        return tvm_ffi.core.Function.__from_extern_c__(address)
-
-    return load
+def functions(tmp_path_factory):
+    return Example(tmp_path_factory.mktemp("example"))
 
 
 @pytest.fixture
@@ -535,7 +524,7 @@ def test_graphs_go_with_their_function(device, captured):
 
 
 # Graphs launch kernels of modules, and read constants and weights: they go with those.
-def test_graphs_go_with_what_they_use(device, example, functions, captured):
+def test_graphs_go_with_what_they_use(device, functions, captured):
     add, constants, add_weight = captured("add"), captured("constants"), captured("add_weight")
     x, short = device.put(X), device.put(X[:4])
     functions("bind_weight")("w", tvm_ffi.from_dlpack(X[:4]))
@@ -551,7 +540,7 @@ def test_graphs_go_with_what_they_use(device, example, functions, captured):
     functions("bind_weight")("w", tvm_ffi.from_dlpack(2 * X[:4]))
     assert [function.statistics().graphs for function in (add, constants, add_weight)] == [1, 1, 0]
     run(2)
-    example.relax_unload()
+    functions.unload()
     assert [function.statistics().graphs for function in (add, constants, add_weight)] == [0, 0, 0]
     run(2)
 
@@ -588,113 +577,3 @@ def test_bad_limits(functions):
     for graphs in (0, -1, 65537, 1 << 40):
         with pytest.raises(ValueError, match="expected from 1 to 65536 graphs"):
             Captured(functions("add"), graphs, lambda function: function)
-
-
-# --- machine code on disk
-
-
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("RELAX_CACHE_DIR", str(tmp_path / "some" / "cache"))
-    return tmp_path / "some" / "cache"
-
-
-def entries(folder):
-    return [path for path in folder.iterdir() if not path.name.startswith(".")]
-
-
-@pytest.fixture
-def run_text(device, functions, example):
-    """Loads the module in assembly anew, runs it, and says whether it was assembled."""
-
-    def run():
-        example.relax_unload()
-        before = calls("cuLinkComplete")
-        x = device.put(X)
-        assert device.get(functions("add_text")(x, x)).tolist() == (2 * X).tolist()
-        return calls("cuLinkComplete") > before
-
-    return run
-
-
-def test_code_is_assembled_once(cache, run_text):
-    before = objects()
-    assert run_text()
-    (entry,) = entries(cache)
-    assert len(entry.name) == 64
-    assert not run_text()
-    assert entries(cache) == [entry]
-    assert objects() - before <= 1  # the module
-
-
-# The cache of compiled code reads the same entries, so it can say which are good.
-def test_entries_have_the_format_of_the_cache(cache, run_text):
-    from relax_mlir import cache as format
-
-    run_text()
-    description, code = format.read(entries(cache)[0].name)
-    assert description == {"kind": "cubin"}
-    assert code.startswith(b"CUBINEMU")
-
-
-DAMAGES = {
-    "empty": lambda data: b"",
-    "cut off": lambda data: data[:-1],
-    "a bit": lambda data: data[:-1] + bytes([data[-1] ^ 1]),
-    "longer": lambda data: data + b"x",
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_entries_are_made_anew(cache, run_text, damage):
-    run_text()
-    (entry,) = entries(cache)
-    good = entry.read_bytes()
-    entry.write_bytes(DAMAGES[damage](good))
-    assert run_text()
-    assert entry.read_bytes() == good
-
-
-# One that is whole, but that the driver does not take, is made anew too.
-def test_entries_that_the_driver_refuses(cache, run_text):
-    run_text()
-    with failing("cuModuleLoadDataEx", 200, nth=1):
-        assert run_text()
-    assert not run_text()
-
-
-@pytest.mark.parametrize("function", ["cuLinkCreate_v2", "cuLinkAddData_v2", "cuLinkComplete"])
-def test_without_the_linker_the_driver_assembles(cache, run_text, device, functions, example, function):
-    example.relax_unload()
-    before = objects()
-    x = device.put(X)
-    with failing(function, 999):
-        assert device.get(functions("add_text")(x, x)).tolist() == (2 * X).tolist()
-    assert objects() - before <= 1
-    assert not cache.exists() or not entries(cache)
-
-
-# A newer driver may have a better assembler.
-def test_another_driver_assembles_anew(cache, run_text, monkeypatch):
-    assert run_text()
-    monkeypatch.setenv("RELAX_EMULATOR_VERSION", "12090")
-    assert run_text()
-    assert len(entries(cache)) == 2
-
-
-def test_without_a_folder_there_is_no_cache(tmp_path, run_text, monkeypatch):
-    monkeypatch.setenv("RELAX_CACHE_DIR", "")
-    assert not run_text()  # the driver does, by itself
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("RELAX_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    assert run_text()
-    assert run_text()
-
-
-def test_the_oldest_entries_go(cache, run_text, monkeypatch):
-    cache.mkdir(parents=True)
-    (cache / "old").write_bytes(bytes(5000))
-    os.utime(cache / "old", (1, 1))
-    monkeypatch.setenv("RELAX_CACHE_BYTES", "5010")
-    run_text()
-    assert [len(entry.name) for entry in entries(cache)] == [64]

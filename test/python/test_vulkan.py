@@ -1,27 +1,23 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Devices of Vulkan: what can fail, what is kept, captured calls, decoders. Ops are tested in test_legalize_*.py."""
+"""Devices of Vulkan: what can fail, what is kept, captured calls. Ops are tested in test_legalize_*.py."""
 
 import concurrent.futures
 import ctypes
-import dataclasses
 import os
-import re
 import shutil
 import subprocess
 import traceback
-from pathlib import Path
 
 import forked
 import numpy as np
 import pytest
 import vulkan
 from conftest import find_tool
-from targets import needs_linker
-from tiny_models import CONFIG, random_weights, smollm2, write_gguf
+from test_vulkan_models import built
 
 import relax_mlir
-from relax_mlir import Device, DeviceError, RelaxError, Target, models
+from relax_mlir import Device, DeviceError, RelaxError, Target
 from relax_mlir.pipelines import KernelsToLaunches, LaunchesToSPIRV, LowerToHost, Pipeline, gpu
 
 VECTOR = "tensor<?xf32, #relax.shape<[n]>>"
@@ -128,7 +124,7 @@ def test_code_without_shuffles(device):
 
 # The code for every width is valid, of a decoder in each element type.
 @pytest.mark.skipif(not shutil.which("spirv-val"), reason="there is no spirv-val (spirv-tools)")
-@pytest.mark.parametrize("dtype", ["f32", "bf16"] if os.environ.get("RELAX_ALL_CASES") else ["bf16"])
+@pytest.mark.parametrize("dtype", [pytest.param("f32", marks=pytest.mark.more), "bf16"])
 @pytest.mark.parametrize(
     "chip",
     ["subgroup_1", "subgroup_8", "subgroup_32", "subgroup_8_overlap", "subgroup_8_bound", "subgroup_4_narrow"],
@@ -249,40 +245,6 @@ def test_validation_is_silent(device):
         assert printed.split() == ["passed"], printed
 
 
-PROMPTS = [[3, 1, 4, 1, 5, 9, 2], [2, 7]]
-
-
-def built(folder, dtype="f32", layout="plain", quantisation="F32"):
-    pytest.importorskip("gguf")
-    config = dataclasses.replace(CONFIG, num_layers=2)
-    path = write_gguf(folder / "x.gguf", random_weights(), config, quantisation)
-    return models.build(path, layout=layout, dtype=dtype, functions=("forward", "decode"))
-
-
-def tokens_of(model):
-    return [list(step) for step in model.generate_tokens(PROMPTS, max_new_tokens=6)]
-
-
-# A decoder says the same on the CPU and on the device; its steps are replayed.
-@pytest.mark.parametrize(
-    "layout, quantisation",
-    [("plain", "F32"), ("groups", "Q4_0"), pytest.param("groups", "Q8_0", marks=pytest.mark.more)],
-)
-def test_decoders(device, tmp_path, layout, quantisation):
-    on_cpu = built(tmp_path, layout=layout if layout == "plain" else "quantised", quantisation=quantisation).compile()
-    model = built(tmp_path, layout=layout, quantisation=quantisation).compile(target="vulkan")
-    assert tokens_of(model) == tokens_of(on_cpu)
-    assert model._decode.statistics().failures == 0
-
-
-@pytest.mark.parametrize("dtype, tolerance", [pytest.param("f16", 0.02, marks=pytest.mark.more), ("bf16", 0.15)])
-def test_decoders_of_shorter_elements(device, tmp_path, dtype, tolerance):
-    on_cpu, model = built(tmp_path).compile(), built(tmp_path, dtype).compile(target="vulkan")
-    tokens = np.array([PROMPTS[0]])
-    wanted, found = (each.logits(tokens, each.new_cache(1, 12)) for each in (on_cpu, model))
-    np.testing.assert_allclose(found, wanted, tolerance, tolerance * np.abs(wanted).max())
-
-
 # A list of commands goes with the code that it launches, as an exported model may give it back.
 def test_lists_go_with_their_code(device):
     model = relax_mlir.compile(relax_mlir.parse(ADD), target="vulkan")
@@ -299,15 +261,6 @@ def test_lists_go_with_their_code(device):
 def test_headers(device, tmp_path):
     relax_mlir.export.export(relax_mlir.compile_code(relax_mlir.parse(ADD), "vulkan"), tmp_path)
     assert "kDLVulkan" in (tmp_path / "model.h").read_text()
-
-
-# A folder has the SPIR-V in it, and runs without the compiler.
-@needs_linker
-def test_exported(device, tmp_path):
-    program = built(tmp_path)
-    program.export(tmp_path / "model", "vulkan")
-    loaded, compiled = models.load(tmp_path / "model"), program.compile(target="vulkan")
-    assert tokens_of(loaded) == tokens_of(compiled)
 
 
 CACHED = """
@@ -350,7 +303,7 @@ def test_kernels_are_kept_on_disk(device, tmp_path):
 
 BOUND = """
 import pathlib, tempfile
-import numpy as np, relax_mlir, vulkan_faults, test_vulkan as t
+import numpy as np, relax_mlir, vulkan_faults, test_vulkan as t, test_vulkan_models as models
 device = relax_mlir.Device("vulkan")
 assert device.architecture == f"subgroup_{device.subgroup}_bound"
 add = relax_mlir.compile(relax_mlir.parse(t.ADD), target="vulkan")
@@ -388,8 +341,8 @@ arrays = [np.full(1000, i, np.float32) for i in range(20)]
 assert device.get(many["main"](*map(device.put, arrays))).tolist() == [190] * 1000
 if DECODES:
     with tempfile.TemporaryDirectory() as folder:
-        build = lambda: t.built(pathlib.Path(folder), layout="groups", quantisation="Q8_0")
-        assert t.tokens_of(build().compile(target="vulkan")) == t.tokens_of(build().compile())
+        build = lambda: models.built(pathlib.Path(folder), layout="groups", quantisation="Q8_0")
+        assert models.tokens_of(build().compile(target="vulkan")) == models.tokens_of(build().compile())
 print("passed")
 """
 
@@ -448,21 +401,6 @@ def test_host_and_device_in_one_module(device):
     assert captured.statistics().captures == 0
 
 
-# The real model says what it says on the CPU (test_llama_compiled.py): where a device is a CPU, a few words with
-# `make test-all` alone, since they take a minute.
-def test_smollm2(device):
-    from test_llama_compiled import CONTINUATIONS
-
-    if vulkan.is_lavapipe() and not os.environ.get("RELAX_ALL_CASES"):
-        pytest.skip("SmolLM2 takes a minute on lavapipe; RELAX_ALL_CASES runs it")
-    smollm2()
-    count = 6 if vulkan.is_lavapipe() else 24
-    model = models.build("smollm2", layout="groups").compile(target="vulkan")
-    for prompt, continuation in CONTINUATIONS.items():
-        text = "".join(model.stream(prompt, max_new_tokens=count))
-        assert text and continuation.startswith(text)
-
-
 SECOND = """
 import numpy as np, relax_mlir, vulkan_faults, test_vulkan as t, test_vulkan_faults as faults
 device = relax_mlir.Device("vulkan")
@@ -505,61 +443,3 @@ def test_without_long_integers(device):
     layer = {"VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation"} if vulkan.has_validation() else {}
     printed = vulkan.run_python(source, RELAX_VULKAN_SET="int64=0", **layer)
     assert printed.split() == ["passed"], printed
-
-
-# --- defects of Mesa (docs/vulkan.md): a test that fails here says that what avoids one of them can go.
-
-
-def needs_mesa_22():
-    if not vulkan.is_lavapipe() or Device("vulkan").capability > (1, 3) or "LLVM 15" not in Device("vulkan").name:
-        pytest.skip("the defects are those of lavapipe in Mesa 22.3")
-
-
-# Zero times anything is zero where the zero is known.
-def test_mesa_takes_zero_by_infinity_for_zero(device):
-    needs_mesa_22()
-    source = f"""
-relax.func @main(%x: {VECTOR}) -> {VECTOR} {{
-  %0 = relax.constant dense<0.0> : tensor<f32>
-  %1 = relax.multiply %x, %0 : ({VECTOR}, tensor<f32>) -> {VECTOR}
-  relax.return %1 : {VECTOR}
-}}"""
-    x = np.array([1, np.inf, np.nan], np.float32)
-    times_zero = relax_mlir.compile(relax_mlir.parse(source), target="vulkan")
-    assert device.get(times_zero["main"](device.put(x))).tolist() == [0, 0, 0]
-
-
-# What OpSConvert widens is less than nothing; our kernels, which extend the sign by arithmetic, are right.
-@pytest.mark.skipif(not shutil.which("spirv-as"), reason="there is no spirv-as (spirv-tools)")
-def test_mesa_compares_what_is_widened_as_unsigned(device, tmp_path):
-    needs_mesa_22()
-    if not vulkan.KEPT:
-        pytest.skip("another loader of Vulkan is in use")
-    from vulkan_faults import loader
-
-    vector = "tensor<?x{}, #relax.shape<[n]>>"
-    source = f"""
-relax.func @main(%x: {vector.format("i32")}) -> {vector.format("i1")} {{
-  %0 = relax.astype %x {{dtype = i64}} : ({vector.format("i32")}) -> {vector.format("i64")}
-  %1 = relax.constant dense<2> : tensor<i64>
-  %2 = relax.less %0, %1 : ({vector.format("i64")}, tensor<i64>) -> {vector.format("i1")}
-  relax.return %2 : {vector.format("i1")}
-}}"""
-    x = device.put(np.array([-3, 1, 2, 5], np.int32))
-
-    def run():
-        return device.get(relax_mlir.compile(relax_mlir.parse(source), target="vulkan")["main"](x)).tolist()
-
-    vulkan.validate()
-    assert run() == [True, True, False, False]
-    (module,) = Path(vulkan.KEPT).iterdir()
-    text = subprocess.run(["spirv-dis", str(module)], check=True, capture_output=True, text=True).stdout
-    # The comparison is among i32, which suffice here; it is made one of what is widened.
-    widened = r"%wide\2 = OpSConvert %ulong %\2\n%\1 = OpSLessThan %bool %wide\2 %two"
-    text, count = re.subn(r"%(\w+) = OpSLessThan %bool %(\w+) %uint_2\b", widened, text)
-    assert count
-    text = re.sub(r"(?m)^(.* = OpFunction )", r"%two = OpConstant %ulong 2\n\1", text, count=1)
-    command = ["spirv-as", "--target-env", "spv1.5", "-", "-o", str(tmp_path / "widened.spv")]
-    subprocess.run(command, input=text, text=True, check=True)
-    loader.relax_vulkan_replace(str(tmp_path / "widened.spv").encode())
-    assert run() == [False] * 4

@@ -1,0 +1,130 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Machine code that is kept on disk, on the emulated device; the compiled functions are test/emulator/Example.cpp."""
+
+import os
+
+import numpy as np
+import pytest
+from emulated import Example, calls, failing, objects
+
+from relax_mlir import Device
+
+X = np.arange(100, dtype=np.float32)
+
+
+@pytest.fixture(scope="module")
+def device():
+    return Device("cuda", 0)
+
+
+@pytest.fixture(scope="module")
+def functions(tmp_path_factory):
+    return Example(tmp_path_factory.mktemp("example"))
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("RELAX_CACHE_DIR", str(tmp_path / "some" / "cache"))
+    return tmp_path / "some" / "cache"
+
+
+def entries(folder):
+    return [path for path in folder.iterdir() if not path.name.startswith(".")]
+
+
+@pytest.fixture
+def run_text(device, functions):
+    """Loads the module in assembly anew, runs it, and says whether it was assembled."""
+
+    def run():
+        functions.unload()
+        before = calls("cuLinkComplete")
+        x = device.put(X)
+        assert device.get(functions("add_text")(x, x)).tolist() == (2 * X).tolist()
+        return calls("cuLinkComplete") > before
+
+    return run
+
+
+def test_code_is_assembled_once(cache, run_text):
+    before = objects()
+    assert run_text()
+    (entry,) = entries(cache)
+    assert len(entry.name) == 64
+    assert not run_text()
+    assert entries(cache) == [entry]
+    assert objects() - before <= 1  # the module
+
+
+# The cache of compiled code reads the same entries, so it can say which are good.
+def test_entries_have_the_format_of_the_cache(cache, run_text):
+    from relax_mlir import cache as format
+
+    run_text()
+    description, code = format.read(entries(cache)[0].name)
+    assert description == {"kind": "cubin"}
+    assert code.startswith(b"CUBINEMU")
+
+
+DAMAGES = {
+    "empty": lambda data: b"",
+    "cut off": lambda data: data[:-1],
+    "a bit": lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+    "longer": lambda data: data + b"x",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_entries_are_made_anew(cache, run_text, damage):
+    run_text()
+    (entry,) = entries(cache)
+    good = entry.read_bytes()
+    entry.write_bytes(DAMAGES[damage](good))
+    assert run_text()
+    assert entry.read_bytes() == good
+
+
+# One that is whole, but that the driver does not take, is made anew too.
+def test_entries_that_the_driver_refuses(cache, run_text):
+    run_text()
+    with failing("cuModuleLoadDataEx", 200, nth=1):
+        assert run_text()
+    assert not run_text()
+
+
+@pytest.mark.parametrize("function", ["cuLinkCreate_v2", "cuLinkAddData_v2", "cuLinkComplete"])
+def test_without_the_linker_the_driver_assembles(cache, run_text, device, functions, function):
+    functions.unload()
+    before = objects()
+    x = device.put(X)
+    with failing(function, 999):
+        assert device.get(functions("add_text")(x, x)).tolist() == (2 * X).tolist()
+    assert objects() - before <= 1
+    assert not cache.exists() or not entries(cache)
+
+
+# A newer driver may have a better assembler.
+def test_another_driver_assembles_anew(cache, run_text, monkeypatch):
+    assert run_text()
+    monkeypatch.setenv("RELAX_EMULATOR_VERSION", "12090")
+    assert run_text()
+    assert len(entries(cache)) == 2
+
+
+def test_without_a_folder_there_is_no_cache(tmp_path, run_text, monkeypatch):
+    monkeypatch.setenv("RELAX_CACHE_DIR", "")
+    assert not run_text()  # the driver does, by itself
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("RELAX_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    assert run_text()
+    assert run_text()
+
+
+def test_the_oldest_entries_go(cache, run_text, monkeypatch):
+    cache.mkdir(parents=True)
+    (cache / "old").write_bytes(bytes(5000))
+    os.utime(cache / "old", (1, 1))
+    monkeypatch.setenv("RELAX_CACHE_BYTES", "5010")
+    run_text()
+    assert [len(entry.name) for entry in entries(cache)] == [64]

@@ -1,0 +1,104 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Defects of Mesa (docs/vulkan.md): a test that fails here says that what avoids one of them can go."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import vulkan
+
+import relax_mlir
+from relax_mlir import Device
+
+VECTOR = "tensor<?xf32, #relax.shape<[n]>>"
+
+
+@pytest.fixture(scope="module")
+def device():
+    vulkan.require()
+    if not vulkan.is_lavapipe() or Device("vulkan").capability > (1, 3) or "LLVM 15" not in Device("vulkan").name:
+        pytest.skip("the defects are those of lavapipe in Mesa 22.3")
+    return Device("vulkan")
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """Runs a function after the one SPIR-V module that it makes, text to text, has been changed."""
+    if not shutil.which("spirv-as"):
+        pytest.skip("there is no spirv-as (spirv-tools)")
+    if not vulkan.KEPT:
+        pytest.skip("another loader of Vulkan is in use")
+    from vulkan_faults import loader
+
+    def run(function, change):
+        vulkan.validate()
+        before = function()
+        (module,) = Path(vulkan.KEPT).iterdir()
+        text = subprocess.run(["spirv-dis", str(module)], check=True, capture_output=True, text=True).stdout
+        command = ["spirv-as", "--target-env", "spv1.5", "-", "-o", str(tmp_path / "changed.spv")]
+        subprocess.run(command, input=change(text), text=True, check=True)
+        loader.relax_vulkan_replace(str(tmp_path / "changed.spv").encode())
+        return before, function()
+
+    return run
+
+
+# Zero times anything is zero where the zero is known.
+def test_mesa_takes_zero_by_infinity_for_zero(device):
+    source = f"""
+relax.func @main(%x: {VECTOR}) -> {VECTOR} {{
+  %0 = relax.constant dense<0.0> : tensor<f32>
+  %1 = relax.multiply %x, %0 : ({VECTOR}, tensor<f32>) -> {VECTOR}
+  relax.return %1 : {VECTOR}
+}}"""
+    x = np.array([1, np.inf, np.nan], np.float32)
+    times_zero = relax_mlir.compile(relax_mlir.parse(source), target="vulkan")
+    assert device.get(times_zero["main"](device.put(x))).tolist() == [0, 0, 0]
+
+
+# What OpSConvert widens is less than nothing; our kernels, which extend the sign by arithmetic, are right.
+def test_mesa_compares_what_is_widened_as_unsigned(device, changed):
+    vector = "tensor<?x{}, #relax.shape<[n]>>"
+    source = f"""
+relax.func @main(%x: {vector.format("i32")}) -> {vector.format("i1")} {{
+  %0 = relax.astype %x {{dtype = i64}} : ({vector.format("i32")}) -> {vector.format("i64")}
+  %1 = relax.constant dense<2> : tensor<i64>
+  %2 = relax.less %0, %1 : ({vector.format("i64")}, tensor<i64>) -> {vector.format("i1")}
+  relax.return %2 : {vector.format("i1")}
+}}"""
+    x = device.put(np.array([-3, 1, 2, 5], np.int32))
+
+    def run():
+        return device.get(relax_mlir.compile(relax_mlir.parse(source), target="vulkan")["main"](x)).tolist()
+
+    def change(text):
+        # The comparison is among i32, which suffice here; it is made one of what is widened.
+        widened = r"%wide\2 = OpSConvert %ulong %\2\n%\1 = OpSLessThan %bool %wide\2 %two"
+        text, count = re.subn(r"%(\w+) = OpSLessThan %bool %(\w+) %uint_2\b", widened, text)
+        assert count
+        return re.sub(r"(?m)^(.* = OpFunction )", r"%two = OpConstant %ulong 2\n\1", text, count=1)
+
+    assert changed(run, change) == ([True, True, False, False], [False] * 4)
+
+
+# Halves of f64 are rounded towards zero; our kernels, which round by a sum and a difference, are right.
+def test_mesa_rounds_halves_of_f64_towards_zero(device, changed):
+    vector = VECTOR.replace("f32", "f64")
+    source = "relax.func @main(%x: {0}) -> {0} {{ %0 = relax.{1} %x : ({0}) -> {0}  relax.return %0 : {0} }}"
+    x = device.put(np.array([0.5, 1.5, 2.5, 3.5]))
+
+    def run(op):
+        return device.get(relax_mlir.compile(relax_mlir.parse(source.format(vector, op)), target="vulkan")["main"](x))
+
+    def change(text):
+        text, count = re.subn(r"(OpExtInst %double %\w+) FAbs", r"\1 RoundEven", text)
+        assert count
+        return text
+
+    assert run("round").tolist() == [0, 2, 2, 4]
+    before, after = changed(lambda: run("abs"), change)
+    assert (before.tolist(), after.tolist()) == ([0.5, 1.5, 2.5, 3.5], [0, 1, 2, 3])

@@ -1,0 +1,77 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decoders on a device of Vulkan."""
+
+import dataclasses
+import os
+
+import numpy as np
+import pytest
+import vulkan
+from targets import needs_linker
+from tiny_models import CONFIG, random_weights, smollm2, write_gguf
+
+from relax_mlir import Device, models
+
+PROMPTS = [[3, 1, 4, 1, 5, 9, 2], [2, 7]]
+
+
+@pytest.fixture(scope="module")
+def device():
+    vulkan.require()
+    return Device("vulkan")
+
+
+def built(folder, dtype="f32", layout="plain", quantisation="F32"):
+    pytest.importorskip("gguf")
+    config = dataclasses.replace(CONFIG, num_layers=2)
+    path = write_gguf(folder / "x.gguf", random_weights(), config, quantisation)
+    return models.build(path, layout=layout, dtype=dtype, functions=("forward", "decode"))
+
+
+def tokens_of(model):
+    return [list(step) for step in model.generate_tokens(PROMPTS, max_new_tokens=6)]
+
+
+# A decoder says the same on the CPU and on the device; its steps are replayed.
+@pytest.mark.parametrize(
+    "layout, quantisation",
+    [("plain", "F32"), ("groups", "Q4_0"), pytest.param("groups", "Q8_0", marks=pytest.mark.more)],
+)
+def test_decoders(device, tmp_path, layout, quantisation):
+    on_cpu = built(tmp_path, layout=layout if layout == "plain" else "quantised", quantisation=quantisation).compile()
+    model = built(tmp_path, layout=layout, quantisation=quantisation).compile(target="vulkan")
+    assert tokens_of(model) == tokens_of(on_cpu)
+    assert model._decode.statistics().failures == 0
+
+
+@pytest.mark.parametrize("dtype, tolerance", [pytest.param("f16", 0.02, marks=pytest.mark.more), ("bf16", 0.15)])
+def test_decoders_of_shorter_elements(device, tmp_path, dtype, tolerance):
+    on_cpu, model = built(tmp_path).compile(), built(tmp_path, dtype).compile(target="vulkan")
+    tokens = np.array([PROMPTS[0]])
+    wanted, found = (each.logits(tokens, each.new_cache(1, 12)) for each in (on_cpu, model))
+    np.testing.assert_allclose(found, wanted, tolerance, tolerance * np.abs(wanted).max())
+
+
+# A folder has the SPIR-V in it, and runs without the compiler.
+@needs_linker
+def test_exported(device, tmp_path):
+    program = built(tmp_path)
+    program.export(tmp_path / "model", "vulkan")
+    loaded, compiled = models.load(tmp_path / "model"), program.compile(target="vulkan")
+    assert tokens_of(loaded) == tokens_of(compiled)
+
+
+# The real model says what it says on the CPU (test_llama_compiled.py): where a device is a CPU, a few words with
+# `make test-all` alone, since they take a minute.
+def test_smollm2(device):
+    from test_llama_compiled import CONTINUATIONS
+
+    if vulkan.is_lavapipe() and not os.environ.get("RELAX_ALL_CASES"):
+        pytest.skip("SmolLM2 takes a minute on lavapipe; RELAX_ALL_CASES runs it")
+    smollm2()
+    count = 6 if vulkan.is_lavapipe() else 24
+    model = models.build("smollm2", layout="groups").compile(target="vulkan")
+    for prompt, continuation in CONTINUATIONS.items():
+        text = "".join(model.stream(prompt, max_new_tokens=count))
+        assert text and continuation.startswith(text)
