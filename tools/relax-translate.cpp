@@ -90,7 +90,7 @@ static LogicalResult toSPIRV(Operation *module, raw_ostream &os) {
     return error;
   }
   SmallVector<uint32_t, 0> words;
-  if (failed(spirv::serialize(found.front(), words)))
+  if (failed(relax::serializeKernel(found.front(), words)))
     return failure();
   os.write(reinterpret_cast<const char *>(words.data()), words.size() * 4);
   return success();

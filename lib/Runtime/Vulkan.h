@@ -74,6 +74,9 @@ constexpr Flags kComputeStage = 0x20;
 constexpr int32_t kComputePoint = 1;
 // VkPipelineShaderStageCreateFlagBits
 constexpr Flags kFullSubgroups = 2;
+// VkPipelineCreateFlagBits, VkPipelineExecutableStatisticFormatKHR
+constexpr Flags kWithStatistics = 0x40;
+constexpr int32_t kUnsigned64 = 2;
 // VkPipelineStageFlagBits
 constexpr Flags kAtCompute = 0x800, kAtTransfer = 0x1000, kAtEnd = 0x2000,
                 kAtHost = 0x4000;
@@ -145,6 +148,10 @@ struct DriverProperties : Chained<1000196000> {
 };
 /// VK_DRIVER_ID_NVIDIA_PROPRIETARY
 constexpr int32_t kDriverOfNVIDIA = 4;
+/// Of NVIDIA's GPUs.
+struct MultiprocessorProperties : Chained<1000154001> {
+  uint32_t count = 0, subgroups = 0;
+};
 struct SubgroupSizeProperties : Chained<1000225000> {
   uint32_t least = 0, most = 0, maxPerBlock = 0;
   Flags stages = 0;
@@ -173,6 +180,9 @@ struct MatrixFeatures : Chained<1000506000> {
 };
 struct BFloat16Features : Chained<1000141000> {
   uint32_t type = 0, dot = 0, matrices = 0;
+};
+struct ExecutableFeatures : Chained<1000269000> {
+  uint32_t info = 0;
 };
 /// A product of matrices that a scope has together.
 struct MatrixProperties : Chained<1000506001> {
@@ -305,6 +315,15 @@ struct ComputeInfo : Chained<29> {
   Layout layout = 0;
   Pipeline base = 0;
   int32_t baseIndex = -1;
+};
+struct ExecutableInfo : Chained<1000269003> {
+  Pipeline pipeline = 0;
+  uint32_t which = 0;
+};
+struct ExecutableStatistic : Chained<1000269004> {
+  char name[256] = "", description[256] = "";
+  int32_t format = 0;
+  uint64_t value = 0;
 };
 struct PushRange {
   Flags stages;

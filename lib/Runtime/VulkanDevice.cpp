@@ -20,22 +20,53 @@ namespace {
 constexpr const char *kMatrixExtensions[] = {"VK_KHR_cooperative_matrix",
                                              "VK_KHR_shader_bfloat16"};
 
+/// Tells what registers a kernel has.
+constexpr const char *kExecutables = "VK_KHR_pipeline_executable_properties";
+
+using Extensions = std::vector<vk::ExtensionProperties>;
+
+Extensions listExtensions(const VulkanDevice &device) {
+  uint32_t count = 0;
+  device.vk.enumerateExtensions(device.physical, nullptr, &count, nullptr);
+  Extensions extensions(count);
+  device.vk.enumerateExtensions(device.physical, nullptr, &count,
+                                extensions.data());
+  return extensions;
+}
+
+bool has(const Extensions &extensions, const char *name) {
+  return std::any_of(extensions.begin(), extensions.end(),
+                     [&](const vk::ExtensionProperties &known) {
+                       return !strcmp(known.name, name);
+                     });
+}
+
+/// What tells how many blocks of a kernel are on the device at once.
+void findMultiprocessors(VulkanDevice &device, const Extensions &extensions) {
+  if (!has(extensions, "VK_NV_shader_sm_builtins") ||
+      !has(extensions, kExecutables))
+    return;
+  vk::MultiprocessorProperties multiprocessors;
+  vk::Properties properties;
+  properties.next = &multiprocessors;
+  device.vk.getProperties(device.physical, &properties);
+  device.multiprocessors = multiprocessors.count;
+  device.subgroupsAtOnce = multiprocessors.subgroups;
+  vk::ExecutableFeatures executables;
+  vk::Features features;
+  features.next = &executables;
+  device.vk.getFeatures(device.physical, &features);
+  device.tellsRegisters = executables.info;
+}
+
 /// Whether a subgroup has the matrices that kernels use (`hasMatrices`).
-bool findMatrices(VulkanDevice &device) {
+bool findMatrices(VulkanDevice &device, const Extensions &extensions) {
   if (!device.vk.getMatrices || device.api < vk::version(1, 3) ||
       device.subgroup != 32 ||
       device.maxPushed < kMostPushedWords * sizeof(uint64_t))
     return false;
-  uint32_t count = 0;
-  device.vk.enumerateExtensions(device.physical, nullptr, &count, nullptr);
-  std::vector<vk::ExtensionProperties> extensions(count);
-  device.vk.enumerateExtensions(device.physical, nullptr, &count,
-                                extensions.data());
   for (const char *wanted : kMatrixExtensions)
-    if (std::none_of(extensions.begin(), extensions.end(),
-                     [&](const vk::ExtensionProperties &known) {
-                       return !strcmp(known.name, wanted);
-                     }))
+    if (!has(extensions, wanted))
       return false;
   vk::BFloat16Features ofBFloat16;
   vk::MatrixFeatures matrices;
@@ -47,11 +78,11 @@ bool findMatrices(VulkanDevice &device) {
   device.vk.getFeatures(device.physical, &features);
   if (!matrices.matrices || !ofBFloat16.type || !ofBFloat16.matrices)
     return false;
-  count = 0;
+  uint32_t count = 0;
   device.vk.getMatrices(device.physical, &count, nullptr);
   std::vector<vk::MatrixProperties> all(count);
   device.vk.getMatrices(device.physical, &count, all.data());
-  auto has = [&](int32_t kind) {
+  auto hasKind = [&](int32_t kind) {
     return std::any_of(
         all.begin(), all.end(), [&](const vk::MatrixProperties &is) {
           return is.m == 16 && is.n == 16 && is.k == 16 && is.a == kind &&
@@ -59,7 +90,7 @@ bool findMatrices(VulkanDevice &device) {
                  is.result == vk::kOfFloat32 && is.scope == vk::kOfSubgroup;
         });
   };
-  return has(vk::kOfFloat16) && has(vk::kOfBFloat16);
+  return hasKind(vk::kOfFloat16) && hasKind(vk::kOfBFloat16);
 }
 
 /// What the driver says of a device; what is missing of what all code needs.
@@ -141,8 +172,10 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
   device.hasMemoryModel =
       features12.all[vk::kMemoryModel] && features12.all[vk::kMemoryOfDevice];
   // Kernels with matrices have addresses.
-  device.hasMatrices =
-      device.hasAddresses && device.hasMemoryModel && findMatrices(device);
+  Extensions extensions = listExtensions(device);
+  device.hasMatrices = device.hasAddresses && device.hasMemoryModel &&
+                       findMatrices(device, extensions);
+  findMultiprocessors(device, extensions);
   // All of a block must be bound.
   if (!device.hasAddresses)
     device.maxAllocation = device.maxAllocation
@@ -175,10 +208,20 @@ vk::Result createDevice(VulkanDevice &device) {
   widths.fullSubgroups = device.hasFullSubgroups;
   vk::BFloat16Features ofBFloat16;
   vk::MatrixFeatures matrices;
+  std::vector<const char *> extensions;
   if (device.hasMatrices) {
     widths.next = &matrices;
     matrices.next = &ofBFloat16;
     matrices.matrices = ofBFloat16.type = ofBFloat16.matrices = 1;
+    extensions.assign(std::begin(kMatrixExtensions),
+                      std::end(kMatrixExtensions));
+  }
+  vk::ExecutableFeatures executables;
+  if (device.tellsRegisters) {
+    executables.next = features.next;
+    features.next = &executables;
+    executables.info = 1;
+    extensions.push_back(kExecutables);
   }
   float priority = 1;
   vk::QueueInfo queue;
@@ -188,10 +231,8 @@ vk::Result createDevice(VulkanDevice &device) {
   info.next = &features;
   info.queueCount = 1;
   info.queues = &queue;
-  if (device.hasMatrices) {
-    info.extensionCount = std::size(kMatrixExtensions);
-    info.extensions = kMatrixExtensions;
-  }
+  info.extensionCount = extensions.size();
+  info.extensions = extensions.data();
   return device.vk.createDevice(device.physical, &info, nullptr,
                                 &device.device);
 }
@@ -263,6 +304,11 @@ std::unique_ptr<VulkanDevice> VulkanDevice::open(int32_t id, Error &error) {
   }
   RELAX_VULKAN_OF_DEVICE(RELAX_VULKAN_FIND)
 #undef RELAX_VULKAN_FIND
+  if (device->tellsRegisters)
+    device->vk.getStatistics =
+        reinterpret_cast<decltype(device->vk.getStatistics)>(
+            device->vk.getDeviceFunction(
+                device->device, "vkGetPipelineExecutableStatisticsKHR"));
   device->vk.getQueue(device->device, device->family, 0, &device->queue);
   return device;
 }

@@ -198,16 +198,23 @@ public:
                         " cannot be had on " + device->title);
     if (!shape[0] || !shape[1] || !shape[2])
       return true;
-    std::lock_guard<std::mutex> lock(mutex);
+    VulkanLaunch made;
+    std::copy_n(shape, 3, made.grid);
+    // What is captured is one thread's.
     Stream &stream = of(handle);
+    bool waits = mayWait(stream, *known->image);
+    if (waits && known->image->stridedOffset && made.blocks() > kMostAwaited) {
+      known = chooseStrided(*known, made, error);
+      if (!known)
+        return false;
+    }
+    made.pipeline = known->pipeline;
+    made.layout = known->layout;
+    const VulkanKernelImage &image = *known->image;
+    std::lock_guard<std::mutex> lock(mutex);
     if (!begin(stream, error))
       return false;
     Recording &recording = stream.recording;
-    const VulkanKernelImage &image = *known->image;
-    VulkanLaunch made;
-    made.pipeline = known->pipeline;
-    made.layout = known->layout;
-    std::copy_n(shape, 3, made.grid);
     uint64_t *pushed = made.pushed;
     int64_t before = image.headWords, count = image.parameterCount;
     uint64_t *words = pushed + before;
@@ -228,7 +235,7 @@ public:
               error))
       return false;
     made.bytes = (before + (inMemory ? 1 : count)) * sizeof(uint64_t);
-    if (mayWait(stream, image)) {
+    if (waits) {
       if (!follow(recording, made, error))
         return false;
     } else {
@@ -320,6 +327,24 @@ private:
   bool mayWait(const Stream &stream, const VulkanKernelImage &image) const {
     return image.headWords == kWaitingWords && stream.isCaptured &&
            isOn("RELAX_DEVICE_OVERLAP", device->takesBlocksInOrder);
+  }
+
+  /// As many blocks as the device has at once do all of a launch, each about as
+  /// much: the kernel for that, or null with the error set. Where the device
+  /// has more at once than may be waited for, part of it would be idle: all is
+  /// as it was.
+  const VulkanKernel *chooseStrided(const VulkanKernel &kernel,
+                                    VulkanLaunch &launch, Error &error) {
+    const VulkanKernel *known = kernels.getStrided(kernel, error);
+    if (!known)
+      return nullptr;
+    int64_t blocks = launch.grid[0], most = known->blocksAtOnce,
+            rounds = (blocks + most - 1) / most;
+    if (most > kMostAwaited)
+      return &kernel;
+    launch.grid[0] = (blocks + rounds - 1) / rounds;
+    launch.isStrided = true;
+    return known;
   }
 
   Stream &of(void *handle) {

@@ -167,6 +167,10 @@ struct Library {
   /// vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR, where it is there.
   Result (*getMatrices)(Physical device, uint32_t *count,
                         MatrixProperties *properties) = nullptr;
+  /// vkGetPipelineExecutableStatisticsKHR, where it is there.
+  Result (*getStatistics)(Device device, const ExecutableInfo *info,
+                          uint32_t *count,
+                          ExecutableStatistic *statistics) = nullptr;
 };
 
 } // namespace relax_rt::vk

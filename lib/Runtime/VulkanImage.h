@@ -17,8 +17,8 @@
 
 namespace relax_rt {
 
-/// "RELAXSP3"
-constexpr int64_t kVulkanImage = 0x33505358414c4552;
+/// "RELAXSP4"
+constexpr int64_t kVulkanImage = 0x34505358414c4552;
 
 struct VulkanKernelImage {
   const char *name;
@@ -43,6 +43,9 @@ struct VulkanKernelImage {
   /// Words that are pushed before the parameters, 1 or `kWaitingWords`, and how
   /// many are at most.
   int64_t headWords, pushedWords;
+  /// How far behind this one is the kernel that does the same with any number
+  /// of blocks, which stride over the grid; 0: there is none.
+  int64_t stridedOffset;
 };
 
 struct VulkanImage {

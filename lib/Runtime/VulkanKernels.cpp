@@ -10,6 +10,7 @@
 #include "DiskCache.h"
 #include "SHA256.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace relax_rt;
@@ -78,6 +79,15 @@ const VulkanKernel *VulkanKernels::get(RelaxDeviceKernel &kernel,
   if (made)
     place.store(made, std::memory_order_release);
   return made;
+}
+
+const VulkanKernel *VulkanKernels::getStrided(const VulkanKernel &kernel,
+                                              Error &error) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!kernel.strided)
+    kernel.strided.reset(make(kernel.image[kernel.image->stridedOffset],
+                              /*isStrided=*/true, error));
+  return kernel.strided.get();
 }
 
 bool VulkanKernels::check(const VulkanKernelImage &image,
@@ -213,6 +223,41 @@ vk::Result VulkanKernels::makePipeline(const VulkanKernelImage &image,
   return result;
 }
 
+/// How many blocks of a kernel the device has at once, by its threads and
+/// registers. Of drivers that do not tell them a number that large devices
+/// have.
+int64_t VulkanKernels::countAtOnce(const VulkanKernelImage &image,
+                                   vk::Pipeline pipeline) {
+  constexpr int64_t kUsual = 512;
+  // Registers of a multiprocessor, and in how many at once threads get them.
+  constexpr int64_t kRegisters = 65536, kTogether = 8;
+  if (!device.vk.getStatistics || !device.multiprocessors)
+    return kUsual;
+  vk::ExecutableInfo info;
+  info.pipeline = pipeline;
+  uint32_t count = 0;
+  device.vk.getStatistics(device.device, &info, &count, nullptr);
+  std::vector<vk::ExecutableStatistic> all(count);
+  device.vk.getStatistics(device.device, &info, &count, all.data());
+  auto registers = std::find_if(
+      all.begin(), all.end(), [](const vk::ExecutableStatistic &known) {
+        return !strcmp(known.name, "Register Count") &&
+               known.format == vk::kUnsigned64 && known.value;
+      });
+  if (registers == all.end())
+    return kUsual;
+  auto upTo = [](int64_t value, int64_t unit) {
+    return (value + unit - 1) / unit * unit;
+  };
+  int64_t threads = upTo(image.threads, device.subgroup),
+          perThread = upTo(registers->value, kTogether),
+          mostThreads = int64_t(device.subgroupsAtOnce) * device.subgroup;
+  return device.multiprocessors *
+         std::max<int64_t>(std::min(kRegisters / (perThread * threads),
+                                    mostThreads / threads),
+                           1);
+}
+
 VulkanKernel *VulkanKernels::load(RelaxDeviceKernel &kernel, Error &error) {
   auto refuse = [&](const std::string &message) -> VulkanKernel * {
     fail(error, "DeviceError",
@@ -231,35 +276,45 @@ VulkanKernel *VulkanKernels::load(RelaxDeviceKernel &kernel, Error &error) {
   std::string lacks;
   if (!check(*found, lacks))
     return refuse(device.title + " lacks " + lacks);
+  return make(*found, /*isStrided=*/false, error);
+}
 
+VulkanKernel *VulkanKernels::make(const VulkanKernelImage &image,
+                                  bool isStrided, Error &error) {
   vk::ShaderInfo code;
-  code.bytes = found->codeBytes;
-  code.code = found->code;
+  code.bytes = image.codeBytes;
+  code.code = image.code;
   vk::RequiredSubgroup width;
   width.size = device.subgroup;
   vk::ComputeInfo info;
   Layouts layouts = plain;
-  if (found->bindingCount >= 0 &&
-      !layoutsFor(countBindings(*found), layouts, error))
+  if (image.bindingCount >= 0 &&
+      !layoutsFor(countBindings(image), layouts, error))
     return nullptr;
   info.layout = layouts.layout;
-  std::string what = std::string("making kernel '") + kernel.name + "'";
+  std::string what = std::string("making kernel '") + image.name + "'";
   if (vk::Result result = device.vk.createShader(device.device, &code, nullptr,
                                                  &info.stage.shader)) {
     device.report(result, what, error);
     return nullptr;
   }
-  if (found->subgroup && device.hasWidths)
+  if (image.subgroup && device.hasWidths)
     info.stage.next = &width;
-  if (found->subgroup && device.hasFullSubgroups &&
-      found->threads % found->subgroup == 0)
+  if (image.subgroup && device.hasFullSubgroups &&
+      image.threads % image.subgroup == 0)
     info.stage.flags = vk::kFullSubgroups;
+  if (isStrided && device.vk.getStatistics)
+    info.flags = vk::kWithStatistics;
   vk::Pipeline pipeline = 0;
-  vk::Result result = makePipeline(*found, info, pipeline);
+  vk::Result result = makePipeline(image, info, pipeline);
   device.vk.destroyShader(device.device, info.stage.shader, nullptr);
   if (result) {
     device.report(result, what, error);
     return nullptr;
   }
-  return new VulkanKernel{device, found, pipeline, layouts.layout, layouts.set};
+  auto *made =
+      new VulkanKernel{device, &image, pipeline, layouts.layout, layouts.set};
+  if (isStrided)
+    made->blocksAtOnce = countAtOnce(image, pipeline);
+  return made;
 }

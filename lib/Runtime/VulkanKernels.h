@@ -20,6 +20,7 @@
 #include "VulkanImage.h"
 
 #include <atomic>
+#include <memory>
 
 namespace relax_rt {
 
@@ -30,6 +31,10 @@ struct VulkanKernel {
   vk::Layout layout = 0;
   /// 0 where buffers are used by their addresses.
   vk::SetLayout setLayout = 0;
+  /// The one that strides over the grid, once it was asked for; and of such a
+  /// one how many blocks the device has at once.
+  mutable std::unique_ptr<VulkanKernel> strided;
+  int64_t blocksAtOnce = 0;
 
   ~VulkanKernel() {
     device.vk.destroyPipeline(device.device, pipeline, nullptr);
@@ -46,6 +51,8 @@ public:
   bool start(Error &error);
   /// Null with the error set.
   const VulkanKernel *get(RelaxDeviceKernel &kernel, Error &error);
+  /// The kernel that strides over the grid. Null with the error set.
+  const VulkanKernel *getStrided(const VulkanKernel &kernel, Error &error);
 
 private:
   /// How parameters, and so many buffers, are handed to a kernel; they stay.
@@ -57,8 +64,11 @@ private:
   vk::Result makeLayout(Layouts &made);
   std::atomic<void *> &placeOf(RelaxDeviceKernel &kernel);
   VulkanKernel *load(RelaxDeviceKernel &kernel, Error &error);
+  VulkanKernel *make(const VulkanKernelImage &image, bool isStrided,
+                     Error &error);
   vk::Result makePipeline(const VulkanKernelImage &image,
                           const vk::ComputeInfo &info, vk::Pipeline &pipeline);
+  int64_t countAtOnce(const VulkanKernelImage &image, vk::Pipeline pipeline);
   bool check(const VulkanKernelImage &image, std::string &lacks) const;
 
   const VulkanDevice &device;

@@ -117,10 +117,11 @@ bool VulkanWork::makeStuck(Error &error) {
 
 bool VulkanWork::follow(Recording &recording, const VulkanLaunch &launch,
                         Error &error) {
-  bool waits = recording.last && launch.blocks() <= kMostWaiting &&
-               recording.last->blocks() <= kMostAwaited;
-  if (launch.blocks() <= kMostAwaited &&
-      recording.counter == recording.counterEnd) {
+  int64_t blocks = launch.blocks(),
+          awaited = recording.last ? recording.last->blocks() : 0;
+  bool waits = (blocks <= kMostWaiting || launch.isStrided) && awaited &&
+               awaited <= kMostAwaited;
+  if (blocks <= kMostAwaited && recording.counter == recording.counterEnd) {
     uint64_t *words;
     if (!makeStuck(error) || !reserveParameters(recording, kCounters, words,
                                                 recording.counter, error))
@@ -131,10 +132,8 @@ bool VulkanWork::follow(Recording &recording, const VulkanLaunch &launch,
             recording.parametersUsed - kCounters, kCounters, 0);
     waits = false;
   }
-  uint64_t awaited = 0;
   if (waits) {
     recording.last->pushed[1] = recording.counter;
-    awaited = recording.last->blocks();
     finish(recording);
   } else {
     order(recording);
@@ -142,7 +141,7 @@ bool VulkanWork::follow(Recording &recording, const VulkanLaunch &launch,
   recording.last = launch;
   if (waits) {
     uint64_t *head = recording.last->pushed;
-    head[0] = awaited << 32;
+    head[0] = uint64_t(awaited) << 32;
     head[2] = recording.counter;
     head[3] = stuck.address;
     recording.counter += kCounterBytes;

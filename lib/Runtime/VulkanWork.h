@@ -32,8 +32,17 @@ struct VulkanLaunch {
   int64_t grid[3] = {};
   uint64_t pushed[kMostPushedWords] = {};
   uint32_t bytes = 0; // of what is pushed
+  /// Whether its blocks stride over a larger grid.
+  bool isStrided = false;
 
-  uint64_t blocks() const { return uint64_t(grid[0]) * grid[1] * grid[2]; }
+  /// INT64_MAX: those, or more.
+  int64_t blocks() const {
+    int64_t product = 1;
+    for (int64_t size : grid)
+      if (__builtin_mul_overflow(product, size, &product))
+        return INT64_MAX;
+    return product;
+  }
 };
 
 /// Commands, and the memory of the host that they read or write.
@@ -71,9 +80,10 @@ protected:
   static constexpr vk::Size kPiece = 16 << 20, kBlock = 1 << 20,
                             kParameters = 64 << 10, kCounters = 32 << 10,
                             kCounterBytes = 128;
-  /// Blocks of a launch that waits itself, and of one that is waited for so:
-  /// all of them are on a large device at once, and those who look are few.
-  static constexpr uint64_t kMostWaiting = 256, kMostAwaited = 1056;
+  /// Blocks of a launch that waits itself, unless they stride over a larger
+  /// grid, and of any that does or that is waited for so: all of them are on a
+  /// large device at once, and those who look are few.
+  static constexpr int64_t kMostWaiting = 256, kMostAwaited = 1056;
   /// Free blocks that are kept.
   static constexpr size_t kKept = 16;
 

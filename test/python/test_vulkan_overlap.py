@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Launches of a captured call that wait for one another, and not for barriers in the list of commands."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import vulkan
@@ -88,6 +90,69 @@ def test_many_launches(device, monkeypatch):
     captured(given, out)
     np.testing.assert_array_equal(device.get(out), np.roll(x, count % 8, axis=1))
     assert barriers < count / 50
+
+
+# MLIR has no such op: what is serialized is made over.
+def test_counts_are_loaded(device):
+    if not vulkan.KEPT:
+        pytest.skip("another loader than that of the tests is asked for")
+    vulkan.validate()
+    for module in Path(vulkan.KEPT).iterdir():
+        module.unlink()
+    load(target_of(device))["main"](device.put(X))
+    made = list(Path(vulkan.KEPT).iterdir())
+    atomic_load, atomic_or = 227, 241
+    for module in made:
+        words = np.fromfile(module, np.uint32).tolist()
+        found, at = set(), 5
+        while at < len(words):
+            found.add(words[at] & 0xFFFF)
+            at += words[at] >> 16
+        assert atomic_load in found and atomic_or not in found
+    assert len(made) == KERNELS
+
+
+# Of a launch of more than 1056 blocks, of four rows each, some do the work of all, each of several, the last ones of
+# less than others. What is not captured has all of them.
+@pytest.mark.parametrize("rows", [4224, 4228, 8192, 9973])
+def test_grid_stride(device, monkeypatch, rows):
+    small, large = "tensor<1x64xf32>", f"tensor<1x{rows}xf32>"
+    up, down = f"tensor<{rows}x64xf32>", f"tensor<64x{rows}xf32>"
+    steps = "".join(
+        f"""
+          %h{i} = relax.linear %x{i}, %up : ({small}, {up}) -> {large}
+          %g{i} = relax.linear %x{i}, %gate : ({small}, {up}) -> {large}
+          %r{i} = relax.relu %g{i} : ({large}) -> {large}
+          %m{i} = relax.multiply %h{i}, %r{i} : ({large}, {large}) -> {large}
+          %x{i + 1} = relax.linear %m{i}, %down : ({large}, {down}) -> {small}"""
+        for i in range(3)
+    )
+    module = relax_mlir.parse(
+        f"""relax.func @main(%x0: {small}) -> {small} {{
+          %up = relax.constant weight "up" : {up}
+          %gate = relax.constant weight "gate" : {up}
+          %down = relax.constant weight "down" : {down}{steps}
+          relax.return %x3 : {small}
+        }}"""
+    )
+    random = np.random.default_rng(rows)
+    shapes = {"up": (rows, 64), "gate": (rows, 64), "down": (64, rows)}
+    weights = {name: random.standard_normal(shape).astype(np.float32) / 30 for name, shape in shapes.items()}
+    model = relax_mlir.compile(module, target=target_of(device), weights=weights)
+    x = expected = random.standard_normal((1, 64)).astype(np.float32)
+    for _ in range(3):
+        expected = (expected @ weights["up"].T * np.maximum(expected @ weights["gate"].T, 0)) @ weights["down"].T
+    barriers = {}
+    for is_on in "01":
+        monkeypatch.setenv("RELAX_DEVICE_OVERLAP", is_on)
+        captured, given, out, barriers[is_on] = capture(device, model, x)
+        for _ in range(3):
+            captured(given, out)
+        np.testing.assert_allclose(device.get(out), expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(device.get(model["main"](given)), expected, rtol=1e-4, atol=1e-4)
+    # GPUs that have more of such blocks at once than may wait have all of them.
+    if rows > 4224 and vulkan.is_lavapipe():
+        assert barriers["1"] == 2 < barriers["0"], barriers
 
 
 # Lists that wait within themselves are handed over one behind the other.

@@ -7,6 +7,8 @@
 
 #include "Target/GPU/LaunchEmitter.h"
 
+#include "Target/GPU/Passes.h"
+
 #include "Target/GPU/ReadFirst.h"
 #include "mlir/IR/Matchers.h"
 
@@ -292,6 +294,7 @@ LogicalResult LaunchEmitter::emit() {
     launch = createLaunch(builder.createOrFold<arith::CeilDivUIOp>(
                               loc, total, emitter.constant(rowsOfBlock)),
                           threads * rowsOfBlock);
+    launch->setDiscardableAttr(kManyBlocksAttr, builder.getUnitAttr());
   } else if (columns) {
     Value blocks = builder.createOrFold<arith::CeilDivUIOp>(
         loc, count(column), emitter.constant(width));

@@ -8,6 +8,7 @@
 #include "Target/GPU/MatvecEmitter.h"
 
 #include "Target/GPU/Mark.h"
+#include "Target/GPU/Passes.h"
 #include "Target/GPU/ReadFirst.h"
 
 using namespace mlir;
@@ -274,6 +275,7 @@ LogicalResult MatvecEmitter::emitProduct() {
   launch = createLaunch(emitter.multiply(perRow, count(others)), threads);
   // As many registers as it takes, as long as an SM has some blocks.
   launch->setDiscardableAttr("nvvm.minctasm", builder.getI32IntegerAttr(4));
+  launch->setDiscardableAttr(kManyBlocksAttr, builder.getUnitAttr());
   {
     OpBuilder::InsertionGuard outside(builder);
     builder.setInsertionPoint(launch);

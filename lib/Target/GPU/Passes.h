@@ -42,6 +42,12 @@ struct LaunchOptions : PassPipelineOptions<LaunchOptions> {
 void buildKernelLaunchPipeline(OpPassManager &manager,
                                const LaunchOptions &options = {});
 
+/// On a launch, and on its kernel: its blocks are many, and short.
+constexpr StringLiteral kManyBlocksAttr = "many_blocks";
+/// On a kernel: the name of that which does the same with any number of blocks
+/// (`relax-gpu-grid-stride`); on that one, nothing more.
+constexpr StringLiteral kGridStrideAttr = "grid_stride";
+
 /// On a launch: its kernel waits by itself for those before it.
 constexpr StringLiteral kOverlapsAttr = "overlaps";
 

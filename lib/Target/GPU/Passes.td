@@ -245,6 +245,57 @@ def OverlapLaunchesPass : Pass<"relax-gpu-overlap-launches", "::mlir::ModuleOp">
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
+def GridStridePass : Pass<"relax-gpu-grid-stride", "::mlir::ModuleOp"> {
+  let summary = "add kernels of which any number of blocks can do a launch";
+  let description = [{
+    Of a kernel that has `many_blocks` there is another afterwards, whose blocks
+    do several of a launch each, as far apart as there are blocks. Both are given
+    the number of blocks of the launch. The other one waits for kernels before it
+    (`relax-gpu-overlap-launches`) once.
+
+    Before:
+
+    ```
+    gpu.func @k(%x: memref<?xf32>) kernel attributes {many_blocks} {
+      %block = gpu.block_id x
+      nvvm.griddepcontrol wait
+      %0 = memref.load %x[%block] : memref<?xf32>
+      ...
+    }
+    ```
+
+    After:
+
+    ```
+    gpu.func @k(%x: memref<?xf32>, %end: index) kernel
+        attributes {grid_stride = @k_grid_stride} {
+      ...
+    }
+    gpu.func @k_grid_stride(%x: memref<?xf32>, %end: index) kernel
+        attributes {grid_stride} {
+      %first, %stride, %last = ... : i32
+      scf.while (%number = %first) : (i32) -> i32 {
+        %isFirst = arith.cmpi eq, %number, %first : i32
+        scf.if %isFirst {
+          nvvm.griddepcontrol wait
+        }
+        %block = arith.index_castui %number : i32 to index
+        %0 = memref.load %x[%block] : memref<?xf32>
+        ...
+        %next = arith.addi %number, %stride : i32
+        %goesOn = arith.cmpi ult, %next, %last : i32
+        scf.condition(%goesOn) %next : i32
+      } do {
+      ^bb0(%next: i32):
+        scf.yield %next : i32
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def LowerPrefetchesPass : Pass<"relax-gpu-lower-prefetches"> {
   let summary = "turn prefetches into those of NVIDIA GPUs";
   let description = [{

@@ -8,6 +8,7 @@
 #include "Target/SPIRV/Image.h"
 
 #include "Runtime/VulkanImage.h"
+#include "Target/GPU/Passes.h"
 #include "mlir/Target/SPIRV/Serialization.h"
 
 using namespace mlir;
@@ -27,6 +28,37 @@ SmallVector<spirv::ModuleOp> relax::getSPIRVKernels(ModuleOp module) {
   return found;
 }
 
+/// MLIR has no OpAtomicLoad: it is written as OpAtomicOr with zero and without
+/// order, for which all who look at the same word would have to queue.
+static void useAtomicLoads(SmallVectorImpl<uint32_t> &words) {
+  constexpr uint32_t kConstant = 43, kAtomicLoad = 227, kAtomicOr = 241;
+  constexpr size_t kHeader = 5;
+  llvm::DenseSet<uint32_t> zeros;
+  SmallVector<uint32_t, 0> made(words.begin(), words.begin() + kHeader);
+  for (size_t at = kHeader; at < words.size();) {
+    ArrayRef<uint32_t> op = ArrayRef(words).slice(at, words[at] >> 16);
+    at += op.size();
+    uint32_t code = op[0] & 0xffff;
+    if (code == kConstant && op.size() == 4 && op[3] == 0)
+      zeros.insert(op[2]);
+    if (code != kAtomicOr || !zeros.contains(op[5]) || !zeros.contains(op[6])) {
+      llvm::append_range(made, op);
+      continue;
+    }
+    made.push_back((op.size() - 1) << 16 | kAtomicLoad);
+    llvm::append_range(made, op.drop_front().drop_back());
+  }
+  words.assign(made.begin(), made.end());
+}
+
+LogicalResult relax::serializeKernel(spirv::ModuleOp kernel,
+                                     SmallVectorImpl<uint32_t> &words) {
+  if (failed(spirv::serialize(kernel, words)))
+    return kernel.emitError("cannot be made into a binary");
+  useAtomicLoads(words);
+  return success();
+}
+
 FailureOr<LLVM::GlobalOp>
 relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
   struct Part {
@@ -40,12 +72,14 @@ relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
     DenseI64ArrayAttr narrow;   // null: none
     /// Words before the parameters, and at most.
     ArrayRef<int64_t> pushed;
+    int64_t strided;
   };
   SmallVector<Part> parts;
-  for (spirv::ModuleOp kernel : getSPIRVKernels(module)) {
+  SmallVector<spirv::ModuleOp> kernels = getSPIRVKernels(module);
+  for (auto [number, kernel] : llvm::enumerate(kernels)) {
     SmallVector<uint32_t, 0> words;
-    if (failed(spirv::serialize(kernel, words)))
-      return kernel.emitError("cannot be made into a binary");
+    if (failed(serializeKernel(kernel, words)))
+      return failure();
     StringRef text(reinterpret_cast<const char *>(words.data()),
                    words.size() * sizeof(uint32_t));
     auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), text.size());
@@ -53,6 +87,15 @@ relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
         builder.global("relax.spirv", type, builder.getStringAttr(text),
                        /*constant=*/true);
     code.setAlignment(8);
+    int64_t strided = 0;
+    if (auto name = kernel->getAttrOfType<FlatSymbolRefAttr>(kGridStrideAttr)) {
+      auto *found = llvm::find_if(kernels, [&](spirv::ModuleOp other) {
+        return other.getSymName() == name.getValue();
+      });
+      if (found == kernels.end())
+        return kernel.emitError("there is no kernel ") << name;
+      strided = found - kernels.begin() - number;
+    }
     parts.push_back(
         {kernel.getSymName()->drop_front(prefix.size()).str(), code,
          static_cast<int64_t>(text.size()),
@@ -60,7 +103,8 @@ relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
          kernel->getAttrOfType<DenseI64ArrayAttr>(kParametersAttr).asArrayRef(),
          kernel->getAttrOfType<DenseI64ArrayAttr>(kBindingsAttr),
          kernel->getAttrOfType<DenseI64ArrayAttr>(kNarrowAttr),
-         kernel->getAttrOfType<DenseI64ArrayAttr>(kPushedAttr).asArrayRef()});
+         kernel->getAttrOfType<DenseI64ArrayAttr>(kPushedAttr).asArrayRef(),
+         strided});
   }
   auto wordsOf = [](DenseI64ArrayAttr words) {
     return words ? words.asArrayRef() : ArrayRef<int64_t>();
@@ -68,8 +112,8 @@ relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
   Type i64 = builder.getI64Type(), ptr = builder.pointer();
   SmallVector<Type> fields = {i64, i64};
   for (size_t i = 0; i < parts.size(); ++i)
-    fields.append(
-        {ptr, ptr, i64, ptr, i64, i64, i64, i64, ptr, i64, ptr, i64, i64, i64});
+    fields.append({ptr, ptr, i64, ptr, i64, i64, i64, i64, ptr, i64, ptr, i64,
+                   i64, i64, i64});
   bytes = 8 * fields.size();
   return builder.record("relax.gpu_image", fields, [&] {
     SmallVector<Value> values = {
@@ -78,16 +122,17 @@ relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
     for (Part &part : parts)
       llvm::append_range(
           values,
-          ValueRange{
-              builder.string(part.name), builder.addressOf(part.code),
-              builder.word(part.bytes), builder.words(part.parameters),
-              builder.word(part.parameters.size()), builder.word(part.block[0]),
-              builder.word(part.block[1]), builder.word(part.block[2]),
-              builder.words(wordsOf(part.bindings)),
-              builder.word(part.bindings ? part.bindings.size() : -1),
-              builder.words(wordsOf(part.narrow)),
-              builder.word(wordsOf(part.narrow).size()),
-              builder.word(part.pushed[0]), builder.word(part.pushed[1])});
+          ValueRange{builder.string(part.name), builder.addressOf(part.code),
+                     builder.word(part.bytes), builder.words(part.parameters),
+                     builder.word(part.parameters.size()),
+                     builder.word(part.block[0]), builder.word(part.block[1]),
+                     builder.word(part.block[2]),
+                     builder.words(wordsOf(part.bindings)),
+                     builder.word(part.bindings ? part.bindings.size() : -1),
+                     builder.words(wordsOf(part.narrow)),
+                     builder.word(wordsOf(part.narrow).size()),
+                     builder.word(part.pushed[0]), builder.word(part.pushed[1]),
+                     builder.word(part.strided)});
     return values;
   });
 }

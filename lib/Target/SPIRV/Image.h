@@ -31,6 +31,10 @@ std::string getSPIRVName(StringRef kernel);
 /// Those of all kernels of a program.
 SmallVector<spirv::ModuleOp> getSPIRVKernels(ModuleOp module);
 
+/// The binary of a kernel.
+LogicalResult serializeKernel(spirv::ModuleOp kernel,
+                              SmallVectorImpl<uint32_t> &words);
+
 /// The image of a program's kernels for the runtime (VulkanImage.h there), and
 /// its size.
 FailureOr<LLVM::GlobalOp> makeSPIRVImage(ModuleOp module, HostBuilder &builder,

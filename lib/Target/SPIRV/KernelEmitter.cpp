@@ -7,6 +7,7 @@
 
 #include "Target/SPIRV/KernelEmitter.h"
 
+#include "Target/GPU/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
@@ -115,14 +116,18 @@ Value KernelEmitter::global(StringRef name, spirv::PointerType type,
   return spirv::AddressOfOp::create(builder, variable);
 }
 
-Value KernelEmitter::builtin(spirv::BuiltIn which, unsigned component) {
+Value KernelEmitter::builtinWord(spirv::BuiltIn which, unsigned component) {
   auto three = VectorType::get(3, builder.getI32Type());
   Value all = read(global(
       spirv::stringifyBuiltIn(which),
       spirv::PointerType::get(three, spirv::StorageClass::Input), which));
-  Value one = spirv::CompositeExtractOp::create(
+  return spirv::CompositeExtractOp::create(
       builder, all, ArrayRef<int32_t>{static_cast<int32_t>(component)});
-  return convertInt(one, indexType(), /*isSigned=*/false);
+}
+
+Value KernelEmitter::builtin(spirv::BuiltIn which, unsigned component) {
+  return convertInt(builtinWord(which, component), indexType(),
+                    /*isSigned=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,14 +153,20 @@ LogicalResult KernelEmitter::emitGPU(Operation &op) {
     return success();
   }
   if (auto id = dyn_cast<gpu::BlockIdOp>(op)) {
-    Value number = builtin(spirv::BuiltIn::WorkgroupId, dimension(id));
+    Value number = builtinWord(spirv::BuiltIn::WorkgroupId, dimension(id));
     if (dimension(id) == 0) {
       if (!firstBlock)
         firstBlock = makePlace();
-      number = spirv::IAddOp::create(builder, number.getType(), number,
-                                     firstBlock->getResult(0));
+      number = add(number, convertInt(firstBlock->getResult(0),
+                                      number.getType(), /*isSigned=*/false));
     }
-    bind(id, {number});
+    bind(id, {convertInt(number, indexType(), /*isSigned=*/false)});
+    return success();
+  }
+  // Grids of other kernels may be launched in parts.
+  if (auto size = dyn_cast<gpu::GridDimOp>(op);
+      size && (dimension(size) || kernel->hasAttr(kGridStrideAttr))) {
+    bind(size, {builtin(spirv::BuiltIn::NumWorkgroups, dimension(size))});
     return success();
   }
   if (auto size = dyn_cast<gpu::BlockDimOp>(op)) {

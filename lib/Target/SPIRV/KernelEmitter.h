@@ -121,6 +121,7 @@ private:
   LogicalResult emitGPU(Operation &op);
   /// What the threads of a block have written is seen by each of them.
   void waitForThreads();
+  Value builtinWord(spirv::BuiltIn which, unsigned component);
   Value builtin(spirv::BuiltIn which, unsigned component);
   /// Variables of the thread, one for each value of these types.
   SmallVector<Value> makeVariables(TypeRange types);
@@ -183,6 +184,21 @@ private:
   LogicalResult emitBitcast(vector::BitCastOp op);
   Value combine(vector::CombiningKind kind, Value lhs, Value rhs);
 
+  // KernelDivision.cpp
+  struct Division {
+    Value quotient, remainder;
+  };
+  Value subtractProduct(Value from, Value lhs, Value rhs);
+  void divideLong(Value lhs, Value rhs, Value quotient, Value remainder);
+  /// What a number of 64 bits is made of that has no more than 32; or null.
+  Value narrowOf(Value value);
+  /// Of numbers of 64 bits.
+  Division divideUnsigned(Value lhs, Value rhs);
+  Division divideSigned(Value lhs, Value rhs);
+  Value divide(Value lhs, Value rhs, bool isSigned, bool wantsRemainder);
+  /// `divisor`: what `rhs` is made of.
+  Value divideReals(Value lhs, Value rhs, Value divisor);
+
   // KernelArithmetic.cpp: an op on elements.
   FailureOr<Value> emitScalar(Operation &op, ValueRange operands, Type type);
   void emitProduct(arith::MulUIExtendedOp op);
@@ -239,6 +255,10 @@ private:
   /// Of a kernel that waits, the words before its parameters.
   Operation *head[relax_rt::kWaitingWords] = {};
   llvm::StringMap<spirv::GlobalVariableOp> globals;
+  /// The last division of 64 bits, as quotients and remainders are often of the
+  /// same numbers: in which block, of what, and whether these have signs.
+  std::tuple<Block *, Value, Value, bool> lastDivided;
+  Division lastDivision;
   /// The memory of a block that the launch asks for, where all of it is made of
   /// vectors of words.
   Value words;

@@ -78,13 +78,8 @@ void KernelEmitter::placeParameters() {
     place->getResult(0).replaceAllUsesWith(value);
     place->erase();
   };
-  if (firstBlock) {
-    Value first = readPushed(0);
-    if (waits)
-      first = spirv::BitwiseAndOp::create(builder, first.getType(), first,
-                                          index(UINT32_MAX));
-    replace(firstBlock, first);
-  }
+  if (firstBlock) // of which blocks use 32 bits
+    replace(firstBlock, readPushed(0));
   if (waits)
     for (auto [number, place] : llvm::enumerate(head))
       replace(place, readPushed(number));

@@ -9,10 +9,10 @@
 // commands lets the device run empty, and start anew. Where a kernel waits
 // itself, its blocks are there already, and have read what nothing writes. The
 // blocks of a launch count themselves in a word when they are done; those of
-// the next look at it. Those who wait are few, as many that look are in each
-// other's way, and devices take the blocks of launches in order, so what is
-// waited for runs, or has run. A block that waits too long says so all the
-// same, and goes on.
+// the next look at it. Those who wait are no more than a device has at once, as
+// many that look are in each other's way, and devices take the blocks of
+// launches in order, so what is waited for runs, or has run. A block that waits
+// too long says so all the same, and goes on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Looks at a word of about a microsecond's time each: a minute.
+/// Looks at a word of up to a microsecond each: a minute at most.
 static constexpr int64_t kMostLooks = 1 << 26;
 
 Value KernelEmitter::isFirstThread() {
@@ -41,10 +41,16 @@ Value KernelEmitter::wordAt(Value address) {
       address);
 }
 
-/// What one block has written is seen by others.
-static void shareWithBlocks(OpBuilder &builder, Location loc) {
+/// What this block has written is seen by those that acquire it afterwards.
+static void release(OpBuilder &builder, Location loc) {
   spirv::MemoryBarrierOp::create(builder, loc, spirv::Scope::Device,
-                                 spirv::MemorySemantics::AcquireRelease |
+                                 spirv::MemorySemantics::Release |
+                                     spirv::MemorySemantics::UniformMemory);
+}
+
+static void acquire(OpBuilder &builder, Location loc) {
+  spirv::MemoryBarrierOp::create(builder, loc, spirv::Scope::Device,
+                                 spirv::MemorySemantics::Acquire |
                                      spirv::MemorySemantics::UniformMemory);
 }
 
@@ -85,7 +91,7 @@ LogicalResult KernelEmitter::emitWait(Operation *op) {
       spirv::BranchConditionalOp::create(builder, goesOn, next, ValueRange(),
                                          merge, ValueRange());
     }
-    shareWithBlocks(builder, loc);
+    acquire(builder, loc);
     emitSelection(spirv::ULessThanOp::create(builder, read(last), awaited),
                   [&] {
                     spirv::StoreOp::create(
@@ -108,7 +114,7 @@ void KernelEmitter::countBlock() {
   emitSelection(spirv::INotEqualOp::create(builder, address, index(0)), [&] {
     waitForThreads();
     emitSelection(isFirstThread(), [&] {
-      shareWithBlocks(builder, loc);
+      release(builder, loc);
       spirv::AtomicIAddOp::create(builder, builder.getI32Type(),
                                   wordAt(address), spirv::Scope::Device,
                                   spirv::MemorySemantics::None, word(1));

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Target/GPU/Passes.h"
 #include "Target/SPIRV/Image.h"
 #include "Target/SPIRV/KernelEmitter.h"
 #include "Target/SPIRV/Passes.h"
@@ -75,6 +76,11 @@ struct LowerKernels : relax::impl::LowerKernelsPassBase<LowerKernels> {
                                                      emitter.getSubgroup()}));
       (*made)->setAttr(kPushedAttr, builder.getDenseI64ArrayAttr(
                                         {emitter.getHeadWords(), pushed}));
+      if (auto strided =
+              kernel->getAttrOfType<FlatSymbolRefAttr>(kGridStrideAttr))
+        (*made)->setAttr(kGridStrideAttr,
+                         FlatSymbolRefAttr::get(
+                             &getContext(), getSPIRVName(strided.getValue())));
       if (narrow)
         (*made)->setAttr(kNarrowAttr,
                          builder.getDenseI64ArrayAttr(emitter.getNarrow()));

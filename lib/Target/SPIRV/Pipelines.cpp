@@ -25,6 +25,7 @@ void relax::buildSPIRVPipeline(OpPassManager &manager,
     OverlapLaunchesPassOptions overlap;
     overlap.together = true;
     manager.addPass(createOverlapLaunchesPass(overlap));
+    manager.addPass(createGridStridePass());
   }
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
   // Views become arithmetic on offsets.

@@ -18,13 +18,13 @@
 // CHECK: spirv.mlir.selection
 // CHECK: spirv.mlir.loop
 // CHECK: spirv.AtomicOr <Device> <None>
-// CHECK: spirv.MemoryBarrier <Device>, <AcquireRelease|UniformMemory|MakeAvailable|MakeVisible>
+// CHECK: spirv.MemoryBarrier <Device>, <Acquire|UniformMemory|MakeVisible>
 // CHECK: spirv.ControlBarrier <Workgroup>
 // CHECK: spirv.Load "PhysicalStorageBuffer" %{{.+}} ["Aligned|NonPrivatePointer", 4] : f32
 // CHECK: spirv.FMul
 // CHECK: spirv.Store "PhysicalStorageBuffer" %{{.+}} : f32
 // CHECK: spirv.ControlBarrier <Workgroup>
-// CHECK: spirv.MemoryBarrier <Device>, <AcquireRelease|UniformMemory|MakeAvailable|MakeVisible>
+// CHECK: spirv.MemoryBarrier <Device>, <Release|UniformMemory|MakeAvailable>
 // CHECK: spirv.AtomicIAdd <Device> <None>
 // CHECK: spirv.Return
 
