@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Target/GPU/Passes.h"
 #include "Target/GPU/Products.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -26,8 +27,17 @@ static void moveBody(gpu::LaunchOp launch, gpu::LaunchOp merged, Block *into,
   OpBuilder builder(into->getTerminator());
   Location loc = launch.getLoc();
   Value block = merged.getBlockIds().x;
-  if (first)
-    block = arith::SubIOp::create(builder, loc, block, first);
+  if (first) {
+    // Numbers of blocks are below 2^31, and so is their difference: its type
+    // says so to who computes with fewer bits than an index has.
+    auto narrow = [&](Value index) {
+      return arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(),
+                                          index);
+    };
+    block = arith::IndexCastUIOp::create(
+        builder, loc, builder.getIndexType(),
+        arith::SubIOp::create(builder, loc, narrow(block), narrow(first)));
+  }
   auto replace = [](gpu::KernelDim3 from, gpu::KernelDim3 to) {
     from.x.replaceAllUsesWith(to.x);
     from.y.replaceAllUsesWith(to.y);
@@ -73,6 +83,8 @@ static gpu::LaunchOp merge(gpu::LaunchOp one, gpu::LaunchOp other) {
   for (NamedAttribute attribute : one->getDiscardableAttrs())
     if (attribute.getNameDialect())
       merged->setDiscardableAttr(attribute.getName(), attribute.getValue());
+  if (one->hasAttr(kManyBlocksAttr) && other->hasAttr(kManyBlocksAttr))
+    merged->setDiscardableAttr(kManyBlocksAttr, builder.getUnitAttr());
   moveBody(one, merged, branch.thenBlock(), {});
   moveBody(other, merged, branch.elseBlock(), count);
   one.erase();

@@ -319,7 +319,7 @@ FailureOr<Value> KernelEmitter::emitScalar(Operation &op, ValueRange operands,
     if (isa<arith::MulFOp>(op))
       return exact(spirv::FMulOp::create(builder, type, lhs, rhs));
     if (isa<arith::DivFOp>(op))
-      return exact(spirv::FDivOp::create(builder, type, lhs, rhs));
+      return divideReals(lhs, rhs, op.getOperand(1));
     if (isa<arith::RemFOp>(op))
       return exact(spirv::FRemOp::create(builder, type, lhs, rhs));
     if (isa<arith::NegFOp>(op))
@@ -347,14 +347,10 @@ FailureOr<Value> KernelEmitter::emitScalar(Operation &op, ValueRange operands,
     return Value(spirv::ISubOp::create(builder, type, lhs, rhs));
   if (isa<arith::MulIOp>(op))
     return Value(spirv::IMulOp::create(builder, type, lhs, rhs));
-  if (isa<arith::DivSIOp>(op))
-    return Value(spirv::SDivOp::create(builder, type, lhs, rhs));
-  if (isa<arith::DivUIOp>(op))
-    return Value(spirv::UDivOp::create(builder, type, lhs, rhs));
-  if (isa<arith::RemSIOp>(op))
-    return Value(spirv::SRemOp::create(builder, type, lhs, rhs));
-  if (isa<arith::RemUIOp>(op))
-    return Value(spirv::UModOp::create(builder, type, lhs, rhs));
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+    return divide(lhs, rhs,
+                  /*isSigned=*/isa<arith::DivSIOp, arith::RemSIOp>(op),
+                  /*wantsRemainder=*/isa<arith::RemSIOp, arith::RemUIOp>(op));
   if (isa<arith::AndIOp>(op))
     return combine(vector::CombiningKind::AND, lhs, rhs);
   if (isa<arith::OrIOp>(op))

@@ -15,7 +15,9 @@
 // CHECK-NOT: %arg2
 // CHECK: memref.store {{.*}}, %arg3
 // CHECK: } else {
-// CHECK: arith.subi %[[BLOCK]], %[[FIRST]]
+// CHECK-DAG: %[[BEFORE:.+]] = arith.index_castui %[[FIRST]] : index to i32
+// CHECK-DAG: %[[NUMBER:.+]] = arith.index_castui %[[BLOCK]] : index to i32
+// CHECK: arith.subi %[[NUMBER]], %[[BEFORE]] : i32
 // CHECK: vector.load %arg2
 // CHECK: memref.store {{.*}}, %arg4
 // CHECK-NOT: gpu.launch
