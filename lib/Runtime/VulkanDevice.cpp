@@ -46,17 +46,18 @@ void findMultiprocessors(VulkanDevice &device, const Extensions &extensions) {
   if (!has(extensions, "VK_NV_shader_sm_builtins") ||
       !has(extensions, kExecutables))
     return;
+  vk::ExecutableFeatures executables;
+  vk::Features features;
+  features.next = &executables;
+  device.vk.getFeatures(device.physical, &features);
+  if (!executables.info)
+    return;
   vk::MultiprocessorProperties multiprocessors;
   vk::Properties properties;
   properties.next = &multiprocessors;
   device.vk.getProperties(device.physical, &properties);
   device.multiprocessors = multiprocessors.count;
   device.subgroupsAtOnce = multiprocessors.subgroups;
-  vk::ExecutableFeatures executables;
-  vk::Features features;
-  features.next = &executables;
-  device.vk.getFeatures(device.physical, &features);
-  device.tellsRegisters = executables.info;
 }
 
 /// Whether a subgroup has the matrices that kernels use (`hasMatrices`).
@@ -217,7 +218,7 @@ vk::Result createDevice(VulkanDevice &device) {
                       std::end(kMatrixExtensions));
   }
   vk::ExecutableFeatures executables;
-  if (device.tellsRegisters) {
+  if (device.multiprocessors) {
     executables.next = features.next;
     features.next = &executables;
     executables.info = 1;
@@ -304,7 +305,7 @@ std::unique_ptr<VulkanDevice> VulkanDevice::open(int32_t id, Error &error) {
   }
   RELAX_VULKAN_OF_DEVICE(RELAX_VULKAN_FIND)
 #undef RELAX_VULKAN_FIND
-  if (device->tellsRegisters)
+  if (device->multiprocessors)
     device->vk.getStatistics =
         reinterpret_cast<decltype(device->vk.getStatistics)>(
             device->vk.getDeviceFunction(

@@ -72,10 +72,9 @@ struct VulkanDevice {
   /// Whether no block of a launch is begun before all of earlier ones are: what
   /// waits for those has them run.
   bool takesBlocksInOrder = false;
-  /// Multiprocessors, and subgroups that one has at once; 0: the driver does
-  /// not tell. Whether it tells the registers of a kernel.
+  /// Multiprocessors, and subgroups that one has at once, where the driver
+  /// tells the registers of kernels as well; else 0.
   uint32_t multiprocessors = 0, subgroupsAtOnce = 0;
-  bool tellsRegisters = false;
   /// Whether the driver chooses among several widths unless it is told.
   bool hasWidths = false, hasFullSubgroups = false;
   bool hasShuffles = false, hasInt8 = false, hasInt16 = false, hasInt64 = false,

@@ -338,10 +338,10 @@ private:
     const VulkanKernel *known = kernels.getStrided(kernel, error);
     if (!known)
       return nullptr;
-    int64_t blocks = launch.grid[0], most = known->blocksAtOnce,
-            rounds = (blocks + most - 1) / most;
+    int64_t blocks = launch.grid[0], most = known->blocksAtOnce;
     if (most > kMostAwaited)
       return &kernel;
+    int64_t rounds = (blocks + most - 1) / most;
     launch.grid[0] = (blocks + rounds - 1) / rounds;
     launch.isStrided = true;
     return known;

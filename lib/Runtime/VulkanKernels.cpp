@@ -231,7 +231,7 @@ int64_t VulkanKernels::countAtOnce(const VulkanKernelImage &image,
   constexpr int64_t kUsual = 512;
   // Registers of a multiprocessor, and in how many at once threads get them.
   constexpr int64_t kRegisters = 65536, kTogether = 8;
-  if (!device.vk.getStatistics || !device.multiprocessors)
+  if (!device.vk.getStatistics)
     return kUsual;
   vk::ExecutableInfo info;
   info.pipeline = pipeline;

@@ -16,8 +16,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 import tvm_ffi
 
+from relax_mlir import Device
 from relax_mlir.runtime import library, library_path
 
 EMULATOR = library_path().with_name("librelax_emulator.so")
@@ -42,6 +44,16 @@ class Example:
 
     def unload(self) -> None:
         self._library.relax_unload()
+
+
+def open_device() -> Device:
+    """Of the fixture `device` of a module: `device = pytest.fixture(open_device, scope="module")`."""
+    return Device("cuda", 0)
+
+
+def load_example(tmp_path_factory: pytest.TempPathFactory) -> Example:
+    """Of the fixture `functions` of a module."""
+    return Example(tmp_path_factory.mktemp("example"))
 
 
 for _name in ("bytes", "blocks", "calls", "objects"):

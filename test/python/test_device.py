@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tvm_ffi
-from emulated import Example, blocks, calls, failing, launches, run_python
+from emulated import blocks, calls, failing, launches, load_example, open_device, run_python
 
 import relax_mlir
 from relax_mlir import BlockBuilder, Device, DeviceError, Sym, Tensor, op, runtime
@@ -24,14 +24,8 @@ OUT_OF_MEMORY, LAUNCH_FAILED = 2, 719
 X = np.arange(100, dtype=np.float32)
 
 
-@pytest.fixture(scope="module")
-def device():
-    return Device("cuda", 0)
-
-
-@pytest.fixture(scope="module")
-def functions(tmp_path_factory):
-    return Example(tmp_path_factory.mktemp("example"))
+device = pytest.fixture(open_device, scope="module")
+functions = pytest.fixture(load_example, scope="module")
 
 
 def in_use(device):

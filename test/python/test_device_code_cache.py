@@ -6,21 +6,13 @@ import os
 
 import numpy as np
 import pytest
-from emulated import Example, calls, failing, objects
-
-from relax_mlir import Device
+from emulated import calls, failing, load_example, objects, open_device
 
 X = np.arange(100, dtype=np.float32)
 
 
-@pytest.fixture(scope="module")
-def device():
-    return Device("cuda", 0)
-
-
-@pytest.fixture(scope="module")
-def functions(tmp_path_factory):
-    return Example(tmp_path_factory.mktemp("example"))
+device = pytest.fixture(open_device, scope="module")
+functions = pytest.fixture(load_example, scope="module")
 
 
 @pytest.fixture

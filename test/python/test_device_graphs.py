@@ -11,7 +11,7 @@ import threading
 import numpy as np
 import pytest
 import tvm_ffi
-from emulated import Example, blocks, calls, failing, objects
+from emulated import blocks, calls, failing, load_example, objects, open_device
 
 import relax_mlir
 from relax_mlir import Device, DeviceError, runtime
@@ -21,14 +21,8 @@ OUT_OF_MEMORY, LAUNCH_FAILED = 2, 719
 X = np.arange(100, dtype=np.float32)
 
 
-@pytest.fixture(scope="module")
-def device():
-    return Device("cuda", 0)
-
-
-@pytest.fixture(scope="module")
-def functions(tmp_path_factory):
-    return Example(tmp_path_factory.mktemp("example"))
+device = pytest.fixture(open_device, scope="module")
+functions = pytest.fixture(load_example, scope="module")
 
 
 @pytest.fixture

@@ -38,10 +38,7 @@ relax.func @main(%x: {VECTOR}) -> tensor<f32> {{
 }}"""
 
 
-@pytest.fixture(scope="module")
-def device():
-    vulkan.require()
-    return Device("vulkan")
+device = pytest.fixture(vulkan.open_device, scope="module")
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,8 @@ import pytest
 import vulkan
 
 import relax_mlir
-from relax_mlir import Device
 
-
-@pytest.fixture(scope="module")
-def device():
-    vulkan.require()
-    return Device("vulkan")
+device = pytest.fixture(vulkan.open_device, scope="module")
 
 
 def run(device, op, *operands):

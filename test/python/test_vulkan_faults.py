@@ -13,7 +13,7 @@ import pytest
 import vulkan
 
 import relax_mlir
-from relax_mlir import Device, DeviceError
+from relax_mlir import DeviceError
 
 if os.environ.get("RELAX_VULKAN_LOADER") != str(vulkan.LOADER) or not vulkan.LOADER.exists():
     pytest.skip("another loader of Vulkan is in use", allow_module_level=True)
@@ -55,10 +55,7 @@ def load(target="vulkan"):
     return relax_mlir.compile(relax_mlir.parse(MODEL), target=target, weights={"w": W})
 
 
-@pytest.fixture(scope="module")
-def device():
-    vulkan.require()
-    return Device("vulkan")
+device = pytest.fixture(vulkan.open_device, scope="module")
 
 
 @pytest.fixture(scope="module")

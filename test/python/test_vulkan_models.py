@@ -11,15 +11,12 @@ import vulkan
 from targets import needs_linker
 from tiny_models import CONFIG, random_weights, smollm2, write_gguf
 
-from relax_mlir import Device, models
+from relax_mlir import models
 
 PROMPTS = [[3, 1, 4, 1, 5, 9, 2], [2, 7]]
 
 
-@pytest.fixture(scope="module")
-def device():
-    vulkan.require()
-    return Device("vulkan")
+device = pytest.fixture(vulkan.open_device, scope="module")
 
 
 def built(folder, dtype="f32", layout="plain", quantisation="F32"):

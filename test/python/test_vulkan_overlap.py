@@ -11,15 +11,12 @@ from test_vulkan_faults import X, expected, load
 from vulkan_faults import Unchanged, calls, failing, fails
 
 import relax_mlir
-from relax_mlir import Device, DeviceError
+from relax_mlir import DeviceError
 
 KERNELS = 3  # of the model
 
 
-@pytest.fixture(scope="module")
-def device():
-    vulkan.require()
-    return Device("vulkan")
+device = pytest.fixture(vulkan.open_device, scope="module")
 
 
 def target_of(device):

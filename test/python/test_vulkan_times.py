@@ -10,7 +10,7 @@ import pytest
 import vulkan
 
 import relax_mlir
-from relax_mlir import Device, Target
+from relax_mlir import Target
 
 VECTOR = "tensor<?xf32, #relax.shape<[n]>>"
 ADD = f"""
@@ -20,10 +20,7 @@ relax.func @main(%x: {VECTOR}) -> {VECTOR} {{
 }}"""
 
 
-@pytest.fixture(scope="module")
-def device():
-    vulkan.require()
-    return Device("vulkan")
+device = pytest.fixture(vulkan.open_device, scope="module")
 
 
 # Launches of a kernel are one line, which is told once; nothing is where nobody asks.

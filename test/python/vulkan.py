@@ -49,6 +49,12 @@ def require() -> None:
         pytest.skip(f"no device of Vulkan: {reason()}")
 
 
+def open_device() -> relax_mlir.Device:
+    """Of the fixture `device` of a module: `device = pytest.fixture(open_device, scope="module")`."""
+    require()
+    return relax_mlir.Device("vulkan")
+
+
 def is_lavapipe() -> bool:
     """Whether the device is the CPU."""
     return not reason() and relax_mlir.Device("vulkan").name.startswith("llvmpipe")

@@ -8,7 +8,6 @@
 #include "Target/GPU/LaunchEmitter.h"
 
 #include "Target/GPU/Passes.h"
-
 #include "Target/GPU/ReadFirst.h"
 #include "mlir/IR/Matchers.h"
 

@@ -111,14 +111,6 @@ static void shareMemory(spirv::ModuleOp module, bool amongBlocks) {
     } else if (auto store = dyn_cast<spirv::StoreOp>(op)) {
       if (isShared(store.getPtr()))
         share(store);
-    } else if (auto barrier = dyn_cast<spirv::MemoryBarrierOp>(op)) {
-      using Kind = spirv::MemorySemantics;
-      Kind kinds = barrier.getMemorySemantics();
-      if (bitEnumContainsAny(kinds, Kind::Release | Kind::AcquireRelease))
-        kinds = kinds | Kind::MakeAvailable;
-      if (bitEnumContainsAny(kinds, Kind::Acquire | Kind::AcquireRelease))
-        kinds = kinds | Kind::MakeVisible;
-      barrier.setMemorySemantics(kinds);
     } else if (auto load = dyn_cast<spirv::KHRCooperativeMatrixLoadOp>(op)) {
       load.setMemoryOperandAttr(shared);
     } else if (auto store = dyn_cast<spirv::KHRCooperativeMatrixStoreOp>(op)) {

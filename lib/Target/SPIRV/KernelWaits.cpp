@@ -42,16 +42,15 @@ Value KernelEmitter::wordAt(Value address) {
 }
 
 /// What this block has written is seen by those that acquire it afterwards.
-static void release(OpBuilder &builder, Location loc) {
-  spirv::MemoryBarrierOp::create(builder, loc, spirv::Scope::Device,
-                                 spirv::MemorySemantics::Release |
-                                     spirv::MemorySemantics::UniformMemory);
-}
+constexpr auto kRelease =
+    spirv::MemorySemantics::Release | spirv::MemorySemantics::MakeAvailable;
+constexpr auto kAcquire =
+    spirv::MemorySemantics::Acquire | spirv::MemorySemantics::MakeVisible;
 
-static void acquire(OpBuilder &builder, Location loc) {
+static void fence(OpBuilder &builder, Location loc,
+                  spirv::MemorySemantics kind) {
   spirv::MemoryBarrierOp::create(builder, loc, spirv::Scope::Device,
-                                 spirv::MemorySemantics::Acquire |
-                                     spirv::MemorySemantics::UniformMemory);
+                                 kind | spirv::MemorySemantics::UniformMemory);
 }
 
 LogicalResult KernelEmitter::emitWait(Operation *op) {
@@ -91,7 +90,7 @@ LogicalResult KernelEmitter::emitWait(Operation *op) {
       spirv::BranchConditionalOp::create(builder, goesOn, next, ValueRange(),
                                          merge, ValueRange());
     }
-    acquire(builder, loc);
+    fence(builder, loc, kAcquire);
     emitSelection(spirv::ULessThanOp::create(builder, read(last), awaited),
                   [&] {
                     spirv::StoreOp::create(
@@ -114,7 +113,7 @@ void KernelEmitter::countBlock() {
   emitSelection(spirv::INotEqualOp::create(builder, address, index(0)), [&] {
     waitForThreads();
     emitSelection(isFirstThread(), [&] {
-      release(builder, loc);
+      fence(builder, loc, kRelease);
       spirv::AtomicIAddOp::create(builder, builder.getI32Type(),
                                   wordAt(address), spirv::Scope::Device,
                                   spirv::MemorySemantics::None, word(1));
