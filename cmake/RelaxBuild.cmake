@@ -16,8 +16,11 @@ function(relax_tablegen td)
   set(TABLEGEN_OUTPUT ${TABLEGEN_OUTPUT} PARENT_SCOPE)
 endfunction()
 
-# relax_precompile(<target>): MLIR's headers are read once for all libraries, which is most of the time of a build.
-function(relax_precompile target)
+# relax_compile_together(<target> <count>): MLIR's headers are read once for all libraries, and their templates made once
+# for so many sources at a time: else both are most of the time of a build. So names of a file alone differ from those of
+# others.
+function(relax_compile_together target count)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
   if(NOT target STREQUAL "RelaxDialect")
     target_precompile_headers(${target} REUSE_FROM RelaxDialect)
     return()

@@ -96,12 +96,8 @@ SymExprAttr KernelSizes::computeArith(Operation *op) {
       .Case([&](arith::CeilDivSIOp) {
         return divide(lhs, rhs, SymKind::CeilDiv);
       })
-      .Case([&](arith::MinSIOp) {
-        return math.min({lhs, rhs});
-      })
-      .Case([&](arith::MaxSIOp) {
-        return math.max({lhs, rhs});
-      })
+      .Case([&](arith::MinSIOp) { return math.min({lhs, rhs}); })
+      .Case([&](arith::MaxSIOp) { return math.max({lhs, rhs}); })
       .Case<arith::DivSIOp, arith::DivUIOp>([&](Operation *) {
         return natural ? divide(lhs, rhs, SymKind::FloorDiv) : SymExprAttr();
       })

@@ -23,11 +23,9 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-static constexpr int64_t blockThreads = 128, blockRows = 64, warpRows = 16;
 static constexpr int64_t lanesOfRow = 2, wordElements = 8;
-static constexpr int64_t step = AttentionEmitter::step;
-/// How much longer lines of 16-bit elements are, and those of scores.
-static constexpr int64_t padding = 8, scoresPadding = 4;
+/// How much longer lines of scores are.
+static constexpr int64_t scoresPadding = 4;
 
 /// Keys, or values, as a block has them in a step.
 struct AttentionEmitter::Lines {
@@ -38,7 +36,7 @@ struct AttentionEmitter::Lines {
                                                    : attention.innerSize),
         count(ofColumns ? step : attention.depthSize) {}
 
-  int64_t pitch() const { return length + padding; }
+  int64_t pitch() const { return length + linePadding; }
   int64_t size() const { return count * pitch(); }
 
   /// Whether a line is of a column; what it has; how many there are.
@@ -118,7 +116,7 @@ LogicalResult AttentionEmitter::emitByMatrices(const Shares &shares) {
   int64_t depth = attention.depthSize, inner = attention.innerSize;
   Lines keyLines(attention, attention.key),
       valueLines(attention, attention.value);
-  int64_t queriesPitch = depth + padding, weightsPitch = step + padding;
+  int64_t queriesPitch = depth + linePadding, weightsPitch = step + linePadding;
   int64_t scoresPitch = step + scoresPadding;
   int64_t tileSize =
       std::max({blockRows * queriesPitch, keyLines.size(), valueLines.size()});

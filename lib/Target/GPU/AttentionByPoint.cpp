@@ -24,7 +24,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-static constexpr int64_t blockThreads = 128, subgroups = 4;
+static constexpr int64_t subgroups = 4;
 
 struct AttentionEmitter::Division {
   Division(const Attention &attention, int64_t rows, int64_t keyWidth)
@@ -118,7 +118,7 @@ Value AttentionEmitter::widen(Value vector) {
 /// The number of a thread in what so many of them do.
 static Value threadOf(OpBuilder &builder, Location loc, Value thread,
                       int64_t count) {
-  if (count == blockThreads)
+  if (count == AttentionEmitter::blockThreads)
     return thread;
   Value last = arith::ConstantIndexOp::create(builder, loc, count - 1);
   return arith::MinUIOp::create(builder, loc, thread, last);

@@ -25,10 +25,6 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-static constexpr int64_t blockThreads = 128, blockRows = 64, warpRows = 16;
-/// Sums of rows that follow each other start in other banks.
-static constexpr int64_t padding = 8;
-
 bool AttentionEmitter::fitsTensorCores(const Attention &attention) {
   Type element = attention.key.elementType();
   linalg::GenericOp products = attention.products->op;
@@ -223,7 +219,7 @@ LogicalResult AttentionEmitter::emitByTensorCores(const Shares &shares) {
   OpBuilder::InsertionGuard guard(builder);
   int64_t depth = attention.depthSize, inner = attention.innerSize;
   int64_t queriesSize = blockRows * depth, stageSize = step * (depth + inner);
-  int64_t pitch = inner + padding;
+  int64_t pitch = inner + linePadding;
   int64_t copied = queriesSize + 2 * stageSize;
   int64_t bytes = std::max(2 * copied, 4 * blockRows * (pitch + 2));
   Value blocks = emitter.multiply(

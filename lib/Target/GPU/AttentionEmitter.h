@@ -56,8 +56,8 @@ public:
                     /*subgroupSize=*/32, lanes),
         attention(attention) {}
 
-  /// Columns that are taken at once.
-  static constexpr int64_t step = 64;
+  /// Columns that are taken at once, and the threads of a block.
+  static constexpr int64_t step = 64, blockThreads = 128;
 
   /// How many elements a thread can take at once of queries and results.
   static int64_t chooseWidth(const KernelGraph &graph,
@@ -83,6 +83,9 @@ public:
   LogicalResult combine(const Shares &shares);
 
 private:
+  /// Where products are of tiles: the rows of a block and of a subgroup.
+  static constexpr int64_t blockRows = 64, warpRows = 16;
+
   /// An operand, where this block reads it.
   struct Place {
     Value data, origin;

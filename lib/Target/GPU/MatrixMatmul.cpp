@@ -19,8 +19,8 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// How much longer lines of 16-bit elements are, and those of sums.
-static constexpr int64_t padding = 8, sumsPadding = 4;
+/// How much longer lines of sums are here.
+static constexpr int64_t sumsPadding = 4;
 
 namespace {
 
@@ -41,7 +41,7 @@ struct Part {
 } // namespace
 
 static int64_t pitchOf(const Panel &panel, int64_t count, const Tile &tile) {
-  return (panel.alongDepth ? tile.depth : count) + padding;
+  return (panel.alongDepth ? tile.depth : count) + TileEmitter::linePadding;
 }
 
 static int64_t sizeOf(const Panel &panel, int64_t count, const Tile &tile) {

@@ -25,9 +25,6 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Sums of rows that follow each other start in other banks.
-static constexpr int64_t padding = 8;
-
 /// How far points are from each other that follow each other along `axis`.
 Value MatmulEmitter::distance(const Panel &panel, Axis axis) {
   Value product = number(1);
@@ -181,7 +178,7 @@ SmallVector<Value> MatmulEmitter::multiplyStage(const Tile &tile, Value shared,
 
 /// Puts what the warps have where all threads see it, in rows.
 Value MatmulEmitter::storeSums(const Tile &tile, ValueRange sums) {
-  int64_t pitch = tile.columns() + padding;
+  int64_t pitch = tile.columns() + linePadding;
   Value shared =
       viewShared(tile.warpsK * tile.rows() * pitch, builder.getF32Type());
   Value lane = remainder(thread, 32), warp = divideBy(thread, 32);
@@ -214,7 +211,7 @@ LogicalResult MatmulEmitter::emit(const Tile &tile, bool manyRows,
                                   const Panel &a, const std::optional<Panel> &b,
                                   const std::optional<DepthUnits> &units) {
   int64_t stageSize = (tile.rows() + tile.columns()) * tile.depth;
-  int64_t pitch = tile.columns() + padding;
+  int64_t pitch = tile.columns() + linePadding;
   int64_t bytes = std::max(tile.stages * stageSize * 2,
                            tile.warpsK * tile.rows() * pitch * 4);
   OpBuilder::InsertionGuard guard(builder);

@@ -41,6 +41,9 @@ public:
 
   /// Rows and columns of a matrix that a subgroup has together.
   static constexpr int64_t matrixSize = 16;
+  /// How much longer lines are in memory that a block shares, of 16-bit
+  /// elements and of sums: those that follow each other start in other banks.
+  static constexpr int64_t linePadding = 8;
 
 protected:
   /// A launch whose blocks have so much memory, and the thread in it.

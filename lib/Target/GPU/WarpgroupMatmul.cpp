@@ -26,8 +26,6 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Sums of rows that follow each other start in other banks.
-static constexpr int64_t padding = 8;
 /// Rows of a warpgroup.
 static constexpr int64_t warpgroupRows = 64;
 /// The most blocks that share the depth of a tile. More are faster for up to
@@ -35,7 +33,7 @@ static constexpr int64_t warpgroupRows = 64;
 /// multiprocessor: not until that is understood.
 static constexpr int64_t maxSplit = 1;
 static int64_t pitchOf(const WarpgroupTile &tile) {
-  return tile.columns + padding;
+  return tile.columns + TileEmitter::linePadding;
 }
 
 //===----------------------------------------------------------------------===//

@@ -111,10 +111,10 @@ HiddenColumns::match(const Nest &nest, function_ref<bool(OpResult)> isKept) {
 
 /// `value` of the body of a structured op at a point; null where something of
 /// it is.
-static Value evaluate(Value value, linalg::GenericOp op, OpBuilder &builder,
-                      function_ref<Value(unsigned)> index,
-                      function_ref<Value(BlockArgument)> element,
-                      IRMapping &done) {
+static Value evaluateAt(Value value, linalg::GenericOp op, OpBuilder &builder,
+                        function_ref<Value(unsigned)> index,
+                        function_ref<Value(BlockArgument)> element,
+                        IRMapping &done) {
   if (value.getParentBlock() != op.getBody())
     return value;
   if (Value known = done.lookupOrNull(value))
@@ -128,7 +128,7 @@ static Value evaluate(Value value, linalg::GenericOp op, OpBuilder &builder,
       isa<tensor::TensorDialect>(inner->getDialect()))
     return {};
   for (Value operand : inner->getOperands()) {
-    Value at = evaluate(operand, op, builder, index, element, done);
+    Value at = evaluateAt(operand, op, builder, index, element, done);
     if (!at)
       return {};
     done.map(operand, at);
@@ -140,7 +140,7 @@ Value HiddenColumns::countVisible(
     OpBuilder &builder, Location loc, function_ref<Value(unsigned)> index,
     function_ref<Value(BlockArgument)> element) const {
   IRMapping done;
-  Value at = evaluate(last, op, builder, index, element, done);
+  Value at = evaluateAt(last, op, builder, index, element, done);
   if (!at || more == 0)
     return at;
   Value number = arith::ConstantIndexOp::create(builder, loc, more);

@@ -24,7 +24,7 @@
 namespace mlir::relax {
 
 /// Whether the size of an op is to be counted.
-bool isCounted(Operation *op);
+bool hasCountedSize(Operation *op);
 
 /// By one thread in order, or, as far as it goes, by many.
 void populateUniqueKernels(KernelRegistry &registry, bool manyThreads);

@@ -122,7 +122,7 @@ private:
     if (!build && !isa<ToDeviceOp>(op))
       return refuse(op, "there is no kernel for this op");
     nameOperandDims(op);
-    if (isCounted(op) && failed(nameCountedDims(op)))
+    if (hasCountedSize(op) && failed(nameCountedDims(op)))
       return failure();
     for (Value value : llvm::concat<Value>(op->getOperands(), op->getResults()))
       if (isa<UnrankedTensorType>(value.getType()))

@@ -50,7 +50,7 @@ static Values sizesOf(KernelBuilder &kernel, ArrayRef<SymExprAttr> dims) {
 //===----------------------------------------------------------------------===//
 
 template <typename OpT, bool isSum>
-static LogicalResult scan(OpT op, KernelBuilder &kernel) {
+static LogicalResult scanInParallel(OpT op, KernelBuilder &kernel) {
   Value data = kernel.input(op.getData());
   Type from = getElementType(op.getData()), to = getElementType(op.getResult()),
        element = getKernelElementType(to), type = getComputeType(element);
@@ -216,7 +216,7 @@ void relax::countNonzeroByChunks(NonzeroOp op, KernelBuilder &kernel) {
 }
 
 void relax::populateParallelScanKernels(KernelRegistry &registry) {
-  registry.add<CumsumOp>(scan<CumsumOp, true>);
-  registry.add<CumprodOp>(scan<CumprodOp, false>);
+  registry.add<CumsumOp>(scanInParallel<CumsumOp, true>);
+  registry.add<CumprodOp>(scanInParallel<CumprodOp, false>);
   registry.add<NonzeroOp>(nonzero);
 }

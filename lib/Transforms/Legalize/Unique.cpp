@@ -387,7 +387,7 @@ static LogicalResult unique(UniqueOp op, KernelBuilder &kernel,
 // The table
 //===----------------------------------------------------------------------===//
 
-bool relax::isCounted(Operation *op) {
+bool relax::hasCountedSize(Operation *op) {
   return isa<NonzeroOp, UniqueOp, DynamicStridedSliceOp>(op);
 }
 

@@ -26,9 +26,9 @@ SymExprAttr relax::getByteSize(RankedTensorType type, SymBuilder &math) {
   return math.product(factors);
 }
 
-bool relax::isCounted(Type type) {
+bool relax::isReferenceCounted(Type type) {
   if (auto tuple = dyn_cast<TupleType>(type))
-    return llvm::any_of(tuple.getTypes(), isCounted);
+    return llvm::any_of(tuple.getTypes(), isReferenceCounted);
   if (auto tensor = dyn_cast<TensorType>(type))
     return tensor.getElementType().isIntOrFloat();
   return isa<StorageType, ObjectType, FunctionType>(type);
@@ -85,13 +85,13 @@ bool relax::mayOutlive(OpOperand &use) {
   // Of ops of other dialects nothing is known.
   return (isa<CallOp, CallClosureOp>(op) ||
           !isa_and_nonnull<RelaxDialect>(op->getDialect())) &&
-         llvm::any_of(op->getResultTypes(), isCounted);
+         llvm::any_of(op->getResultTypes(), isReferenceCounted);
 }
 
 SmallVector<Value> relax::getOwnedValues(Block &block) {
   SmallVector<Value> owned;
   auto add = [&](Value value) {
-    if (isCounted(value.getType()))
+    if (isReferenceCounted(value.getType()))
       owned.push_back(value);
   };
   if (auto loop = dyn_cast<WhileOp>(block.getParentOp());
@@ -140,7 +140,7 @@ LogicalResult relax::verifyNoDataflow(FuncOp function, StringRef pass) {
 }
 
 /// Places the kills of what `block` itself owns.
-static void insertKills(Block &block) {
+static void insertKillsInto(Block &block) {
   // What each kill comes after; null is the start of the block. Kills after
   // the same op stay in the order of what they kill.
   DenseMap<Operation *, Operation *> lastKill;
@@ -164,5 +164,5 @@ static void insertKills(Block &block) {
 
 void relax::insertKills(FuncOp function) {
   function.walk([](KillOp kill) { kill.erase(); });
-  function.walk([](Block *block) { ::insertKills(*block); });
+  function.walk([](Block *block) { insertKillsInto(*block); });
 }

@@ -29,7 +29,7 @@ int64_t getElementBytes(Type elementType);
 SymExprAttr getByteSize(RankedTensorType type, SymBuilder &math);
 
 /// Whether memory of values of this type is counted by references.
-bool isCounted(Type type);
+bool isReferenceCounted(Type type);
 /// Calls `fn` on each result of `use`'s owner that aliases the operand.
 void walkDirectAliases(OpOperand &use, function_ref<void(Value)> fn);
 /// The tensor that `tensor` is a view of, or in place of; null where it is
