@@ -97,6 +97,33 @@ def test_powers_of_two(dtype, least, most):
     np.testing.assert_array_max_ulp(run("exp2", dtype, x), expected, 6)
 
 
+# Powers of whole numbers are exact, and others as good, where the exponent of the result has ten bits as well.
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_powers(dtype):
+    kind, random = np.dtype(DTYPES[dtype]), np.random.default_rng(0)
+    whole = np.array([(base, power) for base in range(-9, 10) for power in range(8)])
+    most = np.log2(float(np.finfo(kind).max)) - 1
+    bases = np.concatenate(
+        [
+            whole[:, 0],
+            random.uniform(0, 9, 500),
+            np.exp2(random.uniform(-most, most, 500)),
+            1 + 2.0 ** -np.arange(2, 20),
+        ]
+    ).astype(kind)
+    powers = np.concatenate(
+        [whole[:, 1], random.uniform(-9, 9, 500), random.uniform(-1, 1, 500), 2.0 ** np.arange(2, 20)]
+    ).astype(kind)
+    expected = np.power(bases.astype(np.longdouble), powers.astype(np.longdouble)).astype(kind)
+    found = run("power", dtype, bases, powers)
+    np.testing.assert_array_max_ulp(found, expected, 4)
+    np.testing.assert_array_equal(found[: len(whole)], expected[: len(whole)])
+    # 1 to any power, and any number to the first.
+    np.testing.assert_array_equal(run("power", dtype, np.ones(500, kind), bases[-500:]), np.ones(500, kind))
+    far = np.array([np.finfo(kind).max, np.finfo(kind).tiny, np.inf, -np.inf, 0.0, 1e30], kind)
+    np.testing.assert_array_equal(run("power", dtype, far, np.ones_like(far)), far)
+
+
 # Floats of 8 bits are made of integers of all kinds, and are compared.
 @pytest.mark.parametrize("small", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
 @pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.int64])

@@ -341,35 +341,6 @@ Value Functions::erf(Value x) {
   return select(compare(Predicate::UNO, x, x), x, result);
 }
 
-Value Functions::pow(Value x, Value y) {
-  Value one = constant(1), zero = constant(0);
-  Value result = exp(mul(y, log(abs(x))));
-  // A negative base: an odd power is negative, a broken one none.
-  Value whole = equal(floor(y), y);
-  Value half = mul(y, constant(0.5));
-  Value even = equal(floor(half), half);
-  Value isNegative = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::slt, bits(x), integer(0));
-  Value isOdd = arith::AndIOp::create(
-      builder, loc, whole,
-      arith::XOrIOp::create(builder, loc, even,
-                            arith::ConstantIntOp::create(builder, loc, 1, 1)));
-  Value flips = arith::AndIOp::create(builder, loc, isNegative, isOdd);
-  result = select(flips, sub(zero, result), result);
-  Value isBelow = less(x, zero);
-  Value isFinite = less(constant(-INFINITY), x);
-  Value broken = arith::AndIOp::create(
-      builder, loc, arith::AndIOp::create(builder, loc, isBelow, isFinite),
-      compare(Predicate::UNE, floor(y), y));
-  result = select(broken, constant(NAN), result);
-  // |x| = 1 with an infinite power.
-  Value isUnit = arith::AndIOp::create(builder, loc, equal(abs(x), one),
-                                       equal(abs(y), constant(INFINITY)));
-  result = select(isUnit, one, result);
-  result = select(equal(x, one), one, result);
-  return select(equal(y, zero), one, result);
-}
-
 Value Functions::remainder(Value x, Value y) {
   // Long division: twos and fours of the divisor are taken away, from that on
   // which has the exponent of what is left. Each step is exact.

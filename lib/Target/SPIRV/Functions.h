@@ -87,6 +87,21 @@ private:
   /// x = n ln 2 + r, and e^r - 1.
   Value reduceExp(Value x, Value &n);
 
+  // Power.cpp
+  /// hi + lo: a number with about twice the digits.
+  struct Pair {
+    Value hi, lo;
+  };
+  /// A number that is hi + lo in f64, and has more digits than the type.
+  Pair pairOf(double hi, double lo);
+  /// The sum of numbers of which the first is the larger.
+  Pair sumOf(Value large, Value small);
+  Pair productOf(Value lhs, Value rhs);
+  Pair mul(Pair lhs, Pair rhs);
+  /// Of a positive number.
+  Pair log2Pair(Value x);
+  Value exp2(Pair x);
+
   // Angles.cpp
   /// |x| = quarter * pi/2 + r: sine and cosine of r. A quarter counts in i32,
   /// and whole turns may be missing.
