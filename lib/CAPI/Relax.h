@@ -25,6 +25,8 @@ MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(Relax, relax);
 
 /// Registers all passes of the project in the process, once.
 MLIR_CAPI_EXPORTED void mlirRelaxRegisterPasses(void);
+/// Gives a context the threads of the process, which a child of fork has too.
+MLIR_CAPI_EXPORTED void mlirRelaxShareThreads(MlirContext context);
 /// Whether a pass or pipeline of that name is registered in the process.
 MLIR_CAPI_EXPORTED bool mlirRelaxIsPassRegistered(MlirStringRef argument);
 

@@ -621,6 +621,7 @@ NB_MODULE(_relax, m) {
         MlirDialectHandle handle = mlirGetDialectHandle__relax__();
         mlirDialectHandleRegisterDialect(handle, context);
         mlirDialectHandleLoadDialect(handle, context);
+        mlirRelaxShareThreads(context);
       },
       "context"_a);
   m.def(

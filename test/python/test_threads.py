@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from emulated import run_python
 
 from relax_mlir import BlockBuilder, Sym, Tensor, compile, op, runtime
 from relax_mlir.runtime import to_numpy
@@ -42,3 +43,28 @@ def test_no_element_is_computed_twice(threads, name):
     for rows in (1, 7, 1000, 2000, 4097):
         array = np.random.default_rng(rows).standard_normal((rows, 48)).astype(np.float32)
         np.testing.assert_allclose(to_numpy(main(array)), reference(array), atol=1e-4)
+
+
+# The child of a fork has none of its parent's threads, and compiles with its own; the parent goes on.
+def test_compiling_after_a_fork():
+    source = """
+import os, sys
+import numpy as np
+import relax_mlir
+from relax_mlir import BlockBuilder, Sym, Tensor, op
+def run(value):
+    bb, x = BlockBuilder(), Tensor((Sym("n"),), "f32")
+    with bb.function("main", [x]):
+        bb.return_(op.add(op.cumsum(x, axis=0), op.constant(value, "f32")))
+    main = relax_mlir.compile(bb.module(), cached=False)["main"]
+    print(np.from_dlpack(main(np.ones(3, np.float32))).tolist(), flush=True)
+run(1.0)
+child = os.fork()
+run(2.0 if child == 0 else 3.0)
+if child == 0:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    run = run_python(source)
+    wanted = sorted(str([value + i for i in (1.0, 2.0, 3.0)]) for value in (1.0, 2.0, 3.0))
+    assert sorted(run.stdout.splitlines()) == wanted, run.stdout + run.stderr
