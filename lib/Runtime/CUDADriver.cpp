@@ -180,9 +180,9 @@ public:
       bool mayOverlap = shape[7] != 0 && isOn("RELAX_DEVICE_OVERLAP", true);
       cuda::LaunchAttribute overlaps{cuda::kProgrammaticStreamSerialization,
                                      {1}};
-      cuda::LaunchConfig config{sizes[0],  sizes[1],     sizes[2], sizes[3],
-                                sizes[4],  sizes[5],     sizes[6], stream,
-                                &overlaps, mayOverlap ? 1u : 0u};
+      cuda::LaunchConfig config{
+          sizes[0], sizes[1], sizes[2], sizes[3],  sizes[4],
+          sizes[5], sizes[6], stream,   &overlaps, mayOverlap ? 1u : 0u};
       result = cuda.launch(&config, known->function, args, nullptr);
     }
     if (result == cuda::kSuccess && waitsForKernels())
@@ -374,10 +374,8 @@ private:
         result == cuda::kInvalidImage || result == cuda::kNoBinaryForGPU ||
         result == cuda::kInvalidPTX || result == cuda::kUnsupportedPTXVersion;
     if (isOther)
-      error.message +=
-          "; the device is an sm_" +
-          std::to_string(description.major * 10 + description.minor) +
-          ", is the code for another one?";
+      error.message += "; the device is an " + description.architecture +
+                       ", is the code for another one?";
     log[sizeof(log) - 1] = 0;
     if (*log)
       error.message += std::string("\n") + log;
@@ -433,8 +431,14 @@ std::unique_ptr<DeviceDriver> relax_rt::openCUDADevice(int32_t id, int index,
              (text ? text : "error " + std::to_string(result)));
     return nullptr;
   }
-  description = {name, major, minor, static_cast<int64_t>(bytes),
-                 /*subgroup=*/32};
+  // Hopper alone has code that no later chip runs.
+  description = {name,
+                 major,
+                 minor,
+                 static_cast<int64_t>(bytes),
+                 /*subgroup=*/32,
+                 "sm_" + std::to_string(major * 10 + minor) +
+                     (major == 9 && minor == 0 ? "a" : "")};
   return std::make_unique<CUDADevice>(*library, id, index, context,
                                       description);
 }

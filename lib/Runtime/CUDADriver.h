@@ -83,7 +83,7 @@ struct LaunchConfig {
   X(deviceName, cuDeviceGetName, (char *name, int size, Device device))        \
   X(deviceAttribute, cuDeviceGetAttribute,                                     \
     (int *value, int attribute, Device device))                                \
-  X(deviceMemory, cuDeviceTotalMem_v2, (size_t * bytes, Device device))        \
+  X(deviceMemory, cuDeviceTotalMem_v2, (size_t *bytes, Device device))         \
   X(retainContext, cuDevicePrimaryCtxRetain,                                   \
     (Context * context, Device device))                                        \
   X(pushContext, cuCtxPushCurrent_v2, (Context context))                       \

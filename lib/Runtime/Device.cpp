@@ -8,9 +8,13 @@
 #include "Device.h"
 #include "Graphs.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <pthread.h>
+#include <set>
+#include <string>
 
 using namespace relax_rt;
 
@@ -39,7 +43,18 @@ static std::atomic<bool> isEnding{false};
 
 bool relax_rt::isOn(const char *variable, bool otherwise) {
   const char *text = std::getenv(variable);
-  return text && *text ? *text != '0' : otherwise;
+  if (!text || !*text)
+    return otherwise;
+  if (!strcmp(text, "0") || !strcmp(text, "1"))
+    return *text == '1';
+  // Once for each, as they are looked at often.
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (told.insert(variable).second)
+    fprintf(stderr, "relax-mlir: %s is '%s'; expected 0 or 1\n", variable,
+            text);
+  return otherwise;
 }
 
 /// How many forks lie between this process and the first that opened a device.

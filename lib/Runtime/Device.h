@@ -28,8 +28,8 @@
 
 namespace relax_rt {
 
-/// Whether an environment variable has a value other than "0"; `otherwise`
-/// where it has none.
+/// Whether an environment variable is "1" and not "0"; `otherwise` where it has
+/// no value, or another one, which the standard error is told.
 bool isOn(const char *variable, bool otherwise = false);
 
 /// What a device can do. All but the descriptions is called between `enter` and
@@ -44,12 +44,8 @@ public:
     int64_t major, minor, bytes;
     /// Threads that exchange values; 1 where none do.
     int64_t subgroup;
-    /// Whether buffers have no addresses, and are bound to kernels.
-    bool isBound = false;
-    /// Whether there are no integers of 64 bits.
-    bool isNarrow = false;
-    /// Whether they have matrices together, of Vulkan.
-    bool hasMatrices = false;
+    /// What code is compiled for, as a target names it: "sm_90a".
+    std::string architecture;
   };
   virtual Description describe() const = 0;
 

@@ -227,18 +227,20 @@ int relax_rt_device_describe(void *, const TVMFFIAny *args, int32_t count,
   *result = {};
   return onDevice(args, count, 0, [&](Device &device, Error &error) {
     DeviceDriver::Description is = device.driver->describe();
-    TVMFFIByteArray text{is.name.data(), is.name.size()};
-    std::vector<TVMFFIAny> members(1);
-    if (!TVMFFIStringFromByteArray ||
-        TVMFFIStringFromByteArray(&text, members.data()))
-      return fail(error, "RuntimeError", "no string could be made");
-    for (int64_t number :
-         {is.major, is.minor, is.bytes, is.subgroup, int64_t(is.isBound),
-          int64_t(is.isNarrow), int64_t(is.hasMatrices)})
-      members.push_back(makeInteger(number));
+    auto text = [](const std::string &text) {
+      TVMFFIByteArray bytes{text.data(), text.size()};
+      TVMFFIAny made{};
+      if (TVMFFIStringFromByteArray)
+        TVMFFIStringFromByteArray(&bytes, &made);
+      return made;
+    };
+    std::vector<TVMFFIAny> members = {
+        text(is.name),         makeInteger(is.major),    makeInteger(is.minor),
+        makeInteger(is.bytes), makeInteger(is.subgroup), text(is.architecture)};
     bool made = makeObject("ffi.Array", members, result);
-    if (members[0].typeIndex >= 64)
-      TVMFFIObjectDecRef(members[0].object);
+    for (TVMFFIAny &member : members)
+      if (member.typeIndex >= 64)
+        TVMFFIObjectDecRef(member.object);
     return made || fail(error, "RuntimeError", "no array could be made");
   });
 }

@@ -247,7 +247,7 @@ RELAX_RT_EXPORT int relax_rt_copy(void *self, const struct TVMFFIAny *args,
 RELAX_RT_EXPORT int relax_rt_write(void *self, const struct TVMFFIAny *args,
                                    int32_t count, struct TVMFFIAny *result);
 /// (device) -> (name, major and minor of the capability, bytes of memory, how
-/// many threads exchange values).
+/// many threads exchange values, what code is compiled for: "sm_90a").
 RELAX_RT_EXPORT int relax_rt_device_describe(void *self,
                                              const struct TVMFFIAny *args,
                                              int32_t count,

@@ -240,6 +240,14 @@ vk::Result createDevice(VulkanDevice &device) {
 
 } // namespace
 
+std::string VulkanDevice::architecture() const {
+  const char *kind = !hasInt64                    ? "_narrow"
+                     : !hasAddresses              ? "_bound"
+                     : hasShuffles && hasMatrices ? "_matrices"
+                                                  : "";
+  return "subgroup_" + std::to_string(exchangingThreads()) + kind;
+}
+
 bool VulkanDevice::report(vk::Result result, const std::string &what,
                           Error &error) const {
   bool isMemory = result == vk::kOutOfDeviceMemory ||

@@ -89,6 +89,11 @@ struct VulkanDevice {
   /// of bf16, and f32 sums of their products.
   bool hasMatrices = false;
 
+  /// How many threads exchange values; 1 where none do.
+  uint32_t exchangingThreads() const { return hasShuffles ? subgroup : 1; }
+  /// What code is compiled for, as a target names it: "subgroup_8_bound".
+  std::string architecture() const;
+
   /// False with the error set where `result` is one.
   bool check(vk::Result result, const char *what, Error &error) const {
     return result == vk::kSuccess || report(result, what, error);

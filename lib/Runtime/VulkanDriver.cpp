@@ -37,14 +37,9 @@ public:
   }
 
   Description describe() const override {
-    return {device->name,
-            vk::majorOf(device->api),
-            vk::minorOf(device->api),
-            device->bytes,
-            device->hasShuffles ? device->subgroup : 1,
-            !device->hasAddresses,
-            !device->hasInt64,
-            device->hasShuffles && device->hasMatrices};
+    return {
+        device->name,  vk::majorOf(device->api),    vk::minorOf(device->api),
+        device->bytes, device->exchangingThreads(), device->architecture()};
   }
 
   bool enter(Error &) override { return true; }

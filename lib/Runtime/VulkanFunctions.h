@@ -22,15 +22,14 @@ using Function = void (*)();
 /// Each function that is used, by the level that it is looked up at: its field,
 /// its name, its result, and its parameters. None has callbacks for memory.
 #define RELAX_VULKAN_GLOBALS(X)                                                \
-  X(enumerateVersion, vkEnumerateInstanceVersion, Result,                      \
-    (uint32_t * version))                                                      \
+  X(enumerateVersion, vkEnumerateInstanceVersion, Result, (uint32_t *version)) \
   X(createInstance, vkCreateInstance, Result,                                  \
     (const InstanceInfo *info, const void *, Instance *instance))
 #define RELAX_VULKAN_OF_INSTANCE(X)                                            \
   X(destroyInstance, vkDestroyInstance, void,                                  \
     (Instance instance, const void *))                                         \
   X(enumerate, vkEnumeratePhysicalDevices, Result,                             \
-    (Instance instance, uint32_t * count, Physical * devices))                 \
+    (Instance instance, uint32_t *count, Physical *devices))                   \
   X(getProperties, vkGetPhysicalDeviceProperties2, void,                       \
     (Physical device, Properties * properties))                                \
   X(getFeatures, vkGetPhysicalDeviceFeatures2, void,                           \
@@ -41,7 +40,7 @@ using Function = void (*)();
   X(getMemory, vkGetPhysicalDeviceMemoryProperties, void,                      \
     (Physical device, MemoryProperties * properties))                          \
   X(getFamilies, vkGetPhysicalDeviceQueueFamilyProperties, void,               \
-    (Physical device, uint32_t * count, QueueFamily * families))               \
+    (Physical device, uint32_t *count, QueueFamily *families))                 \
   X(createDevice, vkCreateDevice, Result,                                      \
     (Physical physical, const DeviceInfo *info, const void *, Device *device)) \
   X(getDeviceFunction, vkGetDeviceProcAddr, Function,                          \
@@ -49,7 +48,7 @@ using Function = void (*)();
 #define RELAX_VULKAN_OF_DEVICE(X)                                              \
   X(destroyDevice, vkDestroyDevice, void, (Device device, const void *))       \
   X(getQueue, vkGetDeviceQueue, void,                                          \
-    (Device device, uint32_t family, uint32_t index, Queue * queue))           \
+    (Device device, uint32_t family, uint32_t index, Queue *queue))            \
   X(submit, vkQueueSubmit, Result,                                             \
     (Queue queue, uint32_t count, const SubmitInfo *infos, uint64_t fence))    \
   X(allocate, vkAllocateMemory, Result,                                        \
@@ -77,7 +76,7 @@ using Function = void (*)();
   X(destroyCache, vkDestroyPipelineCache, void,                                \
     (Device device, Cache cache, const void *))                                \
   X(getCacheData, vkGetPipelineCacheData, Result,                              \
-    (Device device, Cache cache, size_t * bytes, void *data))                  \
+    (Device device, Cache cache, size_t *bytes, void *data))                   \
   X(createLayout, vkCreatePipelineLayout, Result,                              \
     (Device device, const LayoutInfo *info, const void *, Layout *layout))     \
   X(destroyLayout, vkDestroyPipelineLayout, void,                              \
@@ -95,7 +94,7 @@ using Function = void (*)();
   X(waitSemaphores, vkWaitSemaphores, Result,                                  \
     (Device device, const SemaphoreWait *info, uint64_t timeout))              \
   X(getCounter, vkGetSemaphoreCounterValue, Result,                            \
-    (Device device, Semaphore semaphore, uint64_t * value))                    \
+    (Device device, Semaphore semaphore, uint64_t *value))                     \
   X(createCommandPool, vkCreateCommandPool, Result,                            \
     (Device device, const CommandPoolInfo *info, const void *,                 \
      CommandPool *pool))                                                       \

@@ -114,9 +114,7 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
       (image.subgroup != device.subgroup || !device.hasShuffles)) {
     lacks = "subgroups of " + std::to_string(image.subgroup) +
             " threads that exchange values; it has those of " +
-            std::to_string(device.hasShuffles ? device.subgroup : 1) +
-            ": compile for that, as the target \"vulkan:subgroup_" +
-            std::to_string(device.hasShuffles ? device.subgroup : 1) + "\"";
+            std::to_string(device.exchangingThreads());
     return false;
   }
   if (image.pushedWords * sizeof(uint64_t) > device.maxPushed) {
@@ -159,10 +157,7 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
         {5346, device.hasMemoryModel,
          "the memory model of a device (VulkanMemoryModelDeviceScope)"},
         {5347, device.hasAddresses,
-         "addresses of buffers (PhysicalStorageBufferAddresses): compile for "
-         "buffers that are bound, as the target \"vulkan:subgroup_" +
-             std::to_string(device.hasShuffles ? device.subgroup : 1) +
-             "_bound\""},
+         "addresses of buffers (PhysicalStorageBufferAddresses)"},
         {6022, device.hasMatrices,
          "matrices of subgroups (CooperativeMatrixKHR)"},
     };
@@ -275,7 +270,9 @@ VulkanKernel *VulkanKernels::load(RelaxDeviceKernel &kernel, Error &error) {
     return refuse("the module has no such kernel");
   std::string lacks;
   if (!check(*found, lacks))
-    return refuse(device.title + " lacks " + lacks);
+    return refuse(device.title + " lacks " + lacks +
+                  "; the target for it is \"vulkan:" + device.architecture() +
+                  "\"");
   return make(*found, /*isStrided=*/false, error);
 }
 

@@ -323,6 +323,9 @@ class Device:
       capability: major and minor version of what it can do: (9, 0).
       memory: how many bytes it has.
       subgroup: how many threads exchange values; 1 where none do.
+      architecture: what code is compiled for: LLVM's name with what the chip alone has, "sm_90a"; of Vulkan
+        "subgroup_32", "subgroup_32_bound" where it has no addresses of buffers, "subgroup_32_narrow" no integers of
+        64 bits, "subgroup_32_matrices" where those threads have matrices together.
     """
 
     def __init__(self, kind: str = "cuda", index: int = 0) -> None:
@@ -332,21 +335,11 @@ class Device:
             raise DeviceError(f"there is no device {kind}:{index}")
         self.kind, self.index = kind, index
         described = self._call("relax_rt_device_describe")
-        self.name, *capability, self.memory, self.subgroup, is_bound, is_narrow, has_matrices = described
+        self.name, *capability, self.memory, self.subgroup, self.architecture = described
         self.capability = tuple(capability)
-        self._suffix = "_narrow" if is_narrow else "_bound" if is_bound else "_matrices" if has_matrices else ""
 
     def __repr__(self) -> str:
         return f"Device({self.kind!r}, {self.index})"
-
-    @property
-    def architecture(self) -> str:
-        """What code is compiled for: LLVM's name with what the chip alone has, "sm_90a"; of Vulkan "subgroup_32",
-        "subgroup_32_bound" where it has no addresses of buffers, "subgroup_32_narrow" no integers of 64 bits,
-        "subgroup_32_matrices" where those threads have matrices together."""
-        if self.kind == "vulkan":
-            return f"subgroup_{self.subgroup}{self._suffix}"
-        return "sm_{}{}".format(*self.capability) + ("a" if self.capability == (9, 0) else "")
 
     def put(self, value: Any) -> tvm_ffi.Tensor:
         """A copy of an array or of a tensor, on this device, of the same shape and element type.
