@@ -23,6 +23,7 @@ import json
 import mmap
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -60,7 +61,9 @@ def export(code: Code, folder: str | os.PathLike[str], weights: Mapping[str, Any
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "model.o").write_bytes(code.object)
         (folder / "model.h").write_text(_header(code))
-        (folder / "weights.safetensors").unlink(missing_ok=True)
+        # Those of another program, which may have none, or for another machine.
+        for name in ("model.so", "weights.safetensors"):
+            (folder / name).unlink(missing_ok=True)
         if weights and code.weights:
             _save_weights({name: weights[name] for name in code.weights}, folder / "weights.safetensors")
         checksum = hashlib.sha256(code.object).hexdigest()
@@ -109,7 +112,8 @@ def link_shared(
     command += ["-lrelax_runtime", "-Wl,-rpath,$ORIGIN", "-lm", *options]
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode:
-        raise RelaxError(f"linking '{output}' failed:\n{run.stderr.strip()}")
+        how = f"failed with status {run.returncode}: {shlex.join(command)}"
+        raise RelaxError(f"linking '{output}' {how}\n{run.stderr.strip()}".rstrip())
 
 
 def _header(code: Code) -> str:

@@ -76,6 +76,18 @@ def test_targets(tmp_path):
     assert "there is no target 'tpu'" in relax_mlir("bench", path, *sizes, "--target", "tpu", status=1)
 
 
+# A folder of a program is no language model; and what is no argument is no place for a result.
+@needs_linker
+def test_a_program_is_no_model(program, tmp_path):
+    text = relax_mlir("compile", program, "-o", tmp_path / "folder")
+    assert text.startswith("wrote ")
+    text = relax_mlir("chat", tmp_path / "folder", status=1)
+    assert "holds a program and no language model" in " ".join(text.split())
+    for source in (program, tmp_path / "folder"):
+        text = relax_mlir("run", source, "2x4xf32", "4xf32", "2x4xf32", status=1)
+        assert "'main' takes 2 arguments, got 3" in text
+
+
 # A folder runs on what it was compiled for, whether the command names that or not.
 @needs_linker
 def test_folders_for_a_device(program, tmp_path):

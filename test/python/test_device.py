@@ -41,6 +41,24 @@ def test_forks(device):
     assert run.stdout.split() == ["passed"], run.stdout + run.stderr
 
 
+# What says nothing is told to the user, once, and changes nothing.
+@pytest.mark.parametrize("value, told", [("0", 0), ("1", 0), ("", 0), ("yes", 1)])
+def test_switches(device, value, told):
+    source = """
+import numpy as np, relax_mlir
+from relax_mlir import BlockBuilder, Tensor, op
+bb = BlockBuilder()
+with bb.function("main", [Tensor((4,), "f32")]) as function:
+    bb.return_(op.exp(*function.params))
+main, device = relax_mlir.compile(bb.module(), target="cuda:emulated")["main"], relax_mlir.Device("cuda")
+for _ in range(3):
+    print(device.get(main(device.put(np.zeros(4, np.float32)))).tolist())
+"""
+    run = run_python(source, RELAX_DEVICE_SYNCHRONIZE=value)
+    assert run.stdout.split("\n")[:3] == [str([1.0] * 4)] * 3, run.stderr
+    assert run.stderr.count(f"RELAX_DEVICE_SYNCHRONIZE is '{value}'; expected 0 or 1") == told
+
+
 def test_devices_are_described(device):
     assert device.name == "emulated device 0"
     assert (device.capability, device.architecture) == ((9, 0), "sm_90a")
@@ -462,7 +480,7 @@ FAULTS = {
     "a copy": ("add_if", "cuMemcpyDtoHAsync_v2", 700, DeviceError, "copy from the device failed on cuda:0"),
     "a context": ("add", "cuCtxPushCurrent_v2", 201, DeviceError, "entering the device failed"),
     "a kernel that is missing": ("add_missing", None, 0, DeviceError, "the search for kernel 'missing' failed"),
-    "another image": ("add_bad", None, 0, DeviceError, "is an sm_90, is the code for another one.*\n.*no emulated dev"),
+    "another image": ("add_bad", None, 0, DeviceError, "is an sm_90a, is the code for another one.*\n.*no emulated dev"),
     "a kernel that hangs": ("add_stuck", None, 0, DeviceError, "launch of 'never_meet' failed on cuda:0: .*TIMEOUT"),
 }
 

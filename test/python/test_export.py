@@ -101,6 +101,20 @@ def test_a_folder_is_replaced(folder):
     np.testing.assert_allclose(result(before), EXPECTED, rtol=1e-6)
 
 
+# A folder never holds the code of two programs, wherever writing it ends.
+@needs_linker
+@pytest.mark.parametrize("case", ["another machine", "no linker"])
+def test_nothing_is_left_of_what_is_replaced(folder, monkeypatch, case):
+    assert (folder / "model.so").exists()
+    if case == "no linker":
+        monkeypatch.setenv("CC", "false")
+        with pytest.raises(RelaxError, match=r"linking '.*' failed with status 1: \S*false -shared"):
+            export(relax_mlir.compile_code(module(op.negative)), folder, WEIGHTS)
+    else:
+        export(relax_mlir.compile_code(module(op.negative), Target("aarch64-linux-gnu", "cortex-a76")), folder, WEIGHTS)
+    assert not (folder / "model.so").exists()
+
+
 # Any program loads the library through tvm_ffi, without this package, whichever of the two comes first.
 @needs_linker
 @pytest.mark.parametrize("is_runtime_first", [False, True])

@@ -27,7 +27,7 @@ from ..export import export as export_code
 from ..export import read_code
 from ..models import LanguageModel, Sampling, build
 from ..models.exported import is_exported, load_exported
-from ..models.loading import Program
+from ..models.loading import Program, options_for
 from ..runtime import Device, Executable, to_host
 
 # Answers go to the standard output, everything about them beside it.
@@ -38,7 +38,7 @@ notes = Console(stderr=True, highlight=False)
 def progress(text: str, total: int | None = None) -> Iterator[Any]:
     """A bar that disappears when the work is done; gives what moves it on."""
     columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()]
-    with Progress(*columns, console=notes, transient=True) as bars:
+    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as bars:
         task = bars.add_task(text, total=total)
         yield lambda done: bars.update(task, completed=done)
 
@@ -67,11 +67,11 @@ def open_model(name: str, options: Mapping[str, Any]) -> LanguageModel:
 
 def read_program(name: str, layout: str | None, context: int | None, target: str) -> Program:
     """A model before it is compiled, with matrices as they are best for a target."""
-    on_device = target.partition(":")[0] in ("cuda", "vulkan")
-    layout = layout or ("groups" if on_device else "panels")
-    functions = ("forward", "decode") if on_device else ("forward",)
+    options = options_for(target)
+    if layout:
+        options["layout"] = layout
     with progress(f"reading {name}"):
-        return build(name, layout=layout, functions=functions, context_length=context)
+        return build(name, context_length=context, **options)
 
 
 def check_target(folder: str, wanted: str | None) -> None:
@@ -152,9 +152,12 @@ def call(source: str, arguments: Sequence[str], *, function: str, output: Path |
     values = [parse_argument(text, generator) for text in arguments]
     executable = open_executable(source, target)
     device = Device(executable.code.device) if executable.code.device else None
+    parameters = executable.code.functions.get(function, {}).get("parameters", ())
+    if len(values) > len(parameters) and function in executable.code.functions:
+        count = f"{len(parameters)} argument{'s' * (len(parameters) != 1)}"
+        raise RelaxError(f"'{function}' takes {count}, got {len(values)}")
     try:
         if device:
-            parameters = executable.code.functions.get(function, {}).get("parameters", ())
             on_host = [parameter.get("place") == "host" for parameter in parameters]
             for index, value in enumerate(values):
                 if isinstance(value, np.ndarray) and not (index < len(on_host) and on_host[index]):
@@ -275,7 +278,13 @@ def measure(name: str, prompts: str, batches: str, steps: int, *, options: Mappi
     if steps < 1:
         raise RelaxError(f"--steps is {steps}; expected at least 1")
     model = open_model(name, options)
-    table = Table("batch", "prompt", "prompt, tokens/s", "answer, tokens/s", title=f"{name}, {options['layout']}")
+    table = Table(
+        "batch",
+        "prompt",
+        "prompt, tokens/s",
+        "answer, tokens/s",
+        title=", ".join(filter(None, (name, options["layout"]))),
+    )
     generator = np.random.default_rng(0)
     for batch in sizes:
         for length in lengths:

@@ -70,8 +70,8 @@ def show_module(module: Module, console: Console) -> None:
 def show_code(code: Code, console: Console) -> None:
     """What is known of a compiled program."""
     gpu = f" and the GPU {code.target.chip}" if code.target.chip else ""
-    console.print(f"{len(code.object)} bytes of code for {code.target.triple}, {code.target.cpu}{gpu}; ", end="")
-    console.print(f"{len(code.weights)} weights")
+    size, machine = len(code.object), f"{code.target.triple}, {code.target.cpu}{gpu}"
+    console.print(f"{size} bytes of code for {machine}; {len(code.weights)} weights")
     for name, function in code.functions.items():
         parameters = ", ".join(f"{entry['name']}: {entry['type']}" for entry in function["parameters"])
         console.print(f"[bold]{escape(name)}[/bold]({escape(parameters)}) → {escape(', '.join(function['results']))}")

@@ -54,6 +54,11 @@ def load_exported(folder: str | os.PathLike[str]) -> LanguageModel:
       DeviceError: the model is for a device, and there is none here that can run it.
     """
     folder = Path(folder)
+    if is_exported(folder) and not (folder / "config.json").is_file():
+        raise ModelError(
+            f"'{folder}' holds a program and no language model, which has a config.json; "
+            "relax_mlir.load_exported loads it, relax-mlir run calls it"
+        )
     model = folders.load_exported(folder, mapped=False)
     config = read_json(folder / "config.json")
     if not isinstance(config, dict):

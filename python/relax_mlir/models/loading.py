@@ -125,16 +125,27 @@ def build(
     return Program(model.export(functions), weights, config, _tokenizer(checkpoint), path, functions)
 
 
-def load(name: str | os.PathLike[str], **options: Any) -> LanguageModel:
-    """Reads and compiles a model for this CPU; the options are those of `build`.
+def options_for(target: Target | str | None) -> dict[str, Any]:
+    """What `build` takes that is best on a target: how matrices lie in memory, and which functions there are."""
+    if target is None:
+        return {}
+    device = (Target.parse(target) if isinstance(target, str) else target).device
+    return {"layout": "groups", "functions": ("forward", "decode")} if device else {}
 
-    What was exported is compiled already.
+
+def load(name: str | os.PathLike[str], *, target: Target | str | None = None, **options: Any) -> LanguageModel:
+    """Reads and compiles a model. What was exported is compiled already.
+
+    Args:
+      target: what it is compiled for, as `relax_mlir.compile` takes it; this CPU unless given.
+      options: those of `build`; what is best on the target where they say nothing.
     """
     if exported.is_exported(name):
-        if options:
-            raise ModelError(f"'{name}' was compiled with its options; {', '.join(options)} cannot be changed")
+        if target is not None or options:
+            given = [*(["target"] if target is not None else []), *options]
+            raise ModelError(f"'{name}' was compiled with its options; {', '.join(given)} cannot be changed")
         return exported.load_exported(name)
-    return build(name, **options).compile()
+    return build(name, **{**options_for(target), **options}).compile(target=target)
 
 
 def _tokenizer(checkpoint: Checkpoint) -> Tokenizer | None:
