@@ -15,6 +15,7 @@ import functools
 import mmap
 import operator
 import os
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -337,6 +338,13 @@ class Device:
         described = self._call("relax_rt_device_describe")
         self.name, *capability, self.memory, self.subgroup, self.architecture = described
         self.capability = tuple(capability)
+        if kind == "vulkan" and self.name.startswith("llvmpipe"):
+            warnings.warn(
+                f"{self.name} (Mesa) ends the loops of a thread after 65535 iterations, and results of longer ones are "
+                "wrong there (docs/vulkan.md)",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
     def __repr__(self) -> str:
         return f"Device({self.kind!r}, {self.index})"

@@ -480,7 +480,13 @@ FAULTS = {
     "a copy": ("add_if", "cuMemcpyDtoHAsync_v2", 700, DeviceError, "copy from the device failed on cuda:0"),
     "a context": ("add", "cuCtxPushCurrent_v2", 201, DeviceError, "entering the device failed"),
     "a kernel that is missing": ("add_missing", None, 0, DeviceError, "the search for kernel 'missing' failed"),
-    "another image": ("add_bad", None, 0, DeviceError, "is an sm_90a, is the code for another one.*\n.*no emulated dev"),
+    "another image": (
+        "add_bad",
+        None,
+        0,
+        DeviceError,
+        "is an sm_90a, is the code for another one.*\n.*no emulated dev",
+    ),
     "a kernel that hangs": ("add_stuck", None, 0, DeviceError, "launch of 'never_meet' failed on cuda:0: .*TIMEOUT"),
 }
 

@@ -60,6 +60,20 @@ relax.func @main(%x: {VECTOR}) -> {VECTOR} {{
     assert device.get(times_zero["main"](device.put(x))).tolist() == [0, 0, 0]
 
 
+# The loops of a thread end after 65535 iterations; the device is one that warns of it.
+def test_mesa_ends_loops(device):
+    source = f"""
+relax.func @main(%x: {VECTOR}) -> tensor<f32> {{
+  %0 = relax.sum %x : ({VECTOR}) -> tensor<f32>
+  relax.return %0 : tensor<f32>
+}}"""
+    total = relax_mlir.compile(relax_mlir.parse(source), target="vulkan:subgroup_1")["main"]
+    sums = {size: device.get(total(device.put(np.ones(size, np.float32)))) for size in (4 << 20, 5 << 20)}
+    assert sums[4 << 20] == sums[5 << 20] < 4 << 20
+    with pytest.warns(RuntimeWarning, match="ends the loops of a thread after 65535 iterations"):
+        Device("vulkan")
+
+
 # What OpSConvert widens is less than nothing; our kernels, which extend the sign by arithmetic, are right.
 def test_mesa_compares_what_is_widened_as_unsigned(device, changed):
     vector = "tensor<?x{}, #relax.shape<[n]>>"

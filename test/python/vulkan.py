@@ -85,9 +85,10 @@ def swiftshader() -> str:
 
 
 def environment() -> dict[str, str]:
-    """Variables for a process of its own, without layers that this one may have."""
+    """Variables for a process of its own, without layers that this one may have, and what is said of lavapipe."""
     own = ("VK_INSTANCE_LAYERS", "RELAX_VULKAN_KEEP")
-    return {name: value for name, value in os.environ.items() if name not in own}
+    kept = {name: value for name, value in os.environ.items() if name not in own}
+    return {**kept, "PYTHONWARNINGS": "ignore::RuntimeWarning"}
 
 
 def validate() -> None:

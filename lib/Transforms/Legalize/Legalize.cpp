@@ -416,7 +416,7 @@ struct Legalize : relax::impl::LegalizePassBase<Legalize> {
     populateLinearKernels(registry);
     populateNormalizationKernels(registry);
     populateAttentionKernels(registry);
-    populateReductionKernels(registry);
+    populateReductionKernels(registry, manyThreads);
     populateConvolutionKernels(registry);
     populatePoolingKernels(registry);
     populateManipulateKernels(registry);

@@ -212,10 +212,13 @@ static LogicalResult logSumExp(LogSumExpOp op, KernelBuilder &kernel) {
 // Positions
 //===----------------------------------------------------------------------===//
 
-/// Carries the best element and its position; of equal ones, and of NaNs, which
-/// come before all others, the first. So the order of the loops is free.
+/// Of equal elements, and of NaNs, which come before all others, the first. By
+/// one thread: carries the best element and its position. By many, in two
+/// reductions that they can share: the best element, then the first of those
+/// that equal it.
 template <typename OpT, bool isGreatest>
-static LogicalResult argReduce(OpT op, KernelBuilder &kernel) {
+static LogicalResult argReduce(OpT op, KernelBuilder &kernel,
+                               bool manyThreads) {
   Reduced r(op, kernel);
   for (int64_t axis : r.axes)
     kernel.require(CmpIPredicate::sle, kernel.constant(1), r.dims[axis],
@@ -228,22 +231,44 @@ static LogicalResult argReduce(OpT op, KernelBuilder &kernel) {
     sizes.push_back(kernel.size(r.dims[axis]));
   for (int64_t loop : r.kept)
     keptDims.push_back(r.dims[loop]);
+  auto positionOf = [&](Scalars &s) -> Value {
+    Value linear = s.index(0);
+    for (auto [axis, size] : llvm::zip(r.axes, sizes))
+      linear = s.add(s.mul(linear, size), s.position(axis));
+    return arith::IndexCastOp::create(s, i64, linear);
+  };
 
   Value start = isGreatest ? least(builder, r.type, r.isUnsigned)
                            : greatest(builder, r.type, r.isUnsigned);
-  Value values = kernel.fill(kernel.empty(keptDims, r.type), start);
+  Value last = builder.number(i64, APInt::getSignedMaxValue(64));
   Value destination = kernel.destination();
   bool isDirect = r.kept.size() == kernel.dims(destination).size();
   Value positions =
-      kernel.fill(isDirect ? destination : kernel.empty(keptDims, i64),
-                  builder.number(i64, APInt::getSignedMaxValue(64)));
+      kernel.fill(isDirect ? destination : kernel.empty(keptDims, i64), last);
+  auto yield = [&](Value found) {
+    return isDirect ? kernel.yield(found) : r.yield(kernel, found);
+  };
+  if (manyThreads) {
+    Value best = r.reduce(kernel, {}, start, [&](Scalars &s, ValueRange x) {
+      return isGreatest ? s.max(x[1], x[0], r.isUnsigned)
+                        : s.min(x[1], x[0], r.isUnsigned);
+    });
+    return yield(kernel.loop(
+        r.dims, {r.x, {best, r.kept}}, {positions, r.kept},
+        [&](Scalars &s, ValueRange x) {
+          Value isBest =
+              isa<FloatType>(r.type)
+                  ? s.either(s.compare(CmpFPredicate::OEQ, x[0], x[1]),
+                             s.compare(CmpFPredicate::UNO, x[0], x[0]))
+                  : s.compare(CmpIPredicate::eq, x[0], x[1]);
+          return s.min(x[2], s.select(isBest, positionOf(s), last));
+        }));
+  }
+  Value values = kernel.fill(kernel.empty(keptDims, r.type), start);
   SmallVector<Value> results = kernel.nest(
       r.dims, {r.x}, {{values, r.kept}, {positions, r.kept}},
       [&](Scalars &s, ValueRange x) {
-        Value linear = s.index(0);
-        for (auto [axis, size] : llvm::zip(r.axes, sizes))
-          linear = s.add(s.mul(linear, size), s.position(axis));
-        Value position = arith::IndexCastOp::create(s, i64, linear);
+        Value position = positionOf(s);
         Value better, equal;
         if (isa<FloatType>(r.type)) {
           Value isNan = s.compare(CmpFPredicate::UNO, x[0], x[0]);
@@ -266,7 +291,14 @@ static LogicalResult argReduce(OpT op, KernelBuilder &kernel) {
         return SmallVector<Value>{s.select(takes, x[0], x[1]),
                                   s.select(takes, position, x[2])};
       });
-  return isDirect ? kernel.yield(results[1]) : r.yield(kernel, results[1]);
+  return yield(results[1]);
+}
+
+template <typename OpT, bool isGreatest>
+static void positions(KernelRegistry &registry, bool manyThreads) {
+  registry.add<OpT>([manyThreads](OpT op, KernelBuilder &kernel) {
+    return argReduce<OpT, isGreatest>(op, kernel, manyThreads);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -332,7 +364,8 @@ static LogicalResult scan(OpT op, KernelBuilder &kernel) {
   return kernel.yield(results[0]);
 }
 
-void relax::populateReductionKernels(KernelRegistry &registry) {
+void relax::populateReductionKernels(KernelRegistry &registry,
+                                     bool manyThreads) {
   combining<SumOp>(registry, zero, add);
   combining<ProdOp>(registry, one, mul);
   combining<MaxOp>(registry, least, maximum, /*needsElements=*/true);
@@ -343,8 +376,8 @@ void relax::populateReductionKernels(KernelRegistry &registry) {
   registry.add<VarianceOp>(variance<VarianceOp, false>);
   registry.add<StdOp>(variance<StdOp, true>);
   registry.add<LogSumExpOp>(logSumExp);
-  registry.add<ArgmaxOp>(argReduce<ArgmaxOp, true>);
-  registry.add<ArgminOp>(argReduce<ArgminOp, false>);
+  positions<ArgmaxOp, true>(registry, manyThreads);
+  positions<ArgminOp, false>(registry, manyThreads);
   registry.add<CumsumOp>(scan<CumsumOp, true>);
   registry.add<CumprodOp>(scan<CumprodOp, false>);
 }

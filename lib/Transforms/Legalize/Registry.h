@@ -43,7 +43,7 @@ void populateCreateKernels(KernelRegistry &registry);
 void populateLinearKernels(KernelRegistry &registry);
 void populateNormalizationKernels(KernelRegistry &registry);
 void populateAttentionKernels(KernelRegistry &registry);
-void populateReductionKernels(KernelRegistry &registry);
+void populateReductionKernels(KernelRegistry &registry, bool manyThreads);
 void populateConvolutionKernels(KernelRegistry &registry);
 void populatePoolingKernels(KernelRegistry &registry);
 void populateManipulateKernels(KernelRegistry &registry);
