@@ -391,6 +391,20 @@ const DLTensor *relax_rt::readTensor(const Value &type, const TVMFFIAny &arg,
              " dimensions, got " + std::to_string(tensor->ndim));
     return nullptr;
   }
+  if (device.type != kDLCPU) {
+    Device *known = Device::find(device, error);
+    if (!known)
+      return nullptr;
+    int64_t bytes = countBytes(*tensor);
+    if (!known->driver->owns(dataOf(*tensor),
+                             isContiguous(*tensor) ? bytes : !!bytes)) {
+      std::string name = Device::nameOf(device);
+      fail(error, "ValueError",
+           what.str() + ": the memory is none that this runtime has on " +
+               name + "; copy the tensor to " + name + " by way of the host");
+      return nullptr;
+    }
+  }
   return tensor;
 }
 

@@ -58,6 +58,13 @@ public:
   virtual void free(void *data) = 0;
   /// Of a module that `launch` has loaded; nothing under way uses it.
   virtual void unloadModule(void *module) = 0;
+  /// Whether kernels can use this memory. That of others is as good, unless
+  /// only the runtime has any: what else there is would end the device.
+  virtual bool owns(const void *data, size_t bytes) {
+    (void)data;
+    (void)bytes;
+    return true;
+  }
   /// Waits for all streams.
   virtual bool synchronize(Error &error) = 0;
   /// Tells what kernels took, if that is asked for.

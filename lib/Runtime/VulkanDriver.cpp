@@ -50,6 +50,9 @@ public:
   }
   void free(void *data) override { memory.free(data); }
   void unloadModule(void *) override {}
+  bool owns(const void *data, size_t bytes) override {
+    return memory.find(data).left >= bytes;
+  }
 
   bool synchronize(Error &error) override {
     uint64_t value;

@@ -308,6 +308,15 @@ def _copy(tensor: Any, *device: int) -> tvm_ffi.Tensor:
     return _function("relax_rt_copy")(_as_tensor(tensor), *device)
 
 
+def _numbers(value: Any, what: str) -> Any:
+    """An array, or what makes one, as an argument; a tensor as it is."""
+    given = value if hasattr(value, "__dlpack__") else np.asarray(value)
+    if isinstance(given, np.ndarray) and given.dtype.kind in "OSUMm":  # objects, text, times
+        came = f"{type(value).__name__}, whose elements are of dtype {given.dtype}"
+        raise RelaxError(f"{what}: expected a tensor, or an array of numbers, got {came}")
+    return as_argument(given)
+
+
 class Device:
     """A device that compiled code runs on, and the tensors there.
 
@@ -354,8 +363,7 @@ class Device:
 
         Arrays of ml_dtypes are taken too.
         """
-        tensor = as_argument(value if hasattr(value, "__dlpack__") else np.asarray(value))
-        return _copy(tensor, _KINDS[self.kind], self.index)
+        return _copy(_numbers(value, "put"), _KINDS[self.kind], self.index)
 
     def write(self, value: Any, tensor: Any) -> None:
         """Writes an array, or a tensor, into a tensor of this device, of the same shape and element type.
@@ -369,8 +377,7 @@ class Device:
         if target.__dlpack_device__() != (_KINDS[self.kind], self.index):
             where = "the host" if target.device.type == "cpu" else str(target.device)
             raise RelaxError(f"write: expected a tensor on {self.kind}:{self.index} to write into, got one on {where}")
-        source = as_argument(value if hasattr(value, "__dlpack__") else np.asarray(value))
-        _function("relax_rt_write")(_as_tensor(source), target)
+        _function("relax_rt_write")(_as_tensor(_numbers(value, "write")), target)
 
     def get(self, tensor: Any) -> np.ndarray:
         """The elements of a tensor, when they are there. Those that NumPy lacks are of ml_dtypes' types."""

@@ -12,6 +12,7 @@ import traceback
 import forked
 import numpy as np
 import pytest
+import tvm_ffi
 import vulkan
 from conftest import find_tool
 from test_vulkan_models import built
@@ -114,6 +115,26 @@ def test_code_for_another_device(device, add):
     assert device.get(add["main"](device.put(x), device.put(x))).tolist() == [2] * 5
 
 
+# Memory that is not the runtime's is refused, wherever it is said to be: a device would be lost by it.
+def test_memory_of_others(device, add):
+    class Head(ctypes.Structure):
+        _fields_ = [("data", ctypes.c_void_p), ("type", ctypes.c_int32), ("id", ctypes.c_int32)]
+
+    x = device.put(np.ones(5, np.float32))
+    array = np.zeros(5, np.float32)
+    other = tvm_ffi.from_dlpack(array)
+    head = Head.from_address(other.__chandle__() + 24)  # behind the header of an object
+    head.type, head.id = x.__dlpack_device__()
+    place = head.data
+    for address in (place, place + 4, 16):
+        head.data = address
+        for arguments in ((x, other), (other, x), (x, x, other)):
+            with pytest.raises(ValueError, match="the memory is none that this runtime has on vulkan:0"):
+                add["main"](*arguments)
+    head.data, head.type = place, 1
+    assert device.get(add["main"](x, x)).tolist() == [2] * 5 and not array.any()
+
+
 # Where threads exchange nothing, they share memory; such code runs everywhere.
 def test_code_without_shuffles(device):
     total = relax_mlir.compile(relax_mlir.parse(SUM), target="vulkan:subgroup_1")
@@ -166,6 +187,11 @@ def test_tensors_are_copied_and_written(device):
     device.write(2 * x, tensor)
     np.testing.assert_array_equal(device.get(tensor), 2 * x)
     np.testing.assert_array_equal(device.get(copy), x)
+    for value in (None, [None, 1], "text", np.array(["2026-01-01"], "datetime64[s]")):
+        with pytest.raises(RelaxError, match="put: expected a tensor, or an array of numbers, got "):
+            device.put(value)
+        with pytest.raises(RelaxError, match="write: expected a tensor, or an array of numbers, got "):
+            device.write(value, tensor)
 
 
 # A call is recorded once, and submitted as it is from then on.
