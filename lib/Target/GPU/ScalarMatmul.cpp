@@ -20,6 +20,7 @@ using namespace mlir::relax;
 
 /// What a thread reads of a line at once.
 static constexpr int64_t group = 4;
+static constexpr int64_t padding = ScalarTile::padding;
 
 void MatmulEmitter::stageScalars(unsigned operand, ArrayRef<Axis> outer,
                                  Value first, int64_t count,
@@ -77,9 +78,8 @@ void MatmulEmitter::stageScalars(unsigned operand, ArrayRef<Axis> outer,
       }
       Value place = emitter.add(
           number(base),
-          emitter.add(
-              emitter.multiply(depthAt, number(count + ScalarTile::padding)),
-              outerAt));
+          emitter.add(emitter.multiply(depthAt, number(count + padding)),
+                      outerAt));
       memref::StoreOp::create(builder, loc, value, shared, place);
     });
   }
@@ -87,8 +87,8 @@ void MatmulEmitter::stageScalars(unsigned operand, ArrayRef<Axis> outer,
 
 LogicalResult MatmulEmitter::emit(const ScalarTile &tile, bool manyRows) {
   int64_t rows = tile.rows(), columns = tile.columns();
-  int64_t sizeA = tile.depth * (rows + ScalarTile::padding);
-  int64_t pitch = columns + ScalarTile::padding;
+  int64_t sizeA = tile.depth * (rows + padding);
+  int64_t pitch = columns + padding;
   int64_t bytes = tile.sharedBytes();
   OpBuilder::InsertionGuard guard(builder);
   if (failed(begin(rows, columns, tile.threads(), bytes, manyRows)))
@@ -129,11 +129,10 @@ LogicalResult MatmulEmitter::emit(const ScalarTile &tile, bool manyRows) {
         SmallVector<Value> after = emitter.loop(
             number(0), number(tile.depth), number(1), before,
             [&](Value k, ValueRange values) {
-              Value startA = emitter.add(
-                  emitter.multiply(k, number(rows + ScalarTile::padding)), atM);
+              Value startA =
+                  emitter.add(emitter.multiply(k, number(rows + padding)), atM);
               Value startB = emitter.add(
-                  emitter.add(emitter.multiply(
-                                  k, number(columns + ScalarTile::padding)),
+                  emitter.add(emitter.multiply(k, number(columns + padding)),
                               number(sizeA)),
                   atN);
               SmallVector<Value> a =
