@@ -48,3 +48,18 @@ relax.func @main(%x: tensor<5x6xf32>, %indices: tensor<4x6xi64>, %updates: tenso
       : (tensor<5x6xf32>, tensor<4x6xi64>, tensor<4x6xf32>) -> tensor<5x6xf32>
   relax.return %0 : tensor<5x6xf32>
 }
+
+// -----
+
+// The greatest element of a row first, then the least position of those that equal it, or are no number.
+// CHECK-LABEL: func.func private @argmax(
+// CHECK: %[[BEST:.*]] = linalg.generic
+// CHECK: arith.maximumf
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[BEST]] :
+// CHECK: arith.select
+// CHECK: %[[FIRST:.*]] = arith.minsi
+// CHECK: linalg.yield %[[FIRST]]
+relax.func @main(%x: tensor<?x?xf32, #relax.shape<[m, n]>>) -> tensor<?xi64, #relax.shape<[m]>> {
+  %0 = relax.argmax %x axis 1 : (tensor<?x?xf32, #relax.shape<[m, n]>>) -> tensor<?xi64, #relax.shape<[m]>>
+  relax.return %0 : tensor<?xi64, #relax.shape<[m]>>
+}
