@@ -227,21 +227,23 @@ int relax_rt_device_describe(void *, const TVMFFIAny *args, int32_t count,
   *result = {};
   return onDevice(args, count, 0, [&](Device &device, Error &error) {
     DeviceDriver::Description is = device.driver->describe();
-    auto text = [](const std::string &text) {
+    bool isMade = true;
+    auto text = [&](const std::string &text) {
       TVMFFIByteArray bytes{text.data(), text.size()};
       TVMFFIAny made{};
-      if (TVMFFIStringFromByteArray)
-        TVMFFIStringFromByteArray(&bytes, &made);
+      isMade = isMade && TVMFFIStringFromByteArray &&
+               !TVMFFIStringFromByteArray(&bytes, &made);
       return made;
     };
     std::vector<TVMFFIAny> members = {
         text(is.name),         makeInteger(is.major),    makeInteger(is.minor),
         makeInteger(is.bytes), makeInteger(is.subgroup), text(is.architecture)};
-    bool made = makeObject("ffi.Array", members, result);
+    isMade = isMade && makeObject("ffi.Array", members, result);
     for (TVMFFIAny &member : members)
       if (member.typeIndex >= 64)
         TVMFFIObjectDecRef(member.object);
-    return made || fail(error, "RuntimeError", "no array could be made");
+    return isMade ||
+           fail(error, "RuntimeError", "no description could be made");
   });
 }
 

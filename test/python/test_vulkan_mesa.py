@@ -5,7 +5,6 @@
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,14 +29,10 @@ def changed(tmp_path):
     """Runs a function after the one SPIR-V module that it makes, text to text, has been changed."""
     if not shutil.which("spirv-as"):
         pytest.skip("there is no spirv-as (spirv-tools)")
-    if not vulkan.KEPT:
-        pytest.skip("another loader of Vulkan is in use")
     from vulkan_faults import loader
 
     def run(function, change):
-        vulkan.validate()
-        before = function()
-        (module,) = Path(vulkan.KEPT).iterdir()
+        before, (module,) = vulkan.with_modules(function)
         text = subprocess.run(["spirv-dis", str(module)], check=True, capture_output=True, text=True).stdout
         command = ["spirv-as", "--target-env", "spv1.5", "-", "-o", str(tmp_path / "changed.spv")]
         subprocess.run(command, input=change(text), text=True, check=True)

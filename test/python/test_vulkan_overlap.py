@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Launches of a captured call that wait for one another, and not for barriers in the list of commands."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import vulkan
@@ -91,13 +89,7 @@ def test_many_launches(device, monkeypatch):
 
 # MLIR has no such op: what is serialized is made over.
 def test_counts_are_loaded(device):
-    if not vulkan.KEPT:
-        pytest.skip("another loader than that of the tests is asked for")
-    vulkan.validate()
-    for module in Path(vulkan.KEPT).iterdir():
-        module.unlink()
-    load(target_of(device))["main"](device.put(X))
-    made = list(Path(vulkan.KEPT).iterdir())
+    _, made = vulkan.with_modules(lambda: load(target_of(device))["main"](device.put(X)))
     atomic_load, atomic_or = 227, 241
     for module in made:
         words = np.fromfile(module, np.uint32).tolist()

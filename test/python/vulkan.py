@@ -112,6 +112,16 @@ def run_python(source: str, **variables: str) -> str:
     return run.stdout + run.stderr
 
 
+def with_modules(call: Callable[[], Any]) -> tuple[Any, list[Path]]:
+    """What a call gives, and the SPIR-V modules that it gives to the driver; skips the test where none are kept."""
+    if not KEPT:
+        pytest.skip("RELAX_VULKAN_LOADER names a loader that keeps no SPIR-V modules")
+    validate()
+    for module in Path(KEPT).iterdir():
+        module.unlink()
+    return call(), list(Path(KEPT).iterdir())
+
+
 def has_validation() -> bool:
     """Whether Khronos' validation layer is installed."""
     folders = ("/usr/share/vulkan/explicit_layer.d", "/etc/vulkan/explicit_layer.d")

@@ -114,8 +114,7 @@ Value Functions::timesPowerOfTwo(Value p, Value n) {
   return mul(mul(p, powerOfTwo(half)), powerOfTwo(rest));
 }
 
-/// 1/n!, ..., 1/2!, 1.
-static SmallVector<double> inverseFactorials(int from) {
+SmallVector<double> Functions::inverseFactorials(int from) {
   SmallVector<double> all;
   double factorial = 1;
   for (int n = 1; n <= from; ++n)
@@ -141,9 +140,12 @@ Value Functions::exp(Value x) {
   return select(compare(Predicate::UNO, x, x), x, timesPowerOfTwo(p, n));
 }
 
+Value Functions::limitExponent(Value x) {
+  return isDouble() ? limit(x, -1080, 1025) : limit(x, -155, 129);
+}
+
 Value Functions::exp2(Value x) {
-  // What is beyond is infinite, or zero.
-  Value limited = isDouble() ? limit(x, -1080, 1025) : limit(x, -155, 129);
+  Value limited = limitExponent(x);
   Value whole = nearest(limited);
   Value p = exp(mul(sub(limited, whole), constant(M_LN2)));
   Value result = timesPowerOfTwo(p, toInteger(whole));
@@ -165,22 +167,25 @@ Value Functions::expm1(Value x) {
       x, result);
 }
 
+std::pair<Value, Value> Functions::splitExponent(Value x) {
+  int64_t digits = isDouble() ? 52 : 23, shift = digits + 2;
+  Value isSmall = less(x, constant(isDouble() ? 0x1p-1022 : 0x1p-126));
+  Value raw = bits(select(isSmall, mul(x, constant(std::ldexp(1, shift))), x));
+  Value root = integer(isDouble() ? 0x3FE6A09E667F3BCD : 0x3F3504F3);
+  Value offset = arith::SubIOp::create(builder, loc, raw, root);
+  Value exponent =
+      arith::ShRSIOp::create(builder, loc, offset, integer(digits));
+  Value mantissa = fromBits(arith::SubIOp::create(
+      builder, loc, raw,
+      arith::ShLIOp::create(builder, loc, exponent, integer(digits))));
+  Value e = arith::SIToFPOp::create(builder, loc, type, exponent);
+  return {mantissa, sub(e, select(isSmall, constant(shift), constant(0)))};
+}
+
 Value Functions::log(Value x) {
   if (!isDouble())
     return math::LogOp::create(builder, loc, x);
-  Value isSmall = less(x, constant(0x1p-1022));
-  Value scaled = select(isSmall, mul(x, constant(0x1p54)), x);
-  Value raw = bits(scaled);
-  // The exponent counts from sqrt(1/2), so that the rest is near one.
-  Value offset =
-      arith::SubIOp::create(builder, loc, raw, integer(0x3FE6A09E667F3BCD));
-  Value exponent = arith::ShRSIOp::create(builder, loc, offset, integer(52));
-  Value mantissa = fromBits(arith::SubIOp::create(
-      builder, loc, raw,
-      arith::ShLIOp::create(builder, loc, exponent, integer(52))));
-  Value e =
-      arith::SIToFPOp::create(builder, loc, builder.getF64Type(), exponent);
-  e = sub(e, select(isSmall, constant(54), constant(0)));
+  auto [mantissa, e] = splitExponent(x);
   // log m = 2 artanh s, s = (m - 1) / (m + 1).
   Value f = sub(mantissa, constant(1));
   Value s = div(f, add(f, constant(2)));

@@ -75,6 +75,12 @@ private:
   Value select(Value condition, Value yes, Value no);
   /// Of coefficients from the highest power.
   Value polynomial(Value x, ArrayRef<double> coefficients);
+  /// 1/n!, ..., 1/2!, 1.
+  static SmallVector<double> inverseFactorials(int from);
+  /// x = m 2^e, of a positive x: m, between the roots of 1/2 and of 2, and e.
+  std::pair<Value, Value> splitExponent(Value x);
+  /// A power of two that is infinite, or zero, if that of x is.
+  Value limitExponent(Value x);
   /// 2^n for whole n from -1022 to 1023, as an integer.
   Value powerOfTwo(Value n);
   /// p 2^n, also where 2^n is no normal number.

@@ -15,7 +15,6 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
-#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -57,19 +56,7 @@ Functions::Pair Functions::mul(Pair lhs, Pair rhs) {
 }
 
 Functions::Pair Functions::log2Pair(Value x) {
-  // x = m 2^e, where m is between the roots of 1/2 and of 2.
-  int64_t digits = isDouble() ? 52 : 23, shift = digits + 2;
-  Value isSmall = less(x, constant(isDouble() ? 0x1p-1022 : 0x1p-126));
-  Value raw = bits(select(isSmall, mul(x, constant(std::ldexp(1, shift))), x));
-  Value root = integer(isDouble() ? 0x3FE6A09E667F3BCD : 0x3F3504F3);
-  Value exponent = arith::ShRSIOp::create(
-      builder, loc, arith::SubIOp::create(builder, loc, raw, root),
-      integer(digits));
-  Value m = fromBits(arith::SubIOp::create(
-      builder, loc, raw,
-      arith::ShLIOp::create(builder, loc, exponent, integer(digits))));
-  Value e = arith::SIToFPOp::create(builder, loc, type, exponent);
-  e = sub(e, select(isSmall, constant(shift), constant(0)));
+  auto [m, e] = splitExponent(x);
   // log2 m = 2/ln 2 (s + s^3/3 + s^5/5 + ...), s = (m - 1) / (m + 1).
   Value f = sub(m, constant(1));
   Pair divisor = sumOf(constant(2), f);
@@ -92,18 +79,13 @@ Functions::Pair Functions::log2Pair(Value x) {
 }
 
 Value Functions::exp2(Pair x) {
-  // What is beyond is infinite, or zero.
-  Value limited =
-      isDouble() ? limit(x.hi, -1080, 1025) : limit(x.hi, -155, 129);
+  Value limited = limitExponent(x.hi);
   Value low = select(equal(limited, x.hi), x.lo, constant(0));
   Value whole = nearest(limited);
   Pair r = mul(sumOf(sub(limited, whole), low),
                pairOf(0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56));
-  SmallVector<double> series;
-  double factorial = 1;
-  for (int n = 2; n <= (isDouble() ? 15 : 9); ++n)
-    series.push_back(1 / (factorial *= n));
-  std::reverse(series.begin(), series.end());
+  SmallVector<double> series = inverseFactorials(isDouble() ? 15 : 9);
+  series.pop_back();
   Value rest = mul(mul(r.hi, r.hi), polynomial(r.hi, series));
   rest = add(rest, mul(r.lo, add(r.hi, constant(1))));
   Pair sum = sumOf(constant(1), r.hi);
@@ -128,14 +110,14 @@ Value Functions::pow(Value x, Value y) {
   Value isSmall = exclusive(isZero, less(y, zero));
   result = select(isOrdinary, result, select(isSmall, zero, infinity));
   // A negative base: an odd power is negative, a broken one none.
-  Value isWhole = equal(floor(y), y);
+  Value whole = floor(y), isWhole = equal(whole, y);
   Value half = mul(y, constant(0.5));
   Value isOdd = both(isWhole, compare(Predicate::UNE, floor(half), half));
   Value isNegative = arith::CmpIOp::create(
       builder, loc, arith::CmpIPredicate::slt, bits(x), integer(0));
   result = select(both(isNegative, isOdd), sub(zero, result), result);
   Value isBelow = both(less(x, zero), less(constant(-INFINITY), x));
-  Value isBroken = both(isBelow, compare(Predicate::UNE, floor(y), y));
+  Value isBroken = both(isBelow, compare(Predicate::UNE, whole, y));
   Value isNone = arith::OrIOp::create(builder, loc, isBroken,
                                       compare(Predicate::UNO, x, y));
   result = select(isNone, constant(NAN), result);

@@ -278,13 +278,8 @@ def measure(name: str, prompts: str, batches: str, steps: int, *, options: Mappi
     if steps < 1:
         raise RelaxError(f"--steps is {steps}; expected at least 1")
     model = open_model(name, options)
-    table = Table(
-        "batch",
-        "prompt",
-        "prompt, tokens/s",
-        "answer, tokens/s",
-        title=", ".join(filter(None, (name, options["layout"]))),
-    )
+    title = ", ".join(filter(None, (name, options["layout"])))
+    table = Table("batch", "prompt", "prompt, tokens/s", "answer, tokens/s", title=title)
     generator = np.random.default_rng(0)
     for batch in sizes:
         for length in lengths:
