@@ -13,6 +13,7 @@ from tiny_models import CONFIG, random_weights, smollm2, write_gguf, write_huggi
 
 from relax_mlir import ModelError, WeightError, models
 from relax_mlir.models import Cache
+from relax_mlir.models.config import PROJECTIONS
 
 pytest.importorskip("gguf")
 
@@ -27,7 +28,9 @@ VARIANTS = {
     "Q8_0": ("quantised", "Q8_0", {}),
     "own head": ("panels", "F32", {"tie_embeddings": False}),
     "half split": ("panels", "F32", {"rope_layout": "half_split"}),
-    "bias": ("panels", "F32", {"rope_layout": "half_split", "qkv_bias": True}),
+    "bias": ("panels", "F32", {"rope_layout": "half_split", "biases": PROJECTIONS[:3]}),
+    "all biases": ("panels", "F32", {"rope_layout": "half_split", "biases": PROJECTIONS}),
+    "all biases, GGUF": ("quantised", "Q4_1", {"biases": PROJECTIONS}),
     "norm": ("panels", "F32", {"rope_layout": "half_split", "qk_norm": True}),
     "one head": ("panels", "F32", {"num_heads": 1, "num_kv_heads": 1}),
     "odd": ("panels", "F32", {"intermediate_size": 70, "num_heads": 6, "num_kv_heads": 3}),
@@ -41,7 +44,7 @@ def pair(request, tmp_path_factory):
     config = dataclasses.replace(CONFIG, **changes)
     path = tmp_path_factory.mktemp("model")
     if config.rope_layout == "half_split":
-        architecture = "Qwen2" if config.qkv_bias else "Qwen3" if config.qk_norm else "Llama"
+        architecture = {3: "Qwen2"}.get(len(config.biases), "Qwen3" if config.qk_norm else "Llama")
         names = {"architectures": [f"{architecture}ForCausalLM"]}
         write_hugging_face(path, random_weights(config), config, **names)
     else:

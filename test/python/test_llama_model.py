@@ -10,8 +10,9 @@ import pytest
 from reference_llama import ReferenceLlama
 from tiny_models import CONFIG, random_weights, smollm2, write_gguf, write_hugging_face
 
-from relax_mlir import ContextLengthError, ModelError, RelaxError, models, parse
+from relax_mlir import ContextLengthError, ModelError, RelaxError, TokenizerError, models, parse
 from relax_mlir.models import Cache, LanguageModel, Sampling
+from relax_mlir.models.config import PROJECTIONS
 
 pytest.importorskip("gguf")
 
@@ -77,19 +78,20 @@ def test_kernels_are_shared(tmp_path):
         assert len(models.build(path).module.functions) == 7
 
 
-@pytest.mark.parametrize("variant", [{"qkv_bias": True}, {"qk_norm": True}, {"tie_embeddings": False}])
+@pytest.mark.parametrize(
+    "variant", [{"biases": PROJECTIONS[:3]}, {"biases": PROJECTIONS}, {"qk_norm": True}, {"tie_embeddings": False}]
+)
 def test_variants(tmp_path, variant):
     config = dataclasses.replace(CONFIG, **variant)
-    architecture = (
-        "Qwen2ForCausalLM" if config.qkv_bias else "Qwen3ForCausalLM" if config.qk_norm else "LlamaForCausalLM"
-    )
-    path = write_hugging_face(tmp_path / "x", random_weights(config), config, architectures=[architecture])
+    architecture = {3: "Qwen2"}.get(len(config.biases), "Qwen3" if config.qk_norm else "Llama")
+    names = [f"{architecture}ForCausalLM"]
+    path = write_hugging_face(tmp_path / "x", random_weights(config), config, architectures=names)
     program = models.build(path)
     assert dataclasses.replace(program.config, name="", rope_layout="interleaved") == config
     assert len(program.weights) == len(random_weights(config))
 
 
-@pytest.mark.parametrize("length, message", [(0, "expected from 1 to 128"), (129, "expected from 1 to 128")])
+@pytest.mark.parametrize("length, message", [(0, "expected at least 1"), (129, "expected from 1 to 128")])
 def test_context_length(tmp_path, length, message):
     path = write_gguf(tmp_path / "x.gguf", random_weights())
     with pytest.raises(ModelError, match=message):
@@ -164,7 +166,7 @@ def test_statistics(tiny):
         (lambda m: m.logits([[1, 2]], Cache(CONFIG, 1, 1)), ContextLengthError, "do not fit in its 1"),
         (lambda m: m.logits([[1], [2]], Cache(CONFIG, 1, 4)), RelaxError, r"expected tokens of shape \[1, n\]"),
         (lambda m: Cache(CONFIG, 1, 129), ContextLengthError, "the model's context has from 1 to 128"),
-        (lambda m: m.stream("text"), RelaxError, "no tokeniser"),
+        (lambda m: m.stream("text"), TokenizerError, "no tokenizer"),
     ],
 )
 def test_errors(tiny, act, error, message):

@@ -12,6 +12,7 @@ import pytest
 
 from relax_mlir import MissingPackageError
 from relax_mlir.models import LlamaConfig, find_model
+from relax_mlir.models.config_gguf import TENSORS
 from relax_mlir.models.gguf import hugging_face_name
 
 CONFIG = LlamaConfig(
@@ -54,8 +55,7 @@ def shapes(config: LlamaConfig = CONFIG) -> dict[str, tuple[int, ...]]:
             "ffn_up.weight": (inner, hidden),
             "ffn_down.weight": (hidden, inner),
         }
-        if config.qkv_bias:
-            own |= {f"attn_{name}.bias": (size,) for name, size in (("q", queries), ("k", keys), ("v", keys))}
+        own |= {f"{TENSORS[name]}.bias": own[f"{TENSORS[name]}.weight"][:1] for name in config.biases}
         if config.qk_norm:
             own |= {f"attn_{name}_norm.weight": (config.head_dim,) for name in "qk"}
         found |= {f"blk.{layer}.{name}": shape for name, shape in own.items()}
@@ -81,8 +81,9 @@ def write_gguf(
     config: LlamaConfig = CONFIG,
     quantisation: str = "F32",
     architecture: str = "llama",
+    metadata: dict[str, object] | None = None,
 ) -> Path:
-    """A GGUF file; matrices are quantised."""
+    """A GGUF file; matrices are quantised. `metadata` has further keys, without the architecture, and their values."""
     gguf = pytest.importorskip("gguf")
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_context_length(config.context_length)
@@ -96,6 +97,9 @@ def write_gguf(
     writer.add_rope_dimension_count(config.head_dim)
     writer.add_rope_freq_base(config.rope_theta)
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    for key, value in (metadata or {}).items():
+        kinds = {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32, str: writer.add_string}
+        kinds.get(type(value), writer.add_array)(f"{architecture}.{key}", value)
     for name, values in weights.items():
         if values.ndim == 2 and quantisation != "F32":
             kind = gguf.GGMLQuantizationType[quantisation]
@@ -127,6 +131,8 @@ def write_hugging_face(path: Path, weights: dict[str, np.ndarray], config: Llama
         "rms_norm_eps": config.rms_norm_eps,
         "rope_theta": config.rope_theta,
         "tie_word_embeddings": config.tie_embeddings,
+        "attention_bias": "o_proj" in config.biases,
+        "mlp_bias": "down_proj" in config.biases,
     }
     (path / "config.json").write_text(json.dumps({**settings, **extra}))
     return path

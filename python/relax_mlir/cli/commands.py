@@ -4,19 +4,22 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tvm_ffi
+from mlir import ir
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from .. import compile as compile_module
 from .. import dtypes, load
@@ -25,19 +28,25 @@ from ..compiler import compile_code
 from ..errors import ModelError, RelaxError
 from ..export import export as export_code
 from ..export import read_code
-from ..models import LanguageModel, Sampling, build
-from ..models.exported import is_exported, load_exported
+from ..models import LanguageModel, Sampling, Tokenizer, build
+from ..models.exported import Description, check_folder, is_exported, load_exported, read_description
+from ..models.generation import check_lengths
 from ..models.loading import Program, options_for
+from ..module import Module
 from ..runtime import Device, Executable, to_host
 
-# Answers go to the standard output, everything about them beside it.
-notes = Console(stderr=True, highlight=False)
+# Answers go to the standard output, everything about them to the standard error. Paths, names and errors are text of
+# others, in which "[x]" and ":x:" are just that.
+notes = Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+Check = Callable[["Program | Description"], None]
+"""What refuses a model for what a command is to do with it, before the model is compiled or its weights are read."""
 
 
 @contextmanager
 def progress(text: str, total: int | None = None) -> Iterator[Any]:
     """A bar that disappears when the work is done; gives what moves it on."""
-    columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()]
+    columns = [SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()]
     with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as bars:
         task = bars.add_task(text, total=total)
         yield lambda done: bars.update(task, completed=done)
@@ -51,18 +60,32 @@ def compile_program(program: Program, target: str) -> LanguageModel:
         model = program.compile(target=target)
     seconds = time.perf_counter() - begin
     size = program.weights.nbytes / 2**20
-    notes.print(f"[dim]{program.path.name}: {size:.0f} MiB of weights, ready in {seconds:.1f} s[/dim]")
+    notes.print(f"{program.path.name}: {size:.0f} MiB of weights, ready in {seconds:.1f} s", style="dim")
     return model
 
 
-def open_model(name: str, options: Mapping[str, Any]) -> LanguageModel:
+def open_model(name: str, options: Mapping[str, Any], check: Check | None = None) -> LanguageModel:
     """A model, compiled unless it is an exported folder."""
     if is_exported(name):
+        refuse_options(name, "was compiled with its options", options["layout"], options["context"])
         check_target(name, options["target"])
         with progress(f"reading {name}"):
-            return load_exported(name)
+            description = read_description(name)
+            if check:
+                check(description)
+            return load_exported(name, description)
     target = options["target"] or "cpu"
-    return compile_program(read_program(name, options["layout"], options["context"], target), target)
+    program = read_program(name, options["layout"], options["context"], target)
+    if check:
+        check(program)
+    return compile_program(program, target)
+
+
+def refuse_options(source: str, why: str, layout: str | None, context: int | None = None) -> None:
+    """Refuses options of models for a source that they would not change."""
+    given = [option for option, value in (("--layout", layout), ("--context", context)) if value is not None]
+    if given:
+        raise ModelError(f"'{source}' {why}; leave {' and '.join(given)} out")
 
 
 def read_program(name: str, layout: str | None, context: int | None, target: str) -> Program:
@@ -91,10 +114,12 @@ def check_target(folder: str, wanted: str | None) -> None:
 
 def export(source: str, output: Path, *, layout: str | None, context: int | None, target: str) -> None:
     if Path(source).suffix in (".mlir", ".mlirbc"):
+        refuse_options(source, "is a program, not a model", layout, context)
         with progress(f"compiling {source}"):
             export_code(compile_code(load(source), target), output)
         notes.print(f"wrote {output}")
         return
+    check_folder(output)
     program = read_program(source, layout, context, target)
     with progress("compiling", len(program.weights)) as advance:
         program.weights.on_read = advance
@@ -138,24 +163,48 @@ def parse_argument(text: str, generator: np.random.Generator) -> Any:
     return array
 
 
-def open_executable(source: str, target: str | None) -> Executable:
-    """A program in a file, compiled, or one of an exported folder."""
+def open_executable(source: str, target: str | None, check: Callable[[Mapping[str, int]], None]) -> Executable:
+    """A program in a file, compiled, or one of an exported folder.
+
+    Args:
+      check: called with the functions and how many parameters each has, before code is made or weights are read.
+    """
     if Path(source).is_dir():
         check_target(source, target)
+        check({name: len(function["parameters"]) for name, function in read_code(source).functions.items()})
         return load_exported_code(source)
     with progress(f"compiling {source}"):
-        return compile_module(load(source), target=target)
+        module = load(source)
+        check(_parameter_counts(module))
+        return compile_module(module, target=target)
+
+
+def _parameter_counts(module: Module) -> dict[str, int]:
+    """How many parameters each function has that can be called from outside."""
+    functions = [operation.operation for operation in module.ir.body.operations]
+    return {
+        ir.StringAttr(function.attributes["sym_name"]).value: len(function.regions[0].blocks[0].arguments)
+        for function in functions
+        if function.name == "relax.func" and "sym_visibility" not in function.attributes and function.regions[0].blocks
+    }
 
 
 def call(source: str, arguments: Sequence[str], *, function: str, output: Path | None, target: str | None) -> None:
     generator = np.random.default_rng(0)
+    if output:
+        _check_output(output)
     values = [parse_argument(text, generator) for text in arguments]
-    executable = open_executable(source, target)
+
+    def check(counts: Mapping[str, int]) -> None:
+        if counts and function not in counts:
+            raise RelaxError(f"'{source}' has no function '{function}'; it has {', '.join(counts)}")
+        if len(values) != counts.get(function, len(values)):
+            count = f"{counts[function]} argument{'s' * (counts[function] != 1)}"
+            raise RelaxError(f"'{function}' takes {count}, got {len(values)}")
+
+    executable = open_executable(source, target, check)
     device = Device(executable.code.device) if executable.code.device else None
     parameters = executable.code.functions.get(function, {}).get("parameters", ())
-    if len(values) > len(parameters) and function in executable.code.functions:
-        count = f"{len(parameters)} argument{'s' * (len(parameters) != 1)}"
-        raise RelaxError(f"'{function}' takes {count}, got {len(values)}")
     try:
         if device:
             on_host = [parameter.get("place") == "host" for parameter in parameters]
@@ -170,10 +219,31 @@ def call(source: str, arguments: Sequence[str], *, function: str, output: Path |
         what = f"{list(result.shape)} {result.dtype}\n" if isinstance(result, np.ndarray) else ""
         print(f"result {index}: {what}{result}")
     if output:
-        try:
-            np.savez(output, *(result for result in arrays if isinstance(result, np.ndarray)))
-        except OSError as error:
-            raise RelaxError(f"cannot write '{output}': {error.strerror}") from None
+        _save(output, [result for result in arrays if isinstance(result, np.ndarray)])
+
+
+def _check_output(path: Path) -> None:
+    """What is wrong with a place for results, before they are computed."""
+    if os.path.isdir(path):
+        raise RelaxError(f"cannot write '{path}': it is a folder; expected the name of a .npz file")
+    if not os.path.isdir(path.parent):
+        raise RelaxError(f"cannot write '{path}': there is no folder '{path.parent}'")
+
+
+def _save(path: Path, arrays: Sequence[np.ndarray]) -> None:
+    """Writes a .npz file whole or not at all; a device stays what it is."""
+    path = path if path.suffix == ".npz" or path.is_char_device() else path.with_name(f"{path.name}.npz")
+    is_special = path.is_symlink() or (path.exists() and not path.is_file())
+    partial = path if is_special else path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with partial.open("wb") as file:
+            np.savez(file, *arrays)
+        if partial is not path:
+            partial.replace(path)
+    except OSError as error:
+        if partial is not path:
+            partial.unlink(missing_ok=True)
+        raise RelaxError(f"cannot write '{path}': {error.strerror or error}") from None
 
 
 def _flatten(results: Any) -> list[Any]:
@@ -199,6 +269,12 @@ def _check_max_tokens(count: int | None) -> None:
         raise RelaxError(f"--max-tokens is {count}; expected at least 1")
 
 
+def _tokenizer_of(model: Program | Description) -> Tokenizer:
+    if model.tokenizer is None:
+        raise ModelError(f"the model has no tokenizer, which text needs: {model.no_tokenizer}")
+    return model.tokenizer
+
+
 def _speeds(model: LanguageModel) -> str:
     s = model.statistics
     return (
@@ -218,31 +294,50 @@ def answer(
     options: Mapping[str, Any],
 ) -> None:
     _check_max_tokens(max_tokens)
+    if raw and system:
+        raise RelaxError(
+            "--system has no effect with --raw, which continues the prompt as it is; leave one of them out"
+        )
     if prompt == "-":
         try:
             prompt = sys.stdin.buffer.read().decode()
         except UnicodeDecodeError as error:
             raise RelaxError(f"the standard input is no text in {error.encoding}: {error.reason}") from None
-    model = open_model(name, options)
     messages = [{"role": "system", "content": system}] if system else []
     messages.append({"role": "user", "content": prompt})
+
+    def check(described: Program | Description) -> None:
+        tokenizer = _tokenizer_of(described)
+        if system and not tokenizer.chat_template:
+            raise ModelError("the model has no chat template, and so no place for --system; leave it out")
+        is_chat = not raw and tokenizer.chat_template
+        ids = tokenizer.encode_chat(messages) if is_chat else tokenizer.encode(prompt)
+        check_lengths([len(ids)], max_tokens, described.config.context_length)
+
+    model = open_model(name, options, check)
     if raw or not model.tokenizer.chat_template:
         pieces = model.stream(prompt, max_new_tokens=max_tokens, sampling=sampling)
     else:
         pieces = model.stream(messages, max_new_tokens=max_tokens, sampling=sampling)
     _write(pieces)
-    notes.print(f"[dim]{_speeds(model)}[/dim]")
+    notes.print(_speeds(model), style="dim")
 
 
 def talk(
     name: str, *, system: str | None, max_tokens: int | None, sampling: Sampling, options: Mapping[str, Any]
 ) -> None:
     _check_max_tokens(max_tokens)
-    model = open_model(name, options)
+
+    def check(described: Program | Description) -> None:
+        # A template shows what it refuses, such as a system message, when it is used.
+        messages = [{"role": "system", "content": system}] if system else []
+        _tokenizer_of(described).encode_chat([*messages, {"role": "user", "content": "hello"}])
+
+    model = open_model(name, options, check)
     conversation = model.chat(system=system)
     while True:
         try:
-            text = notes.input("[bold]> [/bold]").strip()
+            text = notes.input(Text("> ", style="bold")).strip()
         except (EOFError, KeyboardInterrupt):
             return
         if not text:
@@ -253,11 +348,11 @@ def talk(
         try:
             _write(conversation.say(text, max_new_tokens=max_tokens, sampling=sampling))
         except KeyboardInterrupt:
-            notes.print("\n[dim]stopped[/dim]")
+            notes.print("\nstopped", style="dim")
         except RelaxError as error:
-            notes.print(f"[red]{error}[/red]")
+            notes.print(str(error), style="red")
         else:
-            notes.print(f"[dim]{_speeds(model)}[/dim]")
+            notes.print(_speeds(model), style="dim")
 
 
 # --- bench
@@ -277,21 +372,23 @@ def measure(name: str, prompts: str, batches: str, steps: int, *, options: Mappi
     lengths, sizes = _numbers(prompts, "--prompts"), _numbers(batches, "--batches")
     if steps < 1:
         raise RelaxError(f"--steps is {steps}; expected at least 1")
-    model = open_model(name, options)
+
+    def check(described: Program | Description) -> None:
+        context = described.config.context_length
+        if max(lengths) + steps > context:
+            raise ModelError(f"{max(lengths)} + {steps} tokens are more than the context of {context}")
+
+    model = open_model(name, options, check)
     title = ", ".join(filter(None, (name, options["layout"])))
     table = Table("batch", "prompt", "prompt, tokens/s", "answer, tokens/s", title=title)
     generator = np.random.default_rng(0)
     for batch in sizes:
         for length in lengths:
-            if length + steps > model.config.context_length:
-                raise ModelError(
-                    f"{length} + {steps} tokens are more than the context of {model.config.context_length}"
-                )
             tokens = generator.integers(0, model.config.vocab_size, (batch, length))
             rates = [_measure(model, tokens, steps) for _ in range(3)]
             prompt, decode = (sorted(column)[1] for column in zip(*rates))
             table.add_row(str(batch), str(length), f"{prompt:.1f}", f"{decode:.1f}")
-    Console(highlight=False).print(table)
+    Console(highlight=False, markup=False, emoji=False).print(table)
 
 
 def _measure(model: LanguageModel, tokens: np.ndarray, steps: int) -> tuple[float, float]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from mlir import ir
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from .. import load
 from ..annotations import Annotation, Tensor
@@ -21,21 +21,25 @@ from ..models.exported import is_exported
 from ..module import Module
 from ..pipelines.cpu import default_pipeline
 from ..symbolic import Range
+from .commands import refuse_options
 
 
 def inspect(source: str, *, layout: str | None, plot: bool) -> None:
-    console = Console(highlight=False)
+    # Names and paths are text of others, in which "[x]" and ":x:" are just that.
+    console = Console(highlight=False, markup=False, emoji=False)
     if Path(source).suffix in (".mlir", ".mlirbc"):
+        refuse_options(source, "is a program, not a model", layout)
         module = load(source)
         show_module(module, console)
         show_memory(module, console, plot)
         return
     if is_exported(source):
+        refuse_options(source, "was compiled with its options", layout)
         show_code(read_code(source), console)
         return
     program = build(source, layout=layout)
     config = program.config
-    table = Table("", "", show_header=False, title=escape(config.name or program.path.name))
+    table = Table("", "", show_header=False, title=config.name or program.path.name)
     for name in (
         "num_layers hidden_size intermediate_size num_heads num_kv_heads head_dim vocab_size context_length rope_layout"
     ).split():
@@ -74,11 +78,15 @@ def show_code(code: Code, console: Console) -> None:
     console.print(f"{size} bytes of code for {machine}; {len(code.weights)} weights")
     for name, function in code.functions.items():
         parameters = ", ".join(f"{entry['name']}: {entry['type']}" for entry in function["parameters"])
-        console.print(f"[bold]{escape(name)}[/bold]({escape(parameters)}) → {escape(', '.join(function['results']))}")
+        _show_signature(console, name, parameters, ", ".join(function["results"]))
         for symbol, bounds in function["symbols"].items():
-            console.print(f"  {symbol}: {escape(bounds)}")
+            console.print(f"  {symbol}: {bounds}")
         for key, value in code.memory.get(name, {}).items():
-            console.print(f"  {key}: {escape(value)}")
+            console.print(f"  {key}: {value}")
+
+
+def _show_signature(console: Console, name: str, parameters: str, results: str) -> None:
+    console.print(Text.assemble((name, "bold"), f"({parameters}) → {results}"))
 
 
 def show_memory(module: Module, console: Console, plot: bool) -> None:
@@ -106,7 +114,7 @@ def _show_function(function: ir.Operation, console: Console, calls: Counter[str]
         symbol = entries[index]["relax.symbol"].value if entries and "relax.symbol" in entries[index] else None
         parameters.append(symbol or _describe(type))
     results = ", ".join(map(_describe, signature.results))
-    console.print(f"[bold]{attributes['sym_name'].value}[/bold]({escape(', '.join(parameters))}) → {escape(results)}")
+    _show_signature(console, attributes["sym_name"].value, ", ".join(parameters), results)
     if "relax.symbols" in attributes:
         ranges = attributes["relax.symbols"]
         for entry in ranges:

@@ -13,6 +13,7 @@ import numpy as np
 from ..dtypes import to_numpy
 from ..errors import MissingPackageError, ModelError, WeightError
 from ..nn import Module, Parameter
+from ..reading import reading
 from .config import LlamaConfig
 from .matrix import StoredParameter
 
@@ -96,11 +97,23 @@ class Checkpoint(abc.ABC):
         """The format of a tensor; that of one that is missing is F32."""
         return self.tensor(name).format if name in self.names() else "F32"
 
+    def is_irrelevant(self, name: str) -> bool:
+        """Whether a tensor that the model does not use may be in the checkpoint all the same."""
+        return False
+
+    def name_in_file(self, name: str) -> str:
+        """How the file itself calls a tensor."""
+        return name
+
 
 class ModelWeights(Mapping[str, np.ndarray]):
     """The parameters of a model, by name, each computed from the checkpoint when it is asked for.
 
-    Names and shapes are checked at once, so that what is missing is known before anything is compiled.
+    Names and shapes are checked at once, so that what is missing is known before anything is compiled; so is that the
+    model uses every tensor, as one that it leaves out would be missing from what it computes.
+
+    Raises:
+      WeightError: a tensor is missing, is not used, or has another shape.
     """
 
     def __init__(self, model: Module, checkpoint: Checkpoint) -> None:
@@ -117,6 +130,7 @@ class ModelWeights(Mapping[str, np.ndarray]):
                 f"'{checkpoint.path}' lacks {len(missing)} of the model's tensors: {', '.join(missing[:5])}{more}; "
                 "the file is incomplete, or of another architecture than its configuration says"
             )
+        self._require_all_used({self._origin(p) for p in self._parameters.values()})
         for parameter in self._parameters.values():
             expected = parameter.origin_shape if isinstance(parameter, StoredParameter) else parameter.shape
             found = checkpoint.tensor(self._origin(parameter)).shape
@@ -126,22 +140,45 @@ class ModelWeights(Mapping[str, np.ndarray]):
                     f"the model's configuration asks for {expected}"
                 )
 
+    def _require_all_used(self, used: set[str]) -> None:
+        checkpoint = self._checkpoint
+        left = [name for name in checkpoint.names() if name not in used and not checkpoint.is_irrelevant(name)]
+        if left:
+            named = ", ".join(map(checkpoint.name_in_file, left[:5]))
+            more = f" and {len(left) - 5} more" if len(left) > 5 else ""
+            raise WeightError(
+                f"'{checkpoint.path}' has {len(left)} tensors that the model does not use: {named}{more}; "
+                "the model is of another architecture than its configuration says, or of a variant that is not known"
+            )
+
     @staticmethod
     def _origin(parameter: Parameter) -> str:
         return parameter.origin if isinstance(parameter, StoredParameter) else parameter.name
 
     def __getitem__(self, name: str) -> np.ndarray:
         parameter = self._parameters[name]
+        with reading(self._checkpoint.path, WeightError):
+            try:
+                array = self._read_array(parameter)
+            except MemoryError:
+                raise WeightError(
+                    f"no memory for the weight '{name}' of '{self._checkpoint.path}': {list(parameter.shape)} of "
+                    f"{parameter.dtype}, of {self.nbytes >> 20} MiB in all; a layout that keeps weights quantised "
+                    "needs less"
+                ) from None
+        self._read += 1
+        if self.on_read:
+            self.on_read(self._read)
+        return array
+
+    def _read_array(self, parameter: Parameter) -> np.ndarray:
         tensor = self._checkpoint.tensor(self._origin(parameter))
         if isinstance(parameter, StoredParameter):
             array = parameter.convert(tensor)
         else:
             array = tensor.dense().astype(to_numpy(parameter.dtype), copy=False)
         if array.dtype.kind == "f":
-            require_numbers(name, array)
-        self._read += 1
-        if self.on_read:
-            self.on_read(self._read)
+            require_numbers(parameter.name, array)
         return array
 
     def __iter__(self) -> Iterator[str]:
@@ -158,7 +195,11 @@ class ModelWeights(Mapping[str, np.ndarray]):
 
 
 def open_checkpoint(path: str | Path) -> Checkpoint:
-    """A GGUF file, or a folder in Hugging Face's form."""
+    """A GGUF file, or a folder in Hugging Face's form.
+
+    Raises:
+      ModelError: there is none, or it cannot be read.
+    """
     path = Path(path)
     if path.is_dir():
         from .safetensors import SafetensorsCheckpoint

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What there is to know of a decoder of the Llama family, and where GGUF and Hugging Face say it."""
+"""What there is to know of a decoder of the Llama family."""
 
 from __future__ import annotations
 
@@ -13,23 +13,15 @@ import numpy as np
 
 from ..errors import ModelError
 
-# Architectures of GGUF: the layout of their rotary embedding, and whether q, k and v have a bias or a norm.
-_GGUF = {
-    "llama": ("interleaved", False, False),
-    "qwen2": ("half_split", True, False),
-    "qwen3": ("half_split", False, True),
-}
-# Of Hugging Face; rotary embedding is half_split in all of them.
-_HUGGING_FACE = {
-    "LlamaForCausalLM": (False, False),
-    "MistralForCausalLM": (False, False),
-    "Qwen2ForCausalLM": (True, False),
-    "Qwen3ForCausalLM": (False, True),
-}
-
-
 DTYPES = ("f32", "f16", "bf16")
 """Element types that a decoder can compute with."""
+
+PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+"""The matrices of a layer."""
+
+ROPE_LAYOUTS = ("half_split", "interleaved")
+
+_LONGEST_HEAD = 1 << 16  # far beyond any model, and small enough for tables of a damaged file
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,8 +47,12 @@ class LlamaConfig:
     """Divisors of the angle of each pair."""
     tie_embeddings: bool = False
     """Whether the output head is the embedding."""
-    qkv_bias: bool = False
+    biases: tuple[str, ...] = ()
+    """Which of the `PROJECTIONS` add a bias, in all layers."""
     qk_norm: bool = False
+    sliding_window: int | None = None
+    """How many tokens back a token sees, itself included; all unless given. `Llama` needs a window that is not shorter
+    than the context."""
     dtype: str = "f32"
     """The element type of hidden states, of the cache and of matrices; sums and logits are f32."""
     name: str = ""
@@ -64,20 +60,35 @@ class LlamaConfig:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if field.type == "int" and (not isinstance(value, int) or value < 1):
-                raise ModelError(f"{field.name} is {value!r}; expected a positive integer")
+            holds, expected = _KINDS[field.type]
+            if not holds(value):
+                raise ModelError(f"{field.name} is {value!r}; expected {expected}")
         if self.dtype not in DTYPES:
             raise ModelError(f"dtype is {self.dtype!r}; expected one of {', '.join(DTYPES)}")
+        if self.rope_layout not in ROPE_LAYOUTS:
+            raise ModelError(f"rope_layout is {self.rope_layout!r}; expected one of {', '.join(ROPE_LAYOUTS)}")
+        if unknown := [name for name in self.biases if name not in PROJECTIONS]:
+            raise ModelError(f"biases has {unknown[0]!r}; expected some of {', '.join(PROJECTIONS)}")
+        for name in ("rope_theta", "rope_scale"):
+            if getattr(self, name) <= 0:
+                raise ModelError(f"{name} is {getattr(self, name)!r}; expected a positive number")
+        if self.rms_norm_eps < 0:
+            raise ModelError(f"rms_norm_eps is {self.rms_norm_eps!r}; expected a number from 0")
         if self.num_heads % self.num_kv_heads:
             raise ModelError(
                 f"num_heads is {self.num_heads}; expected a multiple of num_kv_heads, {self.num_kv_heads}: "
                 "each key and value head serves the same number of query heads"
             )
+        if self.head_dim > _LONGEST_HEAD:
+            raise ModelError(f"head_dim is {self.head_dim}; expected at most {_LONGEST_HEAD}")
         turned = self.head_dim if self.rope_dim is None else self.rope_dim
-        if self.rope_factors is not None and len(self.rope_factors) != turned // 2:
-            raise ModelError(f"{len(self.rope_factors)} rope_factors; expected one for each of {turned // 2} pairs")
         if turned % 2 or not 0 < turned <= self.head_dim:
             raise ModelError(f"the rotary embedding turns {turned} of {self.head_dim} elements of a head")
+        if self.rope_factors is not None:
+            if len(self.rope_factors) != turned // 2:
+                raise ModelError(f"{len(self.rope_factors)} rope_factors; expected one for each of {turned // 2} pairs")
+            if min(self.rope_factors) <= 0:
+                raise ModelError(f"rope_factors has {min(self.rope_factors)}; expected positive numbers")
 
     @property
     def group(self) -> int:
@@ -90,122 +101,66 @@ class LlamaConfig:
         frequencies = self.rope_theta ** (-np.arange(0, size, 2) / size) * self.rope_scale
         return frequencies / np.array(self.rope_factors) if self.rope_factors else frequencies
 
+    # --- where configurations come from
+
     @staticmethod
     def from_gguf(metadata: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> LlamaConfig:
-        """From the metadata of a GGUF file, and the shapes of its tensors."""
-        architecture = _get(metadata, "general.architecture", str)
-        if architecture not in _GGUF:
-            raise ModelError(f"unknown architecture '{architecture}'; known of GGUF are {', '.join(_GGUF)}")
-        layout, bias, norm = _GGUF[architecture]
+        """From the metadata of a GGUF file, and the shapes of its tensors.
 
-        def get(key: str, kind: type, default: Any = None) -> Any:
-            return _get(metadata, f"{architecture}.{key}", kind, default)
+        Raises:
+          ModelError: a field is missing, wrong, or not known.
+        """
+        from .config_gguf import read_config
 
-        heads, hidden = get("attention.head_count", int), get("embedding_length", int)
-        if get("expert_count", int, 0):
-            raise ModelError(f"'{architecture}' with experts is not known; expected a dense model")
-        scaling = get("rope.scaling.type", str, "none")
-        if scaling not in ("none", "linear"):
-            raise ModelError(f"rope.scaling.type is '{scaling}'; known are none and linear")
-        head_dim = get("attention.key_length", int, hidden // max(heads, 1))
-        if get("attention.value_length", int, head_dim) != head_dim:
-            raise ModelError("keys and values of different sizes are not known")
-        vocab = shapes.get("token_embd.weight", (get("vocab_size", int, 0),))[0]
-        return LlamaConfig(
-            vocab_size=vocab,
-            hidden_size=hidden,
-            intermediate_size=get("feed_forward_length", int),
-            num_layers=get("block_count", int),
-            num_heads=heads,
-            num_kv_heads=get("attention.head_count_kv", int, heads),
-            head_dim=head_dim,
-            context_length=get("context_length", int),
-            rms_norm_eps=get("attention.layer_norm_rms_epsilon", float),
-            rope_theta=get("rope.freq_base", float, 10000.0),
-            rope_layout=layout,
-            rope_dim=get("rope.dimension_count", int, head_dim),
-            rope_scale=1.0 / get("rope.scaling.factor", float, 1.0) if scaling == "linear" else 1.0,
-            tie_embeddings="output.weight" not in shapes,
-            qkv_bias=bias or "blk.0.attn_q.bias" in shapes,
-            qk_norm=norm or "blk.0.attn_q_norm.weight" in shapes,
-            name=str(metadata.get("general.name", "")),
-        )
+        return read_config(metadata, shapes)
 
     @staticmethod
     def from_hugging_face(config: Mapping[str, Any]) -> LlamaConfig:
-        """From `config.json` of a Hugging Face model."""
-        architectures = config.get("architectures") or []
-        known = [name for name in architectures if name in _HUGGING_FACE]
-        if not known:
-            found = ", ".join(map(str, architectures)) or "none"
-            raise ModelError(f"unknown architecture: config.json names {found}; known are {', '.join(_HUGGING_FACE)}")
-        bias, norm = _HUGGING_FACE[known[0]]
-        heads, hidden = _get(config, "num_attention_heads", int), _get(config, "hidden_size", int)
-        head_dim = config.get("head_dim") or hidden // max(heads, 1)
-        if config.get("use_sliding_window") or (known[0].startswith("Mistral") and config.get("sliding_window")):
-            raise ModelError("attention over a sliding window is not known; expected sliding_window null")
-        if config.get("mlp_bias"):
-            raise ModelError("mlp_bias is not known; expected false")
-        if config.get("hidden_act", "silu") != "silu":
-            raise ModelError(f"hidden_act is '{config['hidden_act']}'; expected silu")
-        # Newer files have theta inside.
-        rope = dict(config.get("rope_parameters") or config.get("rope_scaling") or {})
-        turned = int(head_dim * config.get("partial_rotary_factor", 1.0))
-        theta = float(rope.get("rope_theta") or config.get("rope_theta") or 10000.0)
-        scale, factors = _rope(rope, theta, turned)
-        return LlamaConfig(
-            vocab_size=_get(config, "vocab_size", int),
-            hidden_size=hidden,
-            intermediate_size=_get(config, "intermediate_size", int),
-            num_layers=_get(config, "num_hidden_layers", int),
-            num_heads=heads,
-            num_kv_heads=config.get("num_key_value_heads") or heads,
-            head_dim=head_dim,
-            context_length=_get(config, "max_position_embeddings", int),
-            rms_norm_eps=_get(config, "rms_norm_eps", float),
-            rope_theta=theta,
-            rope_dim=turned,
-            rope_scale=scale,
-            rope_factors=factors,
-            tie_embeddings=bool(config.get("tie_word_embeddings", False)),
-            qkv_bias=bool(config.get("attention_bias", bias)),
-            qk_norm=norm,
-            name=str(config.get("_name_or_path", "")),
-        )
+        """From `config.json` of a Hugging Face model.
+
+        Raises:
+          ModelError: a field is missing, wrong, or not known.
+        """
+        from .config_hugging_face import read_config
+
+        return read_config(config)
+
+    @staticmethod
+    def from_json(values: Mapping[str, Any]) -> LlamaConfig:
+        """From what `dataclasses.asdict` gave, after JSON.
+
+        Raises:
+          ModelError: a field is missing, wrong, or not known.
+        """
+        known = {field.name: field for field in dataclasses.fields(LlamaConfig)}
+        if unknown := sorted(map(str, values.keys() - known.keys())):
+            raise ModelError(f"'{unknown[0]}' is not a field of a configuration")
+        if missing := [name for name, f in known.items() if f.default is dataclasses.MISSING and name not in values]:
+            raise ModelError(f"the configuration has no '{missing[0]}'")
+        return LlamaConfig(**{key: tuple(v) if isinstance(v, list) else v for key, v in values.items()})
 
 
-def _rope(rope: Mapping[str, Any], theta: float, turned: int) -> tuple[float, tuple[float, ...] | None]:
-    """The factor of positions, and the divisors of angles."""
-    kind = rope.get("rope_type", rope.get("type", "default"))
-    if kind == "default":
-        return 1.0, None
-    if kind == "linear":
-        return 1.0 / _get(rope, "factor", float), None
-    if kind != "llama3":
-        raise ModelError(f"rope_scaling of type '{kind}' is not known; known are default, linear and llama3")
-    factor = _get(rope, "factor", float)
-    low, high = _get(rope, "low_freq_factor", float), _get(rope, "high_freq_factor", float)
-    original = _get(rope, "original_max_position_embeddings", int)
-    factors = []
-    for pair in range(turned // 2):
-        # Waves longer than the trained context are stretched, short ones stay, those between change smoothly.
-        wavelength = 2 * math.pi * theta ** (2 * pair / turned)
-        smooth = min(max((original / wavelength - low) / (high - low), 0.0), 1.0)
-        factors.append(1.0 / ((1 - smooth) / factor + smooth))
-    return 1.0, tuple(factors)
+def _is_size(value: Any) -> bool:
+    return type(value) is int and 0 < value < 1 << 63
 
 
-def _get(values: Mapping[str, Any], key: str, kind: type, default: Any = None) -> Any:
-    value = values.get(key, default)
-    if value is None:
-        raise ModelError(f"the model's metadata has no '{key}'; expected {_article(kind)}")
-    try:
-        if isinstance(value, (list, tuple, dict)) or (kind is int and int(value) != value):
-            raise ValueError
-        return kind(value)
-    except (TypeError, ValueError):
-        raise ModelError(f"'{key}' of the model's metadata is {value!r}; expected {_article(kind)}") from None
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) < 1e300 and math.isfinite(value)
 
 
-def _article(kind: type) -> str:
-    return {int: "an integer", float: "a number", str: "a string"}[kind]
+# What a field of each declared type holds.
+_KINDS = {
+    "int": (_is_size, "a positive integer"),
+    "int | None": (lambda value: value is None or _is_size(value), "a positive integer, or none"),
+    "float": (_is_number, "a number"),
+    "bool": (lambda value: isinstance(value, bool), "true or false"),
+    "str": (lambda value: isinstance(value, str), "a string"),
+    "tuple[str, ...]": (
+        lambda value: isinstance(value, tuple) and all(isinstance(each, str) for each in value),
+        "a tuple of strings",
+    ),
+    "tuple[float, ...] | None": (
+        lambda value: value is None or (isinstance(value, tuple) and value != () and all(map(_is_number, value))),
+        "a tuple of numbers, or none",
+    ),
+}

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from .. import export as folders
 from ..compiler import Target, compile_code
-from ..errors import ModelError
+from ..errors import ModelError, TokenizerError
+from ..reading import read_object, reading
 from .config import LlamaConfig
 from .generation import LanguageModel
-from .safetensors import read_json
 from .tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -28,14 +28,60 @@ if TYPE_CHECKING:
 
 def is_exported(path: str | os.PathLike[str]) -> bool:
     """Whether a folder holds a compiled model."""
-    return (Path(path) / "metadata.json").is_file()
+    return os.path.isfile(Path(path) / "metadata.json")
+
+
+@dataclasses.dataclass
+class Description:
+    """What a folder says of its model apart from code and weights, which take longer to read."""
+
+    config: LlamaConfig
+    tokenizer: Tokenizer | None
+    no_tokenizer: str = ""
+    """Why there is no tokenizer, where there is none."""
+
+
+def read_description(folder: str | os.PathLike[str]) -> Description:
+    """The configuration and the tokenizer in a folder.
+
+    Raises:
+      ModelError: something is missing or damaged.
+    """
+    folder = Path(folder)
+    path = folder / "config.json"
+    if is_exported(folder) and not os.path.isfile(path):
+        raise ModelError(
+            f"'{folder}' holds a program and no language model, which has a config.json; "
+            "relax_mlir.load_exported loads it, relax-mlir run calls it"
+        )
+    values = read_object(path)
+    with reading(path):
+        try:
+            config = LlamaConfig.from_json(values)
+        except ModelError as error:
+            raise ModelError(f"'{path}' is damaged: {error}; export the model again") from None
+    if not (folder / "tokenizer.json").is_file():
+        return Description(config, None, f"'{folder}' has no tokenizer.json: the model was exported without one")
+    with reading(folder, TokenizerError):
+        return Description(config, Tokenizer.from_folder(folder))
+
+
+def check_folder(folder: str | os.PathLike[str]) -> None:
+    """Refuses to write a model over something else.
+
+    Raises:
+      ModelError: there is a file of that name, or a folder that is neither empty nor an exported model.
+    """
+    folder = Path(folder)
+    with reading(folder):
+        if folder.exists() and not (is_exported(folder) or (folder.is_dir() and not any(folder.iterdir()))):
+            raise ModelError(f"'{folder}' holds something else; name a folder that is empty or new")
 
 
 def export(program: Program, folder: str | os.PathLike[str], target: Target | str | None = None) -> None:
     """Compiles a model and writes the folder, which replaces one that was exported before."""
     folder = Path(folder)
-    if folder.exists() and not (is_exported(folder) or (folder.is_dir() and not any(folder.iterdir()))):
-        raise ModelError(f"'{folder}' holds something else; name a folder that is empty or new")
+    check_folder(folder)
     code = compile_code(program.module, target)
     folders.export(code, folder, program.weights)
     try:
@@ -46,30 +92,16 @@ def export(program: Program, folder: str | os.PathLike[str], target: Target | st
         raise ModelError(f"cannot write '{folder}': {error.strerror}") from None
 
 
-def load_exported(folder: str | os.PathLike[str]) -> LanguageModel:
+def load_exported(folder: str | os.PathLike[str], description: Description | None = None) -> LanguageModel:
     """The model of a folder. Nothing is compiled; weights are copied to where they are read fastest.
+
+    Args:
+      description: what `read_description` has given for the folder already.
 
     Raises:
       ModelError: something is missing or damaged, or was made for another machine.
       DeviceError: the model is for a device, and there is none here that can run it.
     """
-    folder = Path(folder)
-    if is_exported(folder) and not (folder / "config.json").is_file():
-        raise ModelError(
-            f"'{folder}' holds a program and no language model, which has a config.json; "
-            "relax_mlir.load_exported loads it, relax-mlir run calls it"
-        )
-    model = folders.load_exported(folder, mapped=False)
-    config = read_json(folder / "config.json")
-    if not isinstance(config, dict):
-        raise ModelError(f"'{folder / 'config.json'}' is damaged; export the model again")
-    try:
-        if config.get("rope_factors"):
-            config["rope_factors"] = tuple(map(float, config["rope_factors"]))
-        config = LlamaConfig(**config)
-    except ModelError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"'{folder / 'config.json'}' is damaged: {error}; export the model again") from None
-    tokenizer = Tokenizer.from_folder(folder) if (folder / "tokenizer.json").is_file() else None
-    return LanguageModel(model, config, tokenizer)
+    described = description or read_description(folder)
+    executable = folders.load_exported(folder, mapped=False)
+    return LanguageModel(executable, described.config, described.tokenizer, described.no_tokenizer)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import to_numpy
-from ..errors import ContextLengthError, RelaxError
+from ..errors import ContextLengthError, RelaxError, TokenizerError
 from ..runtime import Device, Executable
 from .config import LlamaConfig
 from .sampling import Sampler, Sampling
@@ -84,13 +84,33 @@ class Statistics:
         return self.decode_tokens / self.decode_seconds if self.decode_seconds else 0.0
 
 
+def check_lengths(lengths: Sequence[int], max_new_tokens: int | None, limit: int, used: int = 0) -> None:
+    """Refuses prompts of these lengths that cannot be answered after `used` tokens of a context of `limit`.
+
+    Raises:
+      RelaxError: a prompt is empty, or no token is asked for.
+      ContextLengthError: a prompt does not fit.
+    """
+    if not lengths or min(lengths) == 0:
+        raise RelaxError("a prompt is empty; expected at least one token")
+    if max_new_tokens is not None and max_new_tokens < 1:
+        raise RelaxError(f"max_new_tokens is {max_new_tokens}; expected at least 1")
+    if used + max(lengths) > limit:
+        before = f" after {used} others" if used else ""
+        raise ContextLengthError(
+            f"the prompt has {max(lengths)} tokens{before}, the context {limit}; shorten the prompt"
+        )
+
+
 class LanguageModel:
     """A compiled decoder: `executable["forward"](tokens, start, keys, values, t)` gives logits.
 
     On a device, a program with `decode` takes steps of sequences of equal length by that, replayed from a graph.
     """
 
-    def __init__(self, executable: Any, config: LlamaConfig, tokenizer: Tokenizer | None = None) -> None:
+    def __init__(
+        self, executable: Any, config: LlamaConfig, tokenizer: Tokenizer | None = None, no_tokenizer: str = ""
+    ) -> None:
         self.executable = executable
         self.config = config
         self._forward = executable["forward"]
@@ -99,12 +119,14 @@ class LanguageModel:
         """Where the model runs, and its caches are; None for the CPU."""
         self._decode = executable.captured("decode") if kind and "decode" in executable.code.functions else None
         self._tokenizer = tokenizer
+        self._no_tokenizer = no_tokenizer
         self.statistics = Statistics()
 
     @property
     def tokenizer(self) -> Tokenizer:
         if self._tokenizer is None:
-            raise RelaxError("the model has no tokeniser; give it tokens rather than text")
+            why = f": {self._no_tokenizer}" if self._no_tokenizer else ""
+            raise TokenizerError(f"the model has no tokenizer, and can be given tokens only{why}")
         return self._tokenizer
 
     # --- tokens
@@ -168,17 +190,9 @@ class LanguageModel:
           stop_ids: the tokenizer's unless given.
         """
         lengths = [len(prompt) for prompt in prompts]
-        if not lengths or min(lengths) == 0:
-            raise RelaxError("a prompt is empty; expected at least one token")
-        if max_new_tokens is not None and max_new_tokens < 1:
-            raise RelaxError(f"max_new_tokens is {max_new_tokens}; expected at least 1")
-        longest = max(lengths)
         used, limit = (cache.length, cache.capacity) if cache else (0, self.config.context_length)
-        if used + longest > limit:
-            before = f" after {used} others" if used else ""
-            raise ContextLengthError(
-                f"the prompt has {longest} tokens{before}, the context {limit}; shorten the prompt"
-            )
+        check_lengths(lengths, max_new_tokens, limit, used)
+        longest = max(lengths)
         if stop_ids is None:
             stop_ids = self._tokenizer.stop_ids if self._tokenizer else ()
         room = limit - used - longest + 1  # the last token need not go into the cache

@@ -25,12 +25,16 @@ from collections.abc import Callable, Sequence
 
 from .. import nn, op
 from ..annotations import Tensor
+from ..errors import ModelError
 from ..module import Module
 from ..symbolic import Range, Sym
 from ..values import Value
 from . import kernels
 from .config import LlamaConfig
 from .matrix import Epilogue, Matrix
+
+FUNCTIONS = ("forward", "forward_all", "decode")
+"""What a program can have."""
 
 MakeMatrix = Callable[[str, int, int], Matrix]
 """A matrix by its path, rows and columns."""
@@ -58,13 +62,12 @@ class _Step:
 
 
 class Projection(nn.Module):
-    """A matrix, and a bias where there is one."""
+    """A matrix, and a bias where the configuration has one for it."""
 
-    def __init__(
-        self, make: MakeMatrix, path: str, rows: int, columns: int, bias: bool = False, dtype: str = "f32"
-    ) -> None:
+    def __init__(self, config: LlamaConfig, make: MakeMatrix, path: str, rows: int, columns: int) -> None:
         self.weight = make(f"{path}.weight", rows, columns)
-        self.bias = nn.Parameter((rows,), dtype) if bias else None
+        has_bias = path.rpartition(".")[2] in config.biases
+        self.bias = nn.Parameter((rows,), config.dtype) if has_bias else None
 
     def forward(self, x: Value, then: Epilogue | None = None, *operands: Value) -> Value:
         """The product with the bias, and what is done with it element by element."""
@@ -85,10 +88,10 @@ class Attention(nn.Module):
         self._layer = layer
         hidden, size = config.hidden_size, config.head_dim
         queries, keys = config.num_heads * size, config.num_kv_heads * size
-        self.q_proj = Projection(make, f"{path}.q_proj", queries, hidden, config.qkv_bias, config.dtype)
-        self.k_proj = Projection(make, f"{path}.k_proj", keys, hidden, config.qkv_bias, config.dtype)
-        self.v_proj = Projection(make, f"{path}.v_proj", keys, hidden, config.qkv_bias, config.dtype)
-        self.o_proj = Projection(make, f"{path}.o_proj", hidden, queries)
+        self.q_proj = Projection(config, make, f"{path}.q_proj", queries, hidden)
+        self.k_proj = Projection(config, make, f"{path}.k_proj", keys, hidden)
+        self.v_proj = Projection(config, make, f"{path}.v_proj", keys, hidden)
+        self.o_proj = Projection(config, make, f"{path}.o_proj", hidden, queries)
         if config.qk_norm:
             self.q_norm = nn.RMSNorm(size, config.rms_norm_eps, config.dtype)
             self.k_norm = nn.RMSNorm(size, config.rms_norm_eps, config.dtype)
@@ -157,9 +160,9 @@ class Mlp(nn.Module):
 
     def __init__(self, config: LlamaConfig, make: MakeMatrix, path: str) -> None:
         hidden, inner = config.hidden_size, config.intermediate_size
-        self.gate_proj = Projection(make, f"{path}.gate_proj", inner, hidden)
-        self.up_proj = Projection(make, f"{path}.up_proj", inner, hidden)
-        self.down_proj = Projection(make, f"{path}.down_proj", hidden, inner)
+        self.gate_proj = Projection(config, make, f"{path}.gate_proj", inner, hidden)
+        self.up_proj = Projection(config, make, f"{path}.up_proj", inner, hidden)
+        self.down_proj = Projection(config, make, f"{path}.down_proj", hidden, inner)
 
     def forward(self, x: Value, residual: Value) -> Value:
         gate = self.gate_proj(x, op.silu)
@@ -214,10 +217,17 @@ class Llama(nn.Module):
     """The decoder with its head. Paths of parameters are those of Hugging Face's checkpoints."""
 
     def __init__(self, config: LlamaConfig, make: MakeMatrix) -> None:
+        window = config.sliding_window
+        if window is not None and window < config.context_length:
+            raise ModelError(
+                f"the model's attention looks back {window} tokens, and the context has {config.context_length}: "
+                f"attention over a sliding window is not known; use at most {window} tokens of context "
+                f"(context_length={window}, --context {window})"
+            )
         self.config = config
         self.model = Decoder(config, make)
         if not config.tie_embeddings:
-            self.lm_head = Projection(make, "lm_head", config.vocab_size, config.hidden_size)
+            self.lm_head = Projection(config, make, "lm_head", config.vocab_size, config.hidden_size)
 
     def kernels(self) -> Sequence[nn.Kernel]:
         pairs = (self.config.rope_dim or self.config.head_dim) // 2

