@@ -41,7 +41,7 @@ class WeightError(ModelError):
 
 
 class TokenizerError(ModelError):
-    """A tokeniser or a chat template that cannot be used."""
+    """A tokenizer or a chat template that cannot be used."""
 
 
 class ContextLengthError(RelaxError):

@@ -114,7 +114,7 @@ def test_numbers_are_rounded(dtype, number):
 )
 def test_types_that_nothing_has_are_refused(given):
     main = compiled(f"relax.func @main(%x: {T}) -> {T} {{\n relax.return %x : {T}\n}}")["main"]
-    with pytest.raises((RelaxError, TypeError), match=r"main: argument 0 'arg0' \(.*dtype"):
+    with pytest.raises(RelaxError, match=r"main: argument 0 'arg0' \(.*an array of dtype .* cannot be an argument"):
         main(given)
 
 

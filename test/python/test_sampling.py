@@ -2,12 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Drawing tokens from logits."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from relax_mlir import RelaxError
 from relax_mlir.models import Sampler, Sampling
 from relax_mlir.models.sampling import candidates
+
+RECORD = json.loads((Path(__file__).parent / "references" / "sampling.json").read_text(encoding="utf-8"))
 
 LOGITS = np.log(np.array([0.1, 0.4, 0.05, 0.25, 0.2], np.float32))
 
@@ -60,18 +65,42 @@ def test_seed():
     assert [step[:2] for step in draw(1, 3)] == draw(1, 2)
 
 
-# Logits at the limits of floats draw a token all the same.
-@pytest.mark.parametrize("row", [[-np.inf, 0, -np.inf], [3e38, -3e38, 0], [-3e38, -3e38, -3e38]])
+# What may be drawn, and how likely it is, are as in transformers (references/), whatever is combined.
+@pytest.mark.parametrize("case", RECORD["cases"], ids=lambda case: "-".join(map(str, case["options"].values())))
+def test_candidates_of_transformers(case):
+    found, probabilities = candidates(np.array(RECORD["logits"]), Sampling(**case["options"]))
+    assert found.tolist() == case["ids"]
+    np.testing.assert_allclose(probabilities, case["probabilities"], rtol=1e-6, atol=1e-9)
+
+
+# Logits at the limits of floats: the tokens that can be drawn, all equally likely, and no others, at any temperature.
+# (At the largest one, 3e38 above another is still infinitely more likely.)
+@pytest.mark.parametrize(
+    "row, drawn",
+    [
+        ([-np.inf, 0, -np.inf], {1}),
+        ([3e38, -3e38, 0], {0}),
+        ([-3e38, -3e38, -3e38], {0, 1, 2}),
+        ([3e38, 3e38, -np.inf], {0, 1}),
+        ([1e-45, -1e-45, 0], {0, 1, 2}),
+    ],
+)
 @pytest.mark.parametrize("temperature", [0.0, 1e-3, 1.0, 100.0])
-def test_extreme_logits(row, temperature):
-    logits = np.array([row], np.float32)
-    (token,) = Sampler(Sampling(temperature, seed=0))(logits)
-    assert logits[0, token] == logits.max() or temperature > 1
+def test_extreme_logits(row, drawn, temperature):
+    logits = np.tile(np.array(row, np.float32), (200, 1))
+    found = Sampler(Sampling(temperature, seed=0), 200)(logits)
+    assert set(found.tolist()) == ({int(np.argmax(row))} if temperature == 0 else drawn)
+    if temperature:
+        ids, probabilities = candidates(logits[0], Sampling(temperature))
+        likely = dict(zip(ids.tolist(), probabilities.tolist()))
+        assert [likely[i] for i in range(3)] == [1 / len(drawn) if i in drawn else 0 for i in range(3)]
 
 
-def test_nan():
-    with pytest.raises(RelaxError, match="NaN"):
-        Sampler(Sampling())(np.array([[0, np.nan]], np.float32))
+@pytest.mark.parametrize("row", [[0, np.nan], [np.nan, 0], [np.inf, 0], [-np.inf, -np.inf]])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_no_numbers(row, temperature):
+    with pytest.raises(RelaxError, match="the logits hold NaN or infinity: no token can be drawn from them"):
+        Sampler(Sampling(temperature))(np.array([row], np.float32))
 
 
 @pytest.mark.parametrize(

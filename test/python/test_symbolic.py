@@ -247,9 +247,9 @@ def test_a_symbolic_value_is_no_number():
     for compare in (lambda: n < 3, lambda: n >= Sym("m"), lambda: min(n, Sym("m"))):
         with pytest.raises(TypeError, match="Sym.min"):
             compare()
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="unsupported operand .* 'Sym' and 'float'"):
         n + 1.5
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="unsupported operand .* 'Sym' and 'str'"):
         n + "m"
 
 
@@ -271,7 +271,7 @@ def test_overflow_is_an_error():
         lambda: n.evaluate({n: 2**63}),
         lambda: Sym.parse("9223372036854775808"),
     ):
-        with pytest.raises(OverflowError):
+        with pytest.raises(OverflowError, match="does not fit in 64 bits|overflows 64 bits"):
             overflow()
 
 
@@ -286,36 +286,36 @@ def test_division_by_zero_is_an_error():
         lambda: (n // m).evaluate({n: 1, m: 0}),
         lambda: Sym.parse("n mod 0"),
     ):
-        with pytest.raises(ZeroDivisionError):
+        with pytest.raises(ZeroDivisionError, match="division by zero"):
             divide()
 
 
 def test_wrong_values_are_errors():
     n, m = Sym("n"), Sym("m")
-    with pytest.raises(ValueError, match="no valid symbol|not a valid symbol"):
+    with pytest.raises(ValueError, match="'max length' is not a valid symbol name"):
         Sym("max length")
     with pytest.raises(ValueError, match="no value for symbol 'm'"):
         (n + m).evaluate({n: 1})
-    with pytest.raises(ValueError, match="broadcast"):
+    with pytest.raises(ValueError, match="cannot broadcast 2 with 3"):
         Sym.broadcast(2, 3)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="cannot broadcast 2 with 3"):
         Sym.broadcast(n, m).evaluate({n: 2, m: 3})
     with pytest.raises(ValueError, match="column"):
         Sym.parse("n +")
     with pytest.raises(ValueError, match="is no symbol"):
         n.substitute({n + 1: 2})
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="expected an integer or an expression, got 1.5"):
         Sym(1.5)
 
 
 def test_deeply_nested_text_is_an_error_or_works():
     assert Sym.parse(" + ".join(["n"] * 10_000)) == 10_000 * Sym("n")
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="column 257: symbolic expression nests more than 256 levels deep"):
         Sym.parse("(" * 100_000 + "n" + ")" * 100_000)
     text = "n"
     for _ in range(1_000):
         text = f"({text} floordiv m)"
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="symbolic expression nests more than 256 levels deep"):
         Sym.parse(text)
 
 
@@ -324,10 +324,11 @@ def test_deeply_nested_text_is_an_error_or_works():
 
 def test_ranges():
     assert Range(1, 16, multiple_of=4).multiple_of == 4
-    for wrong in (lambda: Range(3, 2), lambda: Range(0, multiple_of=0)):
-        with pytest.raises(ValueError):
-            wrong()
-    with pytest.raises(OverflowError):
+    with pytest.raises(ValueError, match="upper bound 2 is below the lower bound 3"):
+        Range(3, 2)
+    with pytest.raises(ValueError, match="multiple_of must be positive, got 0"):
+        Range(0, multiple_of=0)
+    with pytest.raises(OverflowError, match="9223372036854775808 does not fit in 64 bits"):
         Range(0, 2**63)
 
 
@@ -472,5 +473,5 @@ def test_unification():
     for patterns, actuals in (([2 * k], [13]), ([n, n], [3, 4]), ([n + 1], [0]), ([Sym(3)], [4])):
         with pytest.raises(ValueError, match="expected"):
             unify(patterns, actuals)
-    with pytest.raises(ValueError, match="bound|range|2048"):
+    with pytest.raises(ValueError, match="equation 0: expected n <= 2048, got 4096"):
         unify([n], [4096], pattern_ranges={n: Range(1, 2048)})

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tokenisers from GGUF and from Hugging Face's files, chat templates, and text that comes in pieces."""
+"""Tokenizers from GGUF and from Hugging Face's files, chat templates, and text that comes in pieces."""
 
 import json
 
@@ -16,7 +16,7 @@ from relax_mlir.models.gguf import GGUFFile
 pytest.importorskip("tokenizers")
 pytest.importorskip("jinja2")
 
-# Texts with what transformers 5.24 makes of them, with the tokeniser of the same file.
+# Texts with what transformers 5.24 makes of them, with the tokenizer of the same file.
 ENCODED = [
     ("Hello world", [19556, 905]),
     ("The year 1984, and 3.14159!", [504, 713, 216, 33, 41, 40, 36, 28, 284, 216, 35, 30, 33, 36, 33, 37, 41, 17]),
@@ -115,7 +115,7 @@ def test_save(tokenizer, tmp_path):
 
 
 def gguf_metadata(**changes):
-    """A tokeniser of a few letters, which merges "a b" and "ab c"."""
+    """A tokenizer of a few letters, which merges "a b" and "ab c"."""
     tokens = [*"abcdĠ", "ab", "abc", "<s>", "</s>"]
     metadata = {
         "model": "gpt2",
@@ -138,13 +138,7 @@ def test_begin_of_text():
     assert tokenizer.stop_ids == {8}
 
 
-@pytest.mark.parametrize("pre", ["llama-bpe", "llama3", "qwen2", "smollm", "gpt-2"])
-def test_cuts(pre):
-    tokenizer = Tokenizer.from_gguf(gguf_metadata(pre=pre))
-    assert tokenizer.decode(tokenizer.encode("abc dab")) == "abc dab"
-
-
-# The tokeniser of Llama 2: spaces are marked, unknown characters become bytes.
+# The tokenizer of Llama 2: spaces are marked, unknown characters become bytes.
 def test_sentence_piece():
     tokens = ["<unk>", "<s>", "</s>", *(f"<0x{i:02X}>" for i in range(256)), "▁", "a", "b", "ab", "▁ab"]
     scores = [0.0] * 259 + [-1e9, -10.0, -11.0, -1.0, -2.0]
@@ -160,13 +154,18 @@ def test_sentence_piece():
 @pytest.mark.parametrize(
     "changes, message",
     [
-        ({"tokens": None}, "has no tokeniser"),
+        ({"tokens": None}, "has no tokenizer"),
         ({"model": "rwkv"}, "tokenizer.ggml.model is 'rwkv'; known are gpt2 and llama"),
         ({"pre": "other"}, "tokenizer.ggml.pre is 'other'; known are"),
         ({"merges": None}, "'tokenizer.ggml.merges' is missing"),
         ({"merges": ["ab"]}, "a merge is two tokens"),
         ({"merges": ["a x"]}, "do not fit its tokens"),
         ({"eos_token_id": 99}, "eos_token_id is 99; the vocabulary has 9 tokens"),
+        ({"merges": [3]}, "a merge is two tokens"),
+        ({"pre": 3}, "tokenizer.ggml.pre is 3; expected a name"),
+        ({"tokens": [*"abcdĠ", "ab", "abc", "<s>", "<s>"]}, "has the token '<s>' twice"),
+        ({"token_type": [1, 1]}, "'tokenizer.ggml.token_type' has 2 entries; expected one for each of 9 tokens"),
+        ({"token_type": 3}, "'tokenizer.ggml.token_type' has no entries"),
         ({"model": "llama"}, "'tokenizer.ggml.scores' is missing"),
     ],
 )
@@ -204,6 +203,90 @@ def test_template_functions():
         HELLO
     )
     assert text == "<s>" + json.dumps(HELLO) + "4"
+
+
+# A file may have templates by name.
+def test_named_templates():
+    templates = {"tokenizer.chat_template": "one", "tokenizer.chat_template.tool_use": "two"}
+    tokenizer = Tokenizer.from_gguf({**gguf_metadata(), **templates, "tokenizer.chat_templates": ["tool_use"]})
+    assert tokenizer.chat_templates == {"default": "one", "tool_use": "two"}
+    with pytest.raises(TokenizerError, match="the chat template 'rag' is a int; expected text"):
+        Tokenizer.from_gguf({**gguf_metadata(), "tokenizer.chat_template.rag": 3})
+
+
+# --- folders
+
+
+def folder(path, **files):
+    """A folder with a tokenizer of a few letters, and JSON files by their names."""
+    Tokenizer.from_gguf(gguf_metadata()).save(path)
+    (path / "generation_config.json").unlink()
+    for name, content in files.items():
+        (path / f"{name}.json").write_text(json.dumps(content))
+    return path
+
+
+# Where a folder says what it says: the newer of two places comes first.
+def test_places(tmp_path):
+    config = {"bos_token": "<s>", "eos_token": {"content": "</s>"}, "chat_template": "config"}
+    path = folder(tmp_path, tokenizer_config=config, special_tokens_map={"unk_token": "a", "eos_token": "b"})
+    tokenizer = Tokenizer.from_folder(path)
+    assert tokenizer.special_tokens == {"bos_token": "<s>", "eos_token": "b", "unk_token": "a"}
+    assert tokenizer.stop_ids == {1, 8} and tokenizer.bos_id == 7 and tokenizer.chat_template == "config"
+    (path / "tokenizer_config.json").write_text(json.dumps({**config, "added_tokens_decoder": {}}))
+    (path / "config.json").write_text(json.dumps({"eos_token_id": 3}))
+    tokenizer = Tokenizer.from_folder(path)
+    assert tokenizer.special_tokens == {"bos_token": "<s>", "eos_token": "</s>"} and tokenizer.stop_ids == {3, 8}
+    (path / "generation_config.json").write_text(json.dumps({"eos_token_id": [2, 4]}))
+    assert Tokenizer.from_folder(path).stop_ids == {2, 4, 8}
+    (path / "chat_template.jinja").write_text("file")
+    (path / "additional_chat_templates").mkdir()
+    (path / "additional_chat_templates" / "rag.jinja").write_text("documents")
+    assert Tokenizer.from_folder(path).chat_templates == {"default": "file", "rag": "documents"}
+
+
+# The tokenizer itself says whether texts begin with a token, and with which: not the configuration.
+def test_beginning_of_folders(tmp_path):
+    path = folder(tmp_path, tokenizer_config={"add_bos_token": False})
+    assert Tokenizer.from_folder(path).bos_id == 7
+    document = json.loads((path / "tokenizer.json").read_text())
+    begin = document["post_processor"]["single"][0]
+    for tokens, bos in (([], None), ([begin], 7)):
+        document["post_processor"]["single"] = [*tokens, {"Sequence": {"id": "A", "type_id": 0}}, begin]
+        (path / "tokenizer.json").write_text(json.dumps(document))
+        (path / "tokenizer_config.json").write_text(json.dumps({"add_bos_token": True, "bos_token": "<s>"}))
+        assert Tokenizer.from_folder(path).bos_id == bos
+    document["post_processor"]["single"] = [begin, begin, {"Sequence": {"id": "A", "type_id": 0}}]
+    (path / "tokenizer.json").write_text(json.dumps(document))
+    with pytest.raises(TokenizerError, match=r"puts 2 tokens before a text, \[7, 7\]; one is supported"):
+        Tokenizer.from_folder(path)
+
+
+@pytest.mark.parametrize(
+    "file, content, message",
+    [
+        ("tokenizer_config", [], "'.*tokenizer_config.json' holds no JSON object"),
+        ("tokenizer_config", {"bos_token": 3}, "'bos_token' of '.*' is 3; expected text"),
+        ("tokenizer_config", {"bos_token": {"content": ["x"]}}, "'bos_token' of '.*' is .*; expected text"),
+        ("tokenizer_config", {"chat_template": 3}, "'chat_template' of '.*' is 3; expected text"),
+        ("tokenizer_config", {"chat_template": [{"name": "default"}]}, "expected entries with a 'name' and a 'templat"),
+        ("tokenizer_config", {"chat_template": ["x"]}, "expected entries with a 'name' and a 'template'"),
+        ("tokenizer_config", {"chat_template": [{"name": 3, "template": "x"}]}, "'chat_template' of '.*' is .*; expec"),
+        ("special_tokens_map", 3, "'.*special_tokens_map.json' holds no JSON object"),
+        ("generation_config", "x", "'.*generation_config.json' holds no JSON object"),
+        ("generation_config", {"eos_token_id": "x"}, "'eos_token_id' of '.*' is .*; expected tokens"),
+        ("config", {"eos_token_id": [None]}, "'eos_token_id' of '.*' is .*; expected tokens"),
+        ("config", {"eos_token_id": [True]}, "'eos_token_id' of '.*' is .*; expected tokens"),
+        ("config", {"eos_token_id": -1}, "'eos_token_id' of '.*' is .*; expected tokens"),
+        ("tokenizer", {"model": 3}, "'.*tokenizer.json' cannot be read: "),
+    ],
+)
+def test_damaged_folders(tmp_path, file, content, message):
+    path = folder(tmp_path)
+    (path / "tokenizer_config.json").write_text("{}")
+    (path / f"{file}.json").write_text(json.dumps(content))
+    with pytest.raises(TokenizerError, match=message):
+        Tokenizer.from_folder(path)
 
 
 def test_wrong_messages():

@@ -87,6 +87,7 @@ def write_gguf(
     gguf = pytest.importorskip("gguf")
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_context_length(config.context_length)
+    writer.add_vocab_size(config.vocab_size)
     writer.add_embedding_length(config.hidden_size)
     writer.add_block_count(config.num_layers)
     writer.add_feed_forward_length(config.intermediate_size)

@@ -244,10 +244,11 @@ class LanguageModel:
         tokenizer = self.tokenizer
         ids = tokenizer.encode(prompt) if isinstance(prompt, str) else tokenizer.encode_chat(prompt)
         steps = self.generate_tokens([ids], max_new_tokens=max_new_tokens, sampling=sampling)
-        return self._text(steps)
+        # An answer of a chat is a text of its own; what continues a text may begin with a space.
+        return self._text(steps, ids if isinstance(prompt, str) else ())
 
-    def _text(self, steps: Iterator[list[int | None]]) -> Iterator[str]:
-        stream = self.tokenizer.stream()
+    def _text(self, steps: Iterator[list[int | None]], after: Sequence[int] = ()) -> Iterator[str]:
+        stream = self.tokenizer.stream(after)
         for (token,) in steps:
             if token in self.tokenizer.stop_ids:
                 break
@@ -269,7 +270,11 @@ class LanguageModel:
             for answer, token in zip(answers, step):
                 if token is not None and token not in tokenizer.stop_ids:
                     answer.append(token)
-        return [tokenizer.decode(answer) for answer in answers]
+        return [self._continuation(prompt, answer) for prompt, answer in zip(ids, answers)]
+
+    def _continuation(self, prompt: Sequence[int], answer: Sequence[int]) -> str:
+        stream = self.tokenizer.stream(prompt)
+        return "".join(map(stream.push, answer)) + stream.finish()
 
     def chat(self, capacity: int | None = None, *, system: str | None = None) -> Chat:
         """A conversation that keeps what has been said in its cache.

@@ -1,53 +1,51 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Text to tokens and back, through the `tokenizers` package; chat templates; tokens that end an answer."""
+"""Text to tokens and back, through the `tokenizers` package; chats; tokens that end an answer."""
 
 from __future__ import annotations
 
-import datetime
-import functools
+import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import MissingPackageError, TokenizerError
+from ..errors import TokenizerError
+from . import chat_template
 from .checkpoint import require
 from .safetensors import read_json
 
-Message = Mapping[str, str]
+Message = Mapping[str, Any]
 """One turn of a chat: {"role": "user", "content": "..."}."""
 
-_ROLES = ("system", "user", "assistant", "tool")
-"""What templates know; a template may have others."""
+_SPECIAL = tuple(f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
+"""Special tokens by the names that templates and Hugging Face's files have for them."""
 
-# Types of tokens in GGUF.
-_CONTROL, _USER_DEFINED, _BYTE = 3, 4, 6
+# Tokens that end an answer, under the names that models have for them; those of llama.cpp.
+_ENDS = frozenset(
+    """<|eot_id|> <|im_end|> <|end|> <|return|> <|call|> <|flush|> <|calls|> <end_of_turn> <|endoftext|> </s> <|eom_id|>
+    <EOT> _<EOT> [EOT] [EOS] <|end_of_text|> <end_of_utterance> <eos> <｜end▁of▁sentence｜> [e~[""".split()
+)
+# Where a model has all tokens of a row, the last of them does not end an answer: other tokens end its parts.
+_PARTS = (("<|return|>", "<|call|>", "<|end|>"), ("<|calls|>", "<|flush|>", "<|end|>"))
 
-_CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-_WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+"
-_REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-# How text is cut before tokens are merged, by the name that GGUF has for it.
-_SPLITS = {
-    "llama-bpe": rf"{_CONTRACTIONS}|{_WORDS}|\p{{N}}{{1,3}}|{_REST}",
-    "qwen2": rf"{_CONTRACTIONS}|{_WORDS}|\p{{N}}|{_REST}",
-}
-_SPLIT_NAMES = {"llama3": "llama-bpe", "llama-v3": "llama-bpe", "smaug-bpe": "llama-bpe"}
-_DIGITS = ("smollm", "starcoder", "refact", "command-r")
-_GPT2 = ("gpt-2", "default")
 
-# Control tokens that end a turn, under the names that chat templates use.
-_ENDS = ("<|im_end|>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>", "<end_of_turn>", "</s>")
+def ends_of_answers(vocabulary: Mapping[str, int]) -> tuple[set[int], set[int]]:
+    """The tokens of a vocabulary that end an answer, and those that look like it but end a part of one."""
+    parts = {row[-1] for row in _PARTS if all(name in vocabulary for name in row)}
+    ends = {vocabulary[name] for name in _ENDS - parts if name in vocabulary}
+    return ends, {vocabulary[name] for name in parts}
 
 
 class Tokenizer:
-    """A tokeniser with what belongs to it.
+    """A tokenizer with what belongs to it.
 
     Attributes:
       stop_ids: the tokens after which an answer is over.
       bos_id: the token that begins a text; None where texts begin with none.
       pad_id: what fills a batch.
-      chat_template: a template of Jinja, empty where the model has none.
+      special_tokens: the texts of special tokens that the model has, by names such as "bos_token".
+      chat_templates: templates of Jinja by name: "default", "tool_use" for chats with tools, ...
     """
 
     def __init__(
@@ -56,10 +54,9 @@ class Tokenizer:
         *,
         stop_ids: Iterable[int] = (),
         bos_id: int | None = None,
-        bos_token: str = "",
-        eos_token: str = "",
+        special_tokens: Mapping[str, str] | None = None,
         pad_id: int | None = None,
-        chat_template: str = "",
+        chat_templates: Mapping[str, str] | None = None,
     ) -> None:
         self._tokenizer = tokenizer
         self._tokenizer.no_padding()
@@ -67,8 +64,13 @@ class Tokenizer:
         self.stop_ids = frozenset(stop_ids)
         self.bos_id = bos_id
         self.pad_id = pad_id if pad_id is not None else min(self.stop_ids, default=0)
-        self.chat_template = chat_template
-        self._names = {"bos_token": bos_token, "eos_token": eos_token}
+        self.special_tokens = dict(special_tokens or {})
+        self.chat_templates = {name: template for name, template in (chat_templates or {}).items() if template}
+
+    @property
+    def chat_template(self) -> str:
+        """The template for chats without tools, empty where the model has none."""
+        return self.chat_templates.get("default", "")
 
     def __len__(self) -> int:
         return self._tokenizer.get_vocab_size()
@@ -96,49 +98,73 @@ class Tokenizer:
         """The text of tokens; `special` shows control tokens, too."""
         return self._tokenizer.decode(list(map(int, ids)), skip_special_tokens=not special)
 
-    def stream(self) -> TextStream:
-        """Decodes tokens one by one."""
-        return TextStream(self)
+    def stream(self, after: Sequence[int] = ()) -> TextStream:
+        """Decodes tokens one by one.
 
-    def apply_chat_template(self, messages: Sequence[Message], *, add_generation_prompt: bool = True) -> str:
-        """A chat as the text that the model was trained on."""
-        if not self.chat_template:
+        Args:
+          after: tokens whose text goes before. At the beginning of a text some models' tokens lose their space.
+        """
+        return TextStream(self, after)
+
+    def apply_chat_template(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        add_generation_prompt: bool = True,
+        **variables: Any,
+    ) -> str:
+        """A chat as the text that the model was trained on.
+
+        Args:
+          tools: JSON schemas of the functions that the model may call.
+          documents: what the model may quote, each with a title and a text.
+          variables: whatever else the model's template knows, such as `enable_thinking`.
+
+        Raises:
+          TokenizerError: there is no template, a message is wrong, or the template fails.
+        """
+        return chat_template.render(
+            self._template(tools is not None),
+            messages,
+            tools=tools,
+            documents=documents,
+            add_generation_prompt=add_generation_prompt,
+            variables={**self.special_tokens, **variables},
+        )
+
+    def _template(self, has_tools: bool) -> str:
+        if has_tools and "tool_use" in self.chat_templates:
+            return self.chat_templates["tool_use"]
+        if not self.chat_templates:
             raise TokenizerError("the model has no chat template: it continues text, but was not trained to chat")
-        for index, message in enumerate(messages):
-            if not isinstance(message, Mapping) or not {"role", "content"} <= message.keys():
-                raise TokenizerError(f"message {index} is {message!r}; expected a 'role' and a 'content'")
-            role, content = message["role"], message["content"]
-            if role not in _ROLES and not (isinstance(role, str) and _names(self.chat_template, role)):
-                raise TokenizerError(
-                    f"message {index} has the role {role!r}, which the model's chat template does not know; "
-                    f"roles are {', '.join(_ROLES)}"
-                )
-            if not isinstance(content, str):
-                raise TokenizerError(f"message {index} has a content of type {type(content).__name__}; expected text")
-        try:
-            return _template(self.chat_template).render(
-                messages=messages, add_generation_prompt=add_generation_prompt, **self._names
-            )
-        except MissingPackageError:
-            raise
-        except Exception as error:  # whatever the code of a template raises
-            raise TokenizerError(f"the chat template fails: {error}") from None
+        if not self.chat_template:
+            names = ", ".join(sorted(self.chat_templates))
+            raise TokenizerError(f"the model has no default chat template; its templates are {names}")
+        return self.chat_template
 
-    def encode_chat(self, messages: Sequence[Message]) -> list[int]:
-        """The tokens of a chat, up to where the model answers."""
+    def encode_chat(self, messages: Sequence[Message], **options: Any) -> list[int]:
+        """The tokens of a chat, up to where the model answers; `options` are those of `apply_chat_template`."""
         # Templates write the token that begins texts themselves.
-        return self.encode(self.apply_chat_template(messages), bos=False)
+        return self.encode(self.apply_chat_template(messages, **options), bos=False)
 
-    # --- where tokenisers come from
+    # --- where tokenizers come from
 
     @staticmethod
     def from_gguf(metadata: Mapping[str, Any]) -> Tokenizer:
         """From the metadata of a GGUF file."""
-        return _from_gguf(metadata)
+        from .gguf_tokenizer import tokenizer_from_gguf
+
+        return tokenizer_from_gguf(metadata)
 
     @staticmethod
     def from_folder(path: str | Path) -> Tokenizer:
-        """From tokenizer.json and the files beside it."""
+        """From tokenizer.json and the files next to it, as transformers reads them.
+
+        Raises:
+          TokenizerError: tokenizer.json is missing, or one of the files is damaged.
+        """
         path = Path(path)
         tokenizers = require("tokenizers")
         if not (path / "tokenizer.json").is_file():
@@ -147,39 +173,39 @@ class Tokenizer:
             tokenizer = tokenizers.Tokenizer.from_file(str(path / "tokenizer.json"))
         except Exception as error:  # the package raises nothing narrower
             raise TokenizerError(f"'{path / 'tokenizer.json'}' cannot be read: {error}") from None
-
-        def beside(name: str) -> dict[str, Any]:
-            return read_json(path / name) if (path / name).is_file() else {}
-
-        config, generation = beside("tokenizer_config.json"), beside("generation_config.json")
-        bos, eos = (_content(config.get(f"{name}_token")) for name in ("bos", "eos"))
-        ends = generation.get("eos_token_id", beside("config.json").get("eos_token_id"))
-        stops = {ends} if isinstance(ends, int) else set(ends or ())
-        stops |= {tokenizer.token_to_id(eos)} if eos else set()
-        template = config.get("chat_template") or ""
-        if (path / "chat_template.jinja").is_file():
-            template = (path / "chat_template.jinja").read_text(encoding="utf-8")
-        if isinstance(template, list):  # several, by name
-            template = next((t["template"] for t in template if t.get("name") == "default"), "")
-        # The tokeniser itself says whether texts begin with a token.
-        begins = bos and tokenizer.encode("a").ids[:1] == [tokenizer.token_to_id(bos)]
-        pad = _content(config.get("pad_token"))
+        config = _object(path / "tokenizer_config.json")
+        if "added_tokens_decoder" not in config:  # files before 2023
+            config = {**config, **_object(path / "special_tokens_map.json")}
+        special = {name: _content(path, name, config.get(name)) for name in _SPECIAL}
+        special = {name: text for name, text in special.items() if text}
+        added = {token.content: i for i, token in tokenizer.get_added_tokens_decoder().items()}
+        eos, pad = (special.get(name) for name in ("eos_token", "pad_token"))
+        stops = {tokenizer.token_to_id(eos)} - {None} if eos else set()
         return Tokenizer(
             tokenizer,
-            stop_ids=(stops | _ends(tokenizer)) - {None},
-            bos_id=tokenizer.token_to_id(bos) if begins else None,
-            bos_token=bos,
-            eos_token=eos,
+            stop_ids=stops | _stops(path) | ends_of_answers(added)[0],
+            bos_id=_begins(path, tokenizer),
+            special_tokens=special,
             pad_id=tokenizer.token_to_id(pad) if pad else None,
-            chat_template=template,
+            chat_templates=_templates(path, config),
         )
 
     def save(self, path: str | Path) -> None:
-        """Writes tokenizer.json and tokenizer_config.json; `from_folder` reads them."""
+        """Writes the files of a tokenizer to a folder; `from_folder` reads the same tokenizer from them."""
         path = Path(path)
         self._tokenizer.encode_special_tokens = False
+        if self.bos_id is not None:
+            # The file itself says that texts begin with a token.
+            begin = self._tokenizer.id_to_token(self.bos_id)
+            self._tokenizer.post_processor = require("tokenizers").processors.TemplateProcessing(
+                single=[begin, "$A"], pair=[begin, "$A", begin, "$B:1"], special_tokens=[(begin, self.bos_id)]
+            )
         self._tokenizer.save(str(path / "tokenizer.json"), pretty=False)
-        config = {**self._names, "chat_template": self.chat_template}
+        templates: Any = [{"name": name, "template": template} for name, template in self.chat_templates.items()]
+        if list(self.chat_templates) == ["default"]:
+            templates = self.chat_template
+        # Files written over those of another model say all that is read, if only that there is nothing.
+        config = {"added_tokens_decoder": {}, **self.special_tokens, "chat_template": templates}
         (path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
         (path / "generation_config.json").write_text(json.dumps({"eos_token_id": sorted(self.stop_ids)}))
 
@@ -187,10 +213,10 @@ class Tokenizer:
 class TextStream:
     """Text as its tokens come; bytes of a character are held back until it is whole."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, after: Sequence[int] = ()) -> None:
         self._tokenizer = tokenizer
-        self._ids: list[int] = []
-        self._shown = 0  # tokens whose text has been given
+        self._ids: list[int] = list(map(int, after))
+        self._shown = len(self._ids)  # tokens whose text has been given
         self._base = 0  # where the text that decides about spaces begins
 
     def push(self, token: int) -> str:
@@ -199,7 +225,10 @@ class TextStream:
         text = self._new_text()
         if text.endswith("\N{REPLACEMENT CHARACTER}"):
             return ""
-        self._base, self._shown = self._shown, len(self._ids)
+        # Control tokens have no text: what follows them would be taken for the beginning of one.
+        if text:
+            self._base = self._shown
+        self._shown = len(self._ids)
         return text
 
     def finish(self) -> str:
@@ -213,138 +242,70 @@ class TextStream:
         return self._tokenizer.decode(self._ids[self._base :])[len(before) :]
 
 
-def _names(template: str, role: str) -> bool:
-    """Whether a template speaks of a role: has it as a string."""
-    return bool(role) and any(f"{quote}{role}{quote}" in template for quote in "'\"")
+# --- files of a folder
 
 
-def _content(token: Any) -> str:
+def _object(path: Path) -> dict[str, Any]:
+    """The JSON object of a file, an empty one where there is no file."""
+    values = read_json(path) if path.is_file() else {}
+    if not isinstance(values, dict):
+        raise TokenizerError(f"'{path}' holds no JSON object")
+    return values
+
+
+def _content(path: Path, name: str, token: Any) -> str:
     """The text of a token, which files write as a string or with its properties."""
-    return str(token.get("content", "")) if isinstance(token, Mapping) else str(token or "")
+    text = token.get("content") if isinstance(token, Mapping) else token
+    if text is not None and not isinstance(text, str):
+        raise TokenizerError(f"'{name}' of '{path / 'tokenizer_config.json'}' is {token!r}; expected text")
+    return text or ""
 
 
-def _ends(tokenizer: Any) -> set[int]:
-    return {identifier for name in _ENDS if (identifier := tokenizer.token_to_id(name)) is not None}
+def _stops(path: Path) -> set[int]:
+    """The tokens that end an answer, as a folder's configuration has them."""
+    for name in ("generation_config.json", "config.json"):
+        ends = _object(path / name).get("eos_token_id")
+        if ends is None:
+            continue
+        ends = ends if isinstance(ends, list) else [ends]
+        if not all(isinstance(end, int) and not isinstance(end, bool) and end >= 0 for end in ends):
+            raise TokenizerError(f"'eos_token_id' of '{path / name}' is {ends!r}; expected tokens")
+        return set(ends)
+    return set()
 
 
-@functools.lru_cache(maxsize=8)
-def _template(source: str) -> Any:
-    """A compiled template, which can reach nothing but what it is given."""
-    jinja2, sandbox = require("jinja2"), require("jinja2.sandbox")
-    environment = sandbox.ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-    )
-
-    def raise_exception(message: str) -> None:
-        raise jinja2.TemplateError(message)
-
-    environment.globals["raise_exception"] = raise_exception
-    environment.globals["strftime_now"] = lambda format: datetime.datetime.now().strftime(format)
-    environment.filters["tojson"] = lambda value, indent=None: json.dumps(value, ensure_ascii=False, indent=indent)
-    return environment.from_string(source)
+def _begins(path: Path, tokenizer: Any) -> int | None:
+    """The token that the tokenizer itself puts before a text."""
+    # Some text that the vocabulary has tokens for.
+    samples = itertools.chain("a", (tokenizer.decode([token]) for token in range(tokenizer.get_vocab_size())))
+    sample = next((sample for sample in samples if tokenizer.encode(sample, add_special_tokens=False).ids), "")
+    text, whole = (tokenizer.encode(sample, add_special_tokens=special).ids for special in (False, True))
+    count = next((at for at in range(len(whole)) if whole[at : at + len(text)] == text), 0)
+    if count > 1:
+        raise TokenizerError(
+            f"'{path / 'tokenizer.json'}' puts {count} tokens before a text, {whole[:count]}; one is supported"
+        )
+    return whole[0] if count else None
 
 
-# --- GGUF
-
-
-def _from_gguf(metadata: Mapping[str, Any]) -> Tokenizer:
-    def get(key: str, default: Any = None) -> Any:
-        return metadata.get(f"tokenizer.ggml.{key}", default)
-
-    tokens, model = get("tokens"), get("model")
-    if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
-        raise TokenizerError("the file has no tokeniser: 'tokenizer.ggml.tokens' is missing")
-    if model == "gpt2":
-        tokenizer = _byte_level(tokens, get("merges"), get("pre", "default"))
-    elif model == "llama":
-        tokenizer = _sentence_piece(tokens, get("scores"), get("add_space_prefix", True))
-    else:
-        raise TokenizerError(f"tokenizer.ggml.model is {model!r}; known are gpt2 and llama")
-    tokenizers = require("tokenizers")
-    types = get("token_type", [])
-    for kind in (_CONTROL, _USER_DEFINED):
-        added = [
-            tokenizers.AddedToken(token, normalized=False, special=kind == _CONTROL)
-            for token, own in zip(tokens, types)
-            if own == kind
-        ]
-        (tokenizer.add_special_tokens if kind == _CONTROL else tokenizer.add_tokens)(added)
-
-    def token(name: str) -> int | None:
-        identifier = get(f"{name}_token_id")
-        if identifier is None:
-            return None
-        if not isinstance(identifier, int) or not 0 <= identifier < len(tokens):
-            raise TokenizerError(f"{name}_token_id is {identifier!r}; the vocabulary has {len(tokens)} tokens")
-        return identifier
-
-    bos, eos, eot = token("bos"), token("eos"), token("eot")
-    control = {i for i, kind in enumerate(types) if kind == _CONTROL}
-    return Tokenizer(
-        tokenizer,
-        stop_ids=({eos, eot} | (_ends(tokenizer) & control)) - {None},
-        bos_id=bos if get("add_bos_token", model == "llama") else None,
-        bos_token="" if bos is None else tokens[bos],
-        eos_token="" if eos is None else tokens[eos],
-        pad_id=token("padding"),
-        chat_template=str(metadata.get("tokenizer.chat_template", "")),
-    )
-
-
-def _byte_level(tokens: list[str], merges: Any, pre: str) -> Any:
-    """BPE over bytes, as GPT-2's."""
-    tokenizers = require("tokenizers")
-    pre_tokenizers = tokenizers.pre_tokenizers
-    if not isinstance(merges, list):
-        raise TokenizerError("the file has no tokeniser: 'tokenizer.ggml.merges' is missing")
-    pairs = [tuple(merge.split(" ")) for merge in merges]
-    if any(len(pair) != 2 for pair in pairs):
-        raise TokenizerError("'tokenizer.ggml.merges' is damaged: a merge is two tokens with a space between them")
-    try:
-        model = tokenizers.models.BPE({token: i for i, token in enumerate(tokens)}, pairs, ignore_merges=pre in _SPLITS)
-    except Exception as error:  # the package raises nothing narrower
-        raise TokenizerError(f"the tokeniser's merges do not fit its tokens: {error}") from None
-    tokenizer = tokenizers.Tokenizer(model)
-    pre = _SPLIT_NAMES.get(pre, pre)
-    if pre in _SPLITS:
-        split = pre_tokenizers.Split(tokenizers.Regex(_SPLITS[pre]), "isolated")
-        steps = [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
-    elif pre in _DIGITS:
-        digits = pre_tokenizers.Digits(individual_digits=True)
-        steps = [digits, pre_tokenizers.ByteLevel(add_prefix_space=False)]
-    elif pre in _GPT2:
-        steps = [pre_tokenizers.ByteLevel(add_prefix_space=False)]
-    else:
-        known = ", ".join((*_SPLITS, *_DIGITS, *_GPT2))
-        raise TokenizerError(f"tokenizer.ggml.pre is '{pre}'; known are {known}")
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(steps)
-    if pre == "qwen2":
-        tokenizer.normalizer = tokenizers.normalizers.NFC()
-    tokenizer.decoder = tokenizers.decoders.ByteLevel()
-    return tokenizer
-
-
-def _sentence_piece(tokens: list[str], scores: Any, prefix: bool) -> Any:
-    """BPE over characters with scores, as Llama 2's; characters without a token are written as bytes."""
-    tokenizers = require("tokenizers")
-    normalizers, decoders = tokenizers.normalizers, tokenizers.decoders
-    if not isinstance(scores, list) or len(scores) != len(tokens):
-        raise TokenizerError("'tokenizer.ggml.scores' is missing, or has another length than the tokens")
-    vocabulary = {token: i for i, token in enumerate(tokens)}
-    # A merge for each way to make a token of two others, in the order of the tokens' scores.
-    merges = []
-    for i, token in enumerate(tokens):
-        halves = ((token[:at], token[at:]) for at in range(1, len(token)))
-        known = [(left, right) for left, right in halves if left in vocabulary and right in vocabulary]
-        known.sort(key=lambda pair: (vocabulary[pair[0]], vocabulary[pair[1]]))
-        merges += [(-scores[i], i, pair) for pair in known]
-    merges.sort(key=lambda merge: merge[:2])
-    model = tokenizers.models.BPE(
-        vocabulary, [pair for _, _, pair in merges], unk_token=tokens[0], fuse_unk=True, byte_fallback=True
-    )
-    tokenizer = tokenizers.Tokenizer(model)
-    space = normalizers.Replace(" ", "▁")
-    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), space]) if prefix else space
-    steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
-    tokenizer.decoder = decoders.Sequence(steps + ([decoders.Strip(" ", 1, 0)] if prefix else []))
-    return tokenizer
+def _templates(path: Path, config: Mapping[str, Any]) -> dict[str, str]:
+    """Chat templates by name: files of their own come before what the configuration has."""
+    files = {"default": path / "chat_template.jinja"} if (path / "chat_template.jinja").is_file() else {}
+    files |= {file.stem: file for file in sorted((path / "additional_chat_templates").glob("*.jinja"))}
+    if files:
+        try:
+            return {name: file.read_text(encoding="utf-8") for name, file in files.items()}
+        except (OSError, UnicodeDecodeError) as error:
+            raise TokenizerError(f"a chat template of '{path}' cannot be read: {error}") from None
+    found = config.get("chat_template") or {}
+    templates = {"default": found} if isinstance(found, str) else found
+    if isinstance(templates, list):
+        if not all(isinstance(entry, dict) and {"name", "template"} <= entry.keys() for entry in templates):
+            raise TokenizerError(
+                f"'chat_template' of '{path / 'tokenizer_config.json'}' is a list; "
+                "expected entries with a 'name' and a 'template'"
+            )
+        templates = {entry["name"]: entry["template"] for entry in templates}
+    if not isinstance(templates, dict) or not all(isinstance(part, str) for pair in templates.items() for part in pair):
+        raise TokenizerError(f"'chat_template' of '{path / 'tokenizer_config.json'}' is {found!r}; expected text")
+    return templates

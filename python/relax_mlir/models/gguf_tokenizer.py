@@ -1,0 +1,185 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tokenizers from the metadata of GGUF files, which give the tokens that llama.cpp gives for the same file.
+
+`tokenizer.ggml.model` says how a tokenizer works: `gpt2` merges bytes in the order of a list, `llama` merges
+characters by the scores of what they make. Known departures from llama.cpp: `qwen2` composes characters (NFC), as
+the model's own tokenizer does; `add_eos_token` is not followed, since a prompt that ends is not continued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import TokenizerError
+from .checkpoint import require
+from .pre_tokenizers import pre_tokenizer
+from .tokenizer import Tokenizer, ends_of_answers
+
+# Types of tokens in GGUF.
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
+
+# Special tokens by the names that templates have for them, and by those of GGUF's keys.
+_SPECIAL = {
+    "bos": "bos",
+    "eos": "eos",
+    "unk": "unknown",
+    "sep": "seperator",  # GGUF's spelling
+    "pad": "padding",
+    "cls": "cls",
+    "mask": "mask",
+}
+# What they are in SentencePiece's files, where the metadata does not say.
+_SENTENCE_PIECE = {"unk": 0, "bos": 1, "eos": 2}
+
+
+def tokenizer_from_gguf(metadata: Mapping[str, Any]) -> Tokenizer:
+    """The tokenizer of a GGUF file.
+
+    Raises:
+      TokenizerError: the metadata has no tokenizer, one of an unknown kind, or is damaged.
+    """
+
+    def get(key: str, default: Any = None) -> Any:
+        return metadata.get(f"tokenizer.ggml.{key}", default)
+
+    tokens, model = get("tokens"), get("model")
+    if not isinstance(tokens, list) or not tokens or not all(isinstance(token, str) for token in tokens):
+        raise TokenizerError("the file has no tokenizer: 'tokenizer.ggml.tokens' is missing")
+    if model not in ("gpt2", "llama"):
+        raise TokenizerError(f"tokenizer.ggml.model is {model!r}; known are gpt2 and llama")
+    tokens = [token or f"[EMPTY_{i}]" for i, token in enumerate(tokens)]
+    vocabulary = {token: i for i, token in enumerate(tokens)}
+    if len(vocabulary) < len(tokens):
+        twice = next(token for i, token in enumerate(tokens) if vocabulary[token] != i)
+        raise TokenizerError(f"'tokenizer.ggml.tokens' is damaged: it has the token {twice!r} twice")
+    types = _types(get("token_type"), tokens)
+
+    def token(name: str, default: int | None = None) -> int | None:
+        identifier = get(f"{name}_token_id", default)
+        if identifier is None:
+            return None
+        if not isinstance(identifier, int) or not 0 <= identifier < len(tokens):
+            raise TokenizerError(f"{name}_token_id is {identifier!r}; the vocabulary has {len(tokens)} tokens")
+        return identifier
+
+    defaults = _SENTENCE_PIECE if model == "llama" and len(tokens) > 2 else {}
+    special = {name: token(key, defaults.get(name)) for name, key in _SPECIAL.items()}
+    bos = special["bos"]
+    if model == "gpt2":
+        pre = get("pre", "default")
+        if not isinstance(pre, str):
+            raise TokenizerError(f"tokenizer.ggml.pre is {pre!r}; expected a name")
+        tokenizer, begins = _byte_level(vocabulary, get("merges"), pre), pre_tokenizer(pre).begins
+    else:
+        unknown = special["unk"] if special["unk"] is not None else 0
+        prefix = get("add_space_prefix", True)
+        tokenizer, begins = _sentence_piece(tokens, types, get("scores"), unknown, prefix), True
+    stops, shown = ends_of_answers(vocabulary)
+    stops |= {special["eos"], token("eot"), token("eom")} - {None}
+    _add_special(tokenizer, tokens, types, stops, shown)
+    return Tokenizer(
+        tokenizer,
+        stop_ids=stops,
+        bos_id=bos if get("add_bos_token", begins) else None,
+        special_tokens={f"{name}_token": tokens[i] for name, i in special.items() if i is not None},
+        pad_id=special["pad"],
+        chat_templates=_templates(metadata),
+    )
+
+
+def _types(types: Any, tokens: list[str]) -> list[int]:
+    if types is None:
+        return [_NORMAL] * len(tokens)
+    if not isinstance(types, list) or len(types) < len(tokens):
+        raise TokenizerError(
+            f"'tokenizer.ggml.token_type' has {len(types) if isinstance(types, list) else 'no'} entries; "
+            f"expected one for each of {len(tokens)} tokens"
+        )
+    return types[: len(tokens)]
+
+
+def _add_special(tokenizer: Any, tokens: list[str], types: list[int], stops: set[int], shown: set[int]) -> None:
+    """Makes tokens that text names whole: control tokens, and those that a user defined.
+
+    What ends an answer is a control token, whatever its type: files by older converters have such tokens as normal
+    ones, and a chat would be cut into letters where it ends a turn.
+    """
+    tokenizers = require("tokenizers")
+    special, plain = [], []
+    for i, (token, kind) in enumerate(zip(tokens, types)):
+        if i in shown:
+            kind = _USER_DEFINED
+        elif i in stops:
+            kind = _CONTROL
+        if kind in (_CONTROL, _UNKNOWN, _USER_DEFINED):
+            is_special = kind != _USER_DEFINED
+            added = tokenizers.AddedToken(token, normalized=False, special=is_special)
+            (special if is_special else plain).append(added)
+    tokenizer.add_special_tokens(special)
+    tokenizer.add_tokens(plain)
+
+
+def _templates(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Chat templates by name."""
+    prefix = "tokenizer.chat_template"
+    templates = {"default": metadata.get(prefix)} if prefix in metadata else {}
+    templates |= {key[len(prefix) + 1 :]: metadata[key] for key in metadata if key.startswith(prefix + ".")}
+    for name, template in templates.items():
+        if not isinstance(template, str):
+            raise TokenizerError(f"the chat template '{name}' is a {type(template).__name__}; expected text")
+    return templates
+
+
+def _byte_level(vocabulary: dict[str, int], merges: Any, pre: str) -> Any:
+    """BPE over bytes, as GPT-2's."""
+    tokenizers = require("tokenizers")
+    pre_tokenizers = tokenizers.pre_tokenizers
+    kind = pre_tokenizer(pre)
+    if not isinstance(merges, list):
+        raise TokenizerError("the file has no tokenizer: 'tokenizer.ggml.merges' is missing")
+    pairs = [tuple(merge.split(" ")) if isinstance(merge, str) else () for merge in merges]
+    if any(len(pair) != 2 for pair in pairs):
+        raise TokenizerError("'tokenizer.ggml.merges' is damaged: a merge is two tokens with a space between them")
+    try:
+        model = tokenizers.models.BPE(vocabulary, pairs, ignore_merges=kind.ignore_merges)
+    except Exception as error:  # the package raises nothing narrower
+        raise TokenizerError(f"the tokenizer's merges do not fit its tokens: {error}") from None
+    tokenizer = tokenizers.Tokenizer(model)
+    cuts = [pre_tokenizers.Split(tokenizers.Regex(pattern), "isolated") for pattern in kind.patterns]
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [*cuts, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
+    if kind.composed:
+        tokenizer.normalizer = tokenizers.normalizers.NFC()
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    return tokenizer
+
+
+def _sentence_piece(tokens: list[str], types: Sequence[int], scores: Any, unknown: int, prefix: Any) -> Any:
+    """BPE over characters with scores, as Llama 2's; characters without a token are written as bytes."""
+    tokenizers = require("tokenizers")
+    normalizers, decoders = tokenizers.normalizers, tokenizers.decoders
+    if not isinstance(scores, list) or len(scores) != len(tokens):
+        raise TokenizerError("'tokenizer.ggml.scores' is missing, or has another length than the tokens")
+    vocabulary = {token: i for i, token in enumerate(tokens)}
+    # Text is not merged into tokens that stand for something else: control tokens, bytes.
+    made = {token for token, kind in zip(tokens, types) if kind not in (_CONTROL, _UNKNOWN, _BYTE)}
+    # A merge for each way to make a token of two others, in the order of the tokens' scores.
+    merges = []
+    for i, token in enumerate(tokens):
+        halves = ((token[:at], token[at:]) for at in range(1, len(token) if token in made else 0))
+        known = [(left, right) for left, right in halves if left in made and right in made]
+        known.sort(key=lambda pair: (vocabulary[pair[0]], vocabulary[pair[1]]))
+        merges += [(-scores[i], i, pair) for pair in known]
+    merges.sort(key=lambda merge: merge[:2])
+    model = tokenizers.models.BPE(
+        vocabulary, [pair for _, _, pair in merges], unk_token=tokens[unknown], fuse_unk=True, byte_fallback=True
+    )
+    tokenizer = tokenizers.Tokenizer(model)
+    space = normalizers.Replace(" ", "▁")
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), space]) if prefix else space
+    steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    tokenizer.decoder = decoders.Sequence(steps + ([decoders.Strip(" ", 1, 0)] if prefix else []))
+    return tokenizer

@@ -1,0 +1,112 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Chats as templates render them, against what transformers renders (references/)."""
+
+import enum
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from relax_mlir import MissingPackageError, TokenizerError
+from relax_mlir.models import Tokenizer
+from relax_mlir.models.chat_template import _compiled
+
+tokenizers = pytest.importorskip("tokenizers")
+jinja2 = pytest.importorskip("jinja2")
+
+RECORD = json.loads((Path(__file__).parent / "references" / "templates.json").read_text(encoding="utf-8"))
+HELLO = [{"role": "user", "content": "hello"}]
+
+
+def with_templates(templates, tokens="two"):
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, unk_token="a"))
+    if isinstance(templates, str):
+        templates = {"default": templates}
+    return Tokenizer(words, special_tokens=RECORD["tokens"][tokens], chat_templates=templates)
+
+
+@pytest.mark.parametrize("template", RECORD["templates"])
+@pytest.mark.parametrize("tokens", RECORD["tokens"])
+def test_rendered(template, tokens):
+    tokenizer = with_templates(RECORD["templates"][template], tokens)
+    cases = [(chat, text) for used, name, chat, text in RECORD["rendered"] if (used, name) == (tokens, template)]
+    assert len(cases) == len(RECORD["chats"])
+    for chat, expected in cases:
+        arguments = dict(RECORD["chats"][chat])
+        if expected is None:
+            with pytest.raises(TokenizerError, match="the chat template fails: "):
+                tokenizer.apply_chat_template(**arguments)
+        else:
+            assert tokenizer.apply_chat_template(**arguments) == expected, chat
+
+
+# Of several templates, the one for tools renders a chat with tools.
+@pytest.mark.parametrize("chat", RECORD["named"]["rendered"])
+def test_named(chat):
+    arguments = {name: RECORD["chats"][chat].get(name) for name in ("messages", "tools")}
+    tokenizer = with_templates(RECORD["named"]["templates"])
+    assert tokenizer.apply_chat_template(**arguments) == RECORD["named"]["rendered"][chat]
+
+
+def test_no_default():
+    tokenizer = with_templates({"tool_use": "tools", "rag": "documents"})
+    assert tokenizer.apply_chat_template(HELLO, tools=[]) == "tools" and tokenizer.chat_template == ""
+    with pytest.raises(TokenizerError, match="no default chat template; its templates are rag, tool_use"):
+        tokenizer.apply_chat_template(HELLO)
+
+
+# A template finds JSON's types and no others, whatever a caller gives.
+def test_plain_values():
+    class Kind(str, enum.Enum):
+        X = "x"
+
+    tokenizer = with_templates("{{ [value] | tojson }}{{ value.__class__ is defined }}")
+    for value, text in [(np.float32(0.5), "[0.5]"), (np.int64(3), "[3]"), (Kind.X, '["x"]'), ((1, 2), "[[1, 2]]")]:
+        assert tokenizer.apply_chat_template(HELLO, value=value) == text + "False"
+    for value in (np.zeros(2), object(), {1, 2}, b"x"):
+        with pytest.raises(TokenizerError, match=r"value\[0\] of the chat is a .*; expected text, a number"):
+            tokenizer.apply_chat_template(HELLO, value=[value])
+
+
+# What was not asked for stays as it was: a template works on a copy.
+def test_messages_stay():
+    messages = [{"role": "user", "content": "x", "thinking": "y", "more": None, "deep": {"none": None}}]
+    before = json.dumps(messages)
+    text = with_templates("{{ messages[0] | tojson }}").apply_chat_template(messages)
+    assert json.loads(text) == {
+        **{"role": "user", "content": "x", "thinking": "y", "deep": {"none": None}, "reasoning_content": "y"}
+    }
+    assert json.dumps(messages) == before
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"messages": []}, "messages is empty; expected at least one message"),
+        ({"messages": "hello"}, "messages is a str; expected a list"),
+        ({"messages": HELLO[0]}, "messages is a dict; expected a list"),
+        ({"messages": ["hello"]}, "message 0 is 'hello'; expected a 'role' and a 'content'"),
+        ({"messages": [{"role": "assistant", "tool_calls": []}]}, "message 0 is .*; expected a 'role' and a 'content'"),
+        ({"messages": HELLO, "tools": [print]}, r"tools\[0\] is a builtin_function_or_method; expected a mapping"),
+        ({"messages": HELLO, "documents": ["text"]}, r"documents\[0\] is a str; expected a mapping"),
+        ({"messages": HELLO, "tools": "x"}, "tools is a str; expected a list"),
+    ],
+)
+def test_wrong_arguments(arguments, message):
+    with pytest.raises(TokenizerError, match=message):
+        with_templates("x").apply_chat_template(**arguments)
+
+
+# Versions of Jinja whose sandbox can be left are refused.
+@pytest.mark.parametrize("version, allowed", [("3.1.5", False), ("2.11.3", False), ("3.1.6", True), ("3.10.0", True)])
+def test_jinja_version(monkeypatch, version, allowed):
+    _compiled.cache_clear()
+    monkeypatch.setattr(jinja2, "__version__", version)
+    if allowed:
+        assert with_templates("x").apply_chat_template(HELLO) == "x"
+    else:
+        with pytest.raises(MissingPackageError, match=f"jinja2 is {version}, .*; expected 3.1.6 or newer"):
+            with_templates("x").apply_chat_template(HELLO)
+    _compiled.cache_clear()

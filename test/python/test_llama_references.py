@@ -1,0 +1,126 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rotary frequencies and logits of small models against those of transformers (references/)."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_models import CONFIG, random_weights, write_gguf, write_hugging_face
+
+from relax_mlir import ModelError, models
+from relax_mlir.models import LlamaConfig
+
+RECORD = json.loads((Path(__file__).parent / "references" / "llama.json").read_text(encoding="utf-8"))
+SIZES = {
+    "architectures": ["LlamaForCausalLM"],
+    "vocab_size": 32,
+    "hidden_size": 512,
+    "intermediate_size": 64,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 8,
+    "max_position_embeddings": 4096,
+    "rms_norm_eps": 1e-5,
+}
+
+
+# --- rotary frequencies
+
+
+# transformers computes in f32; ours are f64.
+@pytest.mark.parametrize("case", RECORD["rope"].values(), ids=RECORD["rope"].keys())
+def test_frequencies(case):
+    found = LlamaConfig.from_hugging_face({**SIZES, **case["config"]}).rope_frequencies()
+    np.testing.assert_allclose(found, case["frequencies"], rtol=2e-6)
+
+
+# What is not known is refused by name, in either spelling, and so are parameters that are missing.
+@pytest.mark.parametrize("kind", ["dynamic", "yarn", "longrope", "su", "mrope", "proportional"])
+@pytest.mark.parametrize("place, key", [("rope_scaling", "type"), ("rope_parameters", "rope_type")])
+def test_unknown_scaling(kind, place, key):
+    config = {**SIZES, place: {key: kind, "factor": 2.0, "original_max_position_embeddings": 1024}}
+    with pytest.raises(ModelError, match=f"'{kind}'.* known are default, linear and llama3"):
+        LlamaConfig.from_hugging_face(config)
+
+
+# GGUF says the factor of linear scaling in its metadata, and has the divisors of other kinds as a tensor.
+def test_frequencies_of_gguf(tmp_path):
+    default = RECORD["rope"]["default"]["frequencies"]
+    metadata = {
+        "general.architecture": "llama",
+        "llama.attention.head_count": 8,
+        "llama.embedding_length": 512,
+        "llama.feed_forward_length": 64,
+        "llama.block_count": 1,
+        "llama.context_length": 4096,
+        "llama.attention.layer_norm_rms_epsilon": 1e-5,
+        "llama.rope.freq_base": 10000.0,
+    }
+    shapes = {"token_embd.weight": (32, 512)}
+    found = LlamaConfig.from_gguf(metadata, shapes)
+    np.testing.assert_allclose(found.rope_frequencies(), default, rtol=2e-6)
+    scaled = {**metadata, "llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": 4.0}
+    expected = RECORD["rope"]["linear"]["frequencies"]
+    np.testing.assert_allclose(LlamaConfig.from_gguf(scaled, shapes).rope_frequencies(), expected, rtol=2e-6)
+    with pytest.raises(ModelError, match="rope.scaling.type is 'yarn'"):
+        LlamaConfig.from_gguf({**metadata, "llama.rope.scaling.type": "yarn"}, shapes)
+    short, plain = (RECORD["rope"][name] for name in ("llama3 of a short context", "default"))
+    factors = np.array(plain["frequencies"]) / np.array(short["frequencies"])
+    assert 1 < len(set(factors.round(3))) and 1.0 in factors.round(3) and 4.0 in factors.round(3)
+    found = dataclasses.replace(found, rope_factors=tuple(factors))
+    np.testing.assert_allclose(found.rope_frequencies(), short["frequencies"], rtol=2e-6)
+
+
+# --- logits
+
+
+def logits(model):
+    """The logits at the recorded positions, of a prompt of the recorded tokens."""
+    tokens = np.array([RECORD["tokens"]])
+    cache = model.new_cache(1, len(RECORD["tokens"]))
+    found = np.from_dlpack(model.executable["forward_all"](tokens, cache.start, cache.keys, cache.values, 0))
+    return found[0, RECORD["positions"]]
+
+
+def compiled(path):
+    return models.build(path, functions=("forward", "forward_all")).compile()
+
+
+def config_of(kind):
+    return dataclasses.replace(CONFIG, qkv_bias=kind == "qwen2", qk_norm=kind == "qwen3")
+
+
+@pytest.mark.parametrize("name", RECORD["models"])
+def test_logits(tmp_path, name):
+    pytest.importorskip("safetensors")
+    family, extra = RECORD["models"][name]
+    config = config_of(family.lower())
+    path = write_hugging_face(
+        tmp_path / "x", random_weights(config), config, architectures=[f"{family}ForCausalLM"], **extra
+    )
+    np.testing.assert_allclose(logits(compiled(path)), RECORD["logits"][name], atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    "kind, expected", [("llama", "gguf llama"), ("qwen2", "gguf qwen2"), ("qwen3", "qwen3")], ids=lambda name: name
+)
+def test_logits_of_gguf(tmp_path, kind, expected):
+    config = config_of(kind)
+    path = write_gguf(tmp_path / "x.gguf", random_weights(config), config, architecture=kind)
+    np.testing.assert_allclose(logits(compiled(path)), RECORD["logits"][expected], atol=2e-5)
+
+
+# The divisors of angles in a file are those of the scaling that they stand for.
+def test_rope_factors_of_gguf(tmp_path):
+    _, extra = RECORD["models"]["llama, llama3"]
+    folder = LlamaConfig.from_hugging_face({**SIZES, "hidden_size": 64, "num_attention_heads": 4, **extra})
+    weights = {**random_weights(), "rope_freqs.weight": np.array(folder.rope_factors, np.float32)}
+    # Rows of a file lie in pairs, where those of a folder lie in halves.
+    for name in weights:
+        if name.endswith(("attn_q.weight", "attn_k.weight")):
+            rows = weights[name].reshape(-1, 2, 8, CONFIG.hidden_size)
+            weights[name] = np.ascontiguousarray(rows.swapaxes(1, 2)).reshape(weights[name].shape)
+    path = write_gguf(tmp_path / "x.gguf", weights)
+    np.testing.assert_allclose(logits(compiled(path)), RECORD["logits"]["llama, llama3"], atol=2e-5)

@@ -1,0 +1,167 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Token ids of each kind of tokenizer against those that llama.cpp and transformers give (references/)."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from relax_mlir.models import Tokenizer
+from relax_mlir.models.pre_tokenizers import PRE_TOKENIZERS
+
+pytest.importorskip("tokenizers")
+
+RECORD = json.loads((Path(__file__).parent / "references" / "tokenizers.json").read_text(encoding="utf-8"))
+KINDS = {name: kind for kind in RECORD["kinds"] for name in kind["names"]}
+TEXTS, MARKS, SPECIAL = RECORD["texts"], RECORD["marks"], RECORD["special"]
+
+
+def from_gguf(**values):
+    return Tokenizer.from_gguf({f"tokenizer.ggml.{key}": value for key, value in values.items()})
+
+
+def byte_level(**changes):
+    tokens = RECORD["byte_level"]["tokens"]
+    ids = {"bos_token_id": tokens.index("<|begin|>"), "eos_token_id": tokens.index("<|end_of_text|>")}
+    return from_gguf(**{"model": "gpt2", **RECORD["byte_level"], **ids, **changes})
+
+
+def differences(found, expected, texts):
+    """The texts that have other tokens; short enough to read."""
+    assert len(found) == len(expected) == len(texts)
+    return {text: rows for text, *rows in zip(texts, found, expected) if rows[0] != rows[1]}
+
+
+def saved(tokenizer, folder):
+    tokenizer.save(folder)
+    return Tokenizer.from_folder(folder)
+
+
+# --- GGUF
+
+
+def test_every_kind_is_recorded():
+    assert set(KINDS) == set(PRE_TOKENIZERS)
+
+
+# The tokens of a kind are those of llama.cpp, as are the token that begins texts and those that end answers.
+@pytest.mark.parametrize("pre", KINDS)
+def test_kinds(pre):
+    kind, tokenizer = KINDS[pre], byte_level(pre=pre)
+    texts = [*TEXTS, *SPECIAL]
+    assert not differences([tokenizer.encode(text) for text in texts], kind["ids"], texts)
+    plain = [tokenizer.encode(text, special=False, bos=False) for text in SPECIAL]
+    assert not differences(plain, kind["plain"], SPECIAL)
+    assert tokenizer.bos_id == kind["bos"] and sorted(tokenizer.stop_ids) == kind["stops"]
+
+
+# Characters with marks of their own stay two characters, but in the kinds whose tokenizers compose them: there they
+# are what the transformers of the same vocabulary gives, which llama.cpp does not follow.
+@pytest.mark.parametrize("pre", [kind["names"][0] for kind in RECORD["kinds"]])
+def test_marks(pre):
+    kind, tokenizer = KINDS[pre], byte_level(pre=pre, add_bos_token=False)
+    expected = [ids[1:] if kind["bos"] is not None else ids for ids in kind["marks"]]
+    found = [tokenizer.encode(text) for text in MARKS]
+    if pre == "qwen2":
+        (folder,) = (folder for folder in RECORD["folders"] if folder["name"] == "qwen 2")
+        expected = folder["ids"][len(TEXTS) : len(TEXTS) + len(MARKS)]
+        assert found != kind["marks"]
+    if pre == "qwen35":
+        assert found[0] == tokenizer.encode("été naïve") != kind["marks"][0]
+    else:
+        assert not differences(found, expected, MARKS)
+
+
+# What the file says about the token that begins texts comes before what its kind says.
+@pytest.mark.parametrize("pre", ["llama-bpe", "llama3", "tekken", "smaug-bpe", "qwen2", "default"])
+def test_beginning(pre, tmp_path):
+    begin = RECORD["byte_level"]["tokens"].index("<|begin|>")
+    assert byte_level(pre=pre, add_bos_token=True).bos_id == begin
+    assert byte_level(pre=pre, add_bos_token=False).bos_id is None
+    assert saved(byte_level(pre=pre, add_bos_token=True), tmp_path).bos_id == begin
+    assert saved(byte_level(pre=pre, add_bos_token=False), tmp_path).bos_id is None
+
+
+# What ends an answer does so whatever its type, and text names it whole.
+@pytest.mark.parametrize("case", RECORD["ends"], ids=lambda case: f"{'+'.join(case['added'])}:{case['type']}")
+def test_ends(case, tmp_path):
+    alphabet = sorted(token for token in RECORD["byte_level"]["tokens"] if len(token) == 1)
+    tokens = [*alphabet, "<last>", *case["added"], "ab"]
+    tokenizer = from_gguf(
+        model="gpt2",
+        pre="gpt-2",
+        tokens=tokens,
+        token_type=[1] * len(alphabet) + [3] + [case["type"]] * len(case["added"]) + [1],
+        merges=["a b"],
+        bos_token_id=len(alphabet),
+        eos_token_id=len(alphabet),
+    )
+    for each in (tokenizer, saved(tokenizer, tmp_path)):
+        assert [tokens[i] for i in sorted(each.stop_ids)] == case["stops"]
+        assert [[tokens[i] for i in each.encode(f"a{end}b")] for end in case["added"]] == case["texts"]
+
+
+@pytest.mark.parametrize("case", RECORD["sentence_piece_cases"], ids=lambda case: json.dumps(case["options"]))
+def test_sentence_piece(case, tmp_path):
+    tokenizer = from_gguf(model="llama", **RECORD["sentence_piece"], **case["options"])
+    special = RECORD["sentence_piece_special"]
+    texts = [*TEXTS, *special]
+    for each in (tokenizer, saved(tokenizer, tmp_path)):
+        assert not differences([each.encode(text) for text in texts], case["ids"], texts)
+        plain = [each.encode(text, special=False, bos=False) for text in special]
+        assert not differences(plain, case["plain"], special)
+        assert each.bos_id == case["bos"] and sorted(each.stop_ids) == case["stops"]
+
+
+# A stream gives the text that all tokens have together: no space is lost or added, wherever control tokens stand.
+@pytest.mark.parametrize("case", RECORD["decoded"], ids=lambda case: repr(case["text"]))
+def test_streams_of_sentence_piece(case):
+    tokenizer = from_gguf(model="llama", **RECORD["sentence_piece"])
+    assert tokenizer.decode(case["ids"]) == case["text"]
+    for known in range(len(case["ids"])):
+        before = tokenizer.decode(case["ids"][:known])
+        stream = tokenizer.stream(case["ids"][:known])
+        text = "".join(map(stream.push, case["ids"][known:])) + stream.finish()
+        if "\N{REPLACEMENT CHARACTER}" not in before:
+            assert before + text == case["text"]
+
+
+# --- folders
+
+
+@pytest.fixture(params=RECORD["folders"], ids=lambda case: case["name"])
+def folder(request, tmp_path):
+    for name, content in request.param["files"].items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    return request.param, tmp_path
+
+
+# A folder's tokens are those of transformers, and so are those of what is saved of it.
+def test_folders(folder, tmp_path_factory):
+    case, path = folder
+    texts = [*TEXTS, *MARKS, *SPECIAL]
+    tokenizer = Tokenizer.from_folder(path)
+    for each in (tokenizer, saved(tokenizer, tmp_path_factory.mktemp("saved"))):
+        assert not differences([each.encode(text) for text in texts], case["ids"], texts)
+        assert [each.decode(ids) for ids in case["ids"]] == case["decoded"]
+        assert each.special_tokens == case["special_tokens"]
+        eos = case["eos"] if isinstance(case["eos"], list) else [case["eos"]] * (case["eos"] is not None)
+        assert each.stop_ids >= set(eos)
+
+
+# All that a tokenizer is comes back from a folder.
+@pytest.mark.parametrize("pad", [None, "<|im_start|>"])
+def test_saved(pad, tmp_path):
+    tokens = RECORD["byte_level"]["tokens"]
+    options = {} if pad is None else {"padding_token_id": tokens.index(pad)}
+    tokenizer = byte_level(pre="llama-bpe", unknown_token_id=tokens.index("<unk>"), **options)
+    tokenizer.chat_templates = {"default": "{{ bos_token }}", "tool_use": "{{ tools }}"}
+    other = saved(tokenizer, tmp_path)
+    for name in ("bos_id", "pad_id", "stop_ids", "special_tokens", "chat_templates"):
+        assert getattr(other, name) == getattr(tokenizer, name), name
+    assert other.special_tokens["unk_token"] == "<unk>" and ("pad_token" in other.special_tokens) == (pad is not None)
+    # Saving what was read changes nothing.
+    files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    other.save(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
