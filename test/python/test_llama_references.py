@@ -12,6 +12,7 @@ from tiny_models import CONFIG, random_weights, write_gguf, write_hugging_face
 
 from relax_mlir import ModelError, models
 from relax_mlir.models import LlamaConfig
+from relax_mlir.models.config import PROJECTIONS
 
 RECORD = json.loads((Path(__file__).parent / "references" / "llama.json").read_text(encoding="utf-8"))
 SIZES = {
@@ -69,7 +70,7 @@ def test_frequencies_of_gguf(tmp_path):
     short, plain = (RECORD["rope"][name] for name in ("llama3 of a short context", "default"))
     factors = np.array(plain["frequencies"]) / np.array(short["frequencies"])
     assert 1 < len(set(factors.round(3))) and 1.0 in factors.round(3) and 4.0 in factors.round(3)
-    found = dataclasses.replace(found, rope_factors=tuple(factors))
+    found = dataclasses.replace(found, rope_factors=tuple(factors.tolist()))
     np.testing.assert_allclose(found.rope_frequencies(), short["frequencies"], rtol=2e-6)
 
 
@@ -89,7 +90,8 @@ def compiled(path):
 
 
 def config_of(kind):
-    return dataclasses.replace(CONFIG, qkv_bias=kind == "qwen2", qk_norm=kind == "qwen3")
+    biases = PROJECTIONS[:3] if kind == "qwen2" else ()
+    return dataclasses.replace(CONFIG, biases=biases, qk_norm=kind == "qwen3")
 
 
 @pytest.mark.parametrize("name", RECORD["models"])

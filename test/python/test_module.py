@@ -133,7 +133,9 @@ print("survived")
 def test_text_that_is_no_utf8_is_an_error():
     for damage in (b"\xff", b"\xc3", b"\xed\xa0\x80"):
         for text in (b"relax.func @%s(", b'relax.func @f() attributes {"%s" = 1} {', b'func.func @"%s"() {'):
-            with pytest.raises(RelaxError, match="expected to start with letter or '_'|expected operation name in quotes"):
+            with pytest.raises(
+                RelaxError, match="expected to start with letter or '_'|expected operation name in quotes"
+            ):
                 parse(text % damage)
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import TokenizerError
+from ..reading import read_object, reading
 from . import chat_template
 from .checkpoint import require
-from .safetensors import read_json
 
 Message = Mapping[str, Any]
 """One turn of a chat: {"role": "user", "content": "..."}."""
@@ -163,16 +163,15 @@ class Tokenizer:
         """From tokenizer.json and the files next to it, as transformers reads them.
 
         Raises:
-          TokenizerError: tokenizer.json is missing, or one of the files is damaged.
+          TokenizerError: tokenizer.json is missing, or the files say something that is not known.
+          ModelError: a file is not JSON.
         """
         path = Path(path)
         tokenizers = require("tokenizers")
         if not (path / "tokenizer.json").is_file():
             raise TokenizerError(f"'{path}' has no tokenizer.json")
-        try:
+        with reading(path / "tokenizer.json", TokenizerError):
             tokenizer = tokenizers.Tokenizer.from_file(str(path / "tokenizer.json"))
-        except Exception as error:  # the package raises nothing narrower
-            raise TokenizerError(f"'{path / 'tokenizer.json'}' cannot be read: {error}") from None
         config = _object(path / "tokenizer_config.json")
         if "added_tokens_decoder" not in config:  # files before 2023
             config = {**config, **_object(path / "special_tokens_map.json")}
@@ -247,10 +246,7 @@ class TextStream:
 
 def _object(path: Path) -> dict[str, Any]:
     """The JSON object of a file, an empty one where there is no file."""
-    values = read_json(path) if path.is_file() else {}
-    if not isinstance(values, dict):
-        raise TokenizerError(f"'{path}' holds no JSON object")
-    return values
+    return read_object(path) if path.is_file() else {}
 
 
 def _content(path: Path, name: str, token: Any) -> str:
@@ -293,10 +289,11 @@ def _templates(path: Path, config: Mapping[str, Any]) -> dict[str, str]:
     files = {"default": path / "chat_template.jinja"} if (path / "chat_template.jinja").is_file() else {}
     files |= {file.stem: file for file in sorted((path / "additional_chat_templates").glob("*.jinja"))}
     if files:
-        try:
-            return {name: file.read_text(encoding="utf-8") for name, file in files.items()}
-        except (OSError, UnicodeDecodeError) as error:
-            raise TokenizerError(f"a chat template of '{path}' cannot be read: {error}") from None
+        templates = {}
+        for name, file in files.items():
+            with reading(file, TokenizerError):
+                templates[name] = file.read_text(encoding="utf-8")
+        return templates
     found = config.get("chat_template") or {}
     templates = {"default": found} if isinstance(found, str) else found
     if isinstance(templates, list):

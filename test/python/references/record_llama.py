@@ -28,6 +28,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 from tiny_models import CONFIG, random_weights, write_gguf, write_hugging_face  # noqa: E402
 
+from relax_mlir.models.config import PROJECTIONS  # noqa: E402
+
 LLAMA3 = {
     "rope_type": "llama3",
     "factor": 8.0,
@@ -61,7 +63,10 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "mistral": ("Mistral", {"sliding_window": None}),
     "qwen2": ("Qwen2", {}),
     "qwen3": ("Qwen3", {}),
-    "qwen3, theta": ("Qwen3", {"rope_parameters": {"rope_type": "default", "rope_theta": 1000.0}}),
+    "qwen3, theta": (
+        "Qwen3",
+        {"rope_theta": 1000.0, "rope_parameters": {"rope_type": "default", "rope_theta": 1000.0}},
+    ),
 }
 # Files of GGUF by architecture. (transformers reads no head size of qwen3; its weights lie as in a folder.)
 FILES = {"gguf llama": "llama", "gguf qwen2": "qwen2"}
@@ -71,7 +76,8 @@ TOKENS = np.random.default_rng(1).integers(0, CONFIG.vocab_size, 60).tolist()
 
 def config_of(kind: str) -> Any:
     """The sizes of a model of a kind; Qwen 2 has biases, Qwen 3 norms of queries and keys."""
-    return dataclasses.replace(CONFIG, qkv_bias=kind == "qwen2", qk_norm=kind == "qwen3")
+    biases = PROJECTIONS[:3] if kind == "qwen2" else ()
+    return dataclasses.replace(CONFIG, biases=biases, qk_norm=kind == "qwen3")
 
 
 def frequencies(values: dict[str, Any]) -> dict[str, Any]:
