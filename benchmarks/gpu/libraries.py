@@ -8,9 +8,10 @@ Making one needs the package and g++; calling it PyTorch and apache-tvm-ffi, no 
 from __future__ import annotations
 
 import ctypes
+import math
 import statistics
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,28 @@ def milliseconds(call: Callable[..., object], *arguments: Any, count: int = 20) 
         torch.cuda.synchronize()
         times.append(begin.elapsed_time(end))
     return statistics.median(times)
+
+
+def milliseconds_in_turns(
+    calls: Mapping[str, Callable[[], object]], rounds: int = 9, turn: float = 10.0
+) -> dict[str, float]:
+    """The median of the device's time for each of several calls, which take turns.
+
+    A turn is of several calls one after the other, about `turn` milliseconds of them, so that what it takes to launch
+    the first one hardly counts.
+    """
+    import torch
+
+    counts = {name: max(1, math.ceil(turn / milliseconds(call, count=3))) for name, call in calls.items()}
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            call()
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            for _ in range(counts[name]):
+                call()
+            end.record()
+            torch.cuda.synchronize()
+            times[name].append(begin.elapsed_time(end) / counts[name])
+    return {name: statistics.median(of_call) for name, of_call in times.items()}

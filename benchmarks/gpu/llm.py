@@ -1,16 +1,24 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decoders of the Llama family on a GPU, with random weights in bf16, beside PyTorch's.
+"""Decoders of the Llama family on a GPU, with random weights in bf16, compared with PyTorch's.
 
     python llm.py write FOLDER [--models 135m 1b 8b] [--weights bf16 q4 q8] [--chip sm_90a | subgroup_32_matrices]
-    python llm.py run FOLDER [--models …] [--weights …] [--peers eager compile] [--vulkan beside]
+    python llm.py run FOLDER [--models …] [--weights …] [--peers captured compile eager] [--vulkan beside]
 
-The first runs here, where there need be no GPU; the second there: it needs this file, libraries.py, the folder,
-PyTorch and apache-tvm-ffi. Quantised weights are in groups of 32 with a scale; PyTorch's are bf16, and the same
-numbers.
+The first runs on any machine; the second on the one with the GPU: it needs this file, libraries.py, torch_decoder.py,
+the folder, PyTorch and apache-tvm-ffi. Quantized weights are in groups of 32 with a scale; PyTorch's are bf16, and the
+same numbers.
 
-The second checks logits against those of PyTorch, and prints medians of device time: steps behind 1024 tokens, run and
-replayed from a graph, prompts, and the kernels that took longest.
+The second checks logits against those of PyTorch, and prints medians of device time: steps after 1024 tokens, run and
+replayed from a graph, prompts, and the kernels that took longest. Ours and the peers take turns. The peers are the same
+decoder in PyTorch:
+
+    captured   by torch.compile, recorded in one CUDA graph: what ours is compared with when it is replayed
+    compile    by torch.compile(mode="reduce-overhead"), as users call it: its time includes Dynamo's guards
+    eager      as it stands
+
+All attend to the same rows: 1280 of the cache in a step, where both sides mask what lies after the position; the tokens
+of the prompt themselves, causally, in a prompt.
 
 Of Vulkan ("subgroup_32_matrices") there are other files in the folder. `--vulkan beside` gives them copies of the same
 weights, compares logits, and prints what a step and a prompt take behind each other, by the clock of the host; `only`
@@ -29,7 +37,15 @@ import statistics
 import time
 from pathlib import Path
 
-from libraries import captured, load_library, load_runtime, milliseconds, runtime_function, write_library
+from libraries import (
+    captured,
+    load_library,
+    load_runtime,
+    milliseconds,
+    milliseconds_in_turns,
+    runtime_function,
+    write_library,
+)
 
 # vocabulary, hidden, inner, layers, heads, key heads, head size, whether embedding and head are one
 SIZES = {
@@ -131,7 +147,11 @@ class Measurement:
             for name_of, value in bound.items():
                 self.module["bind_weight"](name_of, value)
             self.bound |= bound
-        self.bytes = sum(value.numel() * value.element_size() for value in self.bound.values())
+        bytes_of = {path: value.numel() * value.element_size() for path, value in self.bound.items()}
+        self.bytes = sum(bytes_of.values())
+        # A step reads one row of an embedding for each token, and all of it only where it is the head as well.
+        embedding = sum(count for path, count in bytes_of.items() if path.startswith("model.embed_tokens."))
+        self.bytes_of_step = self.bytes - (0 if self.tied else embedding)
         # Multiplied by each token of a prompt, the head only by the last.
         ends = ("model.embed_tokens.weight", "lm_head.weight")
         self.numbers = sum(value.numel() for path, value in self.weights.items() if path not in ends)
@@ -186,7 +206,7 @@ class Measurement:
         batch, length = 2, 37
         tokens = torch.randint(0, self.vocabulary, (batch, length), device="cuda")
         keys, values = self.caches(batch)
-        peer = Peer(self, batch, 256)
+        peer = self.decoder(batch, 256)
         places = torch.arange(length, device="cuda").expand(batch, length)
         ours = self.tensor(self.module["forward"](tokens, self.start[:batch], keys, values, 0))
         wanted = peer(tokens, places)
@@ -203,11 +223,33 @@ class Measurement:
             f"{same} of {8 * batch} tokens are the same"
         )
 
-    def peer(self, kind: str, decoder):
-        if kind == "eager":
-            return decoder
+    def decoder(self, batch: int, rows: int):
+        """The same decoder in PyTorch, with a cache of this number of rows, to all of which it attends in a step."""
+        from torch_decoder import Decoder
+
+        return Decoder(self.weights, self.layers, self.heads, self.key_heads, self.size, self.tied, batch, rows)
+
+    def peer(self, kind: str, decoder, tokens, places):
+        """A call of PyTorch's decoder."""
         self.torch._dynamo.reset()
-        return self.torch.compile(decoder, mode="reduce-overhead")
+        if kind == "eager":
+            return lambda: decoder(tokens, places)
+        if kind == "compile":
+            compiled = self.torch.compile(decoder, mode="reduce-overhead", fullgraph=True)
+            return lambda: compiled(tokens, places)
+        compiled = self.torch.compile(decoder, fullgraph=True, dynamic=False)
+        return captured(lambda: compiled(tokens, places))
+
+    def compare(self, calls, peers: list[str], decoder, tokens, places) -> dict[str, float]:
+        """Milliseconds of ours, run and replayed, and of the peers, in turns."""
+        calls = {**calls, **{kind: self.peer(kind, decoder, tokens, places) for kind in peers}}
+        return milliseconds_in_turns(calls)
+
+    @staticmethod
+    def ratio(took: dict[str, float], kind: str) -> str:
+        """The time of a peer, and by how much ours is faster: replayed if the peer is, else run."""
+        ours = took["run" if kind == "eager" else "replayed"]
+        return f"PyTorch {kind} {took[kind]:.3f} ms ({took[kind] / ours:.2f} ×)"
 
     def replayed_in_order(self, call) -> float:
         """The same where no kernel begins before the one before it ends."""
@@ -221,16 +263,13 @@ class Measurement:
         self.check()
         for batch in batches:
             call = self.step(batch)
-            ran, replayed = milliseconds(call), milliseconds(captured(call))
-            rate = self.bytes / replayed / 1e9
-            line = f"  step of {batch}: run {ran:.3f} ms, replayed {replayed:.3f} ms, {rate:.2f} TB/s of weights"
+            calls = {"run": call, "replayed": captured(call)}
+            decoder = self.decoder(batch, ROWS) if peers else None
+            took = self.compare(calls, peers, decoder, self.start[:batch, None], self.places[:batch, None])
+            rate = self.bytes_of_step / took["replayed"] / 1e9
+            line = f"  step of {batch}: run {took['run']:.3f} ms, replayed {took['replayed']:.3f} ms, {rate:.2f} TB/s"
             line += f" ({100 * rate / self.peaks.read:.0f} %), without overlap {self.replayed_in_order(call):.3f} ms"
-            if peers and batch in (1, 16):
-                peer = Peer(self, batch, CAPACITY)
-                tokens, places = self.start[:batch, None], self.places[:batch, None]
-                for kind in peers:
-                    took = milliseconds(self.peer(kind, peer), tokens, places)
-                    line += f"; PyTorch {kind} {took:.3f} ms ({took / replayed:.2f} ×)"
+            line += "".join(f"; {self.ratio(took, kind)}" for kind in peers)
             print(line, flush=True)
             if batch in kernels:
                 self.kernels(call)
@@ -238,17 +277,13 @@ class Measurement:
             keys, values = self.caches(1)
             tokens = torch.zeros((1, length), dtype=torch.int64, device="cuda")
             call = functools.partial(self.module["forward"], tokens, self.start[:1], keys, values, 0)
-            took, replayed = milliseconds(call, count=5), milliseconds(captured(call), count=5)
-            line = f"  prompt of {length}: run {took:.2f} ms, replayed {replayed:.2f} ms"
-            rate = 2e-9 * self.numbers * length / replayed
+            decoder = self.decoder(1, length) if peers else None
+            places = torch.arange(length, device="cuda")[None]
+            took = self.compare({"run": call, "replayed": captured(call)}, peers, decoder, tokens, places)
+            line = f"  prompt of {length}: run {took['run']:.2f} ms, replayed {took['replayed']:.2f} ms"
+            rate = 2e-9 * self.numbers * length / took["replayed"]
             line += f", {rate:.0f} TFLOP/s of products ({100 * rate / self.peaks.multiply:.0f} %)"
-            compared = peers if length == POSITION else []
-            if compared:
-                peer = Peer(self, 1, length)
-                places = torch.arange(length, device="cuda")[None]
-            for kind in compared:
-                theirs = milliseconds(self.peer(kind, peer), tokens, places, count=5)
-                line += f"; PyTorch {kind} {theirs:.2f} ms ({theirs / took:.2f} ×)"
+            line += "".join(f"; {self.ratio(took, kind)}" for kind in peers)
             print(line, flush=True)
             if length in kernels:
                 self.kernels(call)
@@ -384,62 +419,6 @@ class OnVulkan:
                 self.kernels(call)
 
 
-def Peer(measurement: Measurement, batch: int, rows: int):
-    """The decoder as one writes it in PyTorch, with a static cache."""
-    import torch
-    import torch.nn.functional as F
-
-    m = measurement
-
-    class Decoder(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            shape = (batch, m.key_heads, rows, m.size)
-            zeros = lambda: torch.zeros(shape, device="cuda", dtype=torch.bfloat16)  # noqa: E731
-            self.keys, self.values = ([zeros() for _ in range(m.layers)] for _ in range(2))
-            # Graphs of torch.compile may write in place, and read without copying, what never moves.
-            for tensor in (*self.keys, *self.values, *m.weights.values()):
-                torch._dynamo.mark_static_address(tensor)
-
-        def weight(self, layer: int, name: str):
-            return m.weights[f"model.layers.{layer}.{name}.weight"]
-
-        def norm(self, x, gain):
-            wide = x.float()
-            return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)).to(x.dtype) * gain
-
-        def turn(self, x, cos, sin):
-            first, second = x.float().chunk(2, -1)
-            return torch.cat([first * cos - second * sin, second * cos + first * sin], -1).to(x.dtype)
-
-        def forward(self, tokens, places):
-            count, length = tokens.shape
-            embedding = m.weights["model.embed_tokens.weight"]
-            x = embedding[tokens]
-            pairs = torch.arange(0, m.size, 2, device="cuda").float() / m.size
-            angles = places[..., None, None].float() * 10000.0**-pairs
-            cos, sin = angles.cos(), angles.sin()
-            seen = torch.arange(rows, device="cuda") <= places[:, None, :, None]
-            sequences = torch.arange(count, device="cuda")[:, None]
-            for layer in range(m.layers):
-                h = self.norm(x, self.weight(layer, "input_layernorm"))
-                q = (h @ self.weight(layer, "self_attn.q_proj").T).view(count, length, m.heads, m.size)
-                k = (h @ self.weight(layer, "self_attn.k_proj").T).view(count, length, m.key_heads, m.size)
-                v = (h @ self.weight(layer, "self_attn.v_proj").T).view(count, length, m.key_heads, m.size)
-                self.keys[layer][sequences, :, places] = self.turn(k, cos, sin)
-                self.values[layer][sequences, :, places] = v
-                q = self.turn(q, cos, sin).transpose(1, 2)
-                a = F.scaled_dot_product_attention(q, self.keys[layer], self.values[layer], seen, enable_gqa=True)
-                x = x + a.transpose(1, 2).reshape(count, length, -1) @ self.weight(layer, "self_attn.o_proj").T
-                h = self.norm(x, self.weight(layer, "post_attention_layernorm"))
-                gated = F.silu(h @ self.weight(layer, "mlp.gate_proj").T) * (h @ self.weight(layer, "mlp.up_proj").T)
-                x = x + gated @ self.weight(layer, "mlp.down_proj").T
-            head = embedding if m.tied else m.weights["lm_head.weight"]
-            return (self.norm(x[:, -1], m.weights["model.norm.weight"]) @ head.T).float()
-
-    return Decoder()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("write", "run"))
@@ -447,9 +426,9 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--weights", nargs="+", choices=KINDS, default=["bf16"])
     parser.add_argument("--chip", default="sm_90a")
-    parser.add_argument("--peers", nargs="*", choices=("eager", "compile"), default=["eager", "compile"])
+    parser.add_argument("--peers", nargs="*", choices=("captured", "compile", "eager"), default=["captured", "compile"])
     parser.add_argument("--batches", nargs="*", type=int, default=[1, 16, 32, 64])
-    parser.add_argument("--prompts", nargs="*", type=int, default=[32, 128, 512, 1024, 2048])
+    parser.add_argument("--prompts", nargs="*", type=int, default=[128, 512, 1024, 2048])
     parser.add_argument("--vulkan", choices=("beside", "only"))
     parser.add_argument("--kernels", nargs="*", type=int, default=[1], help="batches and prompts to list kernels of")
     arguments = parser.parse_args()

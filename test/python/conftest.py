@@ -6,13 +6,13 @@ import os
 import shutil
 import signal
 import subprocess
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
 
 import pytest
+import sample
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -58,23 +58,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("target", names, indirect=True)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out cases of the targets of which a sample runs (targets.py), and what is marked as `more` of the same."""
-    import targets
+def pytest_report_header() -> str:
+    if sample.EVERYTHING:
+        return "all cases"
+    return f"a sample of the cases: RELAX_TEST_SAMPLE={sample.seed()} repeats it, RELAX_ALL_CASES=1 takes all"
 
-    if os.environ.get("RELAX_ALL_CASES") or any("::" in argument for argument in config.args):
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Takes a sample of the cases (sample.py), except of tests that are named one by one."""
+    if sample.EVERYTHING or any("::" in argument for argument in config.args):
         return
-    seen, chosen, others = set(), [], []
-    for item in items:
-        name = item.callspec.params.get("target") if hasattr(item, "callspec") else None
-        test = (name, item.nodeid.partition("[")[0])
-        share = targets.SAMPLED.get(name, getattr(item.module, "ONE_OF", 1) if name else 1)
-        is_sampled = test not in seen or zlib.crc32(item.nodeid.encode()) % share == 0
-        is_chosen = is_sampled and not item.get_closest_marker("more")
-        if is_chosen:
-            seen.add(test)
-        (chosen if is_chosen else others).append(item)
-    items[:] = chosen
+    items[:], others = sample.choose(items, sample.seed())
     config.hook.pytest_deselected(items=others)
 
 

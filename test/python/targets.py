@@ -8,7 +8,6 @@ is added here, with a function that loads a program for it, runs all that the ot
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -89,16 +88,16 @@ LOADERS: dict[str, Callable[[str], Call]] = {
     "cuda-emulated": _on_emulated_gpu,
     # SPIR-V on the first device of Vulkan; lavapipe where there is no GPU.
     "vulkan": _on_vulkan,
+    # The same with buffers in descriptor sets, for devices without buffer addresses.
+    "vulkan-bound": _on_bound_vulkan,
 }
-if os.environ.get("RELAX_ALL_CASES"):
-    # The same, of buffers that are bound to kernels, as devices without addresses of buffers have them.
-    LOADERS["vulkan-bound"] = _on_bound_vulkan
 COMPILED = tuple(name for name in LOADERS if name != "interpreter")
 ALL = tuple(LOADERS)
-SAMPLED = {"interpreter": 5, "cuda-emulated": 10, "vulkan": 60}
-"""Targets of which one of so many cases runs, the same ones each time, at least one of each test: what they compute is
-what "cpu" computes, of which one of a module's `ONE_OF` cases runs, all where it says nothing. All of them run where
-the environment variable RELAX_ALL_CASES is set (`make test-all`)."""
+SAMPLED = {"interpreter": 5, "cuda-emulated": 10, "vulkan": 60, "vulkan-bound": 60}
+"""Targets of which a normal run takes one of this number of cases (sample.py): they compute what "cpu" computes, of
+which one of a module's `ONE_OF` cases runs, and all cases where the module has no `ONE_OF`."""
+RARE = ("vulkan-bound",)
+"""Targets of which a normal run need not take a case of each test."""
 
 OFF_ON_LAVAPIPE = ("test_avg_pool[vulkan-shape3-windows3-", "test_avg_pool[vulkan-bound-shape3-windows3-")
 """Cases that Mesa's driver for the CPU gets wrong (docs/vulkan.md)."""

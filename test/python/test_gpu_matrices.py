@@ -6,8 +6,6 @@ No driver that runs on a CPU has them: kernels of "subgroup_32_matrices" run on 
 `relax-gpu-expand-matrices` lets lanes do what they do together.
 """
 
-import os
-
 import emulated  # noqa: F401  # the driver of this process
 import pytest
 import test_gpu_attention
@@ -41,7 +39,7 @@ def test_products(device, layout, columns, depth, dtype):
 
 
 # So many columns that tiles of the largest kind are chosen, of which none is whole. The emulator takes a minute.
-@pytest.mark.skipif(not os.environ.get("RELAX_ALL_CASES"), reason="only among all cases")
+@pytest.mark.more
 def test_largest_tiles(device):
     main = compiled(parse(product_text("nk", 8456, 24, "bf16", rows=130)))
     test_gpu_matmul.check(device, main, "nk", 130, 8456, 24, "bf16")

@@ -4,7 +4,6 @@
 
 import concurrent.futures
 import ctypes
-import os
 import shutil
 import subprocess
 import traceback
@@ -12,6 +11,7 @@ import traceback
 import forked
 import numpy as np
 import pytest
+import sample
 import tvm_ffi
 import vulkan
 from conftest import find_tool
@@ -158,7 +158,7 @@ def test_modules_are_valid(tmp_path, chip, dtype):
     kernels = [op for op in module.ir.body.operations if op.operation.name == "spirv.module"]
     assert len(kernels) > 50
     # Those that differ in what they do.
-    for kernel in kernels[:: 1 if os.environ.get("RELAX_ALL_CASES") else 8]:
+    for kernel in sample.part(kernels, 8):
         binary = tmp_path / "kernel.spv"
         command = [find_tool("relax-translate"), "--serialize-spirv", "-o", str(binary), "-"]
         subprocess.run(command, input=str(kernel), text=True, check=True)
@@ -264,9 +264,8 @@ def test_validation_is_silent(device):
     if not vulkan.has_validation():
         pytest.skip("there is no VK_LAYER_KHRONOS_validation (vulkan-validationlayers)")
     layer = {"VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation"}
-    everything = bool(os.environ.get("RELAX_ALL_CASES"))
-    source = VALIDATED.replace("OPS", repr(FEW_OPS + (OTHER_OPS if everything else [])), 1)
-    for settings in ("", "addresses=0")[: 2 if everything else 1]:
+    source = VALIDATED.replace("OPS", repr(FEW_OPS + list(sample.part(OTHER_OPS, 4))), 1)
+    for settings in sample.part(["", "addresses=0"], 2):
         printed = vulkan.run_python(source, RELAX_VULKAN_SET=settings, **layer)
         assert printed.split() == ["passed"], printed
 
@@ -375,7 +374,7 @@ print("passed")
 
 # A device without addresses of buffers is compiled for as such, and does the same; the validation layer is silent.
 def test_buffers_that_are_bound(device):
-    source = BOUND.replace("DECODES", repr(bool(os.environ.get("RELAX_ALL_CASES"))))
+    source = BOUND.replace("DECODES", repr(sample.EVERYTHING))
     layer = {"VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation"} if vulkan.has_validation() else {}
     printed = vulkan.run_python(source, RELAX_VULKAN_SET="addresses=0", **layer)
     assert printed.split() == ["passed"], printed

@@ -3,7 +3,6 @@
 """Decoders on a device of Vulkan."""
 
 import dataclasses
-import os
 
 import numpy as np
 import pytest
@@ -59,13 +58,11 @@ def test_exported(device, tmp_path):
     assert tokens_of(loaded) == tokens_of(compiled)
 
 
-# The real model says what it says on the CPU (test_llama_compiled.py): where a device is a CPU, a few words with
-# `make test-all` alone, since they take a minute.
+# The real model says what it says on the CPU (test_llama_compiled.py). A few words take a minute on lavapipe.
+@pytest.mark.more
 def test_smollm2(device):
     from test_llama_compiled import CONTINUATIONS
 
-    if vulkan.is_lavapipe() and not os.environ.get("RELAX_ALL_CASES"):
-        pytest.skip("SmolLM2 takes a minute on lavapipe; RELAX_ALL_CASES runs it")
     smollm2()
     count = 6 if vulkan.is_lavapipe() else 24
     model = models.build("smollm2", layout="groups").compile(target="vulkan")

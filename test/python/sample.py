@@ -1,0 +1,81 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Chooses the cases that a normal test run takes.
+
+Many tests of ops run for several targets, element types and combinations of options. A normal run takes a part of
+them (`share_of`), and each commit takes another part, so that over time all of them run. The choice follows from a
+seed and the name of the case alone: all workers of a run agree on it, and `RELAX_TEST_SAMPLE=SEED` repeats it.
+`RELAX_ALL_CASES=1` (`make test-all`) takes all cases.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+_T = TypeVar("_T")
+
+EVERYTHING = bool(os.environ.get("RELAX_ALL_CASES"))
+MORE = 6
+"""One of this number of the cases that are marked as `more` is taken."""
+
+
+def seed() -> str:
+    """The seed of the choice: RELAX_TEST_SAMPLE, else the commit of the checkout, else "0"."""
+    if chosen := os.environ.get("RELAX_TEST_SAMPLE"):
+        return chosen
+    command = ["git", "rev-parse", "--short=12", "HEAD"]
+    try:
+        done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True)
+    except OSError:
+        return "0"
+    return done.stdout.strip() or "0"
+
+
+def part(items: Sequence[_T], share: int) -> Sequence[_T]:
+    """One of `share` of the items, others in each commit; all of them where all cases run."""
+    return items if EVERYTHING else items[zlib.crc32(seed().encode()) % share :: share]
+
+
+def share_of(item: pytest.Item) -> int:
+    """One of how many cases like this one a normal run takes."""
+    import targets
+
+    name = item.callspec.params.get("target") if hasattr(item, "callspec") else None
+    share = targets.SAMPLED.get(name, getattr(item.module, "ONE_OF", 1) if name else 1)
+    return max(share, MORE) if item.get_closest_marker("more") else share
+
+
+def _group(item: pytest.Item) -> tuple[str | None, str]:
+    """The cases of which at least one is taken: all of one test on one target; of all tests on a rare target."""
+    import targets
+
+    name = item.callspec.params.get("target") if hasattr(item, "callspec") else None
+    return name, "" if name in targets.RARE else item.nodeid.partition("[")[0]
+
+
+def choose(items: Sequence[pytest.Item], chosen_by: str) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """Divides the cases into those that are taken and the others."""
+
+    def rank(item: pytest.Item) -> int:
+        return zlib.crc32(f"{chosen_by} {item.nodeid}".encode())
+
+    first: dict[tuple[str | None, str], pytest.Item] = {}
+    for item in items:
+        if item.get_closest_marker("more"):
+            continue
+        group = _group(item)
+        if group not in first or rank(item) < rank(first[group]):
+            first[group] = item
+    least = set(map(id, first.values()))
+    taken, others = [], []
+    for item in items:
+        is_taken = id(item) in least or rank(item) % share_of(item) == 0
+        (taken if is_taken else others).append(item)
+    return taken, others
