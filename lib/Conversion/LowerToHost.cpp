@@ -364,6 +364,30 @@ LogicalResult FunctionLowering::lower(FuncOp function, func::FuncOp host,
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// Fails where a function that callers from outside see has a name that no
+/// symbol of an object file can have, or takes or gives what they cannot.
+static LogicalResult checkExport(FuncOp function) {
+  if (!function.isPublic() || function.isExternal())
+    return success();
+  StringRef name = function.getSymName();
+  if (name.empty() || name.contains('\0'))
+    return function.emitOpError()
+           << "has a name that " << (name.empty() ? "is empty" : "holds a NUL")
+           << "; a public function is a symbol of the object file, and needs "
+              "another name";
+  for (auto [what, types] :
+       {std::pair("parameter", TypeRange(function.getArgumentTypes())),
+        std::pair("result", TypeRange(function.getResultTypes()))})
+    for (auto [index, type] : llvm::enumerate(types))
+      if (type.walk([](StorageType) { return WalkResult::interrupt(); })
+              .wasInterrupted())
+        return function.emitOpError()
+               << what << " " << index << " is of type " << type
+               << ", and a storage lives within one call; make the function "
+                  "private, or pass a tensor";
+  return success();
+}
+
 namespace {
 
 class LowerToHostPass
@@ -426,6 +450,8 @@ private:
                << "has a name that compiled code uses itself; names that begin "
                   "with 'relax_rt_', and 'bind_weight' beside weights, are "
                   "reserved";
+      if (failed(checkExport(function)))
+        return failure();
     }
     Writes writes(module);
     DenseSet<FuncOp> recursive = findRecursive(module);

@@ -131,8 +131,11 @@ void relax_rt::raise(const Error &error) {
     frame = "File \"" + location.substr(0, line) + "\", line " +
             location.substr(line + 1, column - line - 1) + ", in " +
             (error.function ? error.function : "relax") + "\n";
+  std::string text = error.message;
+  if (!location.empty())
+    text += "\n  at " + location;
   TVMFFIByteArray kind{error.kind, strlen(error.kind)};
-  TVMFFIByteArray message{error.message.data(), error.message.size()};
+  TVMFFIByteArray message{text.data(), text.size()};
   TVMFFIByteArray backtrace{frame.data(), frame.size()};
   void *object = nullptr;
   if (TVMFFIErrorCreate(&kind, &message, &backtrace, &object))

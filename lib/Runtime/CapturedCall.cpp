@@ -198,7 +198,7 @@ void CapturedCall::end() {
     return;
   }
   std::lock_guard<std::mutex> lock(pool->mutex);
-  pool->insert(std::move(watched), function->limit);
+  pool->insert(std::move(watched));
 }
 
 //===----------------------------------------------------------------------===//
@@ -245,7 +245,7 @@ CapturedCall::Outcome CapturedCall::replay(const std::shared_ptr<Graph> &graph,
   // Its results have taken the graph's memory, and would do so again.
   if (!isThere) {
     ++function->failures;
-    pool->insert(graph, function->limit);
+    pool->insert(graph);
   }
   for (RelaxStorage *storage : storages)
     relax_rt_release(storage);
@@ -348,6 +348,8 @@ bool CapturedCall::capture(Graph &graph, CompiledCode code, void *closure,
   std::lock_guard<std::mutex> lock(pool->mutex);
   if (graph.executable || graph.isRefused)
     return true; // another thread was first
+  if (!pool->makeRoom(graph))
+    return true;
   DeviceDriver &driver = *device.driver;
   DeviceStream *stream = pool->open(context.error);
   if (stream && driver.beginCapture(stream->handle, context.error)) {

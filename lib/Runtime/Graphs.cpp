@@ -102,38 +102,66 @@ void GraphPool::closeIfUnused() {
   stream = nullptr;
 }
 
-std::shared_ptr<Graph> GraphPool::find(const CapturedFunction *function,
+std::shared_ptr<Graph> GraphPool::find(CapturedFunction *function,
                                        uint64_t hash,
                                        const std::vector<int64_t> &key) {
+  // Old calls count less and less.
+  if (++uses % (16 * function->limit) == 0)
+    for (const std::shared_ptr<Graph> &graph : graphs)
+      graph->calls /= 2;
   for (const std::shared_ptr<Graph> &graph : graphs)
     if (graph->hash == hash && graph->function == function &&
         graph->key == key) {
-      graph->lastUse = ++uses;
+      graph->lastUse = uses;
+      ++graph->calls;
       return graph;
     }
   return nullptr;
 }
 
-void GraphPool::insert(std::shared_ptr<Graph> graph, int64_t limit) {
+void GraphPool::insert(std::shared_ptr<Graph> graph) {
   if (find(graph->function, graph->hash, graph->key))
     return; // of another thread
   int64_t count = 0;
   auto oldest = graphs.end();
   for (auto at = graphs.begin(); at != graphs.end(); ++at) {
-    if ((*at)->function != graph->function)
+    if ((*at)->function != graph->function || (*at)->executable)
       continue;
     ++count;
     if (oldest == graphs.end() || (*at)->lastUse < (*oldest)->lastUse)
       oldest = at;
   }
-  if (count >= limit) {
-    if (void *executable = std::exchange((*oldest)->executable, nullptr))
-      target.device.driver->destroyGraph(executable);
-    (*oldest)->isRefused = true; // for another thread that has it
+  // That many calls may take turns, and each is still known when it comes
+  // again.
+  if (count >= 4 * graph->function->limit + 16)
     graphs.erase(oldest);
-  }
-  graph->lastUse = ++uses;
+  graph->lastUse = uses;
+  graph->calls = 1;
   graphs.push_back(std::move(graph));
+}
+
+bool GraphPool::makeRoom(const Graph &candidate) {
+  int64_t count = 0;
+  auto rarest = graphs.end();
+  for (auto at = graphs.begin(); at != graphs.end(); ++at) {
+    if ((*at)->function != candidate.function || !(*at)->executable)
+      continue;
+    ++count;
+    if (rarest == graphs.end() || (*at)->calls < (*rarest)->calls)
+      rarest = at;
+  }
+  if (count < candidate.function->limit)
+    return true;
+  // Calls that take turns differ by one.
+  if (candidate.calls < (*rarest)->calls + 2) {
+    ++candidate.function->crowded;
+    return false;
+  }
+  target.device.driver->destroyGraph(
+      std::exchange((*rarest)->executable, nullptr));
+  (*rarest)->isRefused = true; // for another thread that has it
+  graphs.erase(rarest);
+  return true;
 }
 
 void GraphPool::drop(const std::function<bool(const Graph &)> &test) {
@@ -253,7 +281,8 @@ static int readCaptured(void *self, const TVMFFIAny *, int32_t,
   std::vector<TVMFFIAny> numbers;
   for (int64_t number : {captured.captures.load(), captured.replays.load(),
                          captured.failures.load(), captured.countGraphs(),
-                         static_cast<int64_t>(!captured.isExcluded.load())}) {
+                         static_cast<int64_t>(!captured.isExcluded.load()),
+                         captured.crowded.load()}) {
     TVMFFIAny any{};
     any.typeIndex = kInteger;
     any.integer = number;

@@ -15,6 +15,11 @@
 //                                  captured; the graph is launched
 //   later calls                    launch the graph
 //
+// A function keeps a limited number of graphs. When all of them are taken,
+// a call is captured in the place of another only if it is made more often
+// (`GraphPool::makeRoom`): calls that take turns would only replace each
+// other's graphs otherwise. Those that find no room run, and are counted.
+//
 // All graphs of a stream share their memory, that of the stream which captures:
 // what one has in it is of no use when the next one starts. So results are
 // copied out; or the caller gives destinations, which are part of the key: then
@@ -78,7 +83,7 @@ struct Graph {
     int64_t slot, argument;
   };
 
-  const CapturedFunction *function = nullptr;
+  CapturedFunction *function = nullptr;
   uint64_t hash = 0;
   std::vector<int64_t> key;
   /// Null before it is captured, and when it was given back.
@@ -86,6 +91,8 @@ struct Graph {
   /// It could not be captured, or was given back.
   bool isRefused = false;
   int64_t lastUse = 0;
+  /// How often it was called lately (`GraphPool::find`).
+  int64_t calls = 0;
   /// What the watched call has seen: globals, weights, and for each result
   /// which allocation it is, or -1.
   std::vector<const void *> uses;
@@ -119,9 +126,15 @@ private:
   /// Gives back memory and stream where no graph is left. Under the mutex, and
   /// `Device::captures`.
   void closeIfUnused();
-  std::shared_ptr<Graph> find(const CapturedFunction *function, uint64_t hash,
+  /// The graph of a call, which counts as one use of it.
+  std::shared_ptr<Graph> find(CapturedFunction *function, uint64_t hash,
                               const std::vector<int64_t> &key);
-  void insert(std::shared_ptr<Graph> graph, int64_t limit);
+  /// Keeps what was watched of a call. The function's oldest one that is not
+  /// captured goes where there are too many.
+  void insert(std::shared_ptr<Graph> graph);
+  /// Whether the function may have one more graph, perhaps in the place of one
+  /// that is called less often.
+  bool makeRoom(const Graph &candidate);
   void drop(const std::function<bool(const Graph &)> &test);
 
   DeviceStream &target;
@@ -134,8 +147,8 @@ private:
 /// A function whose calls are captured.
 class CapturedFunction {
 public:
-  /// Takes a reference of a function of TVM FFI. At most `limit` keys are kept
-  /// for each stream.
+  /// Takes a reference of a function of TVM FFI. At most `limit` graphs are
+  /// kept for each stream.
   CapturedFunction(TVMFFIObject *function, int64_t limit);
   ~CapturedFunction();
 
@@ -151,6 +164,8 @@ public:
   /// Its host code waits for the device, or calls functions of others.
   std::atomic<bool> isExcluded{false};
   std::atomic<int64_t> captures{0}, replays{0}, failures{0};
+  /// Calls that ran because others have all the graphs.
+  std::atomic<int64_t> crowded{0};
 
 private:
   TVMFFIObject *const function;

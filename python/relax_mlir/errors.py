@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -66,6 +67,18 @@ def fail(message: str) -> NoReturn:
 
 def _indent(text: str) -> str:
     return text.replace("\n", "\n  ")
+
+
+_POSITION = re.compile(r"\n  at (?P<file>[^\n]+):(?P<line>\d+):(?P<column>\d+)\Z")
+
+
+def show_source_line(error: BaseException) -> None:
+    """Adds the line of the user's program to an error of compiled code, whose message ends with the position."""
+    if len(error.args) != 1 or not isinstance(error.args[0], str):
+        return
+    if match := _POSITION.search(error.args[0]):
+        location = SourceLocation(match["file"], int(match["line"]), int(match["column"]))
+        error.args = (f"{error.args[0][: match.start()]}\n  {_indent(location.show())}",)
 
 
 def format_diagnostic(diagnostic: Any) -> str:

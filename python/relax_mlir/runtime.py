@@ -26,7 +26,7 @@ import tvm_ffi
 
 from . import _relax
 from .dtypes import to_numpy as to_numpy_dtype
-from .errors import DeviceError, RelaxError
+from .errors import DeviceError, RelaxError, show_source_line
 
 if TYPE_CHECKING:
     from .compiler import Code
@@ -425,7 +425,8 @@ def _as_device_argument(value: Any, kind: str) -> Any:
 class CaptureStatistics(NamedTuple):
     """How often calls were captured, replayed, and found not to be captured; the graphs there are now.
 
-    `is_capturable`: whether the function can be captured at all, as far as is known.
+    `is_capturable`: whether the function can be captured at all, as far as is known. `crowded`: the calls that ran
+    because other calls, made as often, have all the graphs; more `graphs` for `Executable.captured` would serve them.
     """
 
     captures: int
@@ -433,6 +434,7 @@ class CaptureStatistics(NamedTuple):
     failures: int
     graphs: int
     is_capturable: bool
+    crowded: int
 
 
 class Captured:
@@ -441,6 +443,8 @@ class Captured:
     A call depends on its arguments' addresses and sizes, on its numbers, and on the stream. The first one of a kind
     runs as always, the second one is captured, later ones are replayed: one launch, whatever the number of kernels.
     So it pays where tensors stay where they are: give destinations behind the arguments, and feed them back.
+    Calls of more kinds than there may be graphs: those made most often have them, the others run as always
+    (`CaptureStatistics.crowded`).
 
     Functions that read numbers from the device, call libraries, or take or give functions run as always, and so does
     a call whose capture fails. The graphs and their memory go with this object.
@@ -456,8 +460,8 @@ class Captured:
 
     def statistics(self) -> CaptureStatistics:
         """What has been captured so far."""
-        *numbers, is_capturable = self._statistics()
-        return CaptureStatistics(*numbers, bool(is_capturable))
+        *numbers, is_capturable, crowded = self._statistics()
+        return CaptureStatistics(*numbers, bool(is_capturable), crowded)
 
 
 _of_callables: list[Any] = []
@@ -581,7 +585,11 @@ class Executable:
             except (RelaxError, TypeError):
                 explain(args)
                 raise
-            result = function(*converted)
+            try:
+                result = function(*converted)
+            except Exception as error:
+                show_source_line(error)
+                raise
             return _with_numpy_types(result) if returns_others else result
 
         call.__name__ = call.__qualname__ = name

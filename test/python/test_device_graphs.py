@@ -57,7 +57,7 @@ def test_replays_give_what_running_gives(device, captured):
         launches = calls("cuLaunchKernelEx")
         assert device.get(add(x, y)).tolist() == (4 * X).tolist()
         assert calls("cuLaunchKernelEx") - launches == (1 if call < 2 else 0)
-    assert add.statistics() == CaptureStatistics(1, 4, 0, 1, True)
+    assert add.statistics() == CaptureStatistics(1, 4, 0, 1, True, 0)
 
 
 # What the tensors hold is no part of a graph.
@@ -271,7 +271,7 @@ def test_devices_have_graphs_of_their_own(captured):
     assert counts(add) == (2, 4, 0, 2)
 
 
-# At most so many are kept; those that were not used for longest go.
+# A limited number is kept: a call that is made more often than another takes its place.
 def test_graphs_that_are_not_used_go(device, captured):
     add_often = captured("add_often", graphs=2)
     x = device.put(X)
@@ -281,16 +281,34 @@ def test_graphs_that_are_not_used_go(device, captured):
         for _ in range(count):
             assert device.get(add_often(x, x, times)).tolist() == ((1 + times) * X).tolist()
 
-    for times in (1, 2, 3):
+    for times in (1, 2):
         run(times, 3)
-    assert counts(add_often) == (3, 6, 0, 2)
+    assert counts(add_often) == (2, 4, 0, 2)
     assert objects() == before + 3  # two graphs and a stream
-    run(2, 1)
-    run(4, 1)  # in place of 3
-    run(2, 1)
-    assert counts(add_often) == (3, 8, 0, 1)
-    run(4, 1)
-    assert counts(add_often) == (4, 9, 0, 2)
+    run(3, 4)
+    assert counts(add_often) == (2, 4, 0, 2) and add_often.statistics().crowded == 3
+    run(3, 2)  # the fifth call is captured in the place of 1 or 2
+    assert counts(add_often) == (3, 6, 0, 2) and objects() == before + 3
+    run(4, 200)  # what was called often long ago does not keep its place
+    assert counts(add_often)[0] == 4 and counts(add_often)[1] > 100 and objects() == before + 3
+
+
+# Calls of more kinds than are kept take turns: some are replayed, none are captured again and again.
+@pytest.mark.parametrize("kinds", [5, 6, 40])
+def test_more_kinds_than_graphs(device, captured, kinds):
+    add_often = captured("add_often", graphs=4)
+    x = device.put(X)
+    rounds = 30
+    for _ in range(rounds):
+        for times in range(1, 1 + kinds):
+            assert device.get(add_often(x, x, times)).tolist() == ((1 + times) * X).tolist()
+    found = add_often.statistics()
+    if kinds > 4 * 4 + 16 + 4:
+        # Each is forgotten before it comes again; none is captured.
+        assert found.captures <= 4
+        return
+    assert (found.captures, found.graphs) == (4, 4)
+    assert found.replays == 4 * (rounds - 1) and found.crowded == (kinds - 4) * (rounds - 1)
 
 
 # --- what is not captured

@@ -221,7 +221,7 @@ def test_functions_are_captured(device):
             same, constant, shape = main(x)
             assert same.same_as(x)
             assert (device.get(constant).tolist(), list(shape)) == ([1, 2], [size])
-    assert main.statistics() == (2, 4, 0, 2, True)
+    assert main.statistics() == (2, 4, 0, 2, True, 0)
     with pytest.raises(TypeError, match="main: argument 0 .*a NumPy array is in the memory of the host"):
         main(X)
     # It keeps the code, and gives its graphs back.
@@ -243,7 +243,7 @@ def test_functions_that_read_are_not_captured(device):
     main = executable.captured("main")
     for sizes in ([1, 2], [3, 4], [5, 6]):
         assert list(main(device.put(np.array(sizes)))) == sizes
-    assert main.statistics() == (0, 0, 0, 0, False)
+    assert main.statistics() == (0, 0, 0, 0, False, 0)
 
 
 def test_what_is_no_function_to_capture(device):

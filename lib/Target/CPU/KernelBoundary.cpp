@@ -104,7 +104,48 @@ findDestinations(ModuleOp module) {
   return found;
 }
 
+/// Whether code can hold elements of a type in memory. Others are refused here:
+/// MLIR's lowerings of memory end the process for some of them, and the bits of
+/// elements of 2 to 7 bits would lie differently in vectors and in arrays.
+static bool canHold(Type element) {
+  if (isa<IntegerType>(element))
+    return llvm::is_contained({1, 8, 16, 32, 64},
+                              element.getIntOrFloatBitWidth());
+  if (isa<FloatType>(element))
+    return isa<Float16Type, BFloat16Type, Float32Type, Float64Type,
+               Float8E4M3FNType, Float8E5M2Type>(element);
+  return !isa<ComplexType>(element);
+}
+
+LogicalResult relax::checkElementTypes(ModuleOp module) {
+  auto check = [](Operation *op, Location loc, Type type) -> LogicalResult {
+    auto shaped = dyn_cast<ShapedType>(type);
+    if (!shaped || canHold(shaped.getElementType()))
+      return success();
+    return emitError(loc)
+           << "'" << op->getName() << "' has a value of type " << type
+           << ", and there is no code for elements of type "
+           << shaped.getElementType()
+           << "; expected i1, i8, i16, i32, i64 or their unsigned forms, f16, "
+              "bf16, f32, f64, f8E4M3FN or f8E5M2";
+  };
+  WalkResult walk = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (failed(check(op, op->getLoc(), type)))
+        return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          if (failed(check(op, argument.getLoc(), argument.getType())))
+            return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 LogicalResult relax::convertKernelBoundaries(ModuleOp module) {
+  if (failed(checkElementTypes(module)))
+    return failure();
   auto destinations = findDestinations(module);
   if (failed(destinations))
     return failure();

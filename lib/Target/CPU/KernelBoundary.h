@@ -13,6 +13,10 @@
 
 namespace mlir::relax {
 
+/// Fails where a tensor or a buffer of the module has elements of a type that
+/// no target has code for, such as i3, f80 or tf32; the error names the value.
+LogicalResult checkElementTypes(ModuleOp module);
+
 /// Turns the kernels in tensor form of a module into ones that take buffers and
 /// return nothing, in place: parameters become memrefs of identity layout, and
 /// each result is materialised in its destination: the operand in which the
@@ -22,7 +26,8 @@ namespace mlir::relax {
 /// what they mean. The body is still on tensors, between
 /// `bufferization.to_tensor` and `bufferization.materialize_in_destination`.
 ///
-/// Fails where calls of one kernel disagree on its destinations.
+/// Fails where calls of one kernel disagree on its destinations, and where
+/// `checkElementTypes` does.
 LogicalResult convertKernelBoundaries(ModuleOp module);
 
 } // namespace mlir::relax

@@ -29,6 +29,7 @@
 #include "Transforms/Legalize/Registry.h"
 #include "Transforms/Shapes/RewriteSymbols.h"
 #include "Transforms/Simplify/InlineDataflow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -323,7 +324,8 @@ private:
     op->erase();
   }
 
-  /// Fails with a message that names the function, the op and the sizes.
+  /// Fails with a message that names the op and the sizes; what a single size
+  /// had to be is said as well. The lowering adds the function.
   void check(Operation *op, const Guard &guard, bool shows = true) {
     OpBuilder builder(op);
     Location loc = op->getLoc();
@@ -339,8 +341,7 @@ private:
     }
     std::string message;
     llvm::raw_string_ostream text(message);
-    text << function.getSymName() << ": " << op->getName().stripDialect()
-         << ": " << guard.message;
+    text << op->getName().stripDialect() << ": " << guard.message;
     llvm::SmallSetVector<SymExprAttr, 4> sizes;
     for (const Guard::Comparison &comparison : guard.anyOf)
       for (SymExprAttr expr : {comparison.lhs, comparison.rhs})
@@ -352,6 +353,11 @@ private:
       text << (index ? ", " : ": ") << expr.str() << " = %" << index;
       shown[index] = value(expr);
     }
+    const Guard::Comparison &first = guard.anyOf.front();
+    if (shows && guard.anyOf.size() == 1 && sizes.size() == 1 &&
+        first.predicate == arith::CmpIPredicate::eq)
+      text << ", expected "
+           << (first.lhs.isConstant() ? first.lhs : first.rhs).str();
     AssertOp::create(builder, loc, holds, builder.getStringAttr(message),
                      shown[0], shown[1]);
     guarded = true;
@@ -410,6 +416,13 @@ struct Legalize : relax::impl::LegalizePassBase<Legalize> {
   using LegalizePassBase::LegalizePassBase;
 
   void runOnOperation() override {
+    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
+      if (!function.isExternal()) {
+        function.emitOpError()
+            << "is code of the LLVM dialect: the module was lowered before; "
+               "compile the program as it was before that, or a clone of it";
+        return signalPassFailure();
+      }
     KernelRegistry registry;
     populateElementwiseKernels(registry);
     populateCreateKernels(registry);

@@ -40,7 +40,7 @@ relax.func @main(%x: tensor<?x4x9xf32, #relax.shape<[n, 4, 9]>>, %w: tensor<6x2x
 
 // What is undecided of the sizes is checked before the call.
 // CHECK-LABEL: relax.func @main
-// CHECK: relax.assert {{.*}} "main: conv1d: the window does not fit along 'W': 
+// CHECK: relax.assert {{.*}} "conv1d: the window does not fit along 'W': 
 // CHECK: relax.call_tir @conv1d
 relax.func @main(%x: tensor<1x2x?xf32, #relax.shape<[1, 2, n]>>, %w: tensor<3x2x4xf32>) -> tensor<1x3x?xf32, #relax.shape<[1, 3, n - 3]>> {
   %0 = relax.conv1d %x, %w : (tensor<1x2x?xf32, #relax.shape<[1, 2, n]>>, tensor<3x2x4xf32>) -> tensor<1x3x?xf32, #relax.shape<[1, 3, n - 3]>>

@@ -61,7 +61,7 @@ relax.func @numbers(%x: tensor<4xui8>) -> tensor<4xui8> {
 // CHECK-NOT: relax.dataflow
 // CHECK: %[[N:.*]] = relax.sym n : index
 // CHECK: arith.cmpi eq, %[[N]]
-// CHECK: relax.assert %{{.*}}, "checked: add: cannot broadcast a dimension of size n to 4: n = %0" first %{{.*}} : i1
+// CHECK: relax.assert %{{.*}}, "add: cannot broadcast a dimension of size n to 4: n = %0" first %{{.*}} : i1
 // CHECK: relax.call_tir @add
 // CHECK-LABEL: relax.func @caller
 // CHECK-NOT: relax.dataflow
