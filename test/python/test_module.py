@@ -51,7 +51,7 @@ def test_inspection(module):
     assert module.functions == ["main"]
     assert "main" in module and "other" not in module
     assert module["main"].name == "relax.func"
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="other"):
         module["other"]
     assert repr(module) == "Module(main)"
 
@@ -90,20 +90,23 @@ def test_errors_name_the_file_and_the_line(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text",
+    "text, message",
     [
-        "relax.func @f(",
-        "relax.func @f() { relax.nothing }",
-        "func.func @f(%x: tensor<?xf32, #relax.shape<[n floordiv 0]>>)",
-        "relax.func private @f(!relax.shape<[9223372036854775808]>)",
-        "relax.func @f() attributes {relax.symbols = {n = #relax.range<3, 2>}} { relax.return }",
-        "\0",
-        "\udcff",
-        "}" * 1000,
+        ("relax.func @f(", "expected non-function type"),
+        ("relax.func @f() { relax.nothing }", "custom op 'relax.nothing' is unknown"),
+        ("func.func @f(%x: tensor<?xf32, #relax.shape<[n floordiv 0]>>)", "division by zero"),
+        ("relax.func private @f(!relax.shape<[9223372036854775808]>)", "does not fit in 64 bits"),
+        (
+            "relax.func @f() attributes {relax.symbols = {n = #relax.range<3, 2>}} { relax.return }",
+            "upper bound 2 is below the lower bound 3",
+        ),
+        ("\0", "it is neither bytecode nor text: it holds a zero byte"),
+        ("\udcff", "surrogates not allowed"),
+        ("}" * 1000, "expected operation name in quotes"),
     ],
 )
-def test_bad_text_is_an_error(text):
-    with pytest.raises(RelaxError):
+def test_bad_text_is_an_error(text, message):
+    with pytest.raises(RelaxError, match=message):
         parse(text)
 
 

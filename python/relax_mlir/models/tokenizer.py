@@ -192,7 +192,6 @@ class Tokenizer:
     def save(self, path: str | Path) -> None:
         """Writes the files of a tokenizer to a folder; `from_folder` reads the same tokenizer from them."""
         path = Path(path)
-        self._tokenizer.encode_special_tokens = False
         if self.bos_id is not None:
             # The file itself says that texts begin with a token.
             begin = self._tokenizer.id_to_token(self.bos_id)
