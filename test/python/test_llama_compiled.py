@@ -130,11 +130,16 @@ def test_export(tmp_path, layout, monkeypatch):
     pytest.importorskip("safetensors")
     path = write_gguf(tmp_path / "x.gguf", random_weights(), quantisation="Q4_1")
     program = models.build(path, layout=layout)
+    # A tokenizer whose texts begin with a token that only its kind asks for.
+    tokens = {"model": "gpt2", "pre": "llama3", "tokens": ["a", "<s>"], "token_type": [1, 3], "merges": []}
+    metadata = {f"tokenizer.ggml.{key}": value for key, value in {**tokens, "bos_token_id": 1}.items()}
+    program.tokenizer = models.Tokenizer.from_gguf(metadata)
     program.export(tmp_path / "out")
     expected = np.from_dlpack(program.compile().executable["forward"](*arguments()))
     monkeypatch.setattr("relax_mlir.models.loading.compile", None)
     model = models.load(tmp_path / "out")
     assert model.config == program.config
+    assert model.tokenizer.encode("aa") == program.tokenizer.encode("aa") == [1, 0, 0]
     np.testing.assert_array_equal(np.from_dlpack(model.executable["forward"](*arguments())), expected)
     with pytest.raises(ModelError, match="layout cannot be changed"):
         models.load(tmp_path / "out", layout="plain")

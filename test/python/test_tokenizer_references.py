@@ -127,6 +127,17 @@ def test_streams_of_sentence_piece(case):
             assert before + text == case["text"]
 
 
+# The work of a step does not grow with the text: but for runs of control tokens, a few tokens are decoded.
+def test_streams_decode_a_few_tokens(monkeypatch):
+    tokenizer = from_gguf(model="llama", **RECORD["sentence_piece"])
+    sizes, decode = [], tokenizer.decode
+    monkeypatch.setattr(tokenizer, "decode", lambda ids: (sizes.append(len(ids)), decode(ids))[1])
+    ids = tokenizer.encode(" ".join(TEXTS))
+    stream = tokenizer.stream()
+    assert "".join(map(stream.push, ids)) + stream.finish() == decode(ids)
+    assert len(ids) > 500 and max(sizes) < 12
+
+
 # --- folders
 
 

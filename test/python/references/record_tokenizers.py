@@ -41,6 +41,7 @@ bloom poro-chat gpt3-finnish viking seed-coder
 TEXTS = [
     "Hello world, this is a test of the words that are cut.",
     "I'll we've DON'T you'Re it'S they'd I'M o'clock ’s l'été",
+    "'soft 'tis 'remote 'vest 'map 'llama 'dog 'Dog 'Remote it'sx we'vex he'dx",
     "1 12 123 1234 12345 3.14159 1,000,000 x86 a1b2 7th ½²³ ٣٤٥ 第12章",
     "  two  spaces   three    four\ttab\t\ttabs \t mixed ",
     "line\nline\n\nparagraph\r\nwindows\r\n\r\n end \n \n  indented\n    code\n",
