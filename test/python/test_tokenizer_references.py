@@ -43,6 +43,7 @@ def saved(tokenizer, folder):
 
 def test_every_kind_is_recorded():
     assert set(KINDS) == set(PRE_TOKENIZERS)
+    assert len(RECORD["cuts"]["ids"]) == len(RECORD["kinds"])
 
 
 # The tokens of a kind are those of llama.cpp, as are the token that begins texts and those that end answers.
@@ -54,6 +55,17 @@ def test_kinds(pre):
     plain = [tokenizer.encode(text, special=False, bos=False) for text in SPECIAL]
     assert not differences(plain, kind["plain"], SPECIAL)
     assert tokenizer.bos_id == kind["bos"] and sorted(tokenizer.stop_ids) == kind["stops"]
+
+
+# Text is cut where the kind cuts it. With pairs of bytes as tokens, each cut shows.
+@pytest.mark.parametrize("pre", RECORD["cuts"]["ids"])
+def test_cuts(pre):
+    record = RECORD["cuts"]
+    vocabulary, end = record["vocabulary"], len(record["vocabulary"]["tokens"]) - 1
+    for merges, expected in zip(vocabulary["merges"], record["ids"][pre], strict=True):
+        values = {**vocabulary, "merges": merges, "bos_token_id": end, "eos_token_id": end, "add_bos_token": False}
+        tokenizer = from_gguf(model="gpt2", pre=pre, **values)
+        assert not differences([tokenizer.encode(text) for text in record["texts"]], expected, record["texts"])
 
 
 # Characters with marks of their own stay two characters, but in the kinds whose tokenizers compose them: there they

@@ -111,6 +111,54 @@ def byte_level() -> dict[str, Any]:
     return {"tokens": [*tokens, *whole, *special, *added, "<unk>"], "token_type": types, "merges": merges}
 
 
+# Texts that show where text is cut: what each part of a pattern decides.
+CUTS = [
+    *TEXTS,
+    *(
+        f"x{mark}{end}y X{mark.upper()}{end}Y"
+        for mark in ("'s", "'t", "'re", "'ve", "'m", "'ll", "'d")
+        for end in ("", "a")
+    ),
+    *(f"1'{end}a .'{end}" for end in ("s", "T", "re", "VE", "m", "LL", "d")),
+    "\ra\nb\r\nc\r\r\nd \re \nf\n\rg!\rh!\ni!\r\n\rj/\r/\n/k./\n.\n/l",
+    "a  b   c\u3000\u3000d\u00a0 e \u2003f\t g \t h  ! 1  2   \n  i \n\n  \n j\r\n  k  ",
+    "a1b22c333d4444e55555 1 22 333 4444 ½¾ ²³¹ ٣٤٥٦ a½b²c٣ 1½ 2² Ⅷ ⅧⅧa",
+    "a.b..c,d;e:f!g?h-i_j(k)l[m]n{o}p\"q'r/s\\t|u~v`w^x<y>z=+a*b&c%d$e#f@g",
+    " .a ..b ,c ;d :e !f ?g -h _i (j )k [l ]m {n }o \"p 'q /r \\s |t ~u `v ^w <x >y =z +a *b &c %d $e #f @g",
+    ".A +b <c =d >e ~f $g ^h `i |j !K *L /m \\n [o ]p {q }r (s )t @u #v %w &x -y _z 1.a 2+b 3<c",
+    "``a ~~b $$c ++d <<e >>f ==g ^^h ||i `1 ~2 $3 +4 <5 >6 =7 ^8 |9 €a £b ©c √d",
+    "aBc ABc aBC ABC abC Abc ABcD aBCd ǅa aǅ ǅA Aǅ ʰa aʰ Aʰ ʰA ªA Aª 中A A中 a中 中a 中中 A中a a中A ʰ中 .aB -Ab 1AB 1aB",
+    "日本a日b本カc龥d一ゟeヿf゠g가h퟿i中1文2 日 本\n中.文!ア、イ。",
+    "a。b，c、d！e？f…g।h۔i،j(k)l a |b |c (d ) e  .f  ,g  !h  ?i",
+]
+
+
+def cuts_vocabulary() -> dict[str, Any]:
+    """A vocabulary of pairs of bytes, with two orders of merging them.
+
+    Wherever text is not cut, the two bytes can merge. Which of two pairs that share a byte merges first depends on the
+    order: pairs of bytes that are of different classes come first, or last.
+    """
+    level = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+
+    def kind(letter: str) -> int:
+        return 0 if letter.isalpha() and letter < "\x7f" else 1 if letter.isdigit() else 2
+
+    pairs = set()
+    for text in [*CUTS, *MARKS]:
+        ((letters, _),) = level.pre_tokenize_str(text) if text else (("", None),)
+        pairs |= set(zip(letters, letters[1:]))
+    ranked = sorted(pairs, key=lambda pair: (kind(pair[0]) == kind(pair[1]), pair))
+    changed = [pair for pair in ranked if kind(pair[0]) != kind(pair[1])]
+    same = ranked[len(changed) :]
+    tokens = [*sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet()), *(a + b for a, b in ranked), "<|end|>"]
+    return {
+        "tokens": tokens,
+        "token_type": [NORMAL] * (len(tokens) - 1) + [CONTROL],
+        "merges": [[f"{a} {b}" for a, b in order] for order in (changed + same, same[::-1] + changed[::-1])],
+    }
+
+
 def gguf_byte_level(vocabulary: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
     tokens = vocabulary["tokens"]
     ids = {"bos_token_id": tokens.index("<|begin|>"), "eos_token_id": tokens.index("<|end_of_text|>")}
@@ -171,6 +219,26 @@ def record_kinds(vocabulary: Mapping[str, Any]) -> list[dict[str, Any]]:
             kinds.append(same := {"names": [], **found, "marks": marks})
         same["names"].append(name)
     return kinds
+
+
+def record_cuts(kinds: list[dict[str, Any]]) -> dict[str, Any]:
+    """Where each kind cuts the texts that are for that."""
+    vocabulary = cuts_vocabulary()
+    end = {"eos_token_id": len(vocabulary["tokens"]) - 1, "bos_token_id": len(vocabulary["tokens"]) - 1}
+    found: dict[str, list[Any]] = {}
+    for kind in kinds:
+        name = kind["names"][0]
+        found[name] = []
+        for merges in vocabulary["merges"]:
+            values = {**vocabulary, **end, "model": "gpt2", "pre": name, "merges": merges}
+            with tempfile.TemporaryDirectory() as folder:
+                read = Vocabulary(Path(folder), gguf_metadata(values))
+            rows = [read.encode(text, begin=False) for text in CUTS]
+            read.close()
+            if name in ORIGINAL:
+                rows = [encoded_by(ORIGINAL[name], values, text, name == "tekken") for text in CUTS]
+            found[name].append(rows)
+    return {"texts": CUTS, "vocabulary": vocabulary, "ids": found}
 
 
 # --- tokens that end an answer
@@ -356,6 +424,7 @@ def record_decoded(pieces: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def main() -> None:
     bytes_, pieces = byte_level(), sentence_piece()
+    kinds = record_kinds(bytes_)
     record = {
         "by": f"record_tokenizers.py with {VERSION}, transformers {transformers.__version__}, "
         f"sentencepiece {sentencepiece.__version__}",
@@ -364,7 +433,8 @@ def main() -> None:
         "special": SPECIAL,
         "sentence_piece_special": SENTENCE_PIECE_SPECIAL,
         "byte_level": bytes_,
-        "kinds": record_kinds(bytes_),
+        "kinds": kinds,
+        "cuts": record_cuts(kinds),
         "ends": record_ends(),
         "sentence_piece": pieces,
         "sentence_piece_cases": record_sentence_piece(pieces),
