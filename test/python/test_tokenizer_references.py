@@ -123,6 +123,8 @@ def test_sentence_piece(case, tmp_path):
         assert not differences([each.encode(text) for text in texts], case["ids"], texts)
         plain = [each.encode(text, special=False, bos=False) for text in special]
         assert not differences(plain, case["plain"], special)
+        # A space at the beginning is the text's own.
+        assert not differences([each.decode(each.encode(text)) for text in TEXTS], TEXTS, TEXTS)
         assert each.bos_id == case["bos"] and sorted(each.stop_ids) == case["stops"]
 
 

@@ -127,7 +127,8 @@ CUTS = [
     " .a ..b ,c ;d :e !f ?g -h _i (j )k [l ]m {n }o \"p 'q /r \\s |t ~u `v ^w <x >y =z +a *b &c %d $e #f @g",
     ".A +b <c =d >e ~f $g ^h `i |j !K *L /m \\n [o ]p {q }r (s )t @u #v %w &x -y _z 1.a 2+b 3<c",
     "``a ~~b $$c ++d <<e >>f ==g ^^h ||i `1 ~2 $3 +4 <5 >6 =7 ^8 |9 €a £b ©c √d",
-    "aBc ABc aBC ABC abC Abc ABcD aBCd ǅa aǅ ǅA Aǅ ʰa aʰ Aʰ ʰA ªA Aª 中A A中 a中 中a 中中 A中a a中A ʰ中 .aB -Ab 1AB 1aB",
+    "aBc ABc aBC ABC abC Abc ABcD aBCd ǅa aǅ ǅA Aǅ ʰa aʰ Aʰ ʰA ªA Aª "
+    "中A A中 a中 中a 中中 A中a a中A ʰ中 .aB -Ab 1AB 1aB",
     "日本a日b本カc龥d一ゟeヿf゠g가h퟿i中1文2 日 本\n中.文!ア、イ。",
     "a。b，c、d！e？f…g।h۔i،j(k)l a |b |c (d ) e  .f  ,g  !h  ?i",
 ]
