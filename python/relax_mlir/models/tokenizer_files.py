@@ -1,0 +1,47 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where a model's tokenizer is, and why there is none where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import TokenizerError
+from ..reading import reading, require_content
+from .tokenizer import Tokenizer
+
+# Files of tokenizers in other forms than the one that is read.
+_OTHERS = ("tokenizer.model", "vocab.json", "merges.txt", "vocab.txt", "spiece.model")
+
+
+def tokenizer_of_gguf(path: Path, metadata: Mapping[str, Any]) -> tuple[Tokenizer | None, str]:
+    """The tokenizer in the metadata of a GGUF file, or why there is none.
+
+    Raises:
+      TokenizerError: it is damaged, or of a kind that is not known.
+    """
+    if "tokenizer.ggml.model" not in metadata:
+        return None, f"'{path}' has no tokenizer"
+    with reading(path, TokenizerError):
+        return Tokenizer.from_gguf(metadata), ""
+
+
+def tokenizer_of_folder(folder: Path) -> tuple[Tokenizer | None, str]:
+    """The tokenizer in a folder, or why there is none.
+
+    Raises:
+      TokenizerError: it is damaged, or of a kind that is not known.
+    """
+    if (folder / "tokenizer.json").is_file():
+        require_content(folder / "tokenizer.json", TokenizerError)
+        with reading(folder, TokenizerError):
+            return Tokenizer.from_folder(folder), ""
+    others = [name for name in _OTHERS if (folder / name).is_file()]
+    if not others:
+        return None, f"'{folder}' has no tokenizer.json"
+    return None, (
+        f"'{folder}' has {' and '.join(others)}, and no tokenizer.json, which is the form that is read; write it with "
+        "transformers: AutoTokenizer.from_pretrained(folder).save_pretrained(folder)"
+    )
