@@ -8,14 +8,17 @@ Readers check what they know, and say what they expected. Whatever else a damage
 
 from __future__ import annotations
 
+import functools
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .errors import ModelError, RelaxError
+
+_Result = TypeVar("_Result")
 
 _LFS = b"version https://git-lfs.github.com/spec/"
 
@@ -40,6 +43,22 @@ def reading(path: str | os.PathLike[str], kind: type[ModelError] = ModelError) -
         if type(error).__name__ != "PanicException":  # of packages in Rust; it is not an Exception
             raise
         raise kind(f"'{path}' is damaged, or of a form that is not known: {_describe(error)}") from error
+
+
+def reads(
+    kind: type[ModelError] = ModelError, source: str | None = None
+) -> Callable[[Callable[[Any], _Result]], Callable[[Any], _Result]]:
+    """Makes `reading` part of a function. Its argument is the path, unless messages have `source` for it."""
+
+    def decorate(function: Callable[[Any], _Result]) -> Callable[[Any], _Result]:
+        @functools.wraps(function)
+        def wrapped(argument: Any) -> _Result:
+            with reading(source or argument, kind):
+                return function(argument)
+
+        return wrapped
+
+    return decorate
 
 
 def _describe(error: BaseException) -> str:
@@ -70,7 +89,11 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     require_content(path)
     with reading(path):
         try:
-            return json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_object)
+            text = Path(path).read_text(encoding="utf-8")
+            value = json.loads(text, object_pairs_hook=_object)
+            if "\\u" in text:  # which can write half a character
+                json.dumps(value, ensure_ascii=False).encode()
+            return value
         except (ValueError, RecursionError) as error:
             raise ModelError(f"'{path}' is not valid JSON: {error}") from None
 

@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The command `relax-mlir`."""
 
+import errno
 import importlib.metadata
+import json
 import os
+import re
 import subprocess
 import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +18,10 @@ from targets import needs_linker
 from tiny_models import random_weights, smollm2, write_gguf, write_hugging_face
 
 from relax_mlir import RelaxError
-from relax_mlir.cli.commands import parse_argument, read_program
+from relax_mlir.cli import commands
+from relax_mlir.cli.app import app
+from relax_mlir.cli.commands import call, parse_argument, read_program
+from relax_mlir.models import Program, build
 from relax_mlir.runtime import library_path
 
 EMULATOR = str(library_path().with_name("librelax_emulator.so"))
@@ -74,6 +81,140 @@ def test_targets(tmp_path):
     text = relax_mlir("bench", path, *sizes, "--target", "cuda", status=1, RELAX_CUDA_DRIVER="/nowhere/libcuda.so.1")
     assert "no CUDA driver" in text
     assert "there is no target 'tpu'" in relax_mlir("bench", path, *sizes, "--target", "tpu", status=1)
+
+
+# Paths and names are text: what rich would take for markup or an emoji is shown as it is.
+@needs_linker
+def test_names_are_not_markup(tmp_path, capsys):
+    folder = tmp_path / "[bold]x[" / "y]"
+    folder.mkdir(parents=True)
+    path = folder / "[red] :smile:.mlir"
+    path.write_text(PROGRAM.replace("@main", '@"[red]main[/q] :smile:"'))
+
+    def shown(*arguments):
+        app(list(map(str, arguments)), standalone_mode=False)
+        captured = capsys.readouterr()
+        return (captured.out + captured.err).replace("\n", "")
+
+    assert "[red]main[/q] :smile:(f32[n, 4], f32[4])" in shown("inspect", path)
+    assert f"wrote {path}.out" in shown("compile", path, "-o", f"{path}.out")
+    assert "[red]main[/q] :smile:(" in shown("inspect", f"{path}.out")
+    model = write_gguf(folder / "[red] :smile:.gguf", random_weights())
+    assert f"wrote {folder / 'out[/z]'}" in shown("compile", model, "-o", folder / "out[/z]")
+    assert "[red] :smile:.gguf" in shown("inspect", model)
+    text = shown("bench", model, "--prompts", "1", "--steps", "1")
+    assert "[red] :smile:.gguf: 0 MiB of weights" in text
+
+
+# All the command's own consoles show text as it is.
+def test_consoles_know_no_markup():
+    for source in Path(commands.__file__).parent.glob("*.py"):
+        for made in re.findall(r"(?:Console|TextColumn)\(.*", source.read_text()):
+            assert "markup=False" in made, (source, made)
+
+
+# Output that cannot be written is an error, and none that a reader does not want.
+def test_output_that_cannot_be_written(program):
+    command = [sys.executable, "-c", "from relax_mlir.cli import main; main()"]
+    for arguments in (["run", program, "2x4xf32", "4xf32"], ["--version"]):
+        with open("/dev/full", "w") as full:
+            run = subprocess.run([*command, *map(str, arguments)], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert run.returncode == 1
+        assert run.stderr == "error: cannot write the output: No space left on device\n"
+    closed = f"{sys.executable} -c 'from relax_mlir.cli import main; main()' --version"
+    assert subprocess.run(f"{closed} >&- 2>&- <&-", shell=True, capture_output=True).returncode == 0
+
+
+# Results are written whole or not at all.
+def test_results_that_cannot_be_written(program, tmp_path, monkeypatch):
+    for place, message in ((tmp_path, "it is a folder"), (tmp_path / "no" / "x.npz", "there is no folder")):
+        assert message in relax_mlir("run", program, "2x4xf32", "4xf32", "-o", place, status=1)
+
+    def fail(file, *arrays):
+        file.write(b"some")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("numpy.savez", fail)
+    (tmp_path / "x.npz").write_text("before")
+    with pytest.raises(RelaxError, match="cannot write '.*x.npz': No space left on device"):
+        call(str(program), ["2x4xf32", "4xf32"], function="main", output=tmp_path / "x.npz", target=None)
+    assert (tmp_path / "x.npz").read_text() == "before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["program.mlir", "x.npz"]
+
+
+# What is wrong with a prompt, an argument or an option is said before a model is compiled or its weights are read.
+@pytest.fixture
+def nothing_is_compiled(monkeypatch):
+    def fail(*arguments, **options):
+        raise AssertionError("it was compiled, or its weights were read")
+
+    monkeypatch.setattr(Program, "compile", fail)
+    monkeypatch.setattr(commands, "compile_module", fail)
+    monkeypatch.setattr(commands, "load_exported", fail)
+    monkeypatch.setattr(commands, "load_exported_code", fail)
+
+
+def small_model(path, template="{{ messages[-1].content }}"):
+    tokenizers = pytest.importorskip("tokenizers")
+    path = write_hugging_face(path, random_weights())
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({f"w{i}": i for i in range(100)}, unk_token="w0"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    words.save(str(path / "tokenizer.json"))
+    (path / "tokenizer_config.json").write_text(json.dumps({"chat_template": template}))
+    return path
+
+
+@pytest.mark.parametrize(
+    "template, arguments, message",
+    [
+        ("", ["generate", "MODEL", ""], "a prompt is empty"),
+        ("", ["generate", "MODEL", "w1 " * 200], "the prompt has 200 tokens, the context 128"),
+        ("", ["generate", "MODEL", "w1 w2", "--context", "1"], "the prompt has 2 tokens, the context 1"),
+        ("", ["generate", "MODEL", "w1", "--system", "w2"], "no chat template, and so no place for --system"),
+        ("", ["chat", "MODEL"], "no chat template"),
+        ("x", ["generate", "MODEL", "w1", "--raw", "--system", "w2"], "--system has no effect with --raw"),
+        ("{{ raise_exception('no system') }}", ["chat", "MODEL", "--system", "w2"], "no system"),
+        ("{{ raise_exception('no users') }}", ["generate", "MODEL", "w2"], "no users"),
+        (
+            "x",
+            ["bench", "MODEL", "--prompts", "1,120", "--steps", "9"],
+            "120 [+] 9 tokens are more than the context of",
+        ),
+        ("x", ["compile", "MODEL", "-o", "MODEL"], "holds something else"),
+        ("x", ["generate", "MODEL", "w1", "--layout", "other"], "unknown layout 'other'"),
+        ("x", ["generate", "MODEL", "w1", "--target", "tpu"], "there is no target 'tpu'"),
+        ("x", ["run", "PROGRAM", "4xf32"], "'main' takes 2 arguments, got 1"),
+        ("x", ["run", "PROGRAM", "2x4xf32", "4xf32", "-f", "other"], "has no function 'other'; it has main"),
+        ("x", ["compile", "PROGRAM", "-o", "x", "--layout", "plain"], "is a program, not a model; leave --layout out"),
+        ("x", ["inspect", "PROGRAM", "--layout", "plain"], "is a program, not a model; leave --layout out"),
+    ],
+)
+def test_known_before(tmp_path, program, nothing_is_compiled, template, arguments, message):
+    path = small_model(tmp_path / "x", template)
+    arguments = [{"MODEL": str(path), "PROGRAM": str(program)}.get(argument, argument) for argument in arguments]
+    with pytest.raises(RelaxError, match=message):
+        app(arguments, standalone_mode=False)
+
+
+# So for exported folders, which have been compiled with their options.
+@needs_linker
+def test_known_before_of_exported_folders(tmp_path, program, nothing_is_compiled):
+    path = small_model(tmp_path / "x")
+    folder = tmp_path / "folder"
+    build(path).export(folder)
+    for arguments, message in (
+        (["generate", folder, ""], "a prompt is empty"),
+        (["generate", folder, "w1 " * 200], "the prompt has 200 tokens, the context 128"),
+        (["generate", folder, "w1", "--layout", "plain"], "was compiled with its options; leave --layout out"),
+        (["chat", folder, "--context", "5", "--layout", "plain"], "leave --layout and --context out"),
+        (["bench", folder, "--layout", "plain"], "leave --layout out"),
+        (["inspect", folder, "--layout", "plain"], "leave --layout out"),
+        (["bench", folder, "--prompts", "128"], "128 [+] 32 tokens are more than the context"),
+        (["compile", folder, "-o", tmp_path / "other"], "is an exported folder, which is compiled already"),
+        (["run", folder, "4xf32", "-f", "forward"], "'forward' takes 5 arguments, got 1"),
+    ):
+        with pytest.raises(RelaxError, match=message):
+            app(list(map(str, arguments)), standalone_mode=False)
 
 
 # A folder of a program is no language model; and what is no argument is no place for a result.

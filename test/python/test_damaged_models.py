@@ -128,7 +128,7 @@ def test_odd_json_in_folders(folder, name):
     read_folder(folder)
     outcomes = []
     try:
-        for odd in variants(value, 1200):
+        for odd in variants(value, 500):
             write_json(path, odd)
             outcomes.append(accepts(read_folder, folder))
         for text in (

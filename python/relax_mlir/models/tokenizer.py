@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import TokenizerError
-from ..reading import read_object, reading
+from ..reading import read_object, reading, reads
 from . import chat_template
 from .checkpoint import require
 
@@ -152,6 +152,7 @@ class Tokenizer:
     # --- where tokenizers come from
 
     @staticmethod
+    @reads(TokenizerError, "tokenizer.ggml")
     def from_gguf(metadata: Mapping[str, Any]) -> Tokenizer:
         """From the metadata of a GGUF file."""
         from .gguf_tokenizer import tokenizer_from_gguf
@@ -159,6 +160,7 @@ class Tokenizer:
         return tokenizer_from_gguf(metadata)
 
     @staticmethod
+    @reads(TokenizerError)
     def from_folder(path: str | Path) -> Tokenizer:
         """From tokenizer.json and the files next to it, as transformers reads them.
 
