@@ -88,22 +88,22 @@ def test_targets(tmp_path):
 def test_names_are_not_markup(tmp_path, capsys):
     folder = tmp_path / "[bold]x[" / "y]"
     folder.mkdir(parents=True)
-    path = folder / "[red] :smile:.mlir"
-    path.write_text(PROGRAM.replace("@main", '@"[red]main[/q] :smile:"'))
+    path = folder / "[red]:smile:.mlir"
+    path.write_text(PROGRAM.replace("@main", '@"[red]main[/q]:smile:"'))
 
     def shown(*arguments):
         app(list(map(str, arguments)), standalone_mode=False)
         captured = capsys.readouterr()
         return (captured.out + captured.err).replace("\n", "")
 
-    assert "[red]main[/q] :smile:(f32[n, 4], f32[4])" in shown("inspect", path)
+    assert "[red]main[/q]:smile:(f32[n, 4], f32[4])" in shown("inspect", path)
     assert f"wrote {path}.out" in shown("compile", path, "-o", f"{path}.out")
-    assert "[red]main[/q] :smile:(" in shown("inspect", f"{path}.out")
-    model = write_gguf(folder / "[red] :smile:.gguf", random_weights())
+    assert "[red]main[/q]:smile:(" in shown("inspect", f"{path}.out")
+    model = write_gguf(folder / "[red]:smile:.gguf", random_weights())
     assert f"wrote {folder / 'out[/z]'}" in shown("compile", model, "-o", folder / "out[/z]")
-    assert "[red] :smile:.gguf" in shown("inspect", model)
+    assert "[red]:smile:.gguf" in shown("inspect", model)
     text = shown("bench", model, "--prompts", "1", "--steps", "1")
-    assert "[red] :smile:.gguf: 0 MiB of weights" in text
+    assert "[red]:smile:.gguf: 0 MiB of weights" in text
 
 
 # All the command's own consoles show text as it is.

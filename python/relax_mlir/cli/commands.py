@@ -39,6 +39,12 @@ from ..runtime import Device, Executable, to_host
 # others, in which "[x]" and ":x:" are just that.
 notes = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
+
+def note(text: str, style: str | None = None) -> None:
+    """Says something next to the answer, on one line of any length."""
+    notes.print(text, style=style, soft_wrap=True)
+
+
 Check = Callable[["Program | Description"], None]
 """What refuses a model for what a command is to do with it, before the model is compiled or its weights are read."""
 
@@ -60,7 +66,7 @@ def compile_program(program: Program, target: str) -> LanguageModel:
         model = program.compile(target=target)
     seconds = time.perf_counter() - begin
     size = program.weights.nbytes / 2**20
-    notes.print(f"{program.path.name}: {size:.0f} MiB of weights, ready in {seconds:.1f} s", style="dim")
+    note(f"{program.path.name}: {size:.0f} MiB of weights, ready in {seconds:.1f} s", style="dim")
     return model
 
 
@@ -117,14 +123,14 @@ def export(source: str, output: Path, *, layout: str | None, context: int | None
         refuse_options(source, "is a program, not a model", layout, context)
         with progress(f"compiling {source}"):
             export_code(compile_code(load(source), target), output)
-        notes.print(f"wrote {output}")
+        note(f"wrote {output}")
         return
     check_folder(output)
     program = read_program(source, layout, context, target)
     with progress("compiling", len(program.weights)) as advance:
         program.weights.on_read = advance
         program.export(output, target)
-    notes.print(f"wrote {output}")
+    note(f"wrote {output}")
 
 
 _ARGUMENT = re.compile(r"((?:\d+x)*)([a-wyz]+\d*\w*)$")
@@ -320,7 +326,7 @@ def answer(
     else:
         pieces = model.stream(messages, max_new_tokens=max_tokens, sampling=sampling)
     _write(pieces)
-    notes.print(_speeds(model), style="dim")
+    note(_speeds(model), style="dim")
 
 
 def talk(
@@ -348,11 +354,11 @@ def talk(
         try:
             _write(conversation.say(text, max_new_tokens=max_tokens, sampling=sampling))
         except KeyboardInterrupt:
-            notes.print("\nstopped", style="dim")
+            note("\nstopped", style="dim")
         except RelaxError as error:
-            notes.print(str(error), style="red")
+            note(str(error), style="red")
         else:
-            notes.print(_speeds(model), style="dim")
+            note(_speeds(model), style="dim")
 
 
 # --- bench
