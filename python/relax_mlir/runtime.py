@@ -490,7 +490,10 @@ class HugePages:
         return result
 
     def _allocate(self, size: int) -> np.ndarray:
-        memory = mmap.mmap(-1, size + self._PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        try:
+            memory = mmap.mmap(-1, size + self._PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError:
+            raise MemoryError(f"no memory for {size >> 20} MiB more") from None
         if hasattr(mmap, "MADV_HUGEPAGE"):
             with contextlib.suppress(OSError):  # a system without them has the others
                 memory.madvise(mmap.MADV_HUGEPAGE)

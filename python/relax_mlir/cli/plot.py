@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,7 @@ from pathlib import Path
 from mlir import ir
 
 from .. import _relax
-from ..errors import MissingPackageError
+from ..errors import MissingPackageError, RelaxError
 from ..module import Module
 
 
@@ -77,5 +78,10 @@ def draw(module: Module, default: int = 128) -> Iterator[Path]:
             bottom += mebibytes
         axes.set(title=f"{name}: storages, symbols = {default}", xlabel="op", ylabel="MiB")
         path = Path(f"{re.sub(r'[^A-Za-z0-9_]', '_', name)}-memory.png")
-        figure.savefig(path, dpi=120)
+        try:
+            figure.savefig(path, dpi=120)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+            raise RelaxError(f"cannot write '{path}': {error.strerror or error}") from None
         yield path

@@ -71,7 +71,13 @@ class Program:
 
         The options are those of `relax_mlir.compile`.
         """
-        executable = compile(self.module, weights=self.weights, **options)
+        try:
+            executable = compile(self.module, weights=self.weights, **options)
+        except MemoryError:
+            raise WeightError(
+                f"no memory for the weights of '{self.path}', {self.weights.nbytes >> 20} MiB; "
+                "a layout that keeps weights quantised needs less"
+            ) from None
         return LanguageModel(executable, self.config, self.tokenizer, self.no_tokenizer)
 
 

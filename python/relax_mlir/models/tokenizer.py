@@ -200,7 +200,8 @@ class Tokenizer:
             self._tokenizer.post_processor = require("tokenizers").processors.TemplateProcessing(
                 single=[begin, "$A"], pair=[begin, "$A", begin, "$B:1"], special_tokens=[(begin, self.bos_id)]
             )
-        self._tokenizer.save(str(path / "tokenizer.json"), pretty=False)
+        # The package itself writes files, too, but has one exception for all that can go wrong.
+        (path / "tokenizer.json").write_text(self._tokenizer.to_str(pretty=False), encoding="utf-8")
         templates: Any = [{"name": name, "template": template} for name, template in self.chat_templates.items()]
         if list(self.chat_templates) == ["default"]:
             templates = self.chat_template
