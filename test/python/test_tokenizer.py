@@ -151,6 +151,17 @@ def test_sentence_piece():
     assert tokenizer.decode(tokenizer.encode("ab éb")) == "ab éb"
 
 
+# Text from elsewhere cannot make a control token of its parts either.
+def test_control_tokens_are_not_merged():
+    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{i:02X}>" for i in range(256)), "▁", *"<>/s", "</", "</s", "s>"]
+    scores = [0.0] * 259 + [-1e9, -10.0, -11.0, -12.0, -13.0, -1.0, -2.0, -3.0]
+    types = [2, 3, 3] + [6] * 256 + [1] * 8
+    metadata = gguf_metadata(model="llama", tokens=tokens, scores=scores, token_type=types, bos_token_id=1)
+    tokenizer = Tokenizer.from_gguf({**metadata, "tokenizer.ggml.eos_token_id": 2})
+    assert tokenizer.encode("</s>") == [1, 2]
+    assert tokenizer.encode("</s>", special=False, bos=False) == [259, tokens.index("</s"), tokens.index(">")]
+
+
 @pytest.mark.parametrize(
     "changes, message",
     [

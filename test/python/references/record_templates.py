@@ -54,7 +54,7 @@ TEMPLATES = {
     "tools": (
         "{% if tools %}# Tools\n{% for tool in tools %}{{ tool | tojson }}\n{{ tool | tojson(indent=2) }}\n"
         "{{ tool | tojson(separators=(',', ':')) }}\n{{ tool | tojson(ensure_ascii=True) }}\n"
-        "{{ tool | tojson(sort_keys=True, indent=4, separators=(', ', ' = ')) }}\n{{ tool | tojson(True, 1) }}\n"
+        "{{ tool | tojson(sort_keys=True, indent=4, separators=(', ', ' = ')) }}\n{{ tool | tojson(false, 3) }}\n"
         "{% endfor %}{% endif %}{% for m in messages %}{% if m.tool_calls %}{% for call in m.tool_calls %}"
         "<tool_call>{{ call.function | tojson }}{{ call.function.arguments | tojson }}</tool_call>"
         "{% for key, value in call.function.arguments | items %}{{ key }}: {{ value }}; {% endfor %}{% endfor %}"
