@@ -216,7 +216,9 @@ def test_several_outputs_and_none(bb):
         with bb.dataflow():
             op.exp(first)
         bb.return_(first, second)
-    bb.module()
+    text = str(bb.module())
+    assert "%0:3 = relax.dataflow ->" in text and "relax.output %1, %2, %3 :" in text
+    assert "relax.dataflow {" in text and "relax.return %0#0, %0#1 :" in text
 
 
 # --- locations
