@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files of models: sets of several, and files that are something else than they seem."""
 
+import errno
 import json
+import os
 import shutil
 import struct
 
@@ -14,6 +16,7 @@ from relax_mlir import ModelError, TokenizerError, WeightError, models
 from relax_mlir.models import LanguageModel, ModelWeights, matrix, open_checkpoint
 from relax_mlir.models.gguf import FORMATS, hugging_face_name
 from relax_mlir.models.gguf_file import _OTHER_FORMATS, GGUFFile
+from relax_mlir.runtime import HugePages
 
 gguf = pytest.importorskip("gguf")
 numpy = pytest.importorskip("safetensors.numpy")
@@ -339,6 +342,31 @@ def test_no_memory(tmp_path, weights, monkeypatch):
     monkeypatch.setattr("relax_mlir.models.gguf.GGUFTensor.dense", dense)
     with pytest.raises(WeightError, match=r"no memory for the weight 'model.norm.weight' .* MiB in all"):
         program.weights["model.norm.weight"]
+
+
+# So where the memory that compiled code reads cannot be had.
+def test_no_memory_for_compiled_models(tmp_path, weights, monkeypatch):
+    program = models.build(write_gguf(tmp_path / "x.gguf", weights))
+
+    def fail(*arguments, **options):
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+    monkeypatch.setattr("mmap.mmap", fail)
+    with pytest.raises(MemoryError, match="no memory for 64 MiB more"):
+        HugePages().copy(np.zeros(3))
+    monkeypatch.undo()
+
+    def compile(*arguments, **options):
+        raise MemoryError
+
+    monkeypatch.setattr("relax_mlir.models.loading.compile", compile)
+    with pytest.raises(WeightError, match=r"no memory for the weights of '.*x.gguf', 0 MiB; a layout"):
+        program.compile()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "metadata.json").touch()
+    monkeypatch.setattr("relax_mlir.models.exported.load_exported", compile)
+    with pytest.raises(WeightError, match="no memory for the weights of '.*folder'"):
+        models.load(tmp_path / "folder")
 
 
 # --- options

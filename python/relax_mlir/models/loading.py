@@ -176,5 +176,8 @@ def load(name: str | os.PathLike[str], *, target: Target | str | None = None, **
         if target is not None or options:
             given = [*(["target"] if target is not None else []), *options]
             raise ModelError(f"'{name}' was compiled with its options; {', '.join(given)} cannot be changed")
-        return exported.load_exported(name)
+        try:
+            return exported.load_exported(name)
+        except MemoryError:
+            raise WeightError(f"no memory for the weights of '{name}'") from None
     return build(name, **{**options_for(target), **options}).compile(target=target)
