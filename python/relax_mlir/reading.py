@@ -106,8 +106,18 @@ def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     values = read_json(path)
     if not isinstance(values, Mapping):
-        raise ModelError(f"'{path}' holds {type(values).__name__} in JSON; expected an object")
+        raise ModelError(f"'{path}' holds {_KINDS[type(values)]} in JSON; expected an object")
     return dict(values)
+
+
+_KINDS = {
+    type(None): "null",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+}
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

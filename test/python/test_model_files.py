@@ -313,6 +313,19 @@ def test_folders_that_are_something_else(tmp_path, weights):
         models.build(folder)
     with pytest.raises(ModelError, match="there is no model at"):
         models.build(tmp_path / ("x" * 5000))
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ModelError, match="is neither a file nor a folder"):
+        models.build(tmp_path / "pipe")
+    for content, kind in (
+        ("null", "null"),
+        ("[]", "an array"),
+        ('"x"', "a string"),
+        ("3", "a number"),
+        ("true", "true"),
+    ):
+        (folder / "config.json").write_text(content)
+        with pytest.raises(ModelError, match=f"config.json' holds {kind}.* in JSON; expected an object"):
+            models.build(folder)
 
 
 # A model without a tokenizer that can be read takes tokens, and says what is the matter where it is given text.

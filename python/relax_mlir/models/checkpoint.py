@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import abc
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -201,12 +202,14 @@ def open_checkpoint(path: str | Path) -> Checkpoint:
       ModelError: there is none, or it cannot be read.
     """
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         from .safetensors import SafetensorsCheckpoint
 
         return SafetensorsCheckpoint(path)
-    if not path.exists():
+    if not os.path.exists(path):
         raise ModelError(f"there is no model at '{path}'; expected a .gguf file or a folder with config.json")
+    if not path.is_file():  # to read a pipe would wait for ever
+        raise ModelError(f"'{path}' is neither a file nor a folder; expected a .gguf file or a folder with config.json")
     from .gguf import GGUFCheckpoint
 
     return GGUFCheckpoint(path)
