@@ -7,6 +7,7 @@
 
 #include "Conversion/Passes.h"
 #include "Target/CPU/Passes.h"
+#include "Transforms/Legalize/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -23,6 +24,8 @@ void relax::buildKernelBufferizePipeline(OpPassManager &manager,
   // What a kernel may not add to the module by itself.
   manager.addPass(createOutlineConstantsPass());
   OpPassManager &kernels = manager.nest<func::FuncOp>();
+  // Schedules divide sizes, so none of them is 0.
+  kernels.addPass(createFoldEmptyTensorsPass());
   if (options.schedule) {
     ScheduleKernelsPassOptions schedule;
     schedule.vectorBits = options.vectorBits;

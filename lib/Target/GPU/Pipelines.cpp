@@ -8,6 +8,7 @@
 #include "Conversion/Passes.h"
 #include "Target/CPU/Passes.h"
 #include "Target/GPU/Passes.h"
+#include "Transforms/Legalize/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -24,6 +25,8 @@ void relax::buildKernelLaunchPipeline(OpPassManager &manager,
   manager.addPass(createConvertKernelBoundaryPass());
   manager.addPass(createOutlineConstantsPass());
   OpPassManager &kernels = manager.nest<func::FuncOp>();
+  // Schedules divide sizes, so none of them is 0.
+  kernels.addPass(createFoldEmptyTensorsPass());
   ScheduleLaunchesPassOptions schedule;
   schedule.chip = options.chip;
   kernels.addPass(createScheduleLaunchesPass(schedule));

@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Relax/Ops/Convolution.h"
+#include "Transforms/Legalize/Movement.h"
 #include "Transforms/Legalize/Registry.h"
 #include "Transforms/Legalize/SlidingWindows.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -232,7 +233,7 @@ static LogicalResult convolve(OpT op, KernelBuilder &kernel, int64_t spatial) {
     kernel.require(CmpIPredicate::sle, kernel.constant(1), counts[2 + axis],
                    "the window does not fit along '" +
                        getSpatialLetters(spatial).substr(axis, 1) + "'");
-  if (isEmpty(kernel, destination))
+  if (hasNoElement(kernel.dims(destination)))
     return kernel.yield(
         kernel.fill(destination, s.number(getElementType(destination), 0)));
   Value padded = padForWindows(
@@ -295,9 +296,9 @@ static Value dilate(const Contraction &contraction, Value data,
   }
   Value placed = spread(kernel, data, dims, offsets, strides,
                         s.number(getElementType(data), 0));
-  if (!crops || isEmpty(kernel, placed))
+  if (!crops || hasNoElement(kernel.dims(placed)))
     return placed;
-  SmallVector<OpFoldResult> from, sizes, steps(dims.size(), s.getIndexAttr(1));
+  SmallVector<OpFoldResult> from, steps(dims.size(), s.getIndexAttr(1));
   auto fold = [&](SymExprAttr expr) -> OpFoldResult {
     if (auto value = expr.getConstantValue())
       return s.getIndexAttr(*value);
@@ -306,10 +307,8 @@ static Value dilate(const Contraction &contraction, Value data,
   for (auto [start, dim] : llvm::zip(starts, dims)) {
     dim = math.sub(dim, start);
     from.push_back(fold(start));
-    sizes.push_back(fold(dim));
   }
-  return kernel.withDims(
-      tensor::ExtractSliceOp::create(s, placed, from, sizes, steps), dims);
+  return extractSlice(kernel, placed, from, dims, steps);
 }
 
 template <typename OpT>
@@ -335,7 +334,7 @@ static LogicalResult convolveTransposed(OpT op, KernelBuilder &kernel,
     kernel.require(CmpIPredicate::sle, kernel.constant(0), extents[2 + axis],
                    "padding removes more than there is along '" +
                        getSpatialLetters(spatial).substr(axis, 1) + "'");
-  if (isEmpty(kernel, destination))
+  if (hasNoElement(kernel.dims(destination)))
     return kernel.yield(
         kernel.fill(destination, s.number(getElementType(destination), 0)));
   Value dilated = dilate(contraction, data, ArrayRef(extents).drop_front(2));

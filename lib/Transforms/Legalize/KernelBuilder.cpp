@@ -249,8 +249,30 @@ Value KernelBuilder::getCopied() {
   return {};
 }
 
+void KernelBuilder::dropBodyIfEmpty() {
+  SmallVector<Value> kept;
+  for (auto [argument, operand] : llvm::zip(destinations, forwarded))
+    if (!operand)
+      kept.push_back(argument);
+  auto isEmpty = [](Value destination) {
+    return llvm::is_contained(
+        cast<RankedTensorType>(destination.getType()).getShape(), 0);
+  };
+  if (!llvm::all_of(kept, isEmpty))
+    return;
+  entry->clear();
+  lastSize = nullptr;
+  sizes.clear();
+  for (auto &[symbol, argument] : llvm::reverse(symbols))
+    entry->eraseArgument(cast<BlockArgument>(argument).getArgNumber());
+  symbols.clear();
+  body.setInsertionPointToStart(entry);
+  func::ReturnOp::create(body, kept);
+}
+
 func::FuncOp KernelBuilder::finish() {
   MLIRContext *context = op->getContext();
+  dropBodyIfEmpty();
   // What is not read is no input, and what is forwarded no result.
   SmallVector<RankedTensorType> types;
   auto note = [&](Value graphValue) {

@@ -200,6 +200,9 @@ public:
 
 private:
   Value getCopied();
+  /// Computes nothing where types say that no result has an element. What is
+  /// to be checked of sizes stays.
+  void dropBodyIfEmpty();
   struct Reading;
   Reading place(const Access &access, ArrayRef<SymExprAttr> loopDims);
   Value extract(ScalarBuilder &scalars, const Reading &reading);

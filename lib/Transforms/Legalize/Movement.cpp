@@ -27,6 +27,34 @@ SmallVector<OpFoldResult> relax::getSizes(KernelBuilder &kernel,
       dims, [&](SymExprAttr dim) { return getSize(kernel, dim); });
 }
 
+bool relax::hasNoElement(ArrayRef<SymExprAttr> dims) {
+  return llvm::any_of(dims, [](SymExprAttr dim) { return dim.isConstant(0); });
+}
+
+Value relax::insertSlice(KernelBuilder &kernel, Value part, Value whole,
+                         ArrayRef<OpFoldResult> offsets,
+                         ArrayRef<OpFoldResult> sizes,
+                         ArrayRef<OpFoldResult> strides) {
+  if (hasNoElement(kernel.dims(part)) || hasNoElement(kernel.dims(whole)))
+    return whole;
+  return kernel.withDims(tensor::InsertSliceOp::create(kernel.builder(), part,
+                                                       whole, offsets, sizes,
+                                                       strides),
+                         SymDims(kernel.dims(whole)));
+}
+
+Value relax::extractSlice(KernelBuilder &kernel, Value whole,
+                          ArrayRef<OpFoldResult> offsets,
+                          ArrayRef<SymExprAttr> dims,
+                          ArrayRef<OpFoldResult> strides) {
+  if (hasNoElement(dims))
+    return kernel.empty(dims, getElementType(whole));
+  return kernel.withDims(
+      tensor::ExtractSliceOp::create(kernel.builder(), whole, offsets,
+                                     getSizes(kernel, dims), strides),
+      dims);
+}
+
 Value relax::insertAt(KernelBuilder &kernel, Value part, Value whole,
                       int64_t axis, OpFoldResult offset) {
   ScalarBuilder &builder = kernel.builder();
@@ -37,23 +65,18 @@ Value relax::insertAt(KernelBuilder &kernel, Value part, Value whole,
   SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),
       strides(sizes.size(), builder.getIndexAttr(1));
   offsets[axis] = offset;
-  return kernel.withDims(tensor::InsertSliceOp::create(builder, part, whole,
-                                                       offsets, sizes, strides),
-                         wholeDims);
+  return insertSlice(kernel, part, whole, offsets, sizes, strides);
 }
 
 Value relax::extractAt(KernelBuilder &kernel, Value whole, int64_t axis,
                        OpFoldResult offset, ArrayRef<SymExprAttr> dims,
                        int64_t stride) {
   ScalarBuilder &builder = kernel.builder();
-  SmallVector<OpFoldResult> sizes = getSizes(kernel, dims),
-                            offsets(sizes.size(), builder.getIndexAttr(0)),
-                            strides(sizes.size(), builder.getIndexAttr(1));
+  SmallVector<OpFoldResult> offsets(dims.size(), builder.getIndexAttr(0)),
+      strides(dims.size(), builder.getIndexAttr(1));
   offsets[axis] = offset;
   strides[axis] = builder.getIndexAttr(stride);
-  return kernel.withDims(
-      tensor::ExtractSliceOp::create(builder, whole, offsets, sizes, strides),
-      dims);
+  return extractSlice(kernel, whole, offsets, dims, strides);
 }
 
 Value relax::flatten(KernelBuilder &kernel, Value tensor) {

@@ -22,6 +22,20 @@ OpFoldResult getSize(KernelBuilder &kernel, SymExprAttr dim);
 SmallVector<OpFoldResult> getSizes(KernelBuilder &kernel,
                                    ArrayRef<SymExprAttr> dims);
 
+/// Whether a tensor of such dimensions certainly has no element.
+bool hasNoElement(ArrayRef<SymExprAttr> dims);
+
+/// `whole` with `part` as the slice of `offsets`, `sizes` and `strides`. MLIR
+/// refuses slices that begin at the end of a static dimension, which those
+/// without elements may do; they change nothing.
+Value insertSlice(KernelBuilder &kernel, Value part, Value whole,
+                  ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+                  ArrayRef<OpFoldResult> strides);
+/// The slice of `whole` that has dimensions `dims`.
+Value extractSlice(KernelBuilder &kernel, Value whole,
+                   ArrayRef<OpFoldResult> offsets, ArrayRef<SymExprAttr> dims,
+                   ArrayRef<OpFoldResult> strides);
+
 /// `whole` with `part` at `offset` of dimension `axis`, and the whole of
 /// others. `part` may lack the dimension, which is one element then.
 Value insertAt(KernelBuilder &kernel, Value part, Value whole, int64_t axis,

@@ -78,4 +78,46 @@ def LegalizePass : Pass<"relax-legalize", "::mlir::ModuleOp"> {
   ];
 }
 
+def FoldEmptyTensorsPass : Pass<"relax-fold-empty-tensors", "::mlir::func::FuncOp"> {
+  let summary = "drop the work of kernels on tensors without elements";
+  let description = [{
+    For kernels whose types have a dimension of 0, in tensor form or between buffers
+    and tensors. A structured op with a loop of size 0 is replaced by its inits, so
+    a reduction over nothing gives what it starts from; so are loops without an
+    iteration. Insertions of empty slices, empty parts of concatenations, and writes
+    of results without elements go; what pads an empty tensor is the padding alone.
+    Ops that nothing uses any more are removed.
+
+    Runs before kernels are scheduled: what is left to schedule has elements, as far
+    as types tell.
+
+    Before:
+
+    ```mlir
+    func.func @k(%x: tensor<?x0xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
+      %zero = arith.constant 0.0 : f32
+      %0 = linalg.fill ins(%zero : f32) outs(%out : tensor<?xf32>) -> tensor<?xf32>
+      %1 = linalg.reduce ins(%x : tensor<?x0xf32>) outs(%0 : tensor<?xf32>) dimensions = [1]
+        (%a: f32, %b: f32) {
+          %s = arith.addf %a, %b : f32
+          linalg.yield %s : f32
+        }
+      return %1 : tensor<?xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @k(%x: tensor<?x0xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
+      %zero = arith.constant 0.0 : f32
+      %0 = linalg.fill ins(%zero : f32) outs(%out : tensor<?xf32>) -> tensor<?xf32>
+      return %0 : tensor<?xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 #endif // RELAX_TRANSFORMS_LEGALIZE_PASSES_TD

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Relax/Ops/Pooling.h"
+#include "Transforms/Legalize/Movement.h"
 #include "Transforms/Legalize/Registry.h"
 #include "Transforms/Legalize/SlidingWindows.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -162,7 +163,7 @@ static LogicalResult maxPool(OpT op, KernelBuilder &kernel, int64_t spatial) {
     least =
         s.number(type, APInt::getSignedMinValue(type.getIntOrFloatBitWidth()));
   Value init = kernel.fill(destination, least);
-  if (isEmpty(kernel, destination))
+  if (hasNoElement(kernel.dims(destination)))
     return kernel.yield(init);
   return kernel.yield(pool.reduce(least, init, [&](Scalars &s, ValueRange x) {
     return s.max(x[0], x[1], isUnsigned);
@@ -175,7 +176,7 @@ static LogicalResult avgPool(OpT op, KernelBuilder &kernel, int64_t spatial) {
   Scalars &s = kernel.builder();
   Value destination = kernel.destination();
   Type type = getElementType(destination);
-  if (isEmpty(kernel, destination))
+  if (hasNoElement(kernel.dims(destination)))
     return kernel.yield(kernel.fill(destination, s.number(type, 0)));
   Value sum = kernel.accumulator(destination);
   sum = kernel.fill(sum, s.number(getElementType(sum), 0));

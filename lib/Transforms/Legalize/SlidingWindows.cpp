@@ -7,6 +7,7 @@
 
 #include "Transforms/Legalize/SlidingWindows.h"
 
+#include "Transforms/Legalize/Movement.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -52,19 +53,11 @@ SymExprAttr relax::readExtent(KernelBuilder &kernel, SymExprAttr count,
                               1 - window.stride - window.dilation);
 }
 
-bool relax::isEmpty(KernelBuilder &kernel, Value tensor) {
-  return llvm::any_of(kernel.dims(tensor),
-                      [](SymExprAttr dim) { return dim.isConstant(0); });
-}
-
 Value relax::spread(KernelBuilder &kernel, Value data,
                     ArrayRef<SymExprAttr> dims, ArrayRef<SymExprAttr> offsets,
                     ArrayRef<int64_t> strides, Value number) {
   ScalarBuilder &s = kernel.builder();
   Value filled = kernel.fill(kernel.empty(dims, number.getType()), number);
-  // An empty slice that is static may not start at the end.
-  if (isEmpty(kernel, data) || isEmpty(kernel, filled))
-    return filled;
   auto fold = [&](SymExprAttr expr) -> OpFoldResult {
     if (auto value = expr.getConstantValue())
       return s.getIndexAttr(*value);
@@ -77,9 +70,7 @@ Value relax::spread(KernelBuilder &kernel, Value data,
     sizes.push_back(fold(dim));
     steps.push_back(s.getIndexAttr(stride));
   }
-  return kernel.withDims(
-      tensor::InsertSliceOp::create(s, data, filled, first, sizes, steps),
-      dims);
+  return insertSlice(kernel, data, filled, first, sizes, steps);
 }
 
 Value relax::padForWindows(KernelBuilder &kernel, Value data,

@@ -51,9 +51,6 @@ Value padForWindows(KernelBuilder &kernel, Value data, const Layout &layout,
 Value affineNest(KernelBuilder &kernel, ArrayRef<Value> reads, Value init,
                  ArrayRef<AffineMap> maps, KernelBuilder::Body body);
 
-/// Whether a tensor certainly has no element.
-bool isEmpty(KernelBuilder &kernel, Value tensor);
-
 } // namespace mlir::relax
 
 #endif // RELAX_TRANSFORMS_LEGALIZE_SLIDINGWINDOWS_H

@@ -13,6 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Relax/CallUtils.h"
+#include "Relax/DeductionScope.h"
+#include "Relax/Ops/Manipulate.h"
 #include "Transforms/Passes.h"
 #include "Transforms/Shapes/RewriteSymbols.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -109,6 +111,17 @@ LogicalResult bindIn(FuncOp function, const Values &values) {
   ExprRewriter rewriter(
       [&](SymExprAttr expr) { return math.substitute(expr, substitution); },
       emitError);
+
+  // While the operands still have the types from which a -1 follows.
+  if (llvm::any_of(values, [](auto binding) { return binding.second == 0; }))
+    function.walk([&](ReshapeOp op) {
+      SmallVector<Type> types;
+      DeductionScope scope(op->getParentOp());
+      if (succeeded(cast<InferTypeOpInterface>(*op).inferReturnTypes(
+              context, op.getLoc(), op->getOperands(), op->getAttrDictionary(),
+              op->getPropertiesStorage(), op->getRegions(), types)))
+        pinInferredDim(op, types.front());
+    });
 
   auto rewriteAll = [&](ArrayRef<Type> types) {
     return llvm::map_to_vector(

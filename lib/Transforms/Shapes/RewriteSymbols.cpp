@@ -7,6 +7,8 @@
 
 #include "Transforms/Shapes/RewriteSymbols.h"
 
+#include "Relax/Ops/Manipulate.h"
+
 using namespace mlir;
 using namespace mlir::relax;
 
@@ -45,7 +47,18 @@ void ExprRewriter::reset() {
       AttrTypeReplacer::ReplaceFn<Attribute>(mapAttribute));
 }
 
+void ExprRewriter::pinInferredDim(ReshapeOp op) {
+  std::optional<ArrayAttr> dims = op.getDims();
+  if (dims && llvm::any_of(*dims, [&](Attribute dim) {
+        auto expr = cast<SymExprAttr>(dim);
+        return !expr.isConstant() && rewriteExpr(expr).isConstant(0);
+      }))
+    relax::pinInferredDim(op, op.getType());
+}
+
 void ExprRewriter::rewrite(Operation *op) {
+  if (auto reshape = dyn_cast<ReshapeOp>(op))
+    pinInferredDim(reshape);
   bool hasAttributes = op->getPropertiesStorageSize() != 0 ||
                        !op->getRawDictionaryAttrs().empty();
   replacer->replaceElementsIn(op, /*replaceAttrs=*/hasAttributes,
@@ -69,6 +82,18 @@ SymExprAttr ExprRewriter::rewriteDim(SymExprAttr dim) {
                 << " becomes negative: " << result.getValue();
   hasFailed = true;
   return dim;
+}
+
+void relax::pinInferredDim(ReshapeOp op, Type resultType) {
+  std::optional<ArrayAttr> attribute = op.getDims();
+  auto type = dyn_cast<RankedTensorType>(resultType);
+  if (!attribute || !type)
+    return;
+  SmallVector<Attribute> dims(attribute->begin(), attribute->end());
+  for (auto [dim, known] : llvm::zip_equal(dims, getSymDims(type)))
+    if (cast<SymExprAttr>(dim).isConstant(-1) && known)
+      dim = known;
+  op.setDimsAttr(ArrayAttr::get(op.getContext(), dims));
 }
 
 bool relax::isTypePinned(Value value) {

@@ -21,6 +21,8 @@
 
 namespace mlir::relax {
 
+class ReshapeOp;
+
 /// Applies a function to the symbolic expressions of types and attributes.
 class ExprRewriter {
 public:
@@ -39,6 +41,7 @@ public:
   bool failed() const { return hasFailed; }
 
 private:
+  void pinInferredDim(ReshapeOp op);
   SymExprAttr rewriteExpr(SymExprAttr expr);
   SymExprAttr rewriteDim(SymExprAttr dim);
 
@@ -47,6 +50,12 @@ private:
   std::optional<AttrTypeReplacer> replacer;
   bool hasFailed = false;
 };
+
+/// Replaces -1 among the dimensions of a reshape by what `resultType` has
+/// there, if that is known. A -1 has a value for each assignment of the
+/// symbols, but once another dimension is the constant 0, it no longer follows
+/// from the number of elements.
+void pinInferredDim(ReshapeOp op, Type resultType);
 
 /// Whether something holds `value` to the very type that it has: an op of
 /// another dialect, whose rules are not known here, or a closure, which repeats

@@ -1,0 +1,106 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sizes that are 0 when a program is compiled, in every op and on every target.
+
+What an op gives for a size that is 0 when the program runs is tested against NumPy elsewhere. Here it is compared with
+what the same op gives when the compiler knows of the 0.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import elements
+import numpy as np
+import op_table
+import pytest
+import targets
+from targets import COMPILED as RUNS_ON  # noqa: F401
+
+import relax_mlir
+from relax_mlir import BlockBuilder, Sym, Tensor
+
+ONE_OF = 40
+
+CASES = [(name, letter) for name, case in op_table.CASES.items() for letter in case.letters]
+
+
+def source_of(case: op_table.Case, known: dict[str, int]) -> str:
+    """A program of the op, in which the sizes of other letters are symbols."""
+    parameters = [
+        Tensor(
+            tuple(dim if isinstance(dim, int) else known.get(dim, Sym(dim)) for dim in op_table.dims_of(operand)),
+            op_table.dtype_of(operand),
+        )
+        for operand in case.operands
+    ]
+    bb = BlockBuilder()
+    with bb.function("main", parameters):
+        results = case.build(*parameters)
+        bb.return_(*(results if isinstance(results, (list, tuple)) else [results]))
+    return str(bb.module())
+
+
+def arguments_of(case: op_table.Case, sizes: dict[str, int]) -> list[np.ndarray]:
+    """Operands of such sizes; all indices are 1."""
+    random = np.random.default_rng(1)
+    arguments = []
+    for operand in case.operands:
+        shape = [dim if isinstance(dim, int) else sizes[dim] for dim in op_table.dims_of(operand)]
+        dtype = np.dtype(elements.DTYPES[op_table.dtype_of(operand).replace("bool", "i1")])
+        values = np.ones(shape) if dtype.kind in "iu" else random.uniform(0.5, 1.5, shape)
+        arguments.append(values > 1 if dtype.kind == "b" else values.astype(dtype))
+    return arguments
+
+
+@cache
+def reference(case: op_table.Case, letter: str) -> tuple[np.ndarray, ...] | str:
+    """What the program gives on the CPU where it does not know any size, or its error."""
+    call = _symbolic(case)
+    try:
+        return tuple(call("main", *arguments_of(case, {**_sizes(case), letter: 0})))
+    except ValueError as error:
+        return str(error)
+
+
+@cache
+def _symbolic(case: op_table.Case) -> targets.Call:
+    return targets.LOADERS["cpu"](source_of(case, {}))
+
+
+def _sizes(case: op_table.Case) -> dict[str, int]:
+    return {letter: case.size(letter) for letter in case.letters}
+
+
+def compare(results: list[np.ndarray], expected: tuple[np.ndarray, ...]) -> None:
+    for result, wanted in zip(results, expected, strict=True):
+        elements.compare(result, wanted, elements.tolerance_of(wanted.dtype))
+
+
+# One size is 0, the others are numbers, or symbols.
+@pytest.mark.parametrize("others", ["static", "symbolic"])
+@pytest.mark.parametrize(("name", "letter"), CASES)
+def test_static_zero(name, letter, others):
+    case = op_table.CASES[name]
+    sizes = {**_sizes(case), letter: 0}
+    expected = reference(case, letter)
+    if isinstance(expected, str):  # what is an error when it runs is one here, at the latest then
+        with pytest.raises(ValueError):
+            targets.load(source_of(case, sizes if others == "static" else {letter: 0}))(
+                "main", *arguments_of(case, sizes)
+            )
+        return
+    call = targets.load(source_of(case, sizes if others == "static" else {letter: 0}))
+    compare(call("main", *arguments_of(case, sizes)), expected)
+
+
+# The same by specialization of a program for any size.
+@pytest.mark.parametrize(("name", "letter"), CASES)
+def test_bound_zero(name, letter):
+    case = op_table.CASES[name]
+    expected = reference(case, letter)
+    if isinstance(expected, str):
+        pytest.skip("the op refuses a size of 0")
+    module = relax_mlir.parse(source_of(case, {}))
+    relax_mlir.pipelines.Pipeline([relax_mlir.pipelines.BindSymbols({letter: 0}, function="main")]).run(module)
+    compare(targets.load(str(module))("main", *arguments_of(case, {**_sizes(case), letter: 0})), expected)
