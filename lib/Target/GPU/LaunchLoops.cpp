@@ -10,7 +10,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_LAUNCHLOOPSPASS
@@ -80,6 +83,96 @@ static bool isHostLoop(Operation &op) {
          });
 }
 
+/// The buffer that a view looks at.
+static Value viewedBuffer(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+    buffer = view.getViewSource();
+  return buffer;
+}
+
+/// Whether `op` may write into `buffer`. Parameters of a kernel do not overlap,
+/// and neither do they and what it allocates.
+static bool mayWrite(Operation *op, Value buffer) {
+  WalkResult walk = op->walk([&](Operation *inner) {
+    auto interface = dyn_cast<MemoryEffectOpInterface>(inner);
+    if (!interface)
+      return inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+                     isMemoryEffectFree(inner)
+                 ? WalkResult::advance()
+                 : WalkResult::interrupt();
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    interface.getEffects(effects);
+    for (const MemoryEffects::EffectInstance &effect : effects)
+      if (isa<MemoryEffects::Write>(effect.getEffect()) &&
+          (!effect.getValue() || viewedBuffer(effect.getValue()) == buffer))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
+/// The ops that compute what `user` needs of `onDevice`, in order, if they can
+/// be computed again where it runs: numbers that are made of elements which
+/// nobody writes up to `end`. What is in `present` is there already.
+static FailureOr<SmallVector<Operation *>>
+scalarsBefore(Operation *user, Operation *end,
+              const llvm::SmallDenseSet<Value> &onDevice,
+              ArrayRef<Operation *> present) {
+  llvm::SetVector<Operation *> found;
+  auto need = [&](Operation *op) {
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (onDevice.contains(operand) &&
+            !llvm::is_contained(present, operand.getDefiningOp()))
+          found.insert(operand.getDefiningOp());
+    });
+  };
+  auto canRepeat = [&](Operation *op) {
+    WalkResult walk = op->walk([&](Operation *inner) {
+      if (auto load = dyn_cast<memref::LoadOp>(inner)) {
+        Value buffer = viewedBuffer(load.getMemRef());
+        for (Operation *later = op; later != end; later = later->getNextNode())
+          if (mayWrite(later, buffer))
+            return WalkResult::interrupt();
+        return WalkResult::advance();
+      }
+      return inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+                     isMemoryEffectFree(inner)
+                 ? WalkResult::advance()
+                 : WalkResult::interrupt();
+    });
+    return !walk.wasInterrupted() && op->getBlock() == user->getBlock() &&
+           llvm::none_of(op->getResultTypes(), llvm::IsaPred<MemRefType>);
+  };
+  need(user);
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (!canRepeat(found[i]))
+      return failure();
+    need(found[i]);
+  }
+  SmallVector<Operation *> ordered = found.takeVector();
+  llvm::sort(ordered, [](Operation *lhs, Operation *rhs) {
+    return lhs->isBeforeInBlock(rhs);
+  });
+  return ordered;
+}
+
+/// Clones `scalars` where the builder is, for the uses in `user` alone.
+static SmallVector<Operation *>
+repeatFor(Operation *user, ArrayRef<Operation *> scalars, OpBuilder &builder) {
+  SmallVector<Operation *> clones;
+  IRMapping mapping;
+  for (Operation *op : scalars) {
+    clones.push_back(builder.clone(*op, mapping));
+    for (auto [before, after] :
+         llvm::zip(op->getResults(), clones.back()->getResults()))
+      before.replaceUsesWithIf(after, [&](OpOperand &use) {
+        return user->isAncestor(use.getOwner());
+      });
+  }
+  return clones;
+}
+
 namespace {
 
 struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
@@ -116,8 +209,8 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
       bool launches = isa<gpu::LaunchOp>(op) || onlyLaunches(op);
       if (launches || isa<memref::AllocOp, memref::DeallocOp>(op)) {
         if (dependsOnDevice)
-          return op.emitError("depends on what the GPU computes, which the "
-                              "host does not know when it launches");
+          return op.emitOpError("depends on what the GPU computes, which the "
+                                "host does not know when it launches");
         if (launches && !runs.back().empty())
           runs.emplace_back();
         continue;
@@ -125,7 +218,8 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
       if (!dependsOnDevice && !op.getNumRegions() && isMemoryEffectFree(&op))
         continue;
       if (auto loop = dyn_cast<scf::ParallelOp>(op);
-          loop && !dependsOnDevice && !loop.getNumResults()) {
+          loop && !loop.getNumResults() &&
+          (!dependsOnDevice || succeeded(takeScalarsAlong(loop, onDevice)))) {
         parallel.push_back(loop);
         if (!runs.back().empty())
           runs.emplace_back();
@@ -138,14 +232,57 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
           runs.emplace_back();
         continue;
       }
-      runs.back().push_back(&op);
-      onDevice.insert(op.result_begin(), op.result_end());
+      if (failed(addTo(runs.back(), op, onDevice)))
+        return failure();
     }
-    for (ArrayRef<Operation *> run : runs)
+    for (SmallVector<Operation *> &run : runs) {
+      // What each iteration computes for itself.
+      for (Operation *&op : llvm::reverse(run))
+        if (isOpTriviallyDead(op)) {
+          op->erase();
+          op = nullptr;
+        }
+      llvm::erase(run, nullptr);
       if (!run.empty())
         launch(run);
+    }
     for (scf::ParallelOp loop : parallel)
       launch(loop);
+    return success();
+  }
+
+  /// Lets each iteration compute the numbers that it needs of the device.
+  LogicalResult takeScalarsAlong(scf::ParallelOp loop,
+                                 const llvm::SmallDenseSet<Value> &onDevice) {
+    if (llvm::any_of(loop->getOperands(),
+                     [&](Value bound) { return onDevice.contains(bound); }))
+      return failure();
+    FailureOr<SmallVector<Operation *>> scalars =
+        scalarsBefore(loop, loop->getNextNode(), onDevice, /*present=*/{});
+    if (failed(scalars))
+      return failure();
+    OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
+    repeatFor(loop, *scalars, builder);
+    return success();
+  }
+
+  /// Adds an op to what one thread runs, with the numbers that it needs of what
+  /// another launch computes.
+  LogicalResult addTo(SmallVector<Operation *> &run, Operation &op,
+                      llvm::SmallDenseSet<Value> &onDevice) {
+    FailureOr<SmallVector<Operation *>> scalars =
+        scalarsBefore(&op, &op, onDevice, run);
+    if (failed(scalars))
+      return op.emitOpError("needs a number of another launch that cannot be "
+                            "computed again, since its operands may be "
+                            "overwritten before");
+    OpBuilder builder(&op);
+    for (Operation *clone : repeatFor(&op, *scalars, builder)) {
+      run.push_back(clone);
+      onDevice.insert(clone->result_begin(), clone->result_end());
+    }
+    run.push_back(&op);
+    onDevice.insert(op.result_begin(), op.result_end());
     return success();
   }
 

@@ -174,6 +174,67 @@ struct ExpandTrunc : OpRewritePattern<math::TruncOp> {
   }
 };
 
+/// An integer, or a vector of which each element is that.
+static Value integerOf(OpBuilder &builder, Location loc, Type type,
+                       const APInt &value) {
+  TypedAttr attribute =
+      builder.getIntegerAttr(getElementTypeOrSelf(type), value);
+  if (auto vector = dyn_cast<VectorType>(type))
+    attribute = DenseElementsAttr::get(vector, value);
+  return arith::ConstantOp::create(builder, loc, attribute);
+}
+
+/// The number of bits that are set: added up in pairs, in fours, and so on.
+struct ExpandPopulationCount : OpRewritePattern<math::CtPopOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::CtPopOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(op.getType()));
+    if (!type || !llvm::isPowerOf2_32(type.getWidth()))
+      return rewriter.notifyMatchFailure(op, "not of 2^n bits");
+    Location loc = op.getLoc();
+    unsigned bits = type.getWidth();
+    auto number = [&](const APInt &value) {
+      return integerOf(rewriter, loc, op.getType(), value);
+    };
+    Value count = op.getOperand();
+    for (unsigned width = 1; width < bits; width *= 2) {
+      // Fields of `width` bits, every other one.
+      Value mask =
+          number(APInt::getSplat(bits, APInt::getLowBitsSet(2 * width, width)));
+      Value odd = arith::ShRUIOp::create(rewriter, loc, count,
+                                         number(APInt(bits, width)));
+      count = arith::AddIOp::create(
+          rewriter, loc, arith::AndIOp::create(rewriter, loc, count, mask),
+          arith::AndIOp::create(rewriter, loc, odd, mask));
+    }
+    rewriter.replaceOp(op, count);
+    return success();
+  }
+};
+
+/// Zeros below the lowest bit that is set: those that borrowing 1 sets.
+struct ExpandTrailingZeros : OpRewritePattern<math::CountTrailingZerosOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::CountTrailingZerosOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(op.getType()));
+    if (!type)
+      return rewriter.notifyMatchFailure(op, "not of integers");
+    Location loc = op.getLoc();
+    Value x = op.getOperand();
+    Value ones = integerOf(rewriter, loc, op.getType(),
+                           APInt::getAllOnes(type.getWidth()));
+    Value below = arith::AndIOp::create(
+        rewriter, loc, arith::XOrIOp::create(rewriter, loc, x, ones),
+        arith::AddIOp::create(rewriter, loc, x, ones));
+    rewriter.replaceOpWithNewOp<math::CtPopOp>(op, below);
+    return success();
+  }
+};
+
 struct ExpandMath : relax::impl::ExpandMathPassBase<ExpandMath> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -183,9 +244,11 @@ struct ExpandMath : relax::impl::ExpandMathPassBase<ExpandMath> {
                  ScalarAsVector<math::LogOp>, ScalarAsVector<math::Log1pOp>,
                  ScalarAsVector<math::Log2Op>, ScalarAsVector<math::Log10Op>,
                  ScalarAsVector<math::TanhOp>, ScalarAsVector<math::ErfOp>,
-                 ExpandTrunc>(context);
+                 ExpandTrunc, ExpandPopulationCount, ExpandTrailingZeros>(
+        context);
     populateFunctions(patterns);
-    math::populateExpansionPatterns(patterns, {"fpowi", "rsqrt", "ctlz"});
+    math::populateExpansionPatterns(patterns,
+                                    {"fpowi", "rsqrt", "ctlz", "round"});
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

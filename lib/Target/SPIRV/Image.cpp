@@ -54,7 +54,7 @@ static void useAtomicLoads(SmallVectorImpl<uint32_t> &words) {
 LogicalResult relax::serializeKernel(spirv::ModuleOp kernel,
                                      SmallVectorImpl<uint32_t> &words) {
   if (failed(spirv::serialize(kernel, words)))
-    return kernel.emitError("cannot be made into a binary");
+    return kernel.emitOpError("cannot be made into a SPIR-V binary");
   useAtomicLoads(words);
   return success();
 }

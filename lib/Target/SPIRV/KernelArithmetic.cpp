@@ -25,7 +25,9 @@ Value KernelEmitter::emitConstant(Attribute value, Type type) {
            integer && integer.getType() != type) {
     if (isNarrow && integer.getType().isIndex() &&
         !llvm::isInt<32>(integer.getInt())) {
-      emitError(builder.getLoc(), "needs an index of more than 32 bits");
+      emitError(builder.getLoc(),
+                "a constant needs an index of more than 32 bits, "
+                "which the device lacks");
       hasFailed = true;
     }
     value = builder.getIntegerAttr(type, APInt(type.getIntOrFloatBitWidth(),
@@ -64,8 +66,8 @@ Value KernelEmitter::convertInt(Value value, Type type, bool isSigned) {
     return spirv::INotEqualOp::create(builder, low, number(0, from));
   }
   if (type.getIntOrFloatBitWidth() > 64 || from.getIntOrFloatBitWidth() > 64) {
-    emitError(builder.getLoc(), "needs integers of more than 64 bits, which "
-                                "devices of Vulkan lack");
+    emitError(builder.getLoc(), "a conversion needs integers of more than 64 "
+                                "bits, which Vulkan devices lack");
     hasFailed = true;
     return number(0, builder.getI64Type());
   }
@@ -263,30 +265,45 @@ FailureOr<Value> KernelEmitter::emitMath(Operation &op, ValueRange operands,
   return failure();
 }
 
-/// Products of twice the width, in two halves.
-void KernelEmitter::emitProduct(arith::MulUIExtendedOp op) {
+/// Products of twice the width in two halves, and sums with their carry.
+void KernelEmitter::emitExtended(Operation &op) {
   Values low, high;
-  Values lhs(elementsOf(op.getLhs())), rhs(elementsOf(op.getRhs()));
+  Values lhs(elementsOf(op.getOperand(0))), rhs(elementsOf(op.getOperand(1)));
   for (auto [x, y] : llvm::zip(lhs, rhs)) {
     Type type = x.getType();
+    if (isa<arith::AddUIExtendedOp>(op)) {
+      low.push_back(spirv::IAddOp::create(builder, type, x, y));
+      high.push_back(compareInts(arith::CmpIPredicate::ult, low.back(), x));
+      continue;
+    }
     Value both = spirv::UMulExtendedOp::create(
         builder, spirv::StructType::get({type, type}), x, y);
     for (int32_t half : {0, 1})
       (half ? high : low)
           .push_back(spirv::CompositeExtractOp::create(
               builder, both, ArrayRef<int32_t>{half}));
+    if (!isa<arith::MulSIExtendedOp>(op))
+      continue;
+    // A negative factor counts as 2^bits more.
+    for (auto [factor, other] : {std::pair(x, y), std::pair(y, x)}) {
+      Value excess = spirv::SelectOp::create(
+          builder, type,
+          compareInts(arith::CmpIPredicate::slt, factor, number(0, type)),
+          other, number(0, type));
+      high.back() = spirv::ISubOp::create(builder, type, high.back(), excess);
+    }
   }
-  bind(op.getLow(), std::move(low));
-  bind(op.getHigh(), std::move(high));
+  bind(op.getResult(0), std::move(low));
+  bind(op.getResult(1), std::move(high));
 }
 
 FailureOr<Value> KernelEmitter::emitScalar(Operation &op, ValueRange operands,
                                            Type element) {
   Type type = typeOf(element);
   auto refuse = [&]() -> FailureOr<Value> {
-    InFlightDiagnostic error = op.emitError("is nothing that becomes SPIR-V");
-    for (Value operand : op.getOperands())
-      error << ", of " << operand.getType();
+    InFlightDiagnostic error = op.emitOpError("cannot be lowered to SPIR-V");
+    if (op.getNumOperands())
+      error << " with operands of type " << op.getOperandTypes();
     return error;
   };
   if (operands.empty())

@@ -120,10 +120,10 @@ FailureOr<KernelEmitter::Buffer> KernelEmitter::viewWords(memref::ViewOp view,
 
 FailureOr<KernelEmitter::Buffer> KernelEmitter::viewShared(memref::ViewOp op) {
   if (!op.getSource().getDefiningOp<gpu::DynamicSharedMemoryOp>())
-    return op.emitError("is a view of memory that no block shares");
+    return op.emitOpError("must view the shared memory of the block");
   std::optional<int64_t> byte = getConstantIntValue(op.getByteShift());
   if (!byte)
-    return op.emitError("begins where it is not known");
+    return op.emitOpError("must have a constant byte shift");
   if (!isOfWords) {
     isOfWords = true;
     kernel.walk([&](memref::ViewOp view) {

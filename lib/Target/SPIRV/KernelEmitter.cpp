@@ -179,10 +179,12 @@ LogicalResult KernelEmitter::emitGPU(Operation &op) {
   }
   if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op)) {
     if (!shuffle.getValid().use_empty())
-      return op.emitError("whether a shuffle was valid is not known");
+      return op.emitOpError(
+          "cannot be lowered to SPIR-V: its result `valid` is used");
     std::optional<int64_t> width = getConstantIntValue(shuffle.getWidth());
     if (!width || (subgroup && subgroup != *width))
-      return op.emitError("is among threads of no one number");
+      return op.emitOpError(
+          "must have a constant width, the same in all of the kernel");
     subgroup = *width;
     Value value = scalarOf(shuffle.getValue());
     Value which = scalarOf(shuffle.getOffset());
@@ -195,13 +197,15 @@ LogicalResult KernelEmitter::emitGPU(Operation &op) {
       result = spirv::GroupNonUniformShuffleOp::create(builder, value.getType(),
                                                        scope, value, which);
     else
-      return op.emitError("is no shuffle that SPIR-V is made of");
+      return op.emitOpError(
+                 "must have mode xor or idx to be lowered to SPIR-V, got ")
+             << gpu::stringifyShuffleMode(shuffle.getMode());
     bind(shuffle.getShuffleResult(), {result});
     return success();
   }
   if (isa<gpu::DynamicSharedMemoryOp>(op))
     return success(); // goes with its views
-  return op.emitError("is nothing that becomes SPIR-V");
+  return op.emitOpError("cannot be lowered to SPIR-V");
 }
 
 LogicalResult KernelEmitter::emitOp(Operation &op) {
@@ -226,7 +230,7 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
       return memory;
     isKnown = true;
     LogicalResult vector = emitVector(op, isKnown);
-    return isKnown ? vector : op.emitError("is nothing that becomes SPIR-V");
+    return isKnown ? vector : op.emitOpError("cannot be lowered to SPIR-V");
   }
   if (auto cast = dyn_cast<UnrealizedConversionCastOp>(op);
       cast && cast->getNumOperands() == 1 &&
@@ -241,12 +245,13 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
   }
   if (isa<UnrealizedConversionCastOp>(op) && op.getNumOperands() == 2)
     return success(); // a place, which goes with what is there
-  if (auto product = dyn_cast<arith::MulUIExtendedOp>(op)) {
-    emitProduct(product);
+  if (isa<arith::MulUIExtendedOp, arith::MulSIExtendedOp,
+          arith::AddUIExtendedOp>(op)) {
+    emitExtended(op);
     return success();
   }
   if (op.getNumResults() != 1)
-    return op.emitError("is nothing that becomes SPIR-V");
+    return op.emitOpError("cannot be lowered to SPIR-V");
   Value result = op.getResult(0);
   SmallVector<Type> types;
   appendTypes(result.getType(), types);
@@ -272,7 +277,7 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
     for (Value operand : op.getOperands()) {
       ArrayRef<Value> all = elementsOf(operand);
       if (all.empty())
-        return op.emitError("is nothing that becomes SPIR-V");
+        return op.emitOpError("cannot be lowered to SPIR-V");
       operands.push_back(all.size() == 1 ? all.front() : all[lane]);
     }
     FailureOr<Value> value = emitScalar(op, operands, element);
@@ -304,9 +309,9 @@ int64_t KernelEmitter::getThreads() {
 
 FailureOr<spirv::ModuleOp> KernelEmitter::emit(Block *body, StringRef name) {
   if (!llvm::hasSingleElement(kernel.getBody()))
-    return kernel.emitError("has several blocks");
+    return kernel.emitOpError("must have one block");
   if (!kernel.getKnownBlockSizeAttr())
-    return kernel.emitError("is launched with blocks of no known size");
+    return kernel.emitOpError("must have a known block size");
   builder.setInsertionPointToEnd(body);
   module = spirv::ModuleOp::create(
       builder,

@@ -201,7 +201,7 @@ private:
 
   // KernelArithmetic.cpp: an op on elements.
   FailureOr<Value> emitScalar(Operation &op, ValueRange operands, Type type);
-  void emitProduct(arith::MulUIExtendedOp op);
+  void emitExtended(Operation &op);
   FailureOr<Value> emitCast(Operation &op, Value value, Type type);
   FailureOr<Value> emitMath(Operation &op, ValueRange operands, Type type);
   Value compareInts(arith::CmpIPredicate predicate, Value lhs, Value rhs);

@@ -24,7 +24,8 @@ KernelEmitter::matrixPlace(Operation *op, Value pointer, Value pitch) {
   std::optional<int64_t> elements = getConstantIntValue(pitch);
   if (!cast || cast.getNumOperands() != 2 || !elements ||
       !buffers.count(cast.getOperand(0)))
-    return op->emitError("has no place in the memory of the block");
+    return op->emitOpError(
+        "must have a place in the shared memory of the block");
   Buffer &buffer = buffers[cast.getOperand(0)];
   Type type = memoryType(buffer.type.getElementType());
   if (buffer.perVector > 1) {
@@ -32,7 +33,7 @@ KernelEmitter::matrixPlace(Operation *op, Value pointer, Value pitch) {
     type =
         llvm::cast<spirv::ArrayType>(array.getPointeeType()).getElementType();
     if (*elements % buffer.perVector)
-      return op->emitError("has lines that are no whole vectors");
+      return op->emitOpError("must have rows of whole vectors");
   }
   return std::pair(pointerTo(buffer, scalarOf(cast.getOperand(1)), type),
                    word(*elements / buffer.perVector));
@@ -64,7 +65,7 @@ LogicalResult KernelEmitter::emitMatrix(Operation &op) {
   // All others are as they are.
   if (!isa<spirv::KHRCooperativeMatrixMulAddOp, spirv::CompositeConstructOp,
            spirv::FMulOp>(op))
-    return op.emitError("is nothing that becomes SPIR-V");
+    return op.emitOpError("cannot be lowered to SPIR-V");
   IRMapping mapping;
   for (Value operand : op.getOperands())
     mapping.map(operand, scalarOf(operand));

@@ -397,7 +397,7 @@ LogicalResult KernelEmitter::emitMemory(Operation &op, bool &isKnown) {
   } else if (auto dim = dyn_cast<memref::DimOp>(op)) {
     std::optional<int64_t> number = dim.getConstantIndex();
     if (!number)
-      return op.emitError("asks for a size whose number is not known");
+      return op.emitOpError("must have a constant index");
     bind(dim, {sizeOf(buffers[dim.getSource()], *number)});
   } else if (auto metadata = dyn_cast<memref::ExtractStridedMetadataOp>(op)) {
     return emitMetadata(metadata);

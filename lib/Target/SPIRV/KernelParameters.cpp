@@ -128,8 +128,8 @@ void KernelEmitter::bindArguments() {
     if (argument.use_empty())
       continue;
     if (!type.isIntOrIndexOrFloat()) {
-      kernel.emitError("has a parameter of type ")
-          << type << ", which is none of SPIR-V";
+      kernel.emitOpError("has a parameter of type ")
+          << type << ", which cannot be lowered to SPIR-V";
       hasFailed = true;
       return;
     }

@@ -226,7 +226,8 @@ LogicalResult KernelEmitter::emitVector(Operation &op, bool &isKnown) {
     std::optional<int64_t> place =
         placeOf(extract.getSourceVectorType(), extract.getStaticPosition());
     if (!place)
-      return op.emitError("has a position that is not known");
+      return op.emitOpError(
+          "must have a constant position to be lowered to SPIR-V");
     auto part = dyn_cast<VectorType>(extract.getType());
     bind(extract, llvm::to_vector<1>(
                       elementsOf(extract.getSource())
@@ -237,7 +238,8 @@ LogicalResult KernelEmitter::emitVector(Operation &op, bool &isKnown) {
     std::optional<int64_t> place =
         placeOf(insert.getDestVectorType(), insert.getStaticPosition());
     if (!place)
-      return op.emitError("has a position that is not known");
+      return op.emitOpError(
+          "must have a constant position to be lowered to SPIR-V");
     Values elements = copy(insert.getDest());
     for (auto [i, value] :
          llvm::enumerate(elementsOf(insert.getValueToStore())))

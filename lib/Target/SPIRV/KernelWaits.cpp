@@ -55,8 +55,9 @@ static void fence(OpBuilder &builder, Location loc,
 
 LogicalResult KernelEmitter::emitWait(Operation *op) {
   if (isBound)
-    return op->emitError("waits for other launches by addresses, which devices "
-                         "without those of buffers lack");
+    return op->emitOpError(
+        "waits for other launches by buffer addresses, which "
+        "the device lacks");
   if (!waits)
     for (Operation *&place : head)
       place = makePlace();

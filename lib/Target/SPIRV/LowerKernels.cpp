@@ -9,6 +9,7 @@
 #include "Target/SPIRV/Image.h"
 #include "Target/SPIRV/KernelEmitter.h"
 #include "Target/SPIRV/Passes.h"
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_LOWERKERNELSPASS
@@ -44,6 +45,64 @@ static void expandCopies(gpu::GPUFuncOp kernel) {
   }
 }
 
+/// What a single thread runs in order of loops that might be parallel.
+static LogicalResult expandParallelLoops(gpu::GPUFuncOp kernel) {
+  SmallVector<scf::ParallelOp> loops;
+  kernel.walk([&](scf::ParallelOp loop) { loops.push_back(loop); });
+  IRRewriter rewriter(kernel.getContext());
+  for (scf::ParallelOp loop : loops) {
+    rewriter.setInsertionPoint(loop);
+    if (failed(scf::parallelForToNestedFors(rewriter, loop)))
+      return failure();
+  }
+  return success();
+}
+
+/// Regions that are chosen by a number become branches.
+static void expandSwitches(gpu::GPUFuncOp kernel) {
+  SmallVector<scf::IndexSwitchOp> switches;
+  kernel.walk([&](scf::IndexSwitchOp op) { switches.push_back(op); });
+  IRRewriter rewriter(kernel.getContext());
+  for (scf::IndexSwitchOp op : switches) {
+    Location loc = op.getLoc();
+    auto moveInto = [&](Region &from, Block *into) {
+      if (!into->empty())
+        rewriter.eraseOp(into->getTerminator());
+      rewriter.mergeBlocks(&from.front(), into);
+    };
+    // From the last case on, each around what comes behind it.
+    rewriter.setInsertionPoint(op);
+    scf::IfOp outermost;
+    for (auto [number, region] :
+         llvm::zip(op.getCases(), op.getCaseRegions())) {
+      Value isCase = arith::CmpIOp::create(
+          rewriter, loc, arith::CmpIPredicate::eq, op.getArg(),
+          arith::ConstantIndexOp::create(rewriter, loc, number));
+      auto branch = scf::IfOp::create(rewriter, loc, op.getResultTypes(),
+                                      isCase, /*withElseRegion=*/true);
+      moveInto(region, branch.thenBlock());
+      if (outermost)
+        scf::YieldOp::create(rewriter, loc, branch.getResults());
+      else
+        outermost = branch;
+      if (Block *otherwise = branch.elseBlock(); !otherwise->empty())
+        rewriter.eraseOp(otherwise->getTerminator());
+      rewriter.setInsertionPointToEnd(branch.elseBlock());
+    }
+    if (!outermost) {
+      Operation *yield = op.getDefaultRegion().front().getTerminator();
+      SmallVector<Value> results(yield->getOperands());
+      rewriter.eraseOp(yield);
+      rewriter.inlineBlockBefore(&op.getDefaultRegion().front(), op);
+      rewriter.replaceOp(op, results);
+      continue;
+    }
+    rewriter.mergeBlocks(&op.getDefaultRegion().front(),
+                         rewriter.getInsertionBlock());
+    rewriter.replaceOp(op, outermost);
+  }
+}
+
 namespace {
 
 struct LowerKernels : relax::impl::LowerKernelsPassBase<LowerKernels> {
@@ -63,6 +122,12 @@ struct LowerKernels : relax::impl::LowerKernelsPassBase<LowerKernels> {
     Builder builder(&getContext());
     for (gpu::GPUFuncOp kernel : kernels) {
       expandCopies(kernel);
+      expandSwitches(kernel);
+      if (failed(expandParallelLoops(kernel))) {
+        kernel.emitOpError("has a parallel loop with results, which cannot be "
+                           "lowered to SPIR-V; use scf.for");
+        return signalPassFailure();
+      }
       KernelEmitter emitter(kernel, bound, narrow, pushed);
       FailureOr<spirv::ModuleOp> made =
           emitter.emit(module.getBody(), getSPIRVName(kernel.getName()));

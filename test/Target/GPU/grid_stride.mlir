@@ -68,7 +68,7 @@
 // SPIRV: NumWorkgroups
 
 // Grids of other kernels may be launched in parts, and have no one size.
-// PLAIN: error: is nothing that becomes SPIR-V
+// PLAIN: error: 'gpu.grid_dim' op cannot be lowered to SPIR-V
 module attributes {gpu.container_module} {
   gpu.module @kernels {
     gpu.func @many(%x: memref<?xindex>) workgroup(%shared: memref<64xindex, #gpu.address_space<workgroup>>) kernel

@@ -86,3 +86,53 @@ func.func @depends(%x: memref<4xindex>) {
   memref.dealloc %y : memref<?xf32>
   return
 }
+
+// -----
+
+// What a parallel loop needs of memory is read by each of its threads.
+// CHECK-LABEL: func.func @position(
+// CHECK-NOT: memref.load
+// CHECK: gpu.launch {{.*}} threads({{.*}}) in (%{{.*}} = %c256
+// CHECK: memref.load %{{.*}}[%c0] : memref<1xi64>
+// CHECK: arith.index_cast
+// CHECK: memref.store
+// CHECK: gpu.terminator
+// CHECK-NOT: gpu.launch
+// CHECK: return
+func.func @position(%x: memref<?xf32>, %p: memref<1xi64>, %out: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %out, %c0 : memref<?xf32>
+  %0 = memref.load %p[%c0] : memref<1xi64>
+  %begin = arith.index_cast %0 : i64 to index
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %j = arith.addi %i, %begin : index
+    %v = memref.load %x[%j] : memref<?xf32>
+    memref.store %v, %out[%i] : memref<?xf32>
+  }
+  return
+}
+
+// -----
+
+// Not where it is written in between: one thread does all of it, in order.
+// CHECK-LABEL: func.func @written(
+// CHECK: gpu.launch {{.*}} threads({{.*}}) in (%{{.*}} = %c1
+// CHECK: memref.load
+// CHECK: memref.store
+// CHECK: scf.parallel
+// CHECK: gpu.terminator
+// CHECK-NOT: gpu.launch
+// CHECK: return
+func.func @written(%p: memref<1xf32>, %out: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %n = memref.dim %out, %c0 : memref<?xf32>
+  %0 = memref.load %p[%c0] : memref<1xf32>
+  memref.store %zero, %p[%c0] : memref<1xf32>
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    memref.store %0, %out[%i] : memref<?xf32>
+  }
+  return
+}

@@ -5,7 +5,7 @@
 // RUN: not relax-opt %s -relax-gpu-to-spirv=pushed=4 2>&1 | FileCheck %s --check-prefix=PUSHED
 // RUN: not relax-opt %s -relax-gpu-to-spirv=pushed=99999999999 2>&1 | FileCheck %s --check-prefix=PUSHED
 
-// CHECK: errors.mlir:[[#@LINE+4]]:{{[0-9]+}}: error: has a parameter of type 'memref<*xf32>', which is none of SPIR-V
+// CHECK: errors.mlir:[[#@LINE+4]]:{{[0-9]+}}: error: 'gpu.func' op has a parameter of type 'memref<*xf32>', which cannot be lowered to SPIR-V
 // PUSHED: error: expected from 5 to 32 words that are pushed, got {{4|99999999999}}
 module attributes {gpu.container_module} {
   gpu.module @kernels {
