@@ -7,7 +7,7 @@ import pytest
 from tiny_models import CONFIG, random_weights, write_gguf
 
 import relax_mlir
-from relax_mlir import models, runtime
+from relax_mlir import BlockBuilder, Sym, Tensor, models, op, runtime
 from relax_mlir.models.generation import Cache
 from relax_mlir.pipelines import Pipeline, cpu
 
@@ -184,3 +184,16 @@ def test_a_model_takes_all_its_memory_by_plan(tmp_path, layout):
     before = runtime.pool_statistics()
     decode()
     assert runtime.pool_statistics().requests == before.requests
+
+
+# A number in a size is not a bound that anybody declared: no memory is taken for it.
+def test_numbers_beyond_all_memory():
+    n, m = Sym("n"), Sym("m")
+    bb = BlockBuilder()
+    x = Tensor((n, m))
+    with bb.function("main", [x]):
+        first = op.sort(x[: 2**62], axis=1)
+        bb.return_(op.sort(op.concat([first, op.sort(first, axis=0)]), axis=1))
+    executable = relax_mlir.compile(bb.module(), use_bounds=True)
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    np.testing.assert_array_equal(np.from_dlpack(executable["main"](x)), np.concatenate([x, x]))

@@ -34,14 +34,33 @@ using namespace mlir::relax;
 
 namespace {
 
-/// Upper bounds of sizes, from the declared ranges of symbols.
+/// Upper bounds of sizes, from the declared ranges of symbols. One beyond
+/// `limit` is none: nobody means to take so much memory.
 class Bounds {
 public:
-  Bounds(const Prover &prover, SymBuilder &math) : prover(prover), math(math) {}
+  Bounds(const Prover &prover, SymBuilder &math, int64_t limit)
+      : prover(prover), math(math), limit(limit) {}
+
+  /// Whether no number in `expr` is beyond the limit.
+  bool isReasonable(SymExprAttr expr) const {
+    auto isSmall = [&](int64_t value) {
+      return value <= limit && value >= -limit;
+    };
+    if (expr.isConstant())
+      return isSmall(expr.getValue());
+    if (expr.getKind() == SymKind::Sum &&
+        !(isSmall(expr.getValue()) &&
+          llvm::all_of(expr.getCoefficients(), isSmall)))
+      return false;
+    return llvm::all_of(expr.getOperands(), [&](SymExprAttr operand) {
+      return isReasonable(operand);
+    });
+  }
 
   /// An expression that is at least `expr`, in fewer symbols where it can be.
   SymExprAttr raise(SymExprAttr expr) {
-    if (std::optional<int64_t> upper = prover.interval(expr).upper)
+    if (std::optional<int64_t> upper = prover.interval(expr).upper;
+        upper && *upper <= limit)
       return math.constant(*upper);
     SmallVector<SymExprAttr> operands(expr.getOperands());
     switch (expr.getKind()) {
@@ -78,6 +97,7 @@ public:
 private:
   const Prover &prover;
   SymBuilder &math;
+  int64_t limit;
 };
 
 class FunctionPlanner {
@@ -85,7 +105,7 @@ public:
   FunctionPlanner(FuncOp function, bool useBounds, int64_t maxArenaBytes)
       : function(function), useBounds(useBounds), maxArenaBytes(maxArenaBytes),
         prover(function.getContext(), SymbolFacts::at(function)),
-        math(function.getContext()), bounds(prover, math) {}
+        math(function.getContext()), bounds(prover, math, maxArenaBytes) {}
 
   void run() {
     unsigned next = 0;
@@ -163,7 +183,7 @@ private:
   /// Takes a bound for the size, unless that is too generous.
   void raise(Storage &storage) {
     SymExprAttr raised = bounds.raise(storage.bytes);
-    if (raised.getConstantValue().value_or(0) <= maxArenaBytes)
+    if (bounds.isReasonable(raised))
       storage.bytes = raised;
   }
 
