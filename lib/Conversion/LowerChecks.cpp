@@ -115,11 +115,14 @@ void FunctionLowering::checkNotNegative(Operation *op, SymExprAttr dim,
   if (prover.lessEqual(zero, dim) == Truth::Yes ||
       !checkedSizes.insert(size).second)
     return;
+  std::string bound = getSufficientBound(dim);
+  if (!bound.empty())
+    bound = "; declare " + bound + " to remove this check";
   builder.check(context,
                 arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, size,
                                       builder.index(0)),
                 "ValueError",
                 functionName + ": a dimension of size '" + dim.str() +
-                    "' = %0 is negative",
+                    "' = %0 is negative" + bound,
                 size);
 }

@@ -472,7 +472,9 @@ private:
           if (failed(flattenType(type, *flat)))
             return function.emitOpError()
                    << "cannot be compiled with a parameter or result of type "
-                   << type << "; give it a known rank, or match_cast";
+                   << type
+                   << "; declare a tensor of known rank, whose sizes a "
+                      "relax.match_cast may state";
       builder.setLoc(function.getLoc());
       builder.setInsertionPointToEnd(module.getBody());
       auto host = func::FuncOp::create(builder, function.getLoc(),

@@ -8,6 +8,7 @@
 #include "Transforms/SymArithmetic.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <numeric>
 
@@ -79,6 +80,25 @@ Value SymArithmetic::emit(SymExprAttr expr, ArrayRef<Value> operands) {
     });
   }
   llvm_unreachable("constants and symbols have no operands");
+}
+
+std::string relax::getSufficientBound(SymExprAttr expr) {
+  // coefficient * symbol + constant >= 0
+  int64_t coefficient = 1, constant = 0;
+  if (expr && expr.getKind() == SymKind::Sum &&
+      expr.getOperands().size() == 1) {
+    coefficient = expr.getCoefficients().front();
+    constant = expr.getValue();
+    expr = expr.getOperands().front();
+  }
+  if (!expr || !expr.isSymbol())
+    return {};
+  std::string name = expr.getName().getValue().str();
+  if (coefficient > 0)
+    return name + " >= " +
+           std::to_string(llvm::divideCeilSigned(-constant, coefficient));
+  return name + " <= " +
+         std::to_string(llvm::divideFloorSigned(constant, -coefficient));
 }
 
 Value SizeBuilder::get(SymExprAttr expr) {

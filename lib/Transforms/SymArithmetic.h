@@ -39,6 +39,10 @@ private:
   Location loc;
 };
 
+/// The bound of a symbol, "n >= 1", that would prove that `expr` is not
+/// negative, for a diagnostic; empty where it is not about one symbol.
+std::string getSufficientBound(SymExprAttr expr);
+
 /// Values of expressions, each computed once, of the values of symbols. All
 /// code goes to where the builder is, so that must dominate the uses.
 class SizeBuilder {

@@ -45,6 +45,11 @@ void buildCount(Operation *op, KernelBuilder &kernel, bool manyThreads);
 /// The same of one op, in Slice.cpp.
 void countDynamicSlice(Operation *op, KernelBuilder &kernel);
 
+/// The dimensions of the results of a `relax.strided_slice` or `relax.split` of
+/// a tensor whose dimensions are known, whatever the signs of its positions
+/// are. None for another op. In Slice.cpp.
+SmallVector<SymDims> getSlicedDims(Operation *op, SymBuilder &math);
+
 } // namespace mlir::relax
 
 #endif // RELAX_TRANSFORMS_LEGALIZE_COUNTING_H

@@ -29,6 +29,7 @@
 #include "Transforms/Legalize/Registry.h"
 #include "Transforms/Shapes/RewriteSymbols.h"
 #include "Transforms/Simplify/InlineDataflow.h"
+#include "Transforms/SymArithmetic.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -91,6 +92,17 @@ bool isKept(Operation *op) {
          isa<AllocStorageOp, TensorFromStorageOp, KillOp>(op);
 }
 
+/// The declared bound of a symbol that would prove a comparison, as text; empty
+/// where it is not about one symbol.
+std::string getSufficientBound(const Guard::Comparison &comparison) {
+  bool isStrict = comparison.predicate == arith::CmpIPredicate::slt;
+  if (!isStrict && comparison.predicate != arith::CmpIPredicate::sle)
+    return {};
+  SymBuilder math(comparison.lhs.getContext());
+  return relax::getSufficientBound(math.linear({comparison.rhs, comparison.lhs},
+                                               {1, -1}, isStrict ? -1 : 0));
+}
+
 class FunctionLegalizer {
 public:
   FunctionLegalizer(FuncOp function, const KernelRegistry &registry,
@@ -125,6 +137,7 @@ private:
     nameOperandDims(op);
     if (hasCountedSize(op) && failed(nameCountedDims(op)))
       return failure();
+    nameSlicedDims(op);
     for (Value value : llvm::concat<Value>(op->getOperands(), op->getResults()))
       if (isa<UnrankedTensorType>(value.getType()))
         return refuse(op,
@@ -139,6 +152,8 @@ private:
       toLibrary(copy);
       return success();
     }
+    if (isa<BroadcastToOp>(op))
+      checkSizes(op, op->getResult(0).getType());
     KernelBuilder kernel(op, [&](Value operand) { return getNumber(operand); });
     if (failed((*build)(op, kernel)))
       return refuse(op, kernel.getReason());
@@ -183,22 +198,69 @@ private:
       check(op, {{{arith::CmpIPredicate::eq, error, zero}}, counts.message},
             /*shows=*/false);
     // What deduction leaves open are the symbols, in order.
-    builder.setInsertionPointAfter(op);
-    for (auto [result, type] : llvm::zip(op->getResults(), types)) {
+    for (Type &type : types) {
       auto tensor = cast<RankedTensorType>(type);
       SymDims dims = getSymDims(tensor);
       auto next = symbols.begin();
       for (SymExprAttr &dim : dims)
         if (!dim)
           dim = *next++;
-      Type named = getTensorType(dims, tensor.getElementType());
-      if (named == result.getType())
-        continue;
-      auto coarse = MatchCastOp::create(builder, loc, result.getType(), result);
-      result.replaceAllUsesExcept(coarse.getResult(), coarse);
-      result.setType(named);
+      type = getTensorType(dims, tensor.getElementType());
     }
+    nameResults(op, types);
     return success();
+  }
+
+  /// Gives results finer types; what uses them sees the types of before.
+  void nameResults(Operation *op, ArrayRef<Type> types) {
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    for (auto [result, type] : llvm::zip(op->getResults(), types)) {
+      if (type == result.getType())
+        continue;
+      auto coarse =
+          MatchCastOp::create(builder, op->getLoc(), result.getType(), result);
+      result.replaceAllUsesExcept(coarse.getResult(), coarse);
+      result.setType(type);
+    }
+  }
+
+  /// The sizes of slices that deduction leaves open, since they depend on signs
+  /// that it cannot prove, are computed before, and become symbols.
+  void nameSlicedDims(Operation *op) {
+    if (!isa<StridedSliceOp, SplitOp>(op) ||
+        isa<UnrankedTensorType>(op->getOperand(0).getType()) ||
+        llvm::none_of(op->getResultTypes(), hasUnknownDims))
+      return;
+    MLIRContext *context = op->getContext();
+    SymBuilder math(context);
+    SymDims values, symbols;
+    SmallVector<Type> types;
+    for (auto [result, exact] :
+         llvm::zip(op->getResults(), getSlicedDims(op, math))) {
+      auto type = dyn_cast<RankedTensorType>(result.getType());
+      if (!type)
+        return; // is refused
+      SymDims dims = getSymDims(type);
+      for (auto [dim, value] : llvm::zip(dims, exact)) {
+        if (dim)
+          continue;
+        values.push_back(value);
+        dim = fresh.make();
+        symbols.push_back(dim);
+      }
+      types.push_back(getTensorType(dims, type.getElementType()));
+    }
+    // Beyond 64 bits: is refused.
+    if (math.failed() || types.size() != op->getNumResults())
+      return;
+    OpBuilder builder(op);
+    auto shape =
+        ShapeOp::create(builder, op->getLoc(), ShapeType::get(context, values),
+                        ShapeAttr::get(context, values));
+    MatchCastOp::create(builder, op->getLoc(), ShapeType::get(context, symbols),
+                        shape);
+    nameResults(op, types);
   }
 
   void replace(Operation *op, KernelBuilder &kernel) {
@@ -303,14 +365,29 @@ private:
       for (int64_t axis : squeeze.getAxis().value_or(ArrayRef<int64_t>()))
         requireEqual(fromDims[axis < 0 ? axis + fromDims.size() : axis],
                      math.constant(1), "squeezed dimensions must be 1");
-    else if (isa<ReshapeOp>(op))
+    if (isa<ReshapeOp>(op)) {
+      checkSizes(op, type);
       requireEqual(countElements(math, fromDims), countElements(math, dims),
                    "reshape must keep the number of elements");
+    }
     auto reshape = ReshapeOp::create(
         builder, op->getLoc(), type, op->getOperand(0), /*shape=*/Value(),
         builder.getArrayAttr(SmallVector<Attribute>(dims.begin(), dims.end())));
     op->replaceAllUsesWith(reshape);
     op->erase();
+  }
+
+  /// Checks dimensions that a program asks for, and that may be negative.
+  void checkSizes(Operation *op, Type type) {
+    Prover prover(op->getContext(), SymbolFacts::at(op));
+    SymExprAttr zero = SymBuilder(op->getContext()).constant(0);
+    for (auto [index, dim] :
+         llvm::enumerate(getSymDims(cast<RankedTensorType>(type))))
+      if (prover.lessEqual(zero, dim) != Truth::Yes)
+        check(op, {{{arith::CmpIPredicate::sle, zero, dim}},
+                   ("dimension " + Twine(index) +
+                    " of the result must not be negative")
+                       .str()});
   }
 
   /// Makes a copy a call of the runtime's function for it.
@@ -358,6 +435,9 @@ private:
         first.predicate == arith::CmpIPredicate::eq)
       text << ", expected "
            << (first.lhs.isConstant() ? first.lhs : first.rhs).str();
+    if (shows && guard.anyOf.size() == 1)
+      if (std::string bound = getSufficientBound(first); !bound.empty())
+        text << "; declare " << bound << " to remove this check";
     AssertOp::create(builder, loc, holds, builder.getStringAttr(message),
                      shown[0], shown[1]);
     guarded = true;

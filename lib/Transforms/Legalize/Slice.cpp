@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Relax/Ops/Slice.h"
+#include "Relax/Ops/Manipulate.h"
 #include "Relax/Rules.h"
 #include "Relax/SymDirectives.h"
 #include "Transforms/Legalize/Counting.h"
@@ -45,6 +46,87 @@ static Value toValue(Scalars &s, OpFoldResult position) {
   return getValueOrCreateConstantIndexOp(s, s.getLoc(), position);
 }
 
+/// Checks a stride that only the program knows.
+static void requireStride(KernelBuilder &kernel, SymExprAttr stride) {
+  SymExprAttr zero = kernel.constant(0);
+  if (!stride.isConstant())
+    kernel.requireAny({{CmpIPredicate::slt, stride, zero},
+                       {CmpIPredicate::slt, zero, stride}},
+                      "a stride must not be 0");
+}
+
+/// The size of `dim[begin:end:stride]` for positions and strides of any sign,
+/// which the expression itself tells apart; of no use to prove anything by. A
+/// stride of zero counts as 1.
+static SymExprAttr getExactSliceSize(SymBuilder &math, SymExprAttr dim,
+                                     SymExprAttr begin, SymExprAttr end,
+                                     SymExprAttr stride) {
+  SymExprAttr zero = math.constant(0), one = math.constant(1),
+              minusOne = math.constant(-1);
+  // 1 for a negative value, 0 for others.
+  auto sign = [&](SymExprAttr value) {
+    return math.min({one, math.max({zero, math.neg(value)})});
+  };
+  auto moveInto = [&](SymExprAttr position, SymExprAttr first,
+                      SymExprAttr last) {
+    SymExprAttr moved = math.add(position, math.mul(dim, sign(position)));
+    return math.max({first, math.min({moved, last})});
+  };
+  auto count = [&](SymExprAttr from, SymExprAttr to, SymExprAttr step) {
+    return math.ceildiv(math.max({zero, math.sub(to, from)}), step);
+  };
+  SymExprAttr top = math.sub(dim, one);
+  auto forwards = [&](SymExprAttr step) {
+    return count(moveInto(begin, zero, dim), moveInto(end, zero, dim), step);
+  };
+  auto backwards = [&](SymExprAttr step) {
+    return count(moveInto(end, minusOne, top), moveInto(begin, minusOne, top),
+                 step);
+  };
+  if (stride.isConstant())
+    return stride.getValue() > 0 ? forwards(stride)
+                                 : backwards(math.neg(stride));
+  SymExprAttr step = math.max({one, stride, math.neg(stride)}),
+              isBackwards = sign(stride);
+  return math.add(math.mul(math.sub(one, isBackwards), forwards(step)),
+                  math.mul(isBackwards, backwards(step)));
+}
+
+SmallVector<SymDims> relax::getSlicedDims(Operation *op, SymBuilder &math) {
+  SymExprAttr zero = math.constant(0), one = math.constant(1);
+  if (!isa<StridedSliceOp, SplitOp>(op))
+    return {};
+  SymDims dims =
+      getSymDims(cast<RankedTensorType>(op->getOperand(0).getType()));
+  int64_t rank = dims.size();
+  if (auto slice = dyn_cast<StridedSliceOp>(op)) {
+    SmallVector<SymExprAttr> begins = getSymExprs(slice.getBegin()),
+                             ends = getSymExprs(slice.getEnd()), strides;
+    if (slice.getStrides())
+      strides = getSymExprs(*slice.getStrides());
+    strides.resize(begins.size(), one);
+    for (auto [axis, begin, end, stride] :
+         llvm::zip(slice.getAxes(), begins, ends, strides)) {
+      SymExprAttr &dim = dims[getAxis(axis, rank)];
+      dim = getExactSliceSize(math, dim, begin, end, stride);
+    }
+    return {dims};
+  }
+  auto split = cast<SplitOp>(op);
+  if (!split.getIndices())
+    return {};
+  int64_t axis = getAxis(split.getAxis(), rank);
+  SmallVector<SymExprAttr> ends = getSymExprs(*split.getIndices());
+  ends.push_back(dims[axis]);
+  SmallVector<SymDims> parts;
+  for (auto [index, end] : llvm::enumerate(ends)) {
+    SymExprAttr begin = index ? ends[index - 1] : zero;
+    parts.push_back(dims);
+    parts.back()[axis] = getExactSliceSize(math, dims[axis], begin, end, one);
+  }
+  return parts;
+}
+
 static LogicalResult stridedSlice(StridedSliceOp op, KernelBuilder &kernel) {
   Value x = kernel.input(op.getX()), destination = kernel.destination();
   SymDims dims(kernel.dims(x)), sizes(kernel.dims(destination));
@@ -71,16 +153,14 @@ static LogicalResult stridedSlice(StridedSliceOp op, KernelBuilder &kernel) {
         kernel.require(CmpIPredicate::sle, end, dims[axis],
                        "a slice must end in its dimension");
     }
+    requireStride(kernel, stride);
     offsets[axis] = getBegin(kernel, begin, dims[axis], stride);
     steps[axis] = getSize(kernel, stride);
     std::optional<int64_t> step = stride.getConstantValue();
     isForwards &= step && *step > 0;
   }
   if (isForwards) {
-    Value slice =
-        kernel.withDims(tensor::ExtractSliceOp::create(
-                            s, x, offsets, getSizes(kernel, sizes), steps),
-                        sizes);
+    Value slice = extractSlice(kernel, x, offsets, sizes, steps);
     return kernel.yield(kernel.move(slice, destination));
   }
   SmallVector<Value> from, by;
@@ -185,8 +265,14 @@ static LogicalResult sliceScatter(SliceScatterOp op, KernelBuilder &kernel) {
                       op->getName().getStringRef(), op->getOperands());
   FailureOr<SymExprAttr> size = deduceSliceSize(
       deduction, dims[axis], op.getStart(), op.getEnd(), stride);
-  if (failed(size) || !*size)
-    return kernel.reject("the size of the slice must be known");
+  if (failed(size))
+    return kernel.reject("the slice is not valid");
+  if (!*size)
+    size = getExactSliceSize(kernel.math(), dims[axis], op.getStart(),
+                             op.getEnd(), stride);
+  if (!*size)
+    return kernel.reject("the size of the slice does not fit 64 bits");
+  requireStride(kernel, stride);
   for (int64_t index = 0; index < rank; ++index)
     kernel.requireEqual(srcDims[index], index == axis ? *size : dims[index],
                         "src must have the shape of the slice, in dimension " +
@@ -200,10 +286,8 @@ static LogicalResult sliceScatter(SliceScatterOp op, KernelBuilder &kernel) {
         steps(rank, s.getIndexAttr(1));
     offsets[axis] = begin;
     steps[axis] = s.getIndexAttr(*step);
-    return kernel.yield(tensor::InsertSliceOp::create(s, src, copy, offsets,
-                                                      getSizes(kernel, srcDims),
-                                                      steps)
-                            .getResult());
+    return kernel.yield(insertSlice(kernel, src, copy, offsets,
+                                    getSizes(kernel, srcDims), steps));
   }
   SmallVector<Value> sizes;
   for (SymExprAttr dim : srcDims)
