@@ -7,8 +7,10 @@
 //
 // A context of MLIR starts threads of its own. The child of a fork has none of
 // them, and would wait for them for ever; nor can they be replaced there, as a
-// context waits for those that it has. So contexts have these, which a child
-// starts anew.
+// context waits for those that it has. And LLVM ends the process where the
+// system refuses a thread. So contexts have these, which a child starts again,
+// and of which there are as many as the system lets the process have: whoever
+// waits for tasks does those that no thread has begun.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,42 +19,132 @@
 #include "mlir/CAPI/IR.h"
 #include "llvm/Support/ThreadPool.h"
 
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
 #include <pthread.h>
 
 using namespace mlir;
 
 namespace {
 
+/// The tasks of a process and its threads, which are never ended.
+class Workers {
+public:
+  using Task = llvm::unique_function<void()>;
+  using Group = llvm::ThreadPoolTaskGroup *;
+
+  void add(Task task, Group group) {
+    std::lock_guard<std::mutex> lock(mutex);
+    tasks.emplace_back(std::move(task), group);
+    ++unfinished[group];
+    if (tasks.size() > idle && threads < getMaxThreads())
+      startThread();
+    changed.notify_all();
+  }
+
+  /// Returns when no task of the group is left, or none at all.
+  void wait(std::optional<Group> group) {
+    std::unique_lock<std::mutex> lock(mutex);
+    for (;;) {
+      if (group ? !unfinished.count(*group) : unfinished.empty())
+        return;
+      auto next = std::find_if(tasks.begin(), tasks.end(), [&](auto &task) {
+        return !group || task.second == *group;
+      });
+      if (next != tasks.end())
+        run(next, lock);
+      else
+        changed.wait(lock);
+    }
+  }
+
+  static unsigned getMaxThreads() {
+    static unsigned count = llvm::hardware_concurrency().compute_thread_count();
+    return count;
+  }
+
+private:
+  using Queue = std::deque<std::pair<Task, Group>>;
+
+  void startThread() {
+    pthread_t thread;
+    auto main = [](void *workers) -> void * {
+      static_cast<Workers *>(workers)->work();
+      return nullptr;
+    };
+    if (pthread_create(&thread, nullptr, main, this))
+      return; // there may be others, and who waits does the work
+    pthread_detach(thread);
+    ++threads;
+    ++idle;
+  }
+
+  void work() {
+    std::unique_lock<std::mutex> lock(mutex);
+    for (;;) {
+      while (tasks.empty())
+        changed.wait(lock);
+      --idle;
+      run(tasks.begin(), lock);
+      ++idle;
+    }
+  }
+
+  void run(Queue::iterator task, std::unique_lock<std::mutex> &lock) {
+    {
+      auto [body, group] = std::move(*task);
+      tasks.erase(task);
+      lock.unlock();
+      body();
+      body = nullptr; // what it holds goes before it counts as done
+      lock.lock();
+      if (--unfinished[group] == 0)
+        unfinished.erase(group);
+    }
+    changed.notify_all();
+  }
+
+  std::mutex mutex;
+  /// There is another task, or one is done.
+  std::condition_variable changed;
+  Queue tasks;
+  /// Tasks that are not done, of each group that has any.
+  std::map<Group, unsigned> unfinished;
+  unsigned threads = 0, idle = 0;
+};
+
 class SharedThreads : public llvm::ThreadPoolInterface {
 public:
   /// Those of the process; never destroyed, as contexts may outlive any order.
   static SharedThreads &get() {
     static SharedThreads *all = [] {
-      pthread_atfork(nullptr, nullptr, [] { get().startAnew(); });
+      pthread_atfork(nullptr, nullptr, [] { get().startAgain(); });
       return new SharedThreads;
     }();
     return *all;
   }
 
-  void wait() override { threads->wait(); }
-  void wait(llvm::ThreadPoolTaskGroup &group) override { threads->wait(group); }
+  void wait() override { workers->wait(std::nullopt); }
+  void wait(llvm::ThreadPoolTaskGroup &group) override {
+    workers->wait(&group);
+  }
   unsigned getMaxConcurrency() const override {
-    return threads->getMaxConcurrency();
+    return Workers::getMaxThreads();
   }
 
 private:
   void asyncEnqueue(llvm::unique_function<void()> task,
                     llvm::ThreadPoolTaskGroup *group) override {
-    if (group)
-      threads->async(*group, std::move(task));
-    else
-      threads->async(std::move(task));
+    workers->add(std::move(task), group);
   }
 
   /// The parent's are left alone: they cannot be waited for.
-  void startAnew() { threads = new llvm::DefaultThreadPool; }
+  void startAgain() { workers = new Workers; }
 
-  llvm::DefaultThreadPool *threads = new llvm::DefaultThreadPool;
+  Workers *workers = new Workers;
 };
 
 } // namespace

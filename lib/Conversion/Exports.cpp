@@ -171,12 +171,10 @@ FailureOr<WeightTable> WeightTable::of(ModuleOp module, HostBuilder &builder) {
     return LLVM::LLVMArrayType::get(element, size);
   };
   Type i64 = builder.getI64Type();
-  // For a device, the runtime has a word behind the addresses.
-  result.table = builder.global(
-      "relax.weights",
-      arrayOf(builder.pointer(), result.types.size() + (builder.device != 0)),
-      LLVM::ZeroAttr::get(builder.getContext()),
-      /*constant=*/false);
+  // The runtime's: what is bound.
+  result.table = builder.global("relax.weights", arrayOf(builder.pointer(), 1),
+                                LLVM::ZeroAttr::get(builder.getContext()),
+                                /*constant=*/false);
   result.words = builder.global(
       "relax.weight_types", arrayOf(i64, words.size()),
       DenseIntElementsAttr::get(RankedTensorType::get(words.size(), i64),
@@ -188,20 +186,19 @@ FailureOr<WeightTable> WeightTable::of(ModuleOp module, HostBuilder &builder) {
   return result;
 }
 
-Value WeightTable::load(HostBuilder &builder, StringAttr name,
-                        int64_t device) const {
-  int64_t slot = std::distance(types.begin(), types.find({name, device}));
-  auto address = LLVM::GEPOp::create(
-      builder, builder.pointer(), builder.pointer(), builder.addressOf(table),
-      ArrayRef<LLVM::GEPArg>{int32_t(slot)});
-  return LLVM::LoadOp::create(builder, builder.pointer(), address);
+Value WeightTable::getAddresses(HostBuilder &builder, Value context) const {
+  return builder.call("relax_rt_weights", builder.pointer(),
+                      {context, builder.addressOf(words),
+                       builder.addressOf(names), builder.addressOf(table)});
 }
 
-void WeightTable::emitRequire(HostBuilder &builder, Value context) const {
-  if (!empty())
-    builder.call("relax_rt_require_weights", {},
-                 {context, builder.addressOf(words), builder.addressOf(names),
-                  builder.addressOf(table)});
+Value WeightTable::load(HostBuilder &builder, Value addresses, StringAttr name,
+                        int64_t device) const {
+  int64_t slot = std::distance(types.begin(), types.find({name, device}));
+  auto address =
+      LLVM::GEPOp::create(builder, builder.pointer(), builder.pointer(),
+                          addresses, ArrayRef<LLVM::GEPArg>{int32_t(slot)});
+  return LLVM::LoadOp::create(builder, builder.pointer(), address);
 }
 
 /// A public function with the signature of TVM FFI, at whose start `builder`
@@ -223,17 +220,15 @@ void WeightTable::exportBinding(HostBuilder &builder) const {
   OpBuilder::InsertionGuard guard(builder);
   LLVM::LLVMFuncOp entry = makeEntry(builder, "bind_weight");
   Value status =
-      builder.call("relax_rt_bind_weight", builder.getI32Type(),
+      builder.call("relax_rt_bind_weights", builder.getI32Type(),
                    {builder.addressOf(words), builder.addressOf(names),
                     builder.addressOf(table), entry.getArgument(1),
                     entry.getArgument(2), entry.getArgument(3)});
   LLVM::ReturnOp::create(builder, status);
   auto module = cast<ModuleOp>(entry->getParentOp());
   auto unload = module.lookupSymbol<LLVM::LLVMFuncOp>("relax_unload");
-  if (!builder.device || !unload)
-    return;
   builder.setInsertionPoint(unload.getBody().back().getTerminator());
-  builder.call("relax_rt_device_unload_weights", {},
+  builder.call("relax_rt_unload_weights", {},
                {builder.addressOf(words), builder.addressOf(table)});
 }
 
@@ -304,8 +299,9 @@ void relax::exportFunction(HostBuilder &builder,
       LLVM::LinkageAttr::get(builder.getContext(), LLVM::Linkage::Internal));
   builder.setInsertionPointToStart(thunk.addEntryBlock());
   Value context = thunk.getArgument(0);
+  // All of them are bound, whichever branch needs one.
   if (function.readsWeights)
-    weights.emitRequire(builder, context);
+    weights.getAddresses(builder, context);
   Slots in(builder, thunk.getArgument(1)), out(builder, thunk.getArgument(2));
   SmallVector<Value> args = {context};
   for (Type parameter : function.parameters)

@@ -30,12 +30,14 @@ public:
   static FailureOr<WeightTable> of(ModuleOp module, HostBuilder &builder);
 
   bool empty() const { return types.empty(); }
-  /// The address of a weight's data on a device, or on the host (0).
-  Value load(HostBuilder &builder, StringAttr name, int64_t device) const;
-  /// Fails at run time where a weight is not bound.
-  void emitRequire(HostBuilder &builder, Value context) const;
-  /// `__tvm_ffi_bind_weight`; and for a device what it has done is undone in
-  /// `relax_unload`, which is there.
+  /// The addresses of the weights that a call uses. Fails at run time where a
+  /// weight is not bound.
+  Value getAddresses(HostBuilder &builder, Value context) const;
+  /// That of a weight's data on a device, or on the host (0).
+  Value load(HostBuilder &builder, Value addresses, StringAttr name,
+             int64_t device) const;
+  /// `__tvm_ffi_bind_weight`, and the reverse in `relax_unload`, which is
+  /// there.
   void exportBinding(HostBuilder &builder) const;
 
 private:

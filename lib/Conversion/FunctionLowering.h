@@ -55,6 +55,9 @@ private:
                            function_ref<void(Operation *)> finish);
   LogicalResult lowerOp(Operation &op);
   LogicalResult lowerKernelCall(CallTIRInplaceOp op);
+  /// Calls a kernel unless no tensor that it writes has any elements.
+  void callUnlessEmpty(func::FuncOp kernel, ValueRange args,
+                       ValueRange written);
   LogicalResult lowerReshape(Operation *op);
   LogicalResult lowerMatchCast(MatchCastOp op);
   LogicalResult lowerConstant(ConstantOp op);
@@ -102,6 +105,8 @@ private:
   /// An element of a tensor, or the byte of a boolean; the host waits for it
   /// where a device has the tensor.
   Value readElement(Value value, int64_t index);
+  /// The addresses of the weights, found once where the function begins.
+  Value getWeights();
   /// A storage where the op's result is.
   Value allocate(Operation *op, Value bytes, int64_t alignment);
   /// DLPack's type of the device that has a tensor; 0 for the host.
@@ -123,6 +128,7 @@ private:
   llvm::DenseMap<Value, Values> values;
   llvm::DenseSet<Value> checkedSizes;
   Value context;
+  Value weightAddresses;
   std::string functionName;
 };
 

@@ -10,6 +10,7 @@
 #include "Conversion/Slots.h"
 #include "Runtime/RelaxRuntime.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -17,6 +18,43 @@ using namespace mlir::relax;
 //===----------------------------------------------------------------------===//
 // Kernels and libraries
 //===----------------------------------------------------------------------===//
+
+void FunctionLowering::callUnlessEmpty(func::FuncOp kernel, ValueRange args,
+                                       ValueRange written) {
+  // A tensor without elements may have dimensions of any size, which loops
+  // would go through.
+  Value isEmpty;
+  for (Value tensor : written) {
+    auto type = cast<MemRefType>(tensor.getType());
+    bool isNever = type.hasStaticShape() &&
+                   llvm::all_of(type.getShape(), [](int64_t d) { return d; });
+    if (isNever) {
+      isEmpty = {};
+      break;
+    }
+    Value hasNone;
+    for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+      if (!type.isDynamicDim(axis) && type.getDimSize(axis))
+        continue;
+      Value isZero =
+          arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                builder.dim(tensor, axis), builder.index(0));
+      hasNone = hasNone ? Value(arith::OrIOp::create(builder, hasNone, isZero))
+                        : isZero;
+    }
+    isEmpty = isEmpty ? Value(arith::AndIOp::create(builder, isEmpty, hasNone))
+                      : hasNone;
+  }
+  if (!isEmpty) {
+    func::CallOp::create(builder, kernel, args);
+    return;
+  }
+  auto choice = scf::IfOp::create(builder, TypeRange(), isEmpty,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(choice.elseBlock());
+  func::CallOp::create(builder, kernel, args);
+}
 
 LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
   auto kernel =
@@ -79,7 +117,11 @@ LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
                        ? value
                        : arith::IndexCastOp::create(builder, wanted, value));
   }
-  func::CallOp::create(builder, kernel, args);
+  SmallVector<Value> written;
+  for (int64_t index : op.getInplaceIndices())
+    written.push_back(args[index]);
+  callUnlessEmpty(kernel, args, written);
+  builder.call("relax_rt_poll", {}, {context});
   return bindInplace(op, op.getOperands(), op.getInplaceIndices());
 }
 

@@ -162,6 +162,7 @@ LogicalResult FunctionLowering::lowerWhile(WhileOp op) {
   scf::ConditionOp::create(builder, goOn, before->getArguments());
   symbols.leave();
   Block *after = builder.createBlock(&host.getAfter(), {}, types, locs);
+  builder.call("relax_rt_poll", {}, {context});
   Block &body = op.getBody().front();
   bind(body.getArguments(), after->getArguments());
   symbols.enter();
@@ -493,7 +494,7 @@ private:
     builder.setLoc(module.getLoc());
     for (const ExportedFunction &function : exports)
       exportFunction(builder, function, hostName(function.name), *weights);
-    if (builder.device)
+    if (builder.device || !weights->empty())
       builder.exportUnload();
     weights->exportBinding(builder);
     return success();

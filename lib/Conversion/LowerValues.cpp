@@ -160,6 +160,15 @@ LogicalResult FunctionLowering::lowerMatchCast(MatchCastOp op) {
   return success();
 }
 
+Value FunctionLowering::getWeights() {
+  if (!weightAddresses) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(cast<BlockArgument>(context).getOwner());
+    weightAddresses = weights.getAddresses(builder, context);
+  }
+  return weightAddresses;
+}
+
 LogicalResult FunctionLowering::lowerConstant(ConstantOp op) {
   auto tensor = dyn_cast<RankedTensorType>(op.getType());
   MemRefType type = getHostTensor(op.getType());
@@ -167,10 +176,11 @@ LogicalResult FunctionLowering::lowerConstant(ConstantOp op) {
     return op.emitOpError() << "needs a static shape to be compiled";
   if (auto weight = dyn_cast<WeightAttr>(op.getValue())) {
     set(op.getResult(),
-        {builder.makeTensor(
-            type, builder.null(),
-            weights.load(builder, weight.getName(), deviceOf(op.getResult())),
-            {})});
+        {builder.makeTensor(type, builder.null(),
+                            weights.load(builder, getWeights(),
+                                         weight.getName(),
+                                         deviceOf(op.getResult())),
+                            {})});
     return success();
   }
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());

@@ -138,30 +138,27 @@ public:
     case RelaxTensor:
       return unpackTensor(type, arg, what);
     case RelaxShape: {
-      const int64_t *dims = nullptr;
-      std::vector<int64_t> read;
-      if (arg.typeIndex == kShape) {
-        auto *cell = contentOf<TVMFFIShapeCell>(arg.object);
-        read.assign(cell->data, cell->data + cell->size);
-      } else if (arg.typeIndex == kArray || arg.typeIndex == kList) {
-        auto *cell = contentOf<TVMFFISequenceCell>(arg.object);
-        for (int64_t i = 0; i < cell->size; ++i) {
-          if (cell->data[i].typeIndex != kInteger)
-            return expected("a shape: a sequence of integers");
-          read.push_back(cell->data[i].integer);
-        }
-      } else {
+      const TVMFFIShapeCell *shape = nullptr;
+      const TVMFFISequenceCell *sequence = nullptr;
+      if (arg.typeIndex == kShape)
+        shape = contentOf<TVMFFIShapeCell>(arg.object);
+      else if (arg.typeIndex == kArray || arg.typeIndex == kList)
+        sequence = contentOf<TVMFFISequenceCell>(arg.object);
+      else
         return expected("a shape");
-      }
-      dims = read.data();
-      if (static_cast<int64_t>(read.size()) != type.rank)
+      int64_t size = shape ? shape->size : sequence->size;
+      for (int64_t i = 0; sequence && i < size; ++i)
+        if (sequence->data[i].typeIndex != kInteger)
+          return expected("a shape: a sequence of integers");
+      if (size != type.rank)
         return fail(error, "ValueError",
                     what.str() + ": expected " + std::to_string(type.rank) +
-                        " dimensions, got " + std::to_string(read.size()));
+                        " dimensions, got " + std::to_string(size));
       for (int64_t i = 0; i < type.rank; ++i) {
-        if (!checkDim(type, i, dims[i], what))
+        int64_t dim = shape ? shape->data[i] : sequence->data[i].integer;
+        if (!checkDim(type, i, dim, what))
           return false;
-        *slots++ = dims[i];
+        *slots++ = dim;
       }
       return true;
     }
@@ -273,6 +270,11 @@ private:
     if (!tensor)
       return false;
     isWritten |= type.flags & RelaxMutable;
+    if ((type.flags & RelaxMutable) && isReadOnly(arg))
+      return fail(context.error, "ValueError",
+                  what.str() +
+                      ": the function writes into this tensor, which is "
+                      "read-only");
     for (int64_t i = 0; i < type.rank; ++i)
       if (!checkDim(type, i, tensor->shape[i], what))
         return false;
@@ -306,13 +308,9 @@ private:
       data = static_cast<char *>(storage->data);
     } else if (arg.typeIndex == kTensor) {
       // The result may be this very tensor, which must then stay alive.
-      storage =
-          static_cast<RelaxStorage *>(Pool::allocate(sizeof(RelaxStorage)));
+      storage = borrow(arg.object, data);
       if (!storage)
         return fail(context.error, "MemoryError", what.str() + ": no memory");
-      TVMFFIObjectIncRef(arg.object);
-      *storage = {
-          1, data, 0, nullptr, nullptr, nullptr, destroyBorrowed, arg.object};
       link(&context, storage);
     }
     *slots++ = reinterpret_cast<int64_t>(storage);
@@ -324,6 +322,8 @@ private:
 
   bool copyToContiguous(const DLTensor &tensor, RelaxStorage *&storage,
                         const Place &what) {
+    if (!checkOffsets(tensor, what, context.error))
+      return false;
     int64_t bytes = countBytes(tensor);
     storage = allocate(&context, bytes, kAlignment);
     if (!storage)
@@ -391,6 +391,8 @@ const DLTensor *relax_rt::readTensor(const Value &type, const TVMFFIAny &arg,
              " dimensions, got " + std::to_string(tensor->ndim));
     return nullptr;
   }
+  if (!checkSizes(*tensor, what, error))
+    return nullptr;
   if (device.type != kDLCPU) {
     Device *known = Device::find(device, error);
     if (!known)

@@ -50,7 +50,7 @@ struct Value {
   static Value read(const int64_t *&words);
   /// DLPack's type of the device that has it.
   int32_t device() const { return deviceOfWord(flags >> RelaxDeviceShift); }
-  /// Of a tensor with these slots.
+  /// Of a tensor with these slots; -1 where they do not fit in 63 bits.
   int64_t countBytes(const int64_t *slots) const;
   /// DLPack's type of a device from a word, where 0 is the CPU.
   static int32_t deviceOfWord(int64_t word) {
@@ -129,9 +129,12 @@ bool makeView(const Value &type, DLDevice device, RelaxStorage *storage,
               const int64_t *slots, TVMFFIAny *out);
 /// An object of TVM FFI, that a global function makes of its arguments.
 bool makeObject(const char *name, std::vector<TVMFFIAny> &args, TVMFFIAny *out);
-/// Takes a reference for each slot that has a storage, or gives one back;
-/// moves `slots` behind the value.
-void retainSlots(const Value &type, const int64_t *&slots);
+/// Replaces each storage by a reference for somebody outside the call
+/// (`share`). False where there is no memory for one; moves `slots` behind the
+/// value.
+bool shareSlots(const Value &type, int64_t *&slots);
+/// Gives back the reference of each slot that has a storage; moves `slots`
+/// behind the value.
 void releaseSlots(const Value &type, const int64_t *&slots);
 /// Makes a value of the results of a function. False with `context.error` set
 /// where they cannot be handed over.
@@ -148,16 +151,24 @@ const DLTensor *tensorOf(const TVMFFIAny &arg);
 /// `what` begins the message; `device` is where it must be.
 const DLTensor *readTensor(const Value &type, const TVMFFIAny &arg,
                            const Place &what, DLDevice device, Error &error);
+/// Whether it is a tensor that nothing may be written into.
+bool isReadOnly(const TVMFFIAny &arg);
 /// Where a tensor of a call is.
 DLDevice deviceOf(const RelaxContext &context, const Value &type);
 
 /// Writes a number as an element of a float type; false for other types.
 bool writeReal(DLDataType dtype, double real, void *to);
+/// Whether its sizes can be those of a tensor: none is negative, and the bytes
+/// fit in 63 bits. False with the error set; `what` begins the message.
+bool checkSizes(const DLTensor &tensor, const Place &what, Error &error);
+/// The same of the strides of a tensor with such sizes.
+bool checkOffsets(const DLTensor &tensor, const Place &what, Error &error);
 /// Whether the elements lie one behind the other.
 bool isContiguous(const DLTensor &tensor);
 /// Whether code may read a tensor 16 bytes at once; on the host it need not be
 /// told.
 bool isAligned(const DLTensor &tensor);
+/// -1 where they do not fit in 63 bits (`checkSizes`).
 int64_t countBytes(const DLTensor &tensor);
 /// Copies a tensor of the host in the order of its elements.
 void copyElements(const DLTensor &tensor, char *to);

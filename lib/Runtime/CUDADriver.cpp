@@ -41,7 +41,7 @@ std::string versionText(int version) {
 /// Null with the error set; tried again the next time.
 const cuda::Library *openLibrary(Error &error) {
   static const cuda::Library *opened = nullptr;
-  static std::mutex mutex;
+  static ForkResetMutex mutex;
   std::lock_guard<std::mutex> lock(mutex);
   if (opened)
     return opened;
@@ -285,7 +285,7 @@ private:
   /// Raises what a kernel may have of shared memory; never lowers it, since
   /// another thread may be about to launch.
   int allowShared(Kernel &kernel, int64_t bytes) {
-    static std::mutex mutex;
+    static ForkResetMutex mutex;
     std::lock_guard<std::mutex> lock(mutex);
     if (bytes <= kernel.sharedBytes.load(std::memory_order_relaxed))
       return cuda::kSuccess;
@@ -298,7 +298,7 @@ private:
 
   /// Loads a kernel; null with the error set.
   Kernel *load(RelaxDeviceKernel &kernel, Error &error) {
-    static std::mutex mutex;
+    static ForkResetMutex mutex;
     std::lock_guard<std::mutex> lock(mutex);
     std::atomic<void *> &place = placeOf(kernel);
     if (void *loaded = place.load(std::memory_order_acquire))

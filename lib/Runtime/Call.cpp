@@ -8,10 +8,13 @@
 #include "Call.h"
 #include "Device.h"
 #include "Graphs.h"
+#include "Kernels.h"
+#include "Weights.h"
 
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 using namespace relax_rt;
 
@@ -70,7 +73,10 @@ RelaxStorage *relax_rt::allocate(RelaxContext *context, int64_t bytes,
   storage->bytes = bytes + front + (front - kAlignment);
   storage->destroy = destroyPooled;
   storage->owner = block;
-  link(context, storage);
+  storage->context = nullptr;
+  storage->previous = storage->next = nullptr;
+  if (context)
+    link(context, storage);
   return storage;
 }
 
@@ -148,11 +154,6 @@ void relax_rt::raise(const Error &error) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-void relax_rt::destroyBorrowed(RelaxStorage *storage) {
-  TVMFFIObjectDecRef(storage->owner);
-  Pool::free(storage, sizeof(RelaxStorage));
-}
-
 void relax_rt::abandon(RelaxContext &context) {
   while (RelaxStorage *storage = context.storages) {
     unlink(storage);
@@ -166,7 +167,10 @@ static void detach(RelaxContext &context) {
     unlink(storage);
 }
 
-/// Words that start out as zero, on the stack where they are few.
+namespace {
+
+/// Words that start out as zero, on the stack where they are few. Null where
+/// there is no memory.
 struct Slots {
   explicit Slots(int64_t count)
       : data(count <= kFew
@@ -185,13 +189,54 @@ struct Slots {
   int64_t *data;
 };
 
-/// What has a destructor is in other frames than that of `setjmp`.
+/// Lets go of the weights that a call has used.
+struct WeightsOfCall {
+  explicit WeightsOfCall(RelaxContext &context) : context(context) {}
+  ~WeightsOfCall() {
+    if (context.weights)
+      context.weights->release();
+  }
+
+  RelaxContext &context;
+};
+
+struct Run {
+  RelaxContext &context;
+  CompiledCode code;
+  void *closure;
+  int64_t *in, *out;
+  bool hasError;
+
+  /// What has a destructor is in other frames than that of `setjmp`.
+  static void start(void *self) {
+    auto *run = static_cast<Run *>(self);
+    if (setjmp(run->context.escape)) {
+      run->hasError = true;
+      leaveKernel(); // as scratch memory may be left
+    }
+    run->code(run->closure, &run->context, run->in, run->out);
+  }
+};
+
+} // namespace
+
+static thread_local RelaxContext *innermost = nullptr;
+
+RelaxContext *relax_rt::currentCall() { return innermost; }
+
 bool relax_rt::runCompiled(RelaxContext &context, CompiledCode code,
                            void *closure, int64_t *in, int64_t *out) {
-  if (setjmp(context.escape))
-    return false;
-  code(closure, &context, in, out);
-  return true;
+  Run run{context, code, closure, in, out, /*hasError=*/false};
+  RelaxContext *outer = std::exchange(innermost, &context);
+  bool isDone = runKernel(Run::start, &run);
+  innermost = outer;
+  if (isDone)
+    return true;
+  return run.hasError || context.error.isPending
+             ? false
+             : fail(context.error, "MemoryError",
+                    std::string(context.error.function) +
+                        ": no memory for what a kernel needs itself");
 }
 
 int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
@@ -200,13 +245,19 @@ int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
   RelaxContext context;
   CapturedFunction *captured = CapturedFunction::takeCurrent();
   context.error.function = signature.function;
+  WeightsOfCall weights(context);
   Slots slots(signature.inSlots + signature.outSlots);
   int64_t *in = slots.data, *out = in + signature.inSlots;
   auto failed = [&] {
     abandon(context);
     raise(context.error);
-    return -1;
+    return context.error.isPending ? -2 : -1;
   };
+  if (!in) {
+    fail(context.error, "MemoryError",
+         std::string(signature.function) + ": no memory for the arguments");
+    return failed();
+  }
   DeviceCall call;
   if (signature.device != kDLCPU &&
       !call.enter(context, signature, args, count))

@@ -8,8 +8,12 @@
 #include "Arguments.h"
 #include "CublasLt.h"
 #include "Graphs.h"
+#include "Weights.h"
 
+#include <algorithm>
+#include <alloca.h>
 #include <cstring>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -45,6 +49,10 @@ static void destroyClosure(RelaxStorage *storage) {
   isAtWork = false;
 }
 
+bool relax_rt::isClosure(const RelaxStorage *storage) {
+  return storage->destroy == destroyClosure;
+}
+
 /// Null where there is no memory.
 static RelaxStorage *makeClosure(RelaxContext *context, RelaxClosureBody body,
                                  int64_t bound, const int64_t *slots,
@@ -61,13 +69,99 @@ static RelaxStorage *makeClosure(RelaxContext *context, RelaxClosureBody body,
   return storage;
 }
 
+static RelaxStorage **keptOf(RelaxClosure *closure) {
+  return reinterpret_cast<RelaxStorage **>(boundOf(closure) + closure->bound);
+}
+
+static RelaxClosure *closureOf(RelaxStorage *storage) {
+  return static_cast<RelaxClosure *>(storage->data);
+}
+
+namespace {
+
+/// Copies of closures of a call and of what they hold on to, for somebody
+/// outside. They may be nested to any depth, and hold on to the same ones.
+class ClosureCopies {
+public:
+  /// A reference of the copy; null where there is no memory.
+  RelaxStorage *of(RelaxStorage *original) {
+    RelaxStorage *&copy = copies[original];
+    if (copy) {
+      relax_rt_retain(copy);
+      return copy;
+    }
+    RelaxClosure *closure = closureOf(original);
+    copy = makeClosure(nullptr, closure->body, closure->bound, boundOf(closure),
+                       closure->storages, keptOf(closure));
+    if (!copy)
+      return nullptr;
+    closureOf(copy)->storages = 0; // it holds on to nothing yet
+    waiting.push_back(original);
+    return copy;
+  }
+
+  /// Lets the copies hold on to what the originals do.
+  bool finish() {
+    while (!waiting.empty()) {
+      RelaxStorage *original = waiting.back();
+      waiting.pop_back();
+      if (!fill(closureOf(original), closureOf(copies[original])))
+        return false;
+    }
+    return true;
+  }
+
+private:
+  bool fill(RelaxClosure *original, RelaxClosure *copy) {
+    // The slots have the same storages, in the same order.
+    int64_t *slot = boundOf(copy), *end = slot + copy->bound;
+    for (int64_t i = 0; i < original->storages; ++i) {
+      RelaxStorage *kept = keptOf(original)[i];
+      RelaxStorage *&own = keptOf(copy)[i];
+      if (kept &&
+          !(own = kept->context && isClosure(kept) ? of(kept) : share(kept)))
+        return false;
+      copy->storages = i + 1;
+      int64_t *found = std::find(slot, end, reinterpret_cast<int64_t>(kept));
+      if (!kept || found == end)
+        continue;
+      *found = reinterpret_cast<int64_t>(own);
+      slot = found + 1;
+    }
+    return true;
+  }
+
+  std::map<RelaxStorage *, RelaxStorage *> copies;
+  std::vector<RelaxStorage *> waiting;
+};
+
+} // namespace
+
+RelaxStorage *relax_rt::shareClosure(RelaxStorage *storage) {
+  ClosureCopies copies;
+  RelaxStorage *copy = copies.of(storage);
+  if (!copy || copies.finish())
+    return copy;
+  relax_rt_release(copy);
+  return nullptr;
+}
+
 extern "C" RelaxStorage *
 relax_rt_make_closure(RelaxContext *context, RelaxClosureBody body,
                       int64_t bound, const int64_t *slots, int64_t storages,
                       RelaxStorage *const *kept, const char *location) {
-  if (RelaxStorage *storage =
-          makeClosure(context, body, bound, slots, storages, kept))
-    return storage;
+  // With the weights that the call uses, which the slots may point to.
+  auto **all = static_cast<RelaxStorage **>(
+      alloca((storages + 1) * sizeof(RelaxStorage *)));
+  std::copy(kept, kept + storages, all);
+  RelaxStorage *weights = nullptr;
+  if (context->weights)
+    weights = all[storages++] = context->weights->keep();
+  if (weights || !context->weights)
+    if (RelaxStorage *storage =
+            makeClosure(context, body, bound, slots, storages, all))
+      return storage;
+  relax_rt_release(weights);
   relax_rt_fail(context, "MemoryError", "no memory for a callable", location, 0,
                 0);
 }
@@ -82,24 +176,34 @@ static bool callForeign(RelaxContext *context, void *function,
                         const int64_t *words, int64_t *in, int64_t *out) {
   Signature signature(words);
   std::vector<TVMFFIAny> args(signature.parameterCount);
+  std::vector<int64_t> slots(in, in + signature.inSlots);
+  int64_t *next = slots.data();
   const int64_t *parameters = signature.parameters;
   bool made = true;
   for (TVMFFIAny &arg : args) {
     // The function borrows what it is given; what is made of it owns.
     Value type = Value::read(parameters);
-    const int64_t *own = in;
-    retainSlots(type, own);
-    made &= makeValue(*context, type, in, &arg);
+    int64_t *own = next;
+    made = shareSlots(type, next);
+    if (made)
+      made = makeValue(*context, type, own, &arg);
+    else
+      releaseSlots(type, const_cast<const int64_t *&>(own));
+    if (!made)
+      break;
   }
   TVMFFIAny result{};
-  bool called =
-      made && !TVMFFIFunctionCall(function, args.data(),
-                                  static_cast<int32_t>(args.size()), &result);
+  int status =
+      made ? TVMFFIFunctionCall(function, args.data(),
+                                static_cast<int32_t>(args.size()), &result)
+           : -1;
+  bool called = !status;
   for (TVMFFIAny &arg : args)
     if (arg.typeIndex >= 64 && arg.object)
       TVMFFIObjectDecRef(arg.object);
   if (!called) {
     context->error.raised = made;
+    context->error.isPending = status == -2;
     context->error.message = "an argument could not be handed over";
     return false;
   }
@@ -193,9 +297,13 @@ static bool callLibrary(RelaxContext *context, const char *name,
   bool made = true;
   for (int64_t i = 0; i < count; ++i) {
     Value type = Value::read(words);
+    // A weight has no storage of its own.
     auto *storage = reinterpret_cast<RelaxStorage *>(slots[0]);
-    relax_rt_retain(storage);
-    made &= makeView(type, deviceOf(*context, type), storage, slots, &args[i]);
+    RelaxStorage *shared = storage            ? share(storage)
+                           : context->weights ? context->weights->keep()
+                                              : nullptr;
+    made = made && (shared || !(storage || context->weights)) &&
+           makeView(type, deviceOf(*context, type), shared, slots, &args[i]);
     slots += 2 + type.rank;
   }
   for (int64_t i = 0; i < integers; ++i) {
@@ -204,10 +312,13 @@ static bool callLibrary(RelaxContext *context, const char *name,
   }
   TVMFFIAny result{};
   error.message = "an argument could not be handed over";
-  bool called =
-      made && !TVMFFIFunctionCall(function, args.data(),
-                                  static_cast<int32_t>(args.size()), &result);
+  int status =
+      made ? TVMFFIFunctionCall(function, args.data(),
+                                static_cast<int32_t>(args.size()), &result)
+           : -1;
+  bool called = !status;
   error.raised = made && !called;
+  error.isPending = status == -2;
   for (int64_t i = 0; i < count; ++i)
     if (args[i].object)
       TVMFFIObjectDecRef(args[i].object);

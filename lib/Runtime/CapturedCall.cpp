@@ -126,13 +126,19 @@ CapturedCall::Outcome CapturedCall::begin(CompiledCode code, void *closure,
     return Run;
   }
   pool = &context.stream->graphs();
-  std::shared_ptr<Graph> graph;
+  std::shared_ptr<Graph> graph, stale;
   bool isReady = false, isRefused = false;
   {
     std::lock_guard<std::mutex> lock(pool->mutex);
     if ((graph = pool->find(function, hash, key))) {
-      isReady = graph->executable;
-      isRefused = graph->isRefused;
+      // It was captured while other weights were bound.
+      if (graph->pinned && !graph->pinned->isBoundIn(graph->weights[0].second))
+        stale = pool->remove(
+            std::find(pool->graphs.begin(), pool->graphs.end(), graph));
+      if (stale)
+        graph = nullptr;
+      isReady = graph && graph->executable;
+      isRefused = graph && graph->isRefused;
     }
   }
   if (!graph) {
@@ -197,8 +203,9 @@ void CapturedCall::end() {
     function->isExcluded = true;
     return;
   }
+  std::shared_ptr<Graph> dropped;
   std::lock_guard<std::mutex> lock(pool->mutex);
-  pool->insert(std::move(watched));
+  dropped = pool->insert(std::move(watched));
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,6 +234,7 @@ CapturedCall::Outcome CapturedCall::replay(const std::shared_ptr<Graph> &graph,
       return Failed;
     storages.push_back(storage);
   }
+  std::shared_ptr<Graph> dropped;
   std::lock_guard<std::mutex> lock(pool->mutex);
   bool isThere = graph->executable;
   if (isThere && launch(*graph, out)) {
@@ -245,7 +253,7 @@ CapturedCall::Outcome CapturedCall::replay(const std::shared_ptr<Graph> &graph,
   // Its results have taken the graph's memory, and would do so again.
   if (!isThere) {
     ++function->failures;
-    pool->insert(graph);
+    dropped = pool->insert(graph);
   }
   for (RelaxStorage *storage : storages)
     relax_rt_release(storage);
@@ -292,14 +300,18 @@ void CapturedCall::placeResults(Graph &graph, Recorder &recorder) {
                  return true;
                });
   for (auto [words, table] : graph.weights) {
+    // The ones that the code will use; where none is bound, it fails.
+    if (!context.weights)
+      context.weights = WeightSet::pin(table);
+    if (!context.weights)
+      continue;
     int64_t count = *words++;
     for (int64_t i = 0; i < count; ++i) {
       Value type = Value::read(words);
-      int64_t slots[2] = {};
-      std::vector<int64_t> all(slots, slots + 2);
-      all.insert(all.end(), type.dims, type.dims + type.rank);
-      read.push_back(
-          {static_cast<char *>(table[i]), type.countBytes(all.data())});
+      std::vector<int64_t> slots(2);
+      slots.insert(slots.end(), type.dims, type.dims + type.rank);
+      read.push_back({static_cast<char *>(context.weights->addresses()[i]),
+                      type.countBytes(slots.data())});
     }
   }
   for (size_t i = 0; i < graph.resultAllocations.size(); ++i) {
@@ -344,11 +356,12 @@ void CapturedCall::describeResults(Graph &graph, const int64_t *out) const {
 bool CapturedCall::capture(Graph &graph, CompiledCode code, void *closure,
                            int64_t *out, bool isLast) {
   Device &device = context.stream->device;
+  std::shared_ptr<Graph> dropped;
   std::lock_guard<std::mutex> quiet(device.captures);
   std::lock_guard<std::mutex> lock(pool->mutex);
   if (graph.executable || graph.isRefused)
     return true; // another thread was first
-  if (!pool->makeRoom(graph))
+  if (!pool->makeRoom(graph, dropped))
     return true;
   DeviceDriver &driver = *device.driver;
   DeviceStream *stream = pool->open(context.error);
@@ -382,6 +395,8 @@ bool CapturedCall::capture(Graph &graph, CompiledCode code, void *closure,
   }
   memset(out, 0, signature.outSlots * sizeof(int64_t));
   if (graph.executable) {
+    if (context.weights && !graph.weights.empty())
+      graph.pinned = PinnedWeights(context.weights->retain());
     ++function->captures;
     return true;
   }

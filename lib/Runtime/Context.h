@@ -26,6 +26,8 @@ struct Error {
   const char *function = nullptr;
   /// Another library has raised it already.
   bool raised = false;
+  /// The caller's language has it as an exception already, as one of a signal.
+  bool isPending = false;
 };
 
 /// Sets the error, and returns false.
@@ -38,7 +40,8 @@ void raise(const Error &error);
 void link(RelaxContext *context, RelaxStorage *storage);
 void unlink(RelaxStorage *storage);
 
-/// A storage of that call; null where there is no memory.
+/// A storage of that call, or of none where that is null; null where there is
+/// no memory.
 RelaxStorage *allocate(RelaxContext *context, int64_t bytes, int64_t align);
 
 /// Memory for a tensor of that call, on a device of this type of DLPack. Null
@@ -52,10 +55,22 @@ bool copyTensor(RelaxContext &context, int32_t device, void *to,
 
 /// The `destroy` of storages from the pool.
 void destroyPooled(RelaxStorage *storage);
-/// The `destroy` of storages that keep an argument's object.
-void destroyBorrowed(RelaxStorage *storage);
+/// A storage that keeps an object of TVM FFI whose data it is, and belongs to
+/// no call; null where there is no memory.
+RelaxStorage *borrow(TVMFFIObject *object, void *data);
+/// The object that a storage keeps; null where it keeps none.
+TVMFFIObject *objectOf(const RelaxStorage *storage);
+/// A reference for somebody outside the call, who may keep it for any time and
+/// drop it in any thread, whatever becomes of the call. Null where there is no
+/// memory.
+RelaxStorage *share(RelaxStorage *storage);
+/// The same of a callable.
+RelaxStorage *shareClosure(RelaxStorage *storage);
+/// Whether it is a callable.
+bool isClosure(const RelaxStorage *storage);
 
 class DeviceStream;
+class WeightSet;
 struct Recorder;
 
 } // namespace relax_rt
@@ -70,6 +85,8 @@ struct RelaxContext {
   const char *lastLaunch = nullptr;
   /// Of a call of a captured function, that is watched or captured.
   relax_rt::Recorder *recorder = nullptr;
+  /// The weights that the call uses from the first time on; null before.
+  relax_rt::WeightSet *weights = nullptr;
   relax_rt::Error error;
 };
 

@@ -25,7 +25,7 @@ namespace {
 
 /// The library; null with the error set.
 const cublaslt::Library *openLibrary(Error &error) {
-  static std::mutex mutex;
+  static ForkResetMutex mutex;
   static const cublaslt::Library *opened = nullptr;
   std::lock_guard<std::mutex> lock(mutex);
   if (opened)

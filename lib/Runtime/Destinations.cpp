@@ -139,6 +139,8 @@ bool Signature::checkDestinations(RelaxContext &context,
                     what() + wrongSize(axis, type.dims[axis], to->shape[axis]));
     if (!isContiguous(*to))
       return fail(error, "ValueError", what() + ": must be contiguous");
+    if (isReadOnly(destinations[i]))
+      return fail(error, "ValueError", what() + ": is read-only");
   }
   // Fewer than a hundred, nearly always one.
   return forEach(

@@ -39,8 +39,6 @@ Device *Device::at(int index) {
   return devices[index].load(std::memory_order_acquire);
 }
 
-static std::atomic<bool> isEnding{false};
-
 bool relax_rt::isOn(const char *variable, bool otherwise) {
   const char *text = std::getenv(variable);
   if (!text || !*text)
@@ -48,8 +46,8 @@ bool relax_rt::isOn(const char *variable, bool otherwise) {
   if (!strcmp(text, "0") || !strcmp(text, "1"))
     return *text == '1';
   // Once for each, as they are looked at often.
-  static std::mutex mutex;
-  static std::set<std::string> told;
+  static ForkResetMutex mutex;
+  static auto &told = *new std::set<std::string>; // never destroyed
   std::lock_guard<std::mutex> lock(mutex);
   if (told.insert(variable).second)
     fprintf(stderr, "relax-mlir: %s is '%s'; expected 0 or 1\n", variable,
@@ -76,10 +74,8 @@ bool Device::checkOwn(Error &error) const {
                            "'spawn', or open devices after the fork only");
 }
 
-bool Device::isGone() { return isEnding.load(std::memory_order_relaxed); }
-
 Device *Device::find(DLDevice which, Error &error) {
-  static std::mutex mutex;
+  static ForkResetMutex mutex;
   auto search = [&](int &count) -> Device * {
     for (count = 0; count < kMaxDevices; ++count) {
       Device *device = at(count);
@@ -106,8 +102,8 @@ Device *Device::find(DLDevice which, Error &error) {
   if (!driver)
     return nullptr;
   // Libraries with compiled code are closed after this.
+  watchProcessEnd();
   if (count == 0) {
-    std::atexit([] { isEnding.store(true, std::memory_order_relaxed); });
     pthread_atfork(nullptr, nullptr, [] {
       forksUntilNow.fetch_add(1, std::memory_order_relaxed);
     });
@@ -332,7 +328,7 @@ bool relax_rt::copyTensor(RelaxContext &context, int32_t device, void *to,
 //===----------------------------------------------------------------------===//
 
 /// The innermost call of this thread that runs on a device.
-static thread_local RelaxContext *currentCall = nullptr;
+static thread_local RelaxContext *currentDeviceCall = nullptr;
 
 /// The number of the first device of this type that has a tensor of `arg`; -1
 /// where none has.
@@ -360,8 +356,8 @@ bool DeviceCall::enter(RelaxContext &context, const Signature &signature,
   if (!device || !scope.enter(*device, context.error))
     return false;
   context.stream = &device->currentStream();
-  outer = currentCall;
-  currentCall = &context;
+  outer = currentDeviceCall;
+  currentDeviceCall = &context;
   entered = true;
   return true;
 }
@@ -379,9 +375,9 @@ DeviceCall::~DeviceCall() {
     return;
   Error ignored; // the call has failed, or has finished
   if (!outer)
-    currentCall->stream->device.driver->flush(currentCall->stream->handle,
-                                              ignored);
-  currentCall = outer;
+    currentDeviceCall->stream->device.driver->flush(
+        currentDeviceCall->stream->handle, ignored);
+  currentDeviceCall = outer;
 }
 
 Loaded &Loaded::of(void *&loaded, void (*unload)(Device &, void *)) {
@@ -407,7 +403,7 @@ static void *loadConstant(RelaxDeviceConstant &constant, DeviceStream &stream,
       Loaded::of(constant.loaded, unload).on[device.index];
   if (void *data = loaded.load(std::memory_order_acquire))
     return data;
-  static std::mutex mutex;
+  static ForkResetMutex mutex;
   std::lock_guard<std::mutex> lock(mutex);
   if (void *data = loaded.load(std::memory_order_acquire))
     return data;
@@ -452,7 +448,7 @@ RelaxStorage *relax_rt_device_alloc(RelaxContext *context, int64_t bytes,
 void relax_rt_device_unload(void **loaded) {
   std::unique_ptr<Loaded> all(static_cast<Loaded *>(*loaded));
   *loaded = nullptr;
-  if (isEnding)
+  if (isProcessEnding())
     return;
   GraphPool::dropUsersOf(loaded);
   if (!all || !all->unload)
@@ -472,7 +468,7 @@ void relax_rt_device_launch(RelaxDeviceKernel *kernel, const int64_t *shape,
                             void **args, const char *location) {
   if (!shape[0] || !shape[1] || !shape[2])
     return;
-  RelaxContext *context = currentCall;
+  RelaxContext *context = currentDeviceCall;
   if (!context) {
     // Compiled code launches in the thread of its call only.
     fprintf(stderr, "relax-mlir: '%s' launched outside a call\n", kernel->name);
@@ -491,14 +487,15 @@ void relax_rt_device_launch(RelaxDeviceKernel *kernel, const int64_t *shape,
 }
 
 RelaxStorage *relax_rt_device_scratch(int64_t bytes, const char *location) {
-  return relax_rt_device_alloc(currentCall, bytes, /*align=*/256, location);
+  return relax_rt_device_alloc(currentDeviceCall, bytes, /*align=*/256,
+                               location);
 }
 
 void *relax_rt_device_tensor_map(void *place, const void *data,
                                  const int64_t *shape, const char *location) {
   uintptr_t aligned = (reinterpret_cast<uintptr_t>(place) + 63) / 64 * 64;
   void *map = reinterpret_cast<void *>(aligned);
-  RelaxContext *context = currentCall;
+  RelaxContext *context = currentDeviceCall;
   if (context && !context->stream->device.driver->makeTensorMap(
                      map, data, shape, context->error))
     leave(context, location);

@@ -20,6 +20,7 @@
 
 #include "Arguments.h"
 #include "Pool.h"
+#include "Process.h"
 
 #include <atomic>
 #include <map>
@@ -150,8 +151,6 @@ public:
   static Device *at(int index);
   /// "cuda:0".
   static std::string nameOf(DLDevice which);
-  /// Whether the process ends, so that no driver may be called any more.
-  static bool isGone();
 
   Device(DLDevice id, int index, std::unique_ptr<DeviceDriver> driver);
 

@@ -198,6 +198,12 @@ int relax_rt_write(void *, const TVMFFIAny *args, int32_t count,
     const DLTensor *to = count == 2 ? tensorOf(args[1]) : nullptr;
     if (!from || !to)
       return fail(error, "TypeError", "write: expected two tensors");
+    auto what = [] { return std::string("write"); };
+    if (!checkSizes(*from, what, error) || !checkSizes(*to, what, error))
+      return false;
+    if (isReadOnly(args[1]))
+      return fail(error, "ValueError",
+                  "write: the tensor to write into is read-only");
     return writeInto(*from, *to, error);
   });
 }
@@ -210,7 +216,10 @@ int relax_rt_copy(void *, const TVMFFIAny *args, int32_t count,
     const DLTensor *tensor = count ? tensorOf(args[0]) : nullptr;
     if (!tensor)
       return fail(error, "TypeError", "copy: expected a tensor and a device");
-    if (!readDevice(args, count, 1, 0, where, error))
+    auto what = [] { return std::string("copy"); };
+    if (!readDevice(args, count, 1, 0, where, error) ||
+        !checkSizes(*tensor, what, error) ||
+        !checkOffsets(*tensor, what, error))
       return false;
     RelaxContext context;
     bool made = makeCopy(*tensor, where, result, context);

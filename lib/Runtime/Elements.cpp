@@ -39,11 +39,21 @@ std::string Value::nameOf(DLDataType dtype) {
 // In memory
 //===----------------------------------------------------------------------===//
 
+/// `bytes` times the sizes, or -1 where one is negative, or the product is
+/// beyond 63 bits.
+static int64_t multiply(int64_t bytes, const int64_t *sizes, int64_t rank) {
+  bool isBeyond = false, isEmpty = false;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (sizes[i] < 0)
+      return -1;
+    isEmpty |= sizes[i] == 0;
+    isBeyond |= __builtin_mul_overflow(bytes, sizes[i], &bytes);
+  }
+  return isEmpty ? 0 : isBeyond ? -1 : bytes;
+}
+
 int64_t Value::countBytes(const int64_t *slots) const {
-  int64_t bytes = (dtype.bits + 7) / 8;
-  for (int64_t i = 0; i < rank; ++i)
-    bytes *= slots[2 + i];
-  return bytes;
+  return multiply((dtype.bits + 7) / 8, slots + 2, rank);
 }
 
 static int64_t bytesOfElement(const DLTensor &tensor) {
@@ -51,22 +61,68 @@ static int64_t bytesOfElement(const DLTensor &tensor) {
 }
 
 int64_t relax_rt::countBytes(const DLTensor &tensor) {
-  int64_t bytes = bytesOfElement(tensor);
+  return multiply(bytesOfElement(tensor), tensor.shape, tensor.ndim);
+}
+
+bool relax_rt::checkSizes(const DLTensor &tensor, const Place &what,
+                          Error &error) {
+  if (tensor.ndim < 0)
+    return fail(error, "ValueError",
+                what.str() + ": a tensor of " + std::to_string(tensor.ndim) +
+                    " dimensions");
+  std::string sizes;
   for (int32_t i = 0; i < tensor.ndim; ++i)
-    bytes *= tensor.shape[i];
-  return bytes;
+    if (tensor.shape[i] < 0)
+      return fail(error, "ValueError",
+                  what.str() + ": dimension " + std::to_string(i) +
+                      " must be at least 0, got " +
+                      std::to_string(tensor.shape[i]));
+  int64_t bytes = countBytes(tensor);
+  if (bytes > 0 && !tensor.data && tensor.device.type == kDLCPU)
+    return fail(error, "ValueError",
+                what.str() + ": the tensor has elements, and its data is null");
+  if (bytes >= 0)
+    return true;
+  for (int32_t i = 0; i < tensor.ndim; ++i)
+    sizes += (i ? ", " : "") + std::to_string(tensor.shape[i]);
+  return fail(error, "ValueError",
+              what.str() + ": a tensor of sizes [" + sizes +
+                  "] has more bytes than 63 bits can count");
+}
+
+/// Whether the offset of every element, in bytes, is within 63 bits.
+static bool hasOffsets(const DLTensor &tensor) {
+  int64_t lowest = 0, highest = 0;
+  for (int32_t i = 0; i < tensor.ndim; ++i) {
+    int64_t last, bytes = bytesOfElement(tensor);
+    if (__builtin_mul_overflow(tensor.strides[i], bytes, &bytes) ||
+        __builtin_mul_overflow(bytes, tensor.shape[i] - 1, &last))
+      return false;
+    int64_t &end = last < 0 ? lowest : highest;
+    if (__builtin_add_overflow(end, last, &end))
+      return false;
+  }
+  return true;
+}
+
+bool relax_rt::checkOffsets(const DLTensor &tensor, const Place &what,
+                            Error &error) {
+  return isContiguous(tensor) || hasOffsets(tensor) ||
+         fail(error, "ValueError",
+              what.str() + ": strides lead beyond the address space");
 }
 
 bool relax_rt::isContiguous(const DLTensor &tensor) {
   if (!tensor.strides)
     return true;
-  int64_t stride = 1;
+  uint64_t stride = 1; // of tensors without elements it may wrap
   bool contiguous = true;
   for (int32_t i = tensor.ndim; i-- > 0;) {
     if (tensor.shape[i] == 0)
       return true;
-    contiguous &= tensor.shape[i] == 1 || tensor.strides[i] == stride;
-    stride *= tensor.shape[i];
+    contiguous &= tensor.shape[i] == 1 ||
+                  static_cast<uint64_t>(tensor.strides[i]) == stride;
+    stride *= static_cast<uint64_t>(tensor.shape[i]);
   }
   return contiguous;
 }
@@ -90,8 +146,11 @@ static void copyStrided(const DLTensor &tensor, const char *from, char *&to,
 }
 
 void relax_rt::copyElements(const DLTensor &tensor, char *to) {
+  int64_t bytes = countBytes(tensor);
+  if (!bytes)
+    return;
   if (isContiguous(tensor))
-    memcpy(to, dataOf(tensor), countBytes(tensor));
+    memcpy(to, dataOf(tensor), bytes);
   else
     copyStrided(tensor, dataOf(tensor), to, 0, bytesOfElement(tensor));
 }

@@ -119,9 +119,19 @@ std::shared_ptr<Graph> GraphPool::find(CapturedFunction *function,
   return nullptr;
 }
 
-void GraphPool::insert(std::shared_ptr<Graph> graph) {
+std::shared_ptr<Graph>
+GraphPool::remove(std::list<std::shared_ptr<Graph>>::iterator at) {
+  std::shared_ptr<Graph> graph = std::move(*at);
+  graphs.erase(at);
+  if (void *executable = std::exchange(graph->executable, nullptr))
+    target.device.driver->destroyGraph(executable);
+  graph->isRefused = true; // for another thread that has it
+  return graph;
+}
+
+std::shared_ptr<Graph> GraphPool::insert(std::shared_ptr<Graph> graph) {
   if (find(graph->function, graph->hash, graph->key))
-    return; // of another thread
+    return graph; // of another thread
   int64_t count = 0;
   auto oldest = graphs.end();
   for (auto at = graphs.begin(); at != graphs.end(); ++at) {
@@ -133,14 +143,17 @@ void GraphPool::insert(std::shared_ptr<Graph> graph) {
   }
   // That many calls may take turns, and each is still known when it comes
   // again.
+  std::shared_ptr<Graph> dropped;
   if (count >= 4 * graph->function->limit + 16)
-    graphs.erase(oldest);
+    dropped = remove(oldest);
   graph->lastUse = uses;
   graph->calls = 1;
   graphs.push_back(std::move(graph));
+  return dropped;
 }
 
-bool GraphPool::makeRoom(const Graph &candidate) {
+bool GraphPool::makeRoom(const Graph &candidate,
+                         std::shared_ptr<Graph> &dropped) {
   int64_t count = 0;
   auto rarest = graphs.end();
   for (auto at = graphs.begin(); at != graphs.end(); ++at) {
@@ -157,23 +170,19 @@ bool GraphPool::makeRoom(const Graph &candidate) {
     ++candidate.function->crowded;
     return false;
   }
-  target.device.driver->destroyGraph(
-      std::exchange((*rarest)->executable, nullptr));
-  (*rarest)->isRefused = true; // for another thread that has it
-  graphs.erase(rarest);
+  dropped = remove(rarest);
   return true;
 }
 
-void GraphPool::drop(const std::function<bool(const Graph &)> &test) {
+void GraphPool::drop(const std::function<bool(const Graph &)> &test,
+                     std::list<std::shared_ptr<Graph>> &dropped) {
   std::lock_guard<std::mutex> lock(mutex);
-  graphs.remove_if([&](const std::shared_ptr<Graph> &graph) {
-    if (!test(*graph))
-      return false;
-    if (void *executable = std::exchange(graph->executable, nullptr))
-      target.device.driver->destroyGraph(executable);
-    graph->isRefused = true;
-    return true;
-  });
+  for (auto at = graphs.begin(); at != graphs.end();) {
+    auto next = std::next(at);
+    if (test(**at))
+      dropped.push_back(remove(at));
+    at = next;
+  }
   closeIfUnused();
 }
 
@@ -186,9 +195,10 @@ void GraphPool::dropAll(Device &device,
   DeviceScope scope;
   if (pools.empty() || !scope.enter(device, ignored))
     return;
+  std::list<std::shared_ptr<Graph>> dropped;
   std::lock_guard<std::mutex> quiet(device.captures);
   for (GraphPool *pool : pools)
-    pool->drop(test);
+    pool->drop(test, dropped);
 }
 
 void GraphPool::dropAll(const std::function<bool(const Graph &)> &test) {

@@ -36,6 +36,7 @@
 
 #include "Call.h"
 #include "Device.h"
+#include "Weights.h"
 
 #include <functional>
 #include <list>
@@ -97,6 +98,8 @@ struct Graph {
   /// which allocation it is, or -1.
   std::vector<const void *> uses;
   std::vector<std::pair<const int64_t *, void **>> weights;
+  /// Those that its kernels read, if it is captured.
+  PinnedWeights pinned;
   std::vector<int64_t> resultAllocations;
   /// The slots of its results, and those of them that differ at each call.
   std::vector<int64_t> out;
@@ -130,12 +133,17 @@ private:
   std::shared_ptr<Graph> find(CapturedFunction *function, uint64_t hash,
                               const std::vector<int64_t> &key);
   /// Keeps what was watched of a call. The function's oldest one that is not
-  /// captured goes where there are too many.
-  void insert(std::shared_ptr<Graph> graph);
+  /// captured goes where there are too many, and is returned: graphs are
+  /// destroyed without locks, as what they hold may have to be waited for.
+  std::shared_ptr<Graph> insert(std::shared_ptr<Graph> graph);
   /// Whether the function may have one more graph, perhaps in the place of one
-  /// that is called less often.
-  bool makeRoom(const Graph &candidate);
-  void drop(const std::function<bool(const Graph &)> &test);
+  /// that is called less often, which is moved to `dropped`.
+  bool makeRoom(const Graph &candidate, std::shared_ptr<Graph> &dropped);
+  /// Moves graphs to `dropped`.
+  void drop(const std::function<bool(const Graph &)> &test,
+            std::list<std::shared_ptr<Graph>> &dropped);
+  /// Takes a graph out of the list, and gives it back to the driver.
+  std::shared_ptr<Graph> remove(std::list<std::shared_ptr<Graph>>::iterator at);
 
   DeviceStream &target;
   std::mutex mutex;

@@ -8,20 +8,25 @@
 // Blocks of size classes, four to each power of two, so that sizes that grow by
 // one token at a time are served by the same block. Freed blocks stay with the
 // thread that freed them, up to a limit, then go to a shared list: a steady
-// state takes no lock and asks the system for nothing. Large blocks are mapped
-// with huge pages, which nearly doubles the bandwidth of streaming reads.
+// state takes no lock and asks the system for nothing. A free block holds the
+// link to the next one, so that freeing needs no memory. Large blocks are
+// mapped with huge pages, which nearly doubles the bandwidth of streaming
+// reads.
+//
+// Results may be freed at any time: in destructors of static objects, in those
+// of thread-local ones after this thread's list is gone, and in the child of a
+// fork. So nothing here has a destructor but what hands a thread's list on.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Pool.h"
+#include "Process.h"
 
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
+#include <new>
 #include <sys/mman.h>
-#include <vector>
 
 using namespace relax_rt;
 
@@ -70,33 +75,65 @@ void giveToSystem(void *data, size_t bytes) {
     free(data);
 }
 
+/// The free blocks of each class.
 struct Lists {
-  std::vector<void *> free[SizeClass::kCount];
+  struct Block {
+    Block *next;
+  };
+
+  void push(int index, void *data) {
+    first[index] = new (data) Block{first[index]};
+    ++count[index];
+  }
+  /// Null where there is none.
+  void *pop(int index) {
+    Block *block = first[index];
+    if (block) {
+      first[index] = block->next;
+      --count[index];
+    }
+    return block;
+  }
+
+  Block *first[SizeClass::kCount];
+  uint32_t count[SizeClass::kCount];
 };
 
-struct Shared : Lists {
-  std::mutex mutex;
-};
-
-/// Never destroyed: threads may end after static objects are gone.
-Shared &shared() {
-  static Shared &lists = *new Shared;
-  return lists;
-}
+ForkSafeMutex sharedMutex;
+Lists shared; // under the mutex
 
 /// A thread keeps some blocks of each class, and fewer of the large ones.
-size_t kept(size_t bytes) { return bytes >= (size_t(64) << 20) ? 2 : 32; }
+uint32_t kept(size_t bytes) { return bytes >= (size_t(64) << 20) ? 2 : 32; }
 
-struct Local : Lists {
-  ~Local() {
-    std::lock_guard<std::mutex> lock(shared().mutex);
-    for (int index = 0; index < SizeClass::kCount; ++index)
-      for (void *data : free[index])
-        shared().free[index].push_back(data);
-  }
+/// What a thread keeps, and whether it may: it has no destructor, so it can be
+/// used for as long as the thread runs any code.
+struct Own {
+  Lists lists;
+  enum { New, Used, Gone } state;
 };
+thread_local Own ownBlocks;
 
-thread_local Local local;
+/// The blocks of this thread; null where the thread ends.
+Lists *own() {
+  Own &mine = ownBlocks;
+  if (mine.state == Own::New) {
+    mine.state = Own::Used;
+    /// Hands the blocks to the other threads.
+    struct Ending {
+      ~Ending() {
+        Own &mine = ownBlocks;
+        mine.state = Own::Gone;
+        std::lock_guard<std::mutex> lock(sharedMutex);
+        for (int index = 0; index < SizeClass::kCount; ++index)
+          while (void *data = mine.lists.pop(index))
+            shared.push(index, data);
+      }
+    };
+    static thread_local Ending ending;
+    (void)ending;
+  }
+  return mine.state == Own::Used ? &mine.lists : nullptr;
+}
 
 } // namespace
 
@@ -105,18 +142,12 @@ void *Pool::allocate(size_t bytes) {
     return nullptr;
   SizeClass size = SizeClass::of(bytes);
   void *data = nullptr;
-  std::vector<void *> &mine = local.free[size.index];
-  if (!mine.empty()) {
-    data = mine.back();
-    mine.pop_back();
-  } else {
+  if (Lists *lists = own())
+    data = lists->pop(size.index);
+  if (!data) {
     {
-      std::lock_guard<std::mutex> lock(shared().mutex);
-      std::vector<void *> &all = shared().free[size.index];
-      if (!all.empty()) {
-        data = all.back();
-        all.pop_back();
-      }
+      std::lock_guard<std::mutex> lock(sharedMutex);
+      data = shared.pop(size.index);
     }
     if (!data)
       data = takeFromSystem(size.bytes);
@@ -139,26 +170,25 @@ void *Pool::allocate(size_t bytes) {
 void Pool::free(void *data, size_t bytes) {
   SizeClass size = SizeClass::of(bytes);
   used.fetch_sub(size.bytes, std::memory_order_relaxed);
-  std::vector<void *> &mine = local.free[size.index];
-  if (mine.size() < kept(size.bytes)) {
-    mine.push_back(data);
+  Lists *lists = own();
+  if (lists && lists->count[size.index] < kept(size.bytes)) {
+    lists->push(size.index, data);
     return;
   }
-  std::lock_guard<std::mutex> lock(shared().mutex);
-  shared().free[size.index].push_back(data);
+  std::lock_guard<std::mutex> lock(sharedMutex);
+  shared.push(size.index, data);
 }
 
 void Pool::trim() {
   auto giveBack = [](Lists &lists) {
-    for (int index = 0; index < SizeClass::kCount; ++index) {
-      for (void *data : lists.free[index])
+    for (int index = 0; index < SizeClass::kCount; ++index)
+      while (void *data = lists.pop(index))
         giveToSystem(data, SizeClass::bytesOf(index));
-      lists.free[index].clear();
-    }
   };
-  giveBack(local);
-  std::lock_guard<std::mutex> lock(shared().mutex);
-  giveBack(shared());
+  if (Lists *lists = own())
+    giveBack(*lists);
+  std::lock_guard<std::mutex> lock(sharedMutex);
+  giveBack(shared);
 }
 
 extern "C" {
@@ -178,34 +208,6 @@ void relax_rt_pool_trim(void) { Pool::trim(); }
 
 void relax_rt_pool_set_limit(int64_t bytes) {
   limit.store(bytes, std::memory_order_relaxed);
-}
-
-// Scratch memory of kernels remembers its size in front of it.
-void *_mlir_memref_to_llvm_aligned_alloc(size_t align, size_t bytes) {
-  if (align > kAlignment || bytes > SIZE_MAX - kAlignment)
-    return nullptr;
-  char *data = static_cast<char *>(Pool::allocate(bytes + kAlignment));
-  if (!data) {
-    // A kernel has no way to report: its temporaries are bounded by its
-    // operands.
-    fprintf(stderr, "relax-mlir: no memory for %zu bytes of a kernel\n", bytes);
-    abort();
-  }
-  memcpy(data, &bytes, sizeof(bytes));
-  return data + kAlignment;
-}
-
-void *_mlir_memref_to_llvm_alloc(size_t bytes) {
-  return _mlir_memref_to_llvm_aligned_alloc(kAlignment, bytes);
-}
-
-void _mlir_memref_to_llvm_free(void *data) {
-  if (!data)
-    return;
-  char *begin = static_cast<char *>(data) - kAlignment;
-  size_t bytes;
-  memcpy(&bytes, begin, sizeof(bytes));
-  Pool::free(begin, bytes + kAlignment);
 }
 
 } // extern "C"

@@ -79,7 +79,8 @@ RELAX_RT_EXPORT void relax_rt_parallel_for(RelaxParallelBody body,
                                            void *closure, int64_t count,
                                            int64_t grain);
 
-/// Scratch memory of kernels, from the pool.
+/// Scratch memory of kernels, from the pool. Where there is none, the kernel is
+/// left, and the call fails.
 RELAX_RT_EXPORT void *_mlir_memref_to_llvm_alloc(size_t bytes);
 RELAX_RT_EXPORT void *_mlir_memref_to_llvm_aligned_alloc(size_t align,
                                                          size_t bytes);
@@ -150,19 +151,33 @@ RELAX_RT_EXPORT int relax_rt_call(const int64_t *words, const char *names,
                                   const struct TVMFFIAny *args, int32_t count,
                                   struct TVMFFIAny *result);
 
-/// Binds weights: the arguments are a name and a tensor. `words`: how many,
-/// then each tensor; `names`: each name and type; `table`: a data pointer each,
-/// and for a device one word more, that is the runtime's.
-RELAX_RT_EXPORT int relax_rt_bind_weight(const int64_t *words,
-                                         const char *names, void **table,
-                                         const struct TVMFFIAny *args,
-                                         int32_t count,
-                                         struct TVMFFIAny *result);
+/// Binds weights: the arguments are a name and a tensor, or several such pairs,
+/// which are bound together or not at all. A tensor object is held until other
+/// weights are bound in its place, or the code is unloaded, and the last call
+/// that uses it is over. A bare DLTensor cannot be held: its memory must stay
+/// as long. Calls that run meanwhile use what was bound when they began.
+/// `words`: how many, then each tensor; `names`: each name and type; `table`:
+/// one pointer, the runtime's, null at the start.
+RELAX_RT_EXPORT int relax_rt_bind_weights(const int64_t *words,
+                                          const char *names, void **table,
+                                          const struct TVMFFIAny *args,
+                                          int32_t count,
+                                          struct TVMFFIAny *result);
 
-/// Fails where a weight of the table is not bound yet.
-RELAX_RT_EXPORT void relax_rt_require_weights(RelaxContext *context,
+/// The addresses of the weights of a table, the same ones for the whole call.
+/// Fails where a weight is not bound yet.
+RELAX_RT_EXPORT void *const *relax_rt_weights(RelaxContext *context,
                                               const int64_t *words,
                                               const char *names, void **table);
+
+/// Lets go of the weights of code that is unloaded. None is bound afterwards.
+RELAX_RT_EXPORT void relax_rt_unload_weights(const int64_t *words,
+                                             void **table);
+
+/// Ends the call where the user has asked for that (Ctrl-C). Host code calls it
+/// between kernels, and where a loop begins again; kernels on several threads
+/// end between two pieces of their work.
+RELAX_RT_EXPORT void relax_rt_poll(RelaxContext *context);
 
 //===----------------------------------------------------------------------===//
 // Devices
@@ -204,9 +219,6 @@ typedef struct RelaxDeviceConstant {
 /// Takes back what `loaded` of a global has become on every device, when they
 /// are done with it. Nothing uses it any more.
 RELAX_RT_EXPORT void relax_rt_device_unload(void **loaded);
-/// Takes back weights that were copied to a device. None is bound afterwards.
-RELAX_RT_EXPORT void relax_rt_device_unload_weights(const int64_t *words,
-                                                    void **table);
 
 /// Launches a kernel in the call of this thread. `shape`: the grid's x, y, z,
 /// the block's x, y, z, bytes of dynamic shared memory, and 1 if it may begin
@@ -303,7 +315,7 @@ RELAX_RT_EXPORT void relax_rt_pool_trim(void);
 RELAX_RT_EXPORT void relax_rt_pool_set_limit(int64_t bytes);
 
 RELAX_RT_EXPORT int32_t relax_rt_thread_count(void);
-/// 0 for one thread a processor.
+/// 0 for one thread a processor. Does nothing within a call.
 RELAX_RT_EXPORT void relax_rt_set_thread_count(int32_t count);
 
 #ifdef __cplusplus

@@ -38,7 +38,9 @@ bool relax_rt::makeView(const Value &type, DLDevice device,
   for (int64_t i = type.rank; i-- > 0;) {
     shape[i] = slots[2 + i];
     strides[i] = stride;
-    stride *= shape[i];
+    // Only without elements is it beyond 64 bits, and then it is never used.
+    if (__builtin_mul_overflow(stride, shape[i], &stride))
+      stride = 0;
   }
   result->storage = storage;
   result->managed = {};
@@ -72,8 +74,7 @@ bool makeTensor(RelaxContext &context, const Value &type, int64_t *slots,
                 TVMFFIAny *out) {
   auto *storage = reinterpret_cast<RelaxStorage *>(slots[0]);
   // A parameter that comes back is the same object.
-  if (storage && storage->destroy == destroyBorrowed) {
-    auto *object = static_cast<TVMFFIObject *>(storage->owner);
+  if (TVMFFIObject *object = storage ? objectOf(storage) : nullptr) {
     auto *tensor = contentOf<DLTensor>(object);
     bool same = tensor->ndim == type.rank &&
                 static_cast<char *>(tensor->data) + tensor->byteOffset ==
@@ -97,6 +98,7 @@ bool makeTensor(RelaxContext &context, const Value &type, int64_t *slots,
                                 reinterpret_cast<void *>(slots[1]), bytes))
       return false;
     slots[1] = reinterpret_cast<int64_t>(storage->data);
+    unlink(storage); // the object's from here on
   }
   return makeView(type, deviceOf(context, type), storage, slots, out);
 }
@@ -204,14 +206,13 @@ bool relax_rt::makeValue(RelaxContext &context, const Value &type,
   return false;
 }
 
-/// Calls `visit` for each storage.
-template <typename Visit>
-static void visitStorages(const Value &type, const int64_t *&slots,
-                          Visit visit) {
+/// Calls `visit` for each slot that has a storage or null.
+template <typename Slot, typename Visit>
+static void visitStorages(const Value &type, Slot *&slots, Visit visit) {
   switch (type.kind) {
   case RelaxTensor:
   case RelaxCallable:
-    visit(reinterpret_cast<RelaxStorage *>(*slots));
+    visit(*slots);
     slots += type.kind == RelaxTensor ? 2 + type.rank : 1;
     return;
   case RelaxShape:
@@ -228,12 +229,21 @@ static void visitStorages(const Value &type, const int64_t *&slots,
   }
 }
 
-void relax_rt::retainSlots(const Value &type, const int64_t *&slots) {
-  visitStorages(type, slots, relax_rt_retain);
+bool relax_rt::shareSlots(const Value &type, int64_t *&slots) {
+  bool isDone = true;
+  visitStorages(type, slots, [&](int64_t &slot) {
+    auto *storage = reinterpret_cast<RelaxStorage *>(slot);
+    RelaxStorage *shared = isDone && storage ? share(storage) : nullptr;
+    isDone = isDone && (shared || !storage);
+    slot = reinterpret_cast<int64_t>(shared);
+  });
+  return isDone;
 }
 
 void relax_rt::releaseSlots(const Value &type, const int64_t *&slots) {
-  visitStorages(type, slots, relax_rt_release);
+  visitStorages(type, slots, [](int64_t slot) {
+    relax_rt_release(reinterpret_cast<RelaxStorage *>(slot));
+  });
 }
 
 bool relax_rt::makeResult(RelaxContext &context, const Signature &signature,

@@ -148,6 +148,9 @@ extern FFIFunction<int(const TVMFFIByteArray *from, TVMFFIAny *out)>
 /// The stream that the caller works on.
 extern FFIFunction<void *(int32_t deviceType, int32_t deviceId)>
     TVMFFIEnvGetStream;
+/// Runs what signals ask for in the caller's language; not 0 where that has
+/// raised an exception.
+extern FFIFunction<int()> TVMFFIEnvCheckSignals;
 
 enum TypeIndex : int32_t {
   kNone = 0,

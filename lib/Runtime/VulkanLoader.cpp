@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Process.h"
 #include "VulkanDevice.h"
 
 #include <algorithm>
@@ -51,7 +52,7 @@ std::string relax_rt::versionText(uint32_t version) {
 
 const VulkanLoader *relax_rt::openVulkanLoader(Error &error) {
   static const VulkanLoader *opened = nullptr;
-  static std::mutex mutex;
+  static ForkResetMutex mutex;
   std::lock_guard<std::mutex> lock(mutex);
   if (opened)
     return opened;

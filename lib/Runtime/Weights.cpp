@@ -5,24 +5,173 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Weights.h"
 #include "Device.h"
 #include "Graphs.h"
+#include "Pool.h"
+#include "Process.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 
 using namespace relax_rt;
 
-/// Keeps the memory of a weight that was uploaded, or none any more.
-static void keepWeight(void **place, RelaxStorage *storage) {
-  static std::mutex mutex;
-  static auto &kept = *new std::map<void **, RelaxStorage *>;
-  std::lock_guard<std::mutex> lock(mutex);
-  RelaxStorage *&entry = kept[place];
-  relax_rt_release(entry);
-  entry = storage;
-  if (!storage)
-    kept.erase(place);
+//===----------------------------------------------------------------------===//
+// Sets
+//===----------------------------------------------------------------------===//
+
+/// Held to take a reference from a table, and to change a table or a set that
+/// only its table refers to.
+static ForkSafeMutex tables;
+
+static WeightSet *&setOf(void **table) {
+  return *reinterpret_cast<WeightSet **>(table);
 }
+
+WeightSet *WeightSet::pin(void **table) {
+  std::lock_guard<std::mutex> lock(tables);
+  WeightSet *set = setOf(table);
+  if (set)
+    set->references.fetch_add(1, std::memory_order_relaxed);
+  return set;
+}
+
+bool WeightSet::isBoundIn(void **table) const {
+  std::lock_guard<std::mutex> lock(tables);
+  return setOf(table) == this;
+}
+
+WeightSet *WeightSet::create(int64_t count) {
+  auto *set = new (std::nothrow) WeightSet;
+  if (!set)
+    return nullptr;
+  set->count = count;
+  set->data = static_cast<void **>(calloc(count, sizeof(void *)));
+  set->keepers =
+      static_cast<RelaxStorage **>(calloc(count, sizeof(RelaxStorage *)));
+  set->isBound = static_cast<bool *>(calloc(count, sizeof(bool)));
+  if (set->data && set->keepers && set->isBound)
+    return set;
+  set->destroy();
+  return nullptr;
+}
+
+void WeightSet::waitFor(DLDevice device) {
+  if (device.type == kDLCPU)
+    return;
+  Error ignored; // the device may have failed, or be the parent's of a fork
+  Device *used = Device::find(device, ignored);
+  DeviceScope scope;
+  if (used && scope.enter(*used, ignored))
+    used->synchronize(ignored);
+}
+
+void WeightSet::destroy() {
+  if (keepers) {
+    if (std::any_of(keepers, keepers + count,
+                    [](RelaxStorage *keeper) { return keeper; }))
+      waitFor(where);
+    std::for_each(keepers, keepers + count, relax_rt_release);
+  }
+  free(data);
+  free(keepers);
+  free(isBound);
+  delete this;
+}
+
+void WeightSet::release() {
+  if (references.fetch_sub(1, std::memory_order_acq_rel) == 1 &&
+      !isProcessEnding())
+    destroy();
+}
+
+RelaxStorage *WeightSet::keep() {
+  auto *storage =
+      static_cast<RelaxStorage *>(Pool::allocate(sizeof(RelaxStorage)));
+  if (!storage)
+    return nullptr;
+  references.fetch_add(1, std::memory_order_relaxed);
+  auto destroy = [](RelaxStorage *storage) {
+    auto *set = static_cast<WeightSet *>(storage->owner);
+    Pool::free(storage, sizeof(RelaxStorage));
+    set->release();
+  };
+  *storage = {1, nullptr, 0, nullptr, nullptr, nullptr, destroy, this};
+  return storage;
+}
+
+int64_t WeightSet::findUnbound() const {
+  for (int64_t i = 0; i < count; ++i)
+    if (!isBound[i])
+      return i;
+  return -1;
+}
+
+bool WeightSet::bind(void **table, int64_t count, DLDevice device,
+                     BoundWeight *begin, BoundWeight *end, Error &error) {
+  watchProcessEnd();
+  WeightSet *made = create(count), *old = nullptr;
+  // Of another thread, which was first.
+  bool isElsewhere = false, isBound = made;
+  if (made) {
+    std::lock_guard<std::mutex> lock(tables);
+    WeightSet *current = setOf(table);
+    isElsewhere = current && current->where.type != kDLCPU &&
+                  current->where.id != device.id;
+    if (!isElsewhere) {
+      WeightSet *set = current;
+      if (!current || current->references.load(std::memory_order_acquire) > 1) {
+        set = std::exchange(made, nullptr);
+        for (int64_t i = 0; current && i < count; ++i) {
+          set->data[i] = current->data[i];
+          set->isBound[i] = current->isBound[i];
+          relax_rt_retain(set->keepers[i] = current->keepers[i]);
+        }
+        old = std::exchange(setOf(table), set);
+      }
+      set->where = device;
+      // What it replaces is given back below, where no lock is held.
+      for (BoundWeight *weight = begin; weight != end; ++weight) {
+        set->data[weight->index] = weight->data;
+        set->isBound[weight->index] = true;
+        std::swap(set->keepers[weight->index], weight->keeper);
+      }
+    }
+  }
+  bool isDone = isBound && !isElsewhere;
+  if (isElsewhere)
+    fail(error, "ValueError",
+         "another thread has bound weights of the module on another device");
+  else if (!isBound)
+    fail(error, "MemoryError", "no memory for the table of weights");
+  bool isReplaced = std::any_of(
+      begin, end, [](const BoundWeight &weight) { return weight.keeper; });
+  if (isDone && isReplaced)
+    waitFor(device);
+  for (; begin != end; ++begin)
+    relax_rt_release(begin->keeper);
+  if (made)
+    made->destroy();
+  if (old)
+    old->release();
+  return isDone;
+}
+
+void WeightSet::unbind(void **table) {
+  WeightSet *set = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(tables);
+    std::swap(set, setOf(table));
+  }
+  if (set)
+    set->release();
+}
+
+//===----------------------------------------------------------------------===//
+// Binding
+//===----------------------------------------------------------------------===//
 
 static std::string readString(const TVMFFIAny &arg) {
   if (arg.typeIndex == kRawString)
@@ -36,18 +185,9 @@ static std::string readString(const TVMFFIAny &arg) {
   return {};
 }
 
-/// The device of a module's weights: the word behind their addresses is one
-/// more than its number, and 0 as long as none is bound.
-static DLDevice deviceOf(int32_t type, void *word) {
-  int64_t number = reinterpret_cast<int64_t>(word);
-  return {type, number ? static_cast<int32_t>(number - 1) : 0};
-}
-
-/// Copies a weight from the host to a device. The memory belongs to the place
-/// in the module's table: it is given back when that is bound anew. Null with
-/// the error set.
-static void *upload(void **place, const void *data, int64_t bytes,
-                    DLDevice device, Error &error) {
+/// Copies a weight from the host to a device. Null with the error set.
+static RelaxStorage *upload(const void *data, int64_t bytes, DLDevice device,
+                            Error &error) {
   Device *target = Device::find(device, error);
   DeviceScope scope;
   if (!target || !scope.enter(*target, error))
@@ -62,150 +202,195 @@ static void *upload(void **place, const void *data, int64_t bytes,
     relax_rt_release(storage);
     return nullptr;
   }
-  keepWeight(place, storage);
-  return storage->data;
+  return storage;
 }
 
-extern "C" int relax_rt_bind_weight(const int64_t *words, const char *names,
-                                    void **table, const TVMFFIAny *args,
-                                    int32_t count, TVMFFIAny *result) {
-  Error error;
-  error.function = "bind_weight";
-  auto fail = [&](const char *kind, std::string message) {
-    error.kind = kind;
-    error.message = std::move(message);
-    raise(error);
-    return -1;
-  };
-  if (count != 2)
-    return fail("TypeError", "bind_weight: expected a name and a tensor");
-  std::string name = readString(args[0]);
-  *result = {};
-  int64_t total = *words++;
+namespace {
+
+/// Checks weights, and collects what is to be bound. What it has collected is
+/// given back with it.
+class Binding {
+public:
+  Binding(const int64_t *words, const char *names, void **table, Error &error)
+      : words(words), names(names), error(error) {
+    PinnedWeights bound(WeightSet::pin(table));
+    if (bound)
+      device = bound->device();
+  }
+  ~Binding() {
+    for (const BoundWeight &weight : weights)
+      relax_rt_release(weight.keeper);
+  }
+
+  /// False with the error set.
+  bool add(const std::string &name, const TVMFFIAny &arg);
+
+  /// Binds all of them; false with the error set, where none is bound.
+  bool bind(void **table) {
+    BoundWeight *begin = weights.data();
+    bool isDone = WeightSet::bind(table, *words, device, begin,
+                                  begin + weights.size(), error);
+    weights.clear();
+    return isDone;
+  }
+
+  bool isOnDevice() const { return device.type != kDLCPU; }
+
+private:
+  bool addOne(int64_t index, const Value &type, const TVMFFIAny &arg,
+              const Place &what);
+
+  const int64_t *words;
+  const char *names;
+  Error &error;
+  /// Of those that are not on the host: the first one says which.
+  DLDevice device{kDLCPU, 0};
+  std::vector<BoundWeight> weights;
+};
+
+} // namespace
+
+bool Binding::add(const std::string &name, const TVMFFIAny &arg) {
+  const int64_t *next = words;
+  const char *nextName = names;
   // One that is read on the host and on the device is there twice.
   bool isFound = false;
-  for (int64_t i = 0; i < total; ++i) {
-    Value type = Value::read(words);
-    const char *own = names;
+  for (int64_t i = 0, total = *next++; i < total; ++i) {
+    Value type = Value::read(next);
+    const char *own = nextName;
     const char *text = own + strlen(own) + 1;
-    names = text + strlen(text) + 1;
+    nextName = text + strlen(text) + 1;
     if (name != own)
       continue;
     auto what = [&] { return "weight '" + name + "' (" + text + ")"; };
-    // The first weight says which device has them; those of the host are copied
-    // there.
-    DLDevice device{kDLCPU, 0}, expected = device;
-    const DLTensor *given = tensorOf(args[1]);
-    if (type.device() != kDLCPU) {
-      device = deviceOf(type.device(), table[total]);
-      if (given && !table[total] && given->device.type == device.type)
-        device.id = given->device.id;
-      if (!given || given->device.type != kDLCPU)
-        expected = device;
-    }
-    const DLTensor *tensor = readTensor(type, args[1], what, expected, error);
-    if (!tensor) {
-      raise(error);
-      return -1;
-    }
-    int64_t stride = 1;
-    for (int64_t axis = type.rank; axis-- > 0;) {
-      if (tensor->shape[axis] != type.dims[axis])
-        return fail("ValueError",
-                    what() + ": dimension " + std::to_string(axis) +
-                        " must be " + std::to_string(type.dims[axis]) +
-                        ", got " + std::to_string(tensor->shape[axis]));
-      if (tensor->strides && tensor->shape[axis] != 1 &&
-          tensor->strides[axis] != stride)
-        return fail("ValueError", what() + ": must be contiguous");
-      stride *= tensor->shape[axis];
-    }
-    if (!isAligned(*tensor))
-      return fail("ValueError",
-                  what() +
-                      ": must begin at a multiple of 16 bytes on a device");
-    char *data = dataOf(*tensor);
-    // Whoever binds keeps a tensor that is used where it is alive, as long as
-    // the module.
-    if (device.type != expected.type) {
-      void *uploaded =
-          upload(&table[i], data, countBytes(*tensor), device, error);
-      if (!uploaded) {
-        raise(error);
-        return -1;
-      }
-      data = static_cast<char *>(uploaded);
-    } else if (device.type != kDLCPU) {
-      keepWeight(&table[i], nullptr);
-    }
-    if (device.type != kDLCPU) {
-      GraphPool::dropUsersOf(table);
-      table[total] = reinterpret_cast<void *>(int64_t(device.id) + 1);
-    }
-    table[i] = data;
+    if (!addOne(i, type, arg, what))
+      return false;
     isFound = true;
   }
-  return isFound
-             ? 0
-             : fail("ValueError", "the module has no weight '" + name + "'");
+  return isFound ||
+         fail(error, "ValueError", "the module has no weight '" + name + "'");
 }
 
-extern "C" void relax_rt_device_unload_weights(const int64_t *words,
-                                               void **table) {
-  int64_t total = *words++;
-  if (!table[total] || Device::isGone())
+bool Binding::addOne(int64_t index, const Value &type, const TVMFFIAny &arg,
+                     const Place &what) {
+  const DLTensor *given = tensorOf(arg);
+  DLDevice expected{kDLCPU, 0};
+  bool isForDevice = type.device() != kDLCPU;
+  if (isForDevice) {
+    if (!isOnDevice())
+      device = {type.device(), given && given->device.type == type.device()
+                                   ? given->device.id
+                                   : 0};
+    // Those of the host are copied there.
+    if (!given || given->device.type != kDLCPU)
+      expected = device;
+  }
+  const DLTensor *tensor = readTensor(type, arg, what, expected, error);
+  if (!tensor)
+    return false;
+  for (int64_t axis = 0; axis < type.rank; ++axis)
+    if (tensor->shape[axis] != type.dims[axis])
+      return fail(error, "ValueError",
+                  what.str() + ": dimension " + std::to_string(axis) +
+                      " must be " + std::to_string(type.dims[axis]) + ", got " +
+                      std::to_string(tensor->shape[axis]));
+  if (!isContiguous(*tensor))
+    return fail(error, "ValueError", what.str() + ": must be contiguous");
+  if (!isAligned(*tensor))
+    return fail(error, "ValueError",
+                what.str() +
+                    ": must begin at a multiple of 16 bytes on a device");
+  BoundWeight weight{index, dataOf(*tensor), nullptr};
+  if (isForDevice && expected.type == kDLCPU) {
+    weight.keeper = upload(weight.data, countBytes(*tensor), device, error);
+    if (!weight.keeper)
+      return false;
+    weight.data = weight.keeper->data;
+  } else if (arg.typeIndex == kTensor) {
+    weight.keeper = borrow(arg.object, weight.data);
+    if (!weight.keeper)
+      return fail(error, "MemoryError", what.str() + ": no memory");
+  }
+  weights.push_back(weight);
+  return true;
+}
+
+extern "C" int relax_rt_bind_weights(const int64_t *words, const char *names,
+                                     void **table, const TVMFFIAny *args,
+                                     int32_t count, TVMFFIAny *result) {
+  *result = {};
+  Error error;
+  error.function = "bind_weight";
+  Binding binding(words, names, table, error);
+  bool isDone = count >= 2 && count % 2 == 0;
+  if (!isDone)
+    fail(error, "TypeError",
+         "bind_weight: expected a name and a tensor, or several such pairs, "
+         "got " +
+             std::to_string(count) + " arguments");
+  for (int32_t i = 0; isDone && i < count; i += 2) {
+    int32_t type = args[i].typeIndex;
+    if (type != kRawString && type != kSmallString && type != kString)
+      isDone = fail(error, "TypeError",
+                    "bind_weight: argument " + std::to_string(i) +
+                        ": expected the name of a weight");
+    else
+      isDone = binding.add(readString(args[i]), args[i + 1]);
+  }
+  if (isDone && binding.bind(table)) {
+    if (binding.isOnDevice())
+      GraphPool::dropUsersOf(table);
+    return 0;
+  }
+  raise(error);
+  return -1;
+}
+
+extern "C" void relax_rt_unload_weights(const int64_t *words, void **table) {
+  if (isProcessEnding())
     return;
-  GraphPool::dropUsersOf(table);
-  Error ignored; // the device may have failed
-  DeviceScope scope;
-  int32_t kind = kDLCPU; // of those that are on the device
-  for (int64_t i = 0; i < total && kind == kDLCPU; ++i)
-    kind = Value::read(words).device();
-  Device *device = Device::find(deviceOf(kind, table[total]), ignored);
-  // Other streams than that of the memory may read it still.
-  if (device && scope.enter(*device, ignored))
-    device->synchronize(ignored);
-  for (int64_t i = 0; i < total; ++i) {
-    keepWeight(&table[i], nullptr);
-    table[i] = nullptr;
-  }
-  table[total] = nullptr;
+  bool isOnDevice = false;
+  for (int64_t i = 0, total = *words++; i < total; ++i)
+    isOnDevice |= Value::read(words).device() != kDLCPU;
+  if (isOnDevice)
+    GraphPool::dropUsersOf(table);
+  WeightSet::unbind(table);
 }
 
-/// The name of a weight without a value, or null.
-static const char *findUnbound(int64_t count, const char *names, void **table) {
-  for (int64_t i = 0; i < count; ++i) {
-    if (!table[i])
-      return names;
-    names += strlen(names) + 1; // its name
-    names += strlen(names) + 1; // and its type
-  }
-  return nullptr;
-}
+//===----------------------------------------------------------------------===//
+// Use
+//===----------------------------------------------------------------------===//
 
-extern "C" void relax_rt_require_weights(RelaxContext *context,
+extern "C" void *const *relax_rt_weights(RelaxContext *context,
                                          const int64_t *words,
                                          const char *names, void **table) {
   if (context->recorder)
     context->recorder->useWeights(words, table);
-  const char *name = findUnbound(*words, names, table);
-  if (!name && context->stream) {
-    DLDevice here = context->stream->device.id;
-    DLDevice bound = deviceOf(here.type, table[*words]);
-    if (here.id != bound.id)
+  // All of them are there, and stay so, once the call has any.
+  if (context->weights)
+    return context->weights->addresses();
+  WeightSet *set = context->weights = WeightSet::pin(table);
+  int64_t unbound = set ? set->findUnbound() : 0;
+  if (unbound < 0) {
+    DLDevice bound = set->device();
+    if (context->stream && bound.type != kDLCPU &&
+        bound.id != context->stream->device.id.id)
       relax_rt_fail(context, "ValueError",
                     "the arguments are on device %0, and the module's weights "
                     "on device %1",
-                    nullptr, here.id, bound.id);
+                    nullptr, context->stream->device.id.id, bound.id);
+    return set->addresses();
   }
-  if (!name)
-    return;
+  for (; unbound > 0; --unbound) {
+    names += strlen(names) + 1; // its name
+    names += strlen(names) + 1; // and its type
+  }
   context->error.kind = "ValueError";
   // In steps, so that no string is left to destroy when control leaves.
   std::string &message = context->error.message;
   message = context->error.function;
   message += ": weight '";
-  message += name;
+  message += names;
   message += "' is not bound; bind all weights before the first call";
   longjmp(context->escape, 1);
 }

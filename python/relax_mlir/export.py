@@ -38,7 +38,7 @@ from .compiler import Code, Target
 from .dtypes import to_numpy as to_numpy_dtype
 from .errors import DeviceError, ModelError, RelaxError, WeightError
 
-VERSION = 2
+VERSION = 3
 """Of what is in the folder."""
 
 
@@ -72,8 +72,8 @@ def export(code: Code, folder: str | os.PathLike[str], weights: Mapping[str, Any
         raise RelaxError(f"cannot write '{folder}': {error.strerror}") from None
     if code.target.runs_here:
         shutil.copy2(runtime.library_path(), folder / "librelax_runtime.so")
-        # What a device holds goes with the library.
-        options = ["-Wl,-fini=relax_unload"] if code.device else []
+        # What is bound, and what a device holds, goes with the library.
+        options = ["-Wl,-fini=relax_unload"] if code.device or code.weights else []
         link_shared(folder / "model.o", folder / "model.so", folder, options=options)
 
 
@@ -140,14 +140,18 @@ def _header(code: Code) -> str:
         )
         lines += [f"/* ({arguments}) -> ({results}) */", _declaration(name)]
     if code.weights:
-        lines += ["/* (name, tensor) */", _declaration("bind_weight")]
-    if code.device:
+        lines += [_OF_WEIGHTS, _declaration("bind_weight")]
+    if code.device or code.weights:
         lines += ["/* Gives back code, constants and weights; so does dlclose of model.so. No call is under way. */"]
         lines += ["void relax_unload(void);"]
     lines += ["#ifdef __cplusplus", "}", "#endif", "#endif"]
     return "\n".join(lines) + "\n"
 
 
+_OF_WEIGHTS = """\
+/* (name, tensor), or several such pairs, which are bound together or not at all. A tensor of TVM FFI is held until
+   another one is bound in its place and the last call that uses it is over; the memory of a bare DLTensor must stay as
+   long. Calls that run meanwhile use what was bound when they began. */"""
 _ON_HOST = " on the host"
 _ON_A_DEVICE = """\
 /* The functions run on a GPU ({chip}).

@@ -3,8 +3,9 @@
 """The runtime of compiled code: memory, threads, and functions that can be called.
 
 Compiled functions follow the calling convention of TVM FFI: arguments are NumPy arrays (with the types of ml_dtypes),
-or tensors of any library that speaks DLPack, and are not copied. Results are tensors of PyTorch where an argument is
-one; else tensors of TVM FFI, which `to_numpy` views as arrays, and arrays where NumPy has no way to view them.
+or tensors of any library that speaks DLPack, and are not copied. Results on the host are NumPy arrays, which are not
+copied either; but tensors of PyTorch, or of TVM FFI, where an argument is one. Results on a device are tensors of
+PyTorch, or of TVM FFI.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import itertools
 import mmap
 import operator
 import os
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,8 +43,10 @@ _SYMBOLS = (
     "relax_rt_call",
     "relax_rt_call_library",
     "relax_rt_make_closure",
-    "relax_rt_bind_weight",
-    "relax_rt_require_weights",
+    "relax_rt_bind_weights",
+    "relax_rt_weights",
+    "relax_rt_unload_weights",
+    "relax_rt_poll",
     "relax_rt_device_alloc",
     "relax_rt_device_scratch",
     "relax_rt_device_launch",
@@ -51,7 +55,6 @@ _SYMBOLS = (
     "relax_rt_device_read",
     "relax_rt_device_write",
     "relax_rt_device_unload",
-    "relax_rt_device_unload_weights",
     "_mlir_memref_to_llvm_alloc",
     "_mlir_memref_to_llvm_aligned_alloc",
     "_mlir_memref_to_llvm_free",
@@ -63,6 +66,7 @@ _MOST_GRAPHS = 1 << 16
 
 tvm_ffi.register_error("RecursionError", RecursionError)
 tvm_ffi.register_error("DeviceError", DeviceError)
+tvm_ffi.register_error("KeyboardInterrupt", KeyboardInterrupt)  # in a callback
 
 _EMULATOR_SYMBOLS = (
     "relax_emulator_id",
@@ -175,9 +179,46 @@ def as_argument(value: Any) -> Any:
         return value.item() if value.dtype in _OF_DLPACK else as_argument(np.asarray(value))
     if type(value) in (tuple, list):
         return [as_argument(member) for member in value]
+    if isinstance(value, (tvm_ffi.core.CObject, int, float, str)):
+        return value
     if hasattr(value, "requires_grad"):
         _check_torch(value)
+    elif hasattr(value, "__dlpack__"):
+        return value if hasattr(value, "__dlpack_c_exchange_api__") else _import(value)
+    elif isinstance(value, ReturnedFunction):
+        return value.function
+    elif callable(value):
+        return _Callback(value)
     return value
+
+
+def _import(value: Any) -> tvm_ffi.Tensor:
+    """A tensor of another library, with the note that it is read-only, if it is, which old producers do not give."""
+    try:
+        capsule = value.__dlpack__(max_version=(1, 0))
+    except TypeError:  # a producer that is older than versions
+        return tvm_ffi.from_dlpack(value)
+    return tvm_ffi.from_dlpack(capsule)
+
+
+class _Callback:
+    """A function of the caller, which is given arrays as it would get them from a call."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __call__(self, *args: Any) -> Any:
+        return as_argument(self._function(*map(_as_array, args)))
+
+
+class ReturnedFunction:
+    """A function that compiled code has returned; it takes and gives what those of a module do."""
+
+    def __init__(self, function: tvm_ffi.Function) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any) -> Any:
+        return _results_for(args, self.function(*map(as_argument, args)))
 
 
 _OF_DLPACK = frozenset(map(np.dtype, "?bhilqBHILQefd"))
@@ -185,7 +226,6 @@ _OF_DLPACK = frozenset(map(np.dtype, "?bhilqBHILQefd"))
 
 _CODES = {"bfloat16": (4, 16), "float8_e4m3fn": (10, 8), "float8_e5m2": (12, 8)}
 """Types of ml_dtypes: DLPack's code and bits. NumPy neither exports nor imports them."""
-_MLIR_NAMES = ("bf16", "f8E4M3FN", "f8E5M2")
 
 
 class _DataType(ctypes.Structure):
@@ -270,11 +310,49 @@ def _view(tensor: tvm_ffi.Tensor, name: str) -> np.ndarray:
     return np.asarray(_Memory(tensor, dtype.itemsize)).view(dtype)
 
 
-def _with_numpy_types(value: Any) -> Any:
-    """Results of the types that NumPy cannot import, as arrays; all others as they are."""
-    if isinstance(value, tvm_ffi.Tensor):
-        return to_numpy(value) if str(value.dtype) in _CODES else value
-    return tuple(map(_with_numpy_types, value)) if isinstance(value, tvm_ffi.Array) else value
+_Tensor = tvm_ffi.Tensor
+
+
+def _as_array(value: Any) -> Any:
+    """A value of compiled code with NumPy arrays for the tensors of TVM FFI that are on the host."""
+    if type(value) is _Tensor:
+        return to_numpy(value) if value.__dlpack_device__()[0] == _KINDS["cpu"] else value
+    if isinstance(value, tvm_ffi.Array):
+        return tuple(map(_as_array, value))
+    return ReturnedFunction(value) if isinstance(value, tvm_ffi.Function) else value
+
+
+def _has_tensor(value: Any) -> bool:
+    """Whether a tensor of TVM FFI is, or is in, an argument."""
+    return type(value) is _Tensor or (type(value) in (tuple, list) and any(map(_has_tensor, value)))
+
+
+def _results_for(args: tuple[Any, ...], result: Any) -> Any:
+    """The results of a call on the host: arrays, unless an argument is a tensor of TVM FFI."""
+    if type(result) is _Tensor:
+        for value in args:
+            if type(value) is not np.ndarray and _has_tensor(value):
+                break
+        else:
+            return _protect(args, to_numpy(result))
+        return result
+    if isinstance(result, tvm_ffi.Array):
+        return tuple([_results_for(args, member) for member in result])
+    return ReturnedFunction(result) if isinstance(result, tvm_ffi.Function) else result
+
+
+def _protect(args: Iterable[Any], result: np.ndarray) -> np.ndarray:
+    """The result, read-only where it is memory of an argument that is read-only."""
+    for value in args:
+        if type(value) is np.ndarray:
+            if not value.flags.writeable and np.may_share_memory(value, result):
+                result.flags.writeable = False
+        elif type(value) in (tuple, list):
+            _protect(value, result)
+        elif hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == _KINDS["cpu"]:
+            with contextlib.suppress(TypeError, RuntimeError, BufferError):  # one that NumPy has no type for
+                _protect([np.from_dlpack(value)], result)
+    return result
 
 
 def _is_read_only(value: Any) -> bool:
@@ -510,7 +588,7 @@ class _Loaded:
         for name, function in _symbols(code):
             self.session.define(name, ctypes.cast(function, ctypes.c_void_p).value)
         self.session.add_object(code.object)
-        if code.device:
+        if code.device or code.weights:
             unload = ctypes.CFUNCTYPE(None)(self.session.lookup("relax_unload"))
             # The session must outlive the call; the end of the process needs none.
             weakref.finalize(self, lambda unload, session: unload(), unload, self.session).atexit = False
@@ -557,9 +635,6 @@ class Executable:
         of_device = functools.partial(_as_device_argument, kind=device)
         converts = [as_argument if is_there else of_device for is_there in on_host]
         written = [index for index, parameter in enumerate(parameters) if parameter.get("written")]
-        returns_others = len(host_results) == len(signature["results"]) and any(
-            text in result for result in signature["results"] for text in _MLIR_NAMES
-        )
 
         def describe(index: int) -> str:
             if index >= len(parameters):
@@ -593,7 +668,7 @@ class Executable:
             except Exception as error:
                 show_source_line(error)
                 raise
-            return _with_numpy_types(result) if returns_others else result
+            return _as_array(result) if device else _results_for(args, result)
 
         call.__name__ = call.__qualname__ = name
         return call
@@ -637,18 +712,24 @@ class Executable:
           copy: arrays are copied to memory that is fast to read (`HugePages`); if not, they are used where they are,
             and must not change. For a device they are always copied, to its memory.
 
+        All of them are bound together, or none where one is refused. A call that runs meanwhile goes on with those that
+        were bound when it began; those are kept until the last such call is over, so for that time there is memory for
+        both.
+
         Raises:
           ValueError: the module has no such weight, or it has another shape.
           TypeError: it has another element type.
         """
         if not self.code.weights and weights:
             raise ValueError(f"the module has no weight '{next(iter(weights))}'; it has none at all")
-        bind, memory = self._load("bind_weight"), HugePages()
+        memory = HugePages()
         device = Device(self.code.device) if self.code.device else None
+        given: dict[str, Any] = {}
         for name, value in weights.items():
             if device and isinstance(value, np.ndarray) and name not in self.code.host_weights:
-                tensor = device.put(value)
+                given[name] = device.put(value)
             else:
-                tensor = as_argument(memory.copy(value) if copy and isinstance(value, np.ndarray) else value)
-            bind(name, tensor)
-            self.weights[name] = tensor
+                given[name] = as_argument(memory.copy(value) if copy and isinstance(value, np.ndarray) else value)
+        if given:
+            self._load("bind_weight")(*itertools.chain.from_iterable(given.items()))
+            self.weights.update(given)

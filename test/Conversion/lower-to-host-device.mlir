@@ -60,14 +60,16 @@ relax.func @constant() -> tensor<3xi1> {
 
 // -----
 
-// Weights that were copied to a device go with the module.
-// CHECK-DAG: llvm.mlir.global internal @[[TABLE:relax.weights[.0-9]*]](#llvm.zero) {{.*}}: !llvm.array<2 x ptr>
+// What is bound to a module goes with it.
+// CHECK-DAG: llvm.mlir.global internal @[[TABLE:relax.weights[.0-9]*]](#llvm.zero) {{.*}}: !llvm.array<1 x ptr>
 // CHECK-DAG: llvm.mlir.global internal constant @[[TYPES:relax.weight_types[.0-9]*]](
 // CHECK-LABEL: llvm.func @relax_unload(
 // CHECK-DAG: %[[WEIGHTS:.*]] = llvm.mlir.addressof @[[TABLE]]
 // CHECK-DAG: %[[WORDS:.*]] = llvm.mlir.addressof @[[TYPES]]
-// CHECK: llvm.call @relax_rt_device_unload_weights(%[[WORDS]], %[[WEIGHTS]])
+// CHECK: llvm.call @relax_rt_unload_weights(%[[WORDS]], %[[WEIGHTS]])
 // CHECK-NEXT: llvm.return
+// CPU-LABEL: llvm.func @relax_unload(
+// CPU: llvm.call @relax_rt_unload_weights(
 // CPU-NOT: relax_rt_device
 relax.func @weight() -> tensor<4xf32> {
   %0 = relax.constant weight "w" : tensor<4xf32>

@@ -181,27 +181,29 @@ FUNCTION(add_after, "f\0function\0" TWO_FLOATS, 3, 1, 7, 3, 2, RelaxCallable,
   relax_rt_release(reinterpret_cast<RelaxStorage *>(result[0]));
 }
 
+// x + the weight w.
+static void *weights[1];
+static const int64_t kWeights[] = {1, RelaxTensor, 2, 32, kCUDA, 1, 4};
+static const char kWeightNames[] = "w\0tensor f32 [4]";
+
 RELAX_EXPORT void relax_unload() {
   for (void **loaded :
        {&module.loaded, &badModule.loaded, &textModule.loaded,
         &addKernel.loaded, &stuckKernel.loaded, &missingKernel.loaded,
         &badKernel.loaded, &textKernel.loaded, &constant.loaded})
     relax_rt_device_unload(loaded);
+  relax_rt_unload_weights(kWeights, weights);
 }
-
-// x + the weight w.
-static void *weights[2];
-static const int64_t kWeights[] = {1, RelaxTensor, 2, 32, kCUDA, 1, 4};
-static const char kWeightNames[] = "w\0tensor f32 [4]";
 
 RELAX_EXPORT int __tvm_ffi_bind_weight(void *, const TVMFFIAny *args,
                                        int32_t count, TVMFFIAny *result) {
-  return relax_rt_bind_weight(kWeights, kWeightNames, weights, args, count,
-                              result);
+  return relax_rt_bind_weights(kWeights, kWeightNames, weights, args, count,
+                               result);
 }
 
 FUNCTION(add_weight, "x\0tensor f32 [4]", 1, 1, 3, 3, 2, FLOATS, FLOATS) {
-  relax_rt_require_weights(context, kWeights, kWeightNames, weights);
-  emitAdd(context, &addKernel, in[1], reinterpret_cast<int64_t>(weights[0]),
+  void *const *bound =
+      relax_rt_weights(context, kWeights, kWeightNames, weights);
+  emitAdd(context, &addKernel, in[1], reinterpret_cast<int64_t>(bound[0]),
           in[2], out);
 }

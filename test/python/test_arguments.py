@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tvm_ffi
+from dlpack import Foreign
 from elements import DTYPES
 
 import relax_mlir
@@ -189,6 +190,39 @@ def test_read_only_arrays_are_not_written_to(text):
     assert x.tolist() == (2 * X).tolist()
     with pytest.raises(ValueError, match="main: argument 0 'arg0'.*must be contiguous"):
         main(np.ones(8, np.float32)[::2])
+
+
+# Of any library: DLPack says it with a flag, and TVM FFI's tensors hold on to what they were made of.
+@pytest.mark.parametrize("strides", [(1,), None])
+@pytest.mark.parametrize("wrap", [lambda x: x, lambda x: tvm_ffi.from_dlpack(x.__dlpack__(max_version=(1, 0)))])
+def test_read_only_tensors_of_others_are_not_written_to(wrap, strides):
+    module = compiled(in_place(f"%0 = {TWICE}"))
+    other = compiled(f"relax.func @main(%x: {T}) -> {T} {{\n relax.return %x : {T}\n}}")
+    x = X.copy()
+    writable, frozen = (Foreign(x, x.shape, strides, read_only) for read_only in (False, True))
+    module["main"](wrap(writable))
+    assert x.tolist() == (2 * X).tolist()
+    with pytest.raises(ValueError, match=r"main: argument 0 'arg0' \(.*writes into this tensor, which is read-only"):
+        module["main"](wrap(frozen))
+    with pytest.raises(ValueError, match="main: destination 0: is read-only"):
+        other["main"](X, wrap(frozen))
+    assert other["main"](X, wrap(writable)) is None and x.tolist() == X.tolist()
+    assert to_numpy(other["main"](wrap(frozen))).tolist() == X.tolist()
+
+
+# A result that is such memory cannot be written into either.
+def test_results_in_read_only_memory_are_read_only():
+    text = f"""
+    relax.func @main(%x: {T}, %y: {T}) -> ({T}, {T}, {T}) {{
+      %0 = relax.add %x, %x : ({T}, {T}) -> {T}
+      relax.return %x, %y, %0 : {T}, {T}, {T}
+    }}"""
+    frozen, y = X.copy(), X.copy()
+    frozen.flags.writeable = False
+    for given in (frozen, Foreign(X, X.shape, (1,), read_only=True)):
+        same, other, new = compiled(text)["main"](given, y)
+        assert [each.flags.writeable for each in (same, other, new)] == [False, True, True]
+        assert same.tolist() == X.tolist() and np.shares_memory(other, y)
 
 
 # What else the call reads must lie elsewhere.
@@ -432,6 +466,61 @@ def test_a_long_chain_of_callables():
 
 
 # --- messages and sizes
+
+MATRIX = "tensor<?x?xf32, #relax.shape<[n, m]>>"
+
+
+# Products of sizes, and of strides and sizes, that are beyond what the machine counts with.
+@pytest.mark.parametrize(
+    "shape, strides, error, message",
+    [
+        ((2**31, 2**31), (0, 0), ValueError, r"sizes \[2147483648, 2147483648\] has more bytes than 63 bits"),
+        ((2**62, 4), (0, 0), ValueError, "more bytes than 63 bits"),
+        ((2**61, 1), (1, 1), ValueError, "more bytes than 63 bits"),
+        ((2**62 + 1, 2), (0, 1), ValueError, "more bytes than 63 bits"),
+        ((2**30, 2**30), (0, 0), MemoryError, "no memory"),
+        ((2**22, 2**22), (0, 0), MemoryError, "no memory"),
+        ((2, 2), (2**62, 1), ValueError, "strides lead beyond the address space"),
+        ((2, 2), (-(2**61), -(2**61)), ValueError, "strides lead beyond the address space"),
+        ((-1, 2), (2, 1), ValueError, "dimension 0 must be at least 0, got -1"),
+        ((-(2**63), -(2**63)), (0, 0), ValueError, "dimension 0 must be at least 0"),
+    ],
+)
+def test_sizes_that_no_memory_has(shape, strides, error, message):
+    module = compiled(f"""
+    relax.func @main(%x: {MATRIX}) -> {MATRIX} {{
+      %0 = relax.add %x, %x : ({MATRIX}, {MATRIX}) -> {MATRIX}
+      relax.return %0 : {MATRIX}
+    }}""")
+    one = np.ones(1, np.float32)
+    limit = 1 << 40  # of what the system may promise
+    runtime.set_pool_limit(limit)
+    try:
+        tensor = Foreign(one, shape, strides)
+        for given in (tensor, tvm_ffi.from_dlpack(tensor.__dlpack__(max_version=(1, 0)))):
+            with pytest.raises(error, match=message):
+                module["main"](given)
+        with pytest.raises(ValueError, match="destination 0"):
+            module["main"](np.ones((1, 1), np.float32), Foreign(one, shape, strides))
+    finally:
+        runtime.set_pool_limit(None)
+    x = np.ones((3, 2), np.float32)
+    assert to_numpy(module["main"](Foreign(one, (3, 2), (0, 0)))).tolist() == (2 * x).tolist()
+
+
+# Without elements, sizes are of no consequence.
+@pytest.mark.parametrize("shape", [(0, 2**62), (2**62, 0), (0, 0)])
+def test_sizes_beside_zero(shape):
+    main = compiled(f"relax.func @main(%x: {MATRIX}) -> {MATRIX} {{\n relax.return %x : {MATRIX}\n}}")["main"]
+    for strides in (None, (0, 0), (2**62, 1)):
+        assert main(tvm_ffi.from_dlpack(Foreign(X, shape, strides).__dlpack__(max_version=(1, 0)))).shape == shape
+
+
+def test_elements_without_memory_are_refused():
+    main = compiled(f"relax.func @main(%x: {T}) -> {T} {{\n relax.return %x : {T}\n}}")["main"]
+    with pytest.raises(ValueError, match="argument 0 .*its data is null"):
+        main(Foreign(None, (3,), (1,)))
+    assert main(Foreign(None, (0,), (1,))).shape == (0,)
 
 
 def test_asserts_name_the_function():

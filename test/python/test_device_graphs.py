@@ -554,6 +554,9 @@ def test_graphs_go_with_what_they_use(device, functions, captured):
     run(2)
     functions.unload()
     assert [function.statistics().graphs for function in (add, constants, add_weight)] == [0, 0, 0]
+    with pytest.raises(ValueError, match="weight 'w' is not bound"):
+        add_weight(short)
+    functions("bind_weight")("w", tvm_ffi.from_dlpack(2 * X[:4]))
     run(2)
 
 
