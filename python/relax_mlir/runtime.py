@@ -163,6 +163,9 @@ def set_thread_count(count: int | None) -> None:
     library().relax_rt_set_thread_count(ctypes.c_int32(count or 0))
 
 
+_Tensor = tvm_ffi.Tensor
+
+
 def as_argument(value: Any) -> Any:
     """What TVM FFI takes for a value; arrays and tensors are not copied.
 
@@ -170,6 +173,8 @@ def as_argument(value: Any) -> Any:
       RelaxError: the elements are of a type that no compiled function has, or are not what the memory holds: a
         tensor of PyTorch that is a lazy conjugate or negative, or needs a gradient.
     """
+    if type(value) is _Tensor:
+        return value
     if isinstance(value, np.ndarray):
         if value.dtype in _OF_DLPACK:
             # TVM FFI takes these as they are.
@@ -226,6 +231,9 @@ _OF_DLPACK = frozenset(map(np.dtype, "?bhilqBHILQefd"))
 
 _CODES = {"bfloat16": (4, 16), "float8_e4m3fn": (10, 8), "float8_e5m2": (12, 8)}
 """Types of ml_dtypes: DLPack's code and bits. NumPy neither exports nor imports them."""
+
+
+_MLIR_NAMES = ("bf16", "f8E4M3FN", "f8E5M2")
 
 
 class _DataType(ctypes.Structure):
@@ -310,9 +318,6 @@ def _view(tensor: tvm_ffi.Tensor, name: str) -> np.ndarray:
     return np.asarray(_Memory(tensor, dtype.itemsize)).view(dtype)
 
 
-_Tensor = tvm_ffi.Tensor
-
-
 def _as_array(value: Any) -> Any:
     """A value of compiled code with NumPy arrays for the tensors of TVM FFI that are on the host."""
     if type(value) is _Tensor:
@@ -331,11 +336,9 @@ def _results_for(args: tuple[Any, ...], result: Any) -> Any:
     """The results of a call on the host: arrays, unless an argument is a tensor of TVM FFI."""
     if type(result) is _Tensor:
         for value in args:
-            if type(value) is not np.ndarray and _has_tensor(value):
-                break
-        else:
-            return _protect(args, to_numpy(result))
-        return result
+            if type(value) is _Tensor or (type(value) is not np.ndarray and _has_tensor(value)):
+                return result
+        return _protect(args, to_numpy(result))
     if isinstance(result, tvm_ffi.Array):
         return tuple([_results_for(args, member) for member in result])
     return ReturnedFunction(result) if isinstance(result, tvm_ffi.Function) else result
@@ -635,6 +638,9 @@ class Executable:
         of_device = functools.partial(_as_device_argument, kind=device)
         converts = [as_argument if is_there else of_device for is_there in on_host]
         written = [index for index, parameter in enumerate(parameters) if parameter.get("written")]
+        plain = () if device else (np.ndarray, int, float, bool)
+        has_others = any(text in result for result in signature["results"] for text in _MLIR_NAMES)
+        from_plain = to_numpy if has_others else np.from_dlpack
 
         def describe(index: int) -> str:
             if index >= len(parameters):
@@ -668,7 +674,13 @@ class Executable:
             except Exception as error:
                 show_source_line(error)
                 raise
-            return _as_array(result) if device else _results_for(args, result)
+            if type(result) is not _Tensor:
+                return _as_array(result) if device else _results_for(args, result)
+            # What most calls are, without further calls: arrays and numbers that are arguments as they are.
+            for value, argument in zip(args, converted):
+                if value is not argument or type(value) not in plain:
+                    return _as_array(result) if device else _results_for(args, result)
+            return from_plain(result)
 
         call.__name__ = call.__qualname__ = name
         return call
