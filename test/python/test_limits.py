@@ -235,6 +235,38 @@ print(main(2, x))
     assert run.stdout.splitlines() == ["interrupted", "2"]
 
 
+# One kernel alone ends between two pieces of its work, on all threads.
+def test_a_long_kernel_is_interrupted():
+    run = run_python(
+        INTERRUPTED
+        + f"""
+m = "tensor<?x?xf32, #relax.shape<[n, n]>>"
+main = compile(parse(f'''relax.func @main(%x: {{m}}) -> {{m}} {{{{
+  %0 = relax.matmul %x, %x : ({{m}}, {{m}}) -> {{m}}
+  relax.return %0 : {{m}}
+}}}}'''))["main"]
+x = np.eye(1500, dtype=np.float32)
+def time_of(call):
+    begin = time.monotonic()
+    try:
+        call()
+    except KeyboardInterrupt:
+        pass
+    return time.monotonic() - begin
+time_of(lambda: main(x))
+for attempt in range(5):  # others may need the processors at any time
+    whole = time_of(lambda: main(x))
+    signal.setitimer(signal.ITIMER_REAL, whole / 10)
+    part = time_of(lambda: main(x))
+    if part < 0.7 * whole:
+        break
+print(part < 0.7 * whole, (main(x) == x).all())
+""",
+        RELAX_NUM_THREADS="8",
+    )
+    assert (run.returncode, run.stdout) == (0, "True True\n"), run.stderr
+
+
 # --- sizes that no loop may go through
 
 
