@@ -19,6 +19,11 @@ needs_linker = pytest.mark.skipif(not shutil.which("cc"), reason="model.so is li
 PROMPTS = [[3, 1, 4, 1, 5, 9, 2], [2, 7]]
 
 
+def close(found, wanted, measured):
+    """Whether the largest difference, relative to the largest logit, is at most three times what was measured."""
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=3 * measured * np.abs(wanted).max())
+
+
 def built(folder, dtype="f32", layout="plain", quantisation="F32"):
     config = dataclasses.replace(CONFIG, num_layers=2)
     path = write_gguf(folder / "x.gguf", random_weights(), config, quantisation)
@@ -42,9 +47,12 @@ def test_small_floats(tmp_path, pair):
     path = write_gguf(tmp_path / "x.gguf", random_weights(), dataclasses.replace(CONFIG, num_layers=2), "F32")
     program = models.build(path, layout="groups", dtype="bf16", quantisation="F8_E4M3")
     wanted = pair[0].logits(np.array(PROMPTS[:1]), pair[0].new_cache(1, 12))
-    for model in (program.compile(), program.compile(target="cuda:emulated")):
-        found = model.logits(np.array(PROMPTS[:1]), model.new_cache(1, 12))
-        assert np.corrcoef(found.ravel(), wanted.ravel())[0, 1] > 0.99
+    both = [program.compile(), program.compile(target="cuda:emulated")]
+    found = [model.logits(np.array(PROMPTS[:1]), model.new_cache(1, 12)) for model in both]
+    for each in found:
+        assert np.corrcoef(each.ravel(), wanted.ravel())[0, 1] > 0.99  # 0.9957 was measured
+    # The weights are the same on both: what differs is where results are rounded.
+    close(found[1], found[0], 0.0047)
 
 
 # A layout that cannot have a format is refused.
@@ -105,14 +113,14 @@ def test_decoding_at_positions(pair):
 
 
 @needs_linker
-@pytest.mark.parametrize("dtype, tolerance", [pytest.param("f16", 0.02, marks=pytest.mark.more), ("bf16", 0.15)])
-def test_shorter_elements(pair, tmp_path, dtype, tolerance):
+@pytest.mark.parametrize("dtype, measured", [pytest.param("f16", 0.0012, marks=pytest.mark.more), ("bf16", 0.0099)])
+def test_shorter_elements(pair, tmp_path, dtype, measured):
     model = built(tmp_path, dtype).compile(target="cuda:emulated")
     tokens = np.array([PROMPTS[0]])
     wanted = pair[0].logits(tokens, pair[0].new_cache(1, 12))
     found = model.logits(tokens, model.new_cache(1, 12))
     assert found.dtype == np.float32
-    np.testing.assert_allclose(found, wanted, tolerance, tolerance * np.abs(wanted).max())
+    close(found, wanted, measured)
     # Weights of such elements come back from a folder as they were.
     model.executable.export(tmp_path / "model")
     loaded = models.LanguageModel(load_exported(tmp_path / "model"), model.config)
@@ -141,7 +149,7 @@ def test_quantised_as_it_is_read(tmp_path):
     tokens = np.array([PROMPTS[0]])
     wanted = on_cpu.logits(tokens, on_cpu.new_cache(1, 12))
     found = model.logits(tokens, model.new_cache(1, 12))
-    np.testing.assert_allclose(found, wanted, 0.15, 0.15 * np.abs(wanted).max())
+    close(found, wanted, 0.0094)
 
 
 # A folder holds all that a model is; groups of a quantised one too.

@@ -46,6 +46,12 @@ def test_candidates(sampling, ids):
     np.testing.assert_allclose(probabilities, expected / expected.sum())
 
 
+# A sum that is reached exactly needs no further token.
+def test_sum_that_is_reached():
+    found, probabilities = candidates(np.log([0.5, 0.25, 0.25]), Sampling(1.0, top_p=0.5))
+    assert found.tolist() == [0] and probabilities.tolist() == [1.0]
+
+
 # Tokens come as often as their probabilities say.
 def test_frequencies():
     sampler = Sampler(Sampling(1.0, seed=1), 4000)

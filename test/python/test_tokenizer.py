@@ -130,6 +130,13 @@ def gguf_metadata(**changes):
     return {f"tokenizer.ggml.{key}": value for key, value in {**metadata, **changes}.items() if value is not None}
 
 
+# Keys of the file name tokens that end an answer, whatever their names.
+@pytest.mark.parametrize("key", ["eos", "eot", "eom"])
+def test_keys_of_ends(key):
+    metadata = gguf_metadata(**{"eos_token_id": None, f"{key}_token_id": 5})
+    assert Tokenizer.from_gguf(metadata).stop_ids == {5, 8}
+
+
 def test_begin_of_text():
     tokenizer = Tokenizer.from_gguf(gguf_metadata())
     assert tokenizer.encode("abcd ab") == [7, 6, 3, 4, 5]

@@ -128,6 +128,16 @@ def test_sentence_piece(case, tmp_path):
         assert each.bos_id == case["bos"] and sorted(each.stop_ids) == case["stops"]
 
 
+# Scores say what merges first, not where tokens stand in the vocabulary.
+def test_order_of_sentence_piece():
+    record = RECORD["sentence_piece"]
+    size = len(record["tokens"])
+    at = [*range(259), *reversed(range(259, size))]  # its own inverse
+    tokenizer = from_gguf(model="llama", **{key: [values[i] for i in at] for key, values in record.items()})
+    expected = [[at[i] for i in ids] for ids in RECORD["sentence_piece_cases"][0]["ids"][: len(TEXTS)]]
+    assert not differences([tokenizer.encode(text) for text in TEXTS], expected, TEXTS)
+
+
 # A stream gives the text that all tokens have together: no space is lost or added, wherever control tokens stand.
 @pytest.mark.parametrize("case", RECORD["decoded"], ids=lambda case: repr(case["text"]))
 def test_streams_of_sentence_piece(case):
