@@ -72,7 +72,8 @@ TEMPLATES = {
     "generation": (
         "{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}\n{{ m.content }}{{ eos_token }}\n"
         "{% set inner = 1 %}{% endgeneration %}{% else %}{{ m.role }}: {{ m.content }}\n{% endif %}{% endfor %}"
-        "{{ inner is defined }}{% generation %}{% set outer = 1 %}{% endgeneration %}{{ outer is defined }}{%- generation -%}  {{ 'tail' }}  {%- endgeneration -%}\n\n"
+        "{{ inner is defined }}{% generation %}{% set outer = 1 %}{% endgeneration %}{{ outer is defined }}"
+        "{%- generation -%}  {{ 'tail' }}  {%- endgeneration -%}\n\n"
     ),
     "namespace": (
         "{% set ns = namespace(seen=0, last='') %}{% for m in messages %}{% set ns.seen = ns.seen + 1 %}"
