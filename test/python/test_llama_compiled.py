@@ -146,7 +146,7 @@ def test_export(tmp_path, layout, monkeypatch):
     config = tmp_path / "out" / "config.json"
     known = json.loads(config.read_text())
     for damaged, message in (
-        ([], "config.json' holds list in JSON; expected an object"),
+        ([], "config.json' holds an array in JSON; expected an object"),
         ({}, "config.json' is damaged: the configuration has no 'vocab_size'"),
         ({**known, "more": 1}, "config.json' is damaged: 'more' is not a field of a configuration"),
         ({**known, "num_layers": "x"}, "config.json' is damaged: num_layers is 'x'; expected a positive integer"),

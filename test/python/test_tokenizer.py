@@ -283,15 +283,15 @@ def test_beginning_of_folders(tmp_path):
 @pytest.mark.parametrize(
     "file, content, message",
     [
-        ("tokenizer_config", [], "'.*tokenizer_config.json' holds list in JSON; expected an object"),
+        ("tokenizer_config", [], "'.*tokenizer_config.json' holds an array in JSON; expected an object"),
         ("tokenizer_config", {"bos_token": 3}, "'bos_token' of '.*' is 3; expected text"),
         ("tokenizer_config", {"bos_token": {"content": ["x"]}}, "'bos_token' of '.*' is .*; expected text"),
         ("tokenizer_config", {"chat_template": 3}, "'chat_template' of '.*' is 3; expected text"),
         ("tokenizer_config", {"chat_template": [{"name": "default"}]}, "expected entries with a 'name' and a 'templat"),
         ("tokenizer_config", {"chat_template": ["x"]}, "expected entries with a 'name' and a 'template'"),
         ("tokenizer_config", {"chat_template": [{"name": 3, "template": "x"}]}, "'chat_template' of '.*' is .*; expec"),
-        ("special_tokens_map", 3, "'.*special_tokens_map.json' holds int in JSON; expected an object"),
-        ("generation_config", "x", "'.*generation_config.json' holds str in JSON; expected an object"),
+        ("special_tokens_map", 3, "'.*special_tokens_map.json' holds a number in JSON; expected an object"),
+        ("generation_config", "x", "'.*generation_config.json' holds a string in JSON; expected an object"),
         ("generation_config", {"eos_token_id": "x"}, "'eos_token_id' of '.*' is .*; expected tokens"),
         ("config", {"eos_token_id": [None]}, "'eos_token_id' of '.*' is .*; expected tokens"),
         ("config", {"eos_token_id": [True]}, "'eos_token_id' of '.*' is .*; expected tokens"),
