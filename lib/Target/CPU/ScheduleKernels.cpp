@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Target/CPU/Schedule/NestEmitter.h"
+#include "Target/Schedule/LongSums.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_SCHEDULEKERNELSPASS
@@ -50,7 +51,12 @@ struct ScheduleKernels : relax::impl::ScheduleKernelsPassBase<ScheduleKernels> {
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
     // What cannot be scheduled is left to plain loops.
-    (void)scheduleKernel(
+    if (failed(schedule(kernel)))
+      keepLostOfSums(kernel);
+  }
+
+  LogicalResult schedule(func::FuncOp kernel) {
+    return scheduleKernel(
         kernel, /*rowBlocks=*/true,
         [&](const KernelGraph &graph, OpBuilder &builder) -> LogicalResult {
           PointEmitter emitter(builder, kernel.getLoc(),

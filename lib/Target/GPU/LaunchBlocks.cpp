@@ -7,6 +7,7 @@
 
 #include "Target/GPU/LaunchEmitter.h"
 
+#include "Target/Schedule/LongSums.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -107,7 +108,8 @@ SmallVector<Value> LaunchEmitter::reduceTogether(const Stage &stage,
     values.push_back(none);
   }
   values = share(
-      count(axes), values, [&](Value number, Value isOn, ValueRange carried) {
+      count(axes), values,
+      [&](Value number, Value isOn, ValueRange carried) {
         Point inner = point;
         divide(number, axes, inner);
         SmallVector<Value> sums = accumulate(stage, inner, carried);
@@ -115,7 +117,8 @@ SmallVector<Value> LaunchEmitter::reduceTogether(const Stage &stage,
           for (auto [sum, before] : llvm::zip(sums, carried))
             sum = arith::SelectOp::create(builder, loc, isOn, sum, before);
         return sums;
-      });
+      },
+      Totals::combinersOf(stage.op));
   for (auto [combiner, init, value] : llvm::zip(combiners, *inits, values)) {
     if (alongLanes)
       value = combiner.reduce(builder, loc, value);
@@ -125,22 +128,53 @@ SmallVector<Value> LaunchEmitter::reduceTogether(const Stage &stage,
   return values;
 }
 
+SmallVector<Value> LaunchEmitter::addInBlocks(
+    Value first, Value count, int64_t stride, int64_t most, ValueRange inits,
+    ArrayRef<std::optional<Combiner>> combiners,
+    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  Value step = emitter.constant(stride);
+  std::optional<int64_t> size = getConstantIntValue(count);
+  std::optional<SumBlocks> blocks;
+  if (Totals::hasSums(combiners))
+    blocks = SumBlocks::choose(
+        size ? std::optional<int64_t>(llvm::divideCeil(*size, stride))
+             : std::nullopt,
+        most);
+  if (!blocks)
+    return emitter.loop(first, count, step, inits, body);
+  Totals totals(builder, loc, combiners, blocks->areMany);
+  Value length = emitter.constant(blocks->steps * stride);
+  SmallVector<Value> sums = emitter.loop(
+      emitter.constant(0), count, length, totals.begin(llvm::to_vector(inits)),
+      [&](Value from, ValueRange carried) {
+        SmallVector<Value> before(carried);
+        Value to = builder.createOrFold<arith::MinUIOp>(
+            loc, emitter.add(from, length), count);
+        return totals.add(before,
+                          emitter.loop(emitter.add(from, first), to, step,
+                                       totals.startBlock(before), body));
+      });
+  return totals.finish(sums);
+}
+
 SmallVector<Value> LaunchEmitter::share(
     Value count, ValueRange inits,
-    function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
+    function_ref<SmallVector<Value>(Value, Value, ValueRange)> body,
+    ArrayRef<std::optional<Combiner>> combiners) {
   std::optional<int64_t> size = getConstantIntValue(count);
   auto step = [&](Value number, ValueRange carried) {
     return body(number, {}, carried);
   };
   if (!size)
-    return emitter.loop(thread, count, emitter.constant(threads), inits, step);
+    return addInBlocks(thread, count, threads, maxTerms, inits, combiners,
+                       step);
   SmallVector<Value> values(inits);
   int64_t begin = 0, together = stepsAtOnce * threads;
   if (*size >= 2 * together) {
     begin = *size / together * together;
-    values = emitter.loop(
-        thread, emitter.constant(begin), emitter.constant(together), values,
-        [&](Value number, ValueRange carried) {
+    values = addInBlocks(
+        thread, emitter.constant(begin), together, maxTerms / stepsAtOnce,
+        values, combiners, [&](Value number, ValueRange carried) {
           SmallVector<Value> sums(carried);
           for (int64_t i = 0; i < stepsAtOnce; ++i)
             sums =
@@ -247,12 +281,13 @@ void LaunchEmitter::emitColumns() {
     shared.push_back(
         allocateShared({splits, width * lanes}, vector.getElementType()));
   }
-  partial = emitter.loop(split, count(axes), emitter.constant(splits), partial,
-                         [&](Value at, ValueRange carried) {
-                           Point inner = point;
-                           divide(at, axes, inner);
-                           return accumulate(first, inner, carried);
-                         });
+  partial = addInBlocks(split, count(axes), splits, maxTerms, partial,
+                        Totals::combinersOf(first.op),
+                        [&](Value at, ValueRange carried) {
+                          Point inner = point;
+                          divide(at, axes, inner);
+                          return accumulate(first, inner, carried);
+                        });
   if (hasFailed)
     return;
   Value place = emitter.multiply(lane, emitter.constant(lanes));

@@ -9,6 +9,7 @@
 
 #include "Target/GPU/Passes.h"
 #include "Target/GPU/ReadFirst.h"
+#include "Target/Schedule/LongSums.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -164,20 +165,46 @@ SmallVector<Value> LaunchEmitter::reduceInOrder(const Stage &stage,
     fail();
     return {};
   }
-  std::function<SmallVector<Value>(ArrayRef<Axis>, Point, ValueRange)>
-      nestLoops = [&](ArrayRef<Axis> axes, Point at, ValueRange values) {
-        if (axes.empty())
+  SmallVector<Axis> axes = axesOf(stage, /*reduced=*/true);
+  SmallVector<std::optional<int64_t>> known;
+  for (Axis axis : axes)
+    known.push_back(getConstantIntValue(sizes[axis]));
+  SmallVector<std::optional<Combiner>> combiners =
+      Totals::combinersOf(stage.op);
+  std::optional<SumBlocks> blocks;
+  if (Totals::hasSums(combiners))
+    blocks = SumBlocks::choose(known,
+                               stage.isContraction() ? maxProducts : maxTerms);
+  Totals totals(builder, loc, combiners, blocks && blocks->areMany);
+  Value zero = emitter.constant(0), one = emitter.constant(1);
+  std::function<SmallVector<Value>(unsigned, const Point &, ValueRange)>
+      nestLoops = [&](unsigned level, const Point &at, ValueRange values) {
+        if (level == axes.size())
           return accumulate(stage, at, values);
+        Value size = sizes[axes[level]];
+        auto alongFrom = [&](Value from, Value to, ValueRange values) {
+          return emitter.loop(from, to, one, values,
+                              [&](Value index, ValueRange carried) {
+                                Point inner = at;
+                                inner[axes[level]] = {index};
+                                return nestLoops(level + 1, inner, carried);
+                              });
+        };
+        if (!blocks || level != blocks->level)
+          return alongFrom(zero, size, values);
+        Value length = emitter.constant(blocks->steps);
         return emitter.loop(
-            emitter.constant(0), sizes[axes.front()], emitter.constant(1),
-            values, [&](Value index, ValueRange carried) {
-              Point inner = at;
-              inner[axes.front()] = {index};
-              return nestLoops(axes.drop_front(), inner, carried);
+            zero, size, length, values, [&](Value from, ValueRange carried) {
+              SmallVector<Value> before(carried);
+              Value to = builder.createOrFold<arith::MinUIOp>(
+                  loc, emitter.add(from, length), size);
+              return totals.add(before,
+                                alongFrom(from, to, totals.startBlock(before)));
             });
       };
-  SmallVector<Axis> axes = axesOf(stage, /*reduced=*/true);
-  return nestLoops(axes, point, *inits);
+  if (!blocks)
+    return nestLoops(0, point, *inits);
+  return totals.finish(nestLoops(0, point, totals.begin(*inits)));
 }
 
 void LaunchEmitter::emitPoint(const Stage &stage, Point point) {

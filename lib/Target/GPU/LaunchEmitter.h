@@ -91,7 +91,15 @@ protected:
   SmallVector<Value>
   share(Value count, ValueRange inits,
         function_ref<SmallVector<Value>(Value number, Value isOn, ValueRange)>
-            body);
+            body,
+        ArrayRef<std::optional<Combiner>> combiners = {});
+  /// Runs `body` for every `stride`th number below `count` from `first`, which
+  /// is less than `stride`, on; in blocks of `most` steps where sums of floats
+  /// may be longer.
+  SmallVector<Value>
+  addInBlocks(Value first, Value count, int64_t stride, int64_t most,
+              ValueRange inits, ArrayRef<std::optional<Combiner>> combiners,
+              function_ref<SmallVector<Value>(Value number, ValueRange)> body);
   FailureOr<SmallVector<Lanes>> evaluate(const Stage &stage,
                                          const Point &point);
   FailureOr<SmallVector<Value>> initialValues(const Stage &stage,

@@ -10,6 +10,7 @@
 #include "Target/GPU/Mark.h"
 #include "Target/GPU/Passes.h"
 #include "Target/GPU/ReadFirst.h"
+#include "Target/Schedule/LongSums.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -142,13 +143,18 @@ SmallVector<Value> MatvecEmitter::addAll(const Point &base) {
   SmallVector<Value> sums(width * products.size(), zero);
   Value total = count(units.across);
   std::optional<int64_t> known = getConstantIntValue(total);
+  // The terms that a thread adds up in a unit.
+  int64_t terms = *getConstantIntValue(count(units.within)) *
+                  (isWide(matmul.depth.back()) ? emitter.lanes : 1);
+  std::optional<Combiner> addition = Combiner{arith::AtomicRMWKind::addf};
   if (!known) {
     if (prepared)
       prepare(base);
-    return emitter.loop(thread, total, emitter.constant(threads), sums,
-                        [&](Value unit, ValueRange before) {
-                          return addSteps(unit, 1, {}, base, before, false);
-                        });
+    return addInBlocks(thread, total, threads,
+                       std::max<int64_t>(maxProducts / terms, 1), sums,
+                       addition, [&](Value unit, ValueRange before) {
+                         return addSteps(unit, 1, {}, base, before, false);
+                       });
   }
   int64_t steps = llvm::divideCeil(*known, threads), done = 0;
   bool isPartial = *known % threads != 0;
@@ -167,13 +173,14 @@ SmallVector<Value> MatvecEmitter::addAll(const Point &base) {
   // Whole rounds in a loop, what is left behind it.
   int64_t rounds = (steps - done - isPartial) / together;
   if (rounds > 1 && !hasFailed) {
-    int64_t stride = together * threads, begin = done * threads;
-    sums = emitter.loop(
-        emitter.add(thread, emitter.constant(begin)),
-        emitter.constant(begin + rounds * stride), emitter.constant(stride),
-        sums, [&](Value unit, ValueRange before) {
-          return addSteps(unit, together, {}, base, before, false);
-        });
+    int64_t stride = together * threads;
+    Value begin = emitter.constant(done * threads);
+    sums = addInBlocks(thread, emitter.constant(rounds * stride), stride,
+                       std::max<int64_t>(maxProducts / (terms * together), 1),
+                       sums, addition, [&](Value at, ValueRange before) {
+                         return addSteps(emitter.add(at, begin), together, {},
+                                         base, before, false);
+                       });
     done += rounds * together;
   }
   while (done < steps && !hasFailed)

@@ -13,6 +13,7 @@
 
 #include "Target/GPU/MatmulEmitter.h"
 
+#include "Target/Schedule/LongSums.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -118,37 +119,56 @@ LogicalResult MatmulEmitter::emit(const ScalarTile &tile, bool manyRows) {
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
   SmallVector<Value> sums(tile.countM * tile.countN, zero);
-  sums = emitter.loop(
-      number(0), this->count(matmul.depth), number(tile.depth), sums,
-      [&](Value step, ValueRange before) {
-        stageScalars(matmul.a, matmul.rows, corner.row, rows, tile, step,
-                     shared, 0);
-        stageScalars(matmul.b, matmul.columns, corner.column, columns, tile,
-                     step, shared, sizeA);
-        gpu::BarrierOp::create(builder, loc);
-        SmallVector<Value> after = emitter.loop(
-            number(0), number(tile.depth), number(1), before,
-            [&](Value k, ValueRange values) {
-              Value startA =
-                  emitter.add(emitter.multiply(k, number(rows + padding)), atM);
-              Value startB = emitter.add(
-                  emitter.add(emitter.multiply(k, number(columns + padding)),
-                              number(sizeA)),
-                  atN);
-              SmallVector<Value> a =
-                  loadLine(startA, tile.countM, tile.threadsM);
-              SmallVector<Value> b =
-                  loadLine(startB, tile.countN, tile.threadsN);
-              SmallVector<Value> next;
-              for (auto [index, sum] : llvm::enumerate(values))
-                next.push_back(
-                    math::FmaOp::create(builder, loc, a[index / tile.countN],
-                                        b[index % tile.countN], sum));
-              return next;
-            });
-        gpu::BarrierOp::create(builder, loc);
-        return after;
-      });
+  auto addStep = [&](Value step, ValueRange before) {
+    stageScalars(matmul.a, matmul.rows, corner.row, rows, tile, step, shared,
+                 0);
+    stageScalars(matmul.b, matmul.columns, corner.column, columns, tile, step,
+                 shared, sizeA);
+    gpu::BarrierOp::create(builder, loc);
+    SmallVector<Value> after = emitter.loop(
+        number(0), number(tile.depth), number(1), before,
+        [&](Value k, ValueRange values) {
+          Value startA =
+              emitter.add(emitter.multiply(k, number(rows + padding)), atM);
+          Value startB = emitter.add(
+              emitter.add(emitter.multiply(k, number(columns + padding)),
+                          number(sizeA)),
+              atN);
+          SmallVector<Value> a = loadLine(startA, tile.countM, tile.threadsM);
+          SmallVector<Value> b = loadLine(startB, tile.countN, tile.threadsN);
+          SmallVector<Value> next;
+          for (auto [index, sum] : llvm::enumerate(values))
+            next.push_back(math::FmaOp::create(builder, loc,
+                                               a[index / tile.countN],
+                                               b[index % tile.countN], sum));
+          return next;
+        });
+    gpu::BarrierOp::create(builder, loc);
+    return after;
+  };
+  // Registers have no room for what totals lose.
+  Value depth = this->count(matmul.depth), step = number(tile.depth);
+  std::optional<int64_t> known = getConstantIntValue(depth);
+  std::optional<SumBlocks> blocks = SumBlocks::choose(
+      known ? std::optional<int64_t>(llvm::divideCeil(*known, tile.depth))
+            : std::nullopt,
+      maxProducts / tile.depth);
+  if (!blocks) {
+    sums = emitter.loop(number(0), depth, step, sums, addStep);
+  } else {
+    std::optional<Combiner> addition = Combiner{arith::AtomicRMWKind::addf};
+    Totals totals(builder, loc, addition, /*areMany=*/false);
+    Value length = number(blocks->steps * tile.depth);
+    sums = emitter.loop(
+        number(0), depth, length, sums, [&](Value from, ValueRange carried) {
+          SmallVector<Value> before(carried);
+          Value to = builder.createOrFold<arith::MinUIOp>(
+              loc, emitter.add(from, length), depth);
+          return totals.add(
+              before,
+              emitter.loop(from, to, step, totals.startBlock(before), addStep));
+        });
+  }
   for (int64_t i = 0; i < tile.countM; ++i)
     for (int64_t j = 0; j < tile.countN; j += group) {
       Value some = vector::FromElementsOp::create(

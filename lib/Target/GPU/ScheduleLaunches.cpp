@@ -9,6 +9,7 @@
 #include "Target/GPU/Chip.h"
 #include "Target/GPU/Passes.h"
 #include "Target/GPU/Products.h"
+#include "Target/Schedule/LongSums.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_SCHEDULELAUNCHESPASS
@@ -35,6 +36,7 @@ struct ScheduleLaunches
                   return emit(graph, builder, kernel.getLoc(), asVectors);
                 })))
           return;
+    keepLostOfSums(kernel);
   }
 
   LogicalResult emit(const KernelGraph &graph, OpBuilder &builder, Location loc,

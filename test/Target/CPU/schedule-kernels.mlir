@@ -118,6 +118,77 @@ func.func private @rows(%x: tensor<?x64xf32>, %out: tensor<?x64xf32>) -> tensor<
   return %2 : tensor<?x64xf32>
 }
 
+// A sum of unknown length is done in blocks of 32 steps with 4 accumulators; the
+// loop over blocks carries a total and what rounding takes from it.
+// CHECK-LABEL: func.func private @long_sum(
+// CHECK:         %{{.*}}:2 = scf.for {{.*}} step %c2048 iter_args(%[[TOTAL:.*]] = %{{.*}}, %[[LOST:.*]] = %{{.*}})
+// CHECK:           %{{.*}}:4 = scf.for {{.*}} step %c64
+// CHECK:           %[[BLOCK:.*]] = arith.addf %{{.*}}, %[[LOST]] : vector<16xf32>
+// CHECK:           %[[NEXT:.*]] = arith.addf %[[TOTAL]], %[[BLOCK]] : vector<16xf32>
+// CHECK:           %[[ADDED:.*]] = arith.subf %[[NEXT]], %[[TOTAL]] : vector<16xf32>
+// CHECK:           arith.subf %[[BLOCK]], %[[ADDED]] : vector<16xf32>
+// CHECK:           math.absf
+// CHECK:         vector.create_mask
+// CHECK:         vector.reduction <add>
+func.func private @long_sum(%x: tensor<?xf32>, %out: tensor<f32>) -> tensor<f32> {
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%out : tensor<f32>) -> tensor<f32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%x : tensor<?xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%a: f32, %c: f32):
+    %s = arith.addf %c, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// A contraction over a known number of terms: blocks of one size that divides
+// it, few enough for totals to be added up as they are.
+// CHECK-LABEL: func.func private @long_products(
+// CHECK:         %{{.*}}:24 = scf.for {{.*}} to %c1536 step %c256
+// CHECK:           %{{.*}}:24 = scf.for {{.*}} step %c1
+// CHECK-NOT:     math.absf
+// CHECK:         return
+func.func private @long_products(%x: tensor<?x1536xf32>, %w: tensor<1536x64xf32>, %out: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%out : tensor<?x64xf32>) -> tensor<?x64xf32>
+  %0 = linalg.matmul ins(%x, %w : tensor<?x1536xf32>, tensor<1536x64xf32>) outs(%f : tensor<?x64xf32>) -> tensor<?x64xf32>
+  return %0 : tensor<?x64xf32>
+}
+
+// What no schedule takes, here an element at a computed place of the result of
+// another op with a loop in it, carries what a sum loses as a second result.
+// CHECK-LABEL: func.func private @plain_sum(
+// CHECK:         linalg.generic {{.*}} iterator_types = ["reduction"]} ins({{.*}}) outs(%{{.*}}, %{{.*}} : tensor<f32>, tensor<f32>)
+// CHECK:           math.absf
+// CHECK:           linalg.yield %{{.*}}, %{{.*}} : f32, f32
+// CHECK:         linalg.generic
+func.func private @plain_sum(%x: tensor<?xf32>, %y: tensor<?xf32>, %out: tensor<f32>) -> tensor<f32> {
+  %z = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %g = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<?xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %r = scf.for %j = %c0 to %i step %c1 iter_args(%s = %z) -> f32 {
+      %v = tensor.extract %x[%j] : tensor<?xf32>
+      %t = arith.addf %s, %v : f32
+      scf.yield %t : f32
+    }
+    linalg.yield %r : f32
+  } -> tensor<?xf32>
+  %f = linalg.fill ins(%z : f32) outs(%out : tensor<f32>) -> tensor<f32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%g : tensor<?xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%a: f32, %c: f32):
+    %s = arith.addf %c, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
 // Attention: both contractions and the softmax between them for a block of 6 rows.
 // Scores are in 6 rows of memory; keys that lie row by row are summed across the
 // lanes; columns that the mask hides from all rows of the block are left out.
@@ -134,7 +205,8 @@ func.func private @rows(%x: tensor<?x64xf32>, %out: tensor<?x64xf32>) -> tensor<
 // CHECK:               vector.store {{.*}} : memref<6x?xf32>
 // CHECK:             arith.maximumf
 // CHECK:             math.exp
-// CHECK:             %{{.*}}:6 = scf.for %{{.*}} = %c0 to %[[LAST]] step %c1
+// CHECK:             %{{.*}}:12 = scf.for %{{.*}} = %c0 to %[[LAST]] step %c256
+// CHECK:               %{{.*}}:6 = scf.for {{.*}} step %c1
 // CHECK:             arith.divf
 // CHECK:           scf.for {{.*}} step %c3
 // CHECK-NOT:     scf.forall

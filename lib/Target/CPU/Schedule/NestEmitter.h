@@ -24,6 +24,7 @@
 #ifndef RELAX_TARGET_CPU_SCHEDULE_NESTEMITTER_H
 #define RELAX_TARGET_CPU_SCHEDULE_NESTEMITTER_H
 
+#include "Target/Schedule/Combiner.h"
 #include "Target/Schedule/KernelGraph.h"
 #include "Target/Schedule/PointEmitter.h"
 #include "Target/Schedule/Softmax.h"
@@ -107,9 +108,28 @@ private:
   void sumAcross(const Stage &stage, const Points &columns, const Point &all);
   void emitPoints(const Stage &stage, const Points &points);
   void emitReduction(const Stage &stage, const Points &points);
+  /// The values of all results at all points, reduced along `axes` from
+  /// `values` on; in blocks, where sums may be long. `lanesReduced`: lanes run
+  /// along the last axis, and are not combined yet; `copies` of accumulators
+  /// are.
+  SmallVector<Value> reduceAll(const Stage &stage, ArrayRef<Axis> axes,
+                               const Points &points, SmallVector<Value> values,
+                               ArrayRef<std::optional<Combiner>> combiners,
+                               bool lanesReduced, int64_t copies);
+  /// The same of one block: all steps along `axes`.
   SmallVector<Value> reduce(const Stage &stage, ArrayRef<Axis> axes,
                             const Points &points, SmallVector<Value> values,
                             bool lanesReduced);
+  /// Those between two places along the first axis; whole ones along lanes.
+  SmallVector<Value> reduceSteps(const Stage &stage, ArrayRef<Axis> axes,
+                                 const Points &points,
+                                 SmallVector<Value> values, bool lanesReduced,
+                                 Value from, Value to);
+  SmallVector<Value> reduceRest(const Stage &stage, Axis axis,
+                                const Points &points,
+                                SmallVector<Value> values);
+  int64_t copiesOf(const Stage &stage, const Points &points,
+                   ArrayRef<Value> values) const;
   SmallVector<Value> accumulate(const Stage &stage, const Points &points,
                                 ArrayRef<Value> values, bool asVectors);
   void keep(const Stage &stage, const Point &point, ArrayRef<Lanes> values);

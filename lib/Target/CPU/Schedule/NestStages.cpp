@@ -1,4 +1,4 @@
-//===- NestStages.cpp - the points and reductions of stages ---------------===//
+//===- NestStages.cpp - the points of stages ------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,7 @@
 
 #include "Target/CPU/Schedule/NestEmitter.h"
 
-#include "Target/Schedule/Combiner.h"
+#include "Target/Schedule/LongSums.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
@@ -166,8 +166,9 @@ void NestEmitter::sumAcross(const Stage &stage, const Points &columns,
   Value none = combiner.identity(builder, loc,
                                  VectorType::get({emitter.lanes}, element));
   SmallVector<Value> values =
-      reduce(stage, axes, columns, SmallVector<Value>(columns.size(), none),
-             /*lanesReduced=*/true);
+      reduceAll(stage, axes, columns, SmallVector<Value>(columns.size(), none),
+                Totals::combinersOf(stage.op), /*lanesReduced=*/true,
+                /*copies=*/1);
   if (hasFailed)
     return;
   enter(all);
@@ -235,177 +236,5 @@ void NestEmitter::keep(const Stage &stage, const Point &point,
       at.insert(at.begin(), {emitter.constant(point.id)});
     if (failed(emitter.store(value, place.buffer, at)))
       return fail();
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Reductions
-//===----------------------------------------------------------------------===//
-
-/// The values after one step, of all results at all points.
-SmallVector<Value> NestEmitter::accumulate(const Stage &stage,
-                                           const Points &points,
-                                           ArrayRef<Value> values,
-                                           bool asVectors) {
-  SmallVector<Value> next;
-  linalg::GenericOp op = stage.op;
-  unsigned numInputs = op.getNumDpsInputs(), numResults = op->getNumResults();
-  for (auto [i, point] : llvm::enumerate(points)) {
-    enter(point);
-    SmallVector<Lanes> loops = loopsAt(stage, point);
-    ArrayRef<Value> before = values.slice(i * numResults, numResults);
-    auto results = emitter.body(
-        op, loops,
-        [&](unsigned number) -> FailureOr<Lanes> {
-          if (number >= numInputs)
-            return Lanes{before[number - numInputs], 0, asVectors};
-          return emitter.operand(op, number, loops);
-        },
-        /*contract=*/true);
-    if (failed(results)) {
-      fail();
-      return llvm::to_vector(values);
-    }
-    for (Lanes result : *results) {
-      if (!asVectors && !result.isUniform()) {
-        fail();
-        return llvm::to_vector(values);
-      }
-      next.push_back(asVectors ? emitter.vector(result) : result.value);
-    }
-  }
-  return next;
-}
-
-SmallVector<Value> NestEmitter::reduce(const Stage &stage, ArrayRef<Axis> axes,
-                                       const Points &points,
-                                       SmallVector<Value> values,
-                                       bool lanesReduced) {
-  bool asVectors = isa<VectorType>(values.front().getType());
-  if (axes.empty())
-    return accumulate(stage, points, values, asVectors);
-  Axis axis = axes.front();
-  Value zero = emitter.constant(0), size = sizes[axis];
-  auto at = [&](Value base, int64_t stride, Value mask) {
-    Points next = points;
-    for (Point &point : next) {
-      point.at[axis] = {base, stride};
-      if (mask)
-        point.mask = mask;
-    }
-    return next;
-  };
-  if (!lanesReduced || axes.size() > 1)
-    return loop(zero, size, 1, values,
-                [&](Value base, ArrayRef<Value> carried) {
-                  return reduce(stage, axes.drop_front(), at(base, 0, {}),
-                                llvm::to_vector(carried), lanesReduced);
-                });
-  // The last axis, along the lanes. Several accumulators, since one would wait
-  // for itself.
-  int64_t count = points.size() * stage.op->getNumResults();
-  int64_t copies = values.size() / count;
-  int64_t step = copies * emitter.lanes;
-  auto slice = [&](ArrayRef<Value> all, int64_t copy) {
-    return all.slice(copy * count, count);
-  };
-  Value full = wholeSteps(axis, step);
-  values =
-      loop(zero, full, step, values, [&](Value base, ArrayRef<Value> carried) {
-        SmallVector<Value> next;
-        for (int64_t copy = 0; copy < copies; ++copy) {
-          Value from =
-              emitter.add(base, emitter.constant(copy * emitter.lanes));
-          llvm::append_range(next, accumulate(stage, at(from, 1, {}),
-                                              slice(carried, copy), true));
-        }
-        return next;
-      });
-  SmallVector<Value> first(slice(values, 0));
-  first = loop(full, size, emitter.lanes, first,
-               [&](Value base, ArrayRef<Value> carried) {
-                 Value mask = maskFor(base, axis);
-                 SmallVector<Value> next =
-                     accumulate(stage, at(base, 1, mask), carried, true);
-                 for (auto [value, before] : llvm::zip(next, carried))
-                   value = arith::SelectOp::create(builder, loc, mask, value,
-                                                   before);
-                 return next;
-               });
-  llvm::copy(first, values.begin());
-  return values;
-}
-
-void NestEmitter::emitReduction(const Stage &stage, const Points &points) {
-  PointEmitter::Scope scope(emitter);
-  linalg::GenericOp op = stage.op;
-  unsigned numResults = op->getNumResults();
-  std::optional<Axis> lanes = lanesOf(stage);
-  std::optional<unsigned> laneLoop =
-      lanes ? stage.loopOf(*lanes) : std::nullopt;
-  bool lanesReduced = laneLoop && !stage.isParallel(*laneLoop);
-  bool asVectors = laneLoop && !lanesReduced;
-  SmallVector<Combiner> combiners;
-  if (lanesReduced) {
-    for (unsigned i = 0; i < numResults; ++i) {
-      std::optional<Combiner> combiner = Combiner::match(op, i);
-      if (combiner)
-        combiners.push_back(*combiner);
-    }
-    lanesReduced = combiners.size() == numResults;
-  }
-  // The lanes' axis goes last.
-  SmallVector<Axis> axes;
-  for (auto [loop, axis] : llvm::enumerate(stage.axes))
-    if (!stage.isParallel(loop) && !(lanesReduced && axis == lanes))
-      axes.push_back(axis);
-  if (lanesReduced)
-    axes.push_back(*lanes);
-
-  // What it starts from.
-  SmallVector<Value> inits;
-  for (const Point &point : points) {
-    enter(point);
-    SmallVector<Lanes> loops = loopsAt(stage, point);
-    for (OpOperand &init : op.getDpsInitsMutable()) {
-      FailureOr<Lanes> value =
-          emitter.operand(op, init.getOperandNumber(), loops);
-      if (failed(value) || (!asVectors && !value->isUniform()))
-        return fail();
-      inits.push_back(asVectors ? emitter.vector(*value) : value->value);
-    }
-  }
-  SmallVector<Value> values;
-  if (lanesReduced) {
-    // Sums of a row do not depend on how many rows there are with it.
-    int64_t copies = points.size() >= 4 || !nest.rows.empty() ? 1 : 4;
-    for (int64_t i = 0; i < copies; ++i)
-      for (auto [index, init] : llvm::enumerate(inits))
-        values.push_back(combiners[index % numResults].identity(
-            builder, loc, VectorType::get({emitter.lanes}, init.getType())));
-  } else {
-    values = inits;
-  }
-  values = reduce(stage, axes, points, values, lanesReduced);
-  if (hasFailed)
-    return;
-  if (lanesReduced) {
-    int64_t count = inits.size();
-    for (int64_t i = 0; i < count; ++i) {
-      const Combiner &combiner = combiners[i % numResults];
-      Value sum = values[i];
-      for (size_t other = i + count; other < values.size(); other += count)
-        sum = combiner.combine(builder, loc, sum, values[other]);
-      inits[i] = combiner.combine(builder, loc, inits[i],
-                                  combiner.reduce(builder, loc, sum));
-    }
-    values = inits;
-  }
-  for (auto [i, point] : llvm::enumerate(points)) {
-    enter(point);
-    SmallVector<Lanes> results;
-    for (unsigned r = 0; r < numResults; ++r)
-      results.push_back({values[i * numResults + r], 0, asVectors});
-    keep(stage, point, results);
   }
 }
