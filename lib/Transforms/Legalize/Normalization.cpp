@@ -6,12 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // Each is a kernel of a few nests: statistics, which are small, then one pass
-// that computes the result. Variance is the mean of squared distances, in two
-// passes, which loses nothing where the mean is large.
+// that computes the result. Statistics lose nothing where the mean is large, or
+// where squares would overflow (Moments.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "Relax/Ops/Normalization.h"
+#include "Transforms/Legalize/Moments.h"
 #include "Transforms/Legalize/Registry.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -69,22 +70,15 @@ static LogicalResult softmax(OpT op, KernelBuilder &kernel) {
 
 namespace {
 
-/// Mean, and one by the root of the variance and epsilon, each a tensor on some
-/// of the loops of the data.
-struct Statistics {
-  Value mean, scale, variance;
+/// `x * scale + offset` of what is left of `origin` normalizes an element; each
+/// is a tensor on some of the loops of the data. What `origin` or `offset` does
+/// not need is null.
+struct Normalizer {
+  Value origin, scale, offset;
   SmallVector<int64_t> loops;
 };
 
 } // namespace
-
-/// A number of elements as a float.
-static Value toFloat(KernelBuilder &kernel, SymExprAttr count, Type type) {
-  Scalars &s = kernel.builder();
-  Value integer =
-      arith::IndexCastOp::create(s, s.getI64Type(), kernel.size(count));
-  return arith::SIToFPOp::create(s, type, integer);
-}
 
 static SymExprAttr countElements(KernelBuilder &kernel,
                                  ArrayRef<SymExprAttr> dims,
@@ -95,58 +89,52 @@ static SymExprAttr countElements(KernelBuilder &kernel,
   return count;
 }
 
-static Value rootScale(Scalars &s, Value variance, double epsilon) {
-  Value moved = s.add(variance, s.number(variance.getType(), epsilon));
-  return math::RsqrtOp::create(s, moved);
-}
-
-static Value sumSquaredDistances(KernelBuilder &kernel, Value data, Value mean,
-                                 ArrayRef<int64_t> kept) {
-  Type type = getElementType(mean);
-  return kernel.reduce(SymDims(kernel.dims(data)), {data, {mean, kept}}, kept,
-                       kernel.builder().number(type, 0),
-                       [](Scalars &s, ValueRange x) {
-                         Value distance = s.sub(x[0], x[1]);
-                         return s.add(x[2], s.mul(distance, distance));
-                       });
-}
-
-static Value sum(KernelBuilder &kernel, Value data, ArrayRef<int64_t> kept) {
-  Type type = getComputeType(getElementType(data));
-  return kernel.reduce(
-      SymDims(kernel.dims(data)), {data}, kept,
-      kernel.builder().number(type, 0),
-      [](Scalars &s, ValueRange x) { return s.add(x[1], x[0]); });
+static Value rootScale(Scalars &s, Value variance, Value epsilon) {
+  return math::RsqrtOp::create(s, s.add(variance, epsilon));
 }
 
 /// Over `axes`, for each element of the others.
-static Statistics getStatistics(KernelBuilder &kernel, Value data,
-                                ArrayRef<int64_t> axes, double epsilon) {
+static Moments getMoments(KernelBuilder &kernel, Value data,
+                          ArrayRef<int64_t> axes) {
   SymDims dims(kernel.dims(data));
-  SmallVector<int64_t> kept = allBut(dims.size(), axes);
   Type type = getComputeType(getElementType(data));
-  Value count = toFloat(kernel, countElements(kernel, dims, axes), type);
-  auto overCount = [&](Value sums) {
-    return kernel.map({count}, sums, [](Scalars &s, ValueRange x) {
-      return s.div(x[1], x[0]);
-    });
-  };
-  Value mean = overCount(sum(kernel, data, kept));
-  Value variance = overCount(sumSquaredDistances(kernel, data, mean, kept));
-  Value scale = kernel.map(
-      {variance}, kernel.empty(SymDims(kernel.dims(variance)), type),
-      [&](Scalars &s, ValueRange x) { return rootScale(s, x[0], epsilon); });
-  return {mean, scale, variance, kept};
+  return Moments::of(kernel, data, allBut(dims.size(), axes),
+                     toFloat(kernel, countElements(kernel, dims, axes), type));
 }
 
-/// `(data - mean) * scale * gamma + beta`, where gamma and beta, if there are
-/// any, follow the loops `affine`.
+/// By moments: `(x - origin) * unit - shift`, over the root of `spread` and
+/// epsilon, both in that unit.
+static Normalizer toNormalizer(KernelBuilder &kernel, const Moments &moments,
+                               double epsilon) {
+  SymDims dims(kernel.dims(moments.origin));
+  Type type = getElementType(moments.origin);
+  Value root = kernel.map(
+      {moments.unit, moments.spread}, kernel.empty(dims, type),
+      [&](Scalars &s, ValueRange x) {
+        Value square = s.mul(x[0], x[0]);
+        return rootScale(s, x[1], s.mul(square, s.number(type, epsilon)));
+      });
+  Value scale =
+      kernel.map({root, moments.unit}, kernel.empty(dims, type),
+                 [](Scalars &s, ValueRange x) { return s.mul(x[0], x[1]); });
+  Value offset =
+      kernel.map({root, moments.shift}, kernel.empty(dims, type),
+                 [&](Scalars &s, ValueRange x) {
+                   return s.sub(s.number(type, 0), s.mul(x[0], x[1]));
+                 });
+  return {moments.origin, scale, offset, moments.kept};
+}
+
+/// Normalized elements times gamma, plus beta, where gamma and beta, if there
+/// are any, follow the loops `affine`.
 static Value normalize(KernelBuilder &kernel, Value data,
-                       const Statistics &statistics, Value gamma, Value beta,
+                       const Normalizer &normalizer, Value gamma, Value beta,
                        ArrayRef<int64_t> affine) {
   SmallVector<Access> reads{data,
-                            {statistics.mean, statistics.loops},
-                            {statistics.scale, statistics.loops}};
+                            {normalizer.origin, normalizer.loops},
+                            {normalizer.scale, normalizer.loops}};
+  if (normalizer.offset)
+    reads.push_back({normalizer.offset, normalizer.loops});
   for (Value operand : {gamma, beta})
     if (operand)
       reads.push_back({kernel.inputOrNumber(operand), affine});
@@ -154,6 +142,8 @@ static Value normalize(KernelBuilder &kernel, Value data,
   return kernel.map(reads, kernel.destination(), [&](Scalars &s, ValueRange x) {
     Value result = s.mul(s.sub(x[0], x[1]), x[2]);
     unsigned next = 3;
+    if (normalizer.offset)
+      result = s.add(result, x[next++]);
     if (gamma)
       result = s.mul(result, s.convertFloat(x[next++], type));
     if (beta)
@@ -169,10 +159,10 @@ static Value normalize(KernelBuilder &kernel, Value data,
 static LogicalResult layerNorm(LayerNormOp op, KernelBuilder &kernel) {
   Value data = kernel.input(op.getData());
   SmallVector<int64_t> axes = getAxes(op.getAxes(), kernel.dims(data).size());
-  Statistics statistics =
-      getStatistics(kernel, data, axes, op.getEpsilon().convertToDouble());
+  Normalizer normalizer = toNormalizer(kernel, getMoments(kernel, data, axes),
+                                       op.getEpsilon().convertToDouble());
   return kernel.yield(
-      normalize(kernel, data, statistics, op.getGamma(), op.getBeta(), axes));
+      normalize(kernel, data, normalizer, op.getGamma(), op.getBeta(), axes));
 }
 
 static LogicalResult rmsNorm(RMSNormOp op, KernelBuilder &kernel) {
@@ -182,12 +172,14 @@ static LogicalResult rmsNorm(RMSNormOp op, KernelBuilder &kernel) {
                        kept = allBut(dims.size(), axes);
   Type type = getComputeType(getElementType(data));
   Value count = toFloat(kernel, countElements(kernel, dims, axes), type);
-  Value squares = kernel.reduce(
-      dims, {data}, kept, kernel.builder().number(type, 0),
-      [](Scalars &s, ValueRange x) { return s.add(x[1], s.mul(x[0], x[0])); });
-  Value scale = kernel.map({count}, squares, [&](Scalars &s, ValueRange x) {
-    return rootScale(s, s.div(x[1], x[0]), op.getEpsilon().convertToDouble());
-  });
+  MeanSquare squares = MeanSquare::of(kernel, data, kept);
+  SmallVector<Access> sums = squares.reads();
+  Value scale =
+      kernel.map(sums, kernel.empty(SymDims(kernel.dims(squares.sum)), type),
+                 [&](Scalars &s, ValueRange x) {
+                   return MeanSquare::rsqrt(s, x.drop_back(), count,
+                                            op.getEpsilon().convertToDouble());
+                 });
   SmallVector<Access> reads{data, {scale, kept}};
   if (op.getWeight())
     reads.push_back({kernel.inputOrNumber(op.getWeight()), axes});
@@ -202,16 +194,14 @@ static LogicalResult rmsNorm(RMSNormOp op, KernelBuilder &kernel) {
 static LogicalResult instanceNorm(InstanceNormOp op, KernelBuilder &kernel) {
   Value data = kernel.input(op.getData());
   int64_t rank = kernel.dims(data).size(), channel = op.getChannelAxis();
-  Statistics statistics =
-      getStatistics(kernel, data, getAxes(op.getAxes(), rank),
-                    op.getEpsilon().convertToDouble());
-  return kernel.yield(normalize(kernel, data, statistics, op.getGamma(),
+  Normalizer normalizer = toNormalizer(
+      kernel, getMoments(kernel, data, getAxes(op.getAxes(), rank)),
+      op.getEpsilon().convertToDouble());
+  return kernel.yield(normalize(kernel, data, normalizer, op.getGamma(),
                                 op.getBeta(),
                                 channel < 0 ? channel + rank : channel));
 }
 
-/// Sums of channels are added up to those of groups, and what is found of a
-/// group is given to its channels again: the data is read by channels alone.
 static LogicalResult groupNorm(GroupNormOp op, KernelBuilder &kernel) {
   Value data = kernel.input(op.getData());
   SymDims dims(kernel.dims(data));
@@ -226,7 +216,6 @@ static LogicalResult groupNorm(GroupNormOp op, KernelBuilder &kernel) {
     kernel.requireEqual(math.mod(dims[channel], groups), kernel.constant(0),
                         "num_groups must divide the channels");
   SymExprAttr perGroup = math.floordiv(dims[channel], groups);
-  Value groupSize = kernel.size(perGroup);
   SmallVector<int64_t> counted(axes);
   counted.push_back(channel);
   SymDims countedDims(dims);
@@ -234,54 +223,12 @@ static LogicalResult groupNorm(GroupNormOp op, KernelBuilder &kernel) {
   Value count =
       toFloat(kernel, countElements(kernel, countedDims, counted), type);
 
-  // The place of the channel among the kept dimensions; one more loop for the
-  // channels of a group.
-  int64_t place = llvm::find(kept, channel) - kept.begin();
-  SymDims groupDims, channelDims;
-  for (int64_t loop : kept)
-    channelDims.push_back(dims[loop]);
-  groupDims = channelDims;
-  groupDims[place] = groups;
-  SymDims groupLoops(groupDims);
-  groupLoops.push_back(perGroup);
-  SmallVector<int64_t> outer =
-      llvm::to_vector(llvm::seq<int64_t>(groupDims.size()));
-
-  auto meanOfGroups = [&](Value sums) {
-    Value totals = kernel.reduce(
-        groupLoops, {}, outer, kernel.builder().number(type, 0),
-        [&](Scalars &s, ValueRange x) {
-          SmallVector<Value> position;
-          for (int64_t loop : outer)
-            position.push_back(s.position(loop));
-          position[place] = s.add(s.mul(position[place], groupSize),
-                                  s.position(outer.size()));
-          Value sum = tensor::ExtractOp::create(s, sums, position);
-          return s.add(x.back(), sum);
-        });
-    return totals;
-  };
-  auto toChannels = [&](Value totals,
-                        function_ref<Value(Scalars &, Value)> body) {
-    return kernel.generate(
-        kernel.empty(channelDims, type), [&](Scalars &s, ValueRange position) {
-          SmallVector<Value> group(position);
-          group[place] = arith::DivUIOp::create(s, group[place], groupSize);
-          Value total = tensor::ExtractOp::create(s, totals, group);
-          return body(s, s.div(total, count));
-        });
-  };
-  Statistics statistics;
-  statistics.loops = kept;
-  statistics.mean = toChannels(meanOfGroups(sum(kernel, data, kept)),
-                               [](Scalars &, Value mean) { return mean; });
-  Value squares = sumSquaredDistances(kernel, data, statistics.mean, kept);
-  statistics.scale =
-      toChannels(meanOfGroups(squares), [&](Scalars &s, Value variance) {
-        return rootScale(s, variance, op.getEpsilon().convertToDouble());
-      });
-  return kernel.yield(normalize(kernel, data, statistics, op.getGamma(),
-                                op.getBeta(), channel));
+  Moments moments =
+      Moments::ofGroups(kernel, data, kept, channel, groups, perGroup, count);
+  return kernel.yield(normalize(
+      kernel, data,
+      toNormalizer(kernel, moments, op.getEpsilon().convertToDouble()),
+      op.getGamma(), op.getBeta(), channel));
 }
 
 static LogicalResult batchNorm(BatchNormOp op, KernelBuilder &kernel) {
@@ -292,21 +239,21 @@ static LogicalResult batchNorm(BatchNormOp op, KernelBuilder &kernel) {
   double epsilon = op.getEpsilon().convertToDouble(),
          momentum = op.getMomentum().convertToDouble();
   auto toScale = [&](Value variance) {
-    return kernel.map(
-        {variance}, kernel.empty(SymDims(kernel.dims(variance)), type),
-        [&](Scalars &s, ValueRange x) { return rootScale(s, x[0], epsilon); });
+    return kernel.map({variance},
+                      kernel.empty(SymDims(kernel.dims(variance)), type),
+                      [&](Scalars &s, ValueRange x) {
+                        return rootScale(s, x[0], s.number(type, epsilon));
+                      });
   };
-  auto normalizeWith = [&](const Statistics &statistics) {
-    return normalize(kernel, data, statistics, op.getGamma(), op.getBeta(),
+  auto normalizeWith = [&](const Normalizer &normalizer) {
+    return normalize(kernel, data, normalizer, op.getGamma(), op.getBeta(),
                      channel);
   };
   if (!op.getTraining()) {
     SmallVector<Value> results;
     Value variance = kernel.input(op.getMovingVar());
-    results.push_back(normalizeWith({kernel.input(op.getMovingMean()),
-                                     toScale(variance),
-                                     variance,
-                                     {channel}}));
+    results.push_back(normalizeWith(
+        {kernel.input(op.getMovingMean()), toScale(variance), {}, {channel}}));
     Value kept[] = {op.getMovingMean(), op.getMovingVar()};
     for (auto [index, operand] : llvm::enumerate(kept)) {
       if (operand.getType() == op->getResult(index + 1).getType())
@@ -317,20 +264,20 @@ static LogicalResult batchNorm(BatchNormOp op, KernelBuilder &kernel) {
     }
     return kernel.yield(results);
   }
-  Statistics statistics =
-      getStatistics(kernel, data, allBut(dims.size(), channel), epsilon);
-  auto moved = [&](Value moving, Value found, Value destination) {
-    return kernel.map({kernel.input(moving), found}, destination,
-                      [&](Scalars &s, ValueRange x) {
-                        Value old = s.mul(x[0], s.number(type, 1.0 - momentum));
-                        return s.add(old,
-                                     s.mul(x[1], s.number(type, momentum)));
-                      });
+  Moments moments = getMoments(kernel, data, allBut(dims.size(), channel));
+  auto moved = [&](Value moving, KernelBuilder::Body body, Value destination) {
+    SmallVector<Access> reads{kernel.input(moving), moments.origin,
+                              moments.unit, moments.shift, moments.spread};
+    return kernel.map(reads, destination, [&](Scalars &s, ValueRange x) {
+      Value old = s.mul(x[0], s.number(type, 1.0 - momentum));
+      return s.add(old,
+                   s.mul(body(s, x.slice(1, 4)), s.number(type, momentum)));
+    });
   };
   return kernel.yield(
-      {normalizeWith(statistics),
-       moved(op.getMovingMean(), statistics.mean, kernel.destination(1)),
-       moved(op.getMovingVar(), statistics.variance, kernel.destination(2))});
+      {normalizeWith(toNormalizer(kernel, moments, epsilon)),
+       moved(op.getMovingMean(), Moments::mean, kernel.destination(1)),
+       moved(op.getMovingVar(), Moments::variance, kernel.destination(2))});
 }
 
 void relax::populateNormalizationKernels(KernelRegistry &registry) {

@@ -110,7 +110,7 @@ Value Chunks::length(Scalars &s, Value chunk) const {
 
 Value relax::scanChunks(KernelBuilder &kernel, const Chunks &chunks,
                         ArrayRef<SymExprAttr> outer, Value identity,
-                        function_ref<Value(Scalars &, Value, Value)> combine,
+                        const Running &running,
                         function_ref<Value(Scalars &, ValueRange, Value)> sum) {
   Scalars &s = kernel.builder();
   SymDims dims(outer);
@@ -138,13 +138,20 @@ Value relax::scanChunks(KernelBuilder &kernel, const Chunks &chunks,
                           getAsOpFoldResult(size))};
       },
       [&](Scalars &s, ValueRange, ValueRange parts) -> Values {
-        Values along = forLoop(
-            s, s.index(0), chunks.number, s.index(1), {parts[0], identity},
-            [&](Scalars &s, Value chunk, ValueRange state) -> Values {
-              Value own = readElement(s, state[0], chunk);
-              return {writeElement(s, state[1], state[0], chunk),
-                      combine(s, state[1], own)};
-            });
-        return {writeElement(s, along[1], along[0], chunks.number)};
+        Values carried = running.start(s, identity);
+        carried.insert(carried.begin(), parts[0]);
+        Values along =
+            forLoop(s, s.index(0), chunks.number, s.index(1), carried,
+                    [&](Scalars &s, Value chunk, ValueRange state) -> Values {
+                      ValueRange before = state.drop_front();
+                      Value own = readElement(s, state[0], chunk);
+                      Values next = running.next(s, before, own);
+                      next.insert(next.begin(),
+                                  writeElement(s, running.value(s, before),
+                                               state[0], chunk));
+                      return next;
+                    });
+        Value total = running.value(s, ValueRange(along).drop_front());
+        return {writeElement(s, total, along[0], chunks.number)};
       })[0];
 }

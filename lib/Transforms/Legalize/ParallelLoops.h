@@ -22,6 +22,7 @@
 #define RELAX_TRANSFORMS_LEGALIZE_PARALLELLOOPS_H
 
 #include "Transforms/Legalize/Registry.h"
+#include "Transforms/Legalize/Running.h"
 
 namespace mlir::relax {
 
@@ -67,7 +68,7 @@ struct Chunks {
 /// its last chunk. `sum` gives that of the elements of one chunk.
 Value scanChunks(
     KernelBuilder &kernel, const Chunks &chunks, ArrayRef<SymExprAttr> outer,
-    Value identity, function_ref<Value(ScalarBuilder &, Value, Value)> combine,
+    Value identity, const Running &running,
     function_ref<Value(ScalarBuilder &, ValueRange outer, Value chunk)> sum);
 
 /// Sorts a tensor of `count` numbers, with another one as scratch memory. What

@@ -69,9 +69,7 @@ static LogicalResult scanInParallel(OpT op, KernelBuilder &kernel) {
   Values sizes = sizesOf(kernel, dims), outerSizes = sizesOf(kernel, outer);
   Chunks chunks(kernel, along);
   Value identity = builder.number(type, isSum ? 0 : 1);
-  auto combine = [](Scalars &s, Value lhs, Value rhs) {
-    return isSum ? s.add(lhs, rhs) : s.mul(lhs, rhs);
-  };
+  Running running{isSum};
   auto read = [&](Scalars &s, ValueRange position, Value at) {
     Values source(position);
     if (isFlat)
@@ -82,15 +80,16 @@ static LogicalResult scanInParallel(OpT op, KernelBuilder &kernel) {
                           type);
   };
   Value before = scanChunks(
-      kernel, chunks, outer, identity, combine,
+      kernel, chunks, outer, identity, running,
       [&](Scalars &s, ValueRange position, Value chunk) {
         Value first = chunks.first(s, chunk);
-        return forLoop(s, s.index(0), chunks.length(s, chunk), s.index(1),
-                       identity,
+        return running.value(
+            s, forLoop(s, s.index(0), chunks.length(s, chunk), s.index(1),
+                       running.start(s, identity),
                        [&](Scalars &s, Value at, ValueRange state) -> Values {
                          Value x = read(s, position, s.add(first, at));
-                         return {combine(s, state[0], x)};
-                       })[0];
+                         return running.next(s, state, x);
+                       }));
       });
   outerSizes.push_back(chunks.number);
   return kernel.yield(forAll(
@@ -102,17 +101,21 @@ static LogicalResult scanInParallel(OpT op, KernelBuilder &kernel) {
       },
       [&](Scalars &s, ValueRange position, ValueRange parts) -> Values {
         Value chunk = position.back(), first = chunks.first(s, chunk);
-        return {
-            forLoop(s, s.index(0), chunks.length(s, chunk), s.index(1),
-                    {parts[0], readElement(s, before, position)},
-                    [&](Scalars &s, Value at, ValueRange state) -> Values {
-                      Value x = read(s, position.drop_back(), s.add(first, at));
-                      Value next = combine(s, state[1], x);
-                      Value result = op.getExclusive() ? Value(state[1]) : next;
-                      return {writeElement(s, s.convertFloat(result, element),
-                                           state[0], at),
-                              next};
-                    })[0]};
+        Values carried = running.start(s, readElement(s, before, position));
+        carried.insert(carried.begin(), parts[0]);
+        return {forLoop(
+            s, s.index(0), chunks.length(s, chunk), s.index(1), carried,
+            [&](Scalars &s, Value at, ValueRange state) -> Values {
+              Value x = read(s, position.drop_back(), s.add(first, at));
+              ValueRange so = state.drop_front();
+              Values next = running.next(s, so, x);
+              Value result =
+                  running.value(s, op.getExclusive() ? so : ValueRange(next));
+              next.insert(next.begin(),
+                          writeElement(s, s.convertFloat(result, element),
+                                       state[0], at));
+              return next;
+            })[0]};
       }));
 }
 
@@ -131,8 +134,7 @@ struct Nonzeros {
     Scalars &builder = kernel.builder();
     Value none = builder.number(builder.getI64Type(), 0);
     before = scanChunks(
-        kernel, chunks, {}, none,
-        [](Scalars &s, Value lhs, Value rhs) { return s.add(lhs, rhs); },
+        kernel, chunks, {}, none, Running{},
         [&](Scalars &s, ValueRange, Value chunk) {
           Value first = chunks.first(s, chunk);
           return forLoop(

@@ -15,6 +15,7 @@
 #include "Relax/Ops/Pooling.h"
 #include "Transforms/Legalize/Movement.h"
 #include "Transforms/Legalize/Registry.h"
+#include "Transforms/Legalize/Running.h"
 #include "Transforms/Legalize/SlidingWindows.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -198,25 +199,28 @@ static LogicalResult avgPool(OpT op, KernelBuilder &kernel, int64_t spatial) {
 // Adaptive pooling
 //===----------------------------------------------------------------------===//
 
-/// The sum of the elements of `data` from `first` to `end` along each axis, in
-/// the compute type; `position` holds the other dimensions.
-static Value sumBetween(Scalars &s, Value data, MutableArrayRef<Value> position,
-                        ArrayRef<int64_t> axes, ArrayRef<Value> first,
-                        ArrayRef<Value> end, Value sum) {
+/// Adds the elements of `data` from `first` to `end` along each axis to a
+/// running sum in the compute type; `position` holds the other dimensions.
+static SmallVector<Value> sumBetween(Scalars &s, Value data,
+                                     MutableArrayRef<Value> position,
+                                     ArrayRef<int64_t> axes,
+                                     ArrayRef<Value> first, ArrayRef<Value> end,
+                                     ValueRange sum) {
   if (axes.empty()) {
     Value element = tensor::ExtractOp::create(s, data, position);
-    return s.add(sum, s.convertFloat(element, sum.getType()));
+    return Running{}.next(s, sum, s.convertFloat(element, sum[0].getType()));
   }
   auto loop = scf::ForOp::create(
       s, first[0], end[0], s.index(1), sum,
       [&](OpBuilder &builder, Location loc, Value index, ValueRange state) {
         Scalars inner(loc, builder);
         position[axes[0]] = index;
-        Value next = sumBetween(inner, data, position, axes.drop_front(),
-                                first.drop_front(), end.drop_front(), state[0]);
+        SmallVector<Value> next =
+            sumBetween(inner, data, position, axes.drop_front(),
+                       first.drop_front(), end.drop_front(), state);
         scf::YieldOp::create(inner, next);
       });
-  return loop.getResult(0);
+  return llvm::to_vector_of<Value>(loop.getResults());
 }
 
 template <typename OpT>
@@ -259,8 +263,10 @@ static LogicalResult adaptivePool(OpT op, KernelBuilder &kernel,
       Value length = s.sub(end.back(), first.back());
       count = count ? s.mul(count, length) : length;
     }
+    Running running;
     Value sum =
-        sumBetween(s, data, position, axes, first, end, s.number(type, 0));
+        running.value(s, sumBetween(s, data, position, axes, first, end,
+                                    running.start(s, s.number(type, 0))));
     Value number = arith::IndexCastOp::create(s, s.getI64Type(), count);
     return s.div(sum, arith::SIToFPOp::create(s, type, number));
   };

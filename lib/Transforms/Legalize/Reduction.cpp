@@ -7,7 +7,9 @@
 
 #include "Relax/Ops/Reduction.h"
 #include "Relax/Rules.h"
+#include "Transforms/Legalize/Moments.h"
 #include "Transforms/Legalize/Registry.h"
+#include "Transforms/Legalize/Running.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -169,19 +171,10 @@ static LogicalResult mean(MeanOp op, KernelBuilder &kernel) {
 template <typename OpT, bool isRoot>
 static LogicalResult variance(OpT op, KernelBuilder &kernel) {
   Reduced r(op, kernel);
-  Value count = r.count(kernel), sums = sum(kernel, r);
-  Value squares = r.reduce(kernel, {{sums, r.kept}, count},
-                           kernel.builder().number(r.type, 0),
-                           [](Scalars &s, ValueRange x) {
-                             Value distance = s.sub(x[0], s.div(x[1], x[2]));
-                             return s.add(x[3], s.mul(distance, distance));
-                           });
-  return r.yield(kernel, squares, count, [](Scalars &s, ValueRange x) -> Value {
-    Value result = s.div(x[0], x[1]);
-    if (isRoot)
-      return math::SqrtOp::create(s, result);
-    return result;
-  });
+  Moments moments = Moments::of(kernel, r.x, r.kept, r.count(kernel));
+  return r.yield(kernel, moments.origin,
+                 {moments.unit, moments.shift, moments.spread},
+                 isRoot ? Moments::deviation : Moments::variance);
 }
 
 /// The greatest element is taken out first; one that is infinite stays.
@@ -328,14 +321,20 @@ static LogicalResult scan(OpT op, KernelBuilder &kernel) {
     return llvm::map_to_vector(loops, [&](int64_t l) { return sizes[l]; });
   };
   Scalars &builder = kernel.builder();
-  Value start = builder.number(type, isSum ? 0 : 1);
+  // By one thread, f64 costs less than keeping what is lost.
+  bool isWide = isSum && type.isF32();
+  Type carried = isWide ? Type(builder.getF64Type()) : type;
+  Value start = builder.number(carried, isSum ? 0 : 1);
+  Running running{isSum, isWide};
 
   auto step = [&](Scalars &s, ArrayRef<Value> position, ValueRange state) {
     Value x = tensor::ExtractOp::create(s, data, position);
-    x = s.convertFloat(s.convert(x, from, to), type);
-    Value next = isSum ? s.add(state[1], x) : s.mul(state[1], x);
-    Value result =
-        s.convertFloat(op.getExclusive() ? Value(state[1]) : next, element);
+    x = s.convertFloat(s.convertFloat(s.convert(x, from, to), type), carried);
+    ValueRange before = state.drop_front();
+    SmallVector<Value> next = running.next(s, before, x);
+    Value result = s.convertFloat(
+        running.value(s, op.getExclusive() ? before : ValueRange(next)),
+        element);
     SmallVector<Value> target(position);
     if (isFlat) {
       Value linear = s.index(0);
@@ -343,14 +342,17 @@ static LogicalResult scan(OpT op, KernelBuilder &kernel) {
         linear = s.add(s.mul(linear, size), index);
       target = {linear};
     }
-    Value written = tensor::InsertOp::create(s, result, state[0], target);
-    return SmallVector<Value>{written, next};
+    next.insert(next.begin(),
+                tensor::InsertOp::create(s, result, state[0], target));
+    return next;
   };
   SmallVector<Value> results = kernel.iterate(
       builder, sizesOf(outer), kernel.destination(),
       [&](Scalars &s, ValueRange outerPosition, ValueRange state) {
+        SmallVector<Value> carried = running.start(s, start);
+        carried.insert(carried.begin(), state[0]);
         SmallVector<Value> along = kernel.iterate(
-            s, sizesOf(inner), {state[0], start},
+            s, sizesOf(inner), carried,
             [&](Scalars &s, ValueRange innerPosition, ValueRange state) {
               SmallVector<Value> position(dims.size());
               for (auto [loop, index] : llvm::zip(outer, outerPosition))

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Scattering first copies the data, then goes through the updates in order, so
-// that several may meet in one place. An invalid index writes nothing. For many
-// threads, lines that no two updates share are parallel, and each goes through
-// its own updates in order.
+// that several may meet in one place; sums of floats keep what rounding takes
+// from them. An invalid index writes nothing. For many threads, lines that no
+// two updates share are parallel, and each goes through its own updates in
+// order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 #include "Transforms/Legalize/Indices.h"
 #include "Transforms/Legalize/Movement.h"
 #include "Transforms/Legalize/ParallelLoops.h"
+#include "Transforms/Legalize/Running.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -38,21 +40,31 @@ static Value combine(Scalars &s, StringRef reduction, Value old, Value update,
 }
 
 /// Puts an update in its place: nothing where an index is invalid. Positions
-/// are changed to such that may be read.
-static Value scatter(Scalars &s, Value whole, SmallVector<Value> at,
-                     ArrayRef<std::pair<int64_t, Value>> checked, Value update,
-                     StringRef reduction, Type element) {
+/// are changed to such that may be read. `whole` is the tensor; of a sum of
+/// floats, also a tensor of what rounding took from each element.
+static SmallVector<Value> scatter(Scalars &s, ValueRange whole,
+                                  SmallVector<Value> at,
+                                  ArrayRef<std::pair<int64_t, Value>> checked,
+                                  Value update, StringRef reduction,
+                                  Type element) {
   Value isValid;
   for (auto [dim, size] : checked) {
     Value inside = isInside(s, at[dim], size);
     isValid = isValid ? s.both(isValid, inside) : inside;
     at[dim] = clamp(s, at[dim], size);
   }
-  Value old = tensor::ExtractOp::create(s, whole, at);
-  Value result = combine(s, reduction, old, update, element);
-  if (isValid)
-    result = s.select(isValid, result, old);
-  return tensor::InsertOp::create(s, result, whole, at);
+  SmallVector<Value> old, next, written;
+  for (Value tensor : whole)
+    old.push_back(tensor::ExtractOp::create(s, tensor, at));
+  if (whole.size() == 2)
+    next = Running{}.next(s, old, s.convertFloat(update, old[0].getType()));
+  else
+    next = {combine(s, reduction, old[0], update, element)};
+  for (auto [tensor, before, after] : llvm::zip_equal(whole, old, next)) {
+    Value result = isValid ? s.select(isValid, after, before) : after;
+    written.push_back(tensor::InsertOp::create(s, result, tensor, at));
+  }
+  return written;
 }
 
 namespace {
@@ -75,12 +87,25 @@ struct Updates {
   };
   using FindFn = function_ref<One(Scalars &, ValueRange position)>;
 
-  Value inOrder(KernelBuilder &kernel, FindFn find) const;
-  Value inParallel(KernelBuilder &kernel, FindFn find) const;
+  SmallVector<Value> inOrder(KernelBuilder &kernel, FindFn find) const;
+  SmallVector<Value> inParallel(KernelBuilder &kernel, FindFn find) const;
+  /// What loops carry: a copy of the data; for a sum of floats in the type that
+  /// it is computed in, with zeros for what is lost.
+  SmallVector<Value> carried(KernelBuilder &kernel) const;
   LogicalResult yield(KernelBuilder &kernel, bool manyThreads,
                       FindFn find) const {
-    return kernel.yield(manyThreads ? inParallel(kernel, find)
-                                    : inOrder(kernel, find));
+    SmallVector<Value> done =
+        manyThreads ? inParallel(kernel, find) : inOrder(kernel, find);
+    if (done.size() == 1)
+      return kernel.yield(done[0]);
+    SymDims whole(kernel.dims(data));
+    for (Value tensor : done)
+      kernel.withDims(tensor, whole);
+    return kernel.yield(
+        kernel.update(done[0], {Access(done[1])}, kernel.destination(),
+                      [](Scalars &s, ValueRange x) {
+                        return Running{}.value(s, x.take_front(2));
+                      }));
   }
 };
 
@@ -92,21 +117,35 @@ static SmallVector<Value> getSizesOf(KernelBuilder &kernel,
                              [&](SymExprAttr dim) { return kernel.size(dim); });
 }
 
+SmallVector<Value> Updates::carried(KernelBuilder &kernel) const {
+  Value destination = kernel.destination();
+  if (reduction != "add" || !isa<FloatType>(element))
+    return {kernel.move(data, destination)};
+  Type type = getComputeType(getElementType(destination));
+  Value sums = kernel.accumulator(destination);
+  sums = getElementType(sums) == getElementType(data)
+             ? kernel.move(data, sums)
+             : kernel.map(Access(data), sums,
+                          [](Scalars &, ValueRange x) { return x[0]; });
+  Value lost = kernel.fill(kernel.empty(SymDims(kernel.dims(data)), type),
+                           kernel.builder().number(type, 0));
+  return {sums, lost};
+}
+
 /// All loops in order, which goes along memory.
-Value Updates::inOrder(KernelBuilder &kernel, FindFn find) const {
+SmallVector<Value> Updates::inOrder(KernelBuilder &kernel, FindFn find) const {
   SmallVector<Value> sizes = getSizesOf(kernel, dims);
-  Value copy = kernel.move(data, kernel.destination());
-  return kernel.iterate(kernel.builder(), sizes, copy,
+  return kernel.iterate(kernel.builder(), sizes, carried(kernel),
                         [&](Scalars &s, ValueRange position, ValueRange state) {
                           One one = find(s, position);
-                          return SmallVector<Value>{
-                              scatter(s, state[0], one.at, checked, one.element,
-                                      reduction, element)};
-                        })[0];
+                          return scatter(s, state, one.at, checked, one.element,
+                                         reduction, element);
+                        });
 }
 
 /// The loops that are apart are parallel, and around the others.
-Value Updates::inParallel(KernelBuilder &kernel, FindFn find) const {
+SmallVector<Value> Updates::inParallel(KernelBuilder &kernel,
+                                       FindFn find) const {
   SmallVector<Value> sizes = getSizesOf(kernel, dims),
                      whole = getSizesOf(kernel, SymDims(kernel.dims(data))),
                      around, within;
@@ -124,9 +163,9 @@ Value Updates::inParallel(KernelBuilder &kernel, FindFn find) const {
   for (auto [dim, size] : checked)
     checkedOfPart.push_back(
         {llvm::find(otherDims, dim) - otherDims.begin(), size});
-  Value copy = kernel.move(data, kernel.destination());
+  SmallVector<Value> copies = carried(kernel);
   return forAll(
-      kernel.builder(), around, copy,
+      kernel.builder(), around, copies,
       [&](Scalars &s, ValueRange position) -> SmallVector<Box> {
         Box box{SmallVector<OpFoldResult>(whole.size(), s.getIndexAttr(0)),
                 llvm::to_vector_of<OpFoldResult>(whole)};
@@ -134,7 +173,7 @@ Value Updates::inParallel(KernelBuilder &kernel, FindFn find) const {
           box.offsets[dim] = index;
           box.sizes[dim] = s.getIndexAttr(1);
         }
-        return {box};
+        return SmallVector<Box>(copies.size(), box);
       },
       [&](Scalars &s, ValueRange outside, ValueRange parts) {
         return kernel.iterate(
@@ -149,11 +188,10 @@ Value Updates::inParallel(KernelBuilder &kernel, FindFn find) const {
               SmallVector<Value> at;
               for (int64_t dim : otherDims)
                 at.push_back(one.at[dim]);
-              return SmallVector<Value>{scatter(s, state[0], at, checkedOfPart,
-                                                one.element, reduction,
-                                                element)};
+              return scatter(s, state, at, checkedOfPart, one.element,
+                             reduction, element);
             });
-      })[0];
+      });
 }
 
 static LogicalResult scatterElements(ScatterElementsOp op,

@@ -280,13 +280,12 @@ static LogicalResult countUnique(UniqueOp op, KernelBuilder &kernel,
     return yieldCount(kernel, count(s, none, kernel.size(slices.number)));
   Type i64 = s.getI64Type();
   Chunks chunks(kernel, slices.number);
-  Value before = scanChunks(
-      kernel, chunks, {}, s.number(i64, 0),
-      [](Scalars &s, Value lhs, Value rhs) { return s.add(lhs, rhs); },
-      [&](Scalars &s, ValueRange, Value chunk) -> Value {
-        Value found = count(s, chunks.first(s, chunk), chunks.length(s, chunk));
-        return arith::IndexCastOp::create(s, i64, found);
-      });
+  Value before = scanChunks(kernel, chunks, {}, s.number(i64, 0), Running{},
+                            [&](Scalars &s, ValueRange, Value chunk) -> Value {
+                              Value found = count(s, chunks.first(s, chunk),
+                                                  chunks.length(s, chunk));
+                              return arith::IndexCastOp::create(s, i64, found);
+                            });
   return yieldCount(kernel, s.toIndex(readElement(s, before, chunks.number)));
 }
 
