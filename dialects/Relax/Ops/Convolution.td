@@ -16,7 +16,8 @@ class Relax_ConvOp<string mnemonic, string axes, string text, string example>
   let summary = text;
   let description = [{
     Slides the kernel `weight` over `data` (without flipping it, as in PyTorch)
-    and sums the products over the input channels of each group.
+    and sums the products over the input channels of each group. Sums are as exact
+    as those of `relax.matmul`.
 
     - `data` is laid out as `data_layout` says, `weight` as `kernel_layout`, the
       result as `out_layout`, or like `data`. A layout is any order of the

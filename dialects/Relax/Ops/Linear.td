@@ -20,6 +20,11 @@ def Relax_MatmulOp : Relax_DeducedOp<"matmul", [Pure]> {
     of two or more bits; the result has `out_dtype`, or that type without it. Over
     no elements the sum is 0.
 
+    The error of a sum of `k` products of floats is at most `768 * u` times the sum of
+    their absolute values on the CPU, whatever `k` is (`u` is `2 ** -24`, or
+    `2 ** -53` for f64); on GPUs add `k / 256 * u` in f32, or `k / 8 * u` in f16 and
+    bf16. A narrower result is rounded once more.
+
     Example:
 
     ```mlir
@@ -39,6 +44,11 @@ def Relax_LinearOp : Relax_DeducedOp<"linear", [Pure]> {
     `in` columns, `bias`, which may be left out, a vector of `out`. All have one
     element type, a float or an integer of two or more bits; the result has
     `out_dtype`, or that type without it.
+
+    The error of a sum of `k` products of floats is at most `768 * u` times the sum of
+    their absolute values on the CPU, whatever `k` is (`u` is `2 ** -24`, or
+    `2 ** -53` for f64); on GPUs add `k / 256 * u` in f32, or `k / 8 * u` in f16 and
+    bf16. A narrower result is rounded once more.
 
     Example:
 
@@ -87,7 +97,7 @@ def Relax_EinsumOp : Relax_DeducedOp<"einsum", [Pure]> {
       alphabetical order with capitals first.
 
     At least one operand; all have one element type, a float or an integer of two or
-    more bits.
+    more bits. Sums are as exact as those of `relax.matmul`.
 
     Example:
 

@@ -20,7 +20,8 @@ class Relax_SoftmaxClass<string mnemonic, string what, string text> : Relax_Dedu
   let summary = what;
   let description = "\n    " # text # [{
     `axis` counts from the last if it is negative; `data` has rank 1 or more and
-    float elements.
+    float elements. The error of the sum is at most `256 * u` of it, whatever the
+    length of `axis`, where `u` is `2 ** -24`, or `2 ** -53` for f64.
 
     Example:
 
@@ -44,6 +45,10 @@ def Relax_LayerNormOp : Relax_DeducedOp<"layer_norm", [Pure, AttrSizedOperandSeg
     variance over `axes`. `gamma` and `beta` have a dimension for each of `axes`, in
     that order and of the same size.
 
+    The error is at most `1024 * u` times the greatest normalized element (`u` is
+    `2 ** -24`, or `2 ** -53` for f64), whatever the number of elements and their
+    mean, as long as their sum is finite: squares neither overflow nor vanish.
+
     Example:
 
     ```mlir
@@ -64,6 +69,10 @@ def Relax_RMSNormOp : Relax_DeducedOp<"rms_norm", [Pure]> {
   let description = [{
     `data / sqrt(mean(data * data) + epsilon) * weight`, with the mean over `axes`.
     `weight` has a dimension for each of `axes`, in that order and of the same size.
+
+    The error is at most `1024 * u` times the greatest normalized element (`u` is
+    `2 ** -24`, or `2 ** -53` for f64), whatever the number of elements and their
+    mean, as long as their sum is finite: squares neither overflow nor vanish.
 
     Example:
 
@@ -86,6 +95,10 @@ def Relax_GroupNormOp : Relax_DeducedOp<"group_norm", [Pure, AttrSizedOperandSeg
     must divide it; `(data - mean) / sqrt(variance + epsilon) * gamma + beta`, with
     mean and variance over the channels of a group and `axes`, which must not name
     `channel_axis`. `gamma` and `beta` have rank 1 and one element for each channel.
+
+    The error is at most `1024 * u` times the greatest normalized element (`u` is
+    `2 ** -24`, or `2 ** -53` for f64), whatever the number of elements and their
+    mean, as long as their sum is finite: squares neither overflow nor vanish.
 
     Example:
 
@@ -110,6 +123,10 @@ def Relax_InstanceNormOp : Relax_DeducedOp<"instance_norm", [Pure, AttrSizedOper
     `(data - mean) / sqrt(variance + epsilon) * gamma + beta`, with mean and
     variance over `axes`, which must not name `channel_axis`. `gamma` and `beta`
     have rank 1 and one element for each channel.
+
+    The error is at most `1024 * u` times the greatest normalized element (`u` is
+    `2 ** -24`, or `2 ** -53` for f64), whatever the number of elements and their
+    mean, as long as their sum is finite: squares neither overflow nor vanish.
 
     Example:
 
@@ -136,6 +153,10 @@ def Relax_BatchNormOp : Relax_DeducedOp<"batch_norm", [Pure]> {
     are those of `data` over all dimensions but `axis`, and the results are
     `moving * (1 - momentum) + that of data * momentum`. All operands but `data`
     have rank 1 and one element for each channel.
+
+    The error is at most `1024 * u` times the greatest normalized element (`u` is
+    `2 ** -24`, or `2 ** -53` for f64), whatever the number of elements and their
+    mean, as long as their sum is finite: squares neither overflow nor vanish.
 
     Example:
 
