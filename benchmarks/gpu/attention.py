@@ -14,6 +14,7 @@ the fastest of PyTorch's back ends, each of which is timed. Results are compared
 from __future__ import annotations
 
 import argparse
+import warnings
 from pathlib import Path
 
 from libraries import captured, load_library, load_runtime, milliseconds_in_turns, write_library
@@ -56,6 +57,7 @@ def run(folder: Path) -> None:
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.functional import scaled_dot_product_attention
 
+    warnings.filterwarnings("ignore", module=__name__)  # why a back end does not take a case
     load_runtime(folder)
     module = load_library(folder, "attention")
     backends = {

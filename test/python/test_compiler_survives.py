@@ -21,7 +21,7 @@ def compiled(source, target="cpu"):
 def program(body, element):
     x, y = f"tensor<4x{element}>", f"tensor<2x2x{element}>"
     bodies = {
-        "kernel": f"%0 = relax.concat [%x, %x] axis 0 : ({x}, {x}) -> tensor<8x{element}>\n"
+        "kernel": f"%0 = relax.concat %x, %x axis 0 : ({x}, {x}) -> tensor<8x{element}>\n"
         f"relax.return %0 : tensor<8x{element}>",
         "view": f"%0 = relax.reshape %x dims [2, 2] : ({x}) -> {y}\nrelax.return %0 : {y}",
         "nothing": f"relax.return %x : {x}",

@@ -320,7 +320,7 @@ def test_functions_that_read_from_the_device_run(device, captured, flag):
     x, condition = device.put(X), device.put(np.array(flag))
     for _ in range(4):
         assert device.get(add_if(condition, x, x)).tolist() == ((1 + flag) * X).tolist()
-    assert add_if.statistics() == (0, 0, 0, 0, False)
+    assert add_if.statistics() == (0, 0, 0, 0, False, 0)
 
 
 def test_functions_that_take_functions_run(device, functions, captured):
@@ -328,7 +328,7 @@ def test_functions_that_take_functions_run(device, functions, captured):
     x = device.put(X)
     for _ in range(4):
         assert device.get(add_after(lambda t: add(t, t), x, x)).tolist() == (3 * X).tolist()
-    assert add_after.statistics() == (0, 0, 0, 0, False)
+    assert add_after.statistics() == (0, 0, 0, 0, False, 0)
     # The captured one within is none of the outer one's.
     assert add.statistics().captures == 1
 
