@@ -9,8 +9,10 @@
 #include "SHA256.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -21,21 +23,28 @@ using namespace relax_rt;
 
 namespace {
 
-constexpr size_t kDigestBytes = 32, kLengthBytes = 8;
+constexpr char kMagic[] = "RELAXC3\n";
+constexpr char kEntry[] = ".relax", kPart[] = ".part";
+constexpr size_t kMagicBytes = 8, kDigestBytes = 32, kKeyBytes = 64,
+                 kLengthBytes = 8;
 constexpr uint64_t kLimit = uint64_t(1) << 30;
+/// No entry is larger.
+constexpr int64_t kMostBytes = int64_t(1) << 32;
+/// After these seconds no process is writing a part any more.
+constexpr int64_t kPartSeconds = 3600;
 
 /// Empty where there is none.
 std::string folder() {
   if (const char *named = std::getenv("RELAX_CACHE_DIR"))
     return named;
   const char *caches = std::getenv("XDG_CACHE_HOME");
-  if (caches && *caches)
+  if (caches && *caches == '/')
     return std::string(caches) + "/relax-mlir";
   const char *home = std::getenv("HOME");
-  return home && *home ? std::string(home) + "/.cache/relax-mlir" : "";
+  return home && *home == '/' ? std::string(home) + "/.cache/relax-mlir" : "";
 }
 
-/// What is no number is left to the compiler to refuse.
+/// What is not a number is left to the compiler to refuse.
 uint64_t readLimit() {
   const char *text = std::getenv("RELAX_CACHE_BYTES");
   if (!text || !*text || text[std::strspn(text, "0123456789")])
@@ -43,43 +52,122 @@ uint64_t readLimit() {
   return std::strtoull(text, nullptr, 10);
 }
 
-bool readFile(const std::string &path, std::string &content) {
-  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+/// Whether only this user can have written a file.
+bool isTrusted(const struct stat &status) {
+  return S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+         !(status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/// Opens a file that is trusted; -1 where it is not. Links are not followed,
+/// and pipes are not waited for.
+int openTrusted(const std::string &path, struct stat &status) {
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0)
+    return -1;
+  if (fstat(file, &status) == 0 && isTrusted(status))
+    return file;
+  close(file);
+  return -1;
+}
+
+bool readAll(int file, char *data, size_t bytes) {
+  for (size_t at = 0; at < bytes;) {
+    ssize_t count = ::read(file, data + at, bytes - at);
+    if (count <= 0)
+      return false;
+    at += count;
+  }
+  return true;
+}
+
+bool writeAll(int file, const char *data, size_t bytes) {
+  for (size_t at = 0; at < bytes;) {
+    ssize_t count = ::write(file, data + at, bytes - at);
+    if (count <= 0)
+      return false;
+    at += count;
+  }
+  return true;
+}
+
+bool readEntry(const std::string &path, std::string &content) {
+  struct stat status;
+  int file = openTrusted(path, status);
   if (file < 0)
     return false;
-  struct stat status;
-  bool isRead = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  bool isRead = status.st_size <= kMostBytes;
   content.resize(isRead ? status.st_size : 0);
-  for (size_t at = 0; isRead && at < content.size();) {
-    ssize_t count = ::read(file, &content[at], content.size() - at);
-    isRead = count > 0;
-    at += isRead ? count : 0;
-  }
+  isRead = isRead && readAll(file, &content[0], content.size());
+  if (isRead)
+    futimens(file, nullptr); // it has been used
   close(file);
   return isRead;
+}
+
+/// Whether a file begins as entries do.
+bool isEntry(const std::string &path) {
+  struct stat status;
+  int file = openTrusted(path, status);
+  if (file < 0)
+    return false;
+  char magic[kMagicBytes];
+  bool isRead = readAll(file, magic, kMagicBytes);
+  close(file);
+  return isRead && memcmp(magic, kMagic, kMagicBytes) == 0;
 }
 
 bool makeFolders(const std::string &path) {
   for (size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
     std::string parent = path.substr(0, at);
-    if (mkdir(parent.c_str(), 0777) && errno != EEXIST)
+    mode_t mode = at == std::string::npos ? 0700 : 0777;
+    if (mkdir(parent.c_str(), mode) && errno != EEXIST)
       return false;
     if (at == std::string::npos)
       return true;
   }
 }
 
-std::array<uint8_t, kDigestBytes> digestOf(const char *data, size_t bytes) {
+/// What lies between the magic number and the data: the digest, the key, and
+/// the description behind its length.
+std::string makeFront(const char *kind, const std::string &key,
+                      const char *data, size_t bytes) {
+  std::string description = std::string("{\"kind\": \"") + kind + "\"}";
+  std::string front = key;
+  for (size_t i = 0; i < kLengthBytes; ++i)
+    front += static_cast<char>(uint64_t(description.size()) >> (8 * i));
+  front += description;
   SHA256 hash;
+  hash.update(front.data(), front.size());
   hash.update(data, bytes);
-  return hash.finish();
+  auto digest = hash.finish();
+  return std::string(digest.begin(), digest.end()) + front;
 }
 
-std::string describe(const char *kind) {
-  return std::string("{\"kind\": \"") + kind + "\"}";
+bool endsIn(const std::string &name, const char *end) {
+  size_t length = strlen(end);
+  return name.size() >= length &&
+         name.compare(name.size() - length, length, end) == 0;
 }
 
-/// Removes what has not been used for longest, where there is too much.
+bool isKey(const std::string &name, size_t at) {
+  return name.size() >= at + kKeyBytes &&
+         strspn(name.c_str() + at, "0123456789abcdef") >= kKeyBytes;
+}
+
+/// "<key>.relax".
+bool isEntryName(const std::string &name) {
+  return name.size() == kKeyBytes + strlen(kEntry) && isKey(name, 0) &&
+         endsIn(name, kEntry);
+}
+
+/// ".<key>.<letters>.part".
+bool isPartName(const std::string &name) {
+  return name[0] == '.' && isKey(name, 1) && name[kKeyBytes + 1] == '.' &&
+         endsIn(name, kPart);
+}
+
+/// Removes what has not been used for longest, where there is too much, and
+/// parts of entries that a process has left.
 void shrink(const std::string &where) {
   struct Entry {
     int64_t time;
@@ -91,11 +179,18 @@ void shrink(const std::string &where) {
   DIR *directory = opendir(where.c_str());
   if (!directory)
     return;
-  while (dirent *entry = readdir(directory)) {
-    std::string path = where + "/" + entry->d_name;
+  while (dirent *found = readdir(directory)) {
+    std::string name = found->d_name, path = where + "/" + name;
+    bool isPart = isPartName(name);
     struct stat status;
-    if (stat(path.c_str(), &status) || !S_ISREG(status.st_mode))
+    if ((!isPart && !isEntryName(name)) || lstat(path.c_str(), &status) ||
+        !isTrusted(status))
       continue;
+    if (isPart) {
+      if (time(nullptr) - status.st_mtim.tv_sec > kPartSeconds)
+        unlink(path.c_str());
+      continue;
+    }
     int64_t time =
         int64_t(status.st_mtim.tv_sec) * 1000000000 + status.st_mtim.tv_nsec;
     entries.push_back({time, uint64_t(status.st_size), path});
@@ -107,8 +202,8 @@ void shrink(const std::string &where) {
   for (const Entry &entry : entries) {
     if (total <= limit)
       break;
-    unlink(entry.path.c_str());
-    total -= entry.bytes;
+    if (isEntry(entry.path) && unlink(entry.path.c_str()) == 0)
+      total -= entry.bytes;
   }
 }
 
@@ -118,18 +213,16 @@ bool DiskCache::isEnabled() { return !folder().empty(); }
 
 bool DiskCache::read(const char *kind, const std::string &key,
                      std::string &data) {
-  std::string path = folder() + "/" + key, content;
-  std::string description = describe(kind);
-  size_t front = kDigestBytes + kLengthBytes + description.size();
-  if (!readFile(path, content) || content.size() <= front)
+  std::string where = folder(), content;
+  if (where.empty() || !readEntry(where + "/" + key + kEntry, content))
     return false;
-  auto digest =
-      digestOf(content.data() + kDigestBytes, content.size() - kDigestBytes);
-  if (memcmp(digest.data(), content.data(), kDigestBytes) != 0 ||
-      memcmp(description.data(), content.data() + kDigestBytes + kLengthBytes,
-             description.size()) != 0)
+  size_t front = kMagicBytes + makeFront(kind, key, "", 0).size();
+  if (content.size() <= front)
     return false;
-  utimensat(AT_FDCWD, path.c_str(), nullptr, 0); // it has been used
+  std::string expected = kMagic + makeFront(kind, key, content.data() + front,
+                                            content.size() - front);
+  if (content.compare(0, front, expected) != 0)
+    return false;
   data = content.substr(front);
   return true;
 }
@@ -137,32 +230,21 @@ bool DiskCache::read(const char *kind, const std::string &key,
 void DiskCache::write(const char *kind, const std::string &key,
                       const void *data, size_t bytes) {
   std::string where = folder();
-  if (!makeFolders(where))
+  if (where.empty() || !makeFolders(where))
     return;
-  std::string content(kDigestBytes, '\0');
-  std::string description = describe(kind);
-  uint64_t length = description.size();
-  for (size_t i = 0; i < kLengthBytes; ++i)
-    content += static_cast<char>(length >> (8 * i));
-  content += description;
-  content.append(static_cast<const char *>(data), bytes);
-  auto digest =
-      digestOf(content.data() + kDigestBytes, content.size() - kDigestBytes);
-  memcpy(&content[0], digest.data(), kDigestBytes);
-  // A reader never sees half an entry.
-  std::string temporary = where + "/.XXXXXX";
-  int file = mkstemp(&temporary[0]);
+  auto *begin = static_cast<const char *>(data);
+  std::string front = kMagic + makeFront(kind, key, begin, bytes);
+  // A reader never sees half an entry. The file is new, and this user's alone.
+  std::string part = where + "/." + key + ".XXXXXX" + kPart;
+  int file = mkstemps(&part[0], strlen(kPart));
   if (file < 0)
     return;
-  bool isWritten = true;
-  for (size_t at = 0; isWritten && at < content.size();) {
-    ssize_t count = ::write(file, &content[at], content.size() - at);
-    isWritten = count > 0;
-    at += isWritten ? count : 0;
-  }
-  close(file);
-  if (!isWritten || rename(temporary.c_str(), (where + "/" + key).c_str())) {
-    unlink(temporary.c_str());
+  bool isWritten = writeAll(file, front.data(), front.size()) &&
+                   writeAll(file, begin, bytes);
+  isWritten = close(file) == 0 && isWritten;
+  if (!isWritten ||
+      rename(part.c_str(), (where + "/" + key + kEntry).c_str())) {
+    unlink(part.c_str());
     return;
   }
   shrink(where);

@@ -7,10 +7,8 @@
 //
 // What drivers make of code, so that the next process need not wait for it. The
 // entries lie in the folder of the compiler's own cache, in its format, under
-// its limit (python/relax_mlir/cache.py): a checksum, a description in JSON
-// behind its length, and the machine code. A damaged entry is as if it were not
-// there, and a folder that cannot be written to is no error: there is no cache
-// then. There is none either where RELAX_CACHE_DIR is set and empty.
+// its limit, and are trusted and removed by its rules, all of which
+// python/relax_mlir/cache.py states. The description is {"kind": "<kind>"}.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +23,8 @@ namespace relax_rt {
 
 struct DiskCache {
   static bool isEnabled();
-  /// False where there is no such entry of this kind.
+  /// False where there is no entry of this kind. `key` is a SHA-256 in
+  /// hexadecimal.
   static bool read(const char *kind, const std::string &key, std::string &data);
   static void write(const char *kind, const std::string &key, const void *data,
                     size_t bytes);

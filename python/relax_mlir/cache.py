@@ -2,9 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiled code on disk, under a key of what it was made of.
 
-In the folder that RELAX_CACHE_DIR names, else in `relax-mlir` of the user's folder for caches. An entry is one
-file: a checksum, a description in JSON, and the object file. One that is damaged is as if it were not there. Entries
-that have not been used for long are removed when the folder grows beyond RELAX_CACHE_BYTES (1 GiB).
+In the folder that RELAX_CACHE_DIR names, which may hold other files as well; else in `relax-mlir` of the user's folder
+for caches. There is no cache where RELAX_CACHE_DIR is empty, where no such folder is known (no HOME), or where it
+cannot be used; that is not an error.
+
+An entry is one file, `<key>.relax`. lib/Runtime/DiskCache.cpp reads and writes the same:
+
+    8 bytes    "RELAXC3" and a line feed
+    32 bytes   the SHA-256 of all that follows
+    64 bytes   the key, in hexadecimal
+    8 bytes    the length of the description, little-endian
+               the description, in JSON
+               the object file
+
+An entry is code that runs, so it is read only if this user owns it and nobody else can write it. One that is damaged,
+or of another key, is as if it were not there. What has not been used for longest is removed when the entries grow
+beyond RELAX_CACHE_BYTES (1 GiB); only files that are entries, or parts of them that a process left, are removed.
 """
 
 from __future__ import annotations
@@ -13,21 +26,34 @@ import contextlib
 import hashlib
 import json
 import os
+import re
+import stat
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from .errors import RelaxError
 
 _LIMIT = 1 << 30
+_MAGIC = b"RELAXC3\n"
+_DIGEST, _KEY, _LENGTH = 32, 64, 8
+_ENTRY = re.compile(r"[0-9a-f]{64}\.relax")
+_PART = re.compile(r"\.[0-9a-f]{64}\.\w+\.part", re.ASCII)
+_PART_SECONDS = 3600
+"""After which no process is writing a part any more."""
 
 
-def folder() -> Path:
-    """Where the entries are."""
-    if named := os.environ.get("RELAX_CACHE_DIR"):
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "relax-mlir"
+def folder() -> Path | None:
+    """Where the entries are; None where there is no cache."""
+    named = os.environ.get("RELAX_CACHE_DIR")
+    if named is not None:
+        return Path(named) if named else None
+    caches, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
+    if os.path.isabs(caches):
+        return Path(caches, "relax-mlir")
+    return Path(home, ".cache", "relax-mlir") if os.path.isabs(home) else None
 
 
 def key_of(*parts: str | bytes) -> str:
@@ -40,43 +66,49 @@ def key_of(*parts: str | bytes) -> str:
     return digest.hexdigest()
 
 
-def read(key: str) -> tuple[dict[str, Any], bytes] | None:
+def read(key: str) -> tuple[Any, bytes] | None:
     """The description and the object file of an entry; None where there is none.
 
     Raises:
-      RelaxError: RELAX_CACHE_BYTES is no number, which is told before anything is compiled.
+      RelaxError: RELAX_CACHE_BYTES is not a number, which is reported before anything is compiled.
     """
     _read_limit()
-    path = folder() / key
+    where = folder()
+    data = _read_entry(where / f"{key}.relax") if where else None
+    if data is None or not data.startswith(_MAGIC):
+        return None
+    checksum, content = data[len(_MAGIC) :][:_DIGEST], memoryview(data)[len(_MAGIC) + _DIGEST :]
+    if hashlib.sha256(content).digest() != checksum or bytes(content[:_KEY]) != key.encode():
+        return None
+    rest = content[_KEY:]
+    size = int.from_bytes(rest[:_LENGTH], "little")
     try:
-        data = path.read_bytes()
-    except OSError:
+        return json.loads(bytes(rest[_LENGTH:][:size])), bytes(rest[_LENGTH + size :])
+    except (ValueError, RecursionError):
         return None
-    checksum, content = data[:32], data[32:]
-    if hashlib.sha256(content).digest() != checksum:
-        return None
-    with contextlib.suppress(OSError):
-        os.utime(path)  # it has been used
-    size = int.from_bytes(content[:8], "little")
-    return json.loads(content[8 : 8 + size]), content[8 + size :]
 
 
 def write(key: str, description: Mapping[str, Any], object: bytes) -> None:
-    """Makes an entry. A folder that cannot be written to is no error: there is no cache then."""
+    """Makes an entry. A folder that cannot be written to is not an error: there is no cache then."""
+    limit, where = _read_limit(), folder()
+    if where is None:
+        return
     text = json.dumps(description).encode()
-    content = len(text).to_bytes(8, "little") + text + object
+    content = key.encode() + len(text).to_bytes(_LENGTH, "little") + text + object
     with contextlib.suppress(OSError):
-        folder().mkdir(parents=True, exist_ok=True)
-        # A reader never sees half an entry.
-        with tempfile.NamedTemporaryFile(dir=folder(), prefix=".", delete=False) as file:
-            try:
-                file.write(hashlib.sha256(content).digest() + content)
-                file.flush()
-                os.replace(file.name, folder() / key)
-            except OSError:
-                os.unlink(file.name)
-                raise
-        _shrink()
+        where.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # A reader never sees half an entry. The file is new, and this user's alone.
+        handle, part = tempfile.mkstemp(dir=where, prefix=f".{key}.", suffix=".part")
+        try:
+            with open(handle, "wb") as file:
+                file.write(_MAGIC + hashlib.sha256(content).digest())
+                file.write(content)
+            os.replace(part, where / f"{key}.relax")
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+            raise
+        _shrink(where, limit)
 
 
 def _read_limit() -> int:
@@ -86,13 +118,68 @@ def _read_limit() -> int:
     return int(text)
 
 
-def _shrink() -> None:
-    limit = _read_limit()
-    entries = sorted((entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in os.scandir(folder()))
-    total = sum(size for _, size, _ in entries)
-    for _, size, path in entries:
+def _is_trusted(status: os.stat_result) -> bool:
+    """Whether only this user can have written a file."""
+    return (
+        stat.S_ISREG(status.st_mode)
+        and status.st_uid == os.geteuid()
+        and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[int | None]:
+    """A file that is trusted; None where it is not. Links are not followed, and pipes are not waited for."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        yield None
+        return
+    try:
+        yield handle if _is_trusted(os.fstat(handle)) else None
+    finally:
+        os.close(handle)
+
+
+def _read_entry(path: Path) -> bytes | None:
+    with _opened(path) as handle:
+        if handle is None:
+            return None
+        try:
+            with open(handle, "rb", closefd=False) as file:
+                data = file.read()
+            os.utime(handle)  # it has been used
+        except OSError:
+            return None
+        return data
+
+
+def _is_entry(path: Path) -> bool:
+    with _opened(path) as handle:
+        return handle is not None and os.read(handle, len(_MAGIC)) == _MAGIC
+
+
+def _shrink(where: Path, limit: int) -> None:
+    """Removes what has not been used for longest, where there is too much."""
+    entries, total = [], 0
+    with os.scandir(where) as files:
+        for file in files:
+            is_part = bool(_PART.fullmatch(file.name))
+            if not is_part and not _ENTRY.fullmatch(file.name):
+                continue
+            with contextlib.suppress(OSError):  # another process has removed it
+                status = file.stat(follow_symlinks=False)
+                if not _is_trusted(status):
+                    continue
+                if not is_part:
+                    entries.append((status.st_mtime_ns, status.st_size, Path(file.path)))
+                    total += status.st_size
+                elif time.time() - status.st_mtime > _PART_SECONDS:
+                    os.unlink(file.path)
+    for _, size, path in sorted(entries):
         if total <= limit:
             break
         with contextlib.suppress(OSError):
-            os.unlink(path)
-        total -= size
+            if _is_entry(path):
+                os.unlink(path)
+                total -= size

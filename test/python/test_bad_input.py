@@ -3,7 +3,6 @@
 """Input that is wrong in every way a stranger can think of: one message that names it, and nothing breaks."""
 
 import os
-import shutil
 import subprocess
 import sys
 
@@ -11,8 +10,7 @@ import numpy as np
 import pytest
 from tiny_models import CONFIG, random_weights, write_gguf, write_hugging_face
 
-import relax_mlir
-from relax_mlir import RelaxError, cache, cli, runtime
+from relax_mlir import RelaxError, cli, runtime
 from relax_mlir.models import Sampling
 
 pytest.importorskip("typer")
@@ -203,51 +201,3 @@ def test_limits_of_the_runtime():
     for limit in (0, -1, 1 << 63):
         with pytest.raises(RelaxError, match="bytes; expected at least 1"):
             runtime.set_pool_limit(limit)
-
-
-# A cache that cannot be used is none.
-@pytest.mark.parametrize("kind", ["read-only", "a file", "below a file", "a device"])
-def test_folders_for_the_cache(kind, tmp_path, monkeypatch):
-    folder = tmp_path / "cache"
-    if kind == "read-only":
-        folder.mkdir(mode=0o500)
-    elif kind == "a device":
-        folder = "/dev/null"
-    else:
-        folder.write_text("")
-        folder = folder / "below" if kind == "below a file" else folder
-    monkeypatch.setenv("RELAX_CACHE_DIR", str(folder))
-    text = "relax.func @main(%x: i64) -> i64 {\n relax.return %x : i64\n}"
-    assert relax_mlir.compile(relax_mlir.parse(text))["main"](3) == 3
-
-
-def test_the_limit_of_the_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("RELAX_CACHE_DIR", str(tmp_path))
-    for value in ("abc", "-1", "1.5"):
-        monkeypatch.setenv("RELAX_CACHE_BYTES", value)
-        with pytest.raises(RelaxError, match="RELAX_CACHE_BYTES is .*; expected a number of bytes"):
-            cache.write("key", {}, b"object")
-        # Told before work is done.
-        with pytest.raises(RelaxError, match="RELAX_CACHE_BYTES is"):
-            cache.read("key")
-    monkeypatch.setenv("RELAX_CACHE_BYTES", "0")
-    cache.write("key", {}, b"object")
-    assert cache.read("key") is None
-
-
-# Processes that share a cache, write the same entries and remove each other's.
-def test_processes_share_a_cache(tmp_path):
-    code = """
-import relax_mlir
-for k in range(8):
-    text = f"relax.func @main(%x: i64) -> i64 {{ %c = arith.constant {k} : i64 relax.return %c : i64 }}"
-    for _ in range(3):
-        assert relax_mlir.compile(relax_mlir.parse(text))["main"](3) == k
-"""
-    environment = {**os.environ, "RELAX_CACHE_DIR": str(tmp_path), "RELAX_CACHE_BYTES": "20000"}
-    runs = [subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE) for _ in range(2)]
-    for run in runs:
-        _, errors = run.communicate(timeout=300)
-        assert run.returncode == 0, errors.decode()
-    assert not [entry for entry in os.listdir(tmp_path) if entry.startswith(".")]  # nothing half written
-    shutil.rmtree(tmp_path)

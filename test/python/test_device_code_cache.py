@@ -7,6 +7,9 @@ import os
 import numpy as np
 import pytest
 from emulated import calls, failing, load_example, objects, open_device
+from test_cache import plant_foreign, plant_group, plant_link, plant_open, plant_pipe
+
+from relax_mlir import cache as format
 
 X = np.arange(100, dtype=np.float32)
 
@@ -43,7 +46,8 @@ def test_code_is_assembled_once(cache, run_text):
     before = objects()
     assert run_text()
     (entry,) = entries(cache)
-    assert len(entry.name) == 64
+    assert len(entry.stem) == 64 and entry.suffix == ".relax"
+    assert entry.stat().st_mode & 0o777 == 0o600
     assert not run_text()
     assert entries(cache) == [entry]
     assert objects() - before <= 1  # the module
@@ -51,10 +55,8 @@ def test_code_is_assembled_once(cache, run_text):
 
 # The cache of compiled code reads the same entries, so it can say which are good.
 def test_entries_have_the_format_of_the_cache(cache, run_text):
-    from relax_mlir import cache as format
-
     run_text()
-    description, code = format.read(entries(cache)[0].name)
+    description, code = format.read(entries(cache)[0].stem)
     assert description == {"kind": "cubin"}
     assert code.startswith(b"CUBINEMU")
 
@@ -75,6 +77,29 @@ def test_damaged_entries_are_made_anew(cache, run_text, damage):
     entry.write_bytes(DAMAGES[damage](good))
     assert run_text()
     assert entry.read_bytes() == good
+
+
+# An entry is whole only under its own key.
+def test_entries_are_bound_to_their_keys(cache, run_text, monkeypatch):
+    run_text()
+    (first,) = entries(cache)
+    monkeypatch.setenv("RELAX_EMULATOR_VERSION", "12090")
+    run_text()
+    (second,) = set(entries(cache)) - {first}
+    assert not run_text()
+    good, other = second.read_bytes(), first.read_bytes()
+    second.write_bytes(other)
+    assert run_text()
+    assert second.read_bytes() == good
+
+
+@pytest.mark.parametrize("plant", [plant_open, plant_group, plant_foreign, plant_link, plant_pipe])
+def test_planted_entries_are_not_read(cache, run_text, plant):
+    run_text()
+    (entry,) = entries(cache)
+    plant(entry)
+    assert run_text()
+    assert not run_text() and not entry.is_symlink()
 
 
 # One that is whole, but that the driver does not take, is made anew too.
@@ -114,9 +139,23 @@ def test_without_a_folder_there_is_no_cache(tmp_path, run_text, monkeypatch):
 
 
 def test_the_oldest_entries_go(cache, run_text, monkeypatch):
-    cache.mkdir(parents=True)
-    (cache / "old").write_bytes(bytes(5000))
-    os.utime(cache / "old", (1, 1))
+    old, thesis = format.key_of("old"), cache / "thesis.tex"
+    format.write(old, {}, bytes(5000))
+    thesis.write_bytes(bytes(5000))
+    part = cache / f".{old}.abc123.part"
+    part.write_bytes(b"half")
+    part.chmod(0o600)
+    for path in (cache / f"{old}.relax", thesis, part):
+        os.utime(path, (1, 1))
     monkeypatch.setenv("RELAX_CACHE_BYTES", "5010")
     run_text()
-    assert [len(entry.name) for entry in entries(cache)] == [64]
+    (entry,) = set(cache.iterdir()) - {thesis}
+    assert entry.suffix == ".relax" and entry.stem != old
+
+
+# Without a home there is no folder for the cache, and the driver assembles each time.
+def test_without_a_home_there_is_no_cache(run_text, monkeypatch):
+    for name in ("RELAX_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert not run_text()
+    assert not run_text()

@@ -299,8 +299,8 @@ print(vulkan_faults.loader.relax_vulkan_cache_bytes())
 
 def kept(folder):
     """What drivers have made of kernels."""
-    files = [path for path in folder.iterdir() if len(path.name) == 64]
-    return {path: path.read_bytes() for path in files if b'{"kind": "pipeline"}' in path.read_bytes()[:64]}
+    files = {path: path.read_bytes() for path in folder.glob("*.relax")}
+    return {path: data for path, data in files.items() if b'{"kind": "pipeline"}' in data[:160]}
 
 
 # What the driver makes of kernels is handed to it again in the next process, and made anew where it is damaged.
