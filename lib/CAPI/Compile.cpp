@@ -33,6 +33,12 @@ unsigned mlirRelaxGetVectorBits(MlirRelaxCPUTarget target) {
   return unwrapTarget(target).vectorBits();
 }
 
+void mlirRelaxGetRequiredFeatures(MlirRelaxCPUTarget target,
+                                  MlirStringCallback callback, void *userData) {
+  for (const std::string &name : unwrapTarget(target).requiredFeatures())
+    callback(wrap(StringRef(name)), userData);
+}
+
 MlirLogicalResult mlirRelaxEmitObject(MlirModule module,
                                       MlirRelaxCPUTarget target,
                                       MlirStringCallback callback,

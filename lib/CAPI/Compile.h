@@ -28,6 +28,12 @@ MLIR_CAPI_EXPORTED void mlirRelaxGetHostTarget(MlirStringCallback callback,
 /// Bits of the widest vector register of a target.
 MLIR_CAPI_EXPORTED unsigned mlirRelaxGetVectorBits(MlirRelaxCPUTarget target);
 
+/// Passes the features that a CPU needs to run code for a target to `callback`,
+/// one call each.
+MLIR_CAPI_EXPORTED void
+mlirRelaxGetRequiredFeatures(MlirRelaxCPUTarget target,
+                             MlirStringCallback callback, void *userData);
+
 /// Makes an object file of a module in the LLVM dialect, and passes its bytes
 /// to `callback`. Errors are diagnostics of the module's context.
 MLIR_CAPI_EXPORTED MlirLogicalResult

@@ -151,6 +151,16 @@ RELAX_RT_EXPORT int relax_rt_call(const int64_t *words, const char *names,
                                   const struct TVMFFIAny *args, int32_t count,
                                   struct TVMFFIAny *result);
 
+/// Fails with the features of `features`, LLVM's names with commas between
+/// them, that this CPU lacks; else notes in `isChecked` that it has all. The
+/// entries of compiled code begin with it (CPUFeatures.h).
+RELAX_RT_EXPORT int relax_rt_require_cpu(const char *features,
+                                         int32_t *isChecked);
+/// Writes the names of those that are missing, in the same form, as a string of
+/// at most `size` bytes; returns how many are needed.
+RELAX_RT_EXPORT int64_t relax_rt_missing_features(const char *features,
+                                                  char *out, int64_t size);
+
 /// Binds weights: the arguments are a name and a tensor, or several such pairs,
 /// which are bound together or not at all. A tensor object is held until other
 /// weights are bound in its place, or the code is unloaded, and the last call

@@ -577,6 +577,21 @@ static void populateCodeGeneration(nb::module_ &m) {
       },
       "triple"_a, "cpu"_a, "features"_a);
   m.def(
+      "required_features",
+      [](const std::string &triple, const std::string &cpu,
+         const std::string &features) {
+        std::vector<std::string> names;
+        mlirRelaxGetRequiredFeatures(
+            {toRef(triple), toRef(cpu), toRef(features), 3},
+            [](MlirStringRef name, void *out) {
+              static_cast<std::vector<std::string> *>(out)->emplace_back(
+                  name.data, name.length);
+            },
+            &names);
+        return names;
+      },
+      "triple"_a, "cpu"_a, "features"_a);
+  m.def(
       "emit_object",
       [](MlirModule module, const std::string &triple, const std::string &cpu,
          const std::string &features,

@@ -4,186 +4,24 @@
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
 import functools
 import hashlib
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from mlir import ir
 
 from . import _relax, cache
-from .errors import RelaxError, collected_errors, error_from, fail
+from .code import Code
+from .errors import collected_errors, error_from, fail
 from .module import Module
 from .pipelines import Pipeline, cpu, gpu, mixed
-from .runtime import Device, Executable
+from .runtime import Executable, missing_features
+from .target import Target
 
-
-@dataclasses.dataclass(frozen=True)
-class Target:
-    """A CPU, by LLVM's names, and the GPU that kernels run on, if there is one.
-
-    >>> Target("aarch64-linux-gnu", "cortex-a76")
-    >>> Target.cuda("sm_90")
-
-    Attributes:
-      chip: the GPU, as "sm_90"; empty where kernels run on the CPU. "sm_90a" is for this chip alone, and has products
-        of matrices by warpgroups. "subgroup_8" is any device of Vulkan on which 8 threads exchange
-        values, "subgroup_8_bound" any without addresses of buffers as well, "subgroup_8_narrow" without
-        integers of 64 bits beside, "subgroup_8_overlap" one whose kernels can wait for others by themselves,
-        "subgroup_32_matrices" one where threads multiply matrices as well. "emulated" is a
-        device that tests use.
-      libraries: what code may call beside its own kernels: "cublaslt" for all products of matrices that cuBLASLt does,
-        "cublaslt:auto" for those that it does faster. It is looked for when it is first called.
-    """
-
-    triple: str
-    cpu: str = ""
-    features: str = ""
-    chip: str = ""
-    libraries: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "libraries", tuple(self.libraries))
-        if not re.fullmatch(r"\w*", self.chip):
-            raise RelaxError(f"there is no GPU {self.chip!r}")
-        for name in self.libraries:
-            if name not in ("cublaslt", "cublaslt:auto") or not self.chip:
-                raise RelaxError(
-                    f"there is no library '{name}' for this target; a GPU of NVIDIA has 'cublaslt', 'cublaslt:auto'"
-                )
-
-    @staticmethod
-    def host() -> Target:
-        """This machine, with all its vector units."""
-        return Target(*_relax.host_target())
-
-    @staticmethod
-    def cuda(chip: str | None = None, libraries: Sequence[str] = ()) -> Target:
-        """A GPU of NVIDIA, beside this machine's CPU; the first one that is here unless `chip` names another.
-
-        Raises:
-          DeviceError: there is none here.
-        """
-        return dataclasses.replace(Target.host(), chip=chip or Device("cuda").architecture, libraries=tuple(libraries))
-
-    @staticmethod
-    def vulkan(chip: str | None = None) -> Target:
-        """A device of Vulkan, beside this machine's CPU; the first one that is here unless `chip` names a kind.
-
-        Raises:
-          DeviceError: there is none here.
-        """
-        return dataclasses.replace(Target.host(), chip=chip or Device("vulkan").architecture)
-
-    @staticmethod
-    def parse(text: str) -> Target:
-        """A target by name: "cpu", "cuda", "cuda:sm_90", "cuda:sm_90+cublaslt" with a library, "vulkan",
-        "vulkan:subgroup_32", or a triple with or without a CPU ("aarch64-linux-gnu").
-
-        Raises:
-          RelaxError: the name has another form.
-        """
-        text, *libraries = text.split("+")
-        kind, colon, rest = text.partition(":")
-        if colon and not rest:
-            fail(f"'{text}' names nothing behind the colon; expected '{kind}' alone, or what it is, as in 'cuda:sm_90'")
-        if libraries and kind != "cuda":
-            fail(f"there is no library '{libraries[0]}' for '{text}'")
-        if kind == "cuda":
-            if rest and rest != "emulated" and not re.fullmatch(r"sm_\d+[af]?", rest):
-                fail(f"'{rest}' is no GPU of NVIDIA; they are named 'sm_80', 'sm_90', …")
-            return Target.cuda(rest or None, libraries)
-        if kind == "vulkan":
-            names = r"subgroup_((1|2|4|8|16|32|64|128)(_bound|_narrow|_overlap)?|32_matrices)"
-            if rest and not re.fullmatch(names, rest):
-                fail(f"'{rest}' is no kind of device of Vulkan; they are named 'subgroup_8', 'subgroup_32', …")
-            return Target.vulkan(rest or None)
-        if kind == "cpu":
-            host = Target.host()
-            return Target(host.triple, rest) if rest else host
-        if "-" not in kind:
-            fail(f"there is no target '{text}'; there are 'cpu', 'cuda', 'cuda:sm_90', 'vulkan', and triples of LLVM")
-        return Target(kind, rest)
-
-    @property
-    def device(self) -> str:
-        """The kind of device that tensors are on; empty for the CPU."""
-        return gpu.device_of(self.chip)
-
-    @property
-    def runs_here(self) -> bool:
-        """Whether its code can run in this process."""
-        host = Target.host().triple
-        systems = ("linux", "darwin", "windows")
-        same_system = all((system in self.triple) == (system in host) for system in systems)
-        return same_system and self.triple.split("-")[0] == host.split("-")[0]
-
-    def runs_on(self, device: Device) -> bool:
-        """Whether kernels can run on a device: PTX runs on what is newer, that of "sm_90a" on this chip alone, and
-        that of "sm_100f" on those with the same first number."""
-        if self.device == "vulkan":
-            # What a device has need not be used: matrices, addresses of buffers, integers of 64 bits.
-            name, kind = re.fullmatch(
-                r"(.*?_\d+)(.*)", device.architecture if device.kind == "vulkan" else "_0"
-            ).groups()
-            kinds = ["_matrices", "_overlap", "", "_bound", "_narrow"]
-            return self.chip in [name + each for each in kinds[kinds.index(kind or "_overlap") :]]
-        match = re.fullmatch(r"sm_(\d+)(\d)([af]?)", self.chip)
-        if not match:
-            return self.chip == "emulated"  # whether that is here is known when the code is linked
-        capability = (int(match[1]), int(match[2]))
-        if match[3] == "a":
-            return device.capability == capability
-        return device.capability >= capability and (not match[3] or device.capability[0] == capability[0])
-
-    @property
-    def vector_bits(self) -> int:
-        """Bits of the widest vector register."""
-        return _relax.vector_bits(self.triple, self.cpu, self.features)
-
-
-@dataclasses.dataclass(frozen=True)
-class Code:
-    """An object file, and what is known of what is in it.
-
-    Attributes:
-      object: the file, of the target's format.
-      functions: each function that can be called, with its parameters and results as text, and the bounds of
-        its symbols. A parameter that the function writes into has `written`.
-      memory: for each of them `unplanned_bytes`, `planned_bytes` and `peak_bytes`, as expressions.
-      weights: the names of the weights that it needs.
-      device: the kind of device that its tensors are on, as `Device` has it; empty for the CPU. A function may have
-        some on the host all the same: parameters with `place`, and results in `host_results`, by their indices.
-      host_weights: those that are read on the host, beside a device.
-    """
-
-    object: bytes
-    target: Target
-    functions: Mapping[str, Mapping[str, Any]]
-    memory: Mapping[str, Mapping[str, str]]
-    weights: tuple[str, ...]
-    device: str = ""
-    host_weights: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """All but the object file."""
-        values = dataclasses.asdict(self)
-        del values["object"]
-        return values
-
-    @staticmethod
-    def from_json(values: Mapping[str, Any], object: bytes) -> Code:
-        """The reverse. A description that is none raises TypeError or KeyError."""
-        for name in ("functions", "memory"):
-            if not isinstance(values[name], Mapping):
-                raise TypeError(f"'{name}' is no mapping")
-        fields = {**values, "target": Target(**values["target"])}
-        for name in ("weights", "host_weights"):
-            fields[name] = tuple(values.get(name, ()))
-        return Code(object=object, **fields)
+__all__ = ["Code", "Target", "compile", "compile_code", "describe_memory"]
 
 
 def compile_code(
@@ -212,7 +50,8 @@ def compile_code(
     if cached:
         key = cache.key_of(_compiler_version(), repr((target, use_bounds)), module.to_bytecode())
         if found := cache.read(key):
-            return Code.from_json(*found)
+            with contextlib.suppress(ValueError):  # such an entry is replaced
+                return Code.from_json(*found)
     module = module.clone()
     functions = _describe_functions(module)
     weights = _find_weights(module)
@@ -230,7 +69,7 @@ def compile_code(
         object = _relax.emit_object(module.ir, target.triple, target.cpu, target.features, optimization)
     if object is None:
         raise error_from(errors, "no code could be made for the module")
-    code = Code(object, target, functions, memory, weights, target.device, host_weights)
+    code = Code(object, target, functions, memory, weights, target.device, host_weights, target.required_features)
     if cached:
         cache.write(key, code.to_json(), object)
     return code
@@ -261,6 +100,11 @@ def compile(
             f"code for {target.triple} cannot run on {Target.host().triple}; "
             "compile_code and export make code for others"
         )
+    if target and (missing := missing_features(target.required_features)):
+        fail(
+            f"code for the CPU '{target.cpu or target.triple}' needs {', '.join(missing)}, which this CPU lacks; "
+            "compile_code and export make code for others"
+        )
     options = {"use_bounds": use_bounds, "pipeline": pipeline, "cached": cached}
     executable = Executable(compile_code(module, target, **options))
     if weights:
@@ -287,7 +131,8 @@ def _compiler_version() -> str:
     """Changes whenever the compiler does."""
     folder = Path(__file__).parent
     digest = hashlib.sha256(Path(_relax.__file__).read_bytes())
-    for source in (Path(__file__), *sorted((folder / "pipelines").glob("*.py"))):
+    own = (Path(__file__), folder / "code.py", folder / "target.py")
+    for source in (*own, *sorted((folder / "pipelines").glob("*.py"))):
         digest.update(source.read_bytes())
     return digest.hexdigest()
 

@@ -31,7 +31,7 @@ from .dtypes import to_numpy as to_numpy_dtype
 from .errors import DeviceError, RelaxError, show_source_line
 
 if TYPE_CHECKING:
-    from .compiler import Code
+    from .code import Code
 
 _SYMBOLS = (
     "relax_rt_alloc",
@@ -45,6 +45,7 @@ _SYMBOLS = (
     "relax_rt_make_closure",
     "relax_rt_bind_weights",
     "relax_rt_weights",
+    "relax_rt_require_cpu",
     "relax_rt_unload_weights",
     "relax_rt_poll",
     "relax_rt_device_alloc",
@@ -121,6 +122,16 @@ def library() -> ctypes.CDLL:
     if threads and not (threads.isdecimal() and 1 <= int(threads) <= _MOST_THREADS):
         raise RelaxError(f"RELAX_NUM_THREADS is {threads!r}; expected a number of threads from 1 to {_MOST_THREADS}")
     return ctypes.CDLL(str(library_path()))
+
+
+def missing_features(features: Iterable[str]) -> tuple[str, ...]:
+    """Those features of a CPU, by LLVM's names, that this one or its operating system lacks (`Code.cpu_features`)."""
+    names = ",".join(features).encode()
+    missing = ctypes.create_string_buffer(len(names) + 1)
+    function = library().relax_rt_missing_features
+    function.restype = ctypes.c_int64
+    function(names, missing, ctypes.c_int64(len(missing)))
+    return tuple(missing.value.decode().split(",")) if missing.value else ()
 
 
 def pool_statistics() -> PoolStatistics:
@@ -613,6 +624,11 @@ class Executable:
     """
 
     def __init__(self, code: Code) -> None:
+        if missing := missing_features(code.cpu_features):
+            raise RelaxError(
+                f"the code needs {', '.join(missing)}, which this CPU lacks; "
+                "compile it for this machine, or for an older CPU"
+            )
         self.code = code
         self.functions = tuple(code.functions)
         self._loaded = _Loaded(code)

@@ -7,6 +7,7 @@
 
 #include "Target/CPU/CodeGen.h"
 #include "Target/CPU/BFloat16.h"
+#include "Target/CPU/Features.h"
 
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -104,6 +105,20 @@ relax::createTargetMachine(const CPUTarget &target, std::string &error) {
     error = "LLVM knows no CPU '" + target.cpu + "' for " + target.triple;
     return nullptr;
   }
+  // It ignores features that it does not know.
+  for (StringRef feature : llvm::split(target.features, ',')) {
+    StringRef name = feature.drop_front(feature.empty() ? 0 : 1);
+    bool isMarked = feature.starts_with("+") || feature.starts_with("-");
+    if (feature.empty() || !known)
+      continue;
+    if (!isMarked ||
+        llvm::none_of(known->getAllProcessorFeatures(),
+                      [&](const auto &each) { return name == each.Key; })) {
+      error = "'" + feature.str() + "' is not a feature that LLVM knows for " +
+              target.triple + "; expected '+' or '-' and a name, as in '+avx2'";
+      return nullptr;
+    }
+  }
   llvm::TargetOptions options;
   auto level = llvm::CodeGenOpt::getLevel(std::min(target.optimization, 3u));
   std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
@@ -129,6 +144,17 @@ unsigned CPUTarget::vectorBits() const {
   return has("avx512f") ? 512 : has("avx2") ? 256 : 128;
 }
 
+SmallVector<std::string> CPUTarget::requiredFeatures() const {
+  std::string error;
+  std::unique_ptr<llvm::TargetMachine> machine =
+      createTargetMachine(*this, error);
+  SmallVector<std::string> names;
+  if (machine)
+    for (StringRef name : getRequiredFeatures(*machine))
+      names.push_back(name.str());
+  return names;
+}
+
 std::unique_ptr<llvm::Module>
 relax::translateAndOptimize(ModuleOp module, llvm::LLVMContext &context,
                             llvm::TargetMachine &machine,
@@ -149,9 +175,12 @@ relax::translateAndOptimize(ModuleOp module, llvm::LLVMContext &context,
       continue;
     // Schedules choose widths, and LLVM's loops should follow.
     function.addFnAttr("prefer-vector-width", "512");
-    function.addFnAttr("target-cpu", machine.getTargetCPU());
-    function.addFnAttr("target-features", machine.getTargetFeatureString());
+    bool isBaseline = isEntry(function);
+    function.addFnAttr("target-cpu", isBaseline ? "" : machine.getTargetCPU());
+    function.addFnAttr("target-features",
+                       isBaseline ? "" : machine.getTargetFeatureString());
   }
+  addFeatureChecks(*translated, getRequiredFeatures(machine));
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = optimization > 1;
   // Kernels are vectors already where it pays.

@@ -38,6 +38,9 @@ struct CPUTarget {
   /// Bits of the widest vector register: what schedules tile for. 128 where
   /// nothing better is known.
   unsigned vectorBits() const;
+
+  /// The features that a CPU needs to run code for this target (Features.h).
+  SmallVector<std::string> requiredFeatures() const;
 };
 
 /// LLVM's description of `target`; null, with `error` set, where LLVM has no

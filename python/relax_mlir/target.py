@@ -1,0 +1,152 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What code is compiled for: a CPU with its features, and a GPU if there is one."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Sequence
+
+from . import _relax, runtime
+from .errors import RelaxError, fail
+from .pipelines import gpu
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A CPU, by LLVM's names, and the GPU that kernels run on, if there is one.
+
+    >>> Target("aarch64-linux-gnu", "cortex-a76")
+    >>> Target.cuda("sm_90")
+
+    Attributes:
+      chip: the GPU, as "sm_90"; empty where kernels run on the CPU. "sm_90a" is for this chip alone, and has products
+        of matrices by warpgroups. "subgroup_8" is any device of Vulkan on which 8 threads exchange
+        values, "subgroup_8_bound" any without addresses of buffers as well, "subgroup_8_narrow" without
+        integers of 64 bits beside, "subgroup_8_overlap" one whose kernels can wait for others by themselves,
+        "subgroup_32_matrices" one where threads multiply matrices as well. "emulated" is a
+        device that tests use.
+      libraries: what code may call beside its own kernels: "cublaslt" for all products of matrices that cuBLASLt does,
+        "cublaslt:auto" for those that it does faster. It is looked for when it is first called.
+    """
+
+    triple: str
+    cpu: str = ""
+    features: str = ""
+    chip: str = ""
+    libraries: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "libraries", tuple(self.libraries))
+        if not re.fullmatch(r"\w*", self.chip):
+            raise RelaxError(f"there is no GPU {self.chip!r}")
+        for name in self.libraries:
+            if name not in ("cublaslt", "cublaslt:auto") or not self.chip:
+                raise RelaxError(
+                    f"there is no library '{name}' for this target; a GPU of NVIDIA has 'cublaslt', 'cublaslt:auto'"
+                )
+
+    @staticmethod
+    def host() -> Target:
+        """This machine, with all its vector units."""
+        return _host()
+
+    @staticmethod
+    def cuda(chip: str | None = None, libraries: Sequence[str] = ()) -> Target:
+        """A GPU of NVIDIA, beside this machine's CPU; the first one that is here unless `chip` names another.
+
+        Raises:
+          DeviceError: there is none here.
+        """
+        chip = chip or runtime.Device("cuda").architecture
+        return dataclasses.replace(Target.host(), chip=chip, libraries=tuple(libraries))
+
+    @staticmethod
+    def vulkan(chip: str | None = None) -> Target:
+        """A device of Vulkan, beside this machine's CPU; the first one that is here unless `chip` names a kind.
+
+        Raises:
+          DeviceError: there is none here.
+        """
+        return dataclasses.replace(Target.host(), chip=chip or runtime.Device("vulkan").architecture)
+
+    @staticmethod
+    def parse(text: str) -> Target:
+        """A target by name: "cpu", "cuda", "cuda:sm_90", "cuda:sm_90+cublaslt" with a library, "vulkan",
+        "vulkan:subgroup_32", or a triple with or without a CPU ("aarch64-linux-gnu").
+
+        Raises:
+          RelaxError: the name has another form.
+        """
+        text, *libraries = text.split("+")
+        kind, colon, rest = text.partition(":")
+        if colon and not rest:
+            fail(f"'{text}' names nothing behind the colon; expected '{kind}' alone, or what it is, as in 'cuda:sm_90'")
+        if libraries and kind != "cuda":
+            fail(f"there is no library '{libraries[0]}' for '{text}'")
+        if kind == "cuda":
+            if rest and rest != "emulated" and not re.fullmatch(r"sm_\d+[af]?", rest):
+                fail(f"'{rest}' is no GPU of NVIDIA; they are named 'sm_80', 'sm_90', …")
+            return Target.cuda(rest or None, libraries)
+        if kind == "vulkan":
+            names = r"subgroup_((1|2|4|8|16|32|64|128)(_bound|_narrow|_overlap)?|32_matrices)"
+            if rest and not re.fullmatch(names, rest):
+                fail(f"'{rest}' is no kind of device of Vulkan; they are named 'subgroup_8', 'subgroup_32', …")
+            return Target.vulkan(rest or None)
+        if kind == "cpu":
+            host = Target.host()
+            return Target(host.triple, rest) if rest else host
+        if "-" not in kind:
+            fail(f"there is no target '{text}'; there are 'cpu', 'cuda', 'cuda:sm_90', 'vulkan', and triples of LLVM")
+        return Target(kind, rest)
+
+    @property
+    def device(self) -> str:
+        """The kind of device that tensors are on; empty for the CPU."""
+        return gpu.device_of(self.chip)
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether its code can run in this process."""
+        host = Target.host().triple
+        systems = ("linux", "darwin", "windows")
+        same_system = all((system in self.triple) == (system in host) for system in systems)
+        return same_system and self.triple.split("-")[0] == host.split("-")[0]
+
+    def runs_on(self, device: runtime.Device) -> bool:
+        """Whether kernels can run on a device: PTX runs on what is newer, that of "sm_90a" on this chip alone, and
+        that of "sm_100f" on those with the same first number."""
+        if self.device == "vulkan":
+            # What a device has need not be used: matrices, addresses of buffers, integers of 64 bits.
+            name, kind = re.fullmatch(
+                r"(.*?_\d+)(.*)", device.architecture if device.kind == "vulkan" else "_0"
+            ).groups()
+            kinds = ["_matrices", "_overlap", "", "_bound", "_narrow"]
+            return self.chip in [name + each for each in kinds[kinds.index(kind or "_overlap") :]]
+        match = re.fullmatch(r"sm_(\d+)(\d)([af]?)", self.chip)
+        if not match:
+            return self.chip == "emulated"  # whether that is here is known when the code is linked
+        capability = (int(match[1]), int(match[2]))
+        if match[3] == "a":
+            return device.capability == capability
+        return device.capability >= capability and (not match[3] or device.capability[0] == capability[0])
+
+    @property
+    def required_features(self) -> tuple[str, ...]:
+        """What a CPU needs beyond the baseline of its architecture to run the code, under LLVM's names."""
+        return tuple(_relax.required_features(self.triple, self.cpu, self.features))
+
+    @property
+    def vector_bits(self) -> int:
+        """Bits of the widest vector register."""
+        return _relax.vector_bits(self.triple, self.cpu, self.features)
+
+
+@functools.cache
+def _host() -> Target:
+    triple, cpu, features = _relax.host_target()
+    # LLVM goes by the name of the CPU where it cannot ask for a feature; what is not there is not used.
+    missing = runtime.missing_features(_relax.required_features(triple, cpu, features))
+    return Target(triple, cpu, ",".join([features, *(f"-{name}" for name in missing)]).strip(","))

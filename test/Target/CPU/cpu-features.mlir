@@ -1,0 +1,34 @@
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: relax-translate %s --relax-to-assembly --target=x86_64-linux-gnu --target-cpu=haswell | FileCheck %s --check-prefixes=CHECK,HASWELL
+// RUN: relax-translate %s --relax-to-assembly --target=x86_64-linux-gnu | FileCheck %s --check-prefix=BASELINE
+// RUN: relax-translate %s --relax-to-assembly --target=aarch64-linux-gnu --target-cpu=cortex-a76 | FileCheck %s --check-prefixes=CHECK,ARM
+
+// Whoever calls from outside learns what the CPU lacks, from code that any CPU runs; others are known to be called then.
+// CHECK-LABEL: __tvm_ffi_main:
+// HASWELL-NOT:   {{[yz]mm}}
+// CHECK:         relax_rt_require_cpu
+// HASWELL-NOT:   {{[yz]mm}}
+// CHECK-LABEL: inner:
+// HASWELL:       ymm
+// CHECK-NOT:     relax_rt_require_cpu
+// HASWELL: .asciz "sse3,pclmul,ssse3,fma,{{.*}},avx,f16c,{{.*}}avx2
+// ARM:     .asciz "aes,sha2,crc,lse,fullfp16,rdm,rcpc,dotprod"
+
+// The baseline needs no check.
+// BASELINE-LABEL: __tvm_ffi_main:
+// BASELINE-NOT: relax_rt_require_cpu
+module {
+  llvm.func @__tvm_ffi_main(%self: !llvm.ptr, %args: !llvm.ptr, %count: i32, %result: !llvm.ptr) -> i32 {
+    %0 = llvm.load %args {alignment = 1 : i64} : !llvm.ptr -> vector<8xf32>
+    llvm.store %0, %result {alignment = 1 : i64} : vector<8xf32>, !llvm.ptr
+    %1 = llvm.mlir.constant(0 : i32) : i32
+    llvm.return %1 : i32
+  }
+  llvm.func @inner(%args: !llvm.ptr, %result: !llvm.ptr) {
+    %0 = llvm.load %args {alignment = 1 : i64} : !llvm.ptr -> vector<8xf32>
+    llvm.store %0, %result {alignment = 1 : i64} : vector<8xf32>, !llvm.ptr
+    llvm.return
+  }
+}

@@ -1,0 +1,202 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What code needs of a CPU: the runtime finds the same as LLVM, and code that needs more is refused by name."""
+
+import ctypes
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tvm_ffi
+from targets import needs_linker
+
+import relax_mlir
+from relax_mlir import Executable, ModelError, RelaxError, Target, _relax
+from relax_mlir.export import export
+from relax_mlir.runtime import library_path, missing_features
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = re.findall(
+    r'^RELAX_(X86|AARCH64)_FEATURE\("([^"]+)"', (ROOT / "lib/Runtime/CPUFeatures.def").read_text(), re.MULTILINE
+)
+HOST = Target.host()
+IS_X86 = HOST.triple.startswith("x86_64")
+X = np.arange(64, dtype=np.float32).reshape(16, 4)
+T = "tensor<?x4xf32, #relax.shape<[n, 4]>>"
+MODULE = f"""
+relax.func @main(%x: {T}) -> {T} {{
+  %w = relax.constant #relax.weight<"w"> : tensor<4xf32>
+  %0 = relax.exp %x : ({T}) -> {T}
+  %1 = relax.add %0, %w : ({T}, tensor<4xf32>) -> {T}
+  relax.return %1 : {T}
+}}"""
+WEIGHTS = {"w": np.ones(4, np.float32)}
+
+
+def names_of(architecture):
+    return [name for kind, name in TABLE if kind == architecture]
+
+
+def lacking():
+    """A target like this machine with a feature that it lacks; no CPU has them all."""
+    candidates = names_of("X86") if IS_X86 else names_of("AARCH64")
+    name = missing_features(candidates)[0]
+    return name, Target(HOST.triple, HOST.cpu, f"{HOST.features},+{name}".strip(","))
+
+
+@pytest.fixture(scope="module")
+def refused():
+    """The name of a feature that is not here, and code that needs it."""
+    name, target = lacking()
+    code = relax_mlir.compile_code(relax_mlir.parse(MODULE), target)
+    assert name in code.cpu_features
+    return name, code
+
+
+@pytest.mark.skipif(not IS_X86, reason="LLVM asks the CPU for its features on x86-64 alone")
+def test_the_runtime_finds_what_llvm_finds():
+    found = dict((entry[1:], entry[0] == "+") for entry in HOST.features.split(","))
+    compared = [name for name in names_of("X86") if name in found]
+    assert len(compared) > 50
+    assert {name: not missing_features([name]) for name in compared} == {name: found[name] for name in compared}
+
+
+def test_what_is_not_known_is_missing():
+    assert missing_features([]) == ()
+    assert missing_features(["no-such-feature"]) == ("no-such-feature",)
+    assert missing_features([*HOST.required_features, "no-such-feature"]) == ("no-such-feature",)
+
+
+def test_code_for_this_machine_runs_here():
+    assert missing_features(HOST.required_features) == ()
+    assert relax_mlir.compile_code(relax_mlir.parse(MODULE)).cpu_features == HOST.required_features
+
+
+# The levels of the psABI, and what Arm says of these cores.
+@pytest.mark.parametrize(
+    "triple, cpu, features, has, lacks",
+    [
+        ("x86_64-linux-gnu", "", "", "", "sse3 avx"),
+        ("x86_64-linux-gnu", "x86-64-v2", "", "cx16 sahf popcnt sse3 sse4.1 sse4.2 ssse3", "avx"),
+        ("x86_64-linux-gnu", "x86-64-v3", "", "avx avx2 bmi bmi2 f16c fma lzcnt movbe", "avx512f"),
+        ("x86_64-linux-gnu", "x86-64-v4", "", "avx512f avx512bw avx512cd avx512dq avx512vl", "avx512bf16"),
+        ("x86_64-linux-gnu", "znver4", "", "avx512f avx512bf16 avx512vnni vaes gfni sse4a", "amx-tile"),
+        ("x86_64-linux-gnu", "znver4", "-avx512f", "avx2 vaes sse4a", "avx512f avx512bf16"),
+        ("x86_64-linux-gnu", "sapphirerapids", "", "amx-tile amx-bf16 avx512fp16 avxvnni", "sse4a"),
+        ("x86_64-linux-gnu", "", "+avx2", "avx avx2 sse4.2", "fma"),
+        ("aarch64-linux-gnu", "", "", "", "lse dotprod"),
+        ("aarch64-linux-gnu", "cortex-a76", "", "lse rdm fullfp16 dotprod rcpc crc aes sha2", "sve bf16"),
+        ("aarch64-linux-gnu", "neoverse-v1", "", "sve bf16 i8mm fp16fml jsconv complxnum", "sve2"),
+        ("aarch64-linux-gnu", "neoverse-v2", "", "sve sve2 sve-bitperm", "sme"),
+    ],
+)
+def test_what_targets_need(triple, cpu, features, has, lacks):
+    required = set(Target(triple, cpu, features).required_features)
+    assert set(has.split()) <= required and not set(lacks.split()) & required
+    if not has:
+        assert not required
+
+
+def test_features_that_llvm_does_not_know():
+    for features in ("+nonsense", "avx2", "+avx2,-nonsense"):
+        with pytest.raises(RelaxError, match=r"'.*' is not a feature that LLVM knows for .*; expected '\+' or '-'"):
+            relax_mlir.compile_code(relax_mlir.parse(MODULE), Target(HOST.triple, "", features), cached=False)
+
+
+# --- every way to run code
+
+
+def test_a_cpu_that_is_named_by_hand():
+    name, target = lacking()
+    with pytest.raises(RelaxError, match=rf"code for the CPU '.*' needs {re.escape(name)}.*, which this CPU lacks"):
+        relax_mlir.compile(relax_mlir.parse(MODULE), target=target)
+
+
+def test_code_in_this_process(refused):
+    name, code = refused
+    with pytest.raises(RelaxError, match=rf"the code needs {re.escape(name)}.*, which this CPU lacks"):
+        Executable(code)
+
+
+def test_an_exported_folder(refused, tmp_path):
+    name, code = refused
+    export(code, tmp_path, WEIGHTS)
+    with pytest.raises(ModelError, match=rf"was compiled for a CPU with {re.escape(name)}.*, which this one lacks"):
+        relax_mlir.load_exported(tmp_path)
+
+
+# In a process of its own, as an illegal instruction would end it.
+@needs_linker
+@pytest.mark.parametrize("function", ["bind_weight", "main"])
+def test_the_library_alone(refused, tmp_path, function):
+    name, code = refused
+    export(code, tmp_path, WEIGHTS)
+    program = f"""
+import numpy as np, tvm_ffi
+model = tvm_ffi.load_module({str(tmp_path / "model.so")!r})
+x = tvm_ffi.from_dlpack(np.ones((2, 4), np.float32))
+for _ in range(2):
+    try:
+        print(model.bind_weight("w", x) if {function!r} == "bind_weight" else model.main(x))
+    except RuntimeError as error:
+        print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.returncode == 0, (run.returncode, run.stderr)
+    message = "the code was compiled for a CPU with features that this one lacks: "
+    assert [line.startswith(message) and name in line for line in run.stdout.splitlines()] == [True, True]
+
+
+HOST_PROGRAM = """
+#include "TVMFFI.h"
+extern "C" int __tvm_ffi_main(void *, const TVMFFIAny *, int32_t, TVMFFIAny *);
+int main() {
+  TVMFFIAny result{};
+  return __tvm_ffi_main(nullptr, nullptr, 0, &result) == -1 ? 0 : 1;
+}
+"""
+
+
+@needs_linker
+@pytest.mark.skipif(not shutil.which("g++"), reason="the program is compiled by g++, which is not installed")
+def test_a_program_in_c(refused, tmp_path):
+    name, code = refused
+    export(code, tmp_path, WEIGHTS)
+    (tmp_path / "host.cpp").write_text(HOST_PROGRAM)
+    command = ["g++", "-std=c++17", f"-I{ROOT / 'lib' / 'Runtime'}", str(tmp_path / "host.cpp")]
+    command += [str(tmp_path / "model.o"), str(tmp_path / "librelax_runtime.so"), f"-Wl,-rpath,{tmp_path}", "-lm"]
+    subprocess.run([*command, "-o", str(tmp_path / "host")], check=True)
+    run = subprocess.run([tmp_path / "host"], capture_output=True, text=True)
+    assert run.returncode == 0
+    assert "features that this one lacks" in run.stderr and name in run.stderr
+
+
+# What is asked before the CPU is known must run on any: neither the entries nor what they call may use an extension.
+@pytest.mark.skipif(not IS_X86 or not shutil.which("objdump"), reason="reads the code of x86-64 by objdump")
+def test_entries_are_for_the_baseline(refused, tmp_path):
+    _, code = refused
+    (tmp_path / "model.o").write_bytes(code.object)
+    text = subprocess.run(
+        ["objdump", "-dr", "--no-show-raw-insn", tmp_path / "model.o"], capture_output=True, text=True, check=True
+    ).stdout
+    functions = re.split(r"^[0-9a-f]+ <(.*)>:$", text, flags=re.MULTILINE)[1:]
+    entries = {name: body for name, body in zip(functions[::2], functions[1::2]) if name.startswith("__tvm_ffi_")}
+    assert entries.keys() == {"__tvm_ffi_main", "__tvm_ffi_bind_weight"}
+    for body in entries.values():
+        assert "relax_rt_require_cpu" in body and not re.search(r"[xyz]mm|\bv[a-z]+[ps][sd]\b", body)
+
+
+# The cost of the check is paid once.
+def test_the_check_is_done_once(refused):
+    function = ctypes.CDLL(str(library_path())).relax_rt_require_cpu
+    is_checked = ctypes.c_int32(0)
+    assert function(",".join(HOST.required_features).encode(), ctypes.byref(is_checked)) == 0
+    assert is_checked.value == 1
+    executable = relax_mlir.compile(relax_mlir.parse(MODULE), weights=WEIGHTS)
+    np.testing.assert_allclose(np.from_dlpack(executable["main"](X)), np.exp(X) + 1, rtol=1e-5)
+    assert isinstance(executable["main"](X), (np.ndarray, tvm_ffi.Tensor))
+    assert _relax.required_features(HOST.triple, HOST.cpu, HOST.features) == list(HOST.required_features)
