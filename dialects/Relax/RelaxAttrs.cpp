@@ -177,5 +177,10 @@ LogicalResult WeightAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  StringAttr name) {
   if (name.getValue().empty())
     return emitError() << "the name of a weight must not be empty";
+  // Names are strings of C in compiled code.
+  if (name.getValue().contains('\0'))
+    return emitError() << "the name of a weight must not contain a zero "
+                          "character, got "
+                       << name;
   return success();
 }

@@ -11,6 +11,7 @@
 #include "Relax/Notes.h"
 #include "Runtime/RelaxRuntime.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -329,7 +330,8 @@ void relax::exportFunction(HostBuilder &builder,
   for (auto [name, type] :
        llvm::zip_equal(function.parameterNames, function.parameters))
     for (const std::string &text : {name, describeType(type)})
-      (names += '\0') += text;
+      // A zero character would end the text.
+      (names += '\0') += llvm::join(llvm::split(StringRef(text), '\0'), "\\00");
 
   builder.setInsertionPointToEnd(module.getBody());
   LLVM::LLVMFuncOp entry = makeEntry(builder, function.name);

@@ -117,22 +117,27 @@ CallTIRInplaceOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
                           getSymArgs());
 }
 
-/// A library function must have a name.
-static LogicalResult verifyLibraryName(Operation *op, StringRef name) {
-  if (!name.empty())
-    return success();
-  return op->emitOpError() << "the name of a library function must not be "
-                              "empty";
+/// A library function must have a name, which is a string of C in compiled
+/// code.
+static LogicalResult verifyLibraryName(Operation *op, StringAttr name) {
+  if (name.empty())
+    return op->emitOpError() << "the name of a library function must not be "
+                                "empty";
+  if (name.getValue().contains('\0'))
+    return op->emitOpError() << "the name of a library function must not "
+                                "contain a zero character, got "
+                             << name;
+  return success();
 }
 
 LogicalResult CallLibraryOp::verify() {
-  if (failed(verifyLibraryName(*this, getLibraryFunction())))
+  if (failed(verifyLibraryName(*this, getLibraryFunctionAttr())))
     return failure();
   return verifyDestinations(*this);
 }
 
 LogicalResult CallLibraryInplaceOp::verify() {
-  if (failed(verifyLibraryName(*this, getLibraryFunction())))
+  if (failed(verifyLibraryName(*this, getLibraryFunctionAttr())))
     return failure();
   return verifyInplace(*this, getInplaceIndices());
 }

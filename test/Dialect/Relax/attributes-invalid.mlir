@@ -63,6 +63,11 @@ relax.func private @f() attributes {a = #relax.weight<"">}
 
 // -----
 
+// expected-error @+1 {{the name of a weight must not contain a zero character, got "w\00x"}}
+relax.func private @f() attributes {a = #relax.weight<"w\00x">}
+
+// -----
+
 // expected-error @+1 {{unknown attribute `nothing` in dialect `relax`}}
 relax.func private @f() attributes {a = #relax.nothing}
 

@@ -126,6 +126,22 @@ relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
 // -----
 
 relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
+  // expected-error @+1 {{the name of a library function must not contain a zero character, got "a\00b"}}
+  %0 = relax.call_library "a\00b"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return
+}
+
+// -----
+
+relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
+  // expected-error @+1 {{the name of a library function must not contain a zero character, got "\00"}}
+  %0 = relax.call_library_inplace "\00"(%x) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return
+}
+
+// -----
+
+relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
   // expected-error @+1 {{has 1 results and 2 inplace indices}}
   %0 = relax.call_tir_inplace @kernel(%x) inplace [0, -1] : (tensor<4xf32>) -> tensor<4xf32>
   relax.return
