@@ -6,7 +6,7 @@
     librelax_runtime.so   memory and threads; found beside the code
     model.o, model.h      the same code, for programs in C that link it
     weights.safetensors   the weights, if there are any
-    metadata.json         signatures, symbols with their bounds, memory plans, names of weights
+    metadata.json         signatures, symbols with their bounds, memory plans, names of weights, checksums of the files
 
 `tvm_ffi.load_module("model.so")` calls it from any program, which binds the weights by `bind_weight(name, tensor)`.
 `load_exported` links `model.o` into the process, with weights of its own, however often a folder is loaded.
@@ -14,176 +14,172 @@
 A folder of a model for a device has the same files: kernels are in `model.o`, and the driver assembles them where they
 first run. Tensors are those of the device; weights are copied there when they are bound. `model.h` says what a program
 in C needs to know of that.
+
+Loading a folder runs the code in it. Checksums find damage, not malice: docs/security.md.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import mmap
 import os
-import re
 import shlex
 import shutil
-import struct
+import stat
 import subprocess
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import runtime
-from .compiler import Code, Target
-from .dtypes import to_numpy as to_numpy_dtype
+from .code import Code
 from .errors import DeviceError, ModelError, RelaxError, WeightError
+from .files import replaced_files
+from .header import header_of
+from .schema import check, parse_json
+from .stored_weights import SCHEMA, map_weights, save_weights
+from .target import Target
 
-VERSION = 3
+VERSION = 4
 """Of what is in the folder."""
 
+METADATA, OBJECT, WEIGHTS = "metadata.json", "model.o", "weights.safetensors"
+_LIBRARY, _RUNTIME = "model.so", "librelax_runtime.so"
+COMPANIONS = (
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "generation_config.json",
+    "chat_template.jinja",
+)
+"""What may belong to a model beside its code: the files of a language model (models/exported.py)."""
 
-def export(code: Code, folder: str | os.PathLike[str], weights: Mapping[str, Any] | None = None) -> None:
-    """Writes a folder.
+
+def export(
+    code: Code,
+    folder: str | os.PathLike[str],
+    weights: Mapping[str, Any] | None = None,
+    *,
+    companions: Callable[[Path], object] | None = None,
+) -> None:
+    """Writes a folder, or replaces what was exported to one before.
+
+    The files are replaced, not written into, when all of them are there: who uses the old ones keeps them, and where
+    writing fails the folder is as it was.
 
     Code for this machine is linked to a shared library; code for another stays an object file, which `link_shared`
-    links with a cross-compiler.
+    links with a cross-compiler. Where there is no linker, a warning says so, and all but the shared library is there.
 
     Code for a device is written where there is none as well.
 
+    Args:
+      companions: writes further files that belong to the model to a folder; `check_companions` checks them.
+
     Raises:
-      RelaxError: a weight is missing, or the folder cannot be written.
+      RelaxError: a weight is missing, linking failed, or the folder cannot be written.
     """
     folder = Path(folder)
     missing = [name for name in code.weights if name not in (weights or {})]
     if missing:
         raise RelaxError(f"{len(missing)} weights have no value: {', '.join(missing[:5])}; pass them to export")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "model.o").write_bytes(code.object)
-        (folder / "model.h").write_text(_header(code))
-        # Those of another program, which may have none, or for another machine.
-        for name in ("model.so", "weights.safetensors"):
-            (folder / name).unlink(missing_ok=True)
-        if weights and code.weights:
-            _save_weights({name: weights[name] for name in code.weights}, folder / "weights.safetensors")
-        checksum = hashlib.sha256(code.object).hexdigest()
-        write_metadata(folder / "metadata.json", {"version": VERSION, "checksum": checksum, **code.to_json()})
+        with replaced_files(folder, _stale_files(folder), METADATA) as staging:
+            (staging / OBJECT).write_bytes(code.object)
+            if companions:
+                companions(staging)
+            files: dict[str, Any] = {
+                path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in staging.iterdir()
+            }
+            if weights and code.weights:
+                mode = (staging / OBJECT).stat().st_mode
+                values = {name: weights[name] for name in code.weights}
+                files[WEIGHTS] = save_weights(values, staging / WEIGHTS, stat.S_IMODE(mode))
+            (staging / "model.h").write_text(header_of(code), encoding="utf-8")
+            write_metadata(staging / METADATA, {"version": VERSION, "files": files, **code.to_json()})
+            if code.target.runs_here:
+                _make_library(code, staging)
     except OSError as error:
-        raise RelaxError(f"cannot write '{folder}': {error.strerror}") from None
-    if code.target.runs_here:
-        shutil.copy2(runtime.library_path(), folder / "librelax_runtime.so")
-        # What is bound, and what a device holds, goes with the library.
-        options = ["-Wl,-fini=relax_unload"] if code.device or code.weights else []
-        link_shared(folder / "model.o", folder / "model.so", folder, options=options)
+        raise RelaxError(f"cannot write '{folder}': {error.strerror or error}") from None
+
+
+def _stale_files(folder: Path) -> list[str]:
+    """What a folder has of a model that was exported before, and the next one may not have."""
+    own = [_LIBRARY, _RUNTIME, WEIGHTS]
+    try:
+        _, files = _read(folder)
+    except ModelError:
+        return own
+    return own + [name for name in files if name in COMPANIONS]
+
+
+def _make_library(code: Code, folder: Path) -> None:
+    """Links the object file of a folder, where there is a linker."""
+    shutil.copy2(runtime.library_path(), folder / _RUNTIME)
+    linker = _find_linker()
+    if linker is None:
+        warnings.warn(f"{_LIBRARY} is not made, all else is: {_NO_LINKER}", RuntimeWarning, stacklevel=4)
+        return
+    # What is bound, and what a device holds, goes with the library.
+    options = ["-Wl,-fini=relax_unload"] if code.device or code.weights else []
+    link_shared(folder / OBJECT, folder / _LIBRARY, folder, linker, options=options)
 
 
 def write_metadata(path: Path, description: Mapping[str, Any]) -> None:
     """Writes a description with a checksum of its own: what it says of the code cannot be read from the code."""
     sealed = {**description, "seal": _seal_of(description)}
-    path.write_text(json.dumps(sealed, indent=1) + "\n")
+    path.write_text(json.dumps(sealed, indent=1) + "\n", encoding="utf-8")
 
 
 def _seal_of(description: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()
 
 
-def _save_weights(weights: Mapping[str, Any], path: Path) -> None:
-    from safetensors.numpy import save_file
-
-    save_file({name: np.ascontiguousarray(runtime.to_host(value)) for name, value in weights.items()}, path)
+_NO_LINKER = "a shared library needs a linker, and none of cc, gcc and clang is on PATH; install one, or set CC"
 
 
 def find_linker() -> str:
-    """A compiler that links for this machine."""
-    for name in filter(None, (os.environ.get("CC"), "cc", "gcc", "clang")):
-        if path := shutil.which(name):
-            return path
-    raise RelaxError(
-        "a shared library needs a linker, and none of cc, gcc and clang is on PATH; install one, or set CC. "
-        "The object file model.o is written"
-    )
+    """A command that links for this machine: CC, or a C compiler that is on PATH.
+
+    Raises:
+      RelaxError: there is none, or CC names one that is not there.
+    """
+    linker = _find_linker()
+    if linker is None:
+        raise RelaxError(_NO_LINKER)
+    return linker
+
+
+def _find_linker() -> str | None:
+    if named := os.environ.get("CC"):
+        if not shutil.which((shlex.split(named) or [""])[0]):
+            raise RelaxError(f"CC is {named!r}, which is not on PATH; expected a C compiler, or no CC")
+        return named
+    return next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
 
 
 def link_shared(
     object: Path, output: Path, runtime_folder: Path, linker: str | None = None, *, options: Sequence[str] = ()
 ) -> None:
-    """Links an object file with the runtime, which is looked for beside the result."""
-    command = [linker or find_linker(), "-shared", "-o", str(output), str(object), f"-L{runtime_folder}"]
+    """Links an object file with the runtime, which is looked for beside the result.
+
+    Args:
+      linker: a command, with options if it needs some; `find_linker()` unless given.
+
+    Raises:
+      RelaxError: there is no linker, or it fails.
+    """
+    command = [*shlex.split(linker or find_linker()), "-shared", "-o", str(output), str(object), f"-L{runtime_folder}"]
     command += ["-lrelax_runtime", "-Wl,-rpath,$ORIGIN", "-lm", *options]
-    run = subprocess.run(command, capture_output=True, text=True)
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    except OSError as error:
+        raise RelaxError(f"cannot run the linker '{command[0]}': {error.strerror}") from None
     if run.returncode:
         how = f"failed with status {run.returncode}: {shlex.join(command)}"
         raise RelaxError(f"linking '{output}' {how}\n{run.stderr.strip()}".rstrip())
-
-
-def _header(code: Code) -> str:
-    lines = [
-        "/* Functions of a compiled model, with the calling convention of TVM FFI. Made by relax-mlir. */",
-        "#ifndef RELAX_MODEL_H",
-        "#define RELAX_MODEL_H",
-        "#include <stdint.h>",
-        "struct TVMFFIAny; /* of tvm/ffi/c_api.h, or of RelaxRuntime.h's neighbour TVMFFI.h */",
-        *(_ON_A_DEVICE.format(chip=code.target.chip, **_OF_DEVICES[code.device]).splitlines() if code.device else ()),
-        "#ifdef __cplusplus",
-        'extern "C" {',
-        "#endif",
-    ]
-    entries = [(name, function) for name, function in code.functions.items() if re.fullmatch(r"\w+", name)]
-    for name, function in entries:
-        arguments = ", ".join(
-            f"{entry['name']}: {entry['type']}{_ON_HOST if entry.get('place') else ''}"
-            for entry in function["parameters"]
-        )
-        on_host = function.get("host_results", ())
-        results = ", ".join(
-            f"{type}{_ON_HOST if index in on_host else ''}" for index, type in enumerate(function["results"])
-        )
-        lines += [f"/* ({arguments}) -> ({results}) */", _declaration(name)]
-    if code.weights:
-        lines += [_OF_WEIGHTS, _declaration("bind_weight")]
-    if code.device or code.weights:
-        lines += ["/* Gives back code, constants and weights; so does dlclose of model.so. No call is under way. */"]
-        lines += ["void relax_unload(void);"]
-    lines += ["#ifdef __cplusplus", "}", "#endif", "#endif"]
-    return "\n".join(lines) + "\n"
-
-
-_OF_WEIGHTS = """\
-/* (name, tensor), or several such pairs, which are bound together or not at all. A tensor of TVM FFI is held until
-   another one is bound in its place and the last call that uses it is over; the memory of a bare DLTensor must stay as
-   long. Calls that run meanwhile use what was bound when they began. */"""
-_ON_HOST = " on the host"
-_ON_A_DEVICE = """\
-/* The functions run on a GPU ({chip}).
-   Tensors, but for those on the host: DLTensors whose device is of type {type} and whose data is an address there.
-   They are contiguous, and all of a call are on one device: that of the first tensor argument, or device 0 where there
-   is none. relax_rt_copy of RelaxRuntime.h makes and copies tensors of TVM FFI.
-{text}
-   Tensors given behind the arguments, one for each result, are written likewise.
-   Weights: a tensor of the host is copied to the device when it is bound, a tensor of the device is used where it is.
-   All are on one device: that of the first one, or 0.
-   relax_rt_capture gives a function whose calls are captured as graphs of the device. */"""
-_OF_DEVICES = {
-    "cuda": {
-        "type": "kDLCUDA",
-        "text": """\
-   Other memory is the caller's, in the device's primary context.
-   Stream: the one of TVMFFIEnvGetStream(type, number), which libtvm_ffi has and a program without it may define
-   (`void *TVMFFIEnvGetStream(int32_t, int32_t)`); else the default stream. A call puts its work there and returns,
-   so whoever reads a result waits for the stream.""",
-    },
-    "vulkan": {
-        "type": "kDLVulkan",
-        "text": """\
-   The device reads and writes no other memory.
-   Work is done in the order of the calls. A call hands its work over and returns; relax_rt_copy to the host waits
-   for it, as does relax_rt_device_synchronize.""",
-    },
-}
-
-
-def _declaration(name: str) -> str:
-    return f"int __tvm_ffi_{name}(void *self, const struct TVMFFIAny *args, int32_t count, struct TVMFFIAny *result);"
 
 
 def read_code(folder: str | os.PathLike[str]) -> Code:
@@ -192,38 +188,83 @@ def read_code(folder: str | os.PathLike[str]) -> Code:
     Raises:
       ModelError: something is missing or damaged, or was made by another version.
     """
-    folder = Path(folder)
-    path = folder / "metadata.json"
+    return _read(Path(folder))[0]
+
+
+def check_companions(folder: Path) -> Sequence[str]:
+    """The names of the files that `export` was given with the code.
+
+    Raises:
+      ModelError: one of them is missing or damaged, or the folder is.
+    """
+    _, files = _read(folder)
+    names = [name for name in files if name in COMPANIONS]
+    for name in names:
+        _read_checked(folder, name, files)
+    return names
+
+
+def _read(folder: Path) -> tuple[Code, Mapping[str, Any]]:
+    """The code, and what metadata say of the files."""
+    path = folder / METADATA
     try:
-        metadata = json.loads(path.read_text())
-        object = (folder / "model.o").read_bytes()
+        text = path.read_bytes()
     except OSError as error:
-        raise ModelError(f"'{folder}' is no exported model: {error.filename}: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise ModelError(f"'{path}' is damaged; export the model again") from None
-    if not isinstance(metadata, dict) or metadata.get("version") != VERSION:
-        raise ModelError(f"'{path}' is of another version of relax-mlir; export the model again")
-    if metadata.pop("seal", None) != _seal_of(metadata):
-        raise ModelError(f"'{path}' is damaged; export the model again")
-    del metadata["version"]
-    if hashlib.sha256(object).hexdigest() != metadata.pop("checksum", None):
-        raise ModelError(f"'{folder / 'model.o'}' is damaged; export the model again")
+        raise _missing(folder, error) from None
     try:
-        code = Code.from_json(metadata, object)
-        if not isinstance(code.target.chip, str) or code.device != code.target.device:
-            raise TypeError("the chip is not one of the device")
+        metadata = parse_json(text)
+        check(metadata, dict, "it")
+    except ValueError as error:
+        raise ModelError(f"'{path}' is damaged: {error}; export the model again") from None
+    version = metadata.pop("version", None)
+    if version != VERSION or isinstance(version, bool):
+        raise ModelError(
+            f"'{path}' is of another version of relax-mlir: its format is {version!r}, expected {VERSION}; "
+            "export the model again"
+        )
+    if metadata.pop("seal", None) != _seal_of({"version": version, **metadata}):
+        raise ModelError(f"'{path}' is damaged; export the model again")
+    files = metadata.pop("files", None)
+    try:
+        check(files, {OBJECT: str, f"{WEIGHTS}?": SCHEMA, **{f"{name}?": str for name in COMPANIONS}}, "files")
+        code = Code.from_json(metadata, b"")
+        if bool(code.weights) != (WEIGHTS in files):
+            raise ValueError(f"it names {len(code.weights)} weights, and the files {', '.join(files)}")
         _ = code.target.runs_here  # reads the triple
-    except (TypeError, KeyError, AttributeError, ValueError):
-        raise ModelError(f"'{path}' is damaged; export the model again") from None
-    return code
+    except ValueError as error:
+        raise ModelError(f"'{path}' is damaged: {error}; export the model again") from None
+    object = _read_checked(folder, OBJECT, files)
+    return Code.from_json(metadata, object), files
 
 
-def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> runtime.Executable:
-    """Loads a folder that `export` wrote.
+def _read_checked(folder: Path, name: str, files: Mapping[str, Any]) -> bytes:
+    try:
+        data = (folder / name).read_bytes()
+    except OSError as error:
+        raise _missing(folder, error) from None
+    if hashlib.sha256(data).hexdigest() != files[name]:
+        raise ModelError(f"'{folder / name}' is damaged; export the model again")
+    return data
+
+
+def _missing(folder: Path, error: OSError) -> ModelError:
+    return ModelError(f"'{folder}' is no exported model: {error.filename}: {error.strerror}")
+
+
+def load_exported(
+    folder: str | os.PathLike[str],
+    *,
+    mapped: bool = True,
+    check_weight: Callable[[str, np.ndarray], object] | None = None,
+) -> runtime.Executable:
+    """Loads a folder that `export` wrote, and runs the code in it: load what you trust (docs/security.md).
 
     Args:
       mapped: weights stay in the mapped file, so that processes share them and loading takes no time; if not, they
-        are copied to memory that is faster to read (`relax_mlir.runtime.HugePages`).
+        are copied to memory that is faster to read (`relax_mlir.runtime.HugePages`). A file that is mapped must not
+        be cut short or written into as long as the model is used; `export` replaces it. It is compared with its
+        checksum by a sample; all of it is where it is copied.
+      check_weight: called with each weight, to raise an error where it is not what it should be.
 
     A model for a device has its weights there afterwards, whatever `mapped` is.
 
@@ -232,17 +273,30 @@ def load_exported(folder: str | os.PathLike[str], *, mapped: bool = True) -> run
       DeviceError: the model is for a device, and there is none here that can run it.
     """
     folder = Path(folder)
-    code = read_code(folder)
+    code, files = _read(folder)
     if not code.target.runs_here:
         raise ModelError(f"'{folder}' was compiled for {code.target.triple}, this machine is {Target.host().triple}")
+    if missing := runtime.missing_features(code.cpu_features):
+        raise ModelError(
+            f"'{folder}' was compiled for a CPU with {', '.join(missing)}, which this one lacks; "
+            "export the model for this CPU, or for an older one"
+        )
     if code.device:
         _check_device(code, folder)
-    executable = runtime.Executable(code)
+    try:
+        executable = runtime.Executable(code)
+    except DeviceError:
+        raise
+    except (KeyError, ValueError, RuntimeError) as error:  # it names functions that the code has not
+        raise ModelError(f"'{folder / METADATA}' is damaged: {error}; export the model again") from None
     if code.weights:
-        file = folder / "weights.safetensors"
-        weights = map_weights(file)
+        file = folder / WEIGHTS
+        weights = map_weights(file, files[WEIGHTS], whole=not mapped)
         if missing := [name for name in code.weights if name not in weights]:
             raise WeightError(f"'{file}' lacks the weight '{missing[0]}'")
+        if check_weight:
+            for name in code.weights:
+                check_weight(name, weights[name])
         try:
             executable.bind_weights({name: weights[name] for name in code.weights}, copy=not mapped)
         except (TypeError, ValueError) as error:
@@ -263,55 +317,3 @@ def _check_device(code: Code, folder: Path) -> None:
             f"'{folder}' was compiled for {code.target.chip}, and {device.kind}:{device.index} "
             f"({device.name}) is an {device.architecture}; export the model for that"
         )
-
-
-_DTYPES = {
-    "F64": "f8",
-    "F32": "f4",
-    "F16": "f2",
-    "I64": "i8",
-    "I32": "i4",
-    "I16": "i2",
-    "I8": "i1",
-    "U64": "u8",
-    "U32": "u4",
-    "U16": "u2",
-    "U8": "u1",
-    "BOOL": "?",
-}
-_OTHER_DTYPES = {"BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
-
-
-def map_weights(path: Path) -> dict[str, np.ndarray]:
-    """The tensors of a safetensors file, as views of the mapped file.
-
-    Raises:
-      WeightError: the file cannot be read, is cut short or damaged.
-    """
-    try:
-        with path.open("rb") as file:
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:
-        raise WeightError(f"cannot read '{path}': {getattr(error, 'strerror', None) or error}") from None
-    damaged = WeightError(f"'{path}' is truncated or damaged; export the model again")
-    if len(data) < 8:
-        raise damaged
-    (size,) = struct.unpack_from("<Q", data)
-    if size > len(data) - 8:
-        raise damaged
-    try:
-        header: dict[str, Any] = json.loads(data[8 : 8 + size])
-        header.pop("__metadata__", None)
-        return {name: _view(data, 8 + size, entry) for name, entry in header.items()}
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-        raise damaged from None
-
-
-def _view(data: mmap.mmap, start: int, entry: Mapping[str, Any]) -> np.ndarray:
-    name = entry["dtype"]
-    dtype = to_numpy_dtype(_OTHER_DTYPES[name]) if name in _OTHER_DTYPES else np.dtype(f"<{_DTYPES[name]}")
-    count = int(np.prod(entry["shape"], dtype=object))
-    begin, end = entry["data_offsets"]
-    if begin < 0 or end - begin != count * dtype.itemsize:
-        raise ValueError
-    return np.frombuffer(data, dtype, count, start + begin).reshape(entry["shape"])

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import io
 import os
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Union
@@ -16,6 +15,7 @@ from mlir import ir
 from . import _relax
 from .context import resolve_context
 from .errors import RelaxError, collected_errors, error_from, verify
+from .files import write_whole
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -90,23 +90,16 @@ class Module:
         return buffer.getvalue()
 
     def save(self, path: PathLike) -> None:
-        """Writes text to a `.mlir` file, and bytecode to a file of any other name (`.mlirbc`)."""
+        """Writes text to a `.mlir` file, and bytecode to a file of any other name (`.mlirbc`).
+
+        Raises:
+          RelaxError: the file cannot be written. One that was there before stays as it was.
+        """
         path = Path(path)
         data = str(self).encode() + b"\n" if path.suffix == ".mlir" else self.to_bytecode()
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            try:
-                path.write_bytes(data)  # a link or a device stays what it is
-            except OSError as error:
-                raise RelaxError(f"cannot write '{path}': {error.strerror}") from None
-            return
-        # A reader never sees half a file.
-        partial = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.part")
         try:
-            partial.write_bytes(data)
-            partial.replace(path)
+            write_whole(path, data)
         except OSError as error:
-            if partial.is_file():
-                partial.unlink()
             raise RelaxError(f"cannot write '{path}': {error.strerror}") from None
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -118,7 +119,22 @@ def check_target(folder: str, wanted: str | None) -> None:
 # --- compile and run
 
 
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Shows warnings about what is done without lines of this package."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RuntimeWarning)
+        yield
+    for warning in caught:
+        notes.print(f"warning: {warning.message}", markup=False)
+
+
 def export(source: str, output: Path, *, layout: str | None, context: int | None, target: str) -> None:
+    with warnings_as_notes():
+        _export(source, output, layout=layout, context=context, target=target)
+
+
+def _export(source: str, output: Path, *, layout: str | None, context: int | None, target: str) -> None:
     if Path(source).suffix in (".mlir", ".mlirbc"):
         refuse_options(source, "is a program, not a model", layout, context)
         with progress(f"compiling {source}"):

@@ -14,10 +14,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .. import export as folders
 from ..compiler import Target, compile_code
 from ..errors import ModelError
 from ..reading import read_object, reading
+from .checkpoint import require_numbers
 from .config import LlamaConfig
 from .generation import LanguageModel
 from .tokenizer import Tokenizer
@@ -25,6 +28,8 @@ from .tokenizer_files import tokenizer_of_folder
 
 if TYPE_CHECKING:
     from .loading import Program
+
+_CONFIG = "config.json"
 
 
 def is_exported(path: str | os.PathLike[str]) -> bool:
@@ -49,10 +54,11 @@ def read_description(folder: str | os.PathLike[str]) -> Description:
       ModelError: something is missing or damaged.
     """
     folder = Path(folder)
-    path = folder / "config.json"
-    if is_exported(folder) and not os.path.isfile(path):
+    path = folder / _CONFIG
+    files = folders.check_companions(folder)
+    if _CONFIG not in files:
         raise ModelError(
-            f"'{folder}' holds a program and no language model, which has a config.json; "
+            f"'{folder}' holds a program and no language model, which has a {_CONFIG}; "
             "relax_mlir.load_exported loads it, relax-mlir run calls it"
         )
     values = read_object(path)
@@ -77,17 +83,22 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def export(program: Program, folder: str | os.PathLike[str], target: Target | str | None = None) -> None:
-    """Compiles a model and writes the folder, which replaces one that was exported before."""
-    folder = Path(folder)
+    """Compiles a model and writes the folder, which replaces one that was exported before.
+
+    Raises:
+      ModelError: the folder holds something else.
+      RelaxError: it cannot be written, or the model cannot be compiled.
+    """
     check_folder(folder)
     code = compile_code(program.module, target)
-    folders.export(code, folder, program.weights)
-    try:
+
+    def write_companions(staging: Path) -> None:
         if program.tokenizer:
-            program.tokenizer.save(folder)
-        (folder / "config.json").write_text(json.dumps(dataclasses.asdict(program.config), indent=1) + "\n")
-    except OSError as error:
-        raise ModelError(f"cannot write '{folder}': {error.strerror}") from None
+            program.tokenizer.save(staging)
+        config = json.dumps(dataclasses.asdict(program.config), indent=1) + "\n"
+        (staging / _CONFIG).write_text(config, encoding="utf-8")
+
+    folders.export(code, folder, program.weights, companions=write_companions)
 
 
 def load_exported(folder: str | os.PathLike[str], description: Description | None = None) -> LanguageModel:
@@ -97,9 +108,14 @@ def load_exported(folder: str | os.PathLike[str], description: Description | Non
       description: what `read_description` has given for the folder already.
 
     Raises:
-      ModelError: something is missing or damaged, or was made for another machine.
+      ModelError: something is missing or damaged, or was made for another machine; WeightError is one.
       DeviceError: the model is for a device, and there is none here that can run it.
     """
     described = description or read_description(folder)
-    executable = folders.load_exported(folder, mapped=False)
+    executable = folders.load_exported(folder, mapped=False, check_weight=_check_numbers)
     return LanguageModel(executable, described.config, described.tokenizer, described.no_tokenizer)
+
+
+def _check_numbers(name: str, values: np.ndarray) -> None:
+    if values.dtype.kind == "f":
+        require_numbers(name, values)

@@ -11,9 +11,12 @@ from a file holding the module as it was before that pass.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
+import re
 import shlex
+import stat
 import sys
 import tempfile
 import time
@@ -26,6 +29,7 @@ from mlir.passmanager import PassManager
 
 from .. import _relax
 from ..errors import RelaxError, collected_errors, error_from
+from ..files import write_whole
 from ..module import Module
 from .passes import BasePass
 
@@ -128,7 +132,7 @@ class Pipeline:
           timing: print a table of the time that each pass took.
           verify_each: verify the module after each pass.
           reproducer: where to write the module before a failing pass, with the pass; True for a file in
-            the folder for temporary files, False for none.
+            the folder for temporary files, where the newest 16 are kept, False for none.
           file: where to print; stderr by default.
 
         Raises:
@@ -193,17 +197,39 @@ def _run_native(
         error = error_from(errors, "the pass reported no reason")
         message = f"pass '{step.to_text()}' failed\n{error}"
         if before is not None:
-            path = _write_reproducer(before, step, verify, reproducer)
-            message += f"\nreplay it with:\n  relax-opt --run-reproducer {shlex.quote(str(path))}"
+            try:
+                path = _write_reproducer(before, step, verify, reproducer)
+                message += f"\nreplay it with:\n  relax-opt --run-reproducer {shlex.quote(str(path))}"
+            except OSError as problem:
+                where = f" '{problem.filename}'" if problem.filename else ""
+                message += f"\ncannot write the reproducer{where}: {problem.strerror or problem}"
         raise RelaxError(message, error.location, error.diagnostics)
 
 
+_KEPT_REPRODUCERS = 16
+_REPRODUCER = re.compile(r"relax-reproducer-[\w-]+\.mlir", re.ASCII)
+
+
+def _make_temporary(step: BasePass) -> str:
+    """A new file in the folder for temporary files, this user's alone; older ones of this user are removed there."""
+    handle, name = tempfile.mkstemp(prefix=f"relax-reproducer-{step.argument}-", suffix=".mlir")
+    os.close(handle)
+    found = []
+    with os.scandir(os.path.dirname(name)) as files:
+        for file in files:
+            if _REPRODUCER.fullmatch(file.name):
+                with contextlib.suppress(OSError):  # another process has removed it
+                    status = file.stat(follow_symlinks=False)
+                    if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
+                        found.append((status.st_mtime_ns, file.path))
+    for _, path in sorted(found)[:-_KEPT_REPRODUCERS]:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+    return name
+
+
 def _write_reproducer(before: ir.Operation, step: BasePass, verify: bool, path: str | os.PathLike[str] | bool) -> Path:
-    """Writes a module with the pipeline to run on it, as `mlir-opt` reads it."""
-    if path is True:
-        handle, name = tempfile.mkstemp(prefix=f"{step.argument}-", suffix=".mlir")
-        os.close(handle)
-        path = name
+    """Writes a module with the pipeline to run on it, as `mlir-opt` reads it; raises OSError."""
     text = before.get_asm(enable_debug_info=True, assume_verified=False)
     pipeline = _pipeline_text(step).replace("\\", "\\\\").replace('"', '\\"')
     configuration = (
@@ -213,11 +239,13 @@ def _write_reproducer(before: ir.Operation, step: BasePass, verify: bool, path: 
         f"      verify_each: {'true' if verify else 'false'}\n"
         "    }\n  }\n#-}\n"
     )
-    target = Path(path)  # type: ignore[arg-type]
+    target = Path(_make_temporary(step) if path is True else path)  # type: ignore[arg-type]
     try:
-        target.write_text(f"{text}\n{configuration}")
-    except OSError as error:
-        raise RelaxError(f"cannot write the reproducer '{target}': {error.strerror}") from None
+        write_whole(target, f"{text}\n{configuration}".encode(errors="surrogateescape"))
+    except OSError:
+        if path is True:
+            target.unlink(missing_ok=True)
+        raise
     return target
 
 

@@ -1,0 +1,154 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The weights of an exported folder: a file in safetensors' format, mapped and checked when it is read.
+
+A file that a process has mapped must not be cut short: reading behind its end is SIGBUS, which ends the process. So
+`export` never writes into a file, but replaces it; and the size is compared with what the metadata say before anything
+is read. What the file holds is compared by a checksum: of a sample where weights stay in the file, which finds another
+file and a part that was not written, and of all bytes where they are copied anyway, which finds any damage.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import hashlib
+import mmap
+import os
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import runtime
+from .dtypes import to_numpy as to_numpy_dtype
+from .errors import RelaxError, WeightError
+from .schema import check, parse_json
+
+SCHEMA = {"bytes": int, "sample": str, "pieces": str}
+"""What metadata say of the file."""
+
+_PIECE = 16 << 20
+_SAMPLES, _SAMPLE = 256, 4096
+
+
+def save_weights(weights: Mapping[str, Any], path: Path, mode: int) -> dict[str, Any]:
+    """Writes the file, with these permissions; gives what `map_weights` compares it with.
+
+    Raises:
+      RelaxError: it cannot be written, or a weight is of a type that it cannot hold.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
+    try:
+        save_file({name: np.ascontiguousarray(runtime.to_host(value)) for name, value in weights.items()}, path)
+    except SafetensorError as error:
+        raise RelaxError(f"cannot write '{path.name}': {error}") from None
+    path.chmod(mode)  # the package keeps it from all other users
+    with path.open("rb") as file, _mapped(file.fileno()) as data:
+        return {"bytes": len(data), "sample": _digest_of_sample(data), "pieces": _digest_of_pieces(data)}
+
+
+def _mapped(handle: int) -> mmap.mmap:
+    return mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
+
+
+def _digest_of_sample(data: mmap.mmap) -> str:
+    """Of the header, and of pieces of 4 KiB evenly over the file, its beginning and its end among them."""
+    digest = hashlib.sha256()
+    last = max(len(data) - _SAMPLE, 0)
+    for begin in sorted({last * index // (_SAMPLES - 1) for index in range(_SAMPLES)}):
+        digest.update(data[begin : begin + _SAMPLE])
+    (size,) = struct.unpack_from("<Q", data)
+    digest.update(data[8 : 8 + size])
+    return digest.hexdigest()
+
+
+def _digest_of_pieces(data: mmap.mmap) -> str:
+    """Of the digests of all pieces of 16 MiB, by several threads."""
+    view = memoryview(data)
+    pieces = [view[begin : begin + _PIECE] for begin in range(0, len(view), _PIECE)]
+    try:
+        with concurrent.futures.ThreadPoolExecutor(min(len(pieces), os.cpu_count() or 1, 16)) as threads:
+            digests = list(threads.map(lambda piece: hashlib.sha256(piece).digest(), pieces))
+    finally:
+        for piece in (*pieces, view):
+            piece.release()
+    return hashlib.sha256(b"".join(digests)).hexdigest()
+
+
+def map_weights(path: Path, expected: Mapping[str, Any], *, whole: bool) -> dict[str, np.ndarray]:
+    """The tensors of a file, as views of the mapped file.
+
+    Args:
+      expected: what `save_weights` gave.
+      whole: compare all bytes of the file, which reads it; a sample if not.
+
+    Raises:
+      WeightError: the file cannot be read, is cut short, damaged, or another one.
+    """
+    try:
+        with path.open("rb") as file:
+            data = _mapped(file.fileno())
+    except (OSError, ValueError) as error:
+        raise WeightError(f"cannot read '{path}': {getattr(error, 'strerror', None) or error}") from None
+    if len(data) != expected["bytes"]:
+        raise WeightError(f"'{path}' has {len(data)} bytes; expected {expected['bytes']}; export the model again")
+    try:
+        tensors = _read(data)
+    except (ValueError, KeyError, OverflowError, struct.error) as error:
+        raise WeightError(f"'{path}' is damaged: {error}; export the model again") from None
+    if (_digest_of_pieces(data) != expected["pieces"]) if whole else (_digest_of_sample(data) != expected["sample"]):
+        raise WeightError(f"'{path}' is damaged, or of another model; export the model again")
+    return tensors
+
+
+_DTYPES = {
+    "F64": "f8",
+    "F32": "f4",
+    "F16": "f2",
+    "I64": "i8",
+    "I32": "i4",
+    "I16": "i2",
+    "I8": "i1",
+    "U64": "u8",
+    "U32": "u4",
+    "U16": "u2",
+    "U8": "u1",
+    "BOOL": "?",
+}
+_OTHER_DTYPES = {"BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
+_ENTRY = {"dtype": str, "shape": [int], "data_offsets": [int]}
+
+
+def _read(data: mmap.mmap) -> dict[str, np.ndarray]:
+    """The tensors; ValueError, KeyError or OverflowError says what is wrong."""
+    (size,) = struct.unpack_from("<Q", data)
+    if size > len(data) - 8:
+        raise ValueError(f"its header has {size} bytes, the file {len(data)}")
+    header = parse_json(data[8 : 8 + size])
+    if isinstance(header, dict):
+        header.pop("__metadata__", None)
+    check(header, {str: _ENTRY}, "the header")
+    start, end = 8 + size, 0
+    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+        if len(entry["data_offsets"]) != 2 or entry["data_offsets"][0] != end:
+            raise ValueError(f"tensor {name!r} does not begin where the one before it ends, at {end}")
+        end = entry["data_offsets"][1]
+    if start + end != len(data):
+        raise ValueError(f"its tensors end at {start + end}, the file at {len(data)}")
+    return {name: _view(data, start, name, entry) for name, entry in header.items()}
+
+
+def _view(data: mmap.mmap, start: int, name: str, entry: Mapping[str, Any]) -> np.ndarray:
+    known, shape = entry["dtype"], entry["shape"]
+    if known not in _DTYPES and known not in _OTHER_DTYPES:
+        raise ValueError(f"tensor {name!r} is of type {known!r}, which is not known")
+    dtype = to_numpy_dtype(_OTHER_DTYPES[known]) if known in _OTHER_DTYPES else np.dtype(f"<{_DTYPES[known]}")
+    count = int(np.prod(shape, dtype=object))
+    begin, end = entry["data_offsets"]
+    if any(dim < 0 for dim in shape) or end - begin != count * dtype.itemsize:
+        raise ValueError(f"tensor {name!r} of shape {shape} has {end - begin} bytes")
+    return np.frombuffer(data, dtype, count, start + begin).reshape(shape)

@@ -1,0 +1,331 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Exported folders whose JSON or weights are other than they should be, though their checksums may be right."""
+
+import copy
+import hashlib
+import json
+import random
+import struct
+
+import numpy as np
+import pytest
+from tiny_models import random_weights, write_gguf
+
+import relax_mlir
+from relax_mlir import BlockBuilder, Sym, Tensor, models, op, stored_weights
+from relax_mlir.errors import ModelError, RelaxError, WeightError
+from relax_mlir.export import COMPANIONS, export, write_metadata
+
+ODD = (None, True, 0, -1, 1.5, 10**30, "", "x", "\0", [], [None], ["x"], {}, {"a": None}, [[]])
+WEIGHTS = {"w": np.arange(4, dtype=np.float32), "v": np.ones(4, np.float16)}
+
+
+def write(folder, target=None):
+    bb, n = BlockBuilder(), Sym("n")
+    x = Tensor((n, 4), "f32", name="x")
+    with bb.function("main", [x]):
+        w, v = op.weight("w", Tensor((4,), "f32")), op.weight("v", Tensor((4,), "f16"))
+        bb.return_(op.add(op.add(x, w), op.astype(v, "f32")))
+    export(relax_mlir.compile_code(bb.module(), target), folder, WEIGHTS)
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("relax_mlir.export.link_shared", lambda *_, **__: None)  # takes the time, and is not read
+    return write(tmp_path / "model")
+
+
+def reseal(folder, metadata):
+    write_metadata(folder / "metadata.json", {name: value for name, value in metadata.items() if name != "seal"})
+
+
+def places(value, path=()):
+    """The path of each thing in a value."""
+    yield path
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, member in members:
+        yield from places(member, (*path, key))
+
+
+def changed(value, path, change):
+    value = copy.deepcopy(value)
+    *front, last = path
+    inner = value
+    for key in front:
+        inner = inner[key]
+    change(inner, last)
+    return value
+
+
+def loads_or_refuses(folder, error=ModelError):
+    """Whether a folder is loaded; an error must be of the kind."""
+    try:
+        relax_mlir.load_exported(folder)
+    except error as caught:
+        assert str(folder) in str(caught)
+        return False
+    return True
+
+
+# Each field, at every depth, is missing, or is each odd thing; then two at a time by chance.
+def test_odd_metadata(folder):
+    metadata = json.loads((folder / "metadata.json").read_text())
+    all_places = [path for path in places(metadata) if path and path[0] != "seal"]
+    refused = 0
+    for path in all_places:
+        reseal(folder, changed(metadata, path, lambda inner, last: inner.pop(last)))
+        refused += not loads_or_refuses(folder)
+        for odd in ODD:
+            reseal(folder, changed(metadata, path, lambda inner, last, odd=odd: inner.__setitem__(last, odd)))
+            refused += not loads_or_refuses(folder)
+    assert refused > 10 * len(all_places)
+    random.seed(0)
+    for _ in range(200):
+        value = metadata
+        for path in random.sample(all_places, 2):
+            odd = random.choice(ODD)
+            try:
+                value = changed(value, path, lambda inner, last, odd=odd: inner.__setitem__(last, odd))
+            except (KeyError, IndexError, TypeError, AttributeError):
+                continue  # the first change removed the place of the second
+        reseal(folder, value)
+        loads_or_refuses(folder)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda m: m.update(target=3), "the description.target is 3; expected an object"),
+        (lambda m: m["target"].update(chip=90), "the description.target.chip is 90; expected a string"),
+        (lambda m: m["target"].update(chip="sm 90"), "there is no GPU 'sm 90'"),
+        (lambda m: m.update(functions=None), "the description.functions is null; expected an object"),
+        (lambda m: m.update(weights=1), "the description.weights is 1; expected a list"),
+        (lambda m: m.update(weights=["w", "w"]), "the description.weights has a name twice"),
+        (lambda m: m.update(device="vulkan"), "the device is 'vulkan'"),
+        (lambda m: m.update(more=1), "the description has a field 'more', which is not known"),
+        (lambda m: m.pop("memory"), "the description has no 'memory'"),
+        (lambda m: m["functions"].update(other=m["functions"]["main"]), "other"),
+        (lambda m: m["functions"]["main"]["parameters"][0].pop("name"), r"parameters\[0\] has no 'name'"),
+        (lambda m: m["functions"]["main"].update(host_results=[7]), "host_results are not among 1 results"),
+        (lambda m: m["files"].update({"../x": "0"}), "files has a field '../x', which is not known"),
+        (lambda m: m["files"]["weights.safetensors"].update(bytes="x"), 'bytes is "x"; expected an integer'),
+        (lambda m: m.update(version=True), "its format is True, expected 4"),
+        (lambda m: m.update(version=2), "of another version of relax-mlir: its format is 2, expected 4"),
+        (lambda m: m.update(cpu_features=["no-such"]), "a CPU with no-such, which this one lacks"),
+    ],
+)
+def test_errors_name_the_field(folder, change, message):
+    metadata = json.loads((folder / "metadata.json").read_text())
+    change(metadata)
+    reseal(folder, metadata)
+    with pytest.raises(ModelError, match=message):
+        relax_mlir.load_exported(folder)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "null", "[]", '"x"', "3", "{", '{"version": 4}', "NaN", '{"a": 1, "a": 2}', "[" * 100000, "\xff", "\0"],
+)
+@pytest.mark.parametrize("name", ["metadata.json", "config.json"])
+def test_text_that_is_no_description(folder, text, name, tmp_path):
+    (folder / name).write_bytes(text.encode("latin-1"))
+    with pytest.raises(ModelError, match=name):
+        relax_mlir.load_exported(folder) if name == "metadata.json" else models.load(folder)
+
+
+# --- weights
+
+
+def rewrite_weights(folder, change_header=None, change_data=None):
+    """Changes the file, and its checksums with it."""
+    path = folder / "weights.safetensors"
+    data = path.read_bytes()
+    (size,) = struct.unpack_from("<Q", data)
+    text, values = data[8 : 8 + size], data[8 + size :]
+    if change_header:
+        text = change_header(json.loads(text))
+        text = text if isinstance(text, bytes) else json.dumps(text).encode()
+    values = change_data(values) if change_data else values
+    path.write_bytes(struct.pack("<Q", len(text)) + text + values)
+    metadata = json.loads((folder / "metadata.json").read_text())
+    with path.open("rb") as file, stored_weights._mapped(file.fileno()) as mapped:
+        metadata["files"]["weights.safetensors"] = {
+            "bytes": len(mapped),
+            "sample": stored_weights._digest_of_sample(mapped),
+            "pieces": stored_weights._digest_of_pieces(mapped),
+        }
+    reseal(folder, metadata)
+
+
+def with_entry(**changes):
+    return lambda header: {**header, "w": {**header["w"], **changes}}
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda h: b'{"w": 1, "w": 2}', "it has the name 'w' twice"),
+        (lambda h: b"[" * 100000, "it nests too deep"),
+        (lambda h: b"3", "the header is 3; expected an object"),
+        (lambda h: b"", "is damaged"),
+        (lambda h: {"w": h["w"]}, "its tensors end at|does not begin where"),
+        (with_entry(dtype="F99"), "tensor 'w' is of type 'F99', which is not known"),
+        (with_entry(dtype=None), "the header.w.dtype is null; expected a string"),
+        (with_entry(shape=[5]), r"tensor 'w' of shape \[5\] has 16 bytes"),
+        (with_entry(shape=[-4]), r"tensor 'w' of shape \[-4\]"),
+        (with_entry(shape="x"), 'the header.w.shape is "x"; expected a list'),
+        (with_entry(shape=[2**62, 2**62]), "tensor 'w' of shape"),
+        (with_entry(data_offsets=[-16, 0]), "does not begin where the one before it ends"),
+        (with_entry(data_offsets=[0]), "does not begin where the one before it ends"),
+        (with_entry(data_offsets=[0, 10**30]), "does not begin where|its tensors end at"),
+        (lambda h: {**h, "u": {**h["w"]}}, "does not begin where the one before it ends"),
+        (lambda h: {**{k: v for k, v in h.items() if k != "w"}, "u": h["w"]}, "lacks the weight 'w'"),
+        (with_entry(shape=[2, 2]), "weight 'w' .*: expected 1 dimensions, got 2"),
+        (with_entry(dtype="I32"), "weight 'w'"),
+    ],
+)
+def test_damaged_headers_of_weights(folder, change, message):
+    rewrite_weights(folder, change)
+    with pytest.raises(WeightError, match=message):
+        relax_mlir.load_exported(folder)
+
+
+# By its checksum: at a size of which all bytes are in the sample.
+@pytest.mark.parametrize("mapped", [True, False])
+def test_any_damaged_byte_of_weights(folder, mapped):
+    path = folder / "weights.safetensors"
+    data = path.read_bytes()
+    for position in range(0, len(data), 3):
+        path.write_bytes(data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :])
+        with pytest.raises(WeightError):
+            relax_mlir.load_exported(folder, mapped=mapped)
+    for size in range(0, len(data), 5):
+        path.write_bytes(data[:size])
+        with pytest.raises(WeightError, match="bytes; expected|cannot read"):
+            relax_mlir.load_exported(folder, mapped=mapped)
+    path.write_bytes(data + b"x")
+    with pytest.raises(WeightError, match="bytes; expected"):
+        relax_mlir.load_exported(folder, mapped=mapped)
+
+
+# A large file: what is not written, and another model's, is found where it stays mapped; one bit where it is copied.
+def test_checksums_of_large_weights(tmp_path):
+    path = tmp_path / "w"
+    weights = {"w": np.random.default_rng(0).integers(1, 255, 40 << 20, dtype=np.uint8)}
+    expected = stored_weights.save_weights(weights, path, 0o644)
+    for whole in (False, True):
+        assert np.array_equal(stored_weights.map_weights(path, expected, whole=whole)["w"], weights["w"])
+    with path.open("r+b") as file:
+        file.seek(23 << 20)
+        file.write(b"\0")
+    stored_weights.map_weights(path, expected, whole=False)  # a sample does not see it
+    with pytest.raises(WeightError, match="damaged, or of another model"):
+        stored_weights.map_weights(path, expected, whole=True)
+    with path.open("r+b") as file:
+        file.seek(20 << 20)
+        file.write(bytes(1 << 20))
+    with pytest.raises(WeightError, match="damaged, or of another model"):
+        stored_weights.map_weights(path, expected, whole=False)
+
+
+# --- language models
+
+
+@pytest.fixture(scope="module")
+def exported_model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    write_gguf(folder / "tiny.gguf", random_weights())
+    models.build(folder / "tiny.gguf").export(folder / "exported")
+    return folder / "exported"
+
+
+@pytest.fixture
+def model_folder(exported_model, tmp_path):
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for path in exported_model.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    return copy
+
+
+def test_numbers_of_exported_language_models(model_folder):
+    models.load(model_folder)
+
+    def with_nan(values):
+        array = np.frombuffer(values, np.float32).copy()
+        array[len(array) // 2] = np.nan
+        return array.tobytes()
+
+    rewrite_weights(model_folder, change_data=with_nan)
+    with pytest.raises(WeightError, match="values that are no numbers"):
+        models.load(model_folder)
+
+
+def change_companion(folder, name, data):
+    """Changes a file, and its checksum with it."""
+    (folder / name).write_bytes(data)
+    metadata = json.loads((folder / "metadata.json").read_text())
+    metadata["files"][name] = hashlib.sha256(data).hexdigest()
+    reseal(folder, metadata)
+
+
+def test_companions_have_checksums(model_folder):
+    present = [name for name in COMPANIONS if (model_folder / name).exists()]
+    assert "config.json" in present
+    for name in present:
+        data = (model_folder / name).read_bytes()
+        (model_folder / name).write_bytes(data.replace(b"e", b"3", 1))
+        with pytest.raises(ModelError, match=f"{name}' is damaged"):
+            models.load(model_folder)
+        (model_folder / name).unlink()
+        with pytest.raises(ModelError, match=name):
+            models.load(model_folder)
+        (model_folder / name).write_bytes(data)
+    models.load(model_folder)
+
+
+def test_odd_configurations(model_folder, monkeypatch):
+    monkeypatch.setattr("relax_mlir.export.load_exported", lambda *_, **__: None)
+    monkeypatch.setattr("relax_mlir.models.exported.LanguageModel", lambda *_: None)
+    config = json.loads((model_folder / "config.json").read_text())
+    refused = 0
+    for name in config:
+        for value in (*ODD, "remove"):
+            other = {**config, name: value}
+            if value == "remove":
+                del other[name]
+            change_companion(model_folder, "config.json", json.dumps(other).encode())
+            try:
+                models.load(model_folder)
+            except ModelError as error:
+                assert "config.json" in str(error)
+                refused += 1
+    assert refused > 7 * len(config)
+    for text in ("null", "[]", "3", "{}", "{", '{"a": NaN}', '{"more": 1}', "[" * 100000, ""):
+        change_companion(model_folder, "config.json", text.encode())
+        with pytest.raises(ModelError, match="config.json"):
+            models.load(model_folder)
+
+
+# A program that is written over a language model is not one; files that the folder has beside it stay.
+def test_a_program_replaces_a_language_model(model_folder):
+    (model_folder / "notes.txt").write_text("mine")
+    write(model_folder)
+    assert not (model_folder / "config.json").exists() and (model_folder / "notes.txt").read_text() == "mine"
+    with pytest.raises(ModelError, match="holds a program and no language model"):
+        models.load(model_folder)
+    assert relax_mlir.load_exported(model_folder)
+    (model_folder / "config.json").write_text("{}")  # of somebody else
+    write(model_folder)
+    assert (model_folder / "config.json").exists()
+
+
+def test_folders_of_earlier_versions(folder):
+    metadata = json.loads((folder / "metadata.json").read_text())
+    old = {name: value for name, value in metadata.items() if name not in ("files", "cpu_features", "seal")}
+    write_metadata(folder / "metadata.json", {**old, "version": 2, "checksum": metadata["files"]["model.o"]})
+    with pytest.raises(ModelError, match="of another version of relax-mlir: its format is 2, expected 4; export"):
+        relax_mlir.load_exported(folder)
+    assert issubclass(ModelError, RelaxError)

@@ -1,0 +1,153 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Files that are written whole or not at all, and temporary ones: who may read them, where they lead, how many stay."""
+
+import os
+import stat
+import tempfile
+
+import pytest
+
+from relax_mlir import RelaxError, parse
+from relax_mlir.files import write_whole
+from relax_mlir.pipelines import Pass, Pipeline
+
+MODULE = "relax.func @f(%x: tensor<?xf32, #relax.shape<[n]>>) -> !relax.shape<[n]> {\n" + (
+    " %0 = relax.shape_of %x : (tensor<?xf32, #relax.shape<[n]>>) -> !relax.shape<[n]>\n"
+    " relax.return %0 : !relax.shape<[n]>\n}\n"
+)
+
+
+def test_a_file_is_replaced(tmp_path):
+    path = tmp_path / "file"
+    write_whole(path, b"one")
+    with path.open("rb") as held:
+        write_whole(path, b"two")
+        assert held.read() == b"one" and path.read_bytes() == b"two"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_permissions(tmp_path):
+    previous = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "new", b"")
+    finally:
+        os.umask(previous)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
+    (tmp_path / "new").chmod(0o600)
+    write_whole(tmp_path / "new", b"more")
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_devices_are_written_into(tmp_path):
+    write_whole(tmp_path / "link", b"")
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to("/dev/null")
+    write_whole(tmp_path / "link", b"text")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    with pytest.raises(RelaxError, match="cannot write '/dev/full': No space left"):
+        parse(MODULE).save("/dev/full")
+
+
+# Where writing fails nothing is left, and the old file is.
+@pytest.mark.parametrize("failing", ["write", "replace"])
+def test_what_fails_leaves_nothing(tmp_path, monkeypatch, failing):
+    path = tmp_path / "file.mlir"
+    path.write_text("old")
+
+    def fail(*_):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(os, "replace" if failing == "replace" else "fchmod", fail)
+    with pytest.raises(RelaxError, match="cannot write '.*file.mlir': No space left"):
+        parse(MODULE).save(path)
+    assert path.read_text() == "old" and [entry.name for entry in tmp_path.iterdir()] == ["file.mlir"]
+
+
+# A name that another user can guess could be a link of theirs; here every name that is not random is one.
+def test_no_link_is_followed(tmp_path, monkeypatch):
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    opened = []
+    true_open = os.open
+
+    def open_(path, flags, *mode, **options):
+        if str(path).startswith(str(folder)):
+            opened.append(os.path.basename(path))
+            assert flags & os.O_EXCL and flags & os.O_NOFOLLOW
+            os.symlink(secret, path)  # planted at the last moment
+        return true_open(path, flags, *mode, **options)
+
+    monkeypatch.setattr(os, "open", open_)
+    with pytest.raises(RelaxError, match="cannot write '.*': File exists"):
+        parse(MODULE).save(folder / "model.mlir")
+    with pytest.raises(RelaxError, match="cannot write '.*': File exists"):
+        parse(MODULE).save(folder / "model.mlir")
+    assert secret.read_text() == "secret" and len(set(opened)) == 2
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives links away")
+def test_links_of_others_in_shared_folders(tmp_path):
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    (tmp_path / "mine").write_text("mine")
+    link = folder / "model.mlir"
+    link.symlink_to(tmp_path / "mine")
+    parse(MODULE).save(link)  # a link of one's own is followed
+    assert "relax.func" in (tmp_path / "mine").read_text() and link.is_symlink()
+    (tmp_path / "mine").write_text("mine")
+    os.lchown(link, 61234, -1)
+    with pytest.raises(RelaxError, match="it is a link of another user, in a folder that all users write to"):
+        parse(MODULE).save(link)
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+# --- reproducers
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def fail_once():
+    with pytest.raises(RelaxError) as caught:
+        Pipeline([Pass("transform-interpreter", entry_point="nowhere")]).run(parse(MODULE))
+    return str(caught.value)
+
+
+# The newest few stay; what others have there, and files of other kinds, stay as well.
+def test_failed_passes_do_not_fill_the_folder(temporary):
+    others = ["thesis.tex", "transform-interpreter-abc.mlir", "relax-reproducer-.txt"]
+    for name in others:
+        (temporary / name).write_text("")
+        os.utime(temporary / name, (1, 1))
+    messages = [fail_once() for _ in range(20)]
+    found = sorted(temporary.glob("relax-reproducer-*.mlir"))
+    assert len(found) == 16 and all((temporary / name).exists() for name in others)
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in found)
+    assert all(any(str(path) in message for message in messages[-16:]) for path in found)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_reproducers_of_others_stay(temporary):
+    planted = temporary / "relax-reproducer-x-abc.mlir"
+    planted.write_text("")
+    os.utime(planted, (1, 1))
+    os.lchown(planted, 61234, -1)
+    for _ in range(17):
+        fail_once()
+    assert planted.exists() and len(list(temporary.glob("relax-reproducer-*.mlir"))) == 17
+
+
+# What went wrong is said, whether or not it can be replayed.
+def test_a_reproducer_that_cannot_be_written(temporary, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary / "no" / "folder"))
+    message = fail_once()
+    assert message.startswith("pass 'transform-interpreter") and "nowhere" in message
+    assert "cannot write the reproducer" in message and "No such file" in message and "--run-reproducer" not in message
