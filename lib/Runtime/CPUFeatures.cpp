@@ -21,7 +21,8 @@ using namespace relax_rt;
 namespace {
 
 /// Whether a name of the table is the one of `length` characters at `text`.
-bool isNamed(const char *name, const char *text, size_t length) {
+[[maybe_unused]] bool isNamed(const char *name, const char *text,
+                              size_t length) {
   return strlen(name) == length && memcmp(name, text, length) == 0;
 }
 
