@@ -5,11 +5,15 @@
 import ast
 import importlib.metadata
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import ROOT, find_tool
+
+from relax_mlir import _relax
 
 
 def python(program):
@@ -69,6 +73,16 @@ def test_op_classes_of_mlirs_kind():
         "!relax.shape<2> False",
         "!relax.object !relax.storage",
     ]
+
+
+# What `model.h` of an exported folder names is there, and each header makes sense by itself.
+@pytest.mark.skipif(not shutil.which("g++"), reason="headers are compiled by g++, which is not installed")
+@pytest.mark.parametrize("name, language", [("RelaxRuntime.h", "c"), ("RelaxRuntime.h", "c++"), ("TVMFFI.h", "c++")])
+def test_headers_are_installed(name, language):
+    header = Path(_relax.__file__).parent / "include" / name
+    command = ["g++", "-x", language, "-fsyntax-only", "-Wall", "-Werror", str(header)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
 
 
 def test_process_ends_cleanly_with_everything_alive():

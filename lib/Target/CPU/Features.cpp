@@ -17,77 +17,77 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
-using namespace llvm;
+using namespace mlir;
 
-SmallVector<StringRef>
-mlir::relax::getRequiredFeatures(const TargetMachine &machine) {
-  static constexpr StringLiteral x86[] = {
+llvm::SmallVector<llvm::StringRef>
+relax::getRequiredFeatures(const llvm::TargetMachine &machine) {
+  static constexpr llvm::StringLiteral x86[] = {
 #define RELAX_X86_FEATURE(name, leaf, subleaf, register, bit, state) name,
 #include "Runtime/CPUFeatures.def"
   };
-  static constexpr StringLiteral aarch64[] = {
+  static constexpr llvm::StringLiteral aarch64[] = {
 #define RELAX_AARCH64_FEATURE(name, word, bit) name,
 #include "Runtime/CPUFeatures.def"
   };
-  const Triple &triple = machine.getTargetTriple();
-  ArrayRef<StringLiteral> known;
+  const llvm::Triple &triple = machine.getTargetTriple();
+  llvm::ArrayRef<llvm::StringLiteral> known;
   if (triple.isX86())
     known = x86;
   else if (triple.isAArch64())
     known = aarch64;
-  StringSet<> enabled;
-  for (const SubtargetFeatureKV &feature :
+  llvm::StringSet<> enabled;
+  for (const llvm::SubtargetFeatureKV &feature :
        machine.getMCSubtargetInfo()->getEnabledProcessorFeatures())
     enabled.insert(feature.Key);
-  SmallVector<StringRef> required;
-  for (StringRef name : known) // a name may be there twice, in a row
+  llvm::SmallVector<llvm::StringRef> required;
+  for (llvm::StringRef name : known) // a name may be there twice, in a row
     if (enabled.contains(name) && (required.empty() || required.back() != name))
       required.push_back(name);
   return required;
 }
 
-bool mlir::relax::isEntry(const Function &function) {
+bool relax::isEntry(const llvm::Function &function) {
   return function.hasExternalLinkage() &&
          (function.getName().starts_with("__tvm_ffi_") ||
           function.getName() == "relax_unload");
 }
 
-void mlir::relax::addFeatureChecks(Module &module,
-                                   ArrayRef<StringRef> features) {
+void relax::addFeatureChecks(llvm::Module &module,
+                             llvm::ArrayRef<llvm::StringRef> features) {
   if (features.empty())
     return;
-  LLVMContext &context = module.getContext();
-  Type *i32 = Type::getInt32Ty(context);
-  Type *pointer = PointerType::getUnqual(context);
-  GlobalVariable *names = nullptr, *isChecked = nullptr;
-  FunctionCallee require;
-  for (Function &function : module) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Type *i32 = llvm::Type::getInt32Ty(context);
+  llvm::Type *pointer = llvm::PointerType::getUnqual(context);
+  llvm::GlobalVariable *names = nullptr, *isChecked = nullptr;
+  llvm::FunctionCallee require;
+  for (llvm::Function &function : module) {
     // What returns nothing calls the runtime alone.
     if (function.isDeclaration() || !isEntry(function) ||
         !function.getReturnType()->isIntegerTy(32))
       continue;
     if (!names) {
-      Constant *text =
-          ConstantDataArray::getString(context, join(features, ","));
-      names = new GlobalVariable(module, text->getType(), /*isConstant=*/true,
-                                 GlobalValue::PrivateLinkage, text,
-                                 "relax.cpu_features");
-      isChecked = new GlobalVariable(
-          module, i32, /*isConstant=*/false, GlobalValue::PrivateLinkage,
-          ConstantInt::get(i32, 0), "relax.cpu_is_checked");
+      llvm::Constant *text = llvm::ConstantDataArray::getString(
+          context, llvm::join(features, ","));
+      names = new llvm::GlobalVariable(
+          module, text->getType(), /*isConstant=*/true,
+          llvm::GlobalValue::PrivateLinkage, text, "relax.cpu_features");
+      isChecked = new llvm::GlobalVariable(
+          module, i32, /*isConstant=*/false, llvm::GlobalValue::PrivateLinkage,
+          llvm::ConstantInt::get(i32, 0), "relax.cpu_is_checked");
       require = module.getOrInsertFunction("relax_rt_require_cpu", i32, pointer,
                                            pointer);
     }
-    IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());
-    LoadInst *known = builder.CreateLoad(i32, isChecked);
-    known->setAtomic(AtomicOrdering::Monotonic);
-    Instruction *unknown = SplitBlockAndInsertIfThen(
+    llvm::IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());
+    llvm::LoadInst *known = builder.CreateLoad(i32, isChecked);
+    known->setAtomic(llvm::AtomicOrdering::Monotonic);
+    llvm::Instruction *unknown = llvm::SplitBlockAndInsertIfThen(
         builder.CreateIsNull(known), builder.GetInsertPoint(),
         /*Unreachable=*/false,
-        MDBuilder(context).createUnlikelyBranchWeights());
+        llvm::MDBuilder(context).createUnlikelyBranchWeights());
     builder.SetInsertPoint(unknown);
-    Value *status = builder.CreateCall(require, {names, isChecked});
-    Instruction *failed = SplitBlockAndInsertIfThen(
+    llvm::Value *status = builder.CreateCall(require, {names, isChecked});
+    llvm::Instruction *failed = llvm::SplitBlockAndInsertIfThen(
         builder.CreateIsNotNull(status), unknown, /*Unreachable=*/true);
     builder.SetInsertPoint(failed);
     builder.CreateRet(status);
