@@ -29,7 +29,7 @@ X = np.arange(64, dtype=np.float32).reshape(16, 4)
 T = "tensor<?x4xf32, #relax.shape<[n, 4]>>"
 MODULE = f"""
 relax.func @main(%x: {T}) -> {T} {{
-  %w = relax.constant #relax.weight<"w"> : tensor<4xf32>
+  %w = relax.constant weight "w" : tensor<4xf32>
   %0 = relax.exp %x : ({T}) -> {T}
   %1 = relax.add %0, %w : ({T}, tensor<4xf32>) -> {T}
   relax.return %1 : {T}
