@@ -60,9 +60,9 @@ _LIFETIMES = """\
    it is gone. Tensors given behind the arguments, one for each result, are written and nothing is returned.
    Functions may be called from several threads. No call is under way when the library is closed. */"""
 _OF_WEIGHTS = """\
-/* (name, tensor), or several such pairs, which are bound together or not at all, and all before the first call. A tensor
-   of TVM FFI is held until another one is bound in its place and the last call that uses it is over; the memory of a
-   bare DLTensor must stay as long. Calls that run meanwhile use what was bound when they began. */"""
+/* (name, tensor), or several such pairs, which are bound together or not at all, and all before the first call.
+   A tensor of TVM FFI is held until another one is bound in its place and the last call that uses it is over; the
+   memory of a bare DLTensor must stay as long. Calls that run meanwhile use what was bound when they began. */"""
 _ON_HOST = " on the host"
 _ON_A_DEVICE = """\
 /* The functions run on a GPU ({chip}).
