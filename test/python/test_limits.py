@@ -239,12 +239,12 @@ print(main(2, x))
 def test_a_long_kernel_is_interrupted():
     run = run_python(
         INTERRUPTED
-        + f"""
+        + """
 m = "tensor<?x?xf32, #relax.shape<[n, n]>>"
-main = compile(parse(f'''relax.func @main(%x: {{m}}) -> {{m}} {{{{
-  %0 = relax.matmul %x, %x : ({{m}}, {{m}}) -> {{m}}
-  relax.return %0 : {{m}}
-}}}}'''))["main"]
+main = compile(parse(f'''relax.func @main(%x: {m}) -> {m} {{
+  %0 = relax.matmul %x, %x : ({m}, {m}) -> {m}
+  relax.return %0 : {m}
+}}'''))["main"]
 x = np.eye(1500, dtype=np.float32)
 def time_of(call):
     begin = time.monotonic()
