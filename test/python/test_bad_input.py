@@ -51,7 +51,7 @@ def program(tmp_path):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["2x4xf32", "4xf32"], "expected 3 arguments, got 2"),
+        (["2x4xf32", "4xf32"], "'main' takes 3 arguments, got 2"),
         (["2x4xf64", "4xf32", "1"], "expected elements of type f32, got f64"),
         (["2x4xbf16", "4xf32", "1"], "expected elements of type f32, got bf16"),
         (["8xf32", "4xf32", "1"], "expected 2 dimensions, got 1"),
