@@ -29,7 +29,8 @@ constexpr llvm::StringLiteral kMemoryPlan = "relax.memory_plan";
 /// loaded (`relax-note-invariants`).
 constexpr llvm::StringLiteral kInvariant = "relax.invariant";
 
-/// On `__tvm_ffi_f`: the parameters that `f` writes into, as indices.
+/// On `__tvm_ffi_f`, and on the declaration of a graph function that is in
+/// another module: the parameters that it writes into, as indices.
 constexpr llvm::StringLiteral kWritten = "relax.written";
 
 /// On a graph function: it is a pattern of `relax-dispatch-library`, and this

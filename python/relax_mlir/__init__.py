@@ -10,7 +10,8 @@
 >>> print(bb.module())
 
 Importing this package makes the relax dialect known to every context of the `mlir` package that is
-made afterwards; `register(context)` does it for one that was made before.
+made afterwards; `register(context)` does it for one that was made before. It also lets the methods of that package
+that change a program check first what MLIR only asserts (`ir_checks`).
 """
 
 # The libraries of the `mlir` package must be in memory before the extension that links them.
@@ -27,6 +28,7 @@ from .errors import (
     TokenizerError,
     WeightError,
 )
+from .ir_checks import install as _install_checks
 from .location import SourceLocation
 from .symbolic import Facts, Range, Sym, Unification, ceildiv, unify
 from .annotations import Annotation, Callable, Object, Scalar, Shape, Tensor, Tuple
@@ -37,6 +39,8 @@ from . import nn, op, pipelines
 from .compiler import Code, Target, compile, compile_code
 from .runtime import Device, Executable
 from .export import load_exported
+
+_install_checks()
 
 __version__ = "0.1.0"
 

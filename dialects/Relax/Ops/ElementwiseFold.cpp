@@ -7,10 +7,12 @@
 //
 // A fold never changes a bit of a result: `x + 0.0` is no identity, as it turns
 // -0.0 into 0.0, but `x + -0.0`, `x - 0.0` and `x * 1.0` are. And it never
-// changes a shape, which is what `isWholeResult` is for.
+// changes a shape, which is what `isWholeResult` is for. Nor does it let two
+// values share memory of which one is written over (`forward`).
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Forwarding.h"
 #include "Relax/Ops/Elementwise.h"
 #include "Relax/Ops/SplatFold.h"
 
@@ -26,7 +28,7 @@ template <typename Op>
 static OpFoldResult foldIdempotent(Op op) {
   if (op.getX().template getDefiningOp<Op>() &&
       op.getX().getType() == op.getType())
-    return op.getX();
+    return forward(op.getX(), op);
   return {};
 }
 
@@ -35,7 +37,7 @@ template <typename Op>
 static OpFoldResult foldInvolution(Op op) {
   auto inner = op.getX().template getDefiningOp<Op>();
   if (inner && inner.getX().getType() == op.getType())
-    return inner.getX();
+    return forward(inner.getX(), op);
   return {};
 }
 
@@ -43,7 +45,7 @@ static OpFoldResult foldInvolution(Op op) {
 template <typename Op>
 static OpFoldResult foldRounding(Op op) {
   if (!isFloat(op.getX()) && op.getX().getType() == op.getType())
-    return op.getX();
+    return forward(op.getX(), op);
   return foldIdempotent(op);
 }
 
@@ -115,11 +117,12 @@ static bool isExactConversion(Type from, Type to) {
 
 OpFoldResult AstypeOp::fold(FoldAdaptor) {
   if (getX().getType() == getType())
-    return getX();
+    return forward(getX(), *this);
   auto inner = getX().getDefiningOp<AstypeOp>();
   if (!inner || !isExactConversion(
                     cast<TensorType>(inner.getX().getType()).getElementType(),
-                    inner.getDtype()))
+                    inner.getDtype()) ||
+      !canForward(inner.getX(), *this))
     return {};
   if (inner.getX().getType() == getType())
     return inner.getX();
@@ -144,9 +147,9 @@ static Attribute clampBound(Attribute value, ClipOp clip) {
 
 OpFoldResult ClipOp::fold(FoldAdaptor) {
   if (!getMinAttr() && !getMaxAttr() && getX().getType() == getType())
-    return getX();
+    return forward(getX(), *this);
   auto inner = getX().getDefiningOp<ClipOp>();
-  if (!inner)
+  if (!inner || !canForward(inner.getX(), *this))
     return {};
   if (inner.getMinAttr() == getMinAttr() &&
       inner.getMaxAttr() == getMaxAttr() && inner.getType() == getType())
@@ -172,9 +175,9 @@ template <typename Op>
 static OpFoldResult foldIdentity(Op op, double identity, bool commutes) {
   Value lhs = op.getLhs(), rhs = op.getRhs();
   if (isAll(rhs, identity) && isWholeResult(lhs, rhs, op.getType()))
-    return lhs;
+    return forward(lhs, op);
   if (commutes && isAll(lhs, identity) && isWholeResult(rhs, lhs, op.getType()))
-    return rhs;
+    return forward(rhs, op);
   return {};
 }
 
@@ -182,7 +185,7 @@ static OpFoldResult foldIdentity(Op op, double identity, bool commutes) {
 template <typename Op>
 static OpFoldResult foldSame(Op op) {
   if (op.getLhs() == op.getRhs() && op.getLhs().getType() == op.getType())
-    return op.getLhs();
+    return forward(op.getLhs(), op);
   return {};
 }
 
@@ -368,13 +371,13 @@ OpFoldResult GreaterEqualOp::fold(FoldAdaptor adaptor) {
 OpFoldResult WhereOp::fold(FoldAdaptor) {
   Value condition = getCondition(), x1 = getX1(), x2 = getX2();
   if (x1 == x2 && isWholeResult(x1, condition, getType()))
-    return x1;
+    return forward(x1, *this);
   Attribute splat = getSplat(condition);
   if (!splat)
     return {};
   bool isTrue = !cast<IntegerAttr>(splat).getValue().isZero();
   Value chosen = isTrue ? x1 : x2, other = isTrue ? x2 : x1;
   if (isWholeResult(chosen, {condition, other}, getType()))
-    return chosen;
+    return forward(chosen, *this);
   return {};
 }

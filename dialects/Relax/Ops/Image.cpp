@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Forwarding.h"
 #include "Relax/Ops/Image.h"
 #include "Relax/Rules.h"
 #include "Relax/SymDirectives.h"
@@ -113,7 +114,7 @@ OpFoldResult PadOp::fold(FoldAdaptor) {
         return width && width.isConstant(0);
       });
   if (nothing && getData().getType() == getType())
-    return getData();
+    return forward(getData(), *this);
   return {};
 }
 
@@ -209,6 +210,6 @@ LogicalResult PixelShuffleOp::deduce(Deduction &deduction, Adaptor op,
 
 OpFoldResult PixelShuffleOp::fold(FoldAdaptor) {
   if (getUpscaleFactor() == 1 && getData().getType() == getType())
-    return getData();
+    return forward(getData(), *this);
   return {};
 }

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Forwarding.h"
 #include "Relax/Ops/Manipulate.h"
 #include "Relax/Rules.h"
 #include "Relax/SymDirectives.h"
@@ -67,10 +68,12 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor) {
   return foldSameShape(*this, getX());
 }
 OpFoldResult BroadcastToOp::fold(FoldAdaptor) {
-  return foldSameShape(*this, getX());
+  Value same = foldSameShape(*this, getX());
+  return same ? forward(same, *this) : OpFoldResult();
 }
 OpFoldResult CollapseSumToOp::fold(FoldAdaptor) {
-  return foldSameShape(*this, getData());
+  Value same = foldSameShape(*this, getData());
+  return same ? forward(same, *this) : OpFoldResult();
 }
 
 OpFoldResult FlattenOp::fold(FoldAdaptor) {
@@ -190,7 +193,7 @@ OpFoldResult PermuteDimsOp::fold(FoldAdaptor) {
     return {};
   auto axes = getPermutation(*this);
   if (axes && llvm::equal(*axes, llvm::seq<int64_t>(0, axes->size())))
-    return getX();
+    return forward(getX(), *this);
   return {};
 }
 
@@ -202,6 +205,8 @@ struct PermuteOfPermute : OpRewritePattern<PermuteDimsOp> {
     auto inner = op.getX().getDefiningOp<PermuteDimsOp>();
     if (!inner)
       return rewriter.notifyMatchFailure(op, "x is not permuted");
+    if (!canForward(inner.getX(), op))
+      return rewriter.notifyMatchFailure(op, "x may be written over");
     auto first = getPermutation(inner), second = getPermutation(op);
     if (!first || !second || first->size() != second->size())
       return rewriter.notifyMatchFailure(op, "the rank is unknown");
@@ -263,8 +268,8 @@ OpFoldResult SqueezeOp::fold(FoldAdaptor) {
 
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
   return getTensors().size() == 1 && getTensors()[0].getType() == getType()
-             ? getTensors()[0]
-             : Value();
+             ? forward(getTensors()[0], *this)
+             : OpFoldResult();
 }
 
 namespace {
@@ -277,7 +282,10 @@ struct FlattenConcat : OpRewritePattern<ConcatOp> {
     SmallVector<Value> tensors;
     for (Value tensor : op.getTensors()) {
       auto inner = tensor.getDefiningOp<ConcatOp>();
-      if (inner && inner->hasOneUse() && sameAxis(op, inner))
+      if (inner && inner->hasOneUse() && sameAxis(op, inner) &&
+          llvm::all_of(inner.getTensors(), [&](Value joined) {
+            return canForward(joined, op);
+          }))
         llvm::append_range(tensors, inner.getTensors());
       else
         tensors.push_back(tensor);
@@ -307,6 +315,8 @@ struct StackOfOne : OpRewritePattern<StackOp> {
                                 PatternRewriter &rewriter) const override {
     if (op.getTensors().size() != 1)
       return rewriter.notifyMatchFailure(op, "more than one tensor");
+    if (!canForward(op.getTensors()[0], op))
+      return rewriter.notifyMatchFailure(op, "the tensor may be written over");
     rewriter.replaceOpWithNewOp<ExpandDimsOp>(
         op, op.getType(), op.getTensors()[0],
         rewriter.getDenseI64ArrayAttr(static_cast<int64_t>(op.getAxis())));
@@ -327,7 +337,8 @@ void StackOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 
 LogicalResult SplitOp::fold(FoldAdaptor,
                             SmallVectorImpl<OpFoldResult> &results) {
-  if (getNumResults() != 1 || getResult(0).getType() != getX().getType())
+  if (getNumResults() != 1 || getResult(0).getType() != getX().getType() ||
+      !canForward(getX(), *this))
     return failure();
   results.push_back(getX());
   return success();
@@ -341,8 +352,8 @@ OpFoldResult RepeatOp::fold(FoldAdaptor) {
   // Without an axis, a tensor of rank one is flat already.
   bool keepsShape = getAxis() || getRank(getData()) == 1;
   return getRepeats() == 1 && keepsShape && getData().getType() == getType()
-             ? getData()
-             : Value();
+             ? forward(getData(), *this)
+             : OpFoldResult();
 }
 
 OpFoldResult TileOp::fold(FoldAdaptor) {
@@ -351,8 +362,8 @@ OpFoldResult TileOp::fold(FoldAdaptor) {
   return keepsShape && llvm::all_equal(getRepeats()) &&
                  (getRepeats().empty() || getRepeats()[0] == 1) &&
                  getData().getType() == getType()
-             ? getData()
-             : Value();
+             ? forward(getData(), *this)
+             : OpFoldResult();
 }
 
 OpFoldResult FlipOp::fold(FoldAdaptor) {
@@ -363,6 +374,6 @@ OpFoldResult FlipOp::fold(FoldAdaptor) {
   std::optional<int64_t> rank = getRank(inner.getData());
   if (axis == innerAxis ||
       (rank && normalize(axis, *rank) == normalize(innerAxis, *rank)))
-    return inner.getData();
+    return forward(inner.getData(), *this);
   return {};
 }

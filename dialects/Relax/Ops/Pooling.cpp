@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Forwarding.h"
 #include "Relax/Ops/Pooling.h"
 #include "Relax/SymDirectives.h"
 #include "Relax/Windows.h"
@@ -105,7 +106,7 @@ static OpFoldResult foldPool(Op op) {
       op.getOutLayout().value_or(op.getLayout()) == op.getLayout();
   if (sameLayout && all(op.getPoolSize(), 1) && all(op.getStrides(), 1) &&
       all(op.getPadding(), 0) && op.getData().getType() == op.getType())
-    return op.getData();
+    return forward(op.getData(), op);
   return {};
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Forwarding.h"
 #include "Relax/Ops/Reduction.h"
 #include "Relax/Rules.h"
 
@@ -95,7 +96,7 @@ static OpFoldResult foldNoAxes(Op op) {
   std::optional<ArrayRef<int64_t>> axis = op.getAxis();
   auto ranked = dyn_cast<RankedTensorType>(type);
   bool none = axis ? axis->empty() : ranked && ranked.getRank() == 0;
-  return none ? OpFoldResult(op.getX()) : OpFoldResult();
+  return none ? forward(op.getX(), op) : OpFoldResult();
 }
 
 OpFoldResult SumOp::fold(FoldAdaptor) { return foldNoAxes(*this); }

@@ -16,6 +16,7 @@
 #include "Analysis/Placement.h"
 #include "Relax/Notes.h"
 #include "Transforms/Devices/Passes.h"
+#include "Transforms/Memory/Writes.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -44,7 +45,8 @@ void collectUses(Operation *op, llvm::StringSet<> &names) {
 class Part {
 public:
   /// Moves `functions` there, with what they refer to.
-  Part(ModuleOp whole, ArrayRef<FuncOp> functions) : whole(whole) {
+  Part(ModuleOp whole, ArrayRef<FuncOp> functions)
+      : whole(whole), writes(whole) {
     auto builder = OpBuilder::atBlockEnd(whole.getBody());
     part = ModuleOp::create(builder, whole.getLoc());
     part->setDiscardableAttrs(whole->getDiscardableAttrDictionary());
@@ -107,7 +109,7 @@ private:
   }
 
   /// Copies what `op` refers to, and what that refers to; of graph functions
-  /// the declaration.
+  /// the declaration, with what they write into.
   void copyUses(Operation *op, SymbolTable &table) {
     llvm::StringSet<> names;
     collectUses(op, names);
@@ -120,6 +122,11 @@ private:
       part.push_back(copy);
       if (function) {
         cast<FuncOp>(copy).setPrivate();
+        SmallVector<int64_t> written(
+            writes.getParameters(function).set_bits());
+        if (!written.empty())
+          copy->setAttr(notes::kWritten,
+                        DenseI64ArrayAttr::get(copy->getContext(), written));
         continue;
       }
       copied.insert(used);
@@ -167,6 +174,7 @@ private:
   }
 
   ModuleOp whole, part;
+  Writes writes; // of the whole
   llvm::SetVector<Operation *> copied; // in the whole
   llvm::StringSet<> known, shown;
 };

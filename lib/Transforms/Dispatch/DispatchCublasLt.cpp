@@ -24,6 +24,7 @@
 #include "Relax/ShapeUtils.h"
 #include "Transforms/Dispatch/Passes.h"
 #include "Transforms/Dispatch/Versions.h"
+#include "Transforms/Memory/Writes.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::relax {
@@ -45,10 +46,11 @@ enum Activation { None, Relu, GeluTanh }; // as the runtime counts them
 
 class ProductDispatch {
 public:
-  ProductDispatch(Operation *product, int64_t workspaceBytes)
+  ProductDispatch(Operation *product, int64_t workspaceBytes,
+                  const Writes &writes)
       : product(product), chain({product}), x(product->getOperand(0)),
         w(product->getOperand(1)), isTransposed(isa<LinearOp>(product)),
-        workspaceBytes(workspaceBytes),
+        workspaceBytes(workspaceBytes), writes(writes),
         prover(product->getContext(), SymbolFacts::at(product)) {}
 
   /// Rows of one matrix times another, of types that the library has. Over no
@@ -116,7 +118,8 @@ private:
            prover.provedEqual(getSymDims(type)[0], columns);
   }
 
-  /// The only op that uses what there is so far, if it changes no shape.
+  /// The only op that uses what there is so far, if it changes no shape and the
+  /// product may be computed there.
   Operation *getNext() const {
     Value value = chain.back()->getResult(0);
     if (!value.hasOneUse())
@@ -124,7 +127,8 @@ private:
     Operation *user = *value.user_begin();
     return user->getBlock() == product->getBlock() &&
                    user->getNumResults() == 1 &&
-                   user->getResult(0).getType() == value.getType()
+                   user->getResult(0).getType() == value.getType() &&
+                   writes.mayMove(product, user)
                ? user
                : nullptr;
   }
@@ -174,6 +178,7 @@ private:
   Value x, w, bias;
   bool isTransposed;
   int64_t workspaceBytes;
+  const Writes &writes;
   Prover prover;
   Type element;
   SymExprAttr depth, columns;
@@ -186,14 +191,15 @@ struct DispatchCublasLt
 
   void runOnOperation() override {
     SymbolTable table(getOperation());
+    Writes writes(getOperation());
     for (FuncOp function : llvm::to_vector(getOperation().getOps<FuncOp>()))
       if (!function.isExternal())
-        run(function, table);
+        run(function, table, writes);
   }
 
 private:
   /// Calls `fn` for each product that the library can do.
-  void forEachProduct(FuncOp function,
+  void forEachProduct(FuncOp function, const Writes &writes,
                       function_ref<void(ProductDispatch &)> fn) const {
     SmallVector<Operation *> products;
     function.walk([&](Operation *op) {
@@ -201,15 +207,16 @@ private:
         products.push_back(op);
     });
     for (Operation *product : products)
-      if (ProductDispatch dispatch(product, workspaceBytes); dispatch.fits())
+      if (ProductDispatch dispatch(product, workspaceBytes, writes);
+          dispatch.fits())
         fn(dispatch);
   }
 
-  void run(FuncOp function, SymbolTable &table) const {
+  void run(FuncOp function, SymbolTable &table, const Writes &writes) const {
     // What is decided when the function is called, and of how many products.
     using Decision = std::pair<SymExprAttr, int64_t>;
     llvm::MapVector<Decision, unsigned> open;
-    forEachProduct(function, [&](ProductDispatch &product) {
+    forEachProduct(function, writes, [&](ProductDispatch &product) {
       Truth isFaster = onlyWhereFaster ? product.hasManyRows() : Truth::Yes;
       if (isFaster == Truth::Yes)
         product.dispatch();
@@ -234,7 +241,7 @@ private:
       return;
     FuncOp many =
         makeVersions(function, decision.first, decision.second, table);
-    forEachProduct(many, [&](ProductDispatch &product) {
+    forEachProduct(many, writes, [&](ProductDispatch &product) {
       if (Decision(product.getRows(), product.getLeast()) == decision)
         product.dispatch();
     });

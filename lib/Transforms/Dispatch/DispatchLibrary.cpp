@@ -19,6 +19,7 @@
 #include "Relax/Ops/Core.h"
 #include "Relax/Ops/Function.h"
 #include "Transforms/Dispatch/Passes.h"
+#include "Transforms/Memory/Writes.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -132,7 +133,8 @@ bool isInRange(SymExprAttr value, SymbolFacts::Range range,
 
 class Dispatcher {
 public:
-  explicit Dispatcher(ArrayRef<FuncOp> patterns) : patterns(patterns) {}
+  Dispatcher(ArrayRef<FuncOp> patterns, const Writes &writes)
+      : patterns(patterns), writes(writes) {}
 
   void run(FuncOp function) {
     SmallVector<Operation *> ops;
@@ -144,7 +146,7 @@ public:
         continue;
       for (FuncOp pattern : patterns) {
         std::optional<Match> match = Matcher::match(pattern, op);
-        if (!match || !replace(pattern, op, *match))
+        if (!match || !mayMove(*match, op) || !replace(pattern, op, *match))
           continue;
         // Users were entered after what they use.
         for (auto &[matched, _] : llvm::reverse(match->ops))
@@ -159,8 +161,17 @@ public:
 
 private:
   bool replace(FuncOp pattern, Operation *root, const Match &match);
+  /// Whether all that is matched may be read and computed where its root is.
+  bool mayMove(const Match &match, Operation *root) const {
+    return llvm::all_of(match.ops, [&](auto pair) {
+      Operation *op = pair.first;
+      return op == root || op->hasTrait<OpTrait::ConstantLike>() ||
+             writes.mayMove(op, root);
+    });
+  }
 
   ArrayRef<FuncOp> patterns;
+  const Writes &writes;
 };
 
 bool Dispatcher::replace(FuncOp pattern, Operation *root, const Match &match) {
@@ -265,8 +276,9 @@ struct DispatchLibrary : relax::impl::DispatchLibraryPassBase<DispatchLibrary> {
         } else {
           patterns.push_back(function);
         }
+    Writes writes(getOperation());
     for (FuncOp function : functions)
-      Dispatcher(patterns).run(function);
+      Dispatcher(patterns, writes).run(function);
     for (FuncOp pattern : patterns)
       if (pattern->getParentOp() == getOperation())
         pattern.erase();

@@ -124,7 +124,7 @@ private:
     DenseMap<Operation *, int> indices;
     unsigned stretch = 0;
     for (Operation &op : block) {
-      if (isa<CallTIRInplaceOp, CallLibraryInplaceOp>(op))
+      if (facts.mayWrite(&op))
         ++stretch;
       auto call = dyn_cast<CallTIROp>(op);
       func::FuncOp kernel = call ? facts.getFusibleKernel(call) : nullptr;

@@ -23,6 +23,7 @@
 #include "Analysis/KernelPattern.h"
 #include "Relax/Ops/Call.h"
 #include "Relax/ShapeUtils.h"
+#include "Transforms/Memory/Writes.h"
 #include "mlir/IR/SymbolTable.h"
 
 namespace mlir::relax {
@@ -34,15 +35,19 @@ bool isProvedCall(CallTIROp call, func::FuncOp kernel);
 /// What fusion asks of kernels, remembered for a module.
 class KernelFacts {
 public:
-  explicit KernelFacts(SymbolTable &table) : table(table) {}
+  explicit KernelFacts(SymbolTable &table)
+      : table(table), writes(cast<ModuleOp>(table.getOp())) {}
 
   /// Null where the call cannot be in a group: its kernel is opaque or unknown,
   /// the shape of an operand is, or something is left to check when it runs.
   func::FuncOp getFusibleKernel(CallTIROp call);
   KernelPattern getPattern(func::FuncOp kernel);
+  /// Whether `op` may write over a tensor, so that nothing moves across it.
+  bool mayWrite(Operation *op) const { return writes.mayWrite(op); }
 
 private:
   SymbolTable &table;
+  Writes writes;
   DenseMap<Operation *, KernelPattern> patterns;
 };
 

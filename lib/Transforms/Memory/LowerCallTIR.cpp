@@ -8,6 +8,7 @@
 #include "Relax/Notes.h"
 #include "Relax/Ops/Call.h"
 #include "Relax/Ops/Control.h"
+#include "Transforms/Memory/Copies.h"
 #include "Transforms/Memory/Lifetimes.h"
 #include "Transforms/Memory/Passes.h"
 #include "Transforms/Memory/Writes.h"
@@ -97,6 +98,9 @@ private:
 struct LowerCallTIR : relax::impl::LowerCallTIRPassBase<LowerCallTIR> {
   void runOnOperation() override {
     Writes writes(getOperation());
+    SymbolTable table(getOperation());
+    Copies copies(table);
+    copyWrittenConstants(getOperation(), writes, copies);
     for (FuncOp function : getOperation().getOps<FuncOp>()) {
       if (failed(verifyNoDataflow(function, getArgument())) ||
           failed(writes.verify(function)))

@@ -10,6 +10,46 @@
 
 include "mlir/Pass/PassBase.td"
 
+def UpdateInPlacePass : Pass<"relax-update-in-place", "::mlir::ModuleOp"> {
+  let summary = "update tensors where they are, in place of copying them first";
+  let description = [{
+    A kernel that copies one of its inputs to its destination, and works on the
+    destination from there on, as those of `relax.index_put` and the scattering ops do,
+    has a version without the copy. That is called in place where the input dies with
+    the call and nobody else has it: where a kernel of the same function made it, or
+    a loop carries it and yields nothing but such tensors. What such a loop begins with
+    is copied once before the loop, if somebody else has it.
+
+    Runs before `relax-lower-call-tir`, on kernels in tensor form. Which tensors die is
+    found by the rules that `relax-lower-call-tir` checks.
+
+    Before:
+
+    ```mlir
+    relax.func @main(%x: tensor<4xf32>, %i: tensor<1xi64>, %v: tensor<1xf32>) -> tensor<4xf32> {
+      %0 = relax.call_tir @exp(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = relax.call_tir @put(%0, %i, %v) : (tensor<4xf32>, tensor<1xi64>, tensor<1xf32>) -> tensor<4xf32>
+      relax.return %1 : tensor<4xf32>
+    }
+    func.func private @exp(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    func.func private @put(tensor<4xf32>, tensor<1xi64>, tensor<1xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+
+    After, if `@put` copies its first input:
+
+    ```mlir
+    relax.func @main(%x: tensor<4xf32>, %i: tensor<1xi64>, %v: tensor<1xf32>) -> tensor<4xf32> {
+      %0 = relax.call_tir @exp(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = relax.call_tir_inplace @put_inplace(%i, %v, %0) inplace [2] : (tensor<1xi64>, tensor<1xf32>, tensor<4xf32>) -> tensor<4xf32>
+      relax.return %1 : tensor<4xf32>
+    }
+    func.func private @exp(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    func.func private @put_inplace(tensor<1xi64>, tensor<1xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def LowerCallTIRPass : Pass<"relax-lower-call-tir", "::mlir::ModuleOp"> {
   let summary = "give each kernel and library call its destinations";
   let description = [{
@@ -24,9 +64,11 @@ def LowerCallTIRPass : Pass<"relax-lower-call-tir", "::mlir::ModuleOp"> {
     effect, which a dataflow block must not hold. Functions and calls are no longer
     `pure` for the same reason. What a call writes over dies there: a use of it
     afterwards, or in another operand of the same call, is an error, also where the
-    call is of a graph function that writes into its parameters. A storage has as many bytes as its tensor has
-    elements, times the bytes of one: a Boolean takes one, other types are rounded
-    up to whole bytes.
+    call is of a graph function that writes into its parameters, and where the tensor
+    goes through views, tuples, branches, loops, calls and closures. A constant or a
+    weight never dies: a copy of it is written over. A storage has as many bytes as its
+    tensor has elements, times the bytes of one: a Boolean takes one, other types are
+    rounded up to whole bytes.
 
     Before:
 
@@ -50,6 +92,7 @@ def LowerCallTIRPass : Pass<"relax-lower-call-tir", "::mlir::ModuleOp"> {
     func.func private @exp(tensor<?xf32> {relax.shape = #relax.shape<[m]>}, tensor<?xf32> {relax.shape = #relax.shape<[m]>}) -> tensor<?xf32>
     ```
   }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect"];
 }
 
 def InsertKillsPass : Pass<"relax-insert-kills", "::mlir::ModuleOp"> {

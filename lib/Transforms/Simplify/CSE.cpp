@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Forwarding.h"
 #include "Transforms/Passes.h"
 #include "Transforms/Shapes/RewriteSymbols.h"
 #include "llvm/ADT/ScopedHashTable.h"
@@ -89,7 +90,11 @@ private:
     Operation *first = known.lookup(&op);
     if (!first)
       return known.insert(&op, &op);
-    if (!canReplace(op, *first))
+    // Two tensors with memory of their own are not one that is written over.
+    if (!canReplace(op, *first) ||
+        !llvm::all_of(first->getResults(), [&](Value result) {
+          return canForward(result, &op);
+        }))
       return;
     op.replaceAllUsesWith(first);
     op.erase();

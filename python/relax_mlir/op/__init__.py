@@ -25,6 +25,7 @@ from .core import (
     split,
     weight,
 )
+from .scan import scan
 
 __all__ = [  # noqa: PLE0604
     *_generated,
@@ -40,6 +41,7 @@ __all__ = [  # noqa: PLE0604
     "match_cast",
     "require_at_most",
     "reshape",
+    "scan",
     "split",
     "weight",
 ]

@@ -18,6 +18,7 @@ from ._generated import (
     LowerToHost,
     PlanMemory,
     ReuseInPlace,
+    UpdateInPlace,
 )
 from .passes import KernelsToLoops, LoopsToLLVM, Simplify, SymbolDCE
 from .pipeline import Pipeline, Step
@@ -47,8 +48,9 @@ def make_destinations() -> Pipeline:
     return Pipeline(
         [
             InlineDataflow(),  # allocation is a side effect
+            UpdateInPlace(),  # reads the loops of kernels, so they must be on tensors
             LowerCallTIR(),
-            ReuseInPlace(),  # reads the loops of kernels, so they must be on tensors
+            ReuseInPlace(),  # reads them too
         ]
     )
 

@@ -30,6 +30,7 @@ from mlir.passmanager import PassManager
 from .. import _relax
 from ..errors import RelaxError, collected_errors, error_from
 from ..files import write_whole
+from ..ir_checks import checked_detaching
 from ..module import Module
 from .passes import BasePass
 
@@ -251,7 +252,8 @@ def _write_reproducer(before: ir.Operation, step: BasePass, verify: bool, path: 
 
 def _run_python(step: PythonPass, module: Module, verify: bool, position: str) -> None:
     try:
-        replaced = step(module)
+        with checked_detaching(module.ir.body):
+            replaced = step(module)
         if isinstance(replaced, Module) and replaced != module:
             raise RelaxError("a pass changes the module in place; it returned another one")
         if verify:

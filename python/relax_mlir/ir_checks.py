@@ -1,0 +1,235 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks before the changes that passes in Python make.
+
+MLIR trusts those who change a program: it asserts, or reads memory that is gone, where an op is erased that is still in
+use, or moved into itself. `install` lets the methods of the `mlir` package check first, and raise `RelaxError` with
+what is in the way. What they do is the same in all other respects.
+
+A value of an op that was erased, and an op that was inside of it, must not be used: that cannot be checked.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mlir import ir
+
+from .errors import RelaxError
+from .location import SourceLocation
+
+_OperationBase = ir.Operation.__mro__[1]
+
+
+class _State(threading.local):
+    """What is under way in a thread."""
+
+    def __init__(self) -> None:
+        self.walks: list[list[Any]] = []  # the op that each walk began at, and the one that it visits
+        self.detached: list[ir.Operation] | None = None  # by the pass that runs
+
+
+_state = _State()
+
+
+def _fail(operation: Any, message: str) -> None:
+    raise RelaxError(f"'{operation.name}' op {message}", SourceLocation.from_mlir(operation.location))
+
+
+def _is_inside(operation: Any, ancestor: Any) -> bool:
+    """Whether an op is another one, or in a region of it."""
+    while operation is not None:
+        if operation == ancestor:
+            return True
+        operation = _parent(operation)
+    return False
+
+
+def _parent(operation: Any) -> Any:
+    """The op around one; None of a module, and of an op that is in no block."""
+    try:
+        parent = operation.parent
+    except ValueError:
+        return None
+    return parent and parent.operation
+
+
+def _describe(operation: Any) -> str:
+    location = SourceLocation.from_mlir(operation.location)
+    return f"'{operation.name}'" + (f" at {location}" if location else "")
+
+
+def _user(value: ir.Value, inside: Any = None) -> str | None:
+    """An op that uses a value, and is not in `inside`."""
+    for use in value.uses:
+        owner = use.owner.operation
+        if inside is None or not _is_inside(owner, inside):
+            return _describe(owner)
+    return None
+
+
+def _check_erase(operation: ir.Operation) -> None:
+    if _parent(operation) is None and operation.name == "builtin.module":
+        _fail(operation, "is a whole module, which goes when nothing refers to it; it cannot be erased")
+    for index, result in enumerate(operation.results):
+        user = _user(result, operation)
+        if user:
+            _fail(operation, f"cannot be erased: {user} uses its result {index}; replace its uses first")
+    for root, visited in _state.walks:
+        if _is_inside(operation, root) and not (visited and _is_inside(operation, visited)):
+            _fail(
+                operation,
+                "cannot be erased by the callback of a walk that visits another op; collect what is to go, "
+                "and erase it after the walk",
+            )
+
+
+def _check_move(operation: ir.Operation, other: ir.Operation) -> None:
+    for moved, role in ((operation, "moved"), (other, "the place to move to")):
+        if _parent(moved) is None:
+            _fail(moved, f"is in no block, so it cannot be {role}")
+    if operation != other and _is_inside(other, operation):
+        _fail(operation, "cannot be moved into itself")
+
+
+def _check_erase_argument(block: ir.Block, index: int) -> None:
+    arguments = block.arguments
+    if not 0 <= index < len(arguments):
+        raise RelaxError(f"the block has {len(arguments)} arguments; there is none with index {index}")
+    user = _user(arguments[index])
+    if user:
+        raise RelaxError(f"argument {index} of a block cannot be erased: {user} uses it; replace its uses first")
+
+
+def _detach(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Keeps an op until its pass has ended: what uses values of a program must go before that does."""
+
+    @functools.wraps(original)
+    def detach(self: Any) -> Any:
+        operation = _operation(self)
+        if _parent(operation) is None:
+            _fail(operation, "is in no block, so it cannot be detached")
+        if _state.detached is not None:
+            _state.detached.append(operation)
+        return original(self)
+
+    return detach
+
+
+@contextmanager
+def checked_detaching(body: ir.Block) -> Iterator[None]:
+    """Erases what a pass detaches for good; raises an error where that is in use. `body` gets what must stay."""
+    outer, _state.detached = _state.detached, []
+    try:
+        yield
+        failed = False
+    except BaseException:
+        failed = True
+        raise
+    finally:
+        detached, _state.detached = _state.detached, outer
+        left = [operation for operation in detached if _is_detached(operation)]
+        for operation in left:
+            ir.InsertionPoint.at_block_begin(body).insert(operation)
+        # Users first, where ops that are left use each other.
+        for operation in reversed([] if failed else left):
+            for index, result in enumerate(operation.results):
+                user = _user(result, operation)
+                if user:
+                    _fail(operation, f"was detached, but {user} uses its result {index}; put it into a block again")
+            operation.erase()
+
+
+def _is_detached(operation: ir.Operation) -> bool:
+    """Whether an op that uses values is in no block; what uses none may be kept for later."""
+    try:
+        return not operation.attached and len(operation.operands) + len(operation.results) > 0
+    except RuntimeError:  # it was erased
+        return False
+
+
+def _walk(original: Callable[..., None]) -> Callable[..., None]:
+    """Notes which op is visited, so that no other is erased; one that is gone is not walked into."""
+
+    @functools.wraps(original)
+    def walk(self: Any, callback: Callable[[Any], Any], *args: Any, **kwargs: Any) -> None:
+        entry = [_operation(self), None]
+        errors: list[BaseException] = []
+
+        def visit(operation: Any) -> Any:
+            entry[1] = _operation(operation)
+            try:
+                result = callback(operation)
+            except BaseException as error:
+                errors.append(error)
+                return ir.WalkResult.INTERRUPT
+            try:
+                entry[1].name  # noqa: B018 - raises of what was erased
+            except RuntimeError:
+                entry[1] = None
+                return result if result == ir.WalkResult.INTERRUPT else ir.WalkResult.SKIP
+            return result
+
+        _state.walks.append(entry)
+        try:
+            original(self, visit, *args, **kwargs)
+        finally:
+            _state.walks.remove(entry)
+        if errors:
+            raise errors[0]
+
+    return walk
+
+
+def _operation(self: Any) -> ir.Operation:
+    return self.operation if isinstance(self, ir.OpView) else self
+
+
+def _checked(owner: Any, name: str, check: Callable[..., None]) -> None:
+    """Lets a method check its arguments first."""
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def method(self: Any, *args: Any) -> Any:
+        check(self, *args)
+        return original(self, *args)
+
+    setattr(owner, name, method)
+
+
+def _safe_iteration(owner: Any) -> None:
+    """Iterates over the ops that are there at first, so that each of them may go."""
+    original = owner.__iter__
+
+    @functools.wraps(original)
+    def iterate(self: Any) -> Iterator[Any]:
+        return iter(list(original(self)))
+
+    owner.__iter__ = iterate
+
+
+def _replace_all_uses_with(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def replace(self: ir.Value, other: ir.Value) -> None:
+        if self != other:
+            original(self, other)
+
+    return replace
+
+
+@functools.cache
+def install() -> None:
+    """Adds the checks to the classes of the `mlir` package, once."""
+    _checked(_OperationBase, "erase", lambda self: _check_erase(_operation(self)))
+    for name in ("move_before", "move_after"):
+        _checked(_OperationBase, name, lambda self, other: _check_move(_operation(self), _operation(other)))
+    _checked(ir.Block, "erase_argument", _check_erase_argument)
+    _OperationBase.detach_from_parent = _detach(_OperationBase.detach_from_parent)
+    _OperationBase.walk = _walk(_OperationBase.walk)
+    ir.Value.replace_all_uses_with = _replace_all_uses_with(ir.Value.replace_all_uses_with)
+    _safe_iteration(ir.OperationList)
+    _safe_iteration(ir.Block)
