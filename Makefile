@@ -6,7 +6,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: vulkan demo test test-all reference docs lint format fuzz wheel setup clean
+.PHONY: vulkan demo test test-all reference docs lint format fuzz mutate wheel setup clean
 
 setup: ## the environment, with the package built and installed editable
 	@tools/setup-environment $(VENV)
@@ -34,6 +34,9 @@ docs: setup ## docs/generated, from ODS
 
 fuzz: setup ## random programs and mutations, a minute or RELAX_FUZZ_SECONDS for each test
 	@RELAX_FUZZ_SECONDS=$${RELAX_FUZZ_SECONDS:-60} $(BIN)/python -m pytest -q test/python/test_fuzz.py
+
+mutate: ## faults put into a copy of the compiler, which tests must find; as long as a build, and half an hour
+	@tools/mutate
 
 lint: setup ## formatting and style, without changing anything
 	@$(BIN)/python -m pip install -q ruff clang-format

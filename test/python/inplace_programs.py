@@ -225,7 +225,8 @@ class Program:
         elif kind == "closure":
             value = op.call_closure(op.make_closure(name), a.value)
         else:
-            value = op.call_closure(op.make_closure(name, [a.value]))
+            # A closure without arguments says nothing of the shape.
+            value = op.match_cast(op.call_closure(op.make_closure(name, [a.value])), self.type)
         self.kill(a)
         return self.add(value, lambda env: factor * a.compute(env), a.memory)
 

@@ -267,6 +267,38 @@ def test_weights_are_bound_by_name():
     assert to_python(module["main"](x)) == [2, 3]
 
 
+THROUGH = """
+relax.func private @weighted(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %w = relax.constant weight "w" : tensor<2xf32>
+  %0 = relax.add %x, %w : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  relax.return %0 : tensor<2xf32>
+}
+relax.func private @further(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %f = relax.make_closure @weighted() : () -> ((tensor<2xf32>) -> tensor<2xf32>)
+  %0 = relax.call_closure %f(%x) : (tensor<2xf32>) -> tensor<2xf32> calls (tensor<2xf32>) -> tensor<2xf32>
+  relax.return %0 : tensor<2xf32>
+}
+relax.func @main(%x: tensor<2xf32>, %c: i1) -> tensor<2xf32> {
+  %0 = relax.if %c : i1 -> tensor<2xf32> {
+    %f = relax.make_closure @further(%x) : (tensor<2xf32>) -> (() -> tensor<2xf32>)
+    %1 = relax.call_closure %f() : () -> tensor<2xf32> calls () -> tensor<2xf32>
+    relax.yield %1 : tensor<2xf32>
+  } else {
+    relax.yield %x : tensor<2xf32>
+  }
+  relax.return %0 : tensor<2xf32>
+}"""
+
+
+def test_weights_that_closures_reach_are_needed():
+    module = compiled(THROUGH)
+    x = np.ones(2, np.float32)
+    with pytest.raises(ValueError, match="main: weight 'w' is not bound"):
+        module["main"](x, True)
+    module.bind_weights({"w": np.array([1, 2], np.float32)})
+    assert to_python(module["main"](x, True)) == [2, 3]
+
+
 # --- arguments
 
 BOUNDED = """

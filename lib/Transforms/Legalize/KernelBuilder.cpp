@@ -7,6 +7,7 @@
 
 #include "Transforms/Legalize/KernelBuilder.h"
 
+#include "Relax/Forwarding.h"
 #include "Relax/RelaxDialect.h"
 #include "Transforms/SymArithmetic.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -99,7 +100,7 @@ LogicalResult KernelBuilder::reject(const Twine &why) {
 
 LogicalResult KernelBuilder::yield(ValueRange results) {
   func::ReturnOp::create(body, results);
-  if (Value operand = getCopied())
+  if (Value operand = getCopied(); operand && canForward(operand, op))
     forward(0, operand);
   return success();
 }

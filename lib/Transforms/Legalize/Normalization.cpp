@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Forwarding.h"
 #include "Relax/Ops/Normalization.h"
 #include "Transforms/Legalize/Moments.h"
 #include "Transforms/Legalize/Registry.h"
@@ -256,7 +257,8 @@ static LogicalResult batchNorm(BatchNormOp op, KernelBuilder &kernel) {
         {kernel.input(op.getMovingMean()), toScale(variance), {}, {channel}}));
     Value kept[] = {op.getMovingMean(), op.getMovingVar()};
     for (auto [index, operand] : llvm::enumerate(kept)) {
-      if (operand.getType() == op->getResult(index + 1).getType())
+      if (operand.getType() == op->getResult(index + 1).getType() &&
+          canForward(operand, op))
         kernel.forward(index + 1, operand);
       else
         results.push_back(

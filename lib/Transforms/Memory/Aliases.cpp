@@ -99,14 +99,8 @@ void Aliases::walkSources(Value value,
   } else if (isa<IfOp, DataflowOp>(op)) {
     for (Region &region : op->getRegions())
       fn(region.front().getTerminator()->getOpOperand(index));
-  } else if (isa<CallTIROp, CallLibraryOp, TensorFromStorageOp>(op)) {
+  } else if (isa<TensorFromStorageOp>(op)) {
     // What is allocated here.
-  } else if (isa<CallTIRInplaceOp, CallLibraryInplaceOp>(op)) {
-    for (OpOperand &operand : op->getOpOperands())
-      walkDirectAliases(operand, [&](Value alias) {
-        if (alias == value)
-          fn(operand);
-      });
   } else if (auto get = dyn_cast<GetOp>(op);
              get && get.getInput().getDefiningOp<TupleOp>()) {
     fn(get.getInput().getDefiningOp()->getOpOperand(get.getIndex()));
@@ -114,8 +108,15 @@ void Aliases::walkSources(Value value,
     for (OpOperand &operand : op->getOpOperands())
       if (mayPassOn(op, operand.getOperandNumber(), index))
         fn(operand);
+  } else if (isa_and_nonnull<RelaxDialect>(op->getDialect())) {
+    // Views, tuples and what is in place; all else makes a tensor.
+    for (OpOperand &operand : op->getOpOperands())
+      walkDirectAliases(operand, [&](Value alias) {
+        if (alias == value)
+          fn(operand);
+      });
   } else {
-    // A view, a tuple, or what nothing is known of.
+    // Nothing is known.
     for (OpOperand &operand : op->getOpOperands())
       fn(operand);
   }
@@ -148,7 +149,7 @@ void Aliases::walkTargets(OpOperand &use, function_ref<void(Value)> fn) const {
     for (OpResult result : op->getResults())
       if (mayPassOn(op, index, result.getResultNumber()))
         fn(result);
-  } else if (isa<RelaxDialect>(op->getDialect())) {
+  } else if (isa_and_nonnull<RelaxDialect>(op->getDialect())) {
     walkDirectAliases(use, fn);
   } else {
     llvm::for_each(op->getResults(), fn);

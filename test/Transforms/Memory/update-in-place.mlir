@@ -1,0 +1,63 @@
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: relax-opt %s -relax-update-in-place | FileCheck %s
+
+// What a kernel has made and nobody needs any more is updated where it is; what
+// the caller has is not, nor what is used again.
+// CHECK-LABEL: relax.func @main
+// CHECK:         %[[A:.*]] = relax.call_tir @negate(%[[X:[a-z0-9]+]])
+// CHECK:         %[[B:.*]] = relax.call_tir_inplace @put_inplace(%[[V:[a-z0-9]+]], %[[A]]) inplace [1]
+// CHECK:         relax.call_tir @put(%[[X]], %[[V]])
+// CHECK:         %[[C:.*]] = relax.call_tir @put(%[[B]], %[[V]])
+// CHECK:         relax.return %[[B]], %{{.*}}, %[[C]]
+relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>, %v: tensor<1xf32>) -> (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) {
+  %a = relax.call_tir @negate(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %b = relax.call_tir @put(%a, %v) : (tensor<?xf32, #relax.shape<[n]>>, tensor<1xf32>) -> tensor<?xf32, #relax.shape<[n]>>
+  %c = relax.call_tir @put(%x, %v) : (tensor<?xf32, #relax.shape<[n]>>, tensor<1xf32>) -> tensor<?xf32, #relax.shape<[n]>>
+  %d = relax.call_tir @put(%b, %v) : (tensor<?xf32, #relax.shape<[n]>>, tensor<1xf32>) -> tensor<?xf32, #relax.shape<[n]>>
+  relax.return %b, %c, %d : tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>
+}
+
+// A loop begins with a copy of what the caller has.
+// CHECK-LABEL: relax.func @loop
+// CHECK:         %[[COPY:.*]] = relax.call_tir @copy(%{{[a-z0-9]+}})
+// CHECK:         relax.while %[[COPY]]
+// CHECK:         ^bb0(%[[ARG:[a-z0-9]+]]: tensor<?xf32, #relax.shape<[n]>>):
+// CHECK:           relax.condition
+// CHECK:         ^bb0(%[[ARG:[a-z0-9]+]]: tensor<?xf32, #relax.shape<[n]>>):
+// CHECK:           relax.call_tir_inplace @put_inplace(%{{.*}}, %[[ARG]]) inplace [1]
+relax.func @loop(%x: tensor<?xf32, #relax.shape<[n]>>, %v: tensor<1xf32>, %c: i1) -> tensor<?xf32, #relax.shape<[n]>> {
+  %0 = relax.while %x : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> {
+  ^bb0(%a: tensor<?xf32, #relax.shape<[n]>>):
+    relax.condition %c : i1
+  } do {
+  ^bb0(%a: tensor<?xf32, #relax.shape<[n]>>):
+    %1 = relax.call_tir @put(%a, %v) : (tensor<?xf32, #relax.shape<[n]>>, tensor<1xf32>) -> tensor<?xf32, #relax.shape<[n]>>
+    relax.yield %1 : tensor<?xf32, #relax.shape<[n]>>
+  }
+  relax.return %0 : tensor<?xf32, #relax.shape<[n]>>
+}
+
+func.func private @negate(%x: tensor<?xf32> {relax.shape = #relax.shape<[m]>}, %d: tensor<?xf32> {relax.shape = #relax.shape<[m]>}) -> tensor<?xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%d : tensor<?xf32>) {
+  ^bb0(%e: f32, %o: f32):
+    %1 = arith.negf %e : f32
+    linalg.yield %1 : f32
+  } -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// CHECK:       func.func private @put_inplace(%[[VALUES:[a-z0-9]+]]: tensor<1xf32>, %[[DATA:[a-z0-9]+]]: tensor<?xf32> {relax.shape = #relax.shape<[m]>}) -> tensor<?xf32> {
+// CHECK-NOT:     linalg
+// CHECK:         tensor.insert %{{.*}} into %[[DATA]]
+func.func private @put(%x: tensor<?xf32> {relax.shape = #relax.shape<[m]>}, %v: tensor<1xf32>, %d: tensor<?xf32> {relax.shape = #relax.shape<[m]>}) -> tensor<?xf32> {
+  %zero = arith.constant 0 : index
+  %copy = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%d : tensor<?xf32>) {
+  ^bb0(%e: f32, %o: f32):
+    linalg.yield %e : f32
+  } -> tensor<?xf32>
+  %value = tensor.extract %v[%zero] : tensor<1xf32>
+  %put = tensor.insert %value into %copy[%zero] : tensor<?xf32>
+  return %put : tensor<?xf32>
+}

@@ -1,0 +1,252 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Mutants for tools/mutate: faults that tests must find.
+
+`old` is a text that its file holds once, `new` what takes its place; MUTANT is true where the mutant is chosen, so
+that without it the meaning is as before.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+INPLACE = "test/python/test_inplace.py"
+MEMORY = "test/python/test_memory.py"
+DIFFERENTIAL = "test/python/test_differential.py"
+FUSION = "test/python/test_fusion.py"
+REDUCTIONS = "test/python/test_shared_rows.py"
+BOUNDS = "test/python/test_bounds.py"
+
+MUTANTS = [
+    # --- the prover
+    Mutant(
+        "a broadcast is as large as its first operand",
+        "lib/Analysis/Symbolic/SymRange.cpp",
+        "    range = range.join(interval(operand));\n",
+        "    range = MUTANT ? interval(operands.front()) : range.join(interval(operand));\n",
+        (BOUNDS,),
+    ),
+    Mutant(
+        "a broadcast is as small as each operand",
+        "lib/Analysis/Symbolic/SymRange.cpp",
+        "if (WideInterval one = interval(operand); !one.contains(1))",
+        "if (WideInterval one = interval(operand); MUTANT || !one.contains(1))",
+        (BOUNDS,),
+    ),
+    Mutant(
+        "at most is less",
+        "lib/Analysis/Symbolic/Prover.cpp",
+        "return reasoner.atMost(b, a, 1) ? Truth::No : Truth::Unknown;",
+        "return reasoner.atMost(b, a, MUTANT ? 0 : 1) ? Truth::No : Truth::Unknown;",
+        ("test/python/test_symbolic.py",),
+    ),
+    Mutant(
+        "different is equal",
+        "lib/Analysis/Symbolic/Prover.cpp",
+        "if (reasoner.different(a, b))",
+        "if (!MUTANT && reasoner.different(a, b))",
+        ("test/python/test_symbolic.py",),
+    ),
+    # --- the unifier
+    Mutant(
+        "a symbol may be bound below its range",
+        "lib/Analysis/Symbolic/Unifier.cpp",
+        "if (prover.less(value, builder.constant(range.lower)) == Truth::Yes)",
+        "if (!MUTANT && prover.less(value, builder.constant(range.lower)) == Truth::Yes)",
+        ("test/python/test_symbolic.py",),
+    ),
+    Mutant(
+        "a symbol is bound to an inexact quotient",
+        "lib/Analysis/Symbolic/Unifier.cpp",
+        "  case Truth::No:\n    return contradict(equation);\n  case Truth::Unknown:\n    return Outcome::Open;\n  }\n"
+        '  llvm_unreachable("unknown truth");',
+        "  case Truth::No:\n    return MUTANT ? Outcome::Solved : contradict(equation);\n  case Truth::Unknown:\n"
+        '    return Outcome::Open;\n  }\n  llvm_unreachable("unknown truth");',
+        ("test/python/test_symbolic.py",),
+    ),
+    # --- who shares memory, and until when
+    Mutant(
+        "closures return none of their arguments when memory is planned",
+        "lib/Transforms/Memory/Lifetimes.cpp",
+        "return (isa<CallOp, CallClosureOp>(op) ||",
+        "return ((MUTANT ? isa<CallOp>(op) : isa<CallOp, CallClosureOp>(op)) ||",
+        (INPLACE, MEMORY),
+    ),
+    Mutant(
+        "calls return none of their arguments when memory is planned",
+        "lib/Transforms/Memory/Lifetimes.cpp",
+        "         llvm::any_of(op->getResultTypes(), isReferenceCounted);\n}\n\nSmallVector<Value> relax::getOwnedValues",
+        "         !(MUTANT && isa<CallOp>(op)) &&\n"
+        "         llvm::any_of(op->getResultTypes(), isReferenceCounted);\n}\n\nSmallVector<Value> relax::getOwnedValues",
+        (INPLACE, MEMORY),
+    ),
+    Mutant(
+        "what a loop begins with is not kept",
+        "lib/Transforms/Memory/Lifetimes.cpp",
+        "return isa<ReturnOp, YieldOp, OutputOp, WhileOp, MakeClosureOp>(",
+        "return MUTANT ? isa<ReturnOp>(use.getOwner()) : isa<ReturnOp, YieldOp, OutputOp, WhileOp, MakeClosureOp>(",
+        (MEMORY,),
+    ),
+    Mutant(
+        "closures return none of their arguments",
+        "lib/Transforms/Memory/Aliases.cpp",
+        "  if (operand > 0)\n",
+        "  if (MUTANT)\n    return false;\n  if (operand > 0)\n",
+        (INPLACE,),
+    ),
+    Mutant(
+        "members of tuples share no memory",
+        "lib/Transforms/Memory/Aliases.cpp",
+        "  } else if (isa<TupleOp>(op)) {",
+        "  } else if (MUTANT && isa<TupleOp>(op)) {\n  } else if (isa<TupleOp>(op)) {",
+        (INPLACE,),
+    ),
+    Mutant(
+        "branches pass no memory on",
+        "lib/Transforms/Memory/Aliases.cpp",
+        "    else\n      fn(op->getParentOp()->getResult(index));",
+        "    else if (!MUTANT)\n      fn(op->getParentOp()->getResult(index));",
+        (INPLACE,),
+    ),
+    # --- writes
+    Mutant(
+        "calls are fused across in-place library calls",
+        "lib/Transforms/Fusion/Groups.cpp",
+        "if (facts.mayWrite(&op))",
+        "if (!(MUTANT && isa<CallLibraryInplaceOp>(op)) && facts.mayWrite(&op))",
+        (INPLACE,),
+    ),
+    Mutant(
+        "calls are fused across functions and branches that write",
+        "lib/Transforms/Memory/Writes.cpp",
+        "bool Writes::mayWrite(Operation *op) const {",
+        "bool Writes::mayWrite(Operation *op) const {\n"
+        "  if (MUTANT && !isa<CallTIRInplaceOp, CallLibraryInplaceOp>(op))\n    return false;",
+        (INPLACE,),
+    ),
+    Mutant(
+        "a loop may yield twice what it writes over",
+        "lib/Transforms/Memory/LaterUse.cpp",
+        "    if (isTwice)\n",
+        "    if (!MUTANT && isTwice)\n",
+        (INPLACE,),
+    ),
+    Mutant(
+        "a loop may yield what is outside of it",
+        "lib/Transforms/Memory/LaterUse.cpp",
+        "  if (isOutside)\n",
+        "  if (!MUTANT && isOutside)\n",
+        (INPLACE,),
+    ),
+    Mutant(
+        "constants are written over",
+        "lib/Transforms/Memory/Copies.cpp",
+        "  if (written.empty())\n",
+        "  if (MUTANT || written.empty())\n",
+        (INPLACE,),
+    ),
+    Mutant(
+        "a copy stands for its operand that is written over",
+        "dialects/Relax/Forwarding.cpp",
+        "  return !memory.mayBeWritten();",
+        "  return MUTANT || !memory.mayBeWritten();",
+        (INPLACE,),
+    ),
+    # --- in-place decisions
+    Mutant(
+        "updates are in place whoever has the tensor",
+        "lib/Transforms/Memory/UpdateInPlace.cpp",
+        "    if (!Ownership(writes.getAliases()).isOwned(data.get(), copied))",
+        "    if (!Ownership(writes.getAliases()).isOwned(data.get(), copied) && !MUTANT)",
+        ("test/python/test_update_in_place.py",),
+    ),
+    Mutant(
+        "updates are in place whoever uses the tensor afterwards",
+        "lib/Transforms/Memory/UpdateInPlace.cpp",
+        "    Operation *user = writes.findLaterUse(data);\n",
+        "    Operation *user = MUTANT ? nullptr : writes.findLaterUse(data);\n",
+        ("test/python/test_update_in_place.py",),
+    ),
+    Mutant(
+        "kernels write over inputs that live on",
+        "lib/Transforms/Memory/ReuseInPlace.cpp",
+        "        getLastUser(storage) != call)",
+        "        (!MUTANT && getLastUser(storage) != call))",
+        (MEMORY,),
+    ),
+    Mutant(
+        "kernels write over inputs that they read elsewhere",
+        "lib/Analysis/KernelPattern.cpp",
+        "  return read && !elsewhere;",
+        "  return read && (MUTANT || !elsewhere);",
+        ("test/Transforms/Memory/reuse-in-place.mlir",),
+    ),
+    # --- memory plans
+    Mutant(
+        "storages that overlap in time share memory",
+        "lib/Transforms/Memory/StorageGroups.cpp",
+        "    if (group.overlaps(storage.lifetime))",
+        "    if (!MUTANT && group.overlaps(storage.lifetime))",
+        (MEMORY, DIFFERENTIAL),
+    ),
+    Mutant(
+        "buffers of an arena may overlap",
+        "lib/Transforms/Memory/Arena.cpp",
+        "      if (!buffer.lifetime.overlaps(other->lifetime))",
+        "      if (MUTANT || !buffer.lifetime.overlaps(other->lifetime))",
+        (MEMORY, BOUNDS),
+    ),
+    Mutant(
+        "a storage ends where it begins",
+        "lib/Transforms/Memory/PlanMemory.cpp",
+        "{starts[op], ends[last ? last : op]}",
+        "{starts[op], MUTANT ? starts[op] : ends[last ? last : op]}",
+        (MEMORY,),
+    ),
+    # --- groups of calls
+    Mutant(
+        "groups hide results that others use",
+        "lib/Transforms/Fusion/Groups.cpp",
+        "      if (node.usedElsewhere || node.consumers.empty())",
+        "      if ((!MUTANT && node.usedElsewhere) || node.consumers.empty())",
+        (FUSION,),
+    ),
+    Mutant(
+        "groups hold two reductions",
+        "lib/Transforms/Fusion/Groups.cpp",
+        "(heavy.size() > 1 && !(shareOperands && areAlike(heavy))))",
+        "(heavy.size() > 1 && !MUTANT && !(shareOperands && areAlike(heavy))))",
+        (FUSION, "test/Transforms/Fusion"),
+    ),
+    # --- kernels
+    Mutant(
+        "two softmaxes share a row",
+        "lib/Target/CPU/Schedule/NestDecisions.cpp",
+        "if (!onlyStages || (shared && taken.contains(shared)))",
+        "if (!onlyStages || (!MUTANT && shared && taken.contains(shared)))",
+        (REDUCTIONS,),
+    ),
+    # --- host code
+    Mutant(
+        "weights are not required through closures",
+        "lib/Conversion/Exports.cpp",
+        "      other = callee(closure.getCalleeAttr());",
+        "      other = MUTANT ? FuncOp() : callee(closure.getCalleeAttr());",
+        ("test/python/test_execution.py",),
+    ),
+    Mutant(
+        "casts are not checked",
+        "lib/Conversion/LowerChecks.cpp",
+        "    if (expected == claim.actual)",
+        "    if (MUTANT || expected == claim.actual)",
+        ("test/python/test_execution.py", "test/python/test_dynamic_shapes.py"),
+    ),
+]

@@ -1,0 +1,306 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Updates of tensors are in place where nobody else has the tensor, and copies elsewhere."""
+
+import re
+
+import numpy as np
+import pytest
+from targets import COMPILED, LOADERS
+
+import relax_mlir
+from relax_mlir import BlockBuilder, Scalar, Sym, Tensor, op
+from relax_mlir.pipelines import InlineDataflow, Legalize, Pipeline, Simplify, UpdateInPlace
+from relax_mlir.runtime import to_numpy
+
+N = Sym("n")
+X = Tensor((N,), "f32")
+
+
+def put(x, i, v):
+    return op.index_put(x, [op.reshape(i, (1,))], op.reshape(v, (1,)))
+
+
+class Loop:
+    """`main(x, y)` with a loop of `rounds`, whose body makes (carried values) of (i, carried values)."""
+
+    def __init__(self, inits, body, results=None, rounds=5):
+        bb = BlockBuilder()
+        with bb.function("main", [Tensor((N,), "f32", name="x"), Tensor((N,), "f32", name="y")]) as function:
+            x, y = function.params
+            with bb.while_([op.constant(np.int64(0)), *inits(x, y)]) as loop:
+                with loop.condition as (i, *_):
+                    bb.yield_(op.less(i, op.constant(np.int64(rounds))))
+                with loop.body as (i, *carried):
+                    bb.yield_(op.add(i, op.constant(np.int64(1))), *body(bb, i, *carried, x, y))
+            bb.return_(*(results or (lambda carried, x, y: carried))(loop.results[1:], x, y))
+        self.module = bb.module()
+
+    def check(self, expected, inplace):
+        """Runs it; `inplace` is how many calls in the loop write over what they are given."""
+        lowered = self.module.clone()
+        Pipeline([Simplify(), Legalize(), InlineDataflow(), UpdateInPlace()]).run(lowered)
+        assert len(re.findall(r"call_tir_inplace @\w+_inplace", str(lowered))) == inplace, str(lowered)
+        x, y = np.arange(7, dtype=np.float32), np.full(7, -1, np.float32)
+        given = x.copy(), y.copy()
+        results = to_numpy(relax_mlir.compile(self.module, cached=False)["main"](*given))
+        results = results if isinstance(results, tuple) else (results,)
+        wanted = expected(x, y)
+        assert len(results) == len(wanted)
+        for actual, value in zip(results, wanted):
+            np.testing.assert_array_equal(actual, value)
+        np.testing.assert_array_equal(given[0], x)
+        np.testing.assert_array_equal(given[1], y)
+
+
+def as_float(i):
+    return op.astype(i, "f32")
+
+
+def counted(x, rounds=5):
+    x = x.copy()
+    x[:rounds] = np.arange(rounds)
+    return x
+
+
+def test_a_carried_tensor_is_updated_in_place():
+    Loop(
+        lambda x, y: [op.negative(x)],
+        lambda bb, i, a, x, y: [put(a, i, as_float(i))],
+    ).check(lambda x, y: [counted(-x)], inplace=1)
+
+
+def test_what_the_caller_has_is_copied_before_the_loop():
+    Loop(
+        lambda x, y: [x],
+        lambda bb, i, a, x, y: [put(a, i, as_float(i))],
+    ).check(lambda x, y: [counted(x)], inplace=1)
+
+
+def test_what_is_used_after_the_loop_is_copied_before_it():
+    negated = []
+
+    def inits(x, y):
+        negated.append(op.negative(x))
+        return negated
+
+    Loop(
+        inits,
+        lambda bb, i, a, x, y: [put(a, i, as_float(i))],
+        lambda carried, x, y: [*carried, op.add(negated[0], 1.0)],
+    ).check(lambda x, y: [counted(-x), 1 - x], inplace=1)
+
+
+def test_an_update_that_is_read_again_is_a_copy():
+    """The body uses what it updates afterwards."""
+    Loop(
+        lambda x, y: [op.negative(x)],
+        lambda bb, i, a, x, y: [op.add(put(a, i, as_float(i)), a)],
+        rounds=2,
+    ).check(lambda x, y: [twice(twice(-x, 0), 1)], inplace=0)
+
+
+def twice(x, i):
+    put = x.copy()
+    put[i] = i
+    return put + x
+
+
+def test_an_update_that_is_yielded_twice_is_a_copy():
+    def expected(x, y):
+        a, b = -x, y + 1
+        for i in range(5):
+            a = a.copy()
+            a[i] = b[0] + i
+            b = a
+        return [a, b]
+
+    def body(bb, i, a, b, x, y):
+        first = op.reshape(op.strided_slice(b, [0], [0], [1]), ())
+        updated = put(a, i, op.add(first, as_float(i)))
+        return [updated, updated]
+
+    Loop(lambda x, y: [op.negative(x), op.add(y, 1.0)], body).check(expected, inplace=0)
+
+
+def test_one_tensor_carried_twice():
+    """Each place has a copy of its own, or the update is a copy."""
+
+    def inits(x, y):
+        a = op.negative(x)
+        return [a, a]
+
+    Loop(
+        inits,
+        lambda bb, i, a, b, x, y: [put(a, i, as_float(i)), op.add(b, 1.0)],
+    ).check(lambda x, y: [counted(-x), 5 - x], inplace=1)
+
+
+def test_tensors_that_change_places():
+    def expected(x, y):
+        a, b = -x, -y
+        for i in range(5):
+            a = a.copy()
+            a[i] = i
+            a, b = b, a
+        return [a, b]
+
+    Loop(
+        lambda x, y: [op.negative(x), op.negative(y)],
+        lambda bb, i, a, b, x, y: [b, put(a, i, as_float(i))],
+    ).check(expected, inplace=1)
+
+
+def test_what_is_of_outside_is_not_updated():
+    def expected(x, y):
+        a, outside = -x, y * 2
+        for i in range(5):
+            a = a.copy()
+            a[i] = i
+            a = outside
+        return [a]
+
+    kept = []
+
+    def inits(x, y):
+        kept[:] = [op.multiply(y, 2.0)]
+        return [op.negative(x)]
+
+    def body(bb, i, a, x, y):
+        put(a, i, as_float(i))
+        return [kept[0]]
+
+    Loop(inits, body).check(expected, inplace=0)
+
+
+def test_updates_in_a_branch():
+    def expected(x, y):
+        a = -x
+        for i in range(5):
+            if i < 3:
+                a = a.copy()
+                a[i] = i
+        return [a]
+
+    def body(bb, i, a, x, y):
+        with bb.if_(op.less(i, op.constant(np.int64(3)))) as branch:
+            with branch.then:
+                bb.yield_(put(a, i, as_float(i)))
+            with branch.else_:
+                bb.yield_(a)
+        return [branch.result]
+
+    Loop(lambda x, y: [op.negative(x)], body).check(expected, inplace=1)
+
+
+def test_updates_in_a_loop_of_a_loop():
+    def expected(x, y):
+        a = x.copy()
+        for i in range(3):
+            for j in range(2):
+                a[i] += j + 1
+        return [a]
+
+    def body(bb, i, a, x, y):
+        with bb.while_([op.constant(np.int64(0)), a]) as inner:
+            with inner.condition as (j, _):
+                bb.yield_(op.less(j, op.constant(np.int64(2))))
+            with inner.body as (j, b):
+                value = op.reshape(as_float(op.add(j, op.constant(np.int64(1)))), (1,))
+                added = op.index_put(b, [op.reshape(i, (1,))], value, accumulate=True)
+                bb.yield_(op.add(j, op.constant(np.int64(1))), added)
+        return [inner.results[1]]
+
+    Loop(lambda x, y: [x], body, rounds=3).check(expected, inplace=1)
+
+
+def test_a_chain_of_updates():
+    bb = BlockBuilder()
+    with bb.function("main", [X]) as function:
+        a = op.negative(function.params[0])
+        for i in range(3):
+            a = put(a, op.constant(np.int64(i)), op.constant(np.float32(i)))
+        bb.return_(a)
+    lowered = bb.module()
+    Pipeline([Simplify(), Legalize(), InlineDataflow(), UpdateInPlace()]).run(lowered)
+    assert str(lowered).count("call_tir_inplace") == 3
+    x = np.arange(5, dtype=np.float32)
+    actual = relax_mlir.compile(bb.module(), cached=False)["main"](x)
+    np.testing.assert_array_equal(to_numpy(actual), counted(-x, 3))
+
+
+# ----------------------------------------------------------------------------
+# scan
+
+
+def cumulative(reverse=False):
+    bb = BlockBuilder()
+    with bb.function("main", [Tensor((N, 3), "f32", name="x"), Tensor((3,), "f32", name="start")]) as function:
+        x, start = function.params
+
+        def body(total, row):
+            total = op.add(op.multiply(total, 0.5), row)
+            return total, (total, op.sum(total))
+
+        total, (sums, single) = op.scan(body, start, x, reverse=reverse)
+        bb.return_(total, sums, single)
+    return bb.module()
+
+
+def expected_scan(x, start, reverse):
+    total, sums = start, np.zeros_like(x)
+    for i in reversed(range(len(x))) if reverse else range(len(x)):
+        total = total * np.float32(0.5) + x[i]
+        sums[i] = total
+    return total, sums, sums.sum(1)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("name", COMPILED)
+def test_scan(reverse, name):
+    call = LOADERS[name](str(cumulative(reverse)))
+    for rows in (0, 1, 6):
+        x = np.random.default_rng(rows).standard_normal((rows, 3)).astype(np.float32)
+        start = np.ones(3, np.float32)
+        for actual, wanted in zip(call("main", x, start), expected_scan(x, start, reverse)):
+            np.testing.assert_allclose(actual, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_scan_writes_its_rows_in_place():
+    lowered = cumulative()
+    Pipeline([Simplify(), Legalize(), InlineDataflow(), UpdateInPlace()]).run(lowered)
+    assert len(re.findall(r"call_tir_inplace @\w+_inplace", str(lowered))) == 2
+
+
+def test_scan_without_rows_and_results():
+    bb = BlockBuilder()
+    with bb.function("main", [Tensor((2,), "f32", name="x"), Scalar("i64", name="unused"), Sym("k")]) as function:
+        x, _, _ = function.params
+        doubled, nothing = op.scan(lambda a, _: (op.add(a, a), None), x, length=Sym("k"))
+        assert nothing is None
+        bb.return_(doubled)
+    executable = relax_mlir.compile(bb.module(), cached=False)
+    for k in (0, 3):
+        np.testing.assert_array_equal(to_numpy(executable["main"](np.ones(2, np.float32), 0, k)), [2**k, 2**k])
+
+
+def test_scan_says_what_is_wrong():
+    def build(fn, *params):
+        bb = BlockBuilder()
+        with bb.function("main", list(params)) as function:
+            fn(*function.params)
+
+    row = Tensor((N, 2), "f32", name="x")
+    other = Tensor((3, 2), "f32", name="y")
+    carry = Tensor((2,), "f32", name="a")
+    cases = [
+        ("needs its length", lambda a: op.scan(lambda c, x: (c, x), a), [carry]),
+        ("xs\\[1\\] has 3 rows, which is not known to be n", lambda x, y, a: op.scan(lambda c, r: (c, c), a, (x, y)),
+         [row, other, carry]),
+        ("gives the carried values and a row", lambda x, a: op.scan(lambda c, r: c, a, x), [row, carry]),
+        ("carries on 2 values; init has 1", lambda x, a: op.scan(lambda c, r: ((c, c), r), a, x), [row, carry]),
+        ("changes carried value 0 from", lambda x, a: op.scan(lambda c, r: (op.sum(c), r), a, x), [row, carry]),
+    ]  # fmt: skip
+    for message, fn, params in cases:
+        with pytest.raises(relax_mlir.RelaxError, match=message):
+            build(fn, *params)
