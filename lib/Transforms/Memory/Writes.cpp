@@ -34,9 +34,16 @@ void Writes::walkWritten(Operation *op,
       for (unsigned index : getParameters(callee).set_bits())
         if (index < closure.getCaptures().size())
           fn(op->getOpOperand(index));
-  } else if (isa<CallClosureOp>(op)) {
-    // Which function it is, is not known: any with as many arguments.
+  } else if (auto call = dyn_cast<CallClosureOp>(op)) {
     unsigned count = op->getNumOperands() - 1;
+    if (FuncOp callee = aliases.getKnownCallee(call)) {
+      unsigned bound = callee.getNumArguments() - count;
+      for (unsigned index : getParameters(callee).set_bits())
+        if (index >= bound)
+          fn(op->getOpOperand(1 + index - bound));
+      return;
+    }
+    // Any function with as many arguments.
     if (auto found = writtenByClosures.find(count);
         found != writtenByClosures.end())
       for (unsigned index : found->second.set_bits())
