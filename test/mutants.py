@@ -83,9 +83,11 @@ MUTANTS = [
     Mutant(
         "calls return none of their arguments when memory is planned",
         "lib/Transforms/Memory/Lifetimes.cpp",
-        "         llvm::any_of(op->getResultTypes(), isReferenceCounted);\n}\n\nSmallVector<Value> relax::getOwnedValues",
+        "         llvm::any_of(op->getResultTypes(), isReferenceCounted);\n}\n\n"
+        "SmallVector<Value> relax::getOwnedValues",
         "         !(MUTANT && isa<CallOp>(op)) &&\n"
-        "         llvm::any_of(op->getResultTypes(), isReferenceCounted);\n}\n\nSmallVector<Value> relax::getOwnedValues",
+        "         llvm::any_of(op->getResultTypes(), isReferenceCounted);\n}\n\n"
+        "SmallVector<Value> relax::getOwnedValues",
         (INPLACE, MEMORY),
     ),
     Mutant(

@@ -42,6 +42,13 @@ def test_the_interval_of_a_broadcast_holds_and_is_tight(first):
             assert (low, high) == (min(found), max(found)), ranges
 
 
+STEPS = {
+    "sort": lambda a: op.sort(op.negative(a), 0),
+    "flip": lambda a: op.sort(op.flip(a, 0), 0),
+    "cumsum": lambda a: op.cumsum(a, axis=0),
+}
+
+
 class Program:
     """Ops between which nothing is fused, on tensors that broadcast; their memory is planned by declared bounds."""
 
@@ -61,13 +68,7 @@ class Program:
             for _ in range(6):
                 index = self.random.randrange(len(values))
                 kind = self.random.choice(["sort", "flip", "cumsum"])
-                a = values[index]
-                made = {
-                    "sort": lambda: op.sort(op.negative(a), 0),
-                    "flip": lambda: op.sort(op.flip(a, 0), 0),
-                    "cumsum": lambda: op.cumsum(a, axis=0),
-                }[kind]()
-                values.append(made)
+                values.append(STEPS[kind](values[index]))
                 steps.append((index, kind))
             self.steps = steps
             self.builder.return_(*[op.add(value, 1.0) for value in values[-3:]])
@@ -90,4 +91,6 @@ def test_memory_planned_by_bounds_is_enough(seed):
     for n, m in [(lows[0], 1), (1, highs[1]), (highs[0], 1), (min(highs), min(highs)), (1, 1)]:
         x, y = rng.standard_normal(n).astype(np.float32), rng.standard_normal(m).astype(np.float32)
         for actual, wanted in zip(executable["main"](x, y), program.expected(x, y)):
-            np.testing.assert_allclose(np.from_dlpack(actual), wanted, rtol=1e-4, atol=1e-3, err_msg=f"{seed=} {n=} {m=}")
+            np.testing.assert_allclose(
+                np.from_dlpack(actual), wanted, rtol=1e-4, atol=1e-3, err_msg=f"{seed=} {n=} {m=}"
+            )

@@ -49,7 +49,7 @@ class Program:
         self.builder = BlockBuilder()
         with self.builder.function("main", [Tensor((N, M), "f32"), Tensor((N, M), "f32")]) as function:
             terms = []
-            for position in range(pick.randint(2, 3)):
+            for _ in range(pick.randint(2, 3)):
                 name = pick.choice(list(ROWS)) if seed % 2 else "softmax"
                 which = pick.randrange(2)
                 scale = pick.choice((-1.0, 0.5, 2.0))

@@ -119,9 +119,10 @@ OpFoldResult AstypeOp::fold(FoldAdaptor) {
   if (getX().getType() == getType())
     return forward(getX(), *this);
   auto inner = getX().getDefiningOp<AstypeOp>();
-  if (!inner || !isExactConversion(
-                    cast<TensorType>(inner.getX().getType()).getElementType(),
-                    inner.getDtype()) ||
+  if (!inner ||
+      !isExactConversion(
+          cast<TensorType>(inner.getX().getType()).getElementType(),
+          inner.getDtype()) ||
       !canForward(inner.getX(), *this))
     return {};
   if (inner.getX().getType() == getType())

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/Forwarding.h"
 #include "Relax/Ops/Image.h"
+#include "Relax/Forwarding.h"
 #include "Relax/Rules.h"
 #include "Relax/SymDirectives.h"
 #include "Relax/Windows.h"

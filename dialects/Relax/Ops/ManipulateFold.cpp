@@ -283,9 +283,8 @@ struct FlattenConcat : OpRewritePattern<ConcatOp> {
     for (Value tensor : op.getTensors()) {
       auto inner = tensor.getDefiningOp<ConcatOp>();
       if (inner && inner->hasOneUse() && sameAxis(op, inner) &&
-          llvm::all_of(inner.getTensors(), [&](Value joined) {
-            return canForward(joined, op);
-          }))
+          llvm::all_of(inner.getTensors(),
+                       [&](Value joined) { return canForward(joined, op); }))
         llvm::append_range(tensors, inner.getTensors());
       else
         tensors.push_back(tensor);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/Forwarding.h"
 #include "Relax/Ops/Pooling.h"
+#include "Relax/Forwarding.h"
 #include "Relax/SymDirectives.h"
 #include "Relax/Windows.h"
 

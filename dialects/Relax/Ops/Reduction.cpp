@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/Forwarding.h"
 #include "Relax/Ops/Reduction.h"
+#include "Relax/Forwarding.h"
 #include "Relax/Rules.h"
 
 using namespace mlir;

@@ -122,8 +122,7 @@ private:
       part.push_back(copy);
       if (function) {
         cast<FuncOp>(copy).setPrivate();
-        SmallVector<int64_t> written(
-            writes.getParameters(function).set_bits());
+        SmallVector<int64_t> written(writes.getParameters(function).set_bits());
         if (!written.empty())
           copy->setAttr(notes::kWritten,
                         DenseI64ArrayAttr::get(copy->getContext(), written));
@@ -174,7 +173,7 @@ private:
   }
 
   ModuleOp whole, part;
-  Writes writes; // of the whole
+  Writes writes;                       // of the whole
   llvm::SetVector<Operation *> copied; // in the whole
   llvm::StringSet<> known, shown;
 };

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Relax/Forwarding.h"
 #include "Relax/Ops/Normalization.h"
+#include "Relax/Forwarding.h"
 #include "Transforms/Legalize/Moments.h"
 #include "Transforms/Legalize/Registry.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -20,10 +20,9 @@ Aliases::Aliases(ModuleOp module) {
   for (FuncOp function : module.getOps<FuncOp>()) {
     functions[function.getSymName()] = function;
     // Of what is elsewhere nothing is known.
-    returned[function].assign(
-        function.getNumResults(),
-        llvm::SmallBitVector(function.getNumArguments(),
-                             function.isExternal()));
+    returned[function].assign(function.getNumResults(),
+                              llvm::SmallBitVector(function.getNumArguments(),
+                                                   function.isExternal()));
   }
   // A chain of calls settles in as many rounds as it is long; callees come
   // first in most modules.
@@ -72,7 +71,8 @@ bool Aliases::mayPassOn(Operation *op, unsigned operand,
   FuncOp callee = getKnownCallee(call);
   if (!callee)
     return true;
-  const llvm::SmallBitVector &parameters = returned.find(callee)->second[result];
+  const llvm::SmallBitVector &parameters =
+      returned.find(callee)->second[result];
   unsigned bound = callee.getNumArguments() - call.getArgs().size();
   if (operand > 0)
     return parameters.test(bound + operand - 1);

@@ -35,8 +35,8 @@ func::FuncOp Copies::getKernel(RankedTensorType type, Location loc) {
   if (rank > 0) {
     SmallVector<SymExprAttr> dims;
     for (int64_t dim = 0; dim < rank; ++dim)
-      dims.push_back(SymExprAttr::getSymbol(type.getContext(),
-                                            ("d" + Twine(dim)).str()));
+      dims.push_back(
+          SymExprAttr::getSymbol(type.getContext(), ("d" + Twine(dim)).str()));
     auto shape = ShapeAttr::get(type.getContext(), dims);
     for (unsigned index : {0u, 1u})
       kernel.setArgAttr(index, RelaxDialect::kShapeAttr, shape);

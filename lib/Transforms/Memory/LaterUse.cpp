@@ -167,9 +167,8 @@ Operation *LaterUse::findAround(Carried carried) {
   for (OpOperand &operand : yield->getOpOperands()) {
     bool isTwice = false;
     if (operand.getOperandNumber() != index)
-      walkSources(operand.get(), [&](Value source) {
-        isTwice |= yielded.contains(source);
-      });
+      walkSources(operand.get(),
+                  [&](Value source) { isTwice |= yielded.contains(source); });
     if (isTwice)
       return yield;
   }

@@ -9,8 +9,8 @@
 //
 //   @put(%x, %indices, %values, %d):  %0 = copy %x to %d; put %values into %0
 //
-// Where the data dies with the call, and nobody else has it, there is nothing to
-// copy. A version of the kernel without the copy writes into the data:
+// Where the data dies with the call, and nobody else has it, there is nothing
+// to copy. A version of the kernel without the copy writes into the data:
 //
 //   @put_inplace(%indices, %values, %x):  put %values into %x
 //
@@ -115,9 +115,9 @@ struct UpdateKernel {
     table.insert(result);
     Block &body = result.getBody().front();
     // The same op in the clone.
-    Operation *same = &*std::next(
-        body.begin(), std::distance(copy->getBlock()->begin(),
-                                    Block::iterator(copy)));
+    Operation *same =
+        &*std::next(body.begin(), std::distance(copy->getBlock()->begin(),
+                                                Block::iterator(copy)));
     same->getResult(0).replaceAllUsesWith(same->getOperand(1));
     same->erase();
     body.getArgument(data).replaceAllUsesWith(body.getArgument(destination));
@@ -269,8 +269,7 @@ struct UpdateInPlace : relax::impl::UpdateInPlacePassBase<UpdateInPlace> {
     return writes.findLaterUse(data);
   }
 
-  DenseMap<func::FuncOp,
-           std::pair<std::optional<UpdateKernel>, func::FuncOp>>
+  DenseMap<func::FuncOp, std::pair<std::optional<UpdateKernel>, func::FuncOp>>
       kernels;
 };
 

@@ -92,9 +92,8 @@ private:
       return known.insert(&op, &op);
     // Two tensors with memory of their own are not one that is written over.
     if (!canReplace(op, *first) ||
-        !llvm::all_of(first->getResults(), [&](Value result) {
-          return canForward(result, &op);
-        }))
+        !llvm::all_of(first->getResults(),
+                      [&](Value result) { return canForward(result, &op); }))
       return;
     op.replaceAllUsesWith(first);
     op.erase();

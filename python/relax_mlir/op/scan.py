@@ -156,7 +156,9 @@ def _result_types(scope: FunctionScope, carried: list[Value], length: int | Sym,
         for dim in annotation.shape:
             unknown = sorted(set(dim.symbols) - visible) if isinstance(dim, Sym) else []
             if unknown:
-                fail(f"result {index} of the body has the dimension {dim}, but '{unknown[0]}' is known in the body only")
+                fail(
+                    f"result {index} of the body has the dimension {dim}, but '{unknown[0]}' is known in the body only"
+                )
     return found, pack_results
 
 
