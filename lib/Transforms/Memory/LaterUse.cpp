@@ -147,7 +147,8 @@ Operation *LaterUse::find(OpOperand &written) {
 }
 
 Operation *LaterUse::findAround(Carried carried) {
-  auto [loop, index] = carried;
+  WhileOp loop = carried.first;
+  unsigned index = carried.second;
   if (!seenAround.insert({loop, index}).second)
     return nullptr;
   if (Operation *user = find(loop->getOpOperand(index)))
