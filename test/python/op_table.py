@@ -201,6 +201,7 @@ _CASES = [
     Case("resize2d", lambda x: op.resize2d(x, (4, 5)), ("b c i j",)),
     Case("pixel_shuffle", lambda x: op.pixel_shuffle(x, 2), ("b 4 i j",)),
     # Rearrangement.
+    Case("scan", lambda z, x: op.scan(lambda s, row: (op.add(s, row),) * 2, z, x), ("k", "n k")),
     Case("reshape", lambda x: op.reshape(x, (x.shape[0], x.shape[1] * x.shape[2])), ("n m k",)),
     Case("reshape-flat", lambda x: op.reshape(x, -1), ("n k",)),
     Case("flatten", op.flatten, ("n k",)),
