@@ -22,9 +22,11 @@ def Relax_StridedSliceOp : Relax_DeducedOp<"strided_slice", [Pure]> {
     beyond the first element. A stride of zero is an error.
 
     The size of the result is exact, written with `min` and `max` where the
-    order of two expressions is undecided. It is unknown where a symbolic
-    position has no provable sign, since only the sign tells from which end it
-    counts, and where a stride is symbolic.
+    order of two expressions is undecided. The type leaves it open where a
+    symbolic position has no provable sign, since only the sign tells from which
+    end it counts, and where a stride is symbolic: it is computed when the
+    program runs then. A declared range decides signs: with `n` from 1 on, the
+    size of `[:n - 1]` is `n - 1`.
 
     `assume_inbound` promises instead that each position lies in the dimension,
     and no begin behind its end, checked at run time: the size of a slice is then
