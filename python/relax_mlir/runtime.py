@@ -654,7 +654,7 @@ class Executable:
         of_device = functools.partial(_as_device_argument, kind=device)
         converts = [as_argument if is_there else of_device for is_there in on_host]
         written = [index for index, parameter in enumerate(parameters) if parameter.get("written")]
-        plain = () if device else (np.ndarray, int, float, bool)
+        plain = (np.ndarray, int, float, bool)
         has_others = any(text in result for result in signature["results"] for text in _MLIR_NAMES)
         from_plain = to_numpy if has_others else np.from_dlpack
 
@@ -690,12 +690,14 @@ class Executable:
             except Exception as error:
                 show_source_line(error)
                 raise
+            if device:
+                return _as_array(result)
             if type(result) is not _Tensor:
-                return _as_array(result) if device else _results_for(args, result)
+                return _results_for(args, result)
             # What most calls are, without further calls: arrays and numbers that are arguments as they are.
             for value, argument in zip(args, converted):
                 if value is not argument or type(value) not in plain:
-                    return _as_array(result) if device else _results_for(args, result)
+                    return _results_for(args, result)
             return from_plain(result)
 
         call.__name__ = call.__qualname__ = name

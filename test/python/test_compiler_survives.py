@@ -23,7 +23,7 @@ def program(body, element):
     bodies = {
         "kernel": f"%0 = relax.concat %x, %x axis 0 : ({x}, {x}) -> tensor<8x{element}>\n"
         f"relax.return %0 : tensor<8x{element}>",
-        "view": f"%0 = relax.reshape %x dims [2, 2] : ({x}) -> {y}\nrelax.return %0 : {y}",
+        "view": f"%0 = relax.reshape %x to [2, 2] : ({x}) -> {y}\nrelax.return %0 : {y}",
         "nothing": f"relax.return %x : {x}",
     }
     result = {"kernel": f"tensor<8x{element}>", "view": y, "nothing": x}[body]

@@ -56,7 +56,7 @@ def passes():
 
 @dataclass(frozen=True)
 class Defect:
-    """A defect of MLIR's bytecode reader that docs/mlir-defects.md describes."""
+    """A defect of MLIR's readers of bytecode and of text that docs/mlir-defects.md describes."""
 
     title: str
     message: str
@@ -64,16 +64,16 @@ class Defect:
     source: bytes
 
     def explains(self, source, wrong):
-        is_bytecode = source.startswith(b"ML\xefR")
-        return is_bytecode and re.search(self.message, wrong) and self.function in wrong
+        same_kind = source.startswith(b"ML\xefR") == self.source.startswith(b"ML\xefR")
+        return same_kind and re.search(self.message, wrong) and self.function in wrong
 
 
 def known_defects():
     page = (ROOT / "docs" / "mlir-defects.md").read_text()
     return [
-        Defect(title, message, function, base64.b64decode(source))
-        for title, message, function, source in re.findall(
-            r"^## (.*?)$.*?^- message: `(.*?)`\n(?:- in: `(.*?)`\n)?\n```base64\n(.*?)```", page, re.M | re.S
+        Defect(title, message, function, base64.b64decode(source) if kind == "base64" else source.encode())
+        for title, message, function, kind, source in re.findall(
+            r"^## (.*?)$.*?^- message: `(.*?)`\n(?:- in: `(.*?)`\n)?\n```(base64|mlir)\n(.*?)```", page, re.M | re.S
         )
     ]
 

@@ -9,6 +9,7 @@ import json
 import numpy as np
 import pytest
 from reference_llama import ReferenceLlama
+from test_exported_metadata import change_companion
 from tiny_models import CONFIG, random_weights, smollm2, write_gguf, write_hugging_face
 
 from relax_mlir import ModelError, WeightError, models
@@ -143,8 +144,7 @@ def test_export(tmp_path, layout, monkeypatch):
     np.testing.assert_array_equal(np.from_dlpack(model.executable["forward"](*arguments())), expected)
     with pytest.raises(ModelError, match="layout cannot be changed"):
         models.load(tmp_path / "out", layout="plain")
-    config = tmp_path / "out" / "config.json"
-    known = json.loads(config.read_text())
+    known = json.loads((tmp_path / "out" / "config.json").read_text())
     for damaged, message in (
         ([], "config.json' holds an array in JSON; expected an object"),
         ({}, "config.json' is damaged: the configuration has no 'vocab_size'"),
@@ -152,13 +152,13 @@ def test_export(tmp_path, layout, monkeypatch):
         ({**known, "num_layers": "x"}, "config.json' is damaged: num_layers is 'x'; expected a positive integer"),
         ({**known, "rope_factors": 3}, "config.json' is damaged: rope_factors is 3; expected a tuple of numbers"),
     ):
-        config.write_text(json.dumps(damaged))
+        change_companion(tmp_path / "out", "config.json", json.dumps(damaged).encode())
         with pytest.raises(ModelError, match=message):
             models.load(tmp_path / "out")
-    config.write_text("[" * 100000)
+    change_companion(tmp_path / "out", "config.json", b"[" * 100000)
     with pytest.raises(ModelError, match="config.json' is not valid JSON: maximum recursion depth"):
         models.load(tmp_path / "out")
-    config.write_text(json.dumps(known))
+    change_companion(tmp_path / "out", "config.json", json.dumps(known).encode())
     weights = tmp_path / "out" / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:-10])
     with pytest.raises(WeightError, match="truncated or damaged"):

@@ -32,7 +32,7 @@
 // PLAIN-NOT: spirv.ControlBarrier
 // PLAIN-NOT: spirv.Atomic
 
-// BOUND: error: waits for other launches by addresses, which devices without those of buffers lack
+// BOUND: error: 'nvvm.griddepcontrol' op waits for other launches by buffer addresses, which the device lacks
 module attributes {gpu.container_module} {
   gpu.module @relax_kernels {
     gpu.func @waits(%w: memref<64xf32> {relax.invariant}, %x: memref<64xf32>) kernel
