@@ -8,6 +8,7 @@
 #include "Target/Schedule/KernelGraph.h"
 
 #include "Analysis/KernelPattern.h"
+#include "Target/Schedule/Combiner.h"
 #include "Target/Schedule/NormalForm.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -297,8 +298,18 @@ std::optional<Axis> KernelGraph::chooseLanes(const Stage &stage,
             !tensor.getDefiningOp<tensor::EmptyOp>())
           vote(op, map, 2);
   });
-  for (OpOperand &init : stage.op.getDpsInitsMutable())
-    vote(stage.op, stage.op.getMatchingIndexingMap(&init), 3);
+  // Sums that are computed together weigh no more than one of them.
+  bool areCombined = stage.isReduction();
+  for (unsigned i = 0; i < stage.op->getNumResults(); ++i)
+    areCombined &= Combiner::match(stage.op, i).has_value();
+  SmallVector<AffineMap> seen;
+  for (OpOperand &init : stage.op.getDpsInitsMutable()) {
+    AffineMap map = stage.op.getMatchingIndexingMap(&init);
+    if (areCombined && llvm::is_contained(seen, map))
+      continue;
+    seen.push_back(map);
+    vote(stage.op, map, 3);
+  }
   std::optional<Axis> best;
   int most = 0;
   for (Axis axis : stage.axes)
