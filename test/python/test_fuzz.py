@@ -73,7 +73,7 @@ def known_defects():
     return [
         Defect(title, message, function, base64.b64decode(source) if kind == "base64" else source.encode())
         for title, message, function, kind, source in re.findall(
-            r"^## (.*?)$.*?^- message: `(.*?)`\n(?:- in: `(.*?)`\n)?\n```(base64|mlir)\n(.*?)```", page, re.M | re.S
+            r"^## (.*?)$.*?^- message: `(.*?)`\n(?:- in: `(.*?)`\n)?\n```(base64|text)\n(.*?)```", page, re.M | re.S
         )
     ]
 

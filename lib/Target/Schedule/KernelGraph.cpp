@@ -291,17 +291,28 @@ std::optional<Axis> KernelGraph::chooseLanes(const Stage &stage,
     if (auto dim = dyn_cast<AffineDimExpr>(map.getResults().back()))
       votes[axisOf(op, dim.getPosition())] += weight * int(map.getNumResults());
   };
+  // Sums that are computed together weigh no more than one of them, and what
+  // is the same for all their terms does not count.
+  bool areCombined = stage.isReduction();
+  for (unsigned i = 0; i < stage.op->getNumResults(); ++i)
+    areCombined &= Combiner::match(stage.op, i).has_value();
+  auto isOfTerms = [&](linalg::GenericOp op, AffineMap map) {
+    return llvm::any_of(map.getResults(), [&](AffineExpr expr) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      auto loop =
+          dim ? stage.loopOf(axisOf(op, dim.getPosition())) : std::nullopt;
+      return loop && !stage.isParallel(*loop);
+    });
+  };
+  bool onlyTerms = areCombined && stage.op->getNumResults() > 1;
   visitInlined(stage.op, [&](linalg::GenericOp op) {
     for (auto [tensor, map] : reads(op))
       if (!producer(tensor) || isStage(producer(tensor)))
         if (!tensor.getDefiningOp<linalg::FillOp>() &&
-            !tensor.getDefiningOp<tensor::EmptyOp>())
+            !tensor.getDefiningOp<tensor::EmptyOp>() &&
+            (!onlyTerms || isOfTerms(op, map)))
           vote(op, map, 2);
   });
-  // Sums that are computed together weigh no more than one of them.
-  bool areCombined = stage.isReduction();
-  for (unsigned i = 0; i < stage.op->getNumResults(); ++i)
-    areCombined &= Combiner::match(stage.op, i).has_value();
   SmallVector<AffineMap> seen;
   for (OpOperand &init : stage.op.getDpsInitsMutable()) {
     AffineMap map = stage.op.getMatchingIndexingMap(&init);
