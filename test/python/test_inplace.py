@@ -210,6 +210,14 @@ USES = {
     "a view": f"%v = relax.match_cast %x : ({T}) -> {T}",
     "a tuple": f"""%t = relax.tuple %x, %y : ({T}, {T}) -> tuple<{T}, {T}>
       %v = relax.get %t[0] : (tuple<{T}, {T}>) -> {T}""",
+    "a tuple of a branch": f"""%t = relax.if %c : i1 -> tuple<{T}, {T}> {{
+        %i = relax.tuple %x, %y : ({T}, {T}) -> tuple<{T}, {T}>
+        relax.yield %i : tuple<{T}, {T}>
+      }} else {{
+        %i = relax.tuple %y, %y : ({T}, {T}) -> tuple<{T}, {T}>
+        relax.yield %i : tuple<{T}, {T}>
+      }}
+      %v = relax.get %t[0] : (tuple<{T}, {T}>) -> {T}""",
     "a branch": f"""%v = relax.if %c : i1 -> {T} {{
         relax.yield %x : {T}
       }} else {{
