@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Records tokenizers.json: what llama.cpp and transformers make of texts, with small vocabularies made here.
 
-    python -m venv /tmp/references && . /tmp/references/bin/activate
+    python -m venv references && . references/bin/activate
     pip install transformers==5.24.0 tokenizers gguf regex sentencepiece protobuf jinja2 xllamacpp==2026.10.11549
     python test/python/references/record_tokenizers.py
 
