@@ -16,11 +16,35 @@ function(relax_tablegen td)
   set(TABLEGEN_OUTPUT ${TABLEGEN_OUTPUT} PARENT_SCOPE)
 endfunction()
 
-# relax_compile_together(<target> <count>): MLIR's headers are read once for all libraries, and their templates made once
-# for so many sources at a time: else both are most of the time of a build. So names of a file alone differ from those of
-# others.
-function(relax_compile_together target count)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
+# relax_compile_together(<target>): MLIR's headers are read once for all libraries, and their templates made once for
+# about eight sources of a folder: else both are most of the time of a build. So a name that only one file uses must not
+# be the name of something else in another file. A hash of its own name puts a source into its group, so that adding one
+# leaves the other groups as they are.
+function(relax_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source ${sources})
+    get_filename_component(folder "${source}" DIRECTORY)
+    string(MAKE_C_IDENTIFIER "${folder}" folder)
+    list(APPEND folders ${folder})
+    list(APPEND in_${folder} "${source}")
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder ${folders})
+    list(LENGTH in_${folder} count)
+    set(groups 1)
+    while(count GREATER 11) # doubled, so that it changes rarely
+      math(EXPR groups "${groups} * 2")
+      math(EXPR count "${count} / 2")
+    endwhile()
+    foreach(source ${in_${folder}})
+      get_filename_component(name "${source}" NAME)
+      string(MD5 hash "${name}")
+      string(SUBSTRING "${hash}" 0 4 digits)
+      math(EXPR group "0x${digits} % ${groups}")
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${folder}_${group}")
+    endforeach()
+  endforeach()
   if(NOT target STREQUAL "RelaxDialect")
     target_precompile_headers(${target} REUSE_FROM RelaxDialect)
     return()
