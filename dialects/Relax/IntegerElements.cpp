@@ -22,25 +22,25 @@ using namespace mlir::relax;
 
 namespace {
 
-using Elements = std::optional<SymDims>;
+using Expressions = std::optional<SymDims>;
 
 /// Follows the defining ops; a chain that is longer is not looked at.
 class ElementReader {
 public:
   explicit ElementReader(MLIRContext *context) : math(context) {}
 
-  Elements read(Value value, unsigned depth = 0);
+  Expressions read(Value value, unsigned depth = 0);
 
 private:
   static constexpr unsigned kMaxDepth = 32;
 
-  Elements readConstant(ElementsAttr value);
-  Elements readTake(TakeOp op, unsigned depth);
-  Elements readSlice(StridedSliceOp op, unsigned depth);
-  Elements readConcat(ConcatOp op, unsigned depth);
-  Elements readProduct(ProdOp op, unsigned depth);
+  Expressions readConstant(ElementsAttr value);
+  Expressions readTake(TakeOp op, unsigned depth);
+  Expressions readSlice(StridedSliceOp op, unsigned depth);
+  Expressions readConcat(ConcatOp op, unsigned depth);
+  Expressions readProduct(ProdOp op, unsigned depth);
   template <typename Fn>
-  Elements combine(Value lhs, Value rhs, unsigned depth, Fn fn);
+  Expressions combine(Value lhs, Value rhs, unsigned depth, Fn fn);
 
   SymBuilder math;
 };
@@ -57,16 +57,16 @@ static std::optional<int64_t> countElements(Value value) {
   return type.getNumElements();
 }
 
-Elements ElementReader::read(Value value, unsigned depth) {
+Expressions ElementReader::read(Value value, unsigned depth) {
   std::optional<int64_t> count = countElements(value);
   Operation *op = value.getDefiningOp();
   if (!count)
     return std::nullopt;
   if (!op || depth > kMaxDepth)
     return SymDims(*count);
-  Elements elements =
-      llvm::TypeSwitch<Operation *, Elements>(op)
-          .Case([&](ShapeToTensorOp op) -> Elements {
+  Expressions elements =
+      llvm::TypeSwitch<Operation *, Expressions>(op)
+          .Case([&](ShapeToTensorOp op) -> Expressions {
             return SymDims(op.getInput().getType().getDims());
           })
           .Case([&](ConstantOp op) {
@@ -97,7 +97,7 @@ Elements ElementReader::read(Value value, unsigned depth) {
   return elements;
 }
 
-Elements ElementReader::readConstant(ElementsAttr value) {
+Expressions ElementReader::readConstant(ElementsAttr value) {
   auto integers = dyn_cast_or_null<DenseIntElementsAttr>(value);
   if (!integers)
     return std::nullopt;
@@ -111,8 +111,8 @@ Elements ElementReader::readConstant(ElementsAttr value) {
 }
 
 /// Elements at constant positions, counted from the end where negative.
-Elements ElementReader::readTake(TakeOp op, unsigned depth) {
-  Elements from = read(op.getX(), depth);
+Expressions ElementReader::readTake(TakeOp op, unsigned depth) {
+  Expressions from = read(op.getX(), depth);
   DenseIntElementsAttr indices;
   if (!from || op.getMode() != "raise" || !op.getIndices().getDefiningOp() ||
       !matchPattern(op.getIndices(), m_Constant(&indices)) ||
@@ -130,8 +130,8 @@ Elements ElementReader::readTake(TakeOp op, unsigned depth) {
 }
 
 /// A slice with constant positions.
-Elements ElementReader::readSlice(StridedSliceOp op, unsigned depth) {
-  Elements from = read(op.getX(), depth);
+Expressions ElementReader::readSlice(StridedSliceOp op, unsigned depth) {
+  Expressions from = read(op.getX(), depth);
   if (!from || op.getAxes().size() != 1)
     return std::nullopt;
   auto constant = [](ArrayAttr exprs) -> std::optional<int64_t> {
@@ -157,10 +157,10 @@ Elements ElementReader::readSlice(StridedSliceOp op, unsigned depth) {
   return elements;
 }
 
-Elements ElementReader::readConcat(ConcatOp op, unsigned depth) {
+Expressions ElementReader::readConcat(ConcatOp op, unsigned depth) {
   SymDims elements;
   for (Value tensor : op.getTensors()) {
-    Elements part = read(tensor, depth);
+    Expressions part = read(tensor, depth);
     if (!part)
       return std::nullopt;
     elements.append(*part);
@@ -169,8 +169,8 @@ Elements ElementReader::readConcat(ConcatOp op, unsigned depth) {
 }
 
 /// The product of all elements.
-Elements ElementReader::readProduct(ProdOp op, unsigned depth) {
-  Elements factors = read(op.getX(), depth);
+Expressions ElementReader::readProduct(ProdOp op, unsigned depth) {
+  Expressions factors = read(op.getX(), depth);
   if (!factors)
     return std::nullopt;
   return SymDims{math.product(*factors)};
@@ -178,8 +178,9 @@ Elements ElementReader::readProduct(ProdOp op, unsigned depth) {
 
 /// Element by element; a single one is repeated.
 template <typename Fn>
-Elements ElementReader::combine(Value lhs, Value rhs, unsigned depth, Fn fn) {
-  Elements left = read(lhs, depth), right = read(rhs, depth);
+Expressions ElementReader::combine(Value lhs, Value rhs, unsigned depth,
+                                   Fn fn) {
+  Expressions left = read(lhs, depth), right = read(rhs, depth);
   if (!left || !right)
     return std::nullopt;
   size_t size = left->size() == 1 ? right->size() : left->size();

@@ -27,6 +27,21 @@ SymDims relax::getSymDims(RankedTensorType type) {
   return dims;
 }
 
+std::optional<SymDims> relax::getKnownDims(Type type) {
+  SymDims dims;
+  if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+    dims = getSymDims(tensor);
+  } else if (auto shape = dyn_cast<ShapeType>(type);
+             shape && shape.getRanked()) {
+    dims.assign(shape.getDims().begin(), shape.getDims().end());
+  } else {
+    return std::nullopt;
+  }
+  if (llvm::is_contained(dims, SymExprAttr()))
+    return std::nullopt;
+  return dims;
+}
+
 RankedTensorType relax::getTensorType(ArrayRef<SymExprAttr> dims,
                                       Type elementType) {
   SmallVector<int64_t> sizes;

@@ -19,6 +19,8 @@ using SymDims = SmallVector<SymExprAttr, 4>;
 
 /// The symbolic dimensions of a ranked tensor type.
 SymDims getSymDims(RankedTensorType type);
+/// The dimensions of a tensor or shape type, where every one is known.
+std::optional<SymDims> getKnownDims(Type type);
 /// A ranked tensor type of these dimensions: constants become static, and the
 /// encoding is left out where no dimension is symbolic.
 RankedTensorType getTensorType(ArrayRef<SymExprAttr> dims, Type elementType);

@@ -171,15 +171,6 @@ LogicalResult TensorToShapeOp::deduce(Deduction &deduction, Adaptor op,
 // Canonicalisation of shape computations
 //===----------------------------------------------------------------------===//
 
-/// `!relax.shape` types whose dimensions are all known.
-static std::optional<ArrayRef<SymExprAttr>> getKnownDims(Type type) {
-  auto shape = dyn_cast<ShapeType>(type);
-  if (!shape || !shape.getRanked() ||
-      llvm::is_contained(shape.getDims(), SymExprAttr()))
-    return std::nullopt;
-  return shape.getDims();
-}
-
 namespace {
 
 /// A shape whose type says everything needs no tensor to come from.

@@ -19,22 +19,6 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The dimensions of a type that tells all of them.
-static std::optional<SymDims> getKnownDims(Type type) {
-  SymDims dims;
-  if (auto tensor = dyn_cast<RankedTensorType>(type)) {
-    dims = getSymDims(tensor);
-  } else if (auto shape = dyn_cast<ShapeType>(type);
-             shape && shape.getRanked()) {
-    dims.assign(shape.getDims().begin(), shape.getDims().end());
-  } else {
-    return std::nullopt;
-  }
-  if (llvm::is_contained(dims, SymExprAttr()))
-    return std::nullopt;
-  return dims;
-}
-
 /// Axes mapped to [0, rank); they have been verified where `rank` is known.
 static SmallVector<int64_t> normalize(ArrayRef<int64_t> axes, int64_t rank) {
   return llvm::map_to_vector(

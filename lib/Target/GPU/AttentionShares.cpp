@@ -200,9 +200,9 @@ constexpr int64_t smallBlocks = 264, largeBlocks = 132;
 /// tensor cores compute.
 constexpr int64_t fewRows = 8, manyRows = 64;
 
-/// A way to compute blocks of so many rows; columns are shared among so many
-/// blocks at most, of so many steps at least.
-struct Way {
+/// A strategy to compute blocks of `rows` rows; at most `blocks` blocks share
+/// the columns, each of at least `leastSteps` steps.
+struct Strategy {
   int64_t rows, blocks, leastSteps;
   std::function<LogicalResult(AttentionEmitter &, const Shares &)> emit;
 };
@@ -237,26 +237,27 @@ LogicalResult relax::emitAttention(const KernelGraph &graph, const Nest &nest,
         break;
       }
   auto byPoint = [](int64_t rows, int64_t width) {
-    return Way{rows, smallBlocks, 1,
-               [=](AttentionEmitter &emitter, const Shares &shares) {
-                 return emitter.emitByPoint(shares, width);
-               }};
+    return Strategy{rows, smallBlocks, 1,
+                    [=](AttentionEmitter &emitter, const Shares &shares) {
+                      return emitter.emitByPoint(shares, width);
+                    }};
   };
-  SmallVector<Way> ways;
+  SmallVector<Strategy> strategies;
   bool usesTensorCores = (chip.hasTensorCores || chip.hasMatrices) &&
                          *width == most &&
                          AttentionEmitter::fitsTensorCores(*attention);
   bool hasMatrices = chip.hasMatrices;
   if (known > 0 && known <= fewRows)
-    ways.push_back(byPoint(known, *width));
+    strategies.push_back(byPoint(known, *width));
   if (usesTensorCores)
-    ways.push_back({manyRows, largeBlocks, 2,
-                    [=](AttentionEmitter &emitter, const Shares &shares) {
-                      return hasMatrices ? emitter.emitByMatrices(shares)
-                                         : emitter.emitByTensorCores(shares);
-                    }});
+    strategies.push_back({manyRows, largeBlocks, 2,
+                          [=](AttentionEmitter &emitter, const Shares &shares) {
+                            return hasMatrices
+                                       ? emitter.emitByMatrices(shares)
+                                       : emitter.emitByTensorCores(shares);
+                          }});
   else if (known != fewRows)
-    ways.push_back(byPoint(fewRows, *width));
+    strategies.push_back(byPoint(fewRows, *width));
   for (int64_t each : {*width, int64_t(1)})
     for (int64_t rows : {known, fewRows})
       if (rows <= fewRows &&
@@ -271,14 +272,14 @@ LogicalResult relax::emitAttention(const KernelGraph &graph, const Nest &nest,
                usesTensorCores ? largeBlocks * manyRows : int64_t(0)));
   if (failed(shares))
     return failure();
-  auto emitWay = [&](const Way &way) -> LogicalResult {
+  auto emitStrategy = [&](const Strategy &strategy) -> LogicalResult {
     Shares own = *shares;
-    own.rows = way.rows;
-    own.blocks = way.blocks;
+    own.rows = strategy.rows;
+    own.blocks = strategy.blocks;
     AttentionEmitter host(graph, *attention, builder, loc, storage, lanes);
-    host.share(own, way.leastSteps);
+    host.share(own, strategy.leastSteps);
     AttentionEmitter kernel(graph, *attention, builder, loc, storage, lanes);
-    if (failed(way.emit(kernel, own)))
+    if (failed(strategy.emit(kernel, own)))
       return failure();
     Value one = arith::ConstantIndexOp::create(builder, loc, 1);
     Value isShared = arith::CmpIOp::create(
@@ -289,7 +290,7 @@ LogicalResult relax::emitAttention(const KernelGraph &graph, const Nest &nest,
     return AttentionEmitter(graph, *attention, builder, loc, storage, lanes)
         .combine(own);
   };
-  /// Both of two ways, between which the host chooses.
+  /// Emits two strategies; the host chooses one by `condition`.
   auto choose = [&](Value condition, function_ref<LogicalResult()> first,
                     function_ref<LogicalResult()> second) -> LogicalResult {
     auto branch = scf::IfOp::create(builder, loc, condition,
@@ -301,19 +302,19 @@ LogicalResult relax::emitAttention(const KernelGraph &graph, const Nest &nest,
     builder.setInsertionPoint(branch.elseBlock()->getTerminator());
     return second();
   };
-  auto emitWays = [&]() -> LogicalResult {
-    if (ways.size() == 1)
-      return emitWay(ways.front());
+  auto emitStrategies = [&]() -> LogicalResult {
+    if (strategies.size() == 1)
+      return emitStrategy(strategies.front());
     Value limit =
-        arith::ConstantIndexOp::create(builder, loc, ways.front().rows);
+        arith::ConstantIndexOp::create(builder, loc, strategies.front().rows);
     Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule,
                                        outside.countRows(), limit);
     return choose(
-        fits, [&] { return emitWay(ways[0]); },
-        [&] { return emitWay(ways[1]); });
+        fits, [&] { return emitStrategy(strategies[0]); },
+        [&] { return emitStrategy(strategies[1]); });
   };
   if (!isUnknown)
-    return emitWays();
+    return emitStrategies();
   PointEmitter sizes(builder, loc, 1);
   const Stored &key = attention->key;
   Value line = sizes.size(key.buffer, key.axes.size() - 1);
@@ -321,6 +322,6 @@ LogicalResult relax::emitAttention(const KernelGraph &graph, const Nest &nest,
       arith::RemUIOp::create(builder, loc, line, sizes.constant(*width));
   Value isWhole = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                         rest, sizes.constant(0));
-  return choose(isWhole, emitWays,
-                [&] { return emitWay(byPoint(fewRows, 1)); });
+  return choose(isWhole, emitStrategies,
+                [&] { return emitStrategy(byPoint(fewRows, 1)); });
 }

@@ -20,10 +20,6 @@ using namespace mlir::relax;
 
 using spirv::StorageClass;
 
-static int64_t bytesOf(Type type) {
-  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
-}
-
 FailureOr<KernelEmitter::Buffer>
 KernelEmitter::allocateArray(MemRefType type, StorageClass where,
                              bool asVectors) {

@@ -53,6 +53,11 @@
 
 namespace mlir::relax {
 
+/// Bytes that a scalar occupies in memory.
+inline int64_t bytesOf(Type type) {
+  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}
+
 class KernelEmitter {
 public:
   /// What is narrow has an index of 32 bits, and buffers that are bound.

@@ -15,10 +15,6 @@ using namespace mlir::relax;
 
 using spirv::StorageClass;
 
-static int64_t bytesOf(Type type) {
-  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
-}
-
 //===----------------------------------------------------------------------===//
 // Buffers
 //===----------------------------------------------------------------------===//
