@@ -126,7 +126,7 @@ def moments(x: np.ndarray, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarra
 
 
 # A mean that is large next to the spread, and elements whose squares overflow or vanish.
-DISTRIBUTIONS = [(0, 1), (1e6, 1), (-3e4, 0.1), (0, 1e30), (1e30, 1e29), (0, 1e-30), (1e-20, 1e-22)]
+DISTRIBUTIONS = [(0, 1), (1e6, 1), (-3e4, 0.1), (0, 1e30), (1e30, 1e29), (1e30, 0), (0, 1e-30), (1e-20, 1e-22)]
 
 
 def normal(mean: float, spread: float, shape: tuple[int, ...], dtype: str = "f32") -> np.ndarray:
@@ -168,6 +168,18 @@ def test_norms(name, mean, spread, dtype):
         exact = ((rows.astype(np.longdouble) - center) / np.sqrt(variance + 1e-5)).reshape(4, size).astype(np.float64)
         limit = 1e-5 if dtype == "f32" else 2.0**-7 if dtype == "bf16" else 1e-9
         np.testing.assert_allclose(run("main", x)[0].astype(np.float64), exact, rtol=limit, atol=limit)
+
+
+# Next to such elements epsilon vanishes; one of size 1 is the mean itself.
+@pytest.mark.parametrize("dtype", ["f32", "bf16", "f64"])
+@pytest.mark.parametrize("name", NORMS)
+@pytest.mark.parametrize("value", [0, 1, 3.3e7, -1.7e20, 1e30])
+def test_norms_of_equal_elements(name, value, dtype):
+    text, _, _ = NORMS[name]
+    run = single(f"{text} {{epsilon = 1.0e-5}}", [(4, "c", dtype)], (4, "c", dtype))
+    for size in (1, 7, 4099):
+        result = run("main", np.full((4, size), value, DTYPES[dtype]))[0]
+        np.testing.assert_allclose(result.astype(np.float64), 0, atol=1e-3)
 
 
 @pytest.mark.parametrize(("mean", "spread"), [(0, 1), (1e6, 1), (0, 1e30), (0, 1e-30)])

@@ -38,6 +38,13 @@ class Relax_SoftmaxClass<string mnemonic, string what, string text> : Relax_Dedu
 def Relax_SoftmaxOp : Relax_SoftmaxClass<"softmax", "exponentials, scaled to a sum of one", "`exp(data) / sum(exp(data))` along `axis`, without overflow; NaN where all elements are minus infinity.">;
 def Relax_LogSoftmaxOp : Relax_SoftmaxClass<"log_softmax", "logarithm of softmax", "`data - log(sum(exp(data)))` along `axis`, without overflow.">;
 
+defvar normalizationError = [{    The error is at most `1024 * u` times the greatest normalized element (`u` is
+    `2 ** -24`, or `2 ** -53` for f64), whatever the number of elements and their
+    mean, as long as their sum, and the distance of each from their mean, is finite:
+    squares neither overflow nor vanish. Elements that are all equal become 0, or
+    `beta`, also where `epsilon` vanishes next to them.
+}];
+
 def Relax_LayerNormOp : Relax_DeducedOp<"layer_norm", [Pure, AttrSizedOperandSegments]> {
   let summary = "layer normalisation";
   let description = [{
@@ -45,9 +52,7 @@ def Relax_LayerNormOp : Relax_DeducedOp<"layer_norm", [Pure, AttrSizedOperandSeg
     variance over `axes`. `gamma` and `beta` have a dimension for each of `axes`, in
     that order and of the same size.
 
-    The error is at most `1024 * u` times the greatest normalized element (`u` is
-    `2 ** -24`, or `2 ** -53` for f64), whatever the number of elements and their
-    mean, as long as their sum is finite: squares neither overflow nor vanish.
+}] # normalizationError # [{
 
     Example:
 
@@ -71,8 +76,9 @@ def Relax_RMSNormOp : Relax_DeducedOp<"rms_norm", [Pure]> {
     `weight` has a dimension for each of `axes`, in that order and of the same size.
 
     The error is at most `1024 * u` times the greatest normalized element (`u` is
-    `2 ** -24`, or `2 ** -53` for f64), whatever the number of elements and their
-    mean, as long as their sum is finite: squares neither overflow nor vanish.
+    `2 ** -24`, or `2 ** -53` for f64), whatever the number of elements. Squares do
+    not overflow; those of elements below `2 ** -63` (`2 ** -511` for f64) vanish
+    next to a usual `epsilon`, and are lost where `epsilon` is 0.
 
     Example:
 
@@ -96,9 +102,7 @@ def Relax_GroupNormOp : Relax_DeducedOp<"group_norm", [Pure, AttrSizedOperandSeg
     mean and variance over the channels of a group and `axes`, which must not name
     `channel_axis`. `gamma` and `beta` have rank 1 and one element for each channel.
 
-    The error is at most `1024 * u` times the greatest normalized element (`u` is
-    `2 ** -24`, or `2 ** -53` for f64), whatever the number of elements and their
-    mean, as long as their sum is finite: squares neither overflow nor vanish.
+}] # normalizationError # [{
 
     Example:
 
@@ -124,9 +128,7 @@ def Relax_InstanceNormOp : Relax_DeducedOp<"instance_norm", [Pure, AttrSizedOper
     variance over `axes`, which must not name `channel_axis`. `gamma` and `beta`
     have rank 1 and one element for each channel.
 
-    The error is at most `1024 * u` times the greatest normalized element (`u` is
-    `2 ** -24`, or `2 ** -53` for f64), whatever the number of elements and their
-    mean, as long as their sum is finite: squares neither overflow nor vanish.
+}] # normalizationError # [{
 
     Example:
 
@@ -154,9 +156,7 @@ def Relax_BatchNormOp : Relax_DeducedOp<"batch_norm", [Pure]> {
     `moving * (1 - momentum) + that of data * momentum`. All operands but `data`
     have rank 1 and one element for each channel.
 
-    The error is at most `1024 * u` times the greatest normalized element (`u` is
-    `2 ** -24`, or `2 ** -53` for f64), whatever the number of elements and their
-    mean, as long as their sum is finite: squares neither overflow nor vanish.
+}] # normalizationError # [{
 
     Example:
 

@@ -63,7 +63,7 @@ def Relax_MeanOp : Relax_ReduceOp<"mean", "mean", "The sum divided by the number
   let hasFolder = 1;
 }
 def Relax_VarianceOp : Relax_ReduceOp<"variance", "variance", "The mean of the squared distance from the mean (divided by the number of elements, not by one less); NaN over no elements. The elements are floats.", "Float",
-    "The relative error is at most `1024 * u`, whatever the number of elements and their mean, as long as the sum is finite and no distance from the mean is subnormal (`u` as for `relax.sum`). Squares are scaled by the greatest element, so that they neither overflow nor vanish before the result does.">;
+    "The relative error is at most `1024 * u`, whatever the number of elements and their mean, as long as the sum is finite and each distance from the mean is finite and not subnormal (`u` as for `relax.sum`). Squares are scaled by the greatest element, so that they neither overflow nor vanish before the result does.">;
 def Relax_StdOp : Relax_ReduceOp<"std", "standard deviation", "The square root of the variance; NaN over no elements. The elements are floats.", "Float",
     "The relative error is at most `1024 * u` as that of `relax.variance`. It is right where the variance itself would overflow or vanish, as for elements near 1e30 or 1e-30 in f32.">;
 def Relax_MaxOp : Relax_SelectOp<"max", "greatest element", "The greatest element, NaN if any is.">;

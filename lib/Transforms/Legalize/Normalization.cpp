@@ -90,10 +90,6 @@ static SymExprAttr countElements(KernelBuilder &kernel,
   return count;
 }
 
-static Value rootScale(Scalars &s, Value variance, Value epsilon) {
-  return math::RsqrtOp::create(s, s.add(variance, epsilon));
-}
-
 /// Over `axes`, for each element of the others.
 static Moments getMoments(KernelBuilder &kernel, Value data,
                           ArrayRef<int64_t> axes) {
@@ -103,18 +99,33 @@ static Moments getMoments(KernelBuilder &kernel, Value data,
                      toFloat(kernel, countElements(kernel, dims, axes), type));
 }
 
+/// The error of a spread, relative to the square of the largest element.
+static double roundingOfSpread(Type type) {
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(type).getFloatSemantics();
+  return std::ldexp(1.0, -3 * int(APFloat::semanticsPrecision(semantics)));
+}
+
 /// By moments: `(x - origin) * unit - shift`, over the root of `spread` and
 /// epsilon, both in that unit.
 static Normalizer toNormalizer(KernelBuilder &kernel, const Moments &moments,
                                double epsilon) {
   SymDims dims(kernel.dims(moments.origin));
   Type type = getElementType(moments.origin);
-  Value root = kernel.map(
-      {moments.unit, moments.spread}, kernel.empty(dims, type),
-      [&](Scalars &s, ValueRange x) {
-        Value square = s.mul(x[0], x[0]);
-        return rootScale(s, x[1], s.mul(square, s.number(type, epsilon)));
-      });
+  Value root =
+      kernel.map({moments.unit, moments.spread}, kernel.empty(dims, type),
+                 [&](Scalars &s, ValueRange x) {
+                   Value square = s.mul(x[0], x[0]);
+                   Value sum =
+                       s.add(x[1], s.mul(square, s.number(type, epsilon)));
+                   // In the unit of large elements epsilon vanishes. A spread
+                   // of zero, which is that of equal elements, still is not to
+                   // become an infinite scale: below this limit a spread is not
+                   // told from what rounding leaves.
+                   if (epsilon > 0)
+                     sum = s.max(sum, s.number(type, roundingOfSpread(type)));
+                   return math::RsqrtOp::create(s, sum);
+                 });
   Value scale =
       kernel.map({root, moments.unit}, kernel.empty(dims, type),
                  [](Scalars &s, ValueRange x) { return s.mul(x[0], x[1]); });
@@ -240,11 +251,11 @@ static LogicalResult batchNorm(BatchNormOp op, KernelBuilder &kernel) {
   double epsilon = op.getEpsilon().convertToDouble(),
          momentum = op.getMomentum().convertToDouble();
   auto toScale = [&](Value variance) {
-    return kernel.map({variance},
-                      kernel.empty(SymDims(kernel.dims(variance)), type),
-                      [&](Scalars &s, ValueRange x) {
-                        return rootScale(s, x[0], s.number(type, epsilon));
-                      });
+    return kernel.map(
+        {variance}, kernel.empty(SymDims(kernel.dims(variance)), type),
+        [&](Scalars &s, ValueRange x) {
+          return math::RsqrtOp::create(s, s.add(x[0], s.number(type, epsilon)));
+        });
   };
   auto normalizeWith = [&](const Normalizer &normalizer) {
     return normalize(kernel, data, normalizer, op.getGamma(), op.getBeta(),
