@@ -191,7 +191,9 @@ struct Slots {
 
 /// Lets go of the weights that a call has used.
 struct WeightsOfCall {
-  explicit WeightsOfCall(RelaxContext &context) : context(context) {}
+  WeightsOfCall(RelaxContext &context, WeightSet *given) : context(context) {
+    context.weights = given ? given->retain() : nullptr;
+  }
   ~WeightsOfCall() {
     if (context.weights)
       context.weights->release();
@@ -236,16 +238,16 @@ bool relax_rt::runCompiled(RelaxContext &context, CompiledCode code,
              ? false
              : fail(context.error, "MemoryError",
                     std::string(context.error.function) +
-                        ": no memory for what a kernel needs itself");
+                        ": no memory for the scratch buffers of a kernel");
 }
 
 int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
                            int32_t count, TVMFFIAny *result, CompiledCode code,
-                           void *closure) {
+                           void *closure, WeightSet *weights) {
   RelaxContext context;
   CapturedFunction *captured = CapturedFunction::takeCurrent();
   context.error.function = signature.function;
-  WeightsOfCall weights(context);
+  WeightsOfCall held(context, weights);
   Slots slots(signature.inSlots + signature.outSlots);
   int64_t *in = slots.data, *out = in + signature.inSlots;
   auto failed = [&] {

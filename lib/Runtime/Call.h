@@ -23,10 +23,11 @@ bool runCompiled(RelaxContext &context, CompiledCode code, void *closure,
 void abandon(RelaxContext &context);
 
 /// Unpacks the arguments, runs the code, and packs its results. 0, or -1 with
-/// an error raised.
+/// an error raised. `weights` are what the call is to use, where it is not to
+/// use those that are bound.
 int callCompiled(const Signature &signature, const TVMFFIAny *args,
                  int32_t count, TVMFFIAny *result, CompiledCode code,
-                 void *closure);
+                 void *closure, WeightSet *weights = nullptr);
 
 } // namespace relax_rt
 

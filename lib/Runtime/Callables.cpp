@@ -146,6 +146,15 @@ RelaxStorage *relax_rt::shareClosure(RelaxStorage *storage) {
   return nullptr;
 }
 
+WeightSet *relax_rt::weightsOf(const RelaxStorage *closure) {
+  auto *content = static_cast<RelaxClosure *>(closure->data);
+  RelaxStorage **kept = keptOf(content);
+  for (int64_t i = 0; i < content->storages; ++i)
+    if (WeightSet *set = WeightSet::keptBy(kept[i]))
+      return set;
+  return nullptr;
+}
+
 extern "C" RelaxStorage *
 relax_rt_make_closure(RelaxContext *context, RelaxClosureBody body,
                       int64_t bound, const int64_t *slots, int64_t storages,
@@ -204,7 +213,10 @@ static bool callForeign(RelaxContext *context, void *function,
   if (!called) {
     context->error.raised = made;
     context->error.isPending = status == -2;
-    context->error.message = "an argument could not be handed over";
+    if (!made && context->error.message.empty())
+      fail(context->error, "MemoryError",
+           "no memory to pass arguments to a function that was given to '" +
+               std::string(context->error.function) + "'");
     return false;
   }
   auto what = [] { return std::string("result of a function"); };
@@ -297,13 +309,15 @@ static bool callLibrary(RelaxContext *context, const char *name,
   bool made = true;
   for (int64_t i = 0; i < count; ++i) {
     Value type = Value::read(words);
-    // A weight has no storage of its own.
-    auto *storage = reinterpret_cast<RelaxStorage *>(slots[0]);
-    RelaxStorage *shared = storage            ? share(storage)
-                           : context->weights ? context->weights->keep()
-                                              : nullptr;
-    made = made && (shared || !(storage || context->weights)) &&
-           makeView(type, deviceOf(*context, type), shared, slots, &args[i]);
+    if (made) {
+      // A weight has no storage of its own.
+      auto *storage = reinterpret_cast<RelaxStorage *>(slots[0]);
+      RelaxStorage *shared = storage            ? share(storage)
+                             : context->weights ? context->weights->keep()
+                                                : nullptr;
+      made = (shared || !(storage || context->weights)) &&
+             makeView(type, deviceOf(*context, type), shared, slots, &args[i]);
+    }
     slots += 2 + type.rank;
   }
   for (int64_t i = 0; i < integers; ++i) {
@@ -311,7 +325,10 @@ static bool callLibrary(RelaxContext *context, const char *name,
     args[count + i].integer = slots[i];
   }
   TVMFFIAny result{};
-  error.message = "an argument could not be handed over";
+  if (!made)
+    fail(error, "MemoryError",
+         std::string("no memory to pass tensors to library function '") + name +
+             "'");
   int status =
       made ? TVMFFIFunctionCall(function, args.data(),
                                 static_cast<int32_t>(args.size()), &result)

@@ -17,6 +17,10 @@
 
 namespace relax_rt {
 
+class DeviceStream;
+class WeightSet;
+struct Recorder;
+
 struct Error {
   /// The name of a Python exception.
   const char *kind = "RuntimeError";
@@ -68,10 +72,9 @@ RelaxStorage *share(RelaxStorage *storage);
 RelaxStorage *shareClosure(RelaxStorage *storage);
 /// Whether it is a callable.
 bool isClosure(const RelaxStorage *storage);
-
-class DeviceStream;
-class WeightSet;
-struct Recorder;
+/// The weights that a callable was made with, which its slots may point to;
+/// null where its call had used none.
+WeightSet *weightsOf(const RelaxStorage *closure);
 
 } // namespace relax_rt
 

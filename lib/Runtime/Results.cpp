@@ -31,8 +31,10 @@ bool relax_rt::makeView(const Value &type, DLDevice device,
                         TVMFFIAny *out) {
   size_t size = sizeof(ResultTensor) + 2 * type.rank * sizeof(int64_t);
   auto *result = static_cast<ResultTensor *>(malloc(size));
-  if (!result)
+  if (!result) {
+    relax_rt_release(storage);
     return false;
+  }
   int64_t *shape = result->shape, *strides = shape + type.rank;
   int64_t stride = 1;
   for (int64_t i = type.rank; i-- > 0;) {
@@ -139,7 +141,7 @@ bool makeFunction(const Value &type, RelaxStorage *storage, TVMFFIAny *out) {
           closure->body(context, reinterpret_cast<int64_t *>(closure + 1), in,
                         out);
         },
-        exported->storage);
+        exported->storage, weightsOf(exported->storage));
   };
   auto destroy = [](void *self) {
     auto *exported = static_cast<ExportedClosure *>(self);

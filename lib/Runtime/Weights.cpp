@@ -87,19 +87,27 @@ void WeightSet::release() {
     destroy();
 }
 
+/// The `destroy` of storages that hold a reference of a set.
+static void destroyKeeper(RelaxStorage *storage) {
+  auto *set = static_cast<WeightSet *>(storage->owner);
+  Pool::free(storage, sizeof(RelaxStorage));
+  set->release();
+}
+
 RelaxStorage *WeightSet::keep() {
   auto *storage =
       static_cast<RelaxStorage *>(Pool::allocate(sizeof(RelaxStorage)));
   if (!storage)
     return nullptr;
-  references.fetch_add(1, std::memory_order_relaxed);
-  auto destroy = [](RelaxStorage *storage) {
-    auto *set = static_cast<WeightSet *>(storage->owner);
-    Pool::free(storage, sizeof(RelaxStorage));
-    set->release();
-  };
-  *storage = {1, nullptr, 0, nullptr, nullptr, nullptr, destroy, this};
+  retain();
+  *storage = {1, nullptr, 0, nullptr, nullptr, nullptr, destroyKeeper, this};
   return storage;
+}
+
+WeightSet *WeightSet::keptBy(const RelaxStorage *storage) {
+  return storage && storage->destroy == destroyKeeper
+             ? static_cast<WeightSet *>(storage->owner)
+             : nullptr;
 }
 
 int64_t WeightSet::findUnbound() const {
@@ -118,7 +126,8 @@ bool WeightSet::bind(void **table, int64_t count, DLDevice device,
   if (made) {
     std::lock_guard<std::mutex> lock(tables);
     WeightSet *current = setOf(table);
-    isElsewhere = current && current->where.type != kDLCPU &&
+    isElsewhere = current && device.type != kDLCPU &&
+                  current->where.type != kDLCPU &&
                   current->where.id != device.id;
     if (!isElsewhere) {
       WeightSet *set = current;
@@ -131,6 +140,9 @@ bool WeightSet::bind(void **table, int64_t count, DLDevice device,
         }
         old = std::exchange(setOf(table), set);
       }
+      // Weights of the host leave the others where they are.
+      if (device.type == kDLCPU && current)
+        device = current->where;
       set->where = device;
       // What it replaces is given back below, where no lock is held.
       for (BoundWeight *weight = begin; weight != end; ++weight) {
@@ -367,10 +379,12 @@ extern "C" void *const *relax_rt_weights(RelaxContext *context,
   if (context->recorder)
     context->recorder->useWeights(words, table);
   // All of them are there, and stay so, once the call has any.
-  if (context->weights)
-    return context->weights->addresses();
-  WeightSet *set = context->weights = WeightSet::pin(table);
-  int64_t unbound = set ? set->findUnbound() : 0;
+  WeightSet *set = context->weights;
+  int64_t unbound = -1;
+  if (!set) {
+    set = context->weights = WeightSet::pin(table);
+    unbound = set ? set->findUnbound() : 0;
+  }
   if (unbound < 0) {
     DLDevice bound = set->device();
     if (context->stream && bound.type != kDLCPU &&

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A module has a pointer to the set of weights that are bound. A call pins the
-// set when it first needs a weight, and uses it to its end. Binding replaces
-// the set while calls run:
+// set when it first needs a weight, and uses it to its end; a call of a closure
+// uses the set that the closure was made with. Binding replaces the set while
+// calls run:
 //
 //   table ──▶ set 2 ◀── later calls
 //             set 1 ◀── calls that began before, and graphs captured from them
@@ -59,6 +60,8 @@ public:
   void release();
   /// A storage that holds a reference; null where there is no memory.
   RelaxStorage *keep();
+  /// The set that such a storage holds; null of any other storage.
+  static WeightSet *keptBy(const RelaxStorage *storage);
 
   void *const *addresses() const { return data; }
   /// The place of a weight that is not bound, or -1.

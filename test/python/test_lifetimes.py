@@ -175,6 +175,22 @@ def test_callables_keep_the_weights_that_are_bound_to_them():
     assert set(to_numpy(function(full(size, 1)))) == {4}
 
 
+# The body of the callable reads the weight again: what was bound then, and not what is bound now.
+def test_calls_of_callables_use_the_weights_of_their_creation():
+    size = 300_000
+    body = weighted(size).replace(
+        "%0 = relax.add %x, %w", f'%v = relax.constant weight "v" : tensor<{size}xf32>\n      %0 = relax.add %w, %v', 3
+    )
+    module = compiled(body)
+    bind = module._load("bind_weight")
+    bind("w", full(size, 3), "v", full(size, 4))
+    function = module["make"]()
+    bind("w", full(size, 10), "v", full(size, 20))
+    use_up_memory(size)
+    assert set(to_numpy(function(full(size, 1)))) == {7}
+    assert set(to_numpy(module["make"]()(full(size, 1)))) == {30}
+
+
 def test_a_library_may_keep_a_weight():
     size, kept = 300_000, []
 
