@@ -42,7 +42,10 @@ public:
     ++unfinished[group];
     if (tasks.size() > idle && threads < getMaxThreads())
       startThread();
-    changed.notify_all();
+    if (threads)
+      added.notify_one();
+    else
+      finished.notify_all(); // whoever waits does the work
   }
 
   /// Returns when no task of the group is left, or none at all.
@@ -57,7 +60,7 @@ public:
       if (next != tasks.end())
         run(next, lock);
       else
-        changed.wait(lock);
+        finished.wait(lock);
     }
   }
 
@@ -86,7 +89,7 @@ private:
     std::unique_lock<std::mutex> lock(mutex);
     for (;;) {
       while (tasks.empty())
-        changed.wait(lock);
+        added.wait(lock);
       --idle;
       run(tasks.begin(), lock);
       ++idle;
@@ -94,22 +97,21 @@ private:
   }
 
   void run(Queue::iterator task, std::unique_lock<std::mutex> &lock) {
-    {
-      auto [body, group] = std::move(*task);
-      tasks.erase(task);
-      lock.unlock();
-      body();
-      body = nullptr; // what it holds goes before it counts as done
-      lock.lock();
-      if (--unfinished[group] == 0)
-        unfinished.erase(group);
-    }
-    changed.notify_all();
+    auto [body, group] = std::move(*task);
+    tasks.erase(task);
+    lock.unlock();
+    body();
+    body = nullptr; // what it holds goes before it counts as done
+    lock.lock();
+    if (--unfinished[group] != 0)
+      return;
+    unfinished.erase(group);
+    finished.notify_all();
   }
 
   std::mutex mutex;
-  /// There is another task, or one is done.
-  std::condition_variable changed;
+  /// There is another task; a group has no task left.
+  std::condition_variable added, finished;
   Queue tasks;
   /// Tasks that are not done, of each group that has any.
   std::map<Group, unsigned> unfinished;
