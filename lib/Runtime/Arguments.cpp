@@ -274,7 +274,7 @@ private:
       return fail(context.error, "ValueError",
                   what.str() +
                       ": the function writes into this tensor, which is "
-                      "read-only");
+                      "read-only; pass a writable copy");
     for (int64_t i = 0; i < type.rank; ++i)
       if (!checkDim(type, i, tensor->shape[i], what))
         return false;

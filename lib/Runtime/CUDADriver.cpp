@@ -38,11 +38,12 @@ std::string versionText(int version) {
 // The library
 //===----------------------------------------------------------------------===//
 
+ForkResetMutex opening, loading, sharedMemory;
+
 /// Null with the error set; tried again the next time.
 const cuda::Library *openLibrary(Error &error) {
   static const cuda::Library *opened = nullptr;
-  static ForkResetMutex mutex;
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(opening);
   if (opened)
     return opened;
   const char *given = std::getenv("RELAX_CUDA_DRIVER");
@@ -285,8 +286,7 @@ private:
   /// Raises what a kernel may have of shared memory; never lowers it, since
   /// another thread may be about to launch.
   int allowShared(Kernel &kernel, int64_t bytes) {
-    static ForkResetMutex mutex;
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(sharedMemory);
     if (bytes <= kernel.sharedBytes.load(std::memory_order_relaxed))
       return cuda::kSuccess;
     int result = cuda.setOption(kernel.function, cuda::kMaxDynamicSharedBytes,
@@ -298,8 +298,7 @@ private:
 
   /// Loads a kernel; null with the error set.
   Kernel *load(RelaxDeviceKernel &kernel, Error &error) {
-    static ForkResetMutex mutex;
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(loading);
     std::atomic<void *> &place = placeOf(kernel);
     if (void *loaded = place.load(std::memory_order_acquire))
       return static_cast<Kernel *>(loaded);

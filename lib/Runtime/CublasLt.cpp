@@ -23,11 +23,12 @@ using namespace relax_rt;
 
 namespace {
 
+ForkResetMutex opening;
+
 /// The library; null with the error set.
 const cublaslt::Library *openLibrary(Error &error) {
-  static ForkResetMutex mutex;
   static const cublaslt::Library *opened = nullptr;
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(opening);
   if (opened)
     return opened;
   const char *given = std::getenv("RELAX_CUBLASLT");

@@ -140,7 +140,8 @@ bool Signature::checkDestinations(RelaxContext &context,
     if (!isContiguous(*to))
       return fail(error, "ValueError", what() + ": must be contiguous");
     if (isReadOnly(destinations[i]))
-      return fail(error, "ValueError", what() + ": is read-only");
+      return fail(error, "ValueError",
+                  what() + ": is read-only; pass a writable copy");
   }
   // Fewer than a hundred, nearly always one.
   return forEach(

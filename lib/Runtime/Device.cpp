@@ -39,6 +39,8 @@ Device *Device::at(int index) {
   return devices[index].load(std::memory_order_acquire);
 }
 
+static ForkSafeMutex toldMutex;
+
 bool relax_rt::isOn(const char *variable, bool otherwise) {
   const char *text = std::getenv(variable);
   if (!text || !*text)
@@ -46,10 +48,13 @@ bool relax_rt::isOn(const char *variable, bool otherwise) {
   if (!strcmp(text, "0") || !strcmp(text, "1"))
     return *text == '1';
   // Once for each, as they are looked at often.
-  static ForkResetMutex mutex;
   static auto &told = *new std::set<std::string>; // never destroyed
-  std::lock_guard<std::mutex> lock(mutex);
-  if (told.insert(variable).second)
+  bool isFirst;
+  {
+    std::lock_guard<std::mutex> lock(toldMutex);
+    isFirst = told.insert(variable).second;
+  }
+  if (isFirst)
     fprintf(stderr, "relax-mlir: %s is '%s'; expected 0 or 1\n", variable,
             text);
   return otherwise;
@@ -74,8 +79,9 @@ bool Device::checkOwn(Error &error) const {
                            "'spawn', or open devices after the fork only");
 }
 
+static ForkResetMutex opening;
+
 Device *Device::find(DLDevice which, Error &error) {
-  static ForkResetMutex mutex;
   auto search = [&](int &count) -> Device * {
     for (count = 0; count < kMaxDevices; ++count) {
       Device *device = at(count);
@@ -89,7 +95,7 @@ Device *Device::find(DLDevice which, Error &error) {
   int count;
   if (Device *device = search(count))
     return device;
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(opening);
   if (Device *device = search(count))
     return device;
   std::unique_ptr<DeviceDriver> driver;
@@ -394,6 +400,8 @@ Loaded &Loaded::of(void *&loaded, void (*unload)(Device &, void *)) {
   return *static_cast<Loaded *>(known);
 }
 
+static ForkResetMutex constants;
+
 /// Uploads a constant. Null with the error set.
 static void *loadConstant(RelaxDeviceConstant &constant, DeviceStream &stream,
                           Error &error) {
@@ -403,8 +411,7 @@ static void *loadConstant(RelaxDeviceConstant &constant, DeviceStream &stream,
       Loaded::of(constant.loaded, unload).on[device.index];
   if (void *data = loaded.load(std::memory_order_acquire))
     return data;
-  static ForkResetMutex mutex;
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(constants);
   if (void *data = loaded.load(std::memory_order_acquire))
     return data;
   void *data = device.allocate(constant.bytes, error);

@@ -202,8 +202,9 @@ int relax_rt_write(void *, const TVMFFIAny *args, int32_t count,
     if (!checkSizes(*from, what, error) || !checkSizes(*to, what, error))
       return false;
     if (isReadOnly(args[1]))
-      return fail(error, "ValueError",
-                  "write: the tensor to write into is read-only");
+      return fail(
+          error, "ValueError",
+          "write: the tensor to write into is read-only; pass a writable copy");
     return writeInto(*from, *to, error);
   });
 }

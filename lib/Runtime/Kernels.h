@@ -1,4 +1,4 @@
-//===- Kernels.h - what kernels on the host can fail of ---------*- C++ -*-===//
+//===- Kernels.h - failures of kernels on the host --------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -325,7 +325,8 @@ RELAX_RT_EXPORT void relax_rt_pool_trim(void);
 RELAX_RT_EXPORT void relax_rt_pool_set_limit(int64_t bytes);
 
 RELAX_RT_EXPORT int32_t relax_rt_thread_count(void);
-/// 0 for one thread a processor. Does nothing within a call.
+/// 0 for one thread a processor. Ignored where the calling thread is inside a
+/// parallel loop of a kernel, as a handler of a signal may be.
 RELAX_RT_EXPORT void relax_rt_set_thread_count(int32_t count);
 
 #ifdef __cplusplus

@@ -70,7 +70,13 @@ bool relax_rt::runKernel(void (*code)(void *), void *closure) {
   return isDone;
 }
 
-void relax_rt::leaveKernel() { longjmp(innermost->place, 1); }
+void relax_rt::leaveKernel() {
+  if (innermost)
+    longjmp(innermost->place, 1);
+  fprintf(stderr, "relax-mlir: no memory for the scratch buffers of a kernel "
+                  "that runs outside a call\n");
+  abort();
+}
 
 extern "C" {
 
@@ -78,14 +84,8 @@ void *_mlir_memref_to_llvm_aligned_alloc(size_t align, size_t bytes) {
   void *block = nullptr;
   if (align <= kAlignment && bytes <= SizeClass::kMost - kAlignment)
     block = Pool::allocate(bytes + kAlignment);
-  if (!block) {
-    if (innermost)
-      leaveKernel();
-    fprintf(stderr,
-            "relax-mlir: no memory for %zu bytes of a kernel outside a call\n",
-            bytes);
-    abort();
-  }
+  if (!block)
+    leaveKernel();
   auto *header = static_cast<Header *>(block);
   *header = {bytes, newest, nullptr};
   if (newest)

@@ -50,10 +50,11 @@ std::string relax_rt::versionText(uint32_t version) {
          std::to_string(vk::minorOf(version));
 }
 
+static ForkResetMutex opening;
+
 const VulkanLoader *relax_rt::openVulkanLoader(Error &error) {
   static const VulkanLoader *opened = nullptr;
-  static ForkResetMutex mutex;
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(opening);
   if (opened)
     return opened;
   const char *given = std::getenv("RELAX_VULKAN_LOADER");

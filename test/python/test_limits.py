@@ -117,7 +117,7 @@ print((main(x) + 1).tolist() == x.tolist())
 """
     )
     assert run.returncode == 0, run.stderr
-    assert run.stdout.splitlines() == ["main: no memory for what a kernel needs itself"] * 3 + ["True"]
+    assert run.stdout.splitlines() == ["main: no memory for the scratch buffers of a kernel"] * 3 + ["True"]
 
 
 # --- forks
