@@ -33,7 +33,7 @@ public:
   /// The addresses of the weights that a call uses. Fails at run time where a
   /// weight is not bound.
   Value getAddresses(HostBuilder &builder, Value context) const;
-  /// That of a weight's data on a device, or on the host (0).
+  /// Loads the address of a weight's data on a device, or on the host (0).
   Value load(HostBuilder &builder, Value addresses, StringAttr name,
              int64_t device) const;
   /// `__tvm_ffi_bind_weight`, and the reverse in `relax_unload`, which is

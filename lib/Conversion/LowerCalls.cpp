@@ -26,9 +26,10 @@ void FunctionLowering::callUnlessEmpty(func::FuncOp kernel, ValueRange args,
   Value isEmpty;
   for (Value tensor : written) {
     auto type = cast<MemRefType>(tensor.getType());
-    bool isNever = type.hasStaticShape() &&
-                   llvm::all_of(type.getShape(), [](int64_t d) { return d; });
-    if (isNever) {
+    bool hasElements =
+        type.hasStaticShape() &&
+        llvm::all_of(type.getShape(), [](int64_t d) { return d; });
+    if (hasElements) {
       isEmpty = {};
       break;
     }

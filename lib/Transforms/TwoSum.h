@@ -1,5 +1,4 @@
-//===- TwoSum.h - sums of floats with what rounding takes --------*- C++
-//-*-===//
+//===- TwoSum.h - sums of floats with what rounding takes -------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

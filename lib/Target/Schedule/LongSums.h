@@ -81,8 +81,9 @@ private:
   bool areMany;
 };
 
-/// Gives the long sums of a kernel that no schedule takes a second result, so
-/// that plain loops add up with the same bound (PlainSums.cpp).
+/// Rewrites the long float sums of a kernel that no schedule takes: each gets a
+/// second result, which carries what rounding loses, so that plain loops have
+/// the same error bound (PlainSums.cpp).
 void keepLostOfSums(func::FuncOp kernel);
 
 } // namespace mlir::relax

@@ -1,5 +1,4 @@
-//===- Moments.h - mean and variance, stable ---------------------*- C++
-//-*-===//
+//===- Moments.h - mean and variance, stable --------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Running.h - what there is so far of a sum or product ------*- C++
-//-*-===//
+//===- Running.h - what there is so far of a sum or product -----*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -120,7 +120,8 @@ private:
   SmallVector<Value> reduce(const Stage &stage, ArrayRef<Axis> axes,
                             const Points &points, SmallVector<Value> values,
                             bool lanesReduced);
-  /// Those between two places along the first axis; whole ones along lanes.
+  /// The steps from `from` to `to` along the first axis; only whole vectors,
+  /// where the lanes run along it.
   SmallVector<Value> reduceSteps(const Stage &stage, ArrayRef<Axis> axes,
                                  const Points &points,
                                  SmallVector<Value> values, bool lanesReduced,
