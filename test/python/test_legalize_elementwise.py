@@ -45,18 +45,19 @@ def truncated(x, y):
     return np.where((x < 0) != (y < 0), -quotient, quotient).astype(object)
 
 
-def floor_divide(x, y):
-    """NumPy's has NaN for an infinite dividend."""
-    if x.dtype.kind != "f":
-        return np.floor_divide(x, y)
-    return np.where(np.isinf(x), np.floor(x / y), np.floor_divide(x, y))
-
-
-def wrapped_power(x, y):
+def power(x, y):
+    """Of integers modulo 2 to the power of the width. NumPy refuses negative powers: they are fractions, rounded
+    towards zero, and 0 of 0."""
     if x.dtype.kind == "f":
         return np.power(x, y)
     bits = 8 * x.dtype.itemsize
-    values = [pow(int(a), int(b) & ((1 << bits) - 1), 1 << bits) for a, b in zip(x.ravel(), y.ravel(), strict=True)]
+
+    def one(base, exponent):
+        if exponent < 0:
+            return base**-exponent if abs(base) == 1 else 0
+        return pow(base, exponent, 1 << bits)
+
+    values = [one(int(a), int(b)) & ((1 << bits) - 1) for a, b in zip(x.ravel(), y.ravel(), strict=True)]
     return np.array(values, np.uint64).reshape(x.shape).astype(x.dtype)
 
 
@@ -114,10 +115,10 @@ BINARY = {
     "subtract": (np.subtract, NUMBERS),
     "multiply": (np.multiply, NUMBERS),
     "divide": (no_zero(truncated), NUMBERS),
-    "floor_divide": (no_zero(floor_divide), NUMBERS),
+    "floor_divide": (no_zero(np.floor_divide), NUMBERS),
     "floor_mod": (no_zero(np.mod), NUMBERS),
     "mod": (no_zero(np.fmod), NUMBERS),
-    "power": (wrapped_power, NUMBERS),
+    "power": (power, NUMBERS),
     "maximum": (np.maximum, NUMBERS),
     "minimum": (np.minimum, NUMBERS),
     "atan2": (np.arctan2, FLOATS),
@@ -125,8 +126,8 @@ BINARY = {
     "bitwise_and": (np.bitwise_and, INTS + BOOLS),
     "bitwise_or": (np.bitwise_or, INTS + BOOLS),
     "bitwise_xor": (np.bitwise_xor, INTS + BOOLS),
-    "left_shift": (lambda x, y: np.left_shift(x, y & 7), INTS),
-    "right_shift": (lambda x, y: np.right_shift(x, y & 7), INTS),
+    "left_shift": (np.left_shift, INTS),
+    "right_shift": (np.right_shift, INTS),
     "logical_and": (np.logical_and, BOOLS),
     "logical_or": (np.logical_or, BOOLS),
     "logical_xor": (np.logical_xor, BOOLS),
@@ -219,9 +220,7 @@ def test_unary(text, dtype):
 def test_binary(text, dtype):
     for size in SIZES:
         x, y = numbers(dtype, (size, 5), size), numbers(dtype, (size, 5), size + 100)
-        if text.endswith("shift"):
-            y &= 7
-        if size > 2 and dtype.startswith("i") and dtype != "i1" and not text.endswith("shift"):
+        if size > 2 and dtype.startswith("i") and dtype != "i1":
             x[0, :2], y[0, :2] = np.iinfo(x.dtype).min, (-1, 0)
         with np.errstate(all="ignore"):
             expected = compute(BINARY[text][0], dtype, x, y)

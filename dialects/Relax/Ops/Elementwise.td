@@ -77,7 +77,7 @@ def Relax_AbsOp : Relax_IdempotentOp<"abs", "absolute value", "`x` without its s
 def Relax_NegativeOp : Relax_UnaryOp<"negative", "negation", "`-x`. Integers wrap around.", Relax_Numbers> {
   let hasFolder = 1;
 }
-def Relax_SignOp : Relax_IdempotentOp<"sign", "sign", "-1, 0 or 1 as `x` is negative, zero or positive; NaN for NaN.">;
+def Relax_SignOp : Relax_IdempotentOp<"sign", "sign", "-1, 0 or 1 as `x` is negative, zero (of either sign) or positive; NaN for NaN.">;
 def Relax_SquareOp : Relax_UnaryOp<"square", "square", "`x * x`. Integers wrap around.", Relax_Numbers>;
 def Relax_SqrtOp : Relax_UnaryOp<"sqrt", "square root", "The square root, correctly rounded; NaN below zero, -0 for -0.">;
 def Relax_RsqrtOp : Relax_UnaryOp<"rsqrt", "reciprocal square root", "`1 / sqrt(x)`: infinite for zero, NaN below.">;
@@ -112,7 +112,7 @@ def Relax_AtanhOp : Relax_UnaryOp<"atanh", "inverse hyperbolic tangent", "The nu
 def Relax_ErfOp : Relax_UnaryOp<"erf", "error function", "`2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0 to `x`.">;
 
 // Activations.
-def Relax_ReluOp : Relax_IdempotentOp<"relu", "rectifier", "`max(x, 0)`; NaN stays NaN.">;
+def Relax_ReluOp : Relax_IdempotentOp<"relu", "rectifier", "`maximum(x, 0)`: NaN stays NaN, -0 becomes 0.">;
 def Relax_LeakyReluOp : Relax_UnaryOp<"leakyrelu", "leaky rectifier", "`x` where it is positive, else `alpha * x`.", Relax_Floats, " {alpha = 0.2}"> {
   let arguments = (ins Relax_Tensor:$x, DefaultValuedAttr<F64Attr, "0.01">:$alpha);
 }
@@ -148,10 +148,12 @@ def Relax_AstypeOp : Relax_DeducedOp<"astype", [Pure]> {
   let summary = "conversion to another element type";
   let description = [{
     Converts each element to `dtype`, an integer or float type. To a float: the
-    nearest, ties to even, infinite beyond the range. From a float to an integer:
-    rounded towards zero; undefined for NaN and beyond the range. Between integers:
+    nearest, ties to even, infinite beyond the range (NaN in f8E4M3FN, which has no
+    infinity). From a float to an integer:
+    rounded towards zero; beyond the range the least or the greatest integer, 0 for
+    NaN. Between integers:
     modulo 2 to the power of the width, extended by the signedness of the source,
-    where `i1` is 0 or 1. To `i1`: whether the element differs from zero.
+    where `i1` is 0 or 1. To `i1`: whether the element differs from zero, as NaN does.
 
     Example:
 
@@ -231,22 +233,22 @@ class Relax_ComparisonOp<string mnemonic, string what, string text,
 def Relax_AddOp : Relax_FoldedOp<"add", "sum", "`lhs + rhs`. Integers wrap around.", Relax_Numbers, [Commutative]>;
 def Relax_SubtractOp : Relax_FoldedOp<"subtract", "difference", "`lhs - rhs`. Integers wrap around.">;
 def Relax_MultiplyOp : Relax_FoldedOp<"multiply", "product", "`lhs * rhs`. Integers wrap around.", Relax_Numbers, [Commutative]>;
-def Relax_DivideOp : Relax_FoldedOp<"divide", "quotient", "`lhs / rhs`: as IEEE 754 says for floats, rounded towards zero for integers. An integer divided by zero is undefined.">;
-def Relax_FloorDivideOp : Relax_FoldedOp<"floor_divide", "quotient rounded down", "`lhs / rhs`, rounded towards minus infinity. An integer divided by zero is undefined.">;
-def Relax_FloorModOp : Relax_BinaryOp<"floor_mod", "remainder of floor_divide", "`lhs - rhs * floor_divide(lhs, rhs)`: zero or of the sign of `rhs`, as `%` in Python. Undefined for an integer modulo zero, NaN for a float.">;
-def Relax_ModOp : Relax_BinaryOp<"mod", "remainder of the truncated quotient", "`lhs - rhs * trunc(lhs / rhs)`, exactly: zero or of the sign of `lhs`, as `fmod` and as `%` in C. Undefined for an integer modulo zero, NaN for a float.">;
-def Relax_PowerOp : Relax_FoldedOp<"power", "power", "`lhs ** rhs`, with 1 for any `lhs` to the power of 0. A negative float to a power that is no whole number is NaN; an integer to a negative power is undefined.">;
+def Relax_DivideOp : Relax_FoldedOp<"divide", "quotient", "`lhs / rhs`: as IEEE 754 says for floats, rounded towards zero for integers. An integer divided by zero is 0; the least signed integer divided by -1 is itself.">;
+def Relax_FloorDivideOp : Relax_FoldedOp<"floor_divide", "quotient rounded down", "`lhs / rhs`, rounded towards minus infinity, of floats as in NumPy: from the exact remainder, NaN for an infinite `lhs`, `lhs / rhs` itself (infinite or NaN) where `rhs` is zero. An integer divided by zero is 0; the least signed integer divided by -1 is itself.">;
+def Relax_FloorModOp : Relax_BinaryOp<"floor_mod", "remainder of floor_divide", "`lhs - rhs * floor_divide(lhs, rhs)`: zero or of the sign of `rhs`, as `%` in Python. Modulo zero it is 0 for an integer and NaN for a float, as for an infinite `lhs`.">;
+def Relax_ModOp : Relax_BinaryOp<"mod", "remainder of the truncated quotient", "`lhs - rhs * trunc(lhs / rhs)`, exactly: zero or of the sign of `lhs`, as `fmod` and as `%` in C. Modulo zero it is 0 for an integer and NaN for a float, as for an infinite `lhs`.">;
+def Relax_PowerOp : Relax_FoldedOp<"power", "power", "`lhs ** rhs`, with 1 for any `lhs` to the power of 0. A negative float to a power that is no whole number is NaN. An integer to a negative power is the fraction rounded towards zero: 0, but for powers of 1 and -1; 0 for 0.">;
 def Relax_MaximumOp : Relax_FoldedOp<"maximum", "the greater of two", "The greater of both; NaN where either is NaN, and 0 is above -0.", Relax_Numbers, [Commutative]>;
 def Relax_MinimumOp : Relax_FoldedOp<"minimum", "the lesser of two", "The lesser of both; NaN where either is NaN, and -0 is below 0.", Relax_Numbers, [Commutative]>;
 def Relax_Atan2Op : Relax_BinaryOp<"atan2", "angle of a point", "The angle in [-pi, pi] of the point with ordinate `lhs` and abscissa `rhs`.", Relax_Floats>;
-def Relax_LogAddExpOp : Relax_BinaryOp<"log_add_exp", "logarithm of a sum of exponentials", "`log(exp(lhs) + exp(rhs))`, without overflow.", Relax_Floats, [Commutative]>;
+def Relax_LogAddExpOp : Relax_BinaryOp<"log_add_exp", "logarithm of a sum of exponentials", "`log(exp(lhs) + exp(rhs))`, without overflow: minus infinity where both are, infinite where either is.", Relax_Floats, [Commutative]>;
 
 // Bits.
 def Relax_BitwiseAndOp : Relax_FoldedOp<"bitwise_and", "bitwise and", "Each bit that is set in both.", Relax_Bits, [Commutative]>;
 def Relax_BitwiseOrOp : Relax_FoldedOp<"bitwise_or", "bitwise or", "Each bit that is set in either.", Relax_Bits, [Commutative]>;
 def Relax_BitwiseXorOp : Relax_FoldedOp<"bitwise_xor", "bitwise exclusive or", "Each bit that is set in one alone.", Relax_Bits, [Commutative]>;
-def Relax_LeftShiftOp : Relax_FoldedOp<"left_shift", "shift to the left", "`lhs * 2 ** rhs`, modulo 2 to the power of the width. Undefined where `rhs` is negative or not below the width.", Relax_Integers>;
-def Relax_RightShiftOp : Relax_FoldedOp<"right_shift", "shift to the right", "`lhs / 2 ** rhs`, rounded down: arithmetic for signed and signless elements, logical for unsigned ones. Undefined where `rhs` is negative or not below the width.", Relax_Integers>;
+def Relax_LeftShiftOp : Relax_FoldedOp<"left_shift", "shift to the left", "`lhs * 2 ** rhs`, modulo 2 to the power of the width. 0 where `rhs` is negative or not below the width, as all bits are shifted out.", Relax_Integers>;
+def Relax_RightShiftOp : Relax_FoldedOp<"right_shift", "shift to the right", "`lhs / 2 ** rhs`, rounded down: arithmetic for signed and signless elements, logical for unsigned ones. Where `rhs` is negative or not below the width all bits are shifted out: -1 for a negative `lhs`, else 0.", Relax_Integers>;
 
 // Logic and comparison.
 def Relax_LogicalAndOp : Relax_FoldedOp<"logical_and", "logical and", "True where both are.", Relax_Bools, [Commutative]>;

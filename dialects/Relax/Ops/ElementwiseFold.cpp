@@ -218,19 +218,17 @@ OpFoldResult MultiplyOp::fold(FoldAdaptor adaptor) {
   return foldIdentity(*this, 1.0, /*commutes=*/true);
 }
 
-/// Whether an integer quotient is undefined or leaves the type.
-static bool isBadDivision(const APInt &l, const APInt &r, bool isUnsigned) {
-  return r.isZero() || (!isUnsigned && r.isAllOnes() && l.isMinSignedValue());
+/// The quotient of two integers as kernels compute it: zero where the divisor
+/// is, wrapping around for the least integer by -1.
+static APInt quotient(const APInt &l, const APInt &r, bool isUnsigned) {
+  if (r.isZero())
+    return r;
+  return isUnsigned ? l.udiv(r) : l.sdiv(r);
 }
 
 OpFoldResult DivideOp::fold(FoldAdaptor adaptor) {
   if (Attribute constant = foldConstants(
-          adaptor.getLhs(), adaptor.getRhs(), getType(),
-          [](const APInt &l, const APInt &r, bool isUnsigned) {
-            if (isBadDivision(l, r, isUnsigned))
-              return std::optional<APInt>();
-            return std::optional<APInt>(isUnsigned ? l.udiv(r) : l.sdiv(r));
-          },
+          adaptor.getLhs(), adaptor.getRhs(), getType(), quotient,
           [](const APFloat &l, const APFloat &r, bool) { return l / r; }))
     return constant;
   return foldIdentity(*this, 1.0, /*commutes=*/false);
@@ -240,12 +238,11 @@ OpFoldResult FloorDivideOp::fold(FoldAdaptor adaptor) {
   if (Attribute constant = foldIntegers(
           adaptor.getLhs(), adaptor.getRhs(), getType(),
           [](const APInt &l, const APInt &r, bool isUnsigned) {
-            if (isBadDivision(l, r, isUnsigned))
-              return std::optional<APInt>();
-            if (isUnsigned)
-              return std::optional<APInt>(l.udiv(r));
-            return std::optional<APInt>(
-                llvm::APIntOps::RoundingSDiv(l, r, APInt::Rounding::DOWN));
+            APInt rounded = quotient(l, r, isUnsigned);
+            bool isInexact = !r.isZero() && rounded * r != l;
+            if (!isUnsigned && isInexact && l.isNegative() != r.isNegative())
+              --rounded;
+            return rounded;
           }))
     return constant;
   // A float is rounded even by one.

@@ -21,7 +21,8 @@ class Relax_SoftmaxClass<string mnemonic, string what, string text> : Relax_Dedu
   let description = "\n    " # text # [{
     `axis` counts from the last if it is negative; `data` has rank 1 or more and
     float elements. The error of the sum is at most `256 * u` of it, whatever the
-    length of `axis`, where `u` is `2 ** -24`, or `2 ** -53` for f64.
+    length of `axis`, where `u` is `2 ** -24`, or `2 ** -53` for f64. A row that has
+    NaN or plus infinity, or nothing but minus infinity, is NaN.
 
     Example:
 

@@ -15,7 +15,8 @@ def Relax_QuantizeOp : Relax_DeducedOp<"quantize", [Pure]> {
   let description = [{
     `clamp(round(data / scale) + zero_point)`, rounding ties to even, and clamping
     to the range of `out_dtype`, i8 unless given. `out_dtype` may also be a float
-    of 8 bits or less.
+    of 8 bits or less. NaN, as of 0 by a scale of 0, becomes the integer 0, and
+    stays NaN in a float.
 
     `scale` and `zero_point` are scalars, or have rank 1 and one element for each
     index of the dimension `axis` of `data`. Without a `zero_point` it is zero.

@@ -9,6 +9,10 @@
 // element by itself), a negative one counts from the last, and none may occur
 // twice. `keepdims` keeps a reduced dimension with size 1.
 //
+// Floats follow IEEE 754: NaN, and infinities of both signs, make a sum NaN, and
+// an infinity alone makes it infinite. Sums start from 0, so that the sum of
+// nothing but -0 is 0.
+//
 // Bounds of errors hold for any number of elements, on all targets: sums of
 // floats are added up in blocks (lib/Target/Schedule/LongSums.h).
 //

@@ -19,7 +19,7 @@ def Relax_IndexTypeAttr : ConfinedAttr<TypeAttr, [AttrConstraint<
 def Relax_SortOp : Relax_DeducedOp<"sort", [Pure]> {
   let summary = "sorts along a dimension";
   let description = [{
-    Stable; NaN counts as larger than every number.
+    Stable; NaN counts as larger than every number, and 0 and -0 are equal.
 
     Example:
 
@@ -60,7 +60,8 @@ def Relax_ArgsortOp : Relax_DeducedOp<"argsort", [Pure]> {
 def Relax_TopkOp : Relax_DeducedOp<"topk", [Pure]> {
   let summary = "the k largest or smallest elements along a dimension";
   let description = [{
-    Sorted, the first one the largest (the smallest where `largest` is false).
+    Sorted, the first one the largest (the smallest where `largest` is false), in the
+    order of `relax.sort`: NaN is the largest.
     `ret_type` chooses the results: `both` the values and their indices, or
     `values` or `indices` alone. `dtype` of the indices is i32 where it is left
     out. `k` is at most the dimension: an error where it provably is not, checked
@@ -89,8 +90,9 @@ def Relax_UniqueOp : Relax_DeducedOp<"unique", [Pure]> {
   let summary = "the distinct elements";
   let description = [{
     The distinct elements of the flattened tensor, or the distinct slices along
-    `axis`; in ascending order, or in that of their first occurrence where
-    `sorted` is false. Further results, all of i64 and rank one, in this order:
+    `axis`; in ascending order, or in that of their first occurrence where `sorted`
+    is false. NaN equals NaN and 0 equals -0, of which the first one is kept.
+    Further results, all of i64 and rank one, in this order:
 
     - `return_index`: the position of the first occurrence of each,
     - `return_inverse`: for each element (or slice) of `x`, in row-major order,
@@ -120,7 +122,7 @@ def Relax_NonzeroOp : Relax_DeducedOp<"nonzero", [Pure]> {
   let summary = "the positions of the elements that are not zero";
   let description = [{
     One row for each dimension of `x` and one column for each element that is
-    not zero, in row-major order. Scalars have no positions: an error.
+    not zero, as NaN is not, in row-major order. Scalars have no positions: an error.
 
     Example:
 
@@ -138,7 +140,8 @@ def Relax_BucketizeOp : Relax_DeducedOp<"bucketize", [Pure]> {
   let description = [{
     For each element of `input_tensor` the first index i into the ascending
     `boundaries` with `boundaries[i] >= element` (`>` with `right`), or their
-    number. Indices are i64, i32 with `out_int32`.
+    number, in the order of `relax.sort`: NaN counts as larger than every number.
+    Indices are i64, i32 with `out_int32`.
 
     Example:
 

@@ -199,19 +199,22 @@ static Value floorDivide(FloorDivideOp op, Scalars &s, ValueRange x) {
     return s.select(down, s.sub(quotient, s.number(type, 1)), quotient);
   }
   // From the exact remainder, so that rounding the quotient does not lift it.
+  // Of what is infinite, and of NaN, there is none: the remainder is NaN.
   Value rest = arith::RemFOp::create(s, x[0], x[1]);
   Value exact = s.div(s.sub(x[0], rest), x[1]);
   Value down = s.select(isOpposite(s, rest, x[1]),
                         s.sub(exact, s.number(type, 1)), exact);
   Value whole = math::RoundEvenOp::create(s, down);
-  // Division by zero, and of what is not finite, is that of the quotient.
-  Value quotient = s.div(x[0], x[1]);
-  Value isUsual = s.compare(CmpFPredicate::ORD, rest, rest);
-  return s.select(isUsual, whole, math::FloorOp::create(s, quotient));
+  // A zero has the sign of the quotient, and a quotient by zero is itself.
+  Value quotient = s.div(x[0], x[1]), zero = s.number(type, 0);
+  Value isZero = s.compare(CmpFPredicate::OEQ, whole, zero);
+  whole = s.select(isZero, math::CopySignOp::create(s, zero, quotient), whole);
+  return s.select(s.compare(CmpFPredicate::OEQ, x[1], zero), quotient, whole);
 }
 
-/// By squaring: the exponent's bits from the lowest on.
-static Value power(PowerOp, Scalars &s, ValueRange x) {
+/// By squaring: the exponent's bits from the lowest on. A negative power is less
+/// than one, which is zero, but for those of 1 and -1: their bits give these.
+static Value power(PowerOp op, Scalars &s, ValueRange x) {
   Type type = x[0].getType();
   if (isa<FloatType>(type))
     return math::PowFOp::create(s, x[0], x[1]);
@@ -233,7 +236,15 @@ static Value power(PowerOp, Scalars &s, ValueRange x) {
         Value rest = arith::ShRUIOp::create(inner, state[2], one);
         scf::YieldOp::create(inner, ValueRange{result, base, rest});
       });
-  return loop.getResult(0);
+  Value result = loop.getResult(0);
+  if (isUnsigned(op))
+    return result;
+  Value isNegative = s.compare(CmpIPredicate::slt, x[1], zero);
+  // 1 and -1 are what is at most 2 when 1 is added, without a sign.
+  Value isLarge =
+      s.compare(CmpIPredicate::ugt, s.add(x[0], one), s.number(type, 2));
+  Value isNone = s.either(isLarge, s.compare(CmpIPredicate::eq, x[0], zero));
+  return s.select(s.both(isNegative, isNone), zero, result);
 }
 
 static Value maximum(MaximumOp op, Scalars &s, ValueRange x) {
@@ -256,10 +267,12 @@ static Value logAddExp(LogAddExpOp, Scalars &s, ValueRange x) {
                s.select(areEqual, s.number(type, 0.6931471805599453), rest));
 }
 
+static Value leftShift(LeftShiftOp, Scalars &s, ValueRange x) {
+  return s.shiftLeft(x[0], x[1]);
+}
+
 static Value rightShift(RightShiftOp op, Scalars &s, ValueRange x) {
-  if (isUnsigned(op))
-    return arith::ShRUIOp::create(s, x[0], x[1]);
-  return arith::ShRSIOp::create(s, x[0], x[1]);
+  return s.shiftRight(x[0], x[1], isUnsigned(op));
 }
 
 static Value multiplyAdd(EwiseFMAOp, Scalars &s, ValueRange x) {
@@ -474,7 +487,7 @@ static void populateBinary(KernelRegistry &registry) {
   direct<BitwiseAndOp, arith::AndIOp>(registry);
   direct<BitwiseOrOp, arith::OrIOp>(registry);
   direct<BitwiseXorOp, arith::XOrIOp>(registry);
-  direct<LeftShiftOp, arith::ShLIOp>(registry);
+  elementwise<LeftShiftOp>(registry, leftShift);
   elementwise<RightShiftOp>(registry, rightShift);
   direct<LogicalAndOp, arith::AndIOp>(registry);
   direct<LogicalOrOp, arith::OrIOp>(registry);

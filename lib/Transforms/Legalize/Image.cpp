@@ -240,7 +240,7 @@ Place Resize::placeOf(Scalars &s, Value at, int64_t axis, Taps &taps) {
         s.either(s.compare(CmpFPredicate::OLT, where, numberOf(s, 0)),
                  s.compare(CmpFPredicate::OGT, where, end));
     Value floor = math::FloorOp::create(s, where);
-    Value whole = s.toIndex(arith::FPToSIOp::create(s, s.getI64Type(), floor));
+    Value whole = s.toIndex(s.saturate(floor, s.getI64Type()));
     return {whole, s.sub(where, floor), numberOf(s, 1)};
   }
   Value numerator, denominator = s.mul(two, wanted);

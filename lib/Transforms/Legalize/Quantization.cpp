@@ -48,6 +48,7 @@ static Value getBound(Scalars &s, FloatType type, FloatType to,
 }
 
 static LogicalResult quantize(QuantizeOp op, KernelBuilder &kernel) {
+  using Predicate = arith::CmpFPredicate;
   Type to = getElementType(op.getResult()), data = getElementType(op.getData());
   // f32 holds integers of 24 bits.
   FloatType type = cast<FloatType>(getComputeType(data));
@@ -65,11 +66,11 @@ static LogicalResult quantize(QuantizeOp op, KernelBuilder &kernel) {
         auto small = dyn_cast<FloatType>(to);
         if (!small)
           return s.saturate(whole, to);
-        whole =
-            arith::MaxNumFOp::create(s, whole, getBound(s, type, small, false));
-        return arith::MinNumFOp::create(s, whole,
-                                        getBound(s, type, small, true))
-            .getResult();
+        // NaN passes what compares and selects like this.
+        Value low = getBound(s, type, small, false);
+        Value high = getBound(s, type, small, true);
+        whole = s.select(s.compare(Predicate::OLT, whole, low), low, whole);
+        return s.select(s.compare(Predicate::OGT, whole, high), high, whole);
       }));
 }
 

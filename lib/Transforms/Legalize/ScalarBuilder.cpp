@@ -32,7 +32,7 @@ bool relax::isUnsignedElement(Type elementType) {
   return elementType.isUnsignedInteger() || elementType.isInteger(1);
 }
 
-static bool isFloat(Value value) { return isa<FloatType>(value.getType()); }
+static bool isReal(Value value) { return isa<FloatType>(value.getType()); }
 
 //===----------------------------------------------------------------------===//
 // Constants and positions
@@ -64,19 +64,19 @@ Value ScalarBuilder::position(int64_t loop) {
 //===----------------------------------------------------------------------===//
 
 Value ScalarBuilder::add(Value lhs, Value rhs) {
-  if (isFloat(lhs))
+  if (isReal(lhs))
     return arith::AddFOp::create(*this, lhs, rhs);
   return arith::AddIOp::create(*this, lhs, rhs);
 }
 
 Value ScalarBuilder::sub(Value lhs, Value rhs) {
-  if (isFloat(lhs))
+  if (isReal(lhs))
     return arith::SubFOp::create(*this, lhs, rhs);
   return arith::SubIOp::create(*this, lhs, rhs);
 }
 
 Value ScalarBuilder::mul(Value lhs, Value rhs) {
-  if (isFloat(lhs))
+  if (isReal(lhs))
     return arith::MulFOp::create(*this, lhs, rhs);
   return arith::MulIOp::create(*this, lhs, rhs);
 }
@@ -86,7 +86,7 @@ Value ScalarBuilder::div(Value lhs, Value rhs) {
 }
 
 Value ScalarBuilder::max(Value lhs, Value rhs, bool isUnsigned) {
-  if (isFloat(lhs))
+  if (isReal(lhs))
     return arith::MaximumFOp::create(*this, lhs, rhs);
   if (isUnsigned)
     return arith::MaxUIOp::create(*this, lhs, rhs);
@@ -94,7 +94,7 @@ Value ScalarBuilder::max(Value lhs, Value rhs, bool isUnsigned) {
 }
 
 Value ScalarBuilder::min(Value lhs, Value rhs, bool isUnsigned) {
-  if (isFloat(lhs))
+  if (isReal(lhs))
     return arith::MinimumFOp::create(*this, lhs, rhs);
   if (isUnsigned)
     return arith::MinUIOp::create(*this, lhs, rhs);
@@ -175,6 +175,27 @@ static Value roundToOdd(ScalarBuilder &s, Value value) {
   return arith::BitcastOp::create(s, s.getF32Type(), moved);
 }
 
+/// An integer of more bits than f64 has digits, so that f64 and then a float of
+/// half that many digits round it as one step would: of a large one, whether
+/// any of the last bits is set is kept in the first of them.
+static Value keepInexact(ScalarBuilder &s, Value value) {
+  Type type = value.getType();
+  unsigned width = type.getIntOrFloatBitWidth(), dropped = width - 52;
+  APInt mask = APInt::getLowBitsSet(width, dropped);
+  Value last = arith::AndIOp::create(s, value, s.number(type, mask));
+  Value isExact =
+      s.compare(arith::CmpIPredicate::eq, last, s.number(type, 0));
+  Value sticky = s.number(type, APInt::getOneBitSet(width, dropped - 1));
+  Value rest = arith::AndIOp::create(s, value, s.number(type, ~mask));
+  Value kept = s.select(isExact, rest, arith::OrIOp::create(s, rest, sticky));
+  // What is small is exact in f64, of either sign.
+  Value isSmall = s.compare(
+      arith::CmpIPredicate::ult,
+      s.add(value, s.number(type, APInt::getOneBitSet(width, 52))),
+      s.number(type, APInt::getOneBitSet(width, 53)));
+  return s.select(isSmall, value, kept);
+}
+
 Value ScalarBuilder::convertFloat(Value value, Type to) {
   auto from = dyn_cast<FloatType>(value.getType());
   if (!from || from == to)
@@ -203,17 +224,16 @@ Value ScalarBuilder::convert(Value value, Type from, Type to) {
       return compare(arith::CmpFPredicate::UNE, value, number(source, 0.0));
     return compare(arith::CmpIPredicate::ne, value, number(source, 0.0));
   }
-  if (isa<FloatType>(source)) {
-    if (isUnsignedElement(to))
-      return arith::FPToUIOp::create(*this, target, value);
-    return arith::FPToSIOp::create(*this, target, value);
-  }
+  if (isa<FloatType>(source))
+    return saturate(value, to);
   if (isa<FloatType>(target)) {
     // f32 holds 24 bits, f64 holds 53; narrower floats round from these.
     unsigned width = source.getIntOrFloatBitWidth();
     Type wide = target;
     if (cast<FloatType>(target).getWidth() < 32)
       wide = width <= 24 ? Type(getF32Type()) : Type(getF64Type());
+    if (wide != target && width > 53)
+      value = keepInexact(*this, value);
     Value number = isUnsignedElement(from)
                        ? Value(arith::UIToFPOp::create(*this, wide, value))
                        : Value(arith::SIToFPOp::create(*this, wide, value));
@@ -231,23 +251,64 @@ Value ScalarBuilder::convert(Value value, Type from, Type to) {
 }
 
 Value ScalarBuilder::saturate(Value value, Type to) {
-  Type type = value.getType(), integer = getKernelElementType(to);
+  value = convertFloat(value, getComputeType(value.getType()));
+  auto type = cast<FloatType>(value.getType());
+  Type integer = getKernelElementType(to);
   unsigned width = to.getIntOrFloatBitWidth();
   bool isUnsigned = isUnsignedElement(to);
+  unsigned digits = isUnsigned ? width : width - 1;
   APInt least =
       isUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width);
   APInt greatest =
       isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+  auto toInteger = [&](Value inside) -> Value {
+    if (isUnsigned)
+      return arith::FPToUIOp::create(*this, integer, inside);
+    return arith::FPToSIOp::create(*this, integer, inside);
+  };
+  // NaN passes what compares and selects like this.
   Value low = number(type, least.roundToDouble(!isUnsigned));
+  Value limited =
+      select(compare(arith::CmpFPredicate::OLT, value, low), low, value);
+  // Where the float has both bounds, it is limited to them.
+  if (digits <= APFloat::semanticsPrecision(type.getFloatSemantics())) {
+    Value high = number(type, greatest.roundToDouble(!isUnsigned));
+    limited = select(compare(arith::CmpFPredicate::OGT, limited, high), high,
+                     limited);
+    Value isNumber = compare(arith::CmpFPredicate::ORD, limited, limited);
+    return toInteger(select(isNumber, limited, number(type, 0)));
+  }
   // The first number beyond is exact, unlike the last one within.
-  Value beyond = number(type, std::ldexp(1.0, isUnsigned ? width : width - 1));
-  Value isLow = compare(arith::CmpFPredicate::OLE, value, low);
-  Value isHigh = compare(arith::CmpFPredicate::OGE, value, beyond);
-  Value isNaN = compare(arith::CmpFPredicate::UNO, value, value);
-  Value isOutside = either(isNaN, either(isLow, isHigh));
-  Value inside = convert(select(isOutside, number(type, 0), value), type, to);
-  Value result = select(isLow, number(integer, least), inside);
-  return select(isHigh, number(integer, greatest), result);
+  Value beyond = number(type, std::ldexp(1.0, digits));
+  Value isHigh = compare(arith::CmpFPredicate::OGE, limited, beyond);
+  Value isInside = compare(arith::CmpFPredicate::OLT, limited, beyond);
+  Value whole = toInteger(select(isInside, limited, number(type, 0)));
+  return select(isHigh, number(integer, greatest), whole);
+}
+
+Value ScalarBuilder::shiftLeft(Value lhs, Value rhs) {
+  Type type = lhs.getType();
+  unsigned width = type.getIntOrFloatBitWidth();
+  Value isInside = compare(arith::CmpIPredicate::ult, rhs,
+                           number(type, APInt(width, width)));
+  Value amount =
+      min(rhs, number(type, APInt(width, width - 1)), /*isUnsigned=*/true);
+  Value shifted = arith::ShLIOp::create(*this, lhs, amount);
+  return select(isInside, shifted, number(type, 0));
+}
+
+Value ScalarBuilder::shiftRight(Value lhs, Value rhs, bool isUnsigned) {
+  Type type = lhs.getType();
+  unsigned width = type.getIntOrFloatBitWidth();
+  Value amount =
+      min(rhs, number(type, APInt(width, width - 1)), /*isUnsigned=*/true);
+  // All bits but the first go; that is the sign, which fills the others.
+  if (!isUnsigned)
+    return arith::ShRSIOp::create(*this, lhs, amount);
+  Value isInside = compare(arith::CmpIPredicate::ult, rhs,
+                           number(type, APInt(width, width)));
+  Value shifted = arith::ShRUIOp::create(*this, lhs, amount);
+  return select(isInside, shifted, number(type, 0));
 }
 
 Value ScalarBuilder::toIndex(Value integer) {

@@ -61,6 +61,12 @@ public:
   Value quotient(Value lhs, Value rhs, bool isUnsigned);
   Value remainder(Value lhs, Value rhs, bool isUnsigned);
 
+  /// Shifts of integers. By their width or more, or by a negative amount, all
+  /// bits are shifted out: zeros are left, or copies of the sign where a signed
+  /// number goes to the right.
+  Value shiftLeft(Value lhs, Value rhs);
+  Value shiftRight(Value lhs, Value rhs, bool isUnsigned);
+
   /// As `relax.astype` converts; `from` and `to` are types of the graph.
   Value convert(Value value, Type from, Type to);
   /// A float, rounded towards zero, as an integer of a type of the graph:

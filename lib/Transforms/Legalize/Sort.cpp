@@ -196,11 +196,16 @@ static LogicalResult bucketize(BucketizeOp op, KernelBuilder &kernel) {
   Value boundaries = kernel.input(op.getBoundaries());
   Value count = kernel.size(kernel.dims(boundaries)[0]);
   Type element = getElementType(op.getInputTensor());
+  // As sorting does, NaN counts as larger than every number.
   auto isReached = [&](Scalars &s, Value boundary, Value x) {
     if (isa<FloatType>(x.getType())) {
       boundary = s.convertFloat(boundary, x.getType());
-      return s.compare(op.getRight() ? CmpFPredicate::OGT : CmpFPredicate::OGE,
-                       boundary, x);
+      Value isLast = s.compare(CmpFPredicate::UNO, boundary, boundary);
+      if (!op.getRight())
+        return s.either(isLast, s.compare(CmpFPredicate::OGE, boundary, x));
+      Value isNumber = s.compare(CmpFPredicate::ORD, x, x);
+      return s.either(s.both(isLast, isNumber),
+                      s.compare(CmpFPredicate::OGT, boundary, x));
     }
     if (isUnsignedElement(element))
       return s.compare(op.getRight() ? CmpIPredicate::ugt : CmpIPredicate::uge,

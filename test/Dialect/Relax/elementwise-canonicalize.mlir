@@ -249,18 +249,32 @@ relax.func @constants() -> (tensor<3x4xi8>, tensor<3x4xi1>, tensor<4xi8>, tensor
 
 // -----
 
-// An undefined quotient, and constants without elements, stay.
-// CHECK-LABEL: relax.func @no_constants
-// CHECK: %[[Q:.*]] = relax.divide
-// CHECK: %[[E:.*]] = relax.add
-// CHECK: relax.return %[[Q]], %[[E]]
-relax.func @no_constants() -> (tensor<4xi8>, tensor<0xi8>) {
-  %one = relax.constant dense<1> : tensor<4xi8>
+// Quotients that processors do not have are those of kernels.
+// CHECK-LABEL: relax.func @special_quotients
+// CHECK-DAG: %[[ZERO:.*]] = relax.constant dense<0> : tensor<4xi8>
+// CHECK-DAG: %[[LEAST:.*]] = relax.constant dense<-128> : tensor<4xi8>
+// CHECK: relax.return %[[ZERO]], %[[ZERO]], %[[LEAST]], %[[LEAST]]
+relax.func @special_quotients() -> (tensor<4xi8>, tensor<4xi8>, tensor<4xi8>, tensor<4xi8>) {
+  %least = relax.constant dense<-128> : tensor<4xi8>
   %zero = relax.constant dense<0> : tensor<i8>
+  %minus = relax.constant dense<-1> : tensor<i8>
+  %0 = relax.divide %least, %zero : (tensor<4xi8>, tensor<i8>) -> tensor<4xi8>
+  %1 = relax.floor_divide %least, %zero : (tensor<4xi8>, tensor<i8>) -> tensor<4xi8>
+  %2 = relax.divide %least, %minus : (tensor<4xi8>, tensor<i8>) -> tensor<4xi8>
+  %3 = relax.floor_divide %least, %minus : (tensor<4xi8>, tensor<i8>) -> tensor<4xi8>
+  relax.return %0, %1, %2, %3 : tensor<4xi8>, tensor<4xi8>, tensor<4xi8>, tensor<4xi8>
+}
+
+// -----
+
+// Constants without elements stay.
+// CHECK-LABEL: relax.func @no_elements
+// CHECK: %[[E:.*]] = relax.add
+// CHECK: relax.return %[[E]]
+relax.func @no_elements() -> tensor<0xi8> {
   %empty = relax.constant dense<> : tensor<0xi8>
-  %0 = relax.divide %one, %zero : (tensor<4xi8>, tensor<i8>) -> tensor<4xi8>
-  %1 = relax.add %empty, %empty : (tensor<0xi8>, tensor<0xi8>) -> tensor<0xi8>
-  relax.return %0, %1 : tensor<4xi8>, tensor<0xi8>
+  %0 = relax.add %empty, %empty : (tensor<0xi8>, tensor<0xi8>) -> tensor<0xi8>
+  relax.return %0 : tensor<0xi8>
 }
 
 // -----
