@@ -112,7 +112,7 @@ def Relax_AtanhOp : Relax_UnaryOp<"atanh", "inverse hyperbolic tangent", "The nu
 def Relax_ErfOp : Relax_UnaryOp<"erf", "error function", "`2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0 to `x`.">;
 
 // Activations.
-def Relax_ReluOp : Relax_IdempotentOp<"relu", "rectifier", "`maximum(x, 0)`: NaN stays NaN, -0 becomes 0.">;
+def Relax_ReluOp : Relax_IdempotentOp<"relu", "rectifier", "`maximum(x, 0)`; NaN stays NaN.">;
 def Relax_LeakyReluOp : Relax_UnaryOp<"leakyrelu", "leaky rectifier", "`x` where it is positive, else `alpha * x`.", Relax_Floats, " {alpha = 0.2}"> {
   let arguments = (ins Relax_Tensor:$x, DefaultValuedAttr<F64Attr, "0.01">:$alpha);
 }
@@ -238,8 +238,8 @@ def Relax_FloorDivideOp : Relax_FoldedOp<"floor_divide", "quotient rounded down"
 def Relax_FloorModOp : Relax_BinaryOp<"floor_mod", "remainder of floor_divide", "`lhs - rhs * floor_divide(lhs, rhs)`: zero or of the sign of `rhs`, as `%` in Python. Modulo zero it is 0 for an integer and NaN for a float, as for an infinite `lhs`.">;
 def Relax_ModOp : Relax_BinaryOp<"mod", "remainder of the truncated quotient", "`lhs - rhs * trunc(lhs / rhs)`, exactly: zero or of the sign of `lhs`, as `fmod` and as `%` in C. Modulo zero it is 0 for an integer and NaN for a float, as for an infinite `lhs`.">;
 def Relax_PowerOp : Relax_FoldedOp<"power", "power", "`lhs ** rhs`, with 1 for any `lhs` to the power of 0. A negative float to a power that is no whole number is NaN. An integer to a negative power is the fraction rounded towards zero: 0, but for powers of 1 and -1; 0 for 0.">;
-def Relax_MaximumOp : Relax_FoldedOp<"maximum", "the greater of two", "The greater of both; NaN where either is NaN, and 0 is above -0.", Relax_Numbers, [Commutative]>;
-def Relax_MinimumOp : Relax_FoldedOp<"minimum", "the lesser of two", "The lesser of both; NaN where either is NaN, and -0 is below 0.", Relax_Numbers, [Commutative]>;
+def Relax_MaximumOp : Relax_FoldedOp<"maximum", "the greater of two", "The greater of both; NaN where either is NaN. Of 0 and -0 it is either.", Relax_Numbers, [Commutative]>;
+def Relax_MinimumOp : Relax_FoldedOp<"minimum", "the lesser of two", "The lesser of both; NaN where either is NaN. Of 0 and -0 it is either.", Relax_Numbers, [Commutative]>;
 def Relax_Atan2Op : Relax_BinaryOp<"atan2", "angle of a point", "The angle in [-pi, pi] of the point with ordinate `lhs` and abscissa `rhs`.", Relax_Floats>;
 def Relax_LogAddExpOp : Relax_BinaryOp<"log_add_exp", "logarithm of a sum of exponentials", "`log(exp(lhs) + exp(rhs))`, without overflow: minus infinity where both are, infinite where either is.", Relax_Floats, [Commutative]>;
 

@@ -254,6 +254,11 @@ OpFoldResult PowerOp::fold(FoldAdaptor) {
   return foldIdentity(*this, 1.0, /*commutes=*/false);
 }
 
+/// Which of 0 and -0 is greater is the target's to say.
+static bool isOpenZero(const APFloat &l, const APFloat &r) {
+  return l.isZero() && r.isZero() && l.isNegative() != r.isNegative();
+}
+
 OpFoldResult MaximumOp::fold(FoldAdaptor adaptor) {
   if (Attribute constant = foldConstants(
           adaptor.getLhs(), adaptor.getRhs(), getType(),
@@ -262,7 +267,8 @@ OpFoldResult MaximumOp::fold(FoldAdaptor adaptor) {
                               : llvm::APIntOps::smax(l, r);
           },
           [](const APFloat &l, const APFloat &r, bool) {
-            return llvm::maximum(l, r);
+            return isOpenZero(l, r) ? std::optional<APFloat>()
+                                    : llvm::maximum(l, r);
           }))
     return constant;
   return foldSame(*this);
@@ -276,7 +282,8 @@ OpFoldResult MinimumOp::fold(FoldAdaptor adaptor) {
                               : llvm::APIntOps::smin(l, r);
           },
           [](const APFloat &l, const APFloat &r, bool) {
-            return llvm::minimum(l, r);
+            return isOpenZero(l, r) ? std::optional<APFloat>()
+                                    : llvm::minimum(l, r);
           }))
     return constant;
   return foldSame(*this);

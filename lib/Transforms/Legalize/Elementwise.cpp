@@ -255,6 +255,15 @@ static Value minimum(MinimumOp op, Scalars &s, ValueRange x) {
   return s.min(x[0], x[1], isUnsigned(op));
 }
 
+/// MLIR folds the angle of two zeros to NaN: it is that of (1, 0) or (-1, 0).
+static Value angle(Atan2Op, Scalars &s, ValueRange x) {
+  Value zero = s.number(x[0].getType(), 0), one = s.number(x[0].getType(), 1);
+  Value areZeros = s.both(s.compare(CmpFPredicate::OEQ, x[0], zero),
+                          s.compare(CmpFPredicate::OEQ, x[1], zero));
+  Value side = math::CopySignOp::create(s, one, x[1]);
+  return math::Atan2Op::create(s, x[0], s.select(areZeros, side, x[1]));
+}
+
 static Value logAddExp(LogAddExpOp, Scalars &s, ValueRange x) {
   Type type = x[0].getType();
   Value greater = s.max(x[0], x[1]);
@@ -481,7 +490,7 @@ static void populateBinary(KernelRegistry &registry) {
   elementwise<PowerOp>(registry, power);
   elementwise<MaximumOp>(registry, maximum);
   elementwise<MinimumOp>(registry, minimum);
-  direct<Atan2Op, math::Atan2Op>(registry);
+  elementwise<Atan2Op>(registry, angle);
   elementwise<LogAddExpOp>(registry, logAddExp);
 
   direct<BitwiseAndOp, arith::AndIOp>(registry);
