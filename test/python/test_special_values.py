@@ -527,6 +527,8 @@ def test_constants_in_kernels(text, dtype):
     result = "i1" if op in tables.PREDICATES else dtype
     values = special.few(dtype)
     constants = values if len(values) < 8 else values[[0, 1, 2, 3, 4, 6, 7, 8]]
+    if targets.current.startswith("vulkan"):  # lavapipe takes zero by anything for zero (docs/vulkan.md)
+        constants = constants[special.wide(constants) != 0]
     operand, whole = operand_type("n", dtype), operand_type("n", result)
     functions, calls = [], []
     for index, number in enumerate(constants):

@@ -212,8 +212,9 @@ static Value floorDivide(FloorDivideOp op, Scalars &s, ValueRange x) {
   return s.select(s.compare(CmpFPredicate::OEQ, x[1], zero), quotient, whole);
 }
 
-/// By squaring: the exponent's bits from the lowest on. A negative power is less
-/// than one, which is zero, but for those of 1 and -1: their bits give these.
+/// By squaring: the exponent's bits from the lowest on. A negative power is
+/// less than one, which is zero, but for those of 1 and -1: their bits give
+/// these.
 static Value power(PowerOp op, Scalars &s, ValueRange x) {
   Type type = x[0].getType();
   if (isa<FloatType>(type))

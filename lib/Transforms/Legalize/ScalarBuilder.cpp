@@ -183,16 +183,15 @@ static Value keepInexact(ScalarBuilder &s, Value value) {
   unsigned width = type.getIntOrFloatBitWidth(), dropped = width - 52;
   APInt mask = APInt::getLowBitsSet(width, dropped);
   Value last = arith::AndIOp::create(s, value, s.number(type, mask));
-  Value isExact =
-      s.compare(arith::CmpIPredicate::eq, last, s.number(type, 0));
+  Value isExact = s.compare(arith::CmpIPredicate::eq, last, s.number(type, 0));
   Value sticky = s.number(type, APInt::getOneBitSet(width, dropped - 1));
   Value rest = arith::AndIOp::create(s, value, s.number(type, ~mask));
   Value kept = s.select(isExact, rest, arith::OrIOp::create(s, rest, sticky));
   // What is small is exact in f64, of either sign.
-  Value isSmall = s.compare(
-      arith::CmpIPredicate::ult,
-      s.add(value, s.number(type, APInt::getOneBitSet(width, 52))),
-      s.number(type, APInt::getOneBitSet(width, 53)));
+  Value isSmall =
+      s.compare(arith::CmpIPredicate::ult,
+                s.add(value, s.number(type, APInt::getOneBitSet(width, 52))),
+                s.number(type, APInt::getOneBitSet(width, 53)));
   return s.select(isSmall, value, kept);
 }
 
