@@ -29,6 +29,10 @@ constexpr llvm::StringLiteral kMemoryPlan = "relax.memory_plan";
 /// loaded (`relax-note-invariants`).
 constexpr llvm::StringLiteral kInvariant = "relax.invariant";
 
+/// On a parameter of a kernel, an integer N: it holds indices, which are valid
+/// in [0, N). `relax-check-indices` checks them before a call.
+constexpr llvm::StringLiteral kIndexBound = "relax.index_bound";
+
 /// On `__tvm_ffi_f`, and on the declaration of a graph function that is in
 /// another module: the parameters that it writes into, as indices.
 constexpr llvm::StringLiteral kWritten = "relax.written";

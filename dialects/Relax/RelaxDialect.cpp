@@ -197,6 +197,19 @@ static LogicalResult verifyValueAttr(Operation *op, Type type,
              << "buffer, got " << attribute.getValue() << " on " << type;
     return success();
   }
+  if (name == notes::kIndexBound && parameter) {
+    auto bound = dyn_cast<IntegerAttr>(attribute.getValue());
+    auto shaped = dyn_cast<ShapedType>(type);
+    if (bound && bound.getType().isSignlessInteger(64) && bound.getInt() >= 0 &&
+        shaped &&
+        (shaped.getElementType().isSignlessInteger(32) ||
+         shaped.getElementType().isSignlessInteger(64)))
+      return success();
+    return op->emitOpError()
+           << "'" << name << "' must be a number that is not negative, of i64, "
+           << "on a tensor or buffer of i32 or i64, got "
+           << attribute.getValue() << " on " << type;
+  }
   if (name == notes::kDevice && isa<FuncOp>(op)) {
     if (isPlace(attribute.getValue()))
       return success();

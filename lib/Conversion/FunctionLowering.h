@@ -85,6 +85,7 @@ private:
   void checkRanges(FuncOp function);
   /// The size of a dimension, where it is not proved to be one.
   void checkNotNegative(Operation *op, SymExprAttr dim, Value size);
+  LogicalResult lowerCheckIndices(CheckIndicesOp op);
   /// Fails with the message unless both sizes are equal.
   void checkEqual(Value actual, Value expected, const Twine &message);
 

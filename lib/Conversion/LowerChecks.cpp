@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Conversion/FunctionLowering.h"
+#include "Conversion/Slots.h"
 
+#include "Relax/SymDirectives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -125,4 +127,40 @@ void FunctionLowering::checkNotNegative(Operation *op, SymExprAttr dim,
                 functionName + ": a dimension of size '" + dim.str() +
                     "' = %0 is negative" + bound,
                 size);
+}
+
+LogicalResult FunctionLowering::lowerCheckIndices(CheckIndicesOp op) {
+  if (deviceOf(op.getIndices()))
+    return op.emitOpError() << "reads indices that are on a device; "
+                               "relax-check-indices is for functions that run "
+                               "on the host";
+  Value tensor = getOne(op.getIndices());
+  auto type = cast<MemRefType>(tensor.getType());
+  SmallVector<SymExprAttr> bounds = getSymExprs(op.getBounds());
+  // What the runtime reads: words, and strings that end in zero.
+  Values words{builder.index(type.getElementTypeBitWidth()),
+               builder.index(op.getNonNegative() ? 0 : 1),
+               builder.index(type.getRank()), builder.index(bounds.size())};
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    words.push_back(builder.dim(tensor, axis));
+  std::string text = functionName + ": " + op.getCheckedOp().str();
+  text.push_back('\0');
+  text += op.getOperandName();
+  for (auto [bound, target] :
+       llvm::zip_equal(bounds, op.getTargets().getAsValueRange<StringAttr>())) {
+    words.push_back(evaluate(op, bound));
+    if (!words.back())
+      return failure();
+    text.push_back('\0');
+    text += target;
+    text += ", whose size is ";
+    if (!bound.isConstant())
+      text += bound.str() + " = ";
+  }
+  Value memory = builder.allocateWords(words.size());
+  Slots(builder, memory).write(words);
+  builder.call("relax_rt_check_indices", {},
+               {context, builder.dataOf(tensor), memory, builder.string(text),
+                builder.string(describeLocation(builder.getLoc()))});
+  return success();
 }

@@ -268,6 +268,7 @@ LogicalResult FunctionLowering::lowerOp(Operation &op) {
             Values(host.take_front(countHostValues(op.getType()))));
         return success();
       })
+      .Case([&](CheckIndicesOp op) { return lowerCheckIndices(op); })
       .Case([&](AssertOp op) {
         auto shown = [&](Value value) { return value ? getOne(value) : value; };
         builder.check(context, condition(op.getCondition()), "ValueError",

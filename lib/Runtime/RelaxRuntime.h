@@ -66,6 +66,18 @@ RELAX_RT_EXPORT void relax_rt_fail(RelaxContext *context, const char *kind,
                                    int64_t first, int64_t second)
     __attribute__((noreturn));
 
+/// Fails with an IndexError unless each index is in [-d, d), or in [0, d), for
+/// its bound `d`. `words`: bits of an index; whether negative ones count from
+/// the end; the rank of the tensor, and how many bounds there are; the sizes;
+/// the bounds. Several bounds are one for each position in the last dimension.
+/// `text`, strings that end in zero: what fails, the operand, and what each
+/// bound is.
+RELAX_RT_EXPORT void relax_rt_check_indices(RelaxContext *context,
+                                            const void *indices,
+                                            const int64_t *words,
+                                            const char *text,
+                                            const char *location);
+
 /// Fails with a RecursionError where little of the stack is left. Functions
 /// that may call themselves begin with it.
 RELAX_RT_EXPORT void relax_rt_check_stack(RelaxContext *context,

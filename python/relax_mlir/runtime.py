@@ -39,6 +39,7 @@ _SYMBOLS = (
     "relax_rt_release",
     "relax_rt_fail",
     "relax_rt_check_stack",
+    "relax_rt_check_indices",
     "relax_rt_parallel_for",
     "relax_rt_call",
     "relax_rt_call_library",

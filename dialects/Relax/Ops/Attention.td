@@ -72,8 +72,9 @@ def Relax_RotaryEmbeddingOp : Relax_DeducedOp<"rotary_embedding", [
     - `freq_factors [rotary_dim / 2]` divides the angle of each pair, and
       `attn_factor` multiplies sine and cosine.
     - `cos` and `sin`, tables of shape `[p, rotary_dim / 2]`, replace the angles: row
-      `position` is read, which must be less than `p`. They exclude
-      `freq_factors`, and `theta` and `scale` have no effect.
+      `position` is read, which must be in [0, p): others are an IndexError on the
+      CPU, and read the nearest row on a device. They exclude `freq_factors`, and
+      `theta` and `scale` have no effect.
 
     Example:
 

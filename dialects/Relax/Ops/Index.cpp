@@ -338,3 +338,36 @@ LogicalResult OneHotOp::deduce(Deduction &deduction, Adaptor op,
   results.push_back(getTensorType(dims, element));
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// CheckIndicesOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult CheckIndicesOp::verify() {
+  size_t count = getBounds().size();
+  if (count == 0)
+    return emitOpError() << "needs at least one bound";
+  if (getTargets().size() != count)
+    return emitOpError() << "has " << count << " bounds and "
+                         << getTargets().size()
+                         << " targets; expected one for each bound";
+  auto type = dyn_cast<RankedTensorType>(getIndices().getType());
+  if (!type)
+    return emitOpError() << "needs indices of known rank, got "
+                         << getIndices().getType();
+  if (count == 1)
+    return success();
+  if (type.getRank() == 0)
+    return emitOpError() << "has " << count
+                         << " bounds for indices of rank 0; expected one";
+  int64_t size = type.getShape().back();
+  if (ShapedType::isDynamic(size))
+    return emitOpError() << "has " << count
+                         << " bounds, and the last dimension of indices is not "
+                            "known; expected one bound for each position in it";
+  if (size != static_cast<int64_t>(count))
+    return emitOpError() << "has " << count
+                         << " bounds, and the last dimension of indices is "
+                         << size << "; expected one bound for each";
+  return success();
+}

@@ -7,6 +7,13 @@
 // of a dimension d; any other index outside [0, d) is invalid. Only
 // `relax.take` has modes that differ.
 //
+// An invalid index raises an IndexError on the CPU, and on the host beside a
+// device: `relax-check-indices` puts a `relax.check_indices` before each op
+// whose indices are not proved to be valid. Kernels of devices cannot raise:
+// there, and in what is not checked, ops that gather read the element at the
+// nearest end, and ops that scatter write nothing. No kernel reads or writes
+// outside of a tensor.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef RELAX_OPS_INDEX_TD
@@ -25,7 +32,9 @@ def Relax_TakeOp : Relax_DeducedOp<"take", [Pure]> {
     `indices`. Without `axis`, `x` is flattened first. `mode` says what indices
     outside [0, d) mean:
 
-    - `raise`: those in [-d, -1] count from the end, others are invalid;
+    - `raise`: those in [-d, -1] count from the end, others are invalid: an
+      IndexError on the CPU, the nearest end on a device;
+    - `fast`: as `raise`, but never checked: others are the nearest end;
     - `clip`: the nearest end. Negative ones do not count from the end: all are 0,
       as in NumPy;
     - `wrap`: themselves modulo d.
@@ -37,7 +46,7 @@ def Relax_TakeOp : Relax_DeducedOp<"take", [Pure]> {
     ```
   }];
   let arguments = (ins Relax_Tensor:$x, Relax_IndexTensor:$indices, OptionalAttr<I64Attr>:$axis,
-                       DefaultValuedAttr<Relax_ChoiceAttr<["raise", "clip", "wrap"]>, "\"raise\"">:$mode);
+                       DefaultValuedAttr<Relax_ChoiceAttr<["raise", "fast", "clip", "wrap"]>, "\"raise\"">:$mode);
   let results = (outs Relax_Tensor:$result);
   let assemblyFormat = [{
     $x `,` $indices (`axis` $axis^)? attr-dict `:` functional-type(operands, $result)
@@ -50,7 +59,8 @@ def Relax_GatherElementsOp : Relax_DeducedOp<"gather_elements", [Pure]> {
     The result has the shape of `indices`; its element at (i, j, k) is that of
     `data` at the same position, with the index there in place of the position
     along `axis`. Both operands have one rank, and in the other dimensions
-    `indices` is at most as large as `data`.
+    `indices` is at most as large as `data`. An invalid index is an IndexError on the CPU; on a device it
+    reads the element at the nearest end.
 
     Example:
 
@@ -72,7 +82,9 @@ def Relax_GatherNDOp : Relax_DeducedOp<"gather_nd", [Pure]> {
     The last dimension of `indices`, k, holds tuples that index k dimensions of
     `data` behind the first `batch_dims`, in which both operands agree. The
     result has the shape of `indices` without its last dimension, then the
-    dimensions of `data` that are left. Its rank is known where k is.
+    dimensions of `data` that are left. Its rank is known where k is. An invalid
+    index is an IndexError on the CPU; on a device it reads the element at the
+    nearest end.
 
     Example:
 
@@ -96,7 +108,8 @@ def Relax_ScatterElementsOp : Relax_DeducedOp<"scatter_elements", [Pure]> {
     position with the index there in place of the position along `axis`.
     `updates` has the shape of `indices`, and in the other dimensions that is at
     most as large as `data`. `reduction` combines an update with what is there;
-    with `update` the order of writes to one place is unspecified.
+    with `update` the order of writes to one place is unspecified. An invalid index
+    is an IndexError on the CPU; on a device its update is dropped.
 
     Example:
 
@@ -120,8 +133,9 @@ def Relax_ScatterNDOp : Relax_DeducedOp<"scatter_nd", [Pure]> {
     A copy of `data` into which slices of `updates` are written. The last
     dimension of `indices`, k, holds tuples that index the first k dimensions of
     `data`. `updates` has the shape of `indices` without its last dimension,
-    then the dimensions of `data` that are left. `reduction` is that of
-    `relax.scatter_elements`.
+    then the dimensions of `data` that are left. `reduction`, and what an invalid
+    index does, are those of `relax.scatter_elements`; a tuple with an invalid index
+    is invalid as a whole.
 
     Example:
 
@@ -142,7 +156,8 @@ def Relax_IndexTensorOp : Relax_DeducedOp<"index_tensor", [Pure]> {
   let description = [{
     NumPy's `data[i, j, ...]`: the index tensors are broadcast against each
     other, and their shape replaces the first dimensions of `data`, one for each
-    index tensor.
+    index tensor. An invalid index is an IndexError on the CPU; on a device it reads
+    the element at the nearest end.
 
     Example:
 
@@ -160,7 +175,8 @@ def Relax_IndexPutOp : Relax_DeducedOp<"index_put", [Pure]> {
   let description = [{
     A copy of `data` after NumPy's `data[i, j, ...] = values`, or `+=` with
     `accumulate`. `values` broadcasts to what `relax.index_tensor` would read.
-    Without `accumulate` the order of writes to one place is unspecified.
+    Without `accumulate` the order of writes to one place is unspecified. An invalid
+    index is an IndexError on the CPU; on a device its value is dropped.
 
     Example:
 
@@ -199,6 +215,40 @@ def Relax_OneHotOp : Relax_DeducedOp<"one_hot", [Pure]> {
     $indices `depth` custom<SymExpr>($depth) `on` $on_value `off` $off_value (`axis` $axis^)?
     attr-dict `:` functional-type(operands, $result)
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+def Relax_CheckIndicesOp : Relax_Op<"check_indices", [MemoryEffects<[MemWrite]>]> {
+  let summary = "fails with an IndexError unless all indices are valid";
+  let description = [{
+    Each index must be in [-d, d) for the bound `d`, or in [0, d) with
+    `non_negative`. Several bounds are those of tuples: one for each position in
+    the last dimension of `indices`. A tensor without elements is valid.
+
+    The first invalid index ends the program with an IndexError at the location of
+    this op, which names the op that uses the index, its operand, the index and where
+    it stands, and what the bound is the size of (`targets`).
+
+    Created by `relax-check-indices`, lowered by `relax-lower-to-host`. The tensor is
+    read on the host, so there is none of it in functions of a device.
+
+    Example:
+
+    ```mlir
+    relax.check_indices %i in [n, 4] of ["dimension 0 of data", "dimension 1 of data"] for "gather_nd" "indices" : tensor<?x2xi64, #relax.shape<[m, 2]>>
+    ```
+  }];
+  let arguments = (ins Relax_IndexTensor:$indices, Relax_SymExprArrayAttr:$bounds,
+                       StrArrayAttr:$targets, StrAttr:$checked_op, StrAttr:$operand_name,
+                       UnitAttr:$non_negative);
+  let assemblyFormat = [{
+    $indices `in` custom<SymExprs>($bounds) `of` $targets `for` $checked_op $operand_name
+    (`non_negative` $non_negative^)? attr-dict `:` type($indices)
+  }];
+  let hasVerifier = 1;
 }
 
 #endif // RELAX_OPS_INDEX_TD

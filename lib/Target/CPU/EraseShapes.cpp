@@ -27,6 +27,7 @@ struct EraseShapes : relax::impl::EraseShapesPassBase<EraseShapes> {
       kernel.removeArgAttr(index, RelaxDialect::kShapeAttr);
       kernel.removeArgAttr(index, RelaxDialect::kSymbolAttr);
       kernel.removeArgAttr(index, notes::kInvariant);
+      kernel.removeArgAttr(index, notes::kIndexBound);
     }
   }
 };

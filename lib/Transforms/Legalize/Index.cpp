@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // An invalid index never reads outside of a tensor: what is read in its place
-// is some element. Gathering is a loop over the result.
+// is the element at the nearest end. Where it is an error, a check has come
+// before (CheckIndices.cpp). Gathering is a loop over the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -100,7 +101,7 @@ static LogicalResult take(TakeOp op, KernelBuilder &kernel) {
   auto toPosition = [&](Scalars &s, Value index) -> Value {
     if (op.getMode() == "clip") // as in NumPy, also of negative ones
       return clamp(s, s.toIndex(index), size);
-    if (op.getMode() == "raise")
+    if (op.getMode() == "raise" || op.getMode() == "fast")
       return clamp(s, fromEnd(s, index, size), size);
     Value position = s.toIndex(index);
     Value rest = arith::RemSIOp::create(s, position, size);

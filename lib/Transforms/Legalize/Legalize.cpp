@@ -26,9 +26,9 @@
 #include "Transforms/Legalize/Indices.h"
 #include "Transforms/Legalize/ParallelLoops.h"
 #include "Transforms/Legalize/Passes.h"
+#include "Transforms/Legalize/PurityLoss.h"
 #include "Transforms/Legalize/Registry.h"
 #include "Transforms/Shapes/RewriteSymbols.h"
-#include "Transforms/Simplify/InlineDataflow.h"
 #include "Transforms/SymArithmetic.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -88,7 +88,7 @@ bool isKept(Operation *op) {
          isa<CallTIROp, CallTIRInplaceOp, CallLibraryOp, CallLibraryInplaceOp,
              CallOp, MakeClosureOp, CallClosureOp, ReturnOp>(op) ||
          isa<DataflowOp, OutputOp, YieldOp, IfOp, WhileOp, ConditionOp,
-             AssertOp>(op) ||
+             AssertOp, CheckIndicesOp>(op) ||
          isa<AllocStorageOp, TensorFromStorageOp, KillOp>(op);
 }
 
@@ -451,45 +451,6 @@ private:
   DenseMap<Value, Attribute> numbers;
   DenseMap<Value, Value> namedValues;
   bool guarded = false;
-};
-
-//===----------------------------------------------------------------------===//
-// Side effects of checks
-//===----------------------------------------------------------------------===//
-
-/// Dissolves dataflow blocks, and drops `pure`, around checks.
-class PurityLoss {
-public:
-  explicit PurityLoss(ModuleOp module) {
-    module.walk([&](CallOp call) { calls[call.getCallee()].push_back(call); });
-  }
-
-  void apply(FuncOp function) {
-    if (!affected.insert(function).second)
-      return;
-    SmallVector<DataflowOp> blocks;
-    function.walk([&](DataflowOp block) {
-      if (llvm::any_of(block.getBody().front(), [&](Operation &op) {
-            return isa<AssertOp>(op) || lost.contains(&op);
-          }))
-        blocks.push_back(block);
-    });
-    for (DataflowOp block : blocks)
-      inlineDataflow(block);
-    if (!function.getPure())
-      return;
-    function.setPure(false);
-    for (CallOp call : calls.lookup(function.getSymName())) {
-      call.setPure(false);
-      lost.insert(call);
-      affected.erase(call->getParentOfType<FuncOp>());
-      apply(call->getParentOfType<FuncOp>());
-    }
-  }
-
-private:
-  llvm::StringMap<SmallVector<CallOp>> calls;
-  DenseSet<Operation *> lost, affected;
 };
 
 struct Legalize : relax::impl::LegalizePassBase<Legalize> {

@@ -7,7 +7,8 @@
 //
 // Scattering first copies the data, then goes through the updates in order, so
 // that several may meet in one place; sums of floats keep what rounding takes
-// from them. An invalid index writes nothing. For many threads, lines that no
+// from them. An invalid index writes nothing; where it is an error, a check has
+// come before (CheckIndices.cpp). For many threads, lines that no
 // two updates share are parallel, and each goes through its own updates in
 // order.
 //

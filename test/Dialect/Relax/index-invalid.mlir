@@ -22,8 +22,8 @@ relax.func @take(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi8>) {
 // -----
 
 relax.func @take(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>) {
-  // expected-error @+1 {{attribute 'mode' failed to satisfy constraint: string attribute that is one of raise, clip, wrap}}
-  %0 = relax.take %x, %i axis 0 {mode = "fast"} : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2xi64>) -> tensor<2x4xf32>
+  // expected-error @+1 {{attribute 'mode' failed to satisfy constraint: string attribute that is one of raise, fast, clip, wrap}}
+  %0 = relax.take %x, %i axis 0 {mode = "fill"} : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2xi64>) -> tensor<2x4xf32>
   relax.return
 }
 
@@ -228,3 +228,75 @@ relax.func @one_hot(%i: tensor<?xi64, #relax.shape<[n]>>) {
   %0 = relax.one_hot %i depth n - n - 1 on 1.0 : f32 off 0.0 : f32 axis 2 : (tensor<?xi64, #relax.shape<[n]>>) -> tensor<*xf32>
   relax.return
 }
+
+// -----
+
+relax.func @check_indices(%i: tensor<2xi64>) {
+  // expected-error @+1 {{needs at least one bound}}
+  relax.check_indices %i in [] of [] for "take" "indices" : tensor<2xi64>
+  relax.return
+}
+
+// -----
+
+relax.func @check_indices(%i: tensor<2xi64>) {
+  // expected-error @+1 {{has 2 bounds and 1 targets; expected one for each bound}}
+  relax.check_indices %i in [4, 4] of ["rows"] for "take" "indices" : tensor<2xi64>
+  relax.return
+}
+
+// -----
+
+relax.func @check_indices(%i: tensor<3xi64>) {
+  // expected-error @+1 {{has 2 bounds, and the last dimension of indices is 3; expected one bound for each}}
+  relax.check_indices %i in [4, 4] of ["rows", "columns"] for "take" "indices" : tensor<3xi64>
+  relax.return
+}
+
+// -----
+
+relax.func @check_indices(%i: tensor<?xi64>) {
+  // expected-error @+1 {{has 2 bounds, and the last dimension of indices is not known; expected one bound for each position in it}}
+  relax.check_indices %i in [4, 4] of ["rows", "columns"] for "take" "indices" : tensor<?xi64>
+  relax.return
+}
+
+// -----
+
+relax.func @check_indices(%i: tensor<i64>) {
+  // expected-error @+1 {{has 2 bounds for indices of rank 0; expected one}}
+  relax.check_indices %i in [4, 4] of ["rows", "columns"] for "take" "indices" : tensor<i64>
+  relax.return
+}
+
+// -----
+
+relax.func @check_indices(%i: tensor<*xi64>) {
+  // expected-error @+1 {{needs indices of known rank, got 'tensor<*xi64>'}}
+  relax.check_indices %i in [4] of ["rows"] for "take" "indices" : tensor<*xi64>
+  relax.return
+}
+
+// -----
+
+relax.func @check_indices(%i: tensor<2xi64>) {
+  // expected-error @+1 {{uses symbol 'n', which is not defined here}}
+  relax.check_indices %i in [n] of ["rows"] for "take" "indices" : tensor<2xi64>
+  relax.return
+}
+
+// -----
+
+relax.func @check_indices(%i: tensor<2xi64>) {
+  relax.dataflow {
+    // expected-error @+1 {{may have side effects, which a relax.dataflow block must not}}
+    relax.check_indices %i in [4] of ["rows"] for "take" "indices" : tensor<2xi64>
+    relax.output
+  }
+  relax.return
+}
+
+// -----
+
+// expected-error @+1 {{'relax.index_bound' must be a number that is not negative, of i64, on a tensor or buffer of i32 or i64, got 10 : i64 on 'tensor<4xf32>'}}
+func.func private @kernel(%x: tensor<4xf32> {relax.index_bound = 10 : i64}) -> tensor<4xf32>

@@ -70,3 +70,12 @@ relax.func @one_hot(%i: tensor<?x2xi64, #relax.shape<[n, 2]>>, %s: tensor<i32>, 
   %3 = relax.one_hot %u depth 3 on 1.0 : f16 off 0.0 : f16 : (tensor<*xi64>) -> tensor<*xf16>
   relax.return
 }
+
+// CHECK-LABEL: relax.func @checks
+relax.func @checks(%i: tensor<?x2xi64, #relax.shape<[n, 2]>>, %j: tensor<i32>) {
+  // CHECK: relax.check_indices %{{.*}} in [n, 4] of ["rows", "columns"] for "gather_nd" "indices" : tensor<?x2xi64, #relax.shape<[n, 2]>>
+  relax.check_indices %i in [n, 4] of ["rows", "columns"] for "gather_nd" "indices" : tensor<?x2xi64, #relax.shape<[n, 2]>>
+  // CHECK: relax.check_indices %{{.*}} in [2*n] of ["rows"] for "take" "indices" non_negative : tensor<i32>
+  relax.check_indices %j in [2*n] of ["rows"] for "take" "indices" non_negative : tensor<i32>
+  relax.return
+}

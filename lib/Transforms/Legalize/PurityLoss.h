@@ -1,0 +1,31 @@
+//===- PurityLoss.h - side effects of checks --------------------*- C++ -*-===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_TRANSFORMS_LEGALIZE_PURITYLOSS_H
+#define RELAX_TRANSFORMS_LEGALIZE_PURITYLOSS_H
+
+#include "Relax/RelaxOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::relax {
+
+/// Dissolves dataflow blocks, and drops `pure`, around checks.
+class PurityLoss {
+public:
+  explicit PurityLoss(ModuleOp module);
+
+  /// Of a function to which checks were added.
+  void apply(FuncOp function);
+
+private:
+  llvm::StringMap<SmallVector<CallOp>> calls;
+  DenseSet<Operation *> lost, affected;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_TRANSFORMS_LEGALIZE_PURITYLOSS_H
