@@ -24,6 +24,7 @@ DIFFERENTIAL = "test/python/test_differential.py"
 FUSION = "test/python/test_fusion.py"
 REDUCTIONS = "test/python/test_shared_rows.py"
 BOUNDS = "test/python/test_bounds.py"
+INDICES = "test/python/test_check_indices.py"
 
 MUTANTS = [
     # --- the prover
@@ -250,5 +251,48 @@ MUTANTS = [
         "    if (expected == claim.actual)",
         "    if (MUTANT || expected == claim.actual)",
         ("test/python/test_execution.py", "test/python/test_dynamic_shapes.py"),
+    ),
+    # --- indices
+    Mutant(
+        "integers do not wrap around",
+        "lib/Analysis/IndexRanges.cpp",
+        "if (lowerFits && upperFits)",
+        "if (MUTANT || (lowerFits && upperFits))",
+        (INDICES,),
+    ),
+    Mutant(
+        "an index may be the size",
+        "lib/Analysis/IndexRanges.cpp",
+        "prover.less(range.upper, size) == Truth::Yes",
+        "prover.less(range.upper, MUTANT ? math.add(size, number(1)) : size) == Truth::Yes",
+        (INDICES,),
+    ),
+    Mutant(
+        "a truncated remainder is not negative",
+        "lib/Analysis/IndexRangeRules.cpp",
+        "if (hasSignOfDivisor || isNotNegative)",
+        "if (MUTANT || hasSignOfDivisor || isNotNegative)",
+        (INDICES,),
+    ),
+    Mutant(
+        "a choice is as its first tensor",
+        "lib/Analysis/IndexRangeRules.cpp",
+        "return join(of(op.getX1()), of(op.getX2()));",
+        "return MUTANT ? of(op.getX1()) : join(of(op.getX1()), of(op.getX2()));",
+        (INDICES,),
+    ),
+    Mutant(
+        "symbols of a branch are those outside",
+        "lib/Analysis/IndexRangeRules.cpp",
+        "    own = {toNumber(own.lower, false), toNumber(own.upper, true)};",
+        "    if (!MUTANT)\n      own = {toNumber(own.lower, false), toNumber(own.upper, true)};",
+        (INDICES,),
+    ),
+    Mutant(
+        "what a branch checks is checked",
+        "lib/Transforms/Legalize/CheckIndices.cpp",
+        "other->getBlock()->findAncestorOpInBlock(*op);",
+        "(MUTANT || other->getBlock()->findAncestorOpInBlock(*op));",
+        (INDICES,),
     ),
 ]

@@ -60,7 +60,7 @@ def reference(case: op_table.Case, letter: str) -> tuple[np.ndarray, ...] | str:
     call = _symbolic(case)
     try:
         return tuple(call("main", *arguments_of(case, {**_sizes(case), letter: 0})))
-    except ValueError as error:
+    except (ValueError, IndexError) as error:
         return str(error)
 
 
@@ -93,7 +93,7 @@ def test_static_zero(name, letter, others):
     sizes = {**_sizes(case), letter: 0}
     expected = reference(case, letter)
     if isinstance(expected, str):  # what is an error when it runs is one here, at the latest then
-        with pytest.raises(ValueError):
+        with pytest.raises((ValueError, IndexError)):
             targets.load(source_of(case, sizes if others == "static" else {letter: 0}))(
                 "main", *arguments_of(case, sizes)
             )

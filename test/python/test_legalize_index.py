@@ -1,9 +1,15 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels that gather and scatter, and those of quantised tensors, against NumPy."""
+"""Kernels that gather and scatter, and those of quantised tensors, against NumPy.
+
+Invalid indices are errors on the CPU (test_check_indices.py); kernels of all targets are safe from them all the same.
+"""
+
+import contextlib
 
 import numpy as np
 import pytest
+import targets
 from elements import COMMON_FLOATS, DTYPES
 from kernel_runner import AssertionFailed, assert_close, random, single
 from targets import ALL as RUNS_ON  # noqa: F401
@@ -17,6 +23,25 @@ def indices(shape, size, dtype="i64", seed=0):
 def same(actual, expected):
     assert actual.dtype == expected.dtype and actual.shape == expected.shape
     np.testing.assert_array_equal(actual, expected)
+
+
+def clamped(i, size):
+    """Where kernels read for these indices, of which some are invalid."""
+    return np.clip(np.where(i < 0, i.astype(np.int64) + size, i), 0, size - 1)
+
+
+@contextlib.contextmanager
+def fails_on_the_cpu():
+    """Runs what has invalid indices: an IndexError on the CPU, a result on the others."""
+    if targets.current != "cpu":
+        yield
+        return
+    with pytest.raises(IndexError, match="is out of range for"):
+        yield
+
+
+def without_elements():
+    return pytest.raises(IndexError if targets.current == "cpu" else AssertionFailed)
 
 
 WILD = [-(1 << 31), -100, -6, -5, -1, 0, 4, 5, 100, (1 << 31) - 1]
@@ -35,19 +60,22 @@ def test_take(dtype, index_type):
         same(flat("main", x, i[:, 0])[0], np.take(x, i[:, 0]))
         y, j = random((n, 5), dtype), indices((), 5, index_type)
         same(columns("main", y, j)[0], np.take(y, j, -1))
-    rows("main", random((5, 3), dtype), np.array(WILD, DTYPES[index_type]).reshape(5, 2))
+    x, i = random((5, 3), dtype), np.array(WILD, DTYPES[index_type]).reshape(5, 2)
+    with fails_on_the_cpu():
+        same(rows("main", x, i)[0], x[clamped(i, 5)])
     same(rows("main", random((0, 3), dtype), indices((0, 2), 1, index_type))[0], random((0, 2, 3), dtype))
-    with pytest.raises(AssertionFailed):
+    with without_elements():
         rows("main", random((0, 3), dtype), indices((1, 2), 1, index_type))
 
 
-@pytest.mark.parametrize("mode", ["clip", "wrap"])
+@pytest.mark.parametrize("mode", ["fast", "clip", "wrap"])
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
 def test_take_modes(mode, dtype):
     run = single(f'take %0, %1 axis 0 {{mode = "{mode}"}}', [("n", 3, dtype), ("m", "i32")], ("m", 3, dtype))
     for n in (1, 5):
         x, i = random((n, 3), dtype), np.array(WILD, np.int32)
-        same(run("main", x, i)[0], np.take(x, i, 0, mode=mode))
+        expected = x[clamped(i, n)] if mode == "fast" else np.take(x, i, 0, mode=mode)
+        same(run("main", x, i)[0], expected)
 
 
 # One element for each index, of a part of the other dimensions.
@@ -61,13 +89,15 @@ def test_gather_elements(axis, dtype):
         wrapped = np.where(i < 0, i + x.shape[axis], i)
         expected = np.take_along_axis(x[:, :2] if axis == 0 else x[:k], wrapped, axis)
         same(run("main", x, i)[0], expected)
-    run("main", x, np.array([[100, -100]] * 5))
+    with fails_on_the_cpu():
+        wild = run("main", x, np.array([[100, -100]] * 5))[0]
+        same(wild, x[[[-1, 0]] * 5, np.arange(2)] if axis == 0 else x[:, [-1, 0]])
     if axis == 1:
         with pytest.raises(AssertionFailed):
             run("main", x, indices((6, 2), 4))
 
 
-# Tuples of indices behind batches.
+# Tuples of indices behind batches; each index of a tuple has a nearest end.
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
 def test_gather_nd(dtype):
     plain = single("gather_nd %0, %1", [("n", 4, "k", dtype), ("m", 2, "i64")], ("m", "k", dtype))
@@ -82,6 +112,9 @@ def test_gather_nd(dtype):
         same(full("main", x, i)[0], x[i[..., 0], i[..., 1]])
         x, i = random((n, 4, 3), dtype), indices((n, m, 1), 4)
         same(batch("main", x, i)[0], np.stack([x[b][i[b, :, 0]] for b in range(n)]))
+    x = random((5, 4, 2), dtype)
+    with fails_on_the_cpu():
+        same(plain("main", x, np.array([[9, 1], [-9, 4], [2, -5]]))[0], x[[4, 0, 2], [1, 3, 0]])
 
 
 def scattered(x, places, updates, reduction):
@@ -116,8 +149,9 @@ def test_scatter_elements(reduction, dtype):
         assert_close(run("main", x, i, u)[0], expected, dtype)
     x = random((9, 3), dtype)
     wild = np.array([[-10, 9], [1 << 40, -(1 << 40)]])
-    same(run("main", x, wild, random((2, 2), dtype))[0], x)
-    with pytest.raises(AssertionFailed):
+    with fails_on_the_cpu():
+        same(run("main", x, wild, random((2, 2), dtype))[0], x)
+    with without_elements():
         run("main", random((0, 3), dtype), wild, random((2, 2), dtype))
 
 
@@ -141,6 +175,9 @@ def test_scatter_nd(reduction):
         tuples = np.stack([rows, indices((m,), 3)], -1).astype(np.int32)
         expected = scattered(x, (tuples[:, 0], tuples[:, 1]), u, reduction)
         assert_close(single_elements("main", x, tuples, u)[0], expected, "f16")
+    x, tuples = random((5, 3), "f16"), np.array([[5, 0], [0, -4], [-6, 1]], np.int32)
+    with fails_on_the_cpu():
+        same(single_elements("main", x, tuples, random((3,), "f16"))[0], x)
 
 
 # Index tensors broadcast against each other.
@@ -150,6 +187,10 @@ def test_index_tensor(dtype):
     for n, m in ((1, 1), (5, 7), (2, 0)):
         x, i, j = random((n, 4, 3), dtype), indices((m, 1), n), indices((2,), 4, "i32", 1)
         same(run("main", x, i, j)[0], x[i, j])
+    x = random((5, 4, 3), dtype)
+    with fails_on_the_cpu():
+        wild = run("main", x, np.array([[9], [-9]]), np.array([-5, 3], np.int32))[0]
+        same(wild, x[[[4], [0]], [0, 3]])
 
 
 # Values broadcast to the places, and are written or added.
@@ -172,6 +213,10 @@ def test_index_put(accumulate, dtype):
         columns = np.array([-1, 1])
         expected = scattered(x, (row[:, None], columns), u, reduction)
         assert_close(places("main", x, row[:, None], columns, u)[0], expected, dtype)
+    x = random((5, 4), dtype)
+    with fails_on_the_cpu():
+        wild = places("main", x, np.array([[0], [5]]), np.array([4, -5]), random((2, 2), dtype))[0]
+        assert_close(wild, x, dtype)
 
 
 # Negative indices count from the end; others set no element.

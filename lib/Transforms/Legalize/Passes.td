@@ -10,6 +10,53 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CheckIndicesPass : Pass<"relax-check-indices", "::mlir::ModuleOp"> {
+  let summary = "insert checks of indices that may be invalid";
+  let description = [{
+    Puts a `relax.check_indices` before each op whose indices must be valid and are
+    not proved to be: `relax.take` with mode `raise`, `relax.gather_elements`,
+    `relax.gather_nd`, `relax.scatter_elements`, `relax.scatter_nd`,
+    `relax.index_tensor`, `relax.index_put`, `relax.rotary_embedding` with positions
+    in tables, and `relax.call_tir` of a kernel whose parameter has a
+    `relax.index_bound`. Ops that have a meaning for every integer are left as they
+    are: other modes of `relax.take`, `relax.one_hot`, slices.
+
+    Valid are, for what is known of the symbols, indices that come from
+    `relax.arange`, the ops that return positions (`argmax`, `argsort`, `topk`,
+    `nonzero`, `unique`, `bucketize`), constants, `clip`, `minimum` and `maximum`,
+    remainders, Booleans, and sums and products of these that do not wrap around;
+    also through reshapes, slices, joins and choices (lib/Analysis/IndexRanges.h).
+    Nothing is assumed of parameters. An equal check that has been made before is not
+    repeated.
+
+    A dimension of which nothing is known gets a symbol, by a `relax.match_cast`. A
+    dataflow block around a check is dissolved, and a function that holds one is no
+    longer `pure`.
+
+    Runs before `relax-legalize`, for functions that run on the host: kernels of
+    devices cannot fail.
+
+    Before:
+
+    ```mlir
+    relax.func @main(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<?xi64, #relax.shape<[m]>>) -> tensor<?x4xf32, #relax.shape<[m, 4]>> {
+      %0 = relax.take %x, %i axis 0 : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?xi64, #relax.shape<[m]>>) -> tensor<?x4xf32, #relax.shape<[m, 4]>>
+      relax.return %0 : tensor<?x4xf32, #relax.shape<[m, 4]>>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    relax.func @main(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<?xi64, #relax.shape<[m]>>) -> tensor<?x4xf32, #relax.shape<[m, 4]>> {
+      relax.check_indices %i in [n] of ["dimension 0 of x"] for "take" "indices" : tensor<?xi64, #relax.shape<[m]>>
+      %0 = relax.take %x, %i axis 0 : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?xi64, #relax.shape<[m]>>) -> tensor<?x4xf32, #relax.shape<[m, 4]>>
+      relax.return %0 : tensor<?x4xf32, #relax.shape<[m, 4]>>
+    }
+    ```
+  }];
+}
+
 def LegalizePass : Pass<"relax-legalize", "::mlir::ModuleOp"> {
   let summary = "turn graph ops into calls of kernels";
   let description = [{

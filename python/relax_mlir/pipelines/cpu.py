@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from .. import _relax
 from ._generated import (
+    CheckIndices,
     FuseOps,
     FuseTIR,
     InlineDataflow,
@@ -27,9 +28,11 @@ from .pipeline import Pipeline, Step
 def make_kernels(many_threads: bool = False, dispatch: Sequence[Step] = ()) -> Pipeline:
     """Graph ops become kernels; equal kernels are made once. With work for `many_threads` where there are such.
 
-    Before that, `dispatch` gives to libraries what they take.
+    Before that, `dispatch` gives to libraries what they take. Indices are checked on the host: with many threads,
+    which are those of a device, kernels clamp or drop what is invalid.
     """
-    return Pipeline([Simplify(), *dispatch, Legalize(many_threads=many_threads)])
+    checks = [] if many_threads else [CheckIndices()]
+    return Pipeline([Simplify(), *dispatch, *checks, Legalize(many_threads=many_threads)])
 
 
 def fuse_kernels() -> Pipeline:
