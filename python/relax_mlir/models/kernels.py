@@ -453,7 +453,8 @@ def rotary_table_at(function: str, pairs: int) -> Kernel:
 
 _PANEL_ROWS = """
 func.func private @$NAME(
-    %ids: tensor<?xi64> {relax.shape = #relax.shape<[m]>}, %panels: tensor<${P}x${K}x${W}xf32>,
+    %ids: tensor<?xi64> {relax.shape = #relax.shape<[m]>, relax.index_bound = $COUNT : i64},
+    %panels: tensor<${P}x${K}x${W}xf32>,
     %dest: tensor<?x${K}xf32> {relax.shape = #relax.shape<[m, $K]>})
     -> (tensor<?x${K}xf32> {relax.shape = #relax.shape<[m, $K]>}) {
   %rows = linalg.generic {
@@ -470,7 +471,7 @@ func.func private @$NAME(
 }
 """
 
-# An index outside the matrix reads its first or last row, never other memory.
+# An index outside the matrix fails on the CPU; on a device it reads the first or last row, never other memory.
 _ROW = """%c0 = arith.constant 0 : i64
     %last = arith.constant $LAST : i64
     %raised = arith.maxsi %id, %c0 : i64
@@ -492,5 +493,5 @@ def panel_rows(rows: int, columns: int) -> Kernel:
     """The rows `ids [m]` of a matrix in panels `[p, k, 64]`."""
     panels = -(-rows // PANEL)
     return make_kernel(
-        f"rows_{rows}x{columns}", _PANEL_ROWS, P=panels, K=columns, W=PANEL, ROW=row_text(rows, panels=True)
+        f"rows_{rows}x{columns}", _PANEL_ROWS, P=panels, K=columns, W=PANEL, COUNT=rows, ROW=row_text(rows, panels=True)
     )

@@ -89,7 +89,10 @@ class Matrix(Module, abc.ABC):
 
     @abc.abstractmethod
     def rows(self, ids: Operand) -> Value:
-        """The rows of these numbers `[m]`: [m, columns]. Calls `row_kernels`."""
+        """The rows of these numbers `[m]`: [m, columns]. Calls `row_kernels`.
+
+        A number outside of the matrix is an IndexError on the CPU.
+        """
 
     def row_kernels(self) -> Sequence[Kernel]:
         return ()
@@ -108,7 +111,7 @@ class PlainMatrix(Matrix):
         return op.linear(x, self.values.value)
 
     def rows(self, ids: Operand) -> Value:
-        return op.take(self.values.value, ids, axis=0, mode="clip")
+        return op.take(self.values.value, ids, axis=0)
 
 
 class _PanelledMatrix(Matrix):
@@ -228,7 +231,7 @@ class ScaledMatrix(Matrix):
         return op.astype(op.multiply(sums, self.scales.value), self.dtype)
 
     def rows(self, ids: Operand) -> Value:
-        codes, scales = (op.take(part.value, ids, axis=0, mode="clip") for part in (self.codes, self.scales))
+        codes, scales = (op.take(part.value, ids, axis=0) for part in (self.codes, self.scales))
         values = op.multiply(op.astype(codes, "f32"), op.expand_dims(scales, axis=[1]))
         return op.astype(values, self.dtype)
 

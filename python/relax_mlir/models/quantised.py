@@ -39,7 +39,7 @@ func.func private @$NAME(
 
 _ROWS = """
 func.func private @$NAME(
-    %ids: tensor<?xi64> {relax.shape = #relax.shape<[m]>},
+    %ids: tensor<?xi64> {relax.shape = #relax.shape<[m]>, relax.index_bound = $COUNT : i64},
     %codes: $CODES, %scales: $SCALES,
     $MINIMUM_PARAMETER
     %dest: tensor<?x${K}x$T> {relax.shape = #relax.shape<[m, $K]>})
@@ -119,6 +119,7 @@ def _text(quantisation: str, rows: int, columns: int, dtype: str, in_panels: boo
     narrow, result = narrowed("element", dtype)
     return {
         "K": columns,
+        "COUNT": rows,
         "T": dtype,
         "GROUP": GROUP,
         "BYTES": size,
