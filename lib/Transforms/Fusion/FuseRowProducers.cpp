@@ -10,6 +10,7 @@
 #include "Transforms/Fusion/Groups.h"
 #include "Transforms/Fusion/Outliner.h"
 #include "Transforms/Fusion/Passes.h"
+#include "Transforms/Memory/Writes.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_FUSEROWPRODUCERSPASS
@@ -68,20 +69,21 @@ struct FuseRowProducers
   void runOnOperation() override {
     SymbolTable table(getOperation());
     Outliner outliner(table);
+    Writes writes(getOperation());
     for (FuncOp function : llvm::to_vector(getOperation().getOps<FuncOp>())) {
       if (function->hasAttr(notes::kPrimitive))
         continue;
       SmallVector<std::pair<CallTIROp, CallTIROp>> pairs;
       llvm::SmallDenseSet<Operation *> taken;
       function.walk([&](CallTIROp call) {
-        CallTIROp consumer = findConsumer(call, table);
+        CallTIROp consumer = findConsumer(call, table, writes);
         if (consumer && !taken.contains(call) && taken.insert(consumer).second)
           pairs.emplace_back(call, consumer);
       });
       for (auto [call, consumer] : pairs)
         outliner.outline({call, consumer}, consumer);
       for (auto call : findRowProducers(function, table))
-        if (CallTIROp producer = findProducer(call, table))
+        if (CallTIROp producer = findProducer(call, table, writes))
           outliner.outline({producer, call}, call);
     }
   }
@@ -99,12 +101,13 @@ struct FuseRowProducers
 
   /// The element-wise call that makes an operand of `call`, which nothing else
   /// reads before.
-  static CallTIROp findProducer(CallTIROp call, SymbolTable &table) {
+  static CallTIROp findProducer(CallTIROp call, SymbolTable &table,
+                                const Writes &writes) {
     func::FuncOp kernel = getKernel(call, table);
     for (OpOperand &operand : call->getOpOperands()) {
       auto producer = operand.get().getDefiningOp<CallTIROp>();
       if (!producer || producer->getBlock() != call->getBlock() ||
-          !mayMove(producer, call))
+          !writes.mayMove(producer, call))
         continue;
       func::FuncOp other = getKernel(producer, table);
       if (other && isElementWise(other, kernel, operand.getOperandNumber()) &&
@@ -117,18 +120,10 @@ struct FuseRowProducers
     return {};
   }
 
-  /// Whether a call may run where `place` is: nothing moves across a write.
-  static bool mayMove(CallTIROp call, Operation *place) {
-    for (Operation *op = call->getNextNode(); op != place;
-         op = op->getNextNode())
-      if (!isa<CallTIROp>(op) && !isMemoryEffectFree(op))
-        return false;
-    return true;
-  }
-
   /// The call that multiplies the rows which `call` makes; null where anything
   /// else reads them.
-  static CallTIROp findConsumer(CallTIROp call, SymbolTable &table) {
+  static CallTIROp findConsumer(CallTIROp call, SymbolTable &table,
+                                const Writes &writes) {
     func::FuncOp kernel = getKernel(call, table);
     if (!kernel || !isRowProducer(kernel) || call->getNumResults() != 1 ||
         !call->getResult(0).hasOneUse())
@@ -139,7 +134,7 @@ struct FuseRowProducers
       return {};
     func::FuncOp other = getKernel(consumer, table);
     bool contracts = other && isOnlyContracted(other, use.getOperandNumber());
-    return contracts && mayMove(call, consumer) ? consumer : nullptr;
+    return contracts && writes.mayMove(call, consumer) ? consumer : nullptr;
   }
 
   /// The kernel of a call that may be in a group.
