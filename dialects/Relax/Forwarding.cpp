@@ -7,15 +7,38 @@
 
 #include "Relax/Forwarding.h"
 
+#include "Relax/Aliasing.h"
 #include "Relax/Ops/Call.h"
 #include "Relax/Ops/Control.h"
-#include "Relax/Ops/Core.h"
 #include "Relax/Ops/Function.h"
-#include "Relax/Ops/Manipulate.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::relax;
+
+/// Whether the program calls `function` or makes a closure of it. A part of it
+/// that is lowered on its own is a module within the program, so all modules
+/// around the function count.
+static bool isCalled(FuncOp function) {
+  Operation *program = function;
+  while (program->getParentOp())
+    program = program->getParentOp();
+  StringRef name = function.getSymName();
+  WalkResult walked = program->walk([&](Operation *op) {
+    auto call = dyn_cast<CallOp>(op);
+    auto closure = dyn_cast<MakeClosureOp>(op);
+    bool isUse = (call && call.getCallee() == name) ||
+                 (closure && closure.getCallee() == name);
+    return isUse ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return walked.wasInterrupted();
+}
+
+/// Whatever a function does, a result may be any of its arguments.
+static bool mayPassOn(Operation *op, unsigned operand, unsigned result) {
+  return isReferenceCounted(op->getOperand(operand).getType()) &&
+         isReferenceCounted(op->getResult(result).getType());
+}
 
 namespace {
 
@@ -29,77 +52,35 @@ public:
   bool mayBeWritten() {
     for (unsigned next = 0; next < values.size(); ++next) {
       Value value = values[next];
-      addSources(value);
-      for (OpOperand &use : value.getUses())
+      walkSources(value, mayPassOn,
+                  [&](OpOperand &source) { add(source.get()); });
+      for (OpOperand &use : value.getUses()) {
         if (writes(use))
           return true;
+        walkTargets(use, mayPassOn, [&](Value target) { add(target); });
+      }
     }
     return false;
   }
 
 private:
-  static bool isView(Operation *op) {
-    return isa<MatchCastOp, ReshapeOp, FlattenOp, ExpandDimsOp, SqueezeOp,
-               TupleOp, GetOp>(op);
-  }
-
-  void addCarried(WhileOp loop, unsigned index) {
-    add(loop.getInits()[index]);
-    add(loop.getResult(index));
-    for (Region *region : {&loop.getConditionRegion(), &loop.getBody()})
-      add(region->getArgument(index));
-    add(loop.getBody().front().getTerminator()->getOperand(index));
-  }
-
-  void addSources(Value value) {
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      if (auto loop = dyn_cast<WhileOp>(argument.getOwner()->getParentOp()))
-        addCarried(loop, argument.getArgNumber());
-      return;
-    }
-    Operation *op = value.getDefiningOp();
-    unsigned index = cast<OpResult>(value).getResultNumber();
-    if (auto loop = dyn_cast<WhileOp>(op))
-      addCarried(loop, index);
-    else if (isa<IfOp, DataflowOp>(op))
-      for (Region &region : op->getRegions())
-        add(region.front().getTerminator()->getOperand(index));
-    else if (isView(op))
-      for (Value operand : op->getOperands())
-        add(operand);
-  }
-
-  /// Whether `use` may write; notes what it passes on.
   bool writes(OpOperand &use) {
     Operation *op = use.getOwner();
-    unsigned index = use.getOperandNumber();
-    if (auto call = dyn_cast<CallTIRInplaceOp>(op))
-      return llvm::is_contained(call.getInplaceIndices(), index);
-    if (auto call = dyn_cast<CallLibraryInplaceOp>(op))
-      return llvm::is_contained(call.getInplaceIndices(), index);
-    if (auto call = dyn_cast<CallOp>(op); call && call.getPure()) {
-      for (Value result : op->getResults())
-        add(result);
-      return false;
-    }
-    if (isa<ReturnOp>(op))
-      return op->getParentOfType<FuncOp>().isPrivate();
-    if (isa<CallOp, CallClosureOp, MakeClosureOp>(op))
+    if (llvm::is_contained(getInplaceIndices(op), use.getOperandNumber()))
       return true;
-    if (auto loop = dyn_cast<WhileOp>(op))
-      addCarried(loop, index);
-    else if (auto loop = dyn_cast<WhileOp>(op->getParentOp());
-             loop && isa<YieldOp>(op))
-      addCarried(loop, index);
-    else if (isa<YieldOp, OutputOp>(op))
-      add(op->getParentOp()->getResult(index));
-    else if (isView(op))
-      for (Value result : op->getResults())
-        add(result);
-    return false;
+    if (auto call = dyn_cast<CallOp>(op))
+      return !call.getPure();
+    // Who calls the function may write over what it returns.
+    if (isa<ReturnOp>(op)) {
+      if (!called)
+        called = isCalled(op->getParentOfType<FuncOp>());
+      return *called;
+    }
+    return isa<CallClosureOp, MakeClosureOp>(op);
   }
 
   llvm::SetVector<Value> values;
+  std::optional<bool> called; // the function
 };
 
 } // namespace

@@ -7,11 +7,8 @@
 
 #include "Transforms/Memory/Aliases.h"
 
+#include "Relax/Aliasing.h"
 #include "Relax/Ops/Call.h"
-#include "Relax/Ops/Control.h"
-#include "Relax/Ops/Core.h"
-#include "Relax/Ops/Memory.h"
-#include "Transforms/Memory/Lifetimes.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -82,78 +79,21 @@ bool Aliases::mayPassOn(Operation *op, unsigned operand,
 
 void Aliases::walkSources(Value value,
                           function_ref<void(OpOperand &)> fn) const {
-  if (!isReferenceCounted(value.getType()))
-    return;
-  Operation *op = value.getDefiningOp();
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    op = argument.getOwner()->getParentOp();
-  unsigned index = isa<BlockArgument>(value)
-                       ? cast<BlockArgument>(value).getArgNumber()
-                       : cast<OpResult>(value).getResultNumber();
-  // The name has arguments of a function for what comes from its callers.
-  if (isa<FuncOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
-    return;
-  if (auto loop = dyn_cast<WhileOp>(op)) {
-    fn(loop->getOpOperand(index));
-    fn(loop.getBody().front().getTerminator()->getOpOperand(index));
-  } else if (isa<IfOp, DataflowOp>(op)) {
-    for (Region &region : op->getRegions())
-      fn(region.front().getTerminator()->getOpOperand(index));
-  } else if (isa<TensorFromStorageOp>(op)) {
-    // What is allocated here.
-  } else if (auto get = dyn_cast<GetOp>(op);
-             get && get.getInput().getDefiningOp<TupleOp>()) {
-    fn(get.getInput().getDefiningOp()->getOpOperand(get.getIndex()));
-  } else if (isa<CallOp, CallClosureOp, MakeClosureOp>(op)) {
-    for (OpOperand &operand : op->getOpOperands())
-      if (mayPassOn(op, operand.getOperandNumber(), index))
-        fn(operand);
-  } else if (isa_and_nonnull<RelaxDialect>(op->getDialect())) {
-    // Views, tuples and what is in place; all else makes a tensor.
-    for (OpOperand &operand : op->getOpOperands())
-      walkDirectAliases(operand, [&](Value alias) {
-        if (alias == value)
-          fn(operand);
-      });
-  } else {
-    // Nothing is known.
-    for (OpOperand &operand : op->getOpOperands())
-      fn(operand);
-  }
+  relax::walkSources(
+      value,
+      [&](Operation *op, unsigned operand, unsigned result) {
+        return mayPassOn(op, operand, result);
+      },
+      fn);
 }
 
 void Aliases::walkTargets(OpOperand &use, function_ref<void(Value)> fn) const {
-  Operation *op = use.getOwner();
-  unsigned index = use.getOperandNumber();
-  auto carry = [&](WhileOp loop, unsigned position) {
-    fn(loop.getResult(position));
-    for (Region *region : {&loop.getConditionRegion(), &loop.getBody()})
-      fn(region->getArgument(position));
-  };
-  if (auto loop = dyn_cast<WhileOp>(op)) {
-    carry(loop, index);
-  } else if (isa<YieldOp, OutputOp>(op)) {
-    if (auto loop = dyn_cast<WhileOp>(op->getParentOp()))
-      carry(loop, index);
-    else
-      fn(op->getParentOp()->getResult(index));
-  } else if (isa<TupleOp>(op)) {
-    for (Operation *user : op->getResult(0).getUsers()) {
-      auto get = dyn_cast<GetOp>(user);
-      if (!get)
-        fn(op->getResult(0));
-      else if (get.getIndex() == index)
-        fn(get.getResult());
-    }
-  } else if (isa<CallOp, CallClosureOp, MakeClosureOp>(op)) {
-    for (OpResult result : op->getResults())
-      if (mayPassOn(op, index, result.getResultNumber()))
-        fn(result);
-  } else if (isa_and_nonnull<RelaxDialect>(op->getDialect())) {
-    walkDirectAliases(use, fn);
-  } else {
-    llvm::for_each(op->getResults(), fn);
-  }
+  relax::walkTargets(
+      use,
+      [&](Operation *op, unsigned operand, unsigned result) {
+        return mayPassOn(op, operand, result);
+      },
+      fn);
 }
 
 llvm::SetVector<Value> Aliases::getSources(Value value) const {

@@ -26,39 +26,6 @@ SymExprAttr relax::getByteSize(RankedTensorType type, SymBuilder &math) {
   return math.product(factors);
 }
 
-bool relax::isReferenceCounted(Type type) {
-  if (auto tuple = dyn_cast<TupleType>(type))
-    return llvm::any_of(tuple.getTypes(), isReferenceCounted);
-  if (auto tensor = dyn_cast<TensorType>(type))
-    return tensor.getElementType().isIntOrFloat();
-  return isa<StorageType, ObjectType, FunctionType>(type);
-}
-
-/// Whether all results alias all operands.
-static bool isView(Operation *op) {
-  return isa<TensorFromStorageOp, MatchCastOp, ReshapeOp, FlattenOp,
-             ExpandDimsOp, SqueezeOp, TupleOp, GetOp>(op);
-}
-
-/// The operand in whose storage each result is; none for other ops.
-static ArrayRef<int64_t> getInplaceIndices(Operation *op) {
-  if (auto call = dyn_cast<CallTIRInplaceOp>(op))
-    return call.getInplaceIndices();
-  if (auto call = dyn_cast<CallLibraryInplaceOp>(op))
-    return call.getInplaceIndices();
-  return {};
-}
-
-void relax::walkDirectAliases(OpOperand &use, function_ref<void(Value)> fn) {
-  Operation *op = use.getOwner();
-  if (isView(op))
-    llvm::for_each(op->getResults(), fn);
-  for (auto [result, index] :
-       llvm::zip(op->getResults(), getInplaceIndices(op)))
-    if (index == use.getOperandNumber())
-      fn(result);
-}
-
 Value relax::getAliasedTensor(Value tensor) {
   Operation *op = tensor.getDefiningOp();
   if (!op)
@@ -68,7 +35,7 @@ Value relax::getAliasedTensor(Value tensor) {
     int64_t index = inplace[cast<OpResult>(tensor).getResultNumber()];
     return index == -1 ? Value() : op->getOperand(index);
   }
-  if (!isView(op) || !isa<TensorType>(op->getOperand(0).getType()))
+  if (!isViewOp(op) || !isa<TensorType>(op->getOperand(0).getType()))
     return {};
   return op->getOperand(0);
 }
@@ -98,7 +65,7 @@ SmallVector<Value> relax::getOwnedValues(Block &block) {
       loop && block.getParent() == &loop.getBody())
     llvm::for_each(block.getArguments(), add);
   for (Operation &op : block) {
-    if (isView(&op) || op.hasTrait<OpTrait::ConstantLike>())
+    if (isViewOp(&op) || op.hasTrait<OpTrait::ConstantLike>())
       continue;
     ArrayRef<int64_t> inplace = getInplaceIndices(&op);
     for (OpResult result : op.getResults())

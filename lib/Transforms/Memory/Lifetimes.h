@@ -13,6 +13,7 @@
 #ifndef RELAX_TRANSFORMS_MEMORY_LIFETIMES_H
 #define RELAX_TRANSFORMS_MEMORY_LIFETIMES_H
 
+#include "Relax/Aliasing.h"
 #include "Relax/Ops/Function.h"
 #include "Relax/Ops/Memory.h"
 #include "Relax/ShapeUtils.h"
@@ -28,10 +29,6 @@ int64_t getElementBytes(Type elementType);
 /// The bytes of a tensor whose dimensions are all known.
 SymExprAttr getByteSize(RankedTensorType type, SymBuilder &math);
 
-/// Whether memory of values of this type is counted by references.
-bool isReferenceCounted(Type type);
-/// Calls `fn` on each result of `use`'s owner that aliases the operand.
-void walkDirectAliases(OpOperand &use, function_ref<void(Value)> fn);
 /// The tensor that `tensor` is a view of, or in place of; null where it is
 /// neither.
 Value getAliasedTensor(Value tensor);
