@@ -7,12 +7,14 @@
 
 #include "Relax/Aliasing.h"
 
+#include "Relax/Notes.h"
 #include "Relax/Ops/Call.h"
 #include "Relax/Ops/Control.h"
 #include "Relax/Ops/Core.h"
 #include "Relax/Ops/Function.h"
 #include "Relax/Ops/Manipulate.h"
 #include "Relax/Ops/Memory.h"
+#include "Relax/RuntimeLibraries.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -46,6 +48,16 @@ void relax::walkDirectAliases(OpOperand &use, function_ref<void(Value)> fn) {
        llvm::zip(op->getResults(), getInplaceIndices(op)))
     if (index == use.getOperandNumber())
       fn(result);
+}
+
+bool relax::isKeptByLibrary(Operation *op) {
+  if (op->hasAttr(notes::kBorrows))
+    return false;
+  if (auto call = dyn_cast<CallLibraryOp>(op))
+    return !isRuntimeLibrary(call.getLibraryFunction());
+  if (auto call = dyn_cast<CallLibraryInplaceOp>(op))
+    return !isRuntimeLibrary(call.getLibraryFunction());
+  return false;
 }
 
 /// Whether the functions decide what a result has its memory from.

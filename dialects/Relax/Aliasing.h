@@ -31,6 +31,10 @@ ArrayRef<int64_t> getInplaceIndices(Operation *op);
 /// that is a view or in place.
 void walkDirectAliases(OpOperand &use, function_ref<void(Value)> fn);
 
+/// Whether `op` calls a library that may keep its operands for any time, and
+/// use them after the call. A closure may be a callback, which does the same.
+bool isKeptByLibrary(Operation *op);
+
 /// Whether a result of an op, which calls a function or makes a closure, may
 /// have its memory from an operand.
 using PassesOn =

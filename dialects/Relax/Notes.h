@@ -41,6 +41,10 @@ constexpr llvm::StringLiteral kWritten = "relax.written";
 /// what it is replaced by.
 constexpr llvm::StringLiteral kLibrary = "relax.library";
 
+/// On a library call: the function keeps nothing of what it is given after it
+/// returns, so that its memory may be planned. Others may keep it for any time.
+constexpr llvm::StringLiteral kBorrows = "relax.borrows";
+
 /// "host" or "device": on a graph function, where it runs; on its parameters
 /// and results, on what allocates and what copies, where the tensors are. Where
 /// it is missing, functions run on the device, and all else is where its

@@ -119,6 +119,10 @@ static std::optional<LogicalResult> verifyNote(Operation *op,
     return require(isa<FunctionOpInterface>(op) &&
                        isa<DenseI64ArrayAttr>(value),
                    "an array of i64, on a function");
+  if (attribute.getName() == notes::kBorrows)
+    return require(isa<CallLibraryOp, CallLibraryInplaceOp>(op) &&
+                       isa<UnitAttr>(value),
+                   "a unit attribute, on a library call");
   if (attribute.getName() == notes::kDevice)
     return require(
         isPlace(value) &&

@@ -26,12 +26,10 @@
 
 #include "Relax/Ops/Function.h"
 #include "Relax/Ops/Memory.h"
+#include "Relax/RuntimeLibraries.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::relax {
-
-/// The library function that `relax.to_device` becomes; the runtime has it.
-constexpr llvm::StringLiteral kCopyFunction = "relax.copy";
 
 /// Whether a graph function runs on the host.
 bool runsOnHost(FuncOp function);

@@ -6,7 +6,8 @@ What a call computes is a token: the name of the function and the tokens of its 
 a storage holds the token of what was written there last; who reads a tensor finds its token in all its
 bytes, or the plan has let something else write there. References are counted by the rules that
 `relax-insert-kills` states: nothing may be read or killed after its last reference is gone, and nothing
-may be left at the end. A program without memory is run the same way, and must compute the same tokens.
+may be left at the end. Libraries, and functions that are elsewhere, keep what they are given, and read it once more
+when all is over. A program without memory is run the same way, and must compute the same tokens.
 """
 
 from __future__ import annotations
@@ -118,6 +119,7 @@ class Machine:
         self.iterations = iterations
         self.allocated: list[Storage] = []
         self.peak = 0
+        self.kept: list[Any] = []
 
     def allocate(self, size: int) -> Storage:
         storage = Storage(size)
@@ -125,6 +127,19 @@ class Machine:
         alive = sum(storage.size for storage in self.allocated if storage.references > 0)
         self.peak = max(self.peak, alive)
         return storage
+
+    def keep(self, *values: Any) -> None:
+        """Somebody keeps the values."""
+        for value in values:
+            retain(value)
+            self.kept.append(value)
+
+    def end(self) -> None:
+        """Those who keep values find them as they were, and drop them."""
+        for value in self.kept:
+            tokens(value)
+            release(value)
+        self.kept.clear()
 
     def make(self, type: ir.Type, token: Any) -> Tensor:
         """A new tensor in a storage of its own."""
@@ -151,6 +166,7 @@ class Machine:
         if len(blocks) == 0:
             type = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
             content = (name, *map(tokens, arguments))
+            self.keep(*arguments)
             return [self.make(result, (*content, index)) for index, result in enumerate(type.results)]
         return self.run(blocks[0], arguments)
 
@@ -224,7 +240,10 @@ class Machine:
             places = [operands[index] for index in indices]
             inputs = [value for index, value in enumerate(operands) if index not in indices]
         content = (name, *map(tokens, inputs))
-        return [
+        results = [
             place.write((*content, index)) if place else self.make(result.type, (*content, index))
             for index, (place, result) in enumerate(zip(places, op.results))
         ]
+        if "library_function" in attributes and "relax.borrows" not in attributes:
+            self.keep(*inputs, *results)
+        return results

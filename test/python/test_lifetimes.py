@@ -228,7 +228,7 @@ relax.func @apply(%f: {F}, %x: {T}) -> {T} {{
 relax.func @library(%x: {T}) -> {T} {{
   %y = relax.add %x, %x : ({T}, {T}) -> {T}
   %0 = relax.call_library "relax_test.kept"(%y) : ({T}) -> {T}
-  %1 = relax.add %0, %y : ({T}, {T}) -> {T}
+  %1 = relax.add %y, %0 : ({T}, {T}) -> {T}
   relax.return %1 : {T}
 }}
 relax.func private @scale(%w: {T}, %f: {F}, %x: {T}) -> {T} {{
@@ -288,6 +288,50 @@ def test_tensors_that_others_keep(function, fails):
     del others, later
     gc.collect()
     assert runtime.pool_statistics().used == used
+
+
+# The callback has what it keeps after its call, though it returns nothing of it, and so has a function that calls it.
+@pytest.mark.parametrize("through", ["a closure", "a function", "a library"])
+def test_nothing_writes_over_what_others_keep(through):
+    count = f"({T}) -> i64"
+    calls = {
+        "a closure": f"%n = relax.call_closure %f(%y) : ({T}) -> i64 calls {count}",
+        "a function": f"%n = relax.call @hand_on(%f, %y) : ({count}, {T}) -> i64",
+        "a library": f"""%o = relax.exp %x : ({T}) -> {T}
+          %n = relax.call_library_inplace "relax_test.take"(%o, %y) inplace [0] : ({T}, {T}) -> {T}""",
+    }
+    module = compiled(f"""
+    relax.func @hand_on(%f: {count}, %x: {T}) -> i64 {{
+      %0 = relax.call_closure %f(%x) : ({T}) -> i64 calls {count}
+      relax.return %0 : i64
+    }}
+    relax.func @main(%f: {count}, %x: {T}) -> {T} {{
+      %y = relax.add %x, %x : ({T}, {T}) -> {T}
+      {calls[through]}
+      %r = relax.negative %y : ({T}) -> {T}
+      %s = relax.exp %r : ({T}) -> {T}
+      %t = relax.call @plain(%s) : ({T}) -> {T}
+      relax.return %t : {T}
+    }}
+    relax.func @plain(%x: {T}) -> {T} {{
+      %0 = relax.add %x, %x : ({T}, {T}) -> {T}
+      relax.return %0 : {T}
+    }}""")
+    kept = []
+
+    def keep(tensor):
+        kept.append(tensor)
+        return 1
+
+    @tvm_ffi.register_global_func("relax_test.take", override=True)
+    def take(_, tensor):
+        kept.append(tensor)
+
+    for _ in range(3):
+        module["main"](keep, X)
+    for tensor in kept:
+        np.testing.assert_array_equal(to_numpy(tensor), 2 * X)
+    assert len(kept) == 3
 
 
 # Callables too, with all that is bound to them, and what is bound to that.

@@ -96,8 +96,9 @@ class Program:
     def library(self, _):
         type, operand, other = self.random.choice(TYPES), *self.random.choices(TYPES, k=2)
         function = self.random.choice(["f", "g"])
+        keeps = self.random.choice(["", " {relax.borrows}", " {relax.borrows}", " {relax.borrows}"])
         operands = f"{self.pick(operand)}, {self.pick(other)}"
-        text = f'relax.call_library "{function}"({operands}) : ({operand}, {other}) -> {type}'
+        text = f'relax.call_library "{function}"({operands}){keeps} : ({operand}, {other}) -> {type}'
         return self.define(type, text)
 
     def kernel(self, _):
@@ -193,6 +194,7 @@ def run(module, condition, iterations):
         computed = [tokens(result) for result in results]
         for result in results:
             release(result)
+        machine.end()
         left = [storage for storage in machine.allocated if storage.references != (storage in owned)]
     return computed, machine, left
 

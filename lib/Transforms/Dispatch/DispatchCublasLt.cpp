@@ -21,6 +21,7 @@
 #include "Relax/Ops/Elementwise.h"
 #include "Relax/Ops/Function.h"
 #include "Relax/Ops/Linear.h"
+#include "Relax/RuntimeLibraries.h"
 #include "Relax/ShapeUtils.h"
 #include "Transforms/Dispatch/Passes.h"
 #include "Transforms/Dispatch/Versions.h"
@@ -165,7 +166,7 @@ private:
         RankedTensorType::get({workspaceBytes}, builder.getI8Type());
     auto call = CallLibraryOp::create(
         builder, product->getLoc(),
-        TypeRange{last->getResult(0).getType(), workspace}, "relax.cublaslt",
+        TypeRange{last->getResult(0).getType(), workspace}, kCublasLtFunction,
         operands, builder.getArrayAttr(integers));
     last->getResult(0).replaceAllUsesWith(call->getResult(0));
     for (Operation *op : llvm::reverse(chain))

@@ -20,6 +20,8 @@ Aliases::Aliases(ModuleOp module) {
     returned[function].assign(function.getNumResults(),
                               llvm::SmallBitVector(function.getNumArguments(),
                                                    function.isExternal()));
+    if (function.isExternal())
+      keepers.insert(function);
   }
   // A chain of calls settles in as many rounds as it is long; callees come
   // first in most modules.
@@ -45,7 +47,30 @@ bool Aliases::update(FuncOp function) {
         known.set(argument.getArgNumber());
       }
   }
+  WalkResult walked = function.walk([&](Operation *op) {
+    return llvm::any_of(op->getOpOperands(),
+                        [&](OpOperand &use) { return mayBeKept(use); })
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  if (walked.wasInterrupted())
+    isNew |= keepers.insert(function).second;
   return isNew;
+}
+
+bool Aliases::mayBeKept(OpOperand &use) const {
+  Operation *op = use.getOwner();
+  if (!isReferenceCounted(use.get().getType()))
+    return false;
+  FuncOp callee;
+  if (auto call = dyn_cast<CallOp>(op))
+    callee = lookup(call.getCallee());
+  else if (auto call = dyn_cast<CallClosureOp>(op))
+    callee = getKnownCallee(call);
+  else
+    return isKeptByLibrary(op) ||
+           !isa_and_nonnull<RelaxDialect>(op->getDialect());
+  return !callee || keepers.contains(callee);
 }
 
 FuncOp Aliases::getKnownCallee(CallClosureOp call) const {

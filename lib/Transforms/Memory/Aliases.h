@@ -34,6 +34,10 @@ public:
   /// Calls `fn` on each value that may have its memory from `use`, in one step.
   void walkTargets(OpOperand &use, function_ref<void(Value)> fn) const;
 
+  /// Whether somebody may keep the operand of `use`, and use it at any time: a
+  /// callback or a library, maybe of a function that is called.
+  bool mayBeKept(OpOperand &use) const;
+
   /// `value` and all that it may have its memory from.
   llvm::SetVector<Value> getSources(Value value) const;
 
@@ -44,13 +48,15 @@ public:
   FuncOp getKnownCallee(CallClosureOp call) const;
 
 private:
-  /// Notes which parameters the results of `function` may be; whether there
-  /// are new ones.
+  /// Notes which parameters the results of `function` may be, and whether it
+  /// hands on what is kept; whether that is new.
   bool update(FuncOp function);
   /// Whether result `result` of `op`, a call, may be operand `operand`.
   bool mayPassOn(Operation *op, unsigned operand, unsigned result) const;
 
   llvm::StringMap<FuncOp> functions;
+  /// Functions that may hand what they have to those who keep it.
+  DenseSet<FuncOp> keepers;
   /// By function: for each result the parameters that it may be.
   DenseMap<FuncOp, SmallVector<llvm::SmallBitVector>> returned;
 };

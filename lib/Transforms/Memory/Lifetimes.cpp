@@ -49,9 +49,13 @@ bool relax::mayOutlive(OpOperand &use) {
   if (takesReference(use))
     return true;
   Operation *op = use.getOwner();
+  if (!isReferenceCounted(use.get().getType()))
+    return false;
+  // A function may return it, or hand it on to those who keep it.
+  if (isa<CallOp>(op) || isa<CallClosureOp>(op) || isKeptByLibrary(op))
+    return true;
   // Of ops of other dialects nothing is known.
-  return (isa<CallOp, CallClosureOp>(op) ||
-          !isa_and_nonnull<RelaxDialect>(op->getDialect())) &&
+  return !isa_and_nonnull<RelaxDialect>(op->getDialect()) &&
          llvm::any_of(op->getResultTypes(), isReferenceCounted);
 }
 

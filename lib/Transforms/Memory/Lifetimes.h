@@ -36,7 +36,8 @@ Value getAliasedTensor(Value tensor);
 /// carried by a loop or captured.
 bool takesReference(OpOperand &use);
 /// Whether what `use` passes on may be used after the last use of its aliases:
-/// through a reference, or through the result of a call that returns it.
+/// through a reference, through the result of a call that returns it, or by a
+/// callback or a library that keeps it.
 bool mayOutlive(OpOperand &use);
 /// The values of `block` that it owns, in order.
 SmallVector<Value> getOwnedValues(Block &block);

@@ -130,6 +130,19 @@ struct UpdateKernel {
 // Calls
 //===----------------------------------------------------------------------===//
 
+/// Whether anybody may keep what has its memory from `value`.
+static bool mayBeKept(Value value, const Aliases &aliases) {
+  llvm::SetVector<Value> targets;
+  targets.insert(value);
+  for (unsigned next = 0; next < targets.size(); ++next)
+    for (OpOperand &use : targets[next].getUses()) {
+      if (aliases.mayBeKept(use))
+        return true;
+      aliases.walkTargets(use, [&](Value target) { targets.insert(target); });
+    }
+  return false;
+}
+
 /// Whether nobody but a function has a tensor.
 class Ownership {
 public:
@@ -141,6 +154,8 @@ public:
     sources.insert(value);
     for (unsigned next = 0; next < sources.size(); ++next) {
       Value source = sources[next];
+      if (mayBeKept(source, aliases))
+        return false;
       if (auto argument = dyn_cast<BlockArgument>(source)) {
         auto loop = dyn_cast<WhileOp>(argument.getOwner()->getParentOp());
         if (!loop || !isCarriedOwned(loop, argument.getArgNumber(), copied))
@@ -148,6 +163,9 @@ public:
         continue;
       }
       Operation *op = source.getDefiningOp();
+      // A library may keep what it has made, too.
+      if (isKeptByLibrary(op))
+        return false;
       if (isa<CallTIROp, CallLibraryOp>(op))
         continue;
       if (auto loop = dyn_cast<WhileOp>(op)) {

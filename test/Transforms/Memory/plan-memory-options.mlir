@@ -9,7 +9,7 @@
 // EXACT: relax.alloc_storage 4*n
 // BOUND: relax.alloc_storage 4096
 relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>) attributes {relax.symbols = {n = #relax.range<1, 1024>}} {
-  %0 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
-  relax.call_library "consume"(%0) : (tensor<?xf32, #relax.shape<[n]>>) -> ()
+  %0 = relax.call_library "f"(%x) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  relax.call_library "consume"(%0) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> ()
   relax.return
 }

@@ -48,12 +48,12 @@ func.func private @k(tensor<?xf32> {relax.shape = #relax.shape<[a]>}, tensor<?xf
 // CHECK-NOT:     relax.alloc_storage
 // CHECK:         relax.tensor_from_storage %[[S]] at 0 : !relax.storage -> tensor<?xi8,
 relax.func @proved(%x: tensor<?xf32, #relax.shape<[n]>>) {
-  %0 = relax.call_library "make"() : () -> tensor<?x4xf32, #relax.shape<[n, 4]>>
-  relax.call_library "consume"(%0) : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> ()
-  %1 = relax.call_library "make"() : () -> tensor<2x?xf32, #relax.shape<[2, 2*n]>>
-  relax.call_library "consume"(%1) : (tensor<2x?xf32, #relax.shape<[2, 2*n]>>) -> ()
-  %2 = relax.call_library "make"() : () -> tensor<?xi8, #relax.shape<[n]>>
-  relax.call_library "consume"(%2) : (tensor<?xi8, #relax.shape<[n]>>) -> ()
+  %0 = relax.call_library "make"() {relax.borrows} : () -> tensor<?x4xf32, #relax.shape<[n, 4]>>
+  relax.call_library "consume"(%0) {relax.borrows} : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> ()
+  %1 = relax.call_library "make"() {relax.borrows} : () -> tensor<2x?xf32, #relax.shape<[2, 2*n]>>
+  relax.call_library "consume"(%1) {relax.borrows} : (tensor<2x?xf32, #relax.shape<[2, 2*n]>>) -> ()
+  %2 = relax.call_library "make"() {relax.borrows} : () -> tensor<?xi8, #relax.shape<[n]>>
+  relax.call_library "consume"(%2) {relax.borrows} : (tensor<?xi8, #relax.shape<[n]>>) -> ()
   relax.return
 }
 
@@ -87,13 +87,13 @@ func.func private @add(tensor<?xf32> {relax.shape = #relax.shape<[a]>}, tensor<?
 // CHECK:         relax.tensor_from_storage %[[A]] at 64
 // CHECK:         relax.tensor_from_storage %[[A]] at 128
 relax.func @view(%x: tensor<4xf32>) {
-  %0 = relax.call_library "make"() : () -> tensor<4xf32>
+  %0 = relax.call_library "make"() {relax.borrows} : () -> tensor<4xf32>
   %1 = relax.reshape %0 to [2, 2] : (tensor<4xf32>) -> tensor<2x2xf32>
   %2 = relax.tuple %1 : (tensor<2x2xf32>) -> tuple<tensor<2x2xf32>>
-  %3 = relax.call_library "make"() : () -> tensor<4xf32>
+  %3 = relax.call_library "make"() {relax.borrows} : () -> tensor<4xf32>
   %4 = relax.get %2[0] : (tuple<tensor<2x2xf32>>) -> tensor<2x2xf32>
-  %5 = relax.call_library "add"(%4, %3) : (tensor<2x2xf32>, tensor<4xf32>) -> tensor<4xf32>
-  relax.call_library "consume"(%5) : (tensor<4xf32>) -> ()
+  %5 = relax.call_library "add"(%4, %3) {relax.borrows} : (tensor<2x2xf32>, tensor<4xf32>) -> tensor<4xf32>
+  relax.call_library "consume"(%5) {relax.borrows} : (tensor<4xf32>) -> ()
   relax.return
 }
 
@@ -110,10 +110,10 @@ relax.func @view(%x: tensor<4xf32>) {
 // CHECK:         %[[R:.*]] = relax.alloc_storage 4*n
 relax.func @bounded(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
     attributes {relax.symbols = {n = #relax.range<1, 1024>}} {
-  %0 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
-  %1 = relax.call_library "f"(%0) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[2*n]>>
-  %2 = relax.call_library "f"(%1) : (tensor<?xf32, #relax.shape<[2*n]>>) -> tensor<?xf32, #relax.shape<[n]>>
-  %3 = relax.call_library "f"(%2) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %0 = relax.call_library "f"(%x) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %1 = relax.call_library "f"(%0) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[2*n]>>
+  %2 = relax.call_library "f"(%1) {relax.borrows} : (tensor<?xf32, #relax.shape<[2*n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %3 = relax.call_library "f"(%2) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
   relax.return %3 : tensor<?xf32, #relax.shape<[n]>>
 }
 
@@ -127,11 +127,11 @@ relax.func @bounded(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #rela
 // CHECK:         relax.tensor_from_storage %[[S]] at 0 : !relax.storage -> tensor<?x?xf32, #relax.shape<[n, k]>>
 relax.func @partial(%x: tensor<?x?xf32, #relax.shape<[m, n]>>, %y: tensor<?xf32>)
     attributes {relax.symbols = {m = #relax.range<1, 20>, k = #relax.range<0, 20>}} {
-  %0 = relax.call_library "f"(%x) : (tensor<?x?xf32, #relax.shape<[m, n]>>) -> tensor<?x?xf32, #relax.shape<[m, n]>>
-  relax.call_library "consume"(%0) : (tensor<?x?xf32, #relax.shape<[m, n]>>) -> ()
+  %0 = relax.call_library "f"(%x) {relax.borrows} : (tensor<?x?xf32, #relax.shape<[m, n]>>) -> tensor<?x?xf32, #relax.shape<[m, n]>>
+  relax.call_library "consume"(%0) {relax.borrows} : (tensor<?x?xf32, #relax.shape<[m, n]>>) -> ()
   %1 = relax.match_cast %y : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[k]>>
-  %2 = relax.call_library "f"(%x) : (tensor<?x?xf32, #relax.shape<[m, n]>>) -> tensor<?x?xf32, #relax.shape<[n, k]>>
-  relax.call_library "consume"(%2) : (tensor<?x?xf32, #relax.shape<[n, k]>>) -> ()
+  %2 = relax.call_library "f"(%x) {relax.borrows} : (tensor<?x?xf32, #relax.shape<[m, n]>>) -> tensor<?x?xf32, #relax.shape<[n, k]>>
+  relax.call_library "consume"(%2) {relax.borrows} : (tensor<?x?xf32, #relax.shape<[n, k]>>) -> ()
   relax.return
 }
 
@@ -146,13 +146,13 @@ relax.func @partial(%x: tensor<?x?xf32, #relax.shape<[m, n]>>, %y: tensor<?xf32>
 // CHECK:         relax.match_cast
 // CHECK:         relax.alloc_storage 4*k
 relax.func @maximum(%x: tensor<?x?xf32, #relax.shape<[m, n]>>, %y: tensor<?xf32>) {
-  %0 = relax.call_library "make"() : () -> tensor<?xf32, #relax.shape<[n]>>
-  relax.call_library "consume"(%0) : (tensor<?xf32, #relax.shape<[n]>>) -> ()
-  %1 = relax.call_library "make"() : () -> tensor<?xf32, #relax.shape<[m]>>
-  relax.call_library "consume"(%1) : (tensor<?xf32, #relax.shape<[m]>>) -> ()
+  %0 = relax.call_library "make"() {relax.borrows} : () -> tensor<?xf32, #relax.shape<[n]>>
+  relax.call_library "consume"(%0) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> ()
+  %1 = relax.call_library "make"() {relax.borrows} : () -> tensor<?xf32, #relax.shape<[m]>>
+  relax.call_library "consume"(%1) {relax.borrows} : (tensor<?xf32, #relax.shape<[m]>>) -> ()
   %2 = relax.match_cast %y : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[k]>>
-  %3 = relax.call_library "make"() : () -> tensor<?xf32, #relax.shape<[k]>>
-  relax.call_library "consume"(%3) : (tensor<?xf32, #relax.shape<[k]>>) -> ()
+  %3 = relax.call_library "make"() {relax.borrows} : () -> tensor<?xf32, #relax.shape<[k]>>
+  relax.call_library "consume"(%3) {relax.borrows} : (tensor<?xf32, #relax.shape<[k]>>) -> ()
   relax.return
 }
 
@@ -171,14 +171,14 @@ relax.func @maximum(%x: tensor<?x?xf32, #relax.shape<[m, n]>>, %y: tensor<?xf32>
 // CHECK:           relax.alloc_storage 4*n
 // CHECK:         }
 relax.func @branches(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> {
-  %a = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %a = relax.call_library "f"(%x) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
   %0 = relax.if %c : i1 -> tensor<?xf32, #relax.shape<[n]>> {
-    %1 = relax.call_library "f"(%a) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
-    %2 = relax.call_library "f"(%1) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+    %1 = relax.call_library "f"(%a) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+    %2 = relax.call_library "f"(%1) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
     relax.yield %2 : tensor<?xf32, #relax.shape<[n]>>
   } else {
-    %1 = relax.call_library "f"(%a) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
-    %2 = relax.call_library "f"(%1) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+    %1 = relax.call_library "f"(%a) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+    %2 = relax.call_library "f"(%1) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
     relax.yield %2 : tensor<?xf32, #relax.shape<[n]>>
   }
   relax.return %0 : tensor<?xf32, #relax.shape<[n]>>
@@ -200,16 +200,16 @@ relax.func @branches(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf
 // CHECK:           relax.alloc_storage 4*n
 // CHECK:           relax.yield
 relax.func @loop(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32>) -> tensor<?xf32, #relax.shape<[n]>> {
-  %a = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %a = relax.call_library "f"(%x) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
   %0 = relax.while %x : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> {
   ^bb0(%e: tensor<?xf32, #relax.shape<[n]>>):
     relax.condition %c : i1
   } do {
   ^bb0(%e: tensor<?xf32, #relax.shape<[n]>>):
-    %1 = relax.call_library "f"(%e, %a) : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+    %1 = relax.call_library "f"(%e, %a) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
     %2 = relax.match_cast %y : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[k]>>
-    %3 = relax.call_library "f"(%2) : (tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32, #relax.shape<[k]>>
-    %4 = relax.call_library "f"(%1, %3) : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32, #relax.shape<[n]>>
+    %3 = relax.call_library "f"(%2) {relax.borrows} : (tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32, #relax.shape<[k]>>
+    %4 = relax.call_library "f"(%1, %3) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32, #relax.shape<[n]>>
     relax.yield %4 : tensor<?xf32, #relax.shape<[n]>>
   }
   relax.return %0 : tensor<?xf32, #relax.shape<[n]>>
@@ -221,10 +221,10 @@ relax.func @loop(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32>
 // CHECK-LABEL: relax.func @passed(
 // CHECK-COUNT-2: relax.alloc_storage 16
 relax.func @passed(%x: tensor<4xf32>) {
-  %0 = relax.call_library "f"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = relax.call_library "f"(%x) {relax.borrows} : (tensor<4xf32>) -> tensor<4xf32>
   %1 = relax.call @id(%0) : (tensor<4xf32>) -> tensor<4xf32>
-  %2 = relax.call_library "f"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  relax.call_library "consume"(%1, %2) : (tensor<4xf32>, tensor<4xf32>) -> ()
+  %2 = relax.call_library "f"(%x) {relax.borrows} : (tensor<4xf32>) -> tensor<4xf32>
+  relax.call_library "consume"(%1, %2) {relax.borrows} : (tensor<4xf32>, tensor<4xf32>) -> ()
   relax.return
 }
 relax.func private @id(tensor<4xf32>) -> tensor<4xf32>
@@ -240,11 +240,11 @@ relax.func private @id(tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:    relax.tensor_from_storage %[[SMALL]]
 // CHECK:         relax.tensor_from_storage %[[LARGE]]
 relax.func @large_first(%x: tensor<?xf32, #relax.shape<[n]>>) {
-  %0 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[4*n]>>
-  relax.call_library "consume"(%0) : (tensor<?xf32, #relax.shape<[4*n]>>) -> ()
-  %1 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
-  %2 = relax.call_library "f"(%1) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[4*n]>>
-  relax.call_library "consume"(%1, %2) : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[4*n]>>) -> ()
+  %0 = relax.call_library "f"(%x) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[4*n]>>
+  relax.call_library "consume"(%0) {relax.borrows} : (tensor<?xf32, #relax.shape<[4*n]>>) -> ()
+  %1 = relax.call_library "f"(%x) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %2 = relax.call_library "f"(%1) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[4*n]>>
+  relax.call_library "consume"(%1, %2) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[4*n]>>) -> ()
   relax.return
 }
 
@@ -258,11 +258,11 @@ relax.func @large_first(%x: tensor<?xf32, #relax.shape<[n]>>) {
 // CHECK:         relax.if
 // CHECK:         relax.tensor_from_storage %[[S]]
 relax.func @small_before(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>) {
-  %0 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
-  relax.call_library "consume"(%0) : (tensor<?xf32, #relax.shape<[n]>>) -> ()
+  %0 = relax.call_library "f"(%x) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  relax.call_library "consume"(%0) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> ()
   relax.if %c : i1 {
-    %1 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[4*n]>>
-    relax.call_library "consume"(%1) : (tensor<?xf32, #relax.shape<[4*n]>>) -> ()
+    %1 = relax.call_library "f"(%x) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[4*n]>>
+    relax.call_library "consume"(%1) {relax.borrows} : (tensor<?xf32, #relax.shape<[4*n]>>) -> ()
     relax.yield
   } else {
     relax.yield
@@ -279,10 +279,10 @@ relax.func @small_before(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>) {
 // CHECK:         relax.tensor_from_storage %[[S]] at 0 {{.*}} -> tensor<?xf32, #relax.shape<[256*n]>>
 // CHECK:         relax.tensor_from_storage %[[S]] at 0 {{.*}} -> tensor<1024xf32>
 relax.func @arena_shares(%x: tensor<?xf32, #relax.shape<[n]>>) {
-  %0 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
-  %1 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[256*n]>>
-  relax.call_library "consume"(%0, %1) : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[256*n]>>) -> ()
-  %2 = relax.call_library "f"(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<1024xf32>
-  relax.call_library "consume"(%2) : (tensor<1024xf32>) -> ()
+  %0 = relax.call_library "f"(%x) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %1 = relax.call_library "f"(%x) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[256*n]>>
+  relax.call_library "consume"(%0, %1) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[256*n]>>) -> ()
+  %2 = relax.call_library "f"(%x) {relax.borrows} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<1024xf32>
+  relax.call_library "consume"(%2) {relax.borrows} : (tensor<1024xf32>) -> ()
   relax.return
 }

@@ -122,12 +122,12 @@ relax.func @loop(%c: i1, %x: !v) -> !v {
 // CHECK-NOT:     relax.alloc_storage
 // CHECK:         relax.return
 relax.func @views(%x: tensor<1x?xf32, #relax.shape<[1, n]>>) -> !v {
-  %0 = relax.call_library "make"(%x) : (tensor<1x?xf32, #relax.shape<[1, n]>>) -> tensor<1x?xf32, #relax.shape<[1, n]>>
+  %0 = relax.call_library "make"(%x) {relax.borrows} : (tensor<1x?xf32, #relax.shape<[1, n]>>) -> tensor<1x?xf32, #relax.shape<[1, n]>>
   %1 = relax.squeeze %0 {axis = array<i64: 0>} : (tensor<1x?xf32, #relax.shape<[1, n]>>) -> !v
   %2 = relax.reshape %0 to [n] : (tensor<1x?xf32, #relax.shape<[1, n]>>) -> !v
   %3 = relax.call_tir @add(%1, %2) : (!v, !v) -> !v
   %4 = relax.call_tir @add(%3, %2) : (!v, !v) -> !v
-  %5 = relax.call_library "make"(%4) : (!v) -> !v
+  %5 = relax.call_library "make"(%4) {relax.borrows} : (!v) -> !v
   %6 = relax.flatten %5 : (!v) -> !v
   %7 = relax.call_tir @exp(%6) : (!v) -> !v
   relax.return %7 : !v
