@@ -37,7 +37,7 @@ func.func private @accumulate(%x: tensor<?x?xf32> {relax.shape = #relax.shape<[a
 LIBRARY = "relax_test.triple"
 UNARY = {"negative": np.negative, "abs": np.abs, "tanh": np.tanh}
 BINARY = {"add": np.add, "subtract": np.subtract, "maximum": np.maximum}
-LOCAL = "local"
+READ_ONLY = "read only"
 
 
 def library(x):
@@ -99,7 +99,7 @@ class Program:
         fitting = [
             value
             for value in self.alive
-            if not (writable and value.memory & {"x", "y"}) and not (other and value.memory & other.memory)
+            if not (writable and value.memory & {"x", "y", READ_ONLY}) and not (other and value.memory & other.memory)
         ]
         return self.random.choice(fitting[-6:]) if fitting else None
 
@@ -126,7 +126,7 @@ class Program:
         )
 
     def statement(self, depth):
-        kinds = ["simple"] * 4 + ["identity", "reduction", "pass_on", "write", "write", "write_through"]
+        kinds = ["simple"] * 4 + ["update", "identity", "reduction", "pass_on", "write", "write", "write_through"]
         if depth < 2:
             kinds += ["branch", "loop"]
         getattr(self, self.random.choice(kinds))(depth)
@@ -156,6 +156,20 @@ class Program:
             ]
         )
         return self.add(made(a.value), a.compute, self.new_memory())
+
+    def update(self, depth):
+        """A copy of which the first row is another, which may be made where the tensor is."""
+        a, b = self.pick(), self.pick()
+        rows = op.zeros(a.value.shape, "i64")
+        value = op.scatter_elements(a.value, rows, b.value, axis=0, reduction="max")
+
+        def compute(env):
+            x = a.compute(env).copy()
+            if len(x):
+                x[0] = np.maximum(x[0], b.compute(env).max(0))
+            return x
+
+        return self.add(value, compute, self.new_memory())
 
     def reduction(self, depth):
         """Two reductions of one kernel."""
@@ -257,14 +271,15 @@ class Program:
         )
 
     def loop(self, depth):
-        """A loop that carries a counter and a tensor, over which its body may write."""
+        """A loop that carries a counter and a tensor, over which its body may write, or else read where it begins."""
         a = self.pick(writable=True)
-        if a is None:
-            return None
+        reads = a is None or self.random.random() < 0.4
+        if reads:
+            a = self.pick()
         rounds = self.random.randint(0, 3)
         bb = self.builder
         before = list(self.alive)
-        carried_memory = self.new_memory()
+        carried_memory = self.new_memory() + [READ_ONLY] * reads
         cell = {}
         with bb.while_([op.constant(np.array(0, np.int64)), a.value]) as loop:
             with loop.condition as (i, _):
@@ -273,7 +288,7 @@ class Program:
                 value = Value(carried, lambda env: env[id(cell)], carried_memory)
                 # Nothing of outside may be written over in each round, and what is carried is the loop's.
                 self.alive = [value]
-                outside = [other for other in before if not other.memory & a.memory]
+                outside = before if reads else [other for other in before if not other.memory & a.memory]
                 if outside and self.random.random() < 0.5:
                     other = self.random.choice(outside)
                     joined = op.maximum(carried, other.value)
@@ -282,7 +297,7 @@ class Program:
                     self.statement(depth + 1)
                 yielded = self.alive[-1]
                 bb.yield_(op.add(i, op.constant(np.array(1, np.int64))), yielded.value)
-        self.alive = [value for value in before if not value.memory & a.memory]
+        self.alive = before if reads else [value for value in before if not value.memory & a.memory]
 
         def compute(env):
             state = a.compute(env)

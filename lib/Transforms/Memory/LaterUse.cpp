@@ -15,9 +15,12 @@
 //
 // Where a loop carries `%v`, the write is in each round of it:
 //
-//   - the loop writes over the initial value;
+//   - the loop writes over the initial value, which nothing in it may use;
 //   - what the body yields is written over in the next round, so it must not
 //     be of outside, nor be yielded twice.
+//
+// The condition runs before each round and once more at the end. What it writes
+// over are the values that the body and the result of the loop have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,15 +43,23 @@ public:
   Operation *find(OpOperand &written);
 
 private:
+  /// A value, and which member of it if that is a tuple; kAll for all of it.
+  using Place = std::pair<Value, int64_t>;
+  static constexpr int64_t kAll = -1;
   /// What a loop carries at one place.
   using Carried = std::pair<WhileOp, unsigned>;
 
-  /// Calls `fn` on `value` and all that it may have its memory from; what a
-  /// loop around it carries is where that ends.
-  void walkSources(Value value, function_ref<void(Value)> fn) const;
-  Operation *findUser(Value source, OpOperand &written) const;
+  /// Calls `fn` on `value`, which `user` uses, and all that it may have its
+  /// memory from; what a loop around `user` carries is where that ends.
+  void walkSources(Value value, Operation *user,
+                   function_ref<void(Place)> fn) const;
+  /// Calls `fn` on each place that may have its memory from `use` of `place`.
+  void walkTargets(OpOperand &use, Place place,
+                   function_ref<void(Place)> fn) const;
+  Operation *findUser(Place source, OpOperand &written) const;
   Operation *findAround(Carried carried);
-  static std::optional<Carried> getCarried(Value value);
+  /// What `value` is of what a loop around `user` carries.
+  static std::optional<Carried> getCarried(Value value, Operation *user);
 
   const Aliases &aliases;
   DenseSet<std::pair<Operation *, unsigned>> seen, seenAround;
@@ -56,24 +67,56 @@ private:
 
 } // namespace
 
-std::optional<LaterUse::Carried> LaterUse::getCarried(Value value) {
+std::optional<LaterUse::Carried> LaterUse::getCarried(Value value,
+                                                      Operation *user) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto loop = argument ? dyn_cast<WhileOp>(argument.getOwner()->getParentOp())
                        : WhileOp();
-  if (!loop)
+  // Of a loop that ends before, what it carries comes from its initial values.
+  if (!loop || !loop->isProperAncestor(user))
     return std::nullopt;
   return Carried{loop, argument.getArgNumber()};
 }
 
-void LaterUse::walkSources(Value value, function_ref<void(Value)> fn) const {
-  llvm::SetVector<Value> sources;
-  sources.insert(value);
+void LaterUse::walkSources(Value value, Operation *user,
+                           function_ref<void(Place)> fn) const {
+  llvm::SetVector<Place> sources;
+  sources.insert({value, kAll});
   for (unsigned next = 0; next < sources.size(); ++next) {
-    fn(sources[next]);
-    if (!getCarried(sources[next]))
-      aliases.walkSources(sources[next], [&](OpOperand &source) {
-        sources.insert(source.get());
-      });
+    Place place = sources[next];
+    Value source = place.first;
+    int64_t member = place.second;
+    fn(place);
+    if (getCarried(source, user))
+      continue;
+    if (auto get = source.getDefiningOp<GetOp>()) {
+      bool isAll = member == kAll;
+      sources.insert({get.getInput(), isAll ? get.getIndex() : kAll});
+      continue;
+    }
+    if (auto tuple = source.getDefiningOp<TupleOp>(); tuple && member != kAll) {
+      sources.insert({tuple->getOperand(member), kAll});
+      continue;
+    }
+    aliases.walkSources(source, [&](OpOperand &use) {
+      bool isSame = isa<WhileOp, YieldOp, OutputOp>(use.getOwner());
+      sources.insert({use.get(), isSame ? member : kAll});
+    });
+  }
+}
+
+void LaterUse::walkTargets(OpOperand &use, Place place,
+                           function_ref<void(Place)> fn) const {
+  Operation *op = use.getOwner();
+  int64_t member = place.second;
+  if (isa<TupleOp>(op)) {
+    fn({op->getResult(0), use.getOperandNumber()});
+  } else if (auto get = dyn_cast<GetOp>(op)) {
+    fn({get.getResult(), kAll});
+  } else {
+    bool isSame = isa<WhileOp, YieldOp, OutputOp>(op);
+    aliases.walkTargets(
+        use, [&](Value target) { fn({target, isSame ? member : kAll}); });
   }
 }
 
@@ -106,27 +149,58 @@ static bool isOtherBranch(OpOperand &use, Operation *writer) {
              writer->getParentRegion());
 }
 
+/// Whether `use` reads an element, or passes it on.
+static bool usesElements(OpOperand &use) {
+  return !isa<KillOp, ShapeOfOp, DimOp>(use.getOwner());
+}
+
+/// Whether `use` takes another member of a tuple.
+static bool isOtherMember(OpOperand &use, int64_t member) {
+  auto get = dyn_cast<GetOp>(use.getOwner());
+  return get && member >= 0 && get.getIndex() != member;
+}
+
+/// A user of what the condition of a loop writes over, if `source` is carried
+/// there: the body and the result have it without being targets of `source`.
+static Operation *findUserOfCondition(Value source) {
+  auto argument = dyn_cast<BlockArgument>(source);
+  auto loop = argument ? dyn_cast<WhileOp>(argument.getOwner()->getParentOp())
+                       : WhileOp();
+  if (!loop || argument.getParentRegion() != &loop.getConditionRegion())
+    return nullptr;
+  unsigned index = argument.getArgNumber();
+  for (Value same : {Value(loop.getBody().getArgument(index)),
+                     Value(loop->getResult(index))})
+    for (OpOperand &use : same.getUses())
+      if (usesElements(use))
+        return use.getOwner();
+  return nullptr;
+}
+
 /// A user of the memory of `source` after the write.
-Operation *LaterUse::findUser(Value source, OpOperand &written) const {
+Operation *LaterUse::findUser(Place source, OpOperand &written) const {
   Operation *writer = written.getOwner();
-  Block *scope = getCommonBlock(source, writer);
+  Block *scope = getCommonBlock(source.first, writer);
   // Each round writes into it again.
   for (Operation *at = writer; at->getBlock() != scope; at = at->getParentOp())
     if (isa<WhileOp>(at->getParentOp()))
       return writer;
-  llvm::SetVector<Value> targets;
+  llvm::SetVector<Place> targets;
   targets.insert(source);
-  for (unsigned next = 0; next < targets.size(); ++next)
-    for (OpOperand &use : targets[next].getUses()) {
+  for (unsigned next = 0; next < targets.size(); ++next) {
+    Place target = targets[next];
+    for (OpOperand &use : target.first.getUses()) {
       Operation *user = use.getOwner();
-      // These read no element.
-      if (&use == &written || isa<KillOp, ShapeOfOp, DimOp>(user))
+      if (&use == &written || !usesElements(use) ||
+          isOtherMember(use, target.second))
         continue;
-      if (user == writer || mayFollowWriter(user, writer, scope))
+      // A loop that writes holds what runs after the write of a round before.
+      if (writer->isAncestor(user) || mayFollowWriter(user, writer, scope))
         return user;
       if (!isOtherBranch(use, writer))
-        aliases.walkTargets(use, [&](Value target) { targets.insert(target); });
+        walkTargets(use, target, [&](Place place) { targets.insert(place); });
     }
+  }
   return nullptr;
 }
 
@@ -135,11 +209,16 @@ Operation *LaterUse::find(OpOperand &written) {
     return nullptr;
   Operation *user = nullptr;
   SmallVector<Carried> around;
-  walkSources(written.get(), [&](Value source) {
+  walkSources(written.get(), written.getOwner(), [&](Place source) {
     if (!user)
       user = findUser(source, written);
-    if (std::optional<Carried> carried = getCarried(source))
-      around.push_back(*carried);
+    std::optional<Carried> carried =
+        getCarried(source.first, written.getOwner());
+    if (!carried)
+      return;
+    around.push_back(*carried);
+    if (!user)
+      user = findUserOfCondition(source.first);
   });
   for (Carried carried : around)
     user = user ? user : findAround(carried);
@@ -157,10 +236,11 @@ Operation *LaterUse::findAround(Carried carried) {
   DenseSet<Value> yielded;
   SmallVector<Carried> others;
   bool isOutside = false;
-  walkSources(yield->getOperand(index), [&](Value source) {
+  walkSources(yield->getOperand(index), yield, [&](Place place) {
+    Value source = place.first;
     yielded.insert(source);
     isOutside |= !loop.getBody().isAncestor(source.getParentRegion());
-    if (std::optional<Carried> other = getCarried(source))
+    if (std::optional<Carried> other = getCarried(source, yield))
       others.push_back(*other);
   });
   if (isOutside)
@@ -168,8 +248,9 @@ Operation *LaterUse::findAround(Carried carried) {
   for (OpOperand &operand : yield->getOpOperands()) {
     bool isTwice = false;
     if (operand.getOperandNumber() != index)
-      walkSources(operand.get(),
-                  [&](Value source) { isTwice |= yielded.contains(source); });
+      walkSources(operand.get(), yield, [&](Place place) {
+        isTwice |= yielded.contains(place.first);
+      });
     if (isTwice)
       return yield;
   }
