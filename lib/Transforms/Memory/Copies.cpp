@@ -7,7 +7,9 @@
 
 #include "Transforms/Memory/Copies.h"
 
+#include "Relax/Aliasing.h"
 #include "Relax/ShapeUtils.h"
+#include "Transforms/Legalize/ScalarBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -22,8 +24,9 @@ bool Copies::canCopy(Value tensor) {
 func::FuncOp Copies::getKernel(RankedTensorType type, Location loc) {
   // One kernel for all sizes.
   int64_t rank = type.getRank();
-  auto plain = RankedTensorType::get(
-      SmallVector<int64_t>(rank, ShapedType::kDynamic), type.getElementType());
+  auto plain =
+      RankedTensorType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic),
+                            getKernelElementType(type.getElementType()));
   func::FuncOp &kernel = kernels[plain];
   if (kernel)
     return kernel;
@@ -78,12 +81,12 @@ void relax::copyWrittenConstants(ModuleOp module, const Writes &writes,
   module.walk([&](Operation *op) { writes.walkWritten(op, visit); });
   if (written.empty())
     return;
-  // What a function returns may be written over by those who call it.
+  // What a function returns may be written over by those who call it, whether
+  // these are in the module or have a public function as a callable.
   module.walk([&](ReturnOp op) {
-    if (cast<FuncOp>(op->getParentOp()).isPrivate())
-      for (OpOperand &operand : op->getOpOperands())
-        if (isa<RankedTensorType>(operand.get().getType()))
-          visit(operand);
+    for (OpOperand &operand : op->getOpOperands())
+      if (isReferenceCounted(operand.get().getType()))
+        visit(operand);
   });
   for (unsigned next = 0; next < written.size(); ++next)
     writes.getAliases().walkSources(written[next], visit);
