@@ -9,7 +9,7 @@ import pytest
 from targets import COMPILED, LOADERS
 
 import relax_mlir
-from relax_mlir import BlockBuilder, Scalar, Sym, Tensor, op
+from relax_mlir import BlockBuilder, Callable, Scalar, Sym, Tensor, op
 from relax_mlir.pipelines import InlineDataflow, Legalize, Pipeline, Simplify, UpdateInPlace
 from relax_mlir.runtime import to_numpy
 
@@ -89,6 +89,119 @@ def test_what_is_used_after_the_loop_is_copied_before_it():
         lambda bb, i, a, x, y: [put(a, i, as_float(i))],
         lambda carried, x, y: [*carried, op.add(negated[0], 1.0)],
     ).check(lambda x, y: [counted(-x), 1 - x], inplace=1)
+
+
+def test_what_the_loop_reads_is_copied_before_it():
+    """The body reads what the loop begins with, which the first round would write over."""
+    kept = []
+
+    def inits(x, y):
+        kept[:] = [op.negative(x)]
+        return kept
+
+    def expected(x, y):
+        a = -x
+        for i in range(5):
+            a = a.copy()
+            a[i] = i + 5
+            a = a - x
+        return [a]
+
+    Loop(
+        inits,
+        lambda bb, i, a, x, y: [op.add(put(a, i, op.add(as_float(i), 5.0)), kept[0])],
+    ).check(expected, inplace=1)
+
+
+def test_loops_that_begin_with_each_other():
+    """A copy that did not help one loop may be what another needs: the caller's tensors stay as they are."""
+    bb = BlockBuilder()
+    flags = [Scalar("bool", name=name) for name in ("first", "second")]
+    with bb.function("main", [Tensor((N,), "f32", name="x"), Tensor((N,), "f32", name="y"), *flags]) as function:
+        x, y, first, second = function.params
+
+        def choose(flag, one, other):
+            with bb.if_(flag) as branch:
+                with branch.then:
+                    bb.yield_(one)
+                with branch.else_:
+                    bb.yield_(other)
+            return branch.result
+
+        def loop(init):
+            with bb.while_([op.constant(np.int64(0)), init]) as made:
+                with made.condition as (i, _):
+                    bb.yield_(op.less(i, op.constant(np.int64(0))))
+                with made.body as (i, a):
+                    bb.yield_(op.add(i, op.constant(np.int64(1))), op.negative(a))
+            return made.results[1]
+
+        third = loop(y)
+        data = choose(first, loop(choose(second, third, x)), third)
+        bb.return_(put(data, op.constant(np.int64(1)), op.constant(np.float32(9))))
+    executable = relax_mlir.compile(bb.module(), cached=False)
+    for first in (True, False):
+        for second in (True, False):
+            x, y = np.arange(4, dtype=np.float32), np.full(4, -1, np.float32)
+            wanted = (x if first and not second else y).copy()
+            wanted[1] = 9
+            np.testing.assert_array_equal(to_numpy(executable["main"](x, y, first, second)), wanted)
+            np.testing.assert_array_equal(x, np.arange(4))
+            np.testing.assert_array_equal(y, np.full(4, -1))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint64", "bool", "float16"])
+def test_copies_of_each_type(dtype):
+    """What a loop begins with is copied, and so is a constant that is written over."""
+    bb = BlockBuilder()
+    with bb.function("main", [Tensor((N,), dtype, name="x")]) as function:
+        (x,) = function.params
+        with bb.while_([op.constant(np.int64(0)), x]) as loop:
+            with loop.condition as (i, _):
+                bb.yield_(op.less(i, op.constant(np.int64(3))))
+            with loop.body as (i, a):
+                one = op.constant(np.ones((1,), dtype))
+                bb.yield_(op.add(i, op.constant(np.int64(1))), op.index_put(a, [op.reshape(i, (1,))], one))
+        bb.return_(loop.results[1])
+    x = np.zeros(5, dtype)
+    actual = relax_mlir.compile(bb.module(), cached=False)["main"](x)
+    np.testing.assert_array_equal(to_numpy(actual), np.array([1, 1, 1, 0, 0], dtype))
+    np.testing.assert_array_equal(x, np.zeros(5, dtype))
+
+
+@pytest.mark.parametrize("where", ["before the loop", "by a function", "in the loop"])
+def test_what_a_callback_keeps_is_not_updated(where):
+    """Whoever is given a tensor may use it after the call."""
+    taker = Callable([Tensor((N,), "f32")], [Scalar("i64")], name="f")
+    bb, kept = BlockBuilder(), []
+    with bb.function("hand_on", [Tensor((N,), "f32", name="x"), taker]) as function:
+        bb.return_(op.call_closure(function.params[1], function.params[0]))
+    with bb.function("main", [Tensor((N,), "f32", name="x"), taker]) as function:
+        x, keep = function.params
+        begin = op.negative(x)
+        if where == "before the loop":
+            op.call_closure(keep, begin)
+        elif where == "by a function":
+            bb.call("hand_on", begin, keep)
+        with bb.while_([op.constant(np.int64(0)), begin]) as loop:
+            with loop.condition as (i, _):
+                bb.yield_(op.less(i, op.constant(np.int64(3))))
+            with loop.body as (i, a):
+                if where == "in the loop":
+                    op.call_closure(keep, a)
+                bb.yield_(op.add(i, op.constant(np.int64(1))), put(a, i, as_float(i)))
+        bb.return_(loop.results[1])
+    x = np.arange(1, 6, dtype=np.float32)
+
+    def callback(tensor):
+        kept.append(tensor)
+        return 0
+
+    actual = relax_mlir.compile(bb.module(), cached=False)["main"](x, callback)
+    np.testing.assert_array_equal(to_numpy(actual), counted(-x, 3))
+    assert len(kept) == (3 if where == "in the loop" else 1)
+    for rounds, tensor in enumerate(kept):
+        np.testing.assert_array_equal(to_numpy(tensor), counted(-x, rounds))
 
 
 def test_an_update_that_is_read_again_is_a_copy():

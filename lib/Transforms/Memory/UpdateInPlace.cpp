@@ -91,7 +91,7 @@ struct UpdateKernel {
       auto target = dyn_cast<BlockArgument>(lookThroughCasts(op.getOperand(1)));
       if (!data || !target || data == target ||
           data.getOwner() != &kernel.getBody().front() ||
-          target.getOwner() != data.getOwner() ||
+          target != getDestination(kernel) ||
           data.getType() != target.getType() ||
           kernel.getArgAttr(data.getArgNumber(), RelaxDialect::kShapeAttr) !=
               kernel.getArgAttr(target.getArgNumber(),
@@ -105,6 +105,14 @@ struct UpdateKernel {
       return UpdateKernel{data.getArgNumber(), target.getArgNumber(), &op};
     }
     return std::nullopt;
+  }
+
+  /// The parameter that a kernel of one result writes: integers follow it.
+  static BlockArgument getDestination(func::FuncOp kernel) {
+    for (BlockArgument argument : llvm::reverse(kernel.getArguments()))
+      if (isa<RankedTensorType>(argument.getType()))
+        return argument;
+    return {};
   }
 
   /// The kernel without the copy and without the parameter.
@@ -196,8 +204,12 @@ private:
       return true;
     OpOperand &init = loop->getOpOperand(index);
     size_t count = copied.size();
+    DenseSet<std::pair<Operation *, unsigned>> seenBefore = seen;
     if (!isOwned(init.get(), copied)) {
+      // What was found of other loops stands or falls with the copies of what
+      // they begin with.
       copied.resize(count);
+      seen = std::move(seenBefore);
       if (!Copies::canCopy(init.get()))
         return false;
       copied.push_back(&init);

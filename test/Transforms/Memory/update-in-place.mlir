@@ -39,6 +39,25 @@ relax.func @loop(%x: tensor<?xf32, #relax.shape<[n]>>, %v: tensor<1xf32>, %c: i1
   relax.return %0 : tensor<?xf32, #relax.shape<[n]>>
 }
 
+// The copy is into memory that is not the result's.
+// CHECK-LABEL: relax.func @other_memory
+// CHECK:         relax.call_tir @add_into(%{{.*}}, %{{.*}}) :
+relax.func @other_memory(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> {
+  %a = relax.call_tir @negate(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %b = relax.call_tir @negate(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  %0 = relax.call_tir @add_into(%a, %b) : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  relax.return %0 : tensor<?xf32, #relax.shape<[n]>>
+}
+func.func private @add_into(%x: tensor<?xf32> {relax.shape = #relax.shape<[m]>}, %y: tensor<?xf32> {relax.shape = #relax.shape<[m]>}, %d: tensor<?xf32> {relax.shape = #relax.shape<[m]>}) -> tensor<?xf32> {
+  %copy = linalg.copy ins(%x : tensor<?xf32>) outs(%y : tensor<?xf32>) -> tensor<?xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%copy : tensor<?xf32>) outs(%d : tensor<?xf32>) {
+  ^bb0(%e: f32, %o: f32):
+    %1 = arith.addf %e, %e : f32
+    linalg.yield %1 : f32
+  } -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
 func.func private @negate(%x: tensor<?xf32> {relax.shape = #relax.shape<[m]>}, %d: tensor<?xf32> {relax.shape = #relax.shape<[m]>}) -> tensor<?xf32> {
   %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%d : tensor<?xf32>) {
   ^bb0(%e: f32, %o: f32):
