@@ -52,6 +52,7 @@ def make_destinations() -> Pipeline:
         [
             InlineDataflow(),  # allocation is a side effect
             UpdateInPlace(),  # reads the loops of kernels, so they must be on tensors
+            SymbolDCE(),  # kernels that copied, and copies that did not help
             LowerCallTIR(),
             ReuseInPlace(),  # reads them too
         ]
