@@ -37,6 +37,10 @@ constexpr llvm::StringLiteral kIndexBound = "relax.index_bound";
 /// another module: the parameters that it writes into, as indices.
 constexpr llvm::StringLiteral kWritten = "relax.written";
 
+/// On the declaration of a graph function that is in another module: for each
+/// result, the parameters that it may be, as indices. Without it, any.
+constexpr llvm::StringLiteral kReturned = "relax.returned";
+
 /// On a graph function: it is a pattern of `relax-dispatch-library`, and this
 /// what it is replaced by.
 constexpr llvm::StringLiteral kLibrary = "relax.library";

@@ -119,6 +119,14 @@ static std::optional<LogicalResult> verifyNote(Operation *op,
     return require(isa<FunctionOpInterface>(op) &&
                        isa<DenseI64ArrayAttr>(value),
                    "an array of i64, on a function");
+  if (attribute.getName() == notes::kReturned) {
+    auto function = dyn_cast<FuncOp>(op);
+    auto returned = dyn_cast<ArrayAttr>(value);
+    return require(function && returned &&
+                       returned.size() == function.getNumResults() &&
+                       llvm::all_of(returned, llvm::IsaPred<DenseI64ArrayAttr>),
+                   "an array of i64 for each result, on a graph function");
+  }
   if (attribute.getName() == notes::kBorrows)
     return require(isa<CallLibraryOp, CallLibraryInplaceOp>(op) &&
                        isa<UnitAttr>(value),

@@ -109,7 +109,7 @@ private:
   }
 
   /// Copies what `op` refers to, and what that refers to; of graph functions
-  /// the declaration, with what they write into.
+  /// the declaration, with what they write into and return.
   void copyUses(Operation *op, SymbolTable &table) {
     llvm::StringSet<> names;
     collectUses(op, names);
@@ -126,11 +126,23 @@ private:
         if (!written.empty())
           copy->setAttr(notes::kWritten,
                         DenseI64ArrayAttr::get(copy->getContext(), written));
+        copy->setAttr(notes::kReturned, getReturned(function));
         continue;
       }
       copied.insert(used);
       copyUses(copy, table);
     }
+  }
+
+  /// The note of what a function returns.
+  ArrayAttr getReturned(FuncOp function) const {
+    Builder builder(function.getContext());
+    SmallVector<Attribute> returned;
+    for (const llvm::SmallBitVector &parameters :
+         writes.getAliases().getReturned(function))
+      returned.push_back(builder.getDenseI64ArrayAttr(
+          SmallVector<int64_t>(parameters.set_bits())));
+    return builder.getArrayAttr(returned);
   }
 
   static SmallVector<StringRef> sorted(const llvm::StringSet<> &names) {

@@ -8,6 +8,7 @@
 #include "Transforms/Memory/Aliases.h"
 
 #include "Relax/Aliasing.h"
+#include "Relax/Notes.h"
 #include "Relax/Ops/Call.h"
 
 using namespace mlir;
@@ -16,12 +17,13 @@ using namespace mlir::relax;
 Aliases::Aliases(ModuleOp module) {
   for (FuncOp function : module.getOps<FuncOp>()) {
     functions[function.getSymName()] = function;
-    // Of what is elsewhere nothing is known.
-    returned[function].assign(function.getNumResults(),
-                              llvm::SmallBitVector(function.getNumArguments(),
-                                                   function.isExternal()));
-    if (function.isExternal())
+    if (function.isExternal()) {
+      returned[function] = getDeclared(function);
       keepers.insert(function);
+      continue;
+    }
+    returned[function].assign(function.getNumResults(),
+                              llvm::SmallBitVector(function.getNumArguments()));
   }
   // A chain of calls settles in as many rounds as it is long; callees come
   // first in most modules.
@@ -31,6 +33,23 @@ Aliases::Aliases(ModuleOp module) {
       if (!function.isExternal())
         changed |= update(function);
   }
+}
+
+SmallVector<llvm::SmallBitVector> Aliases::getDeclared(FuncOp function) {
+  SmallVector<llvm::SmallBitVector> declared;
+  unsigned count = function.getNumArguments();
+  if (auto note = function->getAttrOfType<ArrayAttr>(notes::kReturned)) {
+    for (auto parameters : note.getAsRange<DenseI64ArrayAttr>()) {
+      llvm::SmallBitVector &result = declared.emplace_back(count);
+      for (int64_t index : parameters.asArrayRef())
+        if (index >= 0 && index < count)
+          result.set(index);
+    }
+    return declared;
+  }
+  // Of what is elsewhere nothing is known.
+  declared.assign(function.getNumResults(), llvm::SmallBitVector(count, true));
+  return declared;
 }
 
 bool Aliases::update(FuncOp function) {

@@ -41,6 +41,11 @@ public:
   /// `value` and all that it may have its memory from.
   llvm::SetVector<Value> getSources(Value value) const;
 
+  /// For each result of `function`, the parameters that it may be.
+  ArrayRef<llvm::SmallBitVector> getReturned(FuncOp function) const {
+    return returned.find(function)->second;
+  }
+
   /// Null for what is no function of the module.
   FuncOp lookup(StringRef name) const { return functions.lookup(name); }
 
@@ -48,6 +53,8 @@ public:
   FuncOp getKnownCallee(CallClosureOp call) const;
 
 private:
+  /// The same of a declaration: what it says, or all.
+  static SmallVector<llvm::SmallBitVector> getDeclared(FuncOp function);
   /// Notes which parameters the results of `function` may be, and whether it
   /// hands on what is kept; whether that is new.
   bool update(FuncOp function);

@@ -65,3 +65,33 @@ relax.func @there(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = relax.call_tir @kernel(%x) : (tensor<4xf32>) -> tensor<4xf32>
   relax.return %0 : tensor<4xf32>
 }
+
+// -----
+
+// What a function of the other side returns is known there: %a may be written over while %r is used.
+!t = tensor<4xf32>
+func.func private @kernel(%out: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = linalg.exp ins(%out : tensor<4xf32>) outs(%out : tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+relax.func private @second(%x: !t, %y: !t) -> !t attributes {relax.device = "host"} {
+  relax.return %y : !t
+}
+relax.func private @write(%x: !t) -> !t attributes {relax.device = "host"} {
+  %0 = relax.call_tir_inplace @kernel(%x) inplace [0] : (!t) -> !t
+  relax.return %0 : !t
+}
+// CHECK-LABEL: relax.func @main
+// CHECK-NOT: relax.returned
+// CHECK: relax.call @second
+// CHECK: relax.call @write
+relax.func @main(%x: !t) -> !t {
+  %a = relax.to_device %x to "host" : (!t) -> !t
+  %b = relax.to_device %x to "host" : (!t) -> !t
+  %r = relax.call @second(%a, %b) : (!t, !t) -> !t
+  %w = relax.call @write(%a) : (!t) -> !t
+  %0 = relax.to_device %r to "device" : (!t) -> !t
+  %1 = relax.to_device %w to "device" : (!t) -> !t
+  %2 = relax.add %0, %1 : (!t, !t) -> !t
+  relax.return %2 : !t
+}
