@@ -19,6 +19,9 @@ class Mutant:
 
 
 INPLACE = "test/python/test_inplace.py"
+CONTROL = "test/python/test_inplace_control.py"
+UPDATE = "test/python/test_update_in_place.py"
+LIFETIMES = "test/python/test_lifetimes.py"
 MEMORY = "test/python/test_memory.py"
 DIFFERENTIAL = "test/python/test_differential.py"
 FUSION = "test/python/test_fusion.py"
@@ -75,21 +78,32 @@ MUTANTS = [
     ),
     # --- who shares memory, and until when
     Mutant(
-        "closures return none of their arguments when memory is planned",
+        "closures return and keep none of their arguments when memory is planned",
         "lib/Transforms/Memory/Lifetimes.cpp",
-        "return (isa<CallOp, CallClosureOp>(op) ||",
-        "return ((MUTANT ? isa<CallOp>(op) : isa<CallOp, CallClosureOp>(op)) ||",
-        (INPLACE, MEMORY),
+        " || isa<CallClosureOp>(op) ||",
+        " || (!MUTANT && isa<CallClosureOp>(op)) ||",
+        (INPLACE, MEMORY, LIFETIMES),
     ),
     Mutant(
-        "calls return none of their arguments when memory is planned",
+        "calls return and keep none of their arguments when memory is planned",
         "lib/Transforms/Memory/Lifetimes.cpp",
-        "         llvm::any_of(op->getResultTypes(), isReferenceCounted);\n}\n\n"
-        "SmallVector<Value> relax::getOwnedValues",
-        "         !(MUTANT && isa<CallOp>(op)) &&\n"
-        "         llvm::any_of(op->getResultTypes(), isReferenceCounted);\n}\n\n"
-        "SmallVector<Value> relax::getOwnedValues",
-        (INPLACE, MEMORY),
+        "if (isa<CallOp>(op) ||",
+        "if ((!MUTANT && isa<CallOp>(op)) ||",
+        (INPLACE, MEMORY, LIFETIMES),
+    ),
+    Mutant(
+        "libraries keep none of their arguments when memory is planned",
+        "lib/Transforms/Memory/Lifetimes.cpp",
+        " isKeptByLibrary(op))",
+        " (!MUTANT && isKeptByLibrary(op)))",
+        (MEMORY, LIFETIMES),
+    ),
+    Mutant(
+        "functions hand nothing to those who keep it",
+        "lib/Transforms/Memory/Aliases.cpp",
+        "  return !callee || keepers.contains(callee);",
+        "  return !callee || (!MUTANT && keepers.contains(callee));",
+        (UPDATE,),
     ),
     Mutant(
         "what a loop begins with is not kept",
@@ -107,14 +121,21 @@ MUTANTS = [
     ),
     Mutant(
         "members of tuples share no memory",
-        "lib/Transforms/Memory/Aliases.cpp",
-        "  } else if (isa<TupleOp>(op)) {",
-        "  } else if (MUTANT && isa<TupleOp>(op)) {\n  } else if (isa<TupleOp>(op)) {",
+        "lib/Transforms/Memory/LaterUse.cpp",
+        "  if (isa<TupleOp>(op)) {",
+        "  if (MUTANT && isa<TupleOp>(op)) {\n  } else if (isa<TupleOp>(op)) {",
         (INPLACE,),
     ),
     Mutant(
+        "who takes a member of a tuple takes another one",
+        "lib/Transforms/Memory/LaterUse.cpp",
+        "return get && member >= 0 && get.getIndex() != member;",
+        "return get && member >= 0 && (MUTANT || get.getIndex() != member);",
+        (INPLACE, CONTROL),
+    ),
+    Mutant(
         "branches pass no memory on",
-        "lib/Transforms/Memory/Aliases.cpp",
+        "dialects/Relax/Aliasing.cpp",
         "    else\n      fn(op->getParentOp()->getResult(index));",
         "    else if (!MUTANT)\n      fn(op->getParentOp()->getResult(index));",
         (INPLACE,),
@@ -150,6 +171,20 @@ MUTANTS = [
         (INPLACE,),
     ),
     Mutant(
+        "a loop may use the initial value that it writes over",
+        "lib/Transforms/Memory/LaterUse.cpp",
+        "if (writer->isAncestor(user) || ",
+        "if ((MUTANT ? user == writer : writer->isAncestor(user)) || ",
+        (CONTROL, UPDATE),
+    ),
+    Mutant(
+        "what the condition of a loop writes over may be used",
+        "lib/Transforms/Memory/LaterUse.cpp",
+        "      user = findUserOfCondition(source.first);",
+        "      user = MUTANT ? nullptr : findUserOfCondition(source.first);",
+        (CONTROL,),
+    ),
+    Mutant(
         "constants are written over",
         "lib/Transforms/Memory/Copies.cpp",
         "  if (written.empty())\n",
@@ -163,20 +198,63 @@ MUTANTS = [
         "  return MUTANT || !memory.mayBeWritten();",
         (INPLACE,),
     ),
+    Mutant(
+        "nobody writes over what a public function returns",
+        "dialects/Relax/Forwarding.cpp",
+        "      return *called;",
+        "      return *called && (!MUTANT || op->getParentOfType<FuncOp>().isPrivate());",
+        (CONTROL,),
+    ),
+    Mutant(
+        "nobody writes over a constant that a public function returns",
+        "lib/Transforms/Memory/Copies.cpp",
+        "      if (isReferenceCounted(operand.get().getType()))",
+        "      if (!(MUTANT && cast<FuncOp>(op->getParentOp()).isPublic()) &&\n"
+        "          isReferenceCounted(operand.get().getType()))",
+        (CONTROL,),
+    ),
+    Mutant(
+        "calls pass no memory on where ops are folded",
+        "dialects/Relax/Forwarding.cpp",
+        "  return isReferenceCounted(op->getOperand(operand).getType()) &&",
+        "  return !MUTANT && isReferenceCounted(op->getOperand(operand).getType()) &&",
+        (CONTROL,),
+    ),
     # --- in-place decisions
     Mutant(
         "updates are in place whoever has the tensor",
         "lib/Transforms/Memory/UpdateInPlace.cpp",
         "    if (!Ownership(writes.getAliases()).isOwned(data.get(), copied))",
         "    if (!Ownership(writes.getAliases()).isOwned(data.get(), copied) && !MUTANT)",
-        ("test/python/test_update_in_place.py",),
+        (UPDATE,),
+    ),
+    Mutant(
+        "a copy is taken for that of the result",
+        "lib/Transforms/Memory/UpdateInPlace.cpp",
+        "          target != getDestination(kernel) ||\n",
+        "          (!MUTANT && target != getDestination(kernel)) ||\n",
+        ("test/Transforms/Memory/update-in-place.mlir",),
+    ),
+    Mutant(
+        "loops that need a copy need none the second time",
+        "lib/Transforms/Memory/UpdateInPlace.cpp",
+        "      seen = std::move(seenBefore);\n",
+        "      if (!MUTANT)\n        seen = std::move(seenBefore);\n",
+        (UPDATE,),
+    ),
+    Mutant(
+        "updates are in place whoever keeps the tensor",
+        "lib/Transforms/Memory/UpdateInPlace.cpp",
+        "      if (mayBeKept(source, aliases))",
+        "      if (!MUTANT && mayBeKept(source, aliases))",
+        (UPDATE,),
     ),
     Mutant(
         "updates are in place whoever uses the tensor afterwards",
         "lib/Transforms/Memory/UpdateInPlace.cpp",
         "    Operation *user = writes.findLaterUse(data);\n",
         "    Operation *user = MUTANT ? nullptr : writes.findLaterUse(data);\n",
-        ("test/python/test_update_in_place.py",),
+        (UPDATE,),
     ),
     Mutant(
         "kernels write over inputs that live on",
