@@ -96,6 +96,29 @@ def _check_move(operation: ir.Operation, other: ir.Operation) -> None:
         _fail(operation, "cannot be moved into itself")
 
 
+def _check_insert(operation: ir.Operation, block: ir.Block) -> None:
+    """Before an op, which may be in a block already, goes to one."""
+    try:
+        owner = block.owner
+    except ValueError:  # the region of the block is in no op
+        owner = None
+    if owner is not None and _is_inside(_operation(owner), operation):
+        _fail(operation, "cannot be moved into itself")
+
+
+def _check_insert_point(operation: ir.Operation, point: ir.InsertionPoint) -> None:
+    if operation == point.ref_operation and _parent(operation) is not None:
+        _fail(operation, "cannot be inserted before itself")
+    if _parent(operation) is not None:
+        _fail(operation, "is in a block already; detach it first, or move it")
+    _check_insert(operation, point.block)
+
+
+def _check_append_to(block: ir.Block, region: ir.Region) -> None:
+    if any(_is_inside(_operation(region.owner), operation.operation) for operation in block.operations):
+        raise RelaxError("a block cannot be moved into a region of an op that is in it")
+
+
 def _check_erase_argument(block: ir.Block, index: int) -> None:
     arguments = block.arguments
     if not 0 <= index < len(arguments):
@@ -178,7 +201,7 @@ def _walk(original: Callable[..., None]) -> Callable[..., None]:
         try:
             original(self, visit, *args, **kwargs)
         finally:
-            _state.walks.remove(entry)
+            _state.walks.pop()  # walks end in the order of a stack; equal entries are not the same
         if errors:
             raise errors[0]
 
@@ -194,9 +217,9 @@ def _checked(owner: Any, name: str, check: Callable[..., None]) -> None:
     original = getattr(owner, name)
 
     @functools.wraps(original)
-    def method(self: Any, *args: Any) -> Any:
-        check(self, *args)
-        return original(self, *args)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        check(self, *args, **kwargs)
+        return original(self, *args, **kwargs)
 
     setattr(owner, name, method)
 
@@ -214,9 +237,10 @@ def _safe_iteration(owner: Any) -> None:
 
 def _replace_all_uses_with(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
-    def replace(self: ir.Value, other: ir.Value) -> None:
-        if self != other:
-            original(self, other)
+    def replace(self: ir.Value, *args: Any, **kwargs: Any) -> None:
+        # The only overload: other values, by the name that the binding gives them.
+        if (*args, *kwargs.values())[:1] != (self,):
+            original(self, *args, **kwargs)
 
     return replace
 
@@ -228,6 +252,9 @@ def install() -> None:
     for name in ("move_before", "move_after"):
         _checked(_OperationBase, name, lambda self, other: _check_move(_operation(self), _operation(other)))
     _checked(ir.Block, "erase_argument", _check_erase_argument)
+    _checked(ir.Block, "append", lambda self, operation: _check_insert(_operation(operation), self))
+    _checked(ir.Block, "append_to", _check_append_to)
+    _checked(ir.InsertionPoint, "insert", lambda self, operation: _check_insert_point(_operation(operation), self))
     _OperationBase.detach_from_parent = _detach(_OperationBase.detach_from_parent)
     _OperationBase.walk = _walk(_OperationBase.walk)
     ir.Value.replace_all_uses_with = _replace_all_uses_with(ir.Value.replace_all_uses_with)

@@ -58,6 +58,41 @@ def move_into_itself(module):
     branch.move_before(branch.regions[0].blocks[0].operations[0])
 
 
+def move_into_itself_by_name(module):
+    branch = ops_of(module)[1]
+    branch.move_before(other=branch.regions[0].blocks[0].operations[0])
+
+
+def append_to_itself(module):
+    branch = ops_of(module)[1]
+    branch.regions[0].blocks[0].append(branch)
+
+
+def append_to_itself_by_name(module):
+    branch = ops_of(module)[1]
+    branch.regions[0].blocks[0].append(operation=branch)
+
+
+def insert_into_itself(module):
+    branch = ops_of(module)[1]
+    inner = branch.regions[0].blocks[0]
+    ir.InsertionPoint.at_block_begin(inner).insert(branch.detach_from_parent())
+
+
+def insert_before_an_op_in_itself(module):
+    branch = ops_of(module)[1]
+    ir.InsertionPoint(branch.regions[0].blocks[0].operations[0]).insert(operation=branch.detach_from_parent())
+
+
+def insert_what_is_in_a_block(module):
+    ops = ops_of(module)
+    ir.InsertionPoint(ops[0]).insert(ops[2])
+
+
+def move_a_block_into_itself(module):
+    block_of(module).append_to(ops_of(module)[1].regions[0])
+
+
 def move_what_is_detached(module):
     ops = ops_of(module)
     ops[2].detach_from_parent().move_before(ops[0])
@@ -100,6 +135,13 @@ WRONG = {
     erase_missing_argument: "the block has 3 arguments; there is none with index 7",
     erase_module: "'builtin.module' op is a whole module",
     move_into_itself: "'relax.if' op cannot be moved into itself",
+    move_into_itself_by_name: "'relax.if' op cannot be moved into itself",
+    append_to_itself: "'relax.if' op cannot be moved into itself",
+    append_to_itself_by_name: "'relax.if' op cannot be moved into itself",
+    insert_into_itself: "'relax.if' op cannot be moved into itself",
+    insert_before_an_op_in_itself: "'relax.if' op cannot be moved into itself",
+    insert_what_is_in_a_block: "'relax.tanh' op is in a block already; detach it first, or move it",
+    move_a_block_into_itself: "a block cannot be moved into a region of an op that is in it",
     move_what_is_detached: "'relax.tanh' op is in no block, so it cannot be moved",
     move_to_what_is_detached: "'relax.return' op is in no block, so it cannot be the place to move to",
     detach_twice: "'relax.return' op is in no block, so it cannot be detached",
@@ -204,3 +246,37 @@ def test_errors_of_callbacks_are_as_raised():
 
     with pytest.raises(Mine):
         parse(SOURCE).ir.operation.walk(visit)
+
+
+# The same op is where an outer walk is and where an inner one begins.
+def test_walks_in_walks():
+    visited = []
+
+    def inner(op):
+        visited.append(op.name)
+        return ir.WalkResult.ADVANCE
+
+    def outer(op):
+        op.walk(inner)
+        return ir.WalkResult.ADVANCE
+
+    module = parse(SOURCE)
+    module.ir.operation.walk(outer)
+    assert visited.count("relax.abs") == 4  # by the op itself, the branch, the function and the module
+    first = ops_of(module)[0]
+    first.walk(lambda op: (first.walk(inner), ir.WalkResult.ADVANCE)[1])  # equal entries
+
+
+# What is allowed stays allowed.
+def test_ops_move_to_other_blocks():
+    def change(module):
+        ops = ops_of(module)
+        inner = ops[1].regions[0].blocks[0]
+        copy = ops[0].clone()
+        ir.InsertionPoint.at_block_begin(inner).insert(copy)
+        copy.move_after(other=inner.operations[1].operation)
+        inner.operations[1].operation.results[0].replace_all_uses_with(copy.results[0])
+
+    module = parse(SOURCE)
+    Pipeline([change]).run(module)
+    assert str(module).count("relax.exp") == 2
