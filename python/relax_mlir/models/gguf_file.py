@@ -263,7 +263,12 @@ def open_parts(path: str | Path) -> list[GGUFFile]:
             if not key.startswith("split.") and files[0].metadata.get(key) != value:
                 raise ModelError(f"the parts '{files[0].path}' and '{part.path}' have different values of '{key}'")
     total, found = _split(files[0], "tensors.count", None), sum(len(part.tensors) for part in files)
-    if total is not None and total != found:
+    if total is None:
+        raise WeightError(
+            f"'{paths[0]}' has no 'split.tensors.count', by which a model that is split into {count} files is known to "
+            "be whole; split it again with llama.cpp's gguf-split"
+        )
+    if total != found:
         raise WeightError(f"the {count} parts of '{paths[0]}' have {found} tensors together; expected {total}")
     return files
 
