@@ -3,6 +3,7 @@
 """What descriptions of models mean: config.json as transformers reads it, metadata of GGUF as llama.cpp does."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -103,7 +104,8 @@ def test_defaults():
         ("Mistral", {"sliding_window": None}, None),
         ("Mistral", {"sliding_window": 64, "use_sliding_window": True, "max_window_layers": 99}, 64),
         ("Llama", {}, None),
-        ("Llama", {"sliding_window": 64}, 64),
+        ("Llama", {"sliding_window": 64}, None),  # its class does not look at it
+        ("Llama", {"sliding_window": 64, "layer_types": ["full_attention"] * 2}, None),
         ("Qwen2", {"sliding_window": 64}, None),
         ("Qwen2", {"sliding_window": 64, "use_sliding_window": True}, None),
         ("Qwen2", {"sliding_window": 64, "use_sliding_window": True, "max_window_layers": 1}, 64),
@@ -147,6 +149,14 @@ def test_unknown_fields():
             {"rope_scaling": {"type": "yarn", "factor": 4.0}},
             "'yarn' is not known; known are default, linear and llama3",
         ),
+        *(
+            ({name: value}, re.escape(f"'{name}' of config.json is {value!r}; expected an object"))
+            for name in ("rope_scaling", "rope_parameters")
+            for value in (False, 0, "", [])
+        ),
+        ({"quantization_config": ""}, "quantised by the method ''"),
+        ({"compression_config": False}, "quantised by the method False"),
+        ({"architectures": False}, "'architectures' of config.json is False; expected a list of names"),
         ({"rope_scaling": {"type": "linear", "rope_type": "default"}}, "two values of rope_type"),
         ({"rope_theta": 1.0, "rope_parameters": {"rope_theta": 2.0}}, "two values of rope_theta, 2.0 and 1.0"),
         ({"rope_scaling": {"rope_theta": 1.0}, "rope_parameters": {"rope_theta": 2.0}}, "differ; expected one"),

@@ -34,10 +34,12 @@ class _Family:
     window: int | None = None
     window_is_optional: bool = False
     """Whether the window is used only with `use_sliding_window`."""
+    has_window: bool = True
+    """Whether `sliding_window` is looked at."""
 
 
 _FAMILIES = {
-    "LlamaForCausalLM": _Family("llama", attention_bias=True, mlp_bias=True, context_length=2048),
+    "LlamaForCausalLM": _Family("llama", attention_bias=True, mlp_bias=True, context_length=2048, has_window=False),
     "MistralForCausalLM": _Family("mistral", kv_heads=8, context_length=131072, window=4096),
     "Qwen2ForCausalLM": _Family("qwen2", PROJECTIONS[:3], kv_heads=32, window=4096, window_is_optional=True),
     "Qwen3ForCausalLM": _Family(
@@ -82,7 +84,8 @@ def read_config(config: Mapping[str, Any]) -> LlamaConfig:
     """
     fields = Fields(config, "config.json")
     family = _family(fields)
-    _refuse_quantisation(fields.get("quantization_config") or fields.get("compression_config"))
+    for key in ("quantization_config", "compression_config"):
+        _refuse_quantisation(fields.get(key))
     for key, allowed in _EXPECTED.items():
         fields.expect(key, *allowed)
     heads, hidden = fields.integer("num_attention_heads"), fields.integer("hidden_size")
@@ -126,7 +129,8 @@ def read_config(config: Mapping[str, Any]) -> LlamaConfig:
 def _family(fields: Fields) -> _Family:
     """The family by `architectures`, and by `model_type` where a file has no other."""
     known = ", ".join(_FAMILIES)
-    names, model_type = fields.get("architectures") or [], fields.text("model_type", None)
+    names, model_type = fields.get("architectures"), fields.text("model_type", None)
+    names = [] if names is None else names
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ModelError(f"'architectures' of config.json is {names!r}; expected a list of names, known are {known}")
     if not names:
@@ -162,7 +166,7 @@ def _window(fields: Fields, family: _Family, layers: int) -> int | None:
     if given is not None and used and given < 1:
         raise ModelError(f"'sliding_window' of config.json is {given}; expected a positive integer, or null")
     if kinds is None:
-        slides = used and (first < layers or not family.window_is_optional)
+        slides = family.has_window and used and (first < layers or not family.window_is_optional)
         return given if slides else None
     names = ("full_attention", "sliding_attention")
     if not isinstance(kinds, list) or len(kinds) != layers or any(kind not in names for kind in kinds):
@@ -172,7 +176,7 @@ def _window(fields: Fields, family: _Family, layers: int) -> int | None:
         )
     if names[1] in kinds and (given is None or not used):
         raise ModelError("'layer_types' of config.json has sliding_attention, and there is no sliding_window")
-    return given if names[1] in kinds or not family.window_is_optional else None
+    return given if names[1] in kinds or (family.has_window and not family.window_is_optional) else None
 
 
 # --- rotary embeddings
@@ -180,7 +184,8 @@ def _window(fields: Fields, family: _Family, layers: int) -> int | None:
 
 def _rope(fields: Fields, head_dim: int, context: int) -> tuple[float, float, tuple[float, ...] | None]:
     """The base of angles, the factor of positions, and the divisors of angles."""
-    given = [(key, value) for key in ("rope_parameters", "rope_scaling") if (value := fields.get(key))]
+    found = [(key, fields.get(key)) for key in ("rope_parameters", "rope_scaling")]
+    given = [(key, value) for key, value in found if value not in (None, {}) or isinstance(value, bool)]
     for key, value in given:
         if not isinstance(value, Mapping):
             raise ModelError(f"'{key}' of config.json is {value!r}; expected an object")
