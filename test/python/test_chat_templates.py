@@ -110,3 +110,11 @@ def test_jinja_version(monkeypatch, version, allowed):
         with pytest.raises(MissingPackageError, match=f"jinja2 is {version}, .*; expected 3.1.6 or newer"):
             with_templates("x").apply_chat_template(HELLO)
     _compiled.cache_clear()
+
+
+def test_values_that_hold_themselves():
+    chat = with_templates("{{ messages }}")
+    value = []
+    value.append(value)
+    with pytest.raises(TokenizerError, match="a value of the chat nests too deep, or holds itself"):
+        chat.apply_chat_template([{"role": "user", "content": "x", "more": value}])

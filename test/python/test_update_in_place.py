@@ -3,6 +3,7 @@
 """Updates of tensors are in place where nobody else has the tensor, and copies elsewhere."""
 
 import re
+from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -366,6 +367,21 @@ def expected_scan(x, start, reverse):
         total = total * np.float32(0.5) + x[i]
         sums[i] = total
     return total, sums, sums.sum(1)
+
+
+# What a body gives as a named tuple comes back as one.
+def test_named_tuples_of_a_scan():
+    State = namedtuple("State", "total count")
+    bb = BlockBuilder()
+    with bb.function("main", [Tensor((N, 3), "f32"), Tensor((3,), "f32")]) as function:
+        x, start = function.params
+        state, rows = op.scan(
+            lambda state, row: (State(op.add(state.total, row), op.add(state.count, 1.0)), State(row, row)),
+            State(start, start),
+            x,
+        )
+        assert type(state) is State and type(rows) is State
+        bb.return_(state.total, rows.count)
 
 
 @pytest.mark.parametrize("reverse", [False, True])

@@ -65,7 +65,12 @@ def render(
             if not isinstance(entry, Mapping):
                 raise TokenizerError(f"{name}[{index}] is a {type(entry).__name__}; expected a mapping")
     seen = {"messages": [_with_reasoning(message) for message in checked], "tools": tools, "documents": documents}
-    plain = {name: _plain(value, name) for name, value in {**seen, **variables}.items()}
+    try:
+        plain = {name: _plain(value, name) for name, value in {**seen, **variables}.items()}
+    except RecursionError:
+        raise TokenizerError(
+            "a value of the chat nests too deep, or holds itself; expected what JSON can write"
+        ) from None
     compiled = compiled_template(template)
     try:
         return compiled.render({"add_generation_prompt": add_generation_prompt, **plain})

@@ -113,7 +113,8 @@ def _flatten(scope: FunctionScope, values: Any, name: str) -> tuple[list[Value],
     if isinstance(values, (tuple, list)):
         kind = type(values)
         flat = [scope.wrap(support.as_operand(scope, value, name=f"{name}[{i}]")) for i, value in enumerate(values)]
-        return flat, lambda flat: kind(flat)
+        make = kind._make if hasattr(kind, "_make") else kind  # a named tuple takes its members one by one
+        return flat, lambda flat: make(flat)
     return [scope.wrap(support.as_operand(scope, values, name=name))], lambda flat: flat[0]
 
 
