@@ -83,6 +83,12 @@ def is_float(dtype: str) -> bool:
     return dtype.startswith(("f", "bf"))
 
 
+def is_float_array(array: np.ndarray) -> bool:
+    """Whether the elements are floats of any kind: to NumPy those of ml_dtypes (bf16, f8) have the kind "V"."""
+    name = _BY_NAME.get(array.dtype.name)
+    return array.dtype.kind == "f" or (name is not None and is_float(name))
+
+
 def is_int(dtype: str) -> bool:
     return dtype.startswith(("i", "u")) and dtype != "index"
 

@@ -20,6 +20,8 @@ Loading a folder runs the code in it. Checksums find damage, not malice: docs/se
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import hashlib
 import json
 import os
@@ -37,8 +39,9 @@ import numpy as np
 from . import runtime
 from .code import Code
 from .errors import DeviceError, ModelError, RelaxError, WeightError
-from .files import replaced_files
+from .files import STAGING, replaced_files
 from .header import header_of
+from .reading import reading
 from .schema import check, parse_json
 from .stored_weights import SCHEMA, map_weights, save_weights
 from .target import Target
@@ -47,15 +50,9 @@ VERSION = 4
 """Of what is in the folder."""
 
 METADATA, OBJECT, WEIGHTS = "metadata.json", "model.o", "weights.safetensors"
-_LIBRARY, _RUNTIME = "model.so", "librelax_runtime.so"
-COMPANIONS = (
-    "config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "generation_config.json",
-    "chat_template.jinja",
-)
-"""What may belong to a model beside its code: the files of a language model (models/exported.py)."""
+_LIBRARY, _RUNTIME, _HEADER = "model.so", "librelax_runtime.so", "model.h"
+_OWN = (METADATA, OBJECT, _LIBRARY, _RUNTIME, _HEADER)
+"""What each folder may have; all other files of a folder are listed in its metadata."""
 
 
 def export(
@@ -68,7 +65,8 @@ def export(
     """Writes a folder, or replaces what was exported to one before.
 
     The files are replaced, not written into, when all of them are there: who uses the old ones keeps them, and where
-    writing fails the folder is as it was.
+    writing fails the folder is as it was. Files are replaced one after the other, the metadata last, so whoever loads
+    the folder meanwhile may get an error. Files that are not of an export stay, and are never replaced.
 
     Code for this machine is linked to a shared library; code for another stays an object file, which `link_shared`
     links with a cross-compiler. Where there is no linker, a warning says so, and all but the shared library is there.
@@ -76,28 +74,29 @@ def export(
     Code for a device is written where there is none as well.
 
     Args:
-      companions: writes further files that belong to the model to a folder; `check_companions` checks them.
+      companions: writes further files that belong to the model to a folder; `Exported.companions` reads them.
 
     Raises:
+      ModelError: the folder holds something else.
       RelaxError: a weight is missing, linking failed, or the folder cannot be written.
     """
     folder = Path(folder)
+    owned = check_folder(folder)
     missing = [name for name in code.weights if name not in (weights or {})]
     if missing:
         raise RelaxError(f"{len(missing)} weights have no value: {', '.join(missing[:5])}; pass them to export")
     try:
-        with replaced_files(folder, _stale_files(folder), METADATA) as staging:
-            (staging / OBJECT).write_bytes(code.object)
+        with replaced_files(folder, owned, METADATA) as staging:
             if companions:
                 companions(staging)
-            files: dict[str, Any] = {
-                path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in staging.iterdir()
-            }
+            files: dict[str, Any] = {path.name: _digest_of_companion(path) for path in sorted(staging.iterdir())}
+            (staging / OBJECT).write_bytes(code.object)
+            files[OBJECT] = hashlib.sha256(code.object).hexdigest()
             if weights and code.weights:
                 mode = (staging / OBJECT).stat().st_mode
                 values = {name: weights[name] for name in code.weights}
                 files[WEIGHTS] = save_weights(values, staging / WEIGHTS, stat.S_IMODE(mode))
-            (staging / "model.h").write_text(header_of(code), encoding="utf-8")
+            (staging / _HEADER).write_text(header_of(code), encoding="utf-8")
             write_metadata(staging / METADATA, {"version": VERSION, "files": files, **code.to_json()})
             if code.target.runs_here:
                 _make_library(code, staging)
@@ -105,14 +104,36 @@ def export(
         raise RelaxError(f"cannot write '{folder}': {error.strerror or error}") from None
 
 
-def _stale_files(folder: Path) -> list[str]:
-    """What a folder has of a model that was exported before, and the next one may not have."""
-    own = [_LIBRARY, _RUNTIME, WEIGHTS]
-    try:
-        _, files = _read(folder)
-    except ModelError:
-        return own
-    return own + [name for name in files if name in COMPANIONS]
+def check_folder(folder: str | os.PathLike[str]) -> Sequence[str]:
+    """Refuses to export over something else; gives the names of what was exported to the folder before.
+
+    Raises:
+      ModelError: there is a file of that name, or a folder that is neither empty nor one that `export` wrote.
+    """
+    folder = Path(folder)
+    with reading(folder):
+        if not os.path.lexists(folder):
+            return ()
+        if folder.is_dir():
+            with contextlib.suppress(ModelError):
+                files = _read_metadata(folder).get("files")
+                return (*_OWN, *(name for name in files or () if name == WEIGHTS or _is_companion(name)))
+            if all(path.name.startswith(STAGING) for path in folder.iterdir()):
+                return ()
+    raise ModelError(f"'{folder}' holds something else; name a folder that is empty or new")
+
+
+def _digest_of_companion(path: Path) -> str:
+    if not _is_companion(path.name) or not path.is_file():
+        raise RelaxError(
+            f"companions wrote '{path.name}'; expected files, named other than {', '.join((*_OWN, WEIGHTS))}"
+        )
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _is_companion(name: str) -> bool:
+    """Whether a name is that of a file in the folder itself, and not of one that all folders have."""
+    return name == os.path.basename(name) and name not in ("", ".", "..", *_OWN, WEIGHTS) and "\0" not in name
 
 
 def _make_library(code: Code, folder: Path) -> None:
@@ -182,30 +203,86 @@ def link_shared(
         raise RelaxError(f"linking '{output}' {how}\n{run.stderr.strip()}".rstrip())
 
 
+def is_exported(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder is one that `export` wrote, damaged or not: metadata have a version and a seal, or code lies
+    next to metadata that cannot be read. Other programs have files named metadata.json, too."""
+    file = Path(path) / METADATA
+    try:
+        metadata = parse_json(file.read_bytes())
+    except OSError:
+        return False
+    except ValueError:
+        return (Path(path) / OBJECT).is_file()
+    return isinstance(metadata, dict) and {"version", "seal"} <= metadata.keys()
+
+
+@dataclasses.dataclass(frozen=True)
+class Exported:
+    """A folder that `export` wrote, whose metadata and code were read and checked.
+
+    Attributes:
+      code: what the metadata say of the code, and the code, which need not be for this machine.
+      files: what the metadata say of each file.
+    """
+
+    folder: Path
+    code: Code
+    files: Mapping[str, Any]
+
+    def companions(self) -> Mapping[str, bytes]:
+        """The files that `export` was given with the code, by name.
+
+        Raises:
+          ModelError: one of them is missing or damaged.
+        """
+        return {name: _read_checked(self.folder, name, self.files) for name in self.files if _is_companion(name)}
+
+    def load(
+        self, *, mapped: bool = True, check_weight: Callable[[str, np.ndarray], object] | None = None
+    ) -> runtime.Executable:
+        """The same as `load_exported`, of what was read."""
+        return _load(self, mapped, check_weight)
+
+
+def open_exported(folder: str | os.PathLike[str]) -> Exported:
+    """Reads a folder that `export` wrote, all but its weights and companions.
+
+    Raises:
+      ModelError: something is missing or damaged, or was made by another version.
+    """
+    folder = Path(folder)
+    path = folder / METADATA
+    metadata = _read_metadata(folder)
+    version = metadata.pop("version")
+    if version != VERSION or isinstance(version, bool):
+        raise _of_another_version(path, version)
+    files = metadata.pop("files", None)
+    try:
+        check(files, dict, "files")
+        if strange := [name for name in files if name not in (OBJECT, WEIGHTS) and not _is_companion(name)]:
+            raise ValueError(f"files has a field {strange[0]!r}, which is no name of a file in the folder")
+        companions = {name: str for name in files if _is_companion(name)}
+        check(files, {OBJECT: str, f"{WEIGHTS}?": SCHEMA, **companions}, "files")
+        code = Code.from_json(metadata, b"")
+        if bool(code.weights) != (WEIGHTS in files):
+            raise ValueError(f"it names {len(code.weights)} weights, and the files {', '.join(files)}")
+        _ = code.target.runs_here  # reads the triple
+    except ValueError as error:
+        raise ModelError(f"'{path}' is damaged: {error}; export the model again") from None
+    return Exported(folder, dataclasses.replace(code, object=_read_checked(folder, OBJECT, files)), files)
+
+
 def read_code(folder: str | os.PathLike[str]) -> Code:
     """What a folder that `export` wrote says of its code, and the code, which need not be for this machine.
 
     Raises:
       ModelError: something is missing or damaged, or was made by another version.
     """
-    return _read(Path(folder))[0]
+    return open_exported(folder).code
 
 
-def check_companions(folder: Path) -> Sequence[str]:
-    """The names of the files that `export` was given with the code.
-
-    Raises:
-      ModelError: one of them is missing or damaged, or the folder is.
-    """
-    _, files = _read(folder)
-    names = [name for name in files if name in COMPANIONS]
-    for name in names:
-        _read_checked(folder, name, files)
-    return names
-
-
-def _read(folder: Path) -> tuple[Code, Mapping[str, Any]]:
-    """The code, and what metadata say of the files."""
+def _read_metadata(folder: Path) -> dict[str, Any]:
+    """The metadata without their seal, which holds; nothing else of them is checked."""
     path = folder / METADATA
     try:
         text = path.read_bytes()
@@ -216,25 +293,18 @@ def _read(folder: Path) -> tuple[Code, Mapping[str, Any]]:
         check(metadata, dict, "it")
     except ValueError as error:
         raise ModelError(f"'{path}' is damaged: {error}; export the model again") from None
-    version = metadata.pop("version", None)
-    if version != VERSION or isinstance(version, bool):
-        raise ModelError(
-            f"'{path}' is of another version of relax-mlir: its format is {version!r}, expected {VERSION}; "
-            "export the model again"
-        )
-    if metadata.pop("seal", None) != _seal_of({"version": version, **metadata}):
+    if "version" not in metadata or "seal" not in metadata:
+        raise _of_another_version(path, metadata.get("version"))
+    if metadata.pop("seal") != _seal_of(metadata):
         raise ModelError(f"'{path}' is damaged; export the model again")
-    files = metadata.pop("files", None)
-    try:
-        check(files, {OBJECT: str, f"{WEIGHTS}?": SCHEMA, **{f"{name}?": str for name in COMPANIONS}}, "files")
-        code = Code.from_json(metadata, b"")
-        if bool(code.weights) != (WEIGHTS in files):
-            raise ValueError(f"it names {len(code.weights)} weights, and the files {', '.join(files)}")
-        _ = code.target.runs_here  # reads the triple
-    except ValueError as error:
-        raise ModelError(f"'{path}' is damaged: {error}; export the model again") from None
-    object = _read_checked(folder, OBJECT, files)
-    return Code.from_json(metadata, object), files
+    return metadata
+
+
+def _of_another_version(path: Path, version: Any) -> ModelError:
+    return ModelError(
+        f"'{path}' is of another version of relax-mlir: its format is {version!r}, expected {VERSION}; "
+        "export the model again"
+    )
 
 
 def _read_checked(folder: Path, name: str, files: Mapping[str, Any]) -> bytes:
@@ -272,8 +342,13 @@ def load_exported(
       ModelError: something is missing or damaged, or was made for another machine; WeightError is one.
       DeviceError: the model is for a device, and there is none here that can run it.
     """
-    folder = Path(folder)
-    code, files = _read(folder)
+    return open_exported(folder).load(mapped=mapped, check_weight=check_weight)
+
+
+def _load(
+    exported: Exported, mapped: bool, check_weight: Callable[[str, np.ndarray], object] | None
+) -> runtime.Executable:
+    folder, code = exported.folder, exported.code
     if not code.target.runs_here:
         raise ModelError(f"'{folder}' was compiled for {code.target.triple}, this machine is {Target.host().triple}")
     if missing := runtime.missing_features(code.cpu_features):
@@ -287,11 +362,13 @@ def load_exported(
         executable = runtime.Executable(code)
     except DeviceError:
         raise
-    except (KeyError, ValueError, RuntimeError) as error:  # it names functions that the code has not
+    except (KeyError, ValueError) as error:
         raise ModelError(f"'{folder / METADATA}' is damaged: {error}; export the model again") from None
+    except RuntimeError as error:  # metadata may name functions that the code has not
+        raise ModelError(f"'{folder / OBJECT}' cannot be linked: {error}") from None
     if code.weights:
         file = folder / WEIGHTS
-        weights = map_weights(file, files[WEIGHTS], whole=not mapped)
+        weights = map_weights(file, exported.files[WEIGHTS], whole=not mapped)
         if missing := [name for name in code.weights if name not in weights]:
             raise WeightError(f"'{file}' lacks the weight '{missing[0]}'")
         if check_weight:

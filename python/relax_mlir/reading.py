@@ -47,14 +47,14 @@ def reading(path: str | os.PathLike[str], kind: type[ModelError] = ModelError) -
 
 def reads(
     kind: type[ModelError] = ModelError, source: str | None = None
-) -> Callable[[Callable[[Any], _Result]], Callable[[Any], _Result]]:
-    """Makes `reading` part of a function. Its argument is the path, unless messages have `source` for it."""
+) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
+    """Makes `reading` part of a function. Its first argument is the path, unless messages have `source` for it."""
 
-    def decorate(function: Callable[[Any], _Result]) -> Callable[[Any], _Result]:
+    def decorate(function: Callable[..., _Result]) -> Callable[..., _Result]:
         @functools.wraps(function)
-        def wrapped(argument: Any) -> _Result:
+        def wrapped(argument: Any, *args: Any, **options: Any) -> _Result:
             with reading(source or argument, kind):
-                return function(argument)
+                return function(argument, *args, **options)
 
         return wrapped
 
@@ -66,18 +66,49 @@ def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {text[:200]}{'…' if len(text) > 200 else ''}"
 
 
-def require_content(path: str | os.PathLike[str], kind: type[ModelError] = ModelError) -> None:
+def require_content(
+    path: str | os.PathLike[str], kind: type[ModelError] = ModelError, data: bytes | None = None
+) -> None:
     """Refuses a Git LFS pointer: a few lines of text that stand for a file that was not downloaded.
+
+    Args:
+      data: what is in the file, where it was read already.
 
     Raises:
       ModelError: the file is a pointer, or cannot be read.
     """
-    with reading(path, kind), open(path, "rb") as file:
-        if file.read(len(_LFS)) == _LFS:
-            raise kind(
-                f"'{path}' is a Git LFS pointer, not the file itself; "
-                "run 'git lfs pull' in its repository, or download the file"
-            )
+    if data is None:
+        with reading(path, kind), open(path, "rb") as file:
+            data = file.read(len(_LFS))
+    if data.startswith(_LFS):
+        raise kind(
+            f"'{path}' is a Git LFS pointer, not the file itself; "
+            "run 'git lfs pull' in its repository, or download the file"
+        )
+
+
+class FolderFiles(Mapping[str, bytes]):
+    """The files of a folder and of the folders in it, by names such as "a.txt" and "b/c.txt"; they are read when they
+    are asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (self._folder / name).is_file()
+
+    def __getitem__(self, name: str) -> bytes:
+        if name not in self:
+            raise KeyError(name)
+        with reading(self._folder / name):
+            return (self._folder / name).read_bytes()
+
+    def __iter__(self) -> Iterator[str]:
+        paths = (*self._folder.glob("*"), *self._folder.glob("*/*"))
+        return (path.relative_to(self._folder).as_posix() for path in paths if path.is_file())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
@@ -86,10 +117,17 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     Raises:
       ModelError: the file cannot be read, is not JSON, or gives one key of an object two values.
     """
-    require_content(path)
+    with reading(path):
+        data = Path(path).read_bytes()
+    return parse_json(path, data)
+
+
+def parse_json(path: str | os.PathLike[str], data: bytes) -> Any:
+    """The same of what was read from a file."""
+    require_content(path, data=data)
     with reading(path):
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = data.decode("utf-8")
             value = json.loads(text, object_pairs_hook=_object)
             if "\\u" in text:  # which can write half a character
                 json.dumps(value, ensure_ascii=False).encode()
@@ -104,7 +142,15 @@ def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises:
       ModelError: as `read_json`, or the value is not an object.
     """
-    values = read_json(path)
+    return _as_object(path, read_json(path))
+
+
+def parse_object(path: str | os.PathLike[str], data: bytes) -> dict[str, Any]:
+    """The same of what was read from a file."""
+    return _as_object(path, parse_json(path, data))
+
+
+def _as_object(path: str | os.PathLike[str], values: Any) -> dict[str, Any]:
     if not isinstance(values, Mapping):
         raise ModelError(f"'{path}' holds {_KINDS[type(values)]} in JSON; expected an object")
     return dict(values)

@@ -25,7 +25,7 @@ from targets import needs_linker
 import relax_mlir
 from relax_mlir import BlockBuilder, Device, Range, Sym, Target, Tensor, op
 from relax_mlir.errors import DeviceError, ModelError, RelaxError, WeightError
-from relax_mlir.export import VERSION, export, link_shared, write_metadata
+from relax_mlir.export import VERSION, export, is_exported, link_shared, open_exported, write_metadata
 from relax_mlir.runtime import library_path, to_host
 
 RUNTIME = Path(__file__).resolve().parents[2] / "lib" / "Runtime"
@@ -145,6 +145,130 @@ def test_a_folder_is_as_it_was_when_export_fails(folder, tmp_path, monkeypatch, 
             export(code, target, weights)
     assert contents(folder) == before
     assert not (tmp_path / "new").exists()
+
+
+# A folder that lies where a file goes, found before anything is changed.
+@needs_linker
+@pytest.mark.parametrize("name", ["model.h", "model.o", "model.so", "metadata.json", "weights.safetensors"])
+def test_a_folder_in_the_way(folder, name):
+    (folder / name).unlink()
+    (folder / name).mkdir()
+    before = {path.name: path.is_dir() or path.read_bytes() for path in folder.iterdir()}
+    match = "holds something else" if name == "metadata.json" else f"'{name}' in it is a folder"
+    with pytest.raises(RelaxError, match=match):
+        export(relax_mlir.compile_code(module(op.negative)), folder, WEIGHTS)
+    assert {path.name: path.is_dir() or path.read_bytes() for path in folder.iterdir()} == before
+
+
+# Whichever file it is that cannot be replaced or removed, what was done before is undone.
+@needs_linker
+@pytest.mark.parametrize("failing", range(6))
+def test_replacing_is_undone(folder, monkeypatch, failing):
+    before, steps = contents(folder), 0
+
+    def count(function):
+        def counted(*args, **kwargs):
+            nonlocal steps
+            if isinstance(args[0], Path) and args[0].parent.name in ("new", folder.name):
+                steps += 1
+                if steps == failing + 1:
+                    raise OSError(5, os.strerror(5))
+            return function(*args, **kwargs)
+
+        return counted
+
+    code = relax_mlir.compile_code(without_weights(), Target("aarch64-linux-gnu", "cortex-a76"))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", count(os.replace))
+        patch.setattr(Path, "unlink", count(Path.unlink))
+        with pytest.raises(RelaxError, match="cannot write '.*': Input/output error"):
+            export(code, folder)
+    assert contents(folder) == before
+
+
+# Files of others: in a folder that is not ours, whatever is called like ours, and in one of ours.
+@needs_linker
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"weights.safetensors": "theirs"},
+        {"model.so": "theirs", "librelax_runtime.so": "theirs"},
+        {"metadata.json": '{"name": "a data set"}'},
+        {"metadata.json": json.dumps({"version": VERSION, "seal": "0" * 64, "files": {"notes.txt": "0"}})},
+        {"notes.txt": "theirs"},
+    ],
+)
+def test_files_of_others_stay(tmp_path, others):
+    for name, text in others.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(ModelError, match="holds something else; name a folder that is empty or new"):
+        export(relax_mlir.compile_code(without_weights()), tmp_path)
+    assert contents(tmp_path) == {name: text.encode() for name, text in others.items()}
+
+
+def test_files_of_others_in_an_exported_folder(tmp_path):
+    code = relax_mlir.compile_code(without_weights())
+    export(code, tmp_path)
+    for name in ("notes.txt", "weights.safetensors", "config.json"):
+        (tmp_path / name).write_text("theirs")
+    before = contents(tmp_path)
+    export(code, tmp_path)
+    assert contents(tmp_path).keys() == before.keys() and (tmp_path / "weights.safetensors").read_text() == "theirs"
+    before = contents(tmp_path)
+    for options in ({"companions": lambda staging: (staging / "config.json").write_text("{}")}, {"weights": WEIGHTS}):
+        with pytest.raises(RelaxError, match="in it is not of what was written there before; move it elsewhere"):
+            export(
+                relax_mlir.compile_code(module() if "weights" in options else without_weights()), tmp_path, **options
+            )
+        assert contents(tmp_path) == before
+
+
+# Metadata that are sealed and name a file elsewhere: it is not removed.
+def test_names_outside_of_the_folder_stay(tmp_path):
+    folder = tmp_path / "model"
+    (tmp_path / "mine").write_text("mine")
+    code = relax_mlir.compile_code(without_weights())
+    export(code, folder)
+    change_metadata(folder, files={"../mine": "0", str(tmp_path / "mine"): "0"})
+    export(code, folder)
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+# A folder of what a process that was killed left is as good as empty.
+def test_a_folder_that_an_export_did_not_finish(tmp_path):
+    (tmp_path / ".relax-export-abc").mkdir()
+    export(relax_mlir.compile_code(without_weights()), tmp_path)
+    relax_mlir.load_exported(tmp_path)
+
+
+# Further files have any names, but those of what each folder has.
+def test_companions(tmp_path):
+    code = relax_mlir.compile_code(without_weights())
+    export(code, tmp_path, companions=lambda staging: (staging / "labels.txt").write_text("one\ntwo"))
+    assert open_exported(tmp_path).companions() == {"labels.txt": b"one\ntwo"}
+    (tmp_path / "labels.txt").write_text("one")
+    relax_mlir.load_exported(tmp_path)
+    with pytest.raises(ModelError, match="labels.txt' is damaged"):
+        open_exported(tmp_path).companions()
+    before = contents(tmp_path)
+    for name in ("model.o", "metadata.json", "model.h", "weights.safetensors"):
+        with pytest.raises(RelaxError, match=f"companions wrote '{name}'; expected files, named other than"):
+            export(code, tmp_path, companions=lambda staging, name=name: (staging / name).write_text(""))
+    with pytest.raises(RelaxError, match="companions wrote 'sub'; expected files"):
+        export(code, tmp_path, companions=lambda staging: (staging / "sub").mkdir())
+    assert contents(tmp_path) == before
+    export(code, tmp_path)
+    assert not (tmp_path / "labels.txt").exists()
+
+
+def test_which_folders_are_exported(tmp_path):
+    export(relax_mlir.compile_code(without_weights()), tmp_path / "model")
+    assert is_exported(tmp_path / "model") and not is_exported(tmp_path)
+    for text, expected in (('{"name": "a data set"}', False), ("[]", False), ("{", True)):
+        (tmp_path / "model" / "metadata.json").write_text(text)
+        assert is_exported(tmp_path / "model") == expected
+    (tmp_path / "model" / "model.o").unlink()
+    assert not is_exported(tmp_path / "model")
 
 
 def fill_disk(*_):
@@ -272,30 +396,35 @@ assert "relax_mlir" not in sys.modules and "mlir" not in sys.modules
 
 @needs_linker
 @pytest.mark.parametrize(
-    "name, change, error",
+    "name, change, error, message",
     [
-        ("model.o", lambda data: data[:3000], ModelError),
-        ("model.o", lambda data: data[:-1] + b"x", ModelError),
-        ("weights.safetensors", lambda data: data[:40], WeightError),
-        ("weights.safetensors", lambda data: data[:4], WeightError),
-        ("weights.safetensors", lambda data: data.replace(b"F32", b"F16"), WeightError),
-        ("weights.safetensors", lambda data: data.replace(b'"w"', b'"v"'), WeightError),
-        ("metadata.json", lambda data: b"{", ModelError),
-        ("metadata.json", lambda data: b'{"version": %d}' % VERSION, ModelError),
-        ("metadata.json", lambda data: b"[" * 100000, ModelError),
-        ("metadata.json", lambda data: b'{"version": ' + b"[" * 100000, ModelError),
-        ("metadata.json", lambda data: b'{"version": ' + b"1" * 10000 + b"}", ModelError),
-        ("metadata.json", lambda data: data.replace(b'"main"', b'"niam"'), ModelError),
-        ("metadata.json", lambda data: data.replace(b"[n, 4]", b"[n, 5]"), ModelError),
-        ("weights.safetensors", lambda data: struct.pack("<Q", 100000) + b"[" * 100000, WeightError),
-        ("weights.safetensors", lambda data: struct.pack("<Q", 1) + b"3", WeightError),
-        ("metadata.json", lambda data: data.replace(b'"version": %d' % VERSION, b'"version": 0'), ModelError),
+        ("model.o", lambda data: data[:3000], ModelError, "is damaged; export"),
+        ("model.o", lambda data: data[:-1] + b"x", ModelError, "is damaged; export"),
+        ("weights.safetensors", lambda data: data[:40], WeightError, "has 40 bytes; expected"),
+        ("weights.safetensors", lambda data: data[:4], WeightError, "has 4 bytes; expected"),
+        ("weights.safetensors", lambda data: data.replace(b"F32", b"F16"), WeightError, r"of shape \[4\] has 16 bytes"),
+        ("weights.safetensors", lambda data: data.replace(b'"w"', b'"v"'), WeightError, "damaged, or of another model"),
+        ("metadata.json", lambda data: b"{", ModelError, "is damaged: Expecting property name"),
+        ("metadata.json", lambda data: b'{"version": %d}' % VERSION, ModelError, "of another version"),
+        ("metadata.json", lambda data: b"[" * 100000, ModelError, "is damaged: it nests too deep"),
+        ("metadata.json", lambda data: b'{"version": ' + b"[" * 100000, ModelError, "is damaged: it nests too deep"),
+        ("metadata.json", lambda data: b'{"version": ' + b"1" * 10000 + b"}", ModelError, "is damaged: Exceeds the"),
+        ("metadata.json", lambda data: data.replace(b'"main"', b'"niam"'), ModelError, "is damaged; export"),
+        ("metadata.json", lambda data: data.replace(b"[n, 4]", b"[n, 5]"), ModelError, "is damaged; export"),
+        ("weights.safetensors", lambda data: struct.pack("<Q", 100000) + b"[" * 100000, WeightError, "bytes; expected"),
+        ("weights.safetensors", lambda data: struct.pack("<Q", 1) + b"3", WeightError, "has 9 bytes; expected"),
+        (
+            "metadata.json",
+            lambda data: data.replace(b'"version": %d' % VERSION, b'"version": 0'),
+            ModelError,
+            "is damaged; export|its format is 0, expected",
+        ),
     ],
 )
-def test_damaged_folders_are_errors(folder, name, change, error):
+def test_damaged_folders_are_errors(folder, name, change, error, message):
     path = folder / name
     path.write_bytes(change(path.read_bytes()))
-    with pytest.raises(error):
+    with pytest.raises(error, match=f"{name}.*({message})"):
         relax_mlir.load_exported(folder)
 
 

@@ -15,7 +15,8 @@ from tiny_models import random_weights, write_gguf
 import relax_mlir
 from relax_mlir import BlockBuilder, Sym, Tensor, models, op, stored_weights
 from relax_mlir.errors import ModelError, RelaxError, WeightError
-from relax_mlir.export import COMPANIONS, export, write_metadata
+from relax_mlir.export import export, open_exported, write_metadata
+from relax_mlir.models.exported import read_description
 
 ODD = (None, True, 0, -1, 1.5, 10**30, "", "x", "\0", [], [None], ["x"], {}, {"a": None}, [[]])
 WEIGHTS = {"w": np.arange(4, dtype=np.float32), "v": np.ones(4, np.float16)}
@@ -109,7 +110,8 @@ def test_odd_metadata(folder):
         (lambda m: m["functions"].update(other=m["functions"]["main"]), "other"),
         (lambda m: m["functions"]["main"]["parameters"][0].pop("name"), r"parameters\[0\] has no 'name'"),
         (lambda m: m["functions"]["main"].update(host_results=[7]), "host_results are not among 1 results"),
-        (lambda m: m["files"].update({"../x": "0"}), "files has a field '../x', which is not known"),
+        (lambda m: m["files"].update({"../x": "0"}), "files has a field '../x', which is no name of a file in the"),
+        (lambda m: m["files"].update({"model.so": "0"}), "files has a field 'model.so', which is no name of a file"),
         (lambda m: m["files"]["weights.safetensors"].update(bytes="x"), 'bytes is "x"; expected an integer'),
         (lambda m: m.update(version=True), "its format is True, expected 4"),
         (lambda m: m.update(version=2), "of another version of relax-mlir: its format is 2, expected 4"),
@@ -124,15 +126,38 @@ def test_errors_name_the_field(folder, change, message):
         relax_mlir.load_exported(folder)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "null", "[]", '"x"', "3", "{", '{"version": 4}', "NaN", '{"a": 1, "a": 2}', "[" * 100000, "\xff", "\0"],
-)
-@pytest.mark.parametrize("name", ["metadata.json", "config.json"])
-def test_text_that_is_no_description(folder, text, name, tmp_path):
-    (folder / name).write_bytes(text.encode("latin-1"))
-    with pytest.raises(ModelError, match=name):
-        relax_mlir.load_exported(folder) if name == "metadata.json" else models.load(folder)
+TEXTS = {
+    "": "Expecting value",
+    "null": "null",
+    "[]": "expected an object",
+    '"x"': "expected an object",
+    "3": "expected an object",
+    "{": "Expecting property name",
+    '{"version": 4}': None,
+    "NaN": None,
+    '{"a": 1, "a": 2}': "twice|two values",
+    "[" * 100000: "nests too deep|recursion",
+    "\xff": "codec can't decode",
+    "\0": "Expecting value",
+}
+"""Text that is no description, and what is said of it where both files have the same."""
+
+
+@pytest.mark.parametrize("text, message", TEXTS.items())
+def test_metadata_that_are_no_description(folder, text, message):
+    (folder / "metadata.json").write_bytes(text.encode("latin-1"))
+    message = message or ("its format is 4" if "version" in text else "the number NaN; expected a finite one")
+    with pytest.raises(ModelError, match=f"(?s)metadata.json' is .*({message})"):
+        relax_mlir.load_exported(folder)
+
+
+# The checksum is right, so that the text is what is refused.
+@pytest.mark.parametrize("text, message", TEXTS.items())
+def test_a_configuration_that_is_no_description(model_folder, text, message):
+    change_companion(model_folder, "config.json", text.encode("latin-1"))
+    message = message or ("'version' is not a field" if "version" in text else "a number in JSON; expected an object")
+    with pytest.raises(ModelError, match=f"(?s)config.json' .*({message})"):
+        models.load(model_folder)
 
 
 # --- weights
@@ -263,6 +288,30 @@ def test_numbers_of_exported_language_models(model_folder):
         models.load(model_folder)
 
 
+# Types that NumPy itself lacks: f16 has it, bf16 and f8 are of ml_dtypes.
+@pytest.mark.parametrize(
+    "options, dtype, nan",
+    [
+        ({"dtype": "f16"}, "F16", b"\x00\x7e"),
+        ({"dtype": "bf16"}, "BF16", b"\xc0\x7f"),
+        ({"layout": "groups", "quantisation": "F8_E4M3"}, "F8_E4M3", b"\x7f"),
+        ({"layout": "groups", "quantisation": "F8_E5M2"}, "F8_E5M2", b"\x7f"),
+    ],
+)
+def test_numbers_of_other_types(tmp_path, monkeypatch, options, dtype, nan):
+    monkeypatch.setattr("relax_mlir.export.link_shared", lambda *_, **__: None)
+    write_gguf(tmp_path / "tiny.gguf", random_weights())
+    models.build(tmp_path / "tiny.gguf", **options).export(tmp_path / "model")
+    path = tmp_path / "model" / "weights.safetensors"
+    (size,) = struct.unpack_from("<Q", path.read_bytes())
+    header = json.loads(path.read_bytes()[8 : 8 + size])
+    begin = next(entry["data_offsets"][0] for entry in header.values() if entry["dtype"] == dtype)
+    models.load(tmp_path / "model")
+    rewrite_weights(tmp_path / "model", change_data=lambda data: data[:begin] + nan + data[begin + len(nan) :])
+    with pytest.raises(WeightError, match="holds 1 values that are no numbers"):
+        models.load(tmp_path / "model")
+
+
 def change_companion(folder, name, data):
     """Changes a file, and its checksum with it."""
     (folder / name).write_bytes(data)
@@ -272,7 +321,7 @@ def change_companion(folder, name, data):
 
 
 def test_companions_have_checksums(model_folder):
-    present = [name for name in COMPANIONS if (model_folder / name).exists()]
+    present = open_exported(model_folder).companions()
     assert "config.json" in present
     for name in present:
         data = (model_folder / name).read_bytes()
@@ -284,6 +333,33 @@ def test_companions_have_checksums(model_folder):
             models.load(model_folder)
         (model_folder / name).write_bytes(data)
     models.load(model_folder)
+
+
+# Files that the metadata do not list change nothing, whatever they are.
+def test_only_files_that_are_listed_are_read(model_folder):
+    before = read_description(model_folder)
+    listed = open_exported(model_folder).files
+    planted = ["chat_template.jinja", "special_tokens_map.json", "vocab.txt"]
+    if "tokenizer.json" not in listed:
+        planted.append("tokenizer.json")
+    assert not listed.keys() & set(planted)
+    for name in planted:
+        (model_folder / name).write_text("not of this model")
+    (model_folder / "additional_chat_templates").mkdir()
+    (model_folder / "additional_chat_templates" / "tool_use.jinja").write_text("neither")
+    after = read_description(model_folder)
+    assert after.no_tokenizer == before.no_tokenizer
+    assert (after.tokenizer and after.tokenizer.chat_templates) == (
+        before.tokenizer and before.tokenizer.chat_templates
+    )
+
+
+# What is checked is what is used, also where a file changes between the two.
+def test_what_was_hashed_is_read(model_folder):
+    exported = open_exported(model_folder)
+    files = exported.companions()
+    (model_folder / "config.json").write_text("{}")
+    assert json.loads(files["config.json"])["vocab_size"] > 0
 
 
 def test_odd_configurations(model_folder, monkeypatch):

@@ -106,6 +106,58 @@ def test_links_of_others_in_shared_folders(tmp_path):
     assert (tmp_path / "mine").read_text() == "mine"
 
 
+# Each link on the way is checked, not the first one alone.
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives links away")
+def test_links_of_others_on_the_way(tmp_path):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    (tmp_path / "mine").write_text("mine")
+    (shared / "theirs").symlink_to(tmp_path / "mine")
+    (tmp_path / "link").symlink_to("shared/theirs")
+    (tmp_path / "first").symlink_to("link")
+    parse(MODULE).save(tmp_path / "first")
+    assert (tmp_path / "mine").read_bytes() != b"mine"
+    (tmp_path / "mine").write_text("mine")
+    os.lchown(shared / "theirs", 61234, -1)
+    with pytest.raises(RelaxError, match="it is a link of another user, in a folder that all users write to"):
+        parse(MODULE).save(tmp_path / "first")
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_links_in_a_circle(tmp_path):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(RelaxError, match="cannot write '.*': Too many levels of symbolic links"):
+        parse(MODULE).save(tmp_path / "a")
+
+
+# Names may be as long as the system has them, in characters of several bytes as well.
+@pytest.mark.parametrize("name", ["x" * 255, "€" * 85])
+def test_long_names(tmp_path, name):
+    for data in (b"one", b"two"):
+        write_whole(tmp_path / name, data)
+        assert (tmp_path / name).read_bytes() == data
+
+
+def test_files_that_are_read_only(tmp_path, monkeypatch):
+    path = tmp_path / "file.mlir"
+    path.write_text("old")
+    path.chmod(0o444)
+    monkeypatch.setattr(os, "access", lambda path, mode: not (mode & os.W_OK and os.stat(path).st_mode & 0o222 == 0))
+    with pytest.raises(RelaxError, match="cannot write '.*file.mlir': the file is read-only"):
+        parse(MODULE).save(path)
+    assert path.read_text() == "old"
+
+
+# Other names of a file keep what it held.
+def test_hard_links(tmp_path):
+    write_whole(tmp_path / "file", b"one")
+    os.link(tmp_path / "file", tmp_path / "other")
+    write_whole(tmp_path / "file", b"two")
+    assert (tmp_path / "other").read_bytes() == b"one"
+
+
 # --- reproducers
 
 

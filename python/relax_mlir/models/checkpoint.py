@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..dtypes import to_numpy
+from ..dtypes import is_float_array, to_numpy
 from ..errors import MissingPackageError, ModelError, WeightError
 from ..nn import Module, Parameter
 from ..reading import reading
@@ -178,7 +178,7 @@ class ModelWeights(Mapping[str, np.ndarray]):
             array = parameter.convert(tensor)
         else:
             array = tensor.dense().astype(to_numpy(parameter.dtype), copy=False)
-        if array.dtype.kind == "f":
+        if is_float_array(array):
             require_numbers(parameter.name, array)
         return array
 

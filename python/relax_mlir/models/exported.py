@@ -18,8 +18,10 @@ import numpy as np
 
 from .. import export as folders
 from ..compiler import Target, compile_code
+from ..dtypes import is_float_array
 from ..errors import ModelError
-from ..reading import read_object, reading
+from ..export import Exported, check_folder, is_exported, open_exported
+from ..reading import parse_object, reading
 from .checkpoint import require_numbers
 from .config import LlamaConfig
 from .generation import LanguageModel
@@ -29,12 +31,9 @@ from .tokenizer_files import tokenizer_of_folder
 if TYPE_CHECKING:
     from .loading import Program
 
+__all__ = ["Description", "check_folder", "export", "is_exported", "load_exported", "read_description"]
+
 _CONFIG = "config.json"
-
-
-def is_exported(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds a compiled model."""
-    return os.path.isfile(Path(path) / "metadata.json")
 
 
 @dataclasses.dataclass
@@ -45,41 +44,31 @@ class Description:
     tokenizer: Tokenizer | None
     no_tokenizer: str = ""
     """Why there is no tokenizer, where there is none."""
+    exported: Exported | None = None
+    """The folder."""
 
 
-def read_description(folder: str | os.PathLike[str]) -> Description:
-    """The configuration and the tokenizer in a folder.
+def read_description(folder: str | os.PathLike[str] | Exported) -> Description:
+    """The configuration and the tokenizer in a folder, of the files that its metadata list and of no others.
 
     Raises:
       ModelError: something is missing or damaged.
     """
-    folder = Path(folder)
-    path = folder / _CONFIG
-    files = folders.check_companions(folder)
+    exported = folder if isinstance(folder, Exported) else open_exported(folder)
+    path = exported.folder / _CONFIG
+    files = exported.companions()
     if _CONFIG not in files:
         raise ModelError(
-            f"'{folder}' holds a program and no language model, which has a {_CONFIG}; "
+            f"'{exported.folder}' holds a program and no language model, which has a {_CONFIG}; "
             "relax_mlir.load_exported loads it, relax-mlir run calls it"
         )
-    values = read_object(path)
+    values = parse_object(path, files[_CONFIG])
     with reading(path):
         try:
             config = LlamaConfig.from_json(values)
         except ModelError as error:
             raise ModelError(f"'{path}' is damaged: {error}; export the model again") from None
-    return Description(config, *tokenizer_of_folder(folder))
-
-
-def check_folder(folder: str | os.PathLike[str]) -> None:
-    """Refuses to write a model over something else.
-
-    Raises:
-      ModelError: there is a file of that name, or a folder that is neither empty nor an exported model.
-    """
-    folder = Path(folder)
-    with reading(folder):
-        if folder.exists() and not (is_exported(folder) or (folder.is_dir() and not any(folder.iterdir()))):
-            raise ModelError(f"'{folder}' holds something else; name a folder that is empty or new")
+    return Description(config, *tokenizer_of_folder(exported.folder, files), exported=exported)
 
 
 def export(program: Program, folder: str | os.PathLike[str], target: Target | str | None = None) -> None:
@@ -112,10 +101,11 @@ def load_exported(folder: str | os.PathLike[str], description: Description | Non
       DeviceError: the model is for a device, and there is none here that can run it.
     """
     described = description or read_description(folder)
-    executable = folders.load_exported(folder, mapped=False, check_weight=_check_numbers)
+    exported = described.exported or open_exported(folder)
+    executable = exported.load(mapped=False, check_weight=_check_numbers)
     return LanguageModel(executable, described.config, described.tokenizer, described.no_tokenizer)
 
 
 def _check_numbers(name: str, values: np.ndarray) -> None:
-    if values.dtype.kind == "f":
+    if is_float_array(values):
         require_numbers(name, values)

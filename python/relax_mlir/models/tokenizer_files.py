@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import TokenizerError
-from ..reading import reading, require_content
+from ..reading import FolderFiles, reading
 from .tokenizer import Tokenizer
 
 # Files of tokenizers in other forms than the one that is read.
@@ -28,17 +28,20 @@ def tokenizer_of_gguf(path: Path, metadata: Mapping[str, Any]) -> tuple[Tokenize
         return Tokenizer.from_gguf(metadata), ""
 
 
-def tokenizer_of_folder(folder: Path) -> tuple[Tokenizer | None, str]:
+def tokenizer_of_folder(folder: Path, files: Mapping[str, bytes] | None = None) -> tuple[Tokenizer | None, str]:
     """The tokenizer in a folder, or why there is none.
+
+    Args:
+      files: the files of the folder that count, with their content; all of them unless given.
 
     Raises:
       TokenizerError: it is damaged, or of a kind that is not known.
     """
-    if (folder / "tokenizer.json").is_file():
-        require_content(folder / "tokenizer.json", TokenizerError)
+    names = files if files is not None else FolderFiles(folder)
+    if "tokenizer.json" in names:
         with reading(folder, TokenizerError):
-            return Tokenizer.from_folder(folder), ""
-    others = [name for name in _OTHERS if (folder / name).is_file()]
+            return Tokenizer.from_folder(folder, files), ""
+    others = [name for name in _OTHERS if name in names]
     if not others:
         return None, f"'{folder}' has no tokenizer.json"
     return None, (
