@@ -3,6 +3,8 @@
 """Tokenizers from GGUF and from Hugging Face's files, chat templates, and text that comes in pieces."""
 
 import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -180,7 +182,7 @@ def test_control_tokens_are_not_merged():
         ({"merges": ["a x"]}, "do not fit its tokens"),
         ({"eos_token_id": 99}, "eos_token_id is 99; the vocabulary has 9 tokens"),
         ({"merges": [3]}, "a merge is two tokens"),
-        ({"pre": 3}, "tokenizer.ggml.pre is 3; expected a name"),
+        ({"pre": 3}, "'tokenizer.ggml.pre' of the GGUF metadata is 3; expected a string"),
         ({"tokens": [*"abcdĠ", "ab", "abc", "<s>", "<s>"]}, "has the token '<s>' twice"),
         ({"token_type": [1, 1]}, "'tokenizer.ggml.token_type' has 2 entries; expected one for each of 9 tokens"),
         ({"token_type": 3}, "'tokenizer.ggml.token_type' has no entries"),
@@ -322,3 +324,89 @@ def test_wrong_messages():
         with_template("x").apply_chat_template([{"role": "user", "content": None}])
     with pytest.raises(TokenizerError, match="has no tokenizer.json"):
         Tokenizer.from_folder("nowhere")
+
+
+# --- what files say
+
+
+# Each field is read, or known to change nothing; another one is named.
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"more": 3}, "'tokenizer.ggml.more' of the GGUF metadata, 3, is not known"),
+        (
+            {"add_bos_token": "false"},
+            "'tokenizer.ggml.add_bos_token' of the GGUF metadata is 'false'; expected true or",
+        ),
+        ({"add_eos_token": 1}, "'tokenizer.ggml.add_eos_token' of the GGUF metadata is 1; expected true or false"),
+        (
+            {"add_space_prefix": 0},
+            "'tokenizer.ggml.add_space_prefix' of the GGUF metadata is 0; expected true",
+        ),
+        ({"pre": 3}, "'tokenizer.ggml.pre' of the GGUF metadata is 3; expected a string"),
+        ({"eot_token_id": True}, "'tokenizer.ggml.eot_token_id' of the GGUF metadata is true; expected an integer"),
+        (
+            {"treat_whitespace_as_suffix": True},
+            "'tokenizer.ggml.treat_whitespace_as_suffix' .* is true; expec",
+        ),
+    ],
+)
+def test_fields_of_gguf(changes, message):
+    with pytest.raises(TokenizerError, match=message):
+        Tokenizer.from_gguf(gguf_metadata(**changes))
+    Tokenizer.from_gguf(gguf_metadata(add_eos_token=False, fim_pre_token_id=3, token_type_count=1))
+
+
+@pytest.mark.parametrize(
+    "config, message",
+    [
+        ({"more": 3}, "'more' of '.*tokenizer_config.json', 3, is not known"),
+        ({"add_bos_token": "false"}, "'add_bos_token' of '.*tokenizer_config.json' is 'false'; expected true or false"),
+        ({"split_special_tokens": True}, "'split_special_tokens' of '.*' is true; expected false"),
+        ({"chat_template": False}, "'chat_template' of '.*' is False; expected text"),
+        ({"chat_template": 0}, "'chat_template' of '.*' is 0; expected text"),
+    ],
+)
+def test_fields_of_tokenizer_config(tmp_path, config, message):
+    path = folder(tmp_path, tokenizer_config=config)
+    with pytest.raises(TokenizerError, match=message):
+        Tokenizer.from_folder(path)
+    usual = {"model_max_length": 10**30, "tokenizer_class": "X", "image_token": "<image>", "legacy": False}
+    Tokenizer.from_folder(folder(tmp_path, tokenizer_config=usual))
+
+
+# Templates of another tokenizer do not outlive it, wherever they are.
+@pytest.mark.parametrize("templates", [{}, {"default": "mine"}, {"default": "mine", "tool_use": "tools"}])
+def test_saving_over_other_templates(tmp_path, templates):
+    (tmp_path / "chat_template.jinja").write_text("theirs")
+    (tmp_path / "additional_chat_templates").mkdir()
+    for name in ("rag.jinja", "notes.txt"):
+        (tmp_path / "additional_chat_templates" / name).write_text("theirs")
+    keys = {f"tokenizer.chat_template.{name}": text for name, text in templates.items() if name != "default"}
+    if templates:
+        keys["tokenizer.chat_template"] = templates["default"]
+    Tokenizer.from_gguf({**gguf_metadata(), **keys}).save(tmp_path)
+    assert Tokenizer.from_folder(tmp_path).chat_templates == templates
+    assert (tmp_path / "additional_chat_templates" / "notes.txt").exists()
+
+
+def test_saving_to_no_folder(tmp_path):
+    with pytest.raises(TokenizerError, match="cannot write a tokenizer to '.*nowhere': No such file or directory"):
+        Tokenizer.from_gguf(gguf_metadata()).save(tmp_path / "nowhere")
+    assert not (tmp_path / "nowhere").exists()
+
+
+# Threads that read control tokens and threads that do not share a tokenizer.
+def test_threads():
+    tokenizer = Tokenizer.from_gguf(gguf_metadata())
+    text = "ab<s>cd" * 500
+    expected = {special: tokenizer.encode(text, special=special) for special in (False, True)}
+    assert len(expected[True]) == 1 + 4 * 500 > len(expected[False])
+
+    def encode(special):
+        return all(tokenizer.encode(text, special=special) == expected[special] for _ in range(50))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(encode, [False, True] * 4))
+    copied = pickle.loads(pickle.dumps(tokenizer))
+    assert copied.encode(text) == expected[True]

@@ -23,12 +23,16 @@ class Fields:
     Args:
       where: what the fields belong to, as messages have it: "config.json", "the GGUF metadata".
       prefix: what all names begin with in the description, which the readers leave out.
+      error: what is raised.
     """
 
-    def __init__(self, values: Mapping[str, Any], where: str, prefix: str = "") -> None:
+    def __init__(
+        self, values: Mapping[str, Any], where: str, prefix: str = "", error: type[ModelError] = ModelError
+    ) -> None:
         self._values = values
         self._where = where
         self._prefix = prefix
+        self._error = error
         self._read: set[str] = set()
 
     def has(self, key: str) -> bool:
@@ -72,7 +76,7 @@ class Fields:
         value = self.get(key)
         if value is not None and not any(type(value) is type(one) and value == one for one in allowed):
             expected = " or ".join(map(_show, allowed))
-            raise ModelError(f"'{self._prefix}{key}' of {self._where} is {_show(value)}; expected {expected}")
+            raise self._error(f"'{self._prefix}{key}' of {self._where} is {_show(value)}; expected {expected}")
 
     def ignore(self, keys: Iterable[str]) -> None:
         """Lists fields that change nothing of what is computed."""
@@ -82,7 +86,7 @@ class Fields:
         """Refuses fields that were neither read nor listed."""
         for key, value in self._values.items():
             if key not in self._read and value is not None and str(key).startswith(self._prefix):
-                raise ModelError(
+                raise self._error(
                     f"'{key}' of {self._where}, {_show(value)}, is not known, and may change what the model computes; "
                     "remove the field if it does not"
                 )
@@ -90,10 +94,10 @@ class Fields:
     def _checked(self, key: str, value: Any, holds: bool, kind: str, default: Any) -> Any:
         if value is None:
             if default is _REQUIRED:
-                raise ModelError(f"{self._where} has no '{self._prefix}{key}'; expected {kind}")
+                raise self._error(f"{self._where} has no '{self._prefix}{key}'; expected {kind}")
             return default
         if not holds:
-            raise ModelError(f"'{self._prefix}{key}' of {self._where} is {_show(value)}; expected {kind}")
+            raise self._error(f"'{self._prefix}{key}' of {self._where} is {_show(value)}; expected {kind}")
         return value
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import TokenizerError
 from .checkpoint import require
+from .fields import Fields
 from .pre_tokenizers import pre_tokenizer
 from .tokenizer import Tokenizer, ends_of_answers
 
@@ -33,6 +34,14 @@ _SPECIAL = {
 # What they are in SentencePiece's files, where the metadata does not say.
 _SENTENCE_PIECE = {"unk": 0, "bos": 1, "eos": 2}
 
+# What other programs make of a model: fill-in-the-middle, parts of a chat, classes of texts. `remove_extra_whitespaces`
+# and `precompiled_charsmap` are of tokenizers of another kind.
+_IRRELEVANT = """
+    add_sep_token token_type_count remove_extra_whitespaces precompiled_charsmap prefix_token_id suffix_token_id
+    middle_token_id fim_pre_token_id fim_suf_token_id fim_mid_token_id fim_pad_token_id fim_rep_token_id
+    fim_sep_token_id
+""".split()
+
 
 def tokenizer_from_gguf(metadata: Mapping[str, Any]) -> Tokenizer:
     """The tokenizer of a GGUF file.
@@ -41,10 +50,8 @@ def tokenizer_from_gguf(metadata: Mapping[str, Any]) -> Tokenizer:
       TokenizerError: the metadata has no tokenizer, one of an unknown kind, or is damaged.
     """
 
-    def get(key: str, default: Any = None) -> Any:
-        return metadata.get(f"tokenizer.ggml.{key}", default)
-
-    tokens, model = get("tokens"), get("model")
+    fields = Fields(metadata, "the GGUF metadata", "tokenizer.ggml.", TokenizerError)
+    tokens, model = fields.get("tokens"), fields.get("model")
     if not isinstance(tokens, list) or not tokens or not all(isinstance(token, str) for token in tokens):
         raise TokenizerError("the file has no tokenizer: 'tokenizer.ggml.tokens' is missing")
     if model not in ("gpt2", "llama"):
@@ -54,35 +61,38 @@ def tokenizer_from_gguf(metadata: Mapping[str, Any]) -> Tokenizer:
     if len(vocabulary) < len(tokens):
         twice = next(token for i, token in enumerate(tokens) if vocabulary[token] != i)
         raise TokenizerError(f"'tokenizer.ggml.tokens' is damaged: it has the token {twice!r} twice")
-    types = _types(get("token_type"), tokens)
+    types = _types(fields.get("token_type"), tokens)
+    merges, scores = fields.get("merges"), fields.get("scores")
 
     def token(name: str, default: int | None = None) -> int | None:
-        identifier = get(f"{name}_token_id", default)
+        identifier = fields.integer(f"{name}_token_id", default)
         if identifier is None:
             return None
-        if not isinstance(identifier, int) or not 0 <= identifier < len(tokens):
+        if not 0 <= identifier < len(tokens):
             raise TokenizerError(f"{name}_token_id is {identifier!r}; the vocabulary has {len(tokens)} tokens")
         return identifier
 
     defaults = _SENTENCE_PIECE if model == "llama" and len(tokens) > 2 else {}
     special = {name: token(key, defaults.get(name)) for name, key in _SPECIAL.items()}
     bos = special["bos"]
+    pre, prefix = fields.text("pre", "default"), fields.flag("add_space_prefix", True)
     if model == "gpt2":
-        pre = get("pre", "default")
-        if not isinstance(pre, str):
-            raise TokenizerError(f"tokenizer.ggml.pre is {pre!r}; expected a name")
-        tokenizer, begins = _byte_level(vocabulary, get("merges"), pre), pre_tokenizer(pre).begins
+        tokenizer, begins = _byte_level(vocabulary, merges, pre), pre_tokenizer(pre).begins
     else:
         unknown = special["unk"] if special["unk"] is not None else 0
-        prefix = get("add_space_prefix", True)
-        tokenizer, begins = _sentence_piece(tokens, types, get("scores"), unknown, prefix), True
+        tokenizer, begins = _sentence_piece(tokens, types, scores, unknown, prefix), True
     stops, shown = ends_of_answers(vocabulary)
     stops |= {special["eos"], token("eot"), token("eom")} - {None}
     _add_special(tokenizer, tokens, types, stops, shown)
+    begins = fields.flag("add_bos_token", begins)
+    fields.flag("add_eos_token", None)
+    fields.expect("treat_whitespace_as_suffix", False)
+    fields.ignore(_IRRELEVANT)
+    fields.finish()
     return Tokenizer(
         tokenizer,
         stop_ids=stops,
-        bos_id=bos if get("add_bos_token", begins) else None,
+        bos_id=bos if begins else None,
         special_tokens={f"{name}_token": tokens[i] for name, i in special.items() if i is not None},
         pad_id=special["pad"],
         chat_templates=_templates(metadata),

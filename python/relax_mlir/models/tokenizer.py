@@ -6,20 +6,43 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import TokenizerError
-from ..reading import read_object, reading, reads
+from ..files import write_whole
+from ..reading import FolderFiles, parse_object, reading, reads, require_content
 from . import chat_template
 from .checkpoint import require
+from .fields import Fields
 
 Message = Mapping[str, Any]
 """One turn of a chat: {"role": "user", "content": "..."}."""
 
 _SPECIAL = tuple(f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
 """Special tokens by the names that templates and Hugging Face's files have for them."""
+
+_TEMPLATE, _TEMPLATES, _JINJA = "chat_template.jinja", "additional_chat_templates/", ".jinja"
+"""Files with templates; those in the folder go by their names."""
+
+_FLAGS = """
+    add_bos_token add_eos_token add_prefix_space clean_up_tokenization_spaces legacy use_default_system_prompt
+    spaces_between_special_tokens use_fast
+""".split()
+"""Fields of tokenizer_config.json that are true or false. What they say of texts, tokenizer.json says itself."""
+
+# Fields that change no tokens: where files are from, what other classes and programs make of them.
+_IRRELEVANT = """
+    added_tokens_decoder added_tokens additional_special_tokens extra_special_tokens model_specific_special_tokens
+    special_tokens_map_file tokenizer_file vocab_file merges_file name_or_path _name_or_path tokenizer_class
+    processor_class auto_map backend is_local from_slow transformers_version model_max_length max_length
+    max_len_single_sentence max_len_sentences_pair model_input_names padding_side truncation_side padding truncation
+    pad_to_multiple_of stride truncation_strategy errors sp_model_kwargs trust_remote_code clean_text never_split
+    tokenize_chinese_chars strip_accents do_basic_tokenize tokenizer_type response_schema return_tensors
+    return_token_type_ids image_size patch_size token verbose
+""".split()
 
 # Tokens that end an answer, under the names that models have for them; those of llama.cpp.
 _ENDS = frozenset(
@@ -59,6 +82,7 @@ class Tokenizer:
         chat_templates: Mapping[str, str] | None = None,
     ) -> None:
         self._tokenizer = tokenizer
+        self._lock = threading.Lock()  # what `special` of `encode` says is a state of the tokenizer
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self.stop_ids = frozenset(stop_ids)
@@ -66,6 +90,13 @@ class Tokenizer:
         self.pad_id = pad_id if pad_id is not None else min(self.stop_ids, default=0)
         self.special_tokens = dict(special_tokens or {})
         self.chat_templates = {name: template for name, template in (chat_templates or {}).items() if template}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
 
     @property
     def chat_template(self) -> str:
@@ -88,8 +119,9 @@ class Tokenizer:
             raise TokenizerError(
                 "the text holds surrogates, which are no characters: it was read with the wrong encoding"
             )
-        self._tokenizer.encode_special_tokens = not special
-        ids = self._tokenizer.encode(text, add_special_tokens=False).ids
+        with self._lock:
+            self._tokenizer.encode_special_tokens = not special
+            ids = self._tokenizer.encode(text, add_special_tokens=False).ids
         if bos and self.bos_id is not None and ids[:1] != [self.bos_id]:
             return [self.bos_id, *ids]
         return ids
@@ -161,54 +193,83 @@ class Tokenizer:
 
     @staticmethod
     @reads(TokenizerError)
-    def from_folder(path: str | Path) -> Tokenizer:
+    def from_folder(path: str | Path, files: Mapping[str, bytes] | None = None) -> Tokenizer:
         """From tokenizer.json and the files next to it, as transformers reads them.
+
+        Args:
+          files: the files of the folder that count, with their content; all of them unless given.
 
         Raises:
           TokenizerError: tokenizer.json is missing, or the files say something that is not known.
           ModelError: a file is not JSON.
         """
         path = Path(path)
+        files = FolderFiles(path) if files is None else files
         tokenizers = require("tokenizers")
-        if not (path / "tokenizer.json").is_file():
+        if "tokenizer.json" not in files:
             raise TokenizerError(f"'{path}' has no tokenizer.json")
+        data = files["tokenizer.json"]
+        require_content(path / "tokenizer.json", TokenizerError, data)
         with reading(path / "tokenizer.json", TokenizerError):
-            tokenizer = tokenizers.Tokenizer.from_file(str(path / "tokenizer.json"))
-        config = _object(path / "tokenizer_config.json")
+            tokenizer = tokenizers.Tokenizer.from_buffer(data)
+        config = _object(path, files, "tokenizer_config.json")
         if "added_tokens_decoder" not in config:  # files before 2023
-            config = {**config, **_object(path / "special_tokens_map.json")}
-        special = {name: _content(path, name, config.get(name)) for name in _SPECIAL}
+            config = {**config, **_object(path, files, "special_tokens_map.json")}
+        fields = Fields(config, f"'{path / 'tokenizer_config.json'}'", error=TokenizerError)
+        special = {name: _content(path, name, fields.get(name)) for name in _SPECIAL}
         special = {name: text for name, text in special.items() if text}
         added = {token.content: i for i, token in tokenizer.get_added_tokens_decoder().items()}
+        templates = _templates(path, files, fields)
+        _account_for(fields, config)
         eos, pad = (special.get(name) for name in ("eos_token", "pad_token"))
         stops = {tokenizer.token_to_id(eos)} - {None} if eos else set()
         return Tokenizer(
             tokenizer,
-            stop_ids=stops | _stops(path) | ends_of_answers(added)[0],
+            stop_ids=stops | _stops(path, files) | ends_of_answers(added)[0],
             bos_id=_begins(path, tokenizer),
             special_tokens=special,
             pad_id=tokenizer.token_to_id(pad) if pad else None,
-            chat_templates=_templates(path, config),
+            chat_templates=templates,
         )
 
     def save(self, path: str | Path) -> None:
-        """Writes the files of a tokenizer to a folder; `from_folder` reads the same tokenizer from them."""
+        """Writes the files of a tokenizer to a folder; `from_folder` reads the same tokenizer from them.
+
+        Files with chat templates that the folder has of another tokenizer are removed.
+
+        Raises:
+          TokenizerError: the folder is missing, or cannot be written.
+        """
         path = Path(path)
-        if self.bos_id is not None:
-            # The file itself says that texts begin with a token.
-            begin = self._tokenizer.id_to_token(self.bos_id)
-            self._tokenizer.post_processor = require("tokenizers").processors.TemplateProcessing(
-                single=[begin, "$A"], pair=[begin, "$A", begin, "$B:1"], special_tokens=[(begin, self.bos_id)]
-            )
-        # The package itself writes files, too, but has one exception for all that can go wrong.
-        (path / "tokenizer.json").write_text(self._tokenizer.to_str(pretty=False), encoding="utf-8")
         templates: Any = [{"name": name, "template": template} for name, template in self.chat_templates.items()]
         if list(self.chat_templates) == ["default"]:
             templates = self.chat_template
         # Files written over those of another model say all that is read, if only that there is nothing.
         config = {"added_tokens_decoder": {}, **self.special_tokens, "chat_template": templates}
-        (path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
-        (path / "generation_config.json").write_text(json.dumps({"eos_token_id": sorted(self.stop_ids)}))
+        # The package itself writes files, too, but has one exception for all that can go wrong.
+        files = {
+            "tokenizer.json": self._to_text(),
+            "tokenizer_config.json": json.dumps(config),
+            "generation_config.json": json.dumps({"eos_token_id": sorted(self.stop_ids)}),
+        }
+        try:
+            for name, text in files.items():
+                write_whole(path / name, text.encode())
+            # Reading prefers these.
+            for file in (path / _TEMPLATE, *(path / _TEMPLATES).glob(f"*{_JINJA}")):
+                file.unlink(missing_ok=True)
+        except OSError as error:
+            raise TokenizerError(f"cannot write a tokenizer to '{path}': {error.strerror or error}") from None
+
+    def _to_text(self) -> str:
+        """What tokenizer.json holds; it says itself that texts begin with a token."""
+        with self._lock:
+            if self.bos_id is not None:
+                begin = self._tokenizer.id_to_token(self.bos_id)
+                self._tokenizer.post_processor = require("tokenizers").processors.TemplateProcessing(
+                    single=[begin, "$A"], pair=[begin, "$A", begin, "$B:1"], special_tokens=[(begin, self.bos_id)]
+                )
+            return self._tokenizer.to_str(pretty=False)
 
 
 class TextStream:
@@ -246,9 +307,9 @@ class TextStream:
 # --- files of a folder
 
 
-def _object(path: Path) -> dict[str, Any]:
+def _object(path: Path, files: Mapping[str, bytes], name: str) -> dict[str, Any]:
     """The JSON object of a file, an empty one where there is no file."""
-    return read_object(path) if path.is_file() else {}
+    return parse_object(path / name, files[name]) if name in files else {}
 
 
 def _content(path: Path, name: str, token: Any) -> str:
@@ -259,10 +320,10 @@ def _content(path: Path, name: str, token: Any) -> str:
     return text or ""
 
 
-def _stops(path: Path) -> set[int]:
+def _stops(path: Path, files: Mapping[str, bytes]) -> set[int]:
     """The tokens that end an answer, as a folder's configuration has them."""
     for name in ("generation_config.json", "config.json"):
-        ends = _object(path / name).get("eos_token_id")
+        ends = _object(path, files, name).get("eos_token_id")
         if ends is None:
             continue
         ends = ends if isinstance(ends, list) else [ends]
@@ -286,17 +347,34 @@ def _begins(path: Path, tokenizer: Any) -> int | None:
     return whole[0] if count else None
 
 
-def _templates(path: Path, config: Mapping[str, Any]) -> dict[str, str]:
+def _account_for(fields: Fields, config: Mapping[str, Any]) -> None:
+    """Refuses what `tokenizer_config.json` says and nothing here knows."""
+    for name in _FLAGS:
+        fields.flag(name, None)
+    fields.expect("split_special_tokens", False)
+    fields.expect("do_lower_case", False)
+    fields.ignore(_IRRELEVANT)
+    # Names that a model has for tokens of its own, such as image_token; tokenizer.json has the tokens.
+    fields.ignore(name for name in config if name.endswith(("_token", "_token_id", "_tokens", "_token_ids")))
+    fields.finish()
+
+
+def _is_further_template(name: str) -> bool:
+    return name.startswith(_TEMPLATES) and name.endswith(_JINJA)
+
+
+def _templates(path: Path, files: Mapping[str, bytes], fields: Fields) -> dict[str, str]:
     """Chat templates by name: files of their own come before what the configuration has."""
-    files = {"default": path / "chat_template.jinja"} if (path / "chat_template.jinja").is_file() else {}
-    files |= {file.stem: file for file in sorted((path / "additional_chat_templates").glob("*.jinja"))}
-    if files:
+    found = fields.get("chat_template")
+    own = {"default": _TEMPLATE} if _TEMPLATE in files else {}
+    own |= {name[len(_TEMPLATES) : -len(_JINJA)]: name for name in sorted(files) if _is_further_template(name)}
+    if own:
         templates = {}
-        for name, file in files.items():
-            with reading(file, TokenizerError):
-                templates[name] = file.read_text(encoding="utf-8")
+        for name, file in own.items():
+            with reading(path / file, TokenizerError):
+                templates[name] = files[file].decode("utf-8")
         return templates
-    found = config.get("chat_template") or {}
+    found = {} if found is None else found
     templates = {"default": found} if isinstance(found, str) else found
     if isinstance(templates, list):
         if not all(isinstance(entry, dict) and {"name", "template"} <= entry.keys() for entry in templates):
