@@ -17,10 +17,11 @@ import pytest
 from targets import needs_linker
 from tiny_models import random_weights, smollm2, write_gguf, write_hugging_face
 
-from relax_mlir import RelaxError
+from relax_mlir import RelaxError, Target, parse
 from relax_mlir.cli import commands
 from relax_mlir.cli.app import app
 from relax_mlir.cli.commands import call, parse_argument, read_program
+from relax_mlir.export import Exported
 from relax_mlir.models import Program, build
 from relax_mlir.runtime import library_path
 
@@ -130,16 +131,79 @@ def test_results_that_cannot_be_written(program, tmp_path, monkeypatch):
     for place, message in ((tmp_path, "it is a folder"), (tmp_path / "no" / "x.npz", "there is no folder")):
         assert message in relax_mlir("run", program, "2x4xf32", "4xf32", "-o", place, status=1)
 
-    def fail(file, *arrays):
-        file.write(b"some")
+    def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("numpy.savez", fail)
+    monkeypatch.setattr("os.replace", fail)
     (tmp_path / "x.npz").write_text("before")
     with pytest.raises(RelaxError, match="cannot write '.*x.npz': No space left on device"):
         call(str(program), ["2x4xf32", "4xf32"], function="main", output=tmp_path / "x.npz", target=None)
     assert (tmp_path / "x.npz").read_text() == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["program.mlir", "x.npz"]
+
+
+# A link is followed to the file that it names, and what a name would guess of the file before it stays.
+def test_results_go_where_a_link_leads(program, tmp_path):
+    (tmp_path / "link.npz").symlink_to(tmp_path / "there.npz")
+    planted = tmp_path / f".link.npz.{os.getpid()}.part"
+    planted.symlink_to(tmp_path / "secret")
+    call(str(program), ["2x4xf32", "4xf32"], function="main", output=tmp_path / "link.npz", target=None)
+    assert np.load(tmp_path / "there.npz")["arr_0"].shape == (2, 4) and (tmp_path / "link.npz").is_symlink()
+    assert planted.is_symlink() and not (tmp_path / "secret").exists()
+
+
+# Names that files cannot have do not make two pictures one.
+def test_pictures_of_functions_whose_names_look_alike(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from relax_mlir.cli.plot import draw
+    from relax_mlir.pipelines.cpu import default_pipeline
+
+    function = "relax.func @{} (%x: tensor<4xf32>) -> tensor<4xf32> {{\n" + (
+        "  %0 = relax.exp %x : (tensor<4xf32>) -> tensor<4xf32>\n  relax.return %0 : tensor<4xf32>\n}}\n"
+    )
+    module = parse("".join(map(function.format, ('"a.b"', '"a-b"', "a_b"))))
+    default_pipeline().run(module)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a_b-memory.png").symlink_to(tmp_path / "picture.png")
+    names = ["a_b-2-memory.png", "a_b-3-memory.png", "a_b-memory.png"]
+    assert sorted(map(str, draw(module))) == names
+    assert sorted(path.name for path in tmp_path.iterdir()) == [*names, "picture.png"]
+
+
+# An error of reading is none of writing, and what the encoding of the terminal lacks is written by its number.
+def test_errors_of_the_system(program, tmp_path):
+    text = relax_mlir("run", "x" * 300, status=1)
+    assert "File name too long" in text and "cannot write the output" not in text
+    command = [sys.executable, "-c", "from relax_mlir.cli import main; main()"]
+    (tmp_path / "größe.mlir").write_text(Path(program).read_text())
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C.UTF-8"}
+    run = subprocess.run(
+        [*command, "run", "größe→.mlir"], cwd=tmp_path, capture_output=True, text=True, env=environment
+    )
+    assert run.returncode == 1 and "Traceback" not in run.stderr and "\\u2192.mlir" in run.stderr
+    run = subprocess.run(
+        [*command, "inspect", "größe.mlir"], cwd=tmp_path, capture_output=True, text=True, env=environment
+    )
+    assert run.returncode == 0 and "Traceback" not in run.stderr, run.stderr
+
+
+# Code for the CPU is compared as well: what it was compiled for, and what is asked for.
+@needs_linker
+def test_the_target_of_a_folder_for_a_cpu(program, tmp_path):
+    relax_mlir("compile", program, "-o", tmp_path / "folder", "--target", "cpu:x86-64")
+    arguments = [tmp_path / "folder", "2x4xf32", "4xf32"]
+    compiled = re.escape(f"{Target.host().triple}:x86-64")
+    for target, name in (
+        ("cpu:skylake", re.escape(f"{Target.host().triple}:skylake")),
+        ("aarch64-linux-gnu:cortex-a76", "aarch64-linux-gnu:cortex-a76"),
+        ("cuda:sm_90", "cuda:sm_90"),
+        ("vulkan", "vulkan"),
+    ):
+        text = " ".join(relax_mlir("run", *arguments, "--target", target, status=1).split())
+        assert re.search(f"was compiled for {compiled}, not for {name};", text), text
+    assert "there is no target 'tpu'" in relax_mlir("run", *arguments, "--target", "tpu", status=1)
+    for target in ("cpu", "cpu:x86-64"):
+        assert "result 0: [2, 4] float32" in relax_mlir("run", *arguments, "--target", target)
 
 
 # What is wrong with a prompt, an argument or an option is said before a model is compiled or its weights are read.
@@ -151,7 +215,7 @@ def nothing_is_compiled(monkeypatch):
     monkeypatch.setattr(Program, "compile", fail)
     monkeypatch.setattr(commands, "compile_module", fail)
     monkeypatch.setattr(commands, "load_exported", fail)
-    monkeypatch.setattr(commands, "load_exported_code", fail)
+    monkeypatch.setattr(Exported, "load", fail)
 
 
 def small_model(path, template="{{ messages[-1].content }}"):

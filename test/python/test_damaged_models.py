@@ -15,6 +15,7 @@ import pytest
 from tiny_models import CONFIG, random_weights, write_gguf, write_hugging_face
 
 from relax_mlir import ModelError, RelaxError, models
+from relax_mlir.cli.commands import parse_argument
 from relax_mlir.export import read_code, write_metadata
 from relax_mlir.models import LlamaConfig, Tokenizer
 from relax_mlir.models.exported import read_description
@@ -264,3 +265,40 @@ def test_shards_with_odd_headers(tmp_path):
     with pytest.raises(ModelError, match="truncated or damaged"):
         path.write_bytes(b"\xff" * 100)
         models.open_checkpoint(path.parent)
+
+
+# Arrays in files, which `relax-mlir run` reads: any bytes are an array or an error of ours.
+def test_damaged_arrays(tmp_path):
+    path, generator = tmp_path / "x.npy", np.random.default_rng(0)
+    np.save(path, np.arange(8, dtype=np.float32).reshape(2, 4))
+    data = path.read_bytes()
+    headers = [
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }",
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': (",
+        b"{'descr': 3, 'fortran_order': False, 'shape': (2, 4), }",
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }",
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': (True, None), }",
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999, 4), }",
+        b"{'descr': [('x', '<f4'), 3], 'fortran_order': 0, 'shape': (2, 4), }",
+        b"\n  {'descr'\n 3",
+        b"[" * 5000,
+        b"\x00",
+        b"lambda",
+    ]
+    files = [data[:8] + len(header).to_bytes(2, "little") + header + data[-32:] for header in headers]
+    files += [data[:size] for size in range(0, len(data), 7)]
+    for _ in range(2000):
+        damaged = bytearray(data)
+        for place in generator.integers(6, 100, generator.integers(1, 4)):
+            damaged[place] = generator.integers(256)
+        files.append(bytes(damaged))
+    outcomes = []
+    for content in files:
+        path.write_bytes(content)
+        try:
+            parse_argument(str(path), generator)
+            outcomes.append(True)
+        except RelaxError as error:
+            assert str(path) in str(error)
+            outcomes.append(False)
+    assert any(outcomes) and not all(outcomes)

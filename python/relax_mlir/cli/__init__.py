@@ -15,11 +15,17 @@ def main() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by whoever started us
             setattr(sys, name, open(os.devnull, mode))
+        if name != "stdin":  # what the terminal's encoding lacks is shown by its number
+            with contextlib.suppress(AttributeError):
+                getattr(sys, name).reconfigure(errors="backslashreplace")
     try:
         status = _run()
         sys.stdout.flush()
         sys.stderr.flush()
     except OSError as error:
+        if error.filename is not None:  # streams have no names
+            print(f"error: '{error.filename}': {error.strerror}", file=sys.stderr)
+            sys.exit(1)
         _fail_to_write(error)
     sys.exit(status)
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -24,17 +25,19 @@ from rich.text import Text
 
 from .. import compile as compile_module
 from .. import dtypes, load
-from .. import load_exported as load_exported_code
 from ..compiler import compile_code
 from ..errors import ModelError, RelaxError
+from ..export import Exported, check_folder, open_exported
 from ..export import export as export_code
-from ..export import read_code
+from ..files import write_whole
 from ..models import LanguageModel, Sampling, Tokenizer, build
-from ..models.exported import Description, check_folder, is_exported, load_exported, read_description
+from ..models.exported import Description, is_exported, load_exported, read_description
 from ..models.generation import check_lengths
 from ..models.loading import Program, options_for
 from ..module import Module
+from ..reading import reading
 from ..runtime import Device, Executable, to_host
+from ..target import Target
 
 # Answers go to the standard output, everything about them to the standard error. Paths, names and errors are text of
 # others, in which "[x]" and ":x:" are just that.
@@ -75,9 +78,10 @@ def open_model(name: str, options: Mapping[str, Any], check: Check | None = None
     """A model, compiled unless it is an exported folder."""
     if is_exported(name):
         refuse_options(name, "was compiled with its options", options["layout"], options["context"])
-        check_target(name, options["target"])
+        exported = open_exported(name)
+        check_target(exported, options["target"])
         with progress(f"reading {name}"):
-            description = read_description(name)
+            description = read_description(exported)
             if check:
                 check(description)
             return load_exported(name, description)
@@ -104,16 +108,29 @@ def read_program(name: str, layout: str | None, context: int | None, target: str
         return build(name, context_length=context, **options)
 
 
-def check_target(folder: str, wanted: str | None) -> None:
-    """An exported folder runs on what it was compiled for, and nowhere else."""
+def check_target(exported: Exported, wanted: str | None) -> None:
+    """An exported folder runs on what it was compiled for, and nowhere else; "cpu", "cuda" and "vulkan" are any."""
     if not wanted:
         return
-    compiled = read_code(folder).target
-    kind, _, chip = wanted.partition(":")
-    device = kind if kind in ("cuda", "vulkan") else ""
-    if compiled.device != device or (device and chip not in ("", compiled.chip)):
-        has = f"{compiled.device}:{compiled.chip}" if compiled.chip else "cpu"
-        raise ModelError(f"'{folder}' was compiled for {has}, not for {wanted}; leave --target out, or compile it anew")
+    compiled = exported.code.target
+    if wanted in ("cpu", "cuda", "vulkan"):
+        is_same, name = (compiled.device or "cpu") == wanted, wanted
+    else:
+        target = Target.parse(wanted)
+        compared = ("chip", "libraries") if target.chip else ("triple", "cpu", "chip")
+        is_same = all(getattr(compiled, field) == getattr(target, field) for field in compared)
+        name = _describe_target(target)
+    if not is_same:
+        raise ModelError(
+            f"'{exported.folder}' was compiled for {_describe_target(compiled)}, not for {name}; "
+            "leave --target out, or compile it again"
+        )
+
+
+def _describe_target(target: Target) -> str:
+    if target.chip:
+        return "+".join((f"{target.device}:{target.chip}", *target.libraries))
+    return f"{target.triple}:{target.cpu}" if target.cpu else target.triple
 
 
 # --- compile and run
@@ -137,6 +154,7 @@ def export(source: str, output: Path, *, layout: str | None, context: int | None
 def _export(source: str, output: Path, *, layout: str | None, context: int | None, target: str) -> None:
     if Path(source).suffix in (".mlir", ".mlirbc"):
         refuse_options(source, "is a program, not a model", layout, context)
+        check_folder(output)
         with progress(f"compiling {source}"):
             export_code(compile_code(load(source), target), output)
         note(f"wrote {output}")
@@ -155,10 +173,11 @@ _ARGUMENT = re.compile(r"((?:\d+x)*)([a-wyz]+\d*\w*)$")
 def parse_argument(text: str, generator: np.random.Generator) -> Any:
     """An argument of a function: a file, a number, or a shape to fill at random."""
     if text.endswith(".npy"):
-        try:
-            return np.load(text, allow_pickle=False)
-        except (OSError, ValueError, EOFError, MemoryError) as error:
-            raise RelaxError(f"cannot read '{text}': {getattr(error, 'strerror', None) or error}") from None
+        with reading(text):
+            try:
+                return np.load(text, allow_pickle=False)
+            except (ValueError, EOFError) as error:
+                raise RelaxError(f"cannot read '{text}': {error}") from None
     for kind in (int, float):
         try:
             return kind(text)
@@ -192,9 +211,10 @@ def open_executable(source: str, target: str | None, check: Callable[[Mapping[st
       check: called with the functions and how many parameters each has, before code is made or weights are read.
     """
     if Path(source).is_dir():
-        check_target(source, target)
-        check({name: len(function["parameters"]) for name, function in read_code(source).functions.items()})
-        return load_exported_code(source)
+        exported = open_exported(source)
+        check_target(exported, target)
+        check({name: len(function["parameters"]) for name, function in exported.code.functions.items()})
+        return exported.load()
     with progress(f"compiling {source}"):
         module = load(source)
         check(_parameter_counts(module))
@@ -255,16 +275,11 @@ def _check_output(path: Path) -> None:
 def _save(path: Path, arrays: Sequence[np.ndarray]) -> None:
     """Writes a .npz file whole or not at all; a device stays what it is."""
     path = path if path.suffix == ".npz" or path.is_char_device() else path.with_name(f"{path.name}.npz")
-    is_special = path.is_symlink() or (path.exists() and not path.is_file())
-    partial = path if is_special else path.with_name(f".{path.name}.{os.getpid()}.part")
+    content = io.BytesIO()
     try:
-        with partial.open("wb") as file:
-            np.savez(file, *arrays)
-        if partial is not path:
-            partial.replace(path)
+        np.savez(content, *arrays)
+        write_whole(path, content.getbuffer())
     except OSError as error:
-        if partial is not path:
-            partial.unlink(missing_ok=True)
         raise RelaxError(f"cannot write '{path}': {error.strerror or error}") from None
 
 

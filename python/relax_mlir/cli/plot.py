@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
+import io
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +14,7 @@ from mlir import ir
 
 from .. import _relax
 from ..errors import MissingPackageError, RelaxError
+from ..files import write_whole
 from ..module import Module
 
 
@@ -57,12 +58,24 @@ def lives(function: ir.Operation, sizes: Mapping[str, int], default: int) -> lis
     return list(found.values())
 
 
+def _path_of(name: str, used: set[str]) -> Path:
+    """Where the picture of a function goes; names that differ in what files cannot have get numbers."""
+    stem = plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[:200]
+    count = 1
+    while stem in used:
+        count += 1
+        stem = f"{plain}-{count}"
+    used.add(stem)
+    return Path(f"{stem}-memory.png")
+
+
 def draw(module: Module, default: int = 128) -> Iterator[Path]:
     """Writes one picture for each function, in the working directory."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
         raise MissingPackageError("drawing takes matplotlib; install it with: pip install matplotlib") from None
+    used: set[str] = set()
     for operation in module.ir.body.operations:
         function = operation.operation
         if function.name != "relax.func" or not function.regions[0].blocks:
@@ -77,11 +90,11 @@ def draw(module: Module, default: int = 128) -> Iterator[Path]:
             axes.barh(bottom + mebibytes / 2, life.end - life.begin, mebibytes, life.begin, edgecolor="white")
             bottom += mebibytes
         axes.set(title=f"{name}: storages, symbols = {default}", xlabel="op", ylabel="MiB")
-        path = Path(f"{re.sub(r'[^A-Za-z0-9_]', '_', name)}-memory.png")
+        path = _path_of(name, used)
+        content = io.BytesIO()
+        figure.savefig(content, dpi=120, format="png")
         try:
-            figure.savefig(path, dpi=120)
+            write_whole(path, content.getbuffer())
         except OSError as error:
-            with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
             raise RelaxError(f"cannot write '{path}': {error.strerror or error}") from None
         yield path
