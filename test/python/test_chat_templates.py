@@ -4,6 +4,7 @@
 
 import enum
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -118,3 +119,51 @@ def test_values_that_hold_themselves():
     value.append(value)
     with pytest.raises(TokenizerError, match="a value of the chat nests too deep, or holds itself"):
         chat.apply_chat_template([{"role": "user", "content": "x", "more": value}])
+
+
+# A template that makes too much, or does not end, is stopped before it has used up memory or time.
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ ('x' * 300000000) | length }}",
+        "{{ (300000000 * 'x') | length }}",
+        "{{ ([0] * 300000000) | length }}",
+        "{% set n = namespace(x='x') %}{% for i in range(40) %}{% set n.x = n.x + n.x %}{% endfor %}",
+        "{% set n = namespace(x='x') %}{% for i in range(40) %}{% set n.x = n.x ~ n.x %}{% endfor %}",
+        "{% set n = namespace(x=[0]) %}{% for i in range(40) %}{% set n.x = n.x + n.x %}{% endfor %}",
+        "{% set n = namespace(x='x') %}{% for i in range(40) %}{% set y %}{{ n.x }}{{ n.x }}{% endset %}"
+        "{% set n.x = y %}{% endfor %}",
+        "{% macro m(x) %}{{ x }}{{ x }}{% endmacro %}{% set n = namespace(x='x') %}"
+        "{% for i in range(40) %}{% set n.x = m(n.x) %}{% endfor %}",
+        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+        "{% for a in 'x' * 9999999 %}{% for b in 'x' * 9999999 %}{% endfor %}{% endfor %}",
+        "{% for a in range(99999) %}{{ 'x' * 9999 }}{% endfor %}",
+        "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}",
+        "{{ 'x'.ljust(300000000) }}",
+        "{{ 'x'.center(300000000) | length }}",
+        "{{ 'x' | center(300000000) | length }}",
+        "{{ '%300000000d' % 1 }}",
+        "{{ '%*d' % (300000000, 1) }}",
+        "{{ '{:>300000000}'.format(1) }}",
+        "{{ '%300000000d' | format(1) }}",
+        "{{ ('x' * 99999).replace('x', 'y' * 99999) }}",
+        "{{ ('x' * 99999) | replace('x', 'y' * 99999) }}",
+        "{{ ('y' * 99999).join(['x'] * 99999) }}",
+        "{{ (['x'] * 99999) | join('y' * 99999) }}",
+        "{{ 10 ** (10 ** 9) }}",
+        "{{ ('x\n' * 99999) | indent(99999) }}",
+    ],
+)
+def test_limits(template):
+    begin = time.monotonic()
+    with pytest.raises(TokenizerError, match="the chat template fails: .*(more than|six digits)"):
+        with_templates(template).apply_chat_template(HELLO)
+    assert time.monotonic() - begin < 60  # those that take the most steps end by their number
+
+
+# Long chats are within the limits.
+def test_long_chats():
+    chat = [{"role": "user", "content": "word " * 5000}, {"role": "assistant", "content": "x" * 100_000}] * 20
+    template = "{% for m in messages %}<{{ m.role }}>{{ m['content'] | trim }}{{ '\\n' ~ loop.index }}{% endfor %}"
+    text = with_templates(template).apply_chat_template(chat)
+    assert len(text) > 2_000_000 and text.endswith("\n40")

@@ -10,7 +10,8 @@ for that renders the same text here:
   bos_token, eos_token, ...    the model's special tokens by name, those that it has
   raise_exception, strftime_now, dict, namespace, tojson, {% generation %}, {% break %}, {% continue %}
 
-A template is a program by somebody else: it runs in Jinja's sandbox, and reaches nothing but these.
+A template is a program by somebody else: it runs in Jinja's sandbox, reaches nothing but these, and has limits
+(template_limits.py).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import numpy as np
 
 from ..errors import MissingPackageError, TokenizerError
 from .checkpoint import require
+from .template_limits import bounded, limited_environment, render_within_limits
 
 ROLES = ("system", "user", "assistant", "tool")
 """Roles that every template is taken to know; a template may have others."""
@@ -73,7 +75,7 @@ def render(
         ) from None
     compiled = compiled_template(template)
     try:
-        return compiled.render({"add_generation_prompt": add_generation_prompt, **plain})
+        return render_within_limits(compiled, {"add_generation_prompt": add_generation_prompt, **plain})
     except Exception as error:  # whatever the code of a template raises
         raise TokenizerError(f"the chat template fails: {error}") from None
 
@@ -157,14 +159,14 @@ def _plain(value: Any, path: str) -> Any:
 
 @functools.lru_cache(maxsize=8)
 def _compiled(source: str) -> Any:
-    jinja2, sandbox = require("jinja2"), require("jinja2.sandbox")
+    jinja2 = require("jinja2")
     version = tuple(int(part) for part in re.findall(r"\d+", jinja2.__version__)[:3])
     if version < _JINJA_VERSION:
         raise MissingPackageError(
             f"jinja2 is {jinja2.__version__}, whose sandbox chat templates can leave; expected 3.1.6 or newer; "
             "install it with: pip install --upgrade jinja2"
         )
-    environment = sandbox.ImmutableSandboxedEnvironment(
+    environment = limited_environment()(
         trim_blocks=True, lstrip_blocks=True, extensions=[_generation_extension(), "jinja2.ext.loopcontrols"]
     )
 
@@ -175,7 +177,7 @@ def _compiled(source: str) -> Any:
     environment.globals["strftime_now"] = lambda format: datetime.datetime.now().strftime(format)
     environment.globals["dict"] = _Dictionaries()
     environment.globals["namespace"] = _namespace()
-    environment.filters["tojson"] = _to_json
+    environment.filters["tojson"] = lambda *args, **options: bounded(_to_json(*args, **options))
     return environment.from_string(source)
 
 

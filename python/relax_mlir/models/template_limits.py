@@ -1,0 +1,194 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Bounds on what a chat template computes: its steps, its time, and how long a text or a list becomes.
+
+A template is a program by somebody else, and Jinja's sandbox bounds nothing but `range`. Each turn of a loop, each
+call, filter and operator is a step here, and is refused where it would make something too large: products and
+repetitions before they are made, all else when it is there. So memory stays within a few times `LARGEST`, and a
+template that does not end is stopped. docs/security.md says what is left.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .checkpoint import require
+
+LARGEST = 1 << 24
+"""Characters of a text, and entries of a list."""
+STEPS = 5_000_000
+SECONDS = 20.0
+
+_WIDTH = re.compile(r"\d{6,}")
+# Filters and methods of text with a number that says how long the result is.
+_WIDENING = frozenset("center ljust rjust zfill expandtabs indent wordwrap truncate batch slice format".split())
+
+
+class _Budget(threading.local):
+    """What is left for the template that a thread renders."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self.end = 0.0
+
+
+_budget = _Budget()
+
+
+def _fail(message: str) -> None:
+    raise require("jinja2").TemplateError(message)
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """Gives a template its budget."""
+    before = _budget.steps, _budget.end
+    _budget.steps, _budget.end = STEPS, time.monotonic() + SECONDS
+    try:
+        yield
+    finally:
+        _budget.steps, _budget.end = before
+
+
+def _step() -> None:
+    _budget.steps -= 1
+    if _budget.steps < 0:
+        _fail(f"it takes more than {STEPS} steps")
+    if _budget.steps % 256 == 0 and time.monotonic() > _budget.end:
+        _fail(f"it takes more than {SECONDS:.0f} seconds")
+
+
+def _size(value: Any) -> int:
+    return len(value) if isinstance(value, (str, list, tuple, dict, bytes)) else 1
+
+
+def bounded(value: Any) -> Any:
+    """The value, unless it is too large."""
+    if _size(value) > LARGEST or (isinstance(value, int) and value.bit_length() > 1 << 16):
+        _fail(f"it makes a value of more than {LARGEST} characters or entries")
+    return value
+
+
+def _require_room(count: int) -> None:
+    if count > LARGEST:
+        _fail(f"it makes a value of more than {LARGEST} characters or entries")
+
+
+def _before_call(name: str, target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+    """Refuses what makes something that is too large, as far as its arguments say so."""
+    given = (*args, *options.values())
+    if name in _WIDENING:
+        for value in given:
+            if isinstance(value, int):
+                _require_room(value)
+            elif isinstance(value, str) and name == "format" and _WIDTH.search(value):
+                _fail("it formats with a width of six digits or more")
+        if isinstance(target, str) and name == "format" and _WIDTH.search(target):
+            _fail("it formats with a width of six digits or more")
+        if name == "indent" and isinstance(target, str) and given:
+            width = given[0]
+            _require_room(len(target) + target.count("\n") * (len(width) if isinstance(width, str) else int(width)))
+    elif name == "replace" and isinstance(target, str) and len(args) > 1:
+        old, new = str(args[0]), str(args[1])
+        _require_room(len(target) + target.count(old) * len(new))
+    elif name == "join":
+        separator, parts = (target, args[0] if args else ()) if isinstance(target, str) and args else (args[:1], target)
+        separator = separator[0] if isinstance(separator, tuple) and separator else separator
+        if isinstance(parts, (list, tuple, str, dict)):
+            _require_room(len(parts) * max(_size(separator), 1))
+            _require_room(sum(_size(part) for part in parts))
+
+
+def _counted(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        _step()
+        yield value
+
+
+def _guarded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)  # with the marks by which Jinja knows what to pass
+    def guarded(*args: Any, **options: Any) -> Any:
+        _step()
+        # The value comes after the context, the environment or its evaluation.
+        first = 1 if hasattr(function, "jinja_pass_arg") else 0
+        target = args[first] if len(args) > first else None
+        _before_call(name, target, args[first + 1 :], options)
+        return bounded(function(*args, **options))
+
+    return guarded
+
+
+@functools.cache
+def limited_environment() -> type:
+    """Jinja's sandbox, in which templates have a budget."""
+    sandbox, nodes, visitor = require("jinja2.sandbox"), require("jinja2.nodes"), require("jinja2.visitor")
+
+    class Bounds(visitor.NodeTransformer):
+        """Puts filters around what loops go through, and around what is put together without a call."""
+
+        def visit_For(self, node: Any) -> Any:
+            node = self.generic_visit(node)
+            node.iter = nodes.Filter(node.iter, "_counted", [], [], None, None, lineno=node.lineno)
+            return node
+
+        def visit_Concat(self, node: Any) -> Any:
+            node = self.generic_visit(node)
+            return nodes.Filter(node, "_bounded", [], [], None, None, lineno=node.lineno)
+
+        def visit_AssignBlock(self, node: Any) -> Any:
+            node = self.generic_visit(node)
+            node.filter = nodes.Filter(node.filter, "_bounded", [], [], None, None, lineno=node.lineno)
+            return node
+
+    class Environment(sandbox.ImmutableSandboxedEnvironment):
+        intercepted_binops = frozenset(["*", "+", "**", "%", "//", "/", "-"])
+
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            for name, function in self.filters.items():
+                self.filters[name] = _guarded_filter(name, function)
+            self.filters["_bounded"], self.filters["_counted"] = bounded, _counted
+
+        def _parse(self, source: str, name: Any, filename: Any) -> Any:
+            return Bounds().visit(super()._parse(source, name, filename))
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            _step()
+            if operator == "*":
+                for value, count in ((left, right), (right, left)):
+                    if isinstance(value, (str, list, tuple)) and isinstance(count, int):
+                        _require_room(len(value) * count)
+            elif operator == "+":
+                _require_room(_size(left) + _size(right))
+            elif operator == "**" and isinstance(left, int) and isinstance(right, int) and right > 0:
+                _require_room(left.bit_length() * right)
+            elif operator == "%" and isinstance(left, str):
+                _before_call("format", left, right if isinstance(right, tuple) else (right,), {})
+            return bounded(super().call_binop(context, operator, left, right))
+
+        def call(self, context: Any, function: Any, /, *args: Any, **options: Any) -> Any:
+            _step()
+            target = getattr(function, "__self__", None)
+            if isinstance(target, str):
+                _before_call(getattr(function, "__name__", ""), target, args, options)
+            return bounded(super().call(context, function, *args, **options))
+
+    return Environment
+
+
+def render_within_limits(template: Any, variables: dict[str, Any]) -> str:
+    """The text of a compiled template."""
+    pieces, length = [], 0
+    with limited():
+        for piece in template.generate(variables):
+            _step()
+            length += len(piece)
+            _require_room(length)
+            pieces.append(piece)
+    return "".join(pieces)
