@@ -539,11 +539,11 @@ def test_values_of_a_failed_block_are_safe(bb):
     x = Tensor((n,))
     kept = []
     with bb.function("f", [x]):
-        with pytest.raises(KeyError):
+        with pytest.raises(KeyError, match="of the caller"):
             with bb.dataflow():
                 kept.append(op.exp(x))
                 kept.append(bb.emit_output(kept[0]))
-                raise KeyError
+                raise KeyError("of the caller")
         for value in kept:
             assert "given up" in repr(value)
             assert "dataflow block that was given up" in str(error_of(lambda value=value: value.shape))

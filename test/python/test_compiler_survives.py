@@ -41,8 +41,7 @@ def test_elements_without_code(target, element, body):
 @pytest.mark.parametrize("element", HELD)
 def test_elements_with_code(element):
     for target in TARGETS:
-        if not (target.startswith("vulkan") and element in ("i1", "f64", "i64")):
-            compiled(program("kernel", element), target)
+        compiled(program("kernel", element), target)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +98,7 @@ def test_modules_that_are_lowered():
             lambda x, y: op.concat([x, y], 0),
             [("n", "m"), ("n", None)],
             [(2, 12), (2, 11)],
-            r"main: concat: joined tensors must agree in dimension 1: (\w+ = 1[12], ){0,1}\w+ = 1[12]",
+            r"main: concat: joined tensors must agree in dimension 1: (\w+ = 12, \w+ = 11|\w+ = 11, \w+ = 12)\n",
         ),
         (
             op.matmul,

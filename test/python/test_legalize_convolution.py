@@ -174,15 +174,15 @@ def test_sizes_that_do_not_fit():
     names = [["n", "c", "h"], ["o", "i", "k"]]
     source = source_of("relax.conv1d %0, %1", [x, w], [y], names)
     assert execute(source, x, w)[0].shape == (1, 2, 3)
-    with pytest.raises(Exception, match="channels of data"):
+    with pytest.raises(ValueError, match="channels of data"):
         execute(source, x, w[:, :3].copy())
-    with pytest.raises(Exception, match="does not fit"):
+    with pytest.raises(ValueError, match="does not fit"):
         execute(source, x[:, :, :2].copy(), w)
-    with pytest.raises(Exception, match="kernel is empty"):
+    with pytest.raises(ValueError, match="kernel is empty"):
         execute(source, x, w[:, :, :0].copy())
     source = source_of("relax.conv1d %0, %1 {groups = 2 : i64}", [x, w], [y], names)
-    with pytest.raises(Exception, match="groups must divide"):
+    with pytest.raises(ValueError, match="groups must divide"):
         execute(source, x, np.zeros((3, 2, 3), np.float32))
     source = source_of("relax.conv1d_transpose %0, %1 {padding = array<i64: 3>}", [x, w], [y], names)
-    with pytest.raises(Exception, match="padding removes more"):
+    with pytest.raises(ValueError, match="padding removes more"):
         execute(source, np.zeros((1, 2, 1), np.float32), w)
