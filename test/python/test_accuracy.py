@@ -264,6 +264,24 @@ def test_scattered_sums(dtype):
     check(run("main", x, places, updates)[0], exact, exact, bound(dtype, 4 * ROUNDOFF["f32"]))
 
 
+@pytest.mark.parametrize("op", ["index_put", "scatter_nd"])
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_sums_at_places(op, dtype):
+    count = 100_000 if targets.current == "cpu" else 5_000
+    x, updates = np.ones(3, DTYPES[dtype]), data("equal", (count,), dtype)
+    places = np.arange(count) % 2
+    if op == "index_put":
+        text = "index_put %0 at %1 values %2 accumulate"
+        run = single(text, [(3, dtype), ("n", "i64"), ("n", dtype)], (3, dtype))
+        result = run("main", x, places, updates)[0]
+    else:
+        text = 'scatter_nd %0, %1, %2 {reduction = "add"}'
+        run = single(text, [(3, dtype), ("n", 1, "i64"), ("n", dtype)], (3, dtype))
+        result = run("main", x, places[:, None], updates)[0]
+    exact = 1 + np.bincount(places, updates.astype(np.float64), 3)
+    check(result, exact, exact, bound(dtype, 4 * ROUNDOFF["f32"]))
+
+
 def test_collapse_sum():
     run = single("collapse_sum_to %0 to [3]", [("n", 3, "f32")], (3, "f32"))
     x = data("equal", (large(300_000), 3))
