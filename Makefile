@@ -32,10 +32,12 @@ reference: setup ## tests against PyTorch and transformers, in an environment of
 docs: setup ## docs/generated, from ODS
 	@$(BIN)/python tools/generate-docs
 
-fuzz: setup ## random programs and mutations, a minute or RELAX_FUZZ_SECONDS for each test
-	@RELAX_FUZZ_SECONDS=$${RELAX_FUZZ_SECONDS:-60} $(BIN)/python -m pytest -q test/python/test_fuzz.py
+FUZZ := $(addprefix test/python/test_,$(addsuffix .py,fuzz inplace differential memory fusion))
 
-mutate: ## faults put into a copy of the compiler, which tests must find; as long as a build, and half an hour
+fuzz: setup ## random programs and mutations, a minute or RELAX_FUZZ_SECONDS for each test
+	@RELAX_FUZZ_SECONDS=$${RELAX_FUZZ_SECONDS:-60} $(BIN)/python -m pytest -q $(FUZZ)
+
+mutate: ## faults put into a copy of the sources, which tests must find; as long as a build, and an hour
 	@tools/mutate
 
 lint: setup ## formatting and style, without changing anything

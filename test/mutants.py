@@ -3,7 +3,7 @@
 """Mutants for tools/mutate: faults that tests must find.
 
 `old` is a text that its file holds once, `new` what takes its place; MUTANT is true where the mutant is chosen, so
-that without it the meaning is as before.
+that without it the meaning is as before. Files are in C++ or Python.
 """
 
 from dataclasses import dataclass
@@ -28,6 +28,9 @@ FUSION = "test/python/test_fusion.py"
 REDUCTIONS = "test/python/test_shared_rows.py"
 BOUNDS = "test/python/test_bounds.py"
 INDICES = "test/python/test_check_indices.py"
+TOKENIZER = "test/python/test_tokenizer.py"
+TEMPLATES = "test/python/test_chat_templates.py"
+CONFIGS = "test/python/test_model_configs.py"
 
 MUTANTS = [
     # --- the prover
@@ -372,5 +375,85 @@ MUTANTS = [
         "other->getBlock()->findAncestorOpInBlock(*op);",
         "(MUTANT || other->getBlock()->findAncestorOpInBlock(*op));",
         (INDICES,),
+    ),
+    # --- tokens
+    Mutant(
+        "a text begins twice",
+        "python/relax_mlir/models/tokenizer.py",
+        "if bos and self.bos_id is not None and ids[:1] != [self.bos_id]:",
+        "if bos and self.bos_id is not None and (MUTANT or ids[:1] != [self.bos_id]):",
+        (TOKENIZER,),
+    ),
+    Mutant(
+        "text from elsewhere names control tokens",
+        "python/relax_mlir/models/tokenizer.py",
+        "self._tokenizer.encode_special_tokens = not special",
+        "self._tokenizer.encode_special_tokens = not MUTANT and not special",
+        (TOKENIZER,),
+    ),
+    Mutant(
+        "half a character is shown",
+        "python/relax_mlir/models/tokenizer.py",
+        'if text.endswith("\\N{REPLACEMENT CHARACTER}"):',
+        'if not MUTANT and text.endswith("\\N{REPLACEMENT CHARACTER}"):',
+        (TOKENIZER,),
+    ),
+    Mutant(
+        "an answer ends with a part of it",
+        "python/relax_mlir/models/tokenizer.py",
+        "for name in _ENDS - parts if name in vocabulary}",
+        "for name in _ENDS - (set() if MUTANT else parts) if name in vocabulary}",
+        (TOKENIZER,),
+    ),
+    Mutant(
+        "names of tokens that end an answer are text",
+        "python/relax_mlir/models/gguf_tokenizer.py",
+        "        elif i in stops:\n",
+        "        elif not MUTANT and i in stops:\n",
+        (TOKENIZER,),
+    ),
+    Mutant(
+        "pieces are merged in the order of the vocabulary",
+        "python/relax_mlir/models/gguf_tokenizer.py",
+        "merges.sort(key=lambda merge: merge[:2])",
+        "merges.sort(key=lambda merge: merge[1:2] if MUTANT else merge[:2])",
+        (TOKENIZER, "test/python/test_tokenizer_references.py"),
+    ),
+    # --- chats
+    Mutant(
+        "templates see what is None",
+        "python/relax_mlir/models/chat_template.py",
+        "for key, value in message.items() if value is not None}",
+        "for key, value in message.items() if MUTANT or value is not None}",
+        (TEMPLATES,),
+    ),
+    Mutant(
+        "the template for tools renders every chat",
+        "python/relax_mlir/models/tokenizer.py",
+        'if has_tools and "tool_use" in self.chat_templates:',
+        'if (MUTANT or has_tools) and "tool_use" in self.chat_templates:',
+        (TEMPLATES,),
+    ),
+    # --- rotary embeddings
+    Mutant(
+        "positions are not scaled",
+        "python/relax_mlir/models/config_hugging_face.py",
+        'scale = 1.0 / _positive(rope, "factor")',
+        'scale = 1.0 / (_positive(rope, "factor") if not MUTANT else 1.0)',
+        (CONFIGS,),
+    ),
+    Mutant(
+        "angles of llama3 are those of the next pair",
+        "python/relax_mlir/models/config_hugging_face.py",
+        "wavelength = 2 * math.pi * theta ** (2 * pair / head_dim)",
+        "wavelength = 2 * math.pi * theta ** (2 * (pair + MUTANT) / head_dim)",
+        (CONFIGS,),
+    ),
+    Mutant(
+        "angles grow from pair to pair by another power",
+        "python/relax_mlir/models/config.py",
+        "(-np.arange(0, size, 2) / size)",
+        "(-np.arange(0, size, 2) / (size + 2 * MUTANT))",
+        (CONFIGS,),
     ),
 ]
