@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Where the tests find relax-opt, and how they run it; which targets they run on."""
 
+import json
 import os
 import shutil
 import signal
@@ -70,6 +71,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     items[:], others = sample.choose(items, sample.seed())
     config.hook.pytest_deselected(items=others)
+    output = os.environ.get("RELAX_TEST_OUTPUT")  # of tools/run-tests; each worker finds the same
+    if output and os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
+        note = {"seed": sample.seed(), "left": len(others)}
+        Path(output, "sample.json").write_text(json.dumps(note))
 
 
 # Of every test: what is named in `pytest_generate_tests` alone is lost where a test has parameters of its own.
