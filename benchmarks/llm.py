@@ -328,9 +328,23 @@ def make_files(source: Path, folder: Path, python: str) -> None:
 
 def compare(threads: int, rounds: int, source: Path, folder: Path, python: str, peers: bool) -> None:
     """Prints the tables of f32 and of the quantised file."""
+    f32: list[Worker] = []
+    quantised: list[Worker] = []
+    try:
+        start_sides(f32, quantised, threads, source, folder, python, peers)
+        print_comparison(f32, quantised, threads, rounds)
+    finally:
+        for worker in (*f32, *quantised):
+            worker.close()
+
+
+def start_sides(
+    f32: list[Worker], quantised: list[Worker], threads: int, source: Path, folder: Path, python: str, peers: bool
+) -> None:
+    """Starts who computes in f32 and who uses the quantised file, ours first."""
     ours_python = sys.executable
-    f32 = [side("relax-mlir f32", "ours", ours_python, "panels", threads)]
-    quantised = [side("relax-mlir Q4_1", "ours", ours_python, "quantised", threads)]
+    f32.append(side("relax-mlir f32", "ours", ours_python, "panels", threads))
+    quantised.append(side("relax-mlir Q4_1", "ours", ours_python, "quantised", threads))
     if peers:
         if (folder / "model.gguf").exists():
             f32.append(side("llama.cpp f32", "llama.cpp", python, folder / "model.gguf", threads))
@@ -339,11 +353,15 @@ def compare(threads: int, rounds: int, source: Path, folder: Path, python: str, 
         if (folder / "model.xml").exists():
             f32.append(side("OpenVINO f32", "OpenVINO", python, folder / "model.xml", threads))
         quantised.append(side("llama.cpp Q4_1", "llama.cpp", python, source, threads))
+
+
+def print_comparison(f32: list[Worker], quantised: list[Worker], threads: int, rounds: int) -> None:
+    """Measures all in turns, and prints the table; ends the program where answers differ by too much."""
     peak = roofline(threads)
     print(
         f"\n{threads} thread{'s' * (threads > 1)}: {peak['flops'] / 1e9:.0f} GFLOP/s, {peak['bytes'] / 1e9:.1f} GB/s\n"
     )
-    workers = report_missing(f32 + quantised)
+    workers = report_missing([*f32, *quantised])
     for group, most in ((f32, SAME["f32"]), (quantised, SAME["quantised"])):
         for peer in group[1:]:
             if peer in workers and group[0] in workers:
@@ -375,7 +393,6 @@ def compare(threads: int, rounds: int, source: Path, folder: Path, python: str, 
             print(f"{worker.name}: disturbed, others used {worker.disturbed:.2f} processors while it was timed")
         if note := worker.hello.get("note"):
             print(f"{worker.name}: {note}")
-        worker.close()
 
 
 _READY = """

@@ -286,10 +286,8 @@ int main(int argc, char **argv) {
 """
 
 
-def roofline(threads: int, isa: str = "native") -> dict[str, float]:
+def roofline(threads: int) -> dict[str, float]:
     """Peak of f32 multiply-adds in flop/s, and of reads in bytes/s, from memory and in the cache of a core.
-
-    `isa` is what the C compiler calls the instruction set (`-march`), such as "x86-64-v3" for AVX2.
 
     Needs a C compiler; without one, numpy's product and sum stand in for the first two, and are no peak.
     """
@@ -300,7 +298,7 @@ def roofline(threads: int, isa: str = "native") -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder) / "roofline.c", Path(folder) / "roofline"
         source.write_text(ROOFLINE)
-        flags = ["-O3", f"-march={isa}", "-ffp-contract=fast", "-pthread"]
+        flags = ["-O3", "-march=native", "-ffp-contract=fast", "-pthread"]
         subprocess.run([compiler, *flags, source, "-o", program], check=True)
         return json.loads(subprocess.run([program, str(threads)], check=True, capture_output=True, text=True).stdout)
 

@@ -105,6 +105,14 @@ def run(
                 OnVulkan(measurement, runtime, folder, f"{name}-{kind}-vulkan").run(batches, prompts, kernels)
 
 
+def require_close(peer: str, difference: float, greatest: float) -> None:
+    """Ends the program where logits differ by more than a tenth of the greatest: then something else is measured."""
+    if not difference <= 0.1 * greatest:  # NaN is not either
+        raise SystemExit(
+            f"logits differ from those of {peer} by {difference:.3f}; expected at most {0.1 * greatest:.3f}"
+        )
+
+
 class Peaks:
     """What the card does in this run: TB/s that are read, TFLOP/s that are multiplied."""
 
@@ -130,7 +138,7 @@ class Measurement:
         self.module = load_library(folder, name)
         torch.manual_seed(0)
         self.weights = {}
-        self.bound = {}  # kept, as the module only refers to them
+        self.bound = {}  # for their sizes, and for Vulkan; the module holds them itself
         shapes = described["shapes"]
         for path, shape in shapes.items():
             if path.endswith(".scales"):
@@ -222,6 +230,7 @@ class Measurement:
             f"  logits differ from PyTorch's by {max(differences):.3f} at most, of {wanted.abs().max().item():.1f}; "
             f"{same} of {8 * batch} tokens are the same"
         )
+        require_close("PyTorch", max(differences), wanted.abs().max().item())
 
     def decoder(self, batch: int, rows: int):
         """The same decoder in PyTorch, with a cache of this number of rows, to all of which it attends in a step."""
@@ -348,6 +357,7 @@ class OnVulkan:
             f"{same} of {9 * batch} tokens are the same",
             flush=True,
         )
+        require_close("CUDA", difference, wanted[-1].abs().max().item())
 
     def median(self, call, count: int) -> tuple[float, float]:
         """Milliseconds of a call among others, and of one that is waited for."""
