@@ -18,11 +18,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError, WeightError
-from ..reading import read_json, read_object, reading, require_content
+from ..reading import read_object, reading, require_content
 from .checkpoint import Checkpoint, CheckpointTensor, require
 from .config import LlamaConfig
-
-__all__ = ["SafetensorsCheckpoint", "SafetensorsTensor", "read_json"]
 
 _FLOATS = ("F32", "F16", "BF16", "F64")
 _EMBEDDING, _HEAD = "model.embed_tokens.weight", "lm_head.weight"
