@@ -3,8 +3,8 @@
 """Tokenizers from the metadata of GGUF files, which give the tokens that llama.cpp gives for the same file.
 
 `tokenizer.ggml.model` says how a tokenizer works: `gpt2` merges bytes in the order of a list, `llama` merges
-characters by the scores of what they make. Known departures from llama.cpp: `qwen2` composes characters (NFC), as
-the model's own tokenizer does; `add_eos_token` is not followed, since a prompt that ends is not continued.
+characters by the scores of what they make. Known departures from llama.cpp: `qwen2` and `qwen35` compose characters
+(NFC), as the models' own tokenizers do; `add_eos_token` is not followed, since a prompt that ends is not continued.
 """
 
 from __future__ import annotations
