@@ -22,10 +22,12 @@ from .dialects import relax as _dialect  # noqa: F401 - registers the op classes
 from .errors import (
     ContextLengthError,
     DeviceError,
+    FrontendError,
     MissingPackageError,
     ModelError,
     RelaxError,
     TokenizerError,
+    UnsupportedOpError,
     WeightError,
 )
 from .ir_checks import install as _install_checks
@@ -54,6 +56,7 @@ __all__ = [
     "DeviceError",
     "Executable",
     "Facts",
+    "FrontendError",
     "Function",
     "MissingPackageError",
     "ModelError",
@@ -70,6 +73,7 @@ __all__ = [
     "TokenizerError",
     "Tuple",
     "Unification",
+    "UnsupportedOpError",
     "Value",
     "WeightError",
     "ceildiv",

@@ -5,14 +5,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from mlir import ir
 
 from . import _relax
-from .location import SourceLocation, caller_frame, caller_location
+from .location import SourceLocation, caller_location
 
 
 class RelaxError(ValueError):
@@ -45,6 +45,18 @@ class TokenizerError(ModelError):
     """A tokenizer or a chat template that cannot be used."""
 
 
+class FrontendError(RelaxError):
+    """A program of another framework that cannot be imported as it is; the message names the op, input or guard."""
+
+
+class UnsupportedOpError(FrontendError):
+    """Ops that no converter is registered for. `ops` has the names, each with how often the program uses it."""
+
+    def __init__(self, message: str, ops: Mapping[str, int], location: SourceLocation | None = None) -> None:
+        super().__init__(message, location)
+        self.ops = dict(ops)
+
+
 class ContextLengthError(RelaxError):
     """More tokens than the context holds."""
 
@@ -59,9 +71,9 @@ class DeviceError(RelaxError, RuntimeError):
 
 def fail(message: str) -> NoReturn:
     """Raises an error at the line of the user's code that is running, if there is one."""
-    if caller_frame() is None:
-        raise RelaxError(message)
     location = caller_location()
+    if not location.line:
+        raise RelaxError(message)
     raise RelaxError(f"{message}\n  {_indent(location.show())}", location)
 
 

@@ -10,6 +10,9 @@ import itertools
 import linecache
 import os
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import CodeType, FrameType
 
 from mlir import ir
@@ -81,8 +84,27 @@ def caller_frame() -> FrameType | None:
     return None
 
 
+_thread = threading.local()
+
+
+@contextmanager
+def located(location: SourceLocation | None) -> Iterator[None]:
+    """Lets what is built meanwhile be at this line, as a front end needs that knows the lines of another program.
+
+    With None it is at the line of the caller, as always.
+    """
+    before = getattr(_thread, "location", None)
+    _thread.location = location
+    try:
+        yield
+    finally:
+        _thread.location = before
+
+
 def caller_location() -> SourceLocation:
-    """Where the user's code is now."""
+    """Where the user's code is now, or what `located` says."""
+    if location := getattr(_thread, "location", None):
+        return location
     frame = caller_frame()
     if frame is None:
         return SourceLocation("<unknown>", 0)

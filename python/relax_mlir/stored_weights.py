@@ -39,16 +39,40 @@ def save_weights(weights: Mapping[str, Any], path: Path, mode: int) -> dict[str,
     Raises:
       RelaxError: it cannot be written, or a weight is of a type that it cannot hold.
     """
+    save_tensors(weights, path)
+    path.chmod(mode)  # the package keeps it from all other users
+    with path.open("rb") as file, _mapped(file.fileno()) as data:
+        return {"bytes": len(data), "sample": _digest_of_sample(data), "pieces": _digest_of_pieces(data)}
+
+
+def save_tensors(tensors: Mapping[str, Any], path: Path) -> None:
+    """Writes a file in safetensors' format.
+
+    Raises:
+      RelaxError: it cannot be written, or a tensor is of a type that it cannot hold.
+    """
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     try:
-        save_file({name: np.ascontiguousarray(runtime.to_host(value)) for name, value in weights.items()}, path)
+        save_file({name: np.ascontiguousarray(runtime.to_host(value)) for name, value in tensors.items()}, path)
     except SafetensorError as error:
         raise RelaxError(f"cannot write '{path.name}': {error}") from None
-    path.chmod(mode)  # the package keeps it from all other users
-    with path.open("rb") as file, _mapped(file.fileno()) as data:
-        return {"bytes": len(data), "sample": _digest_of_sample(data), "pieces": _digest_of_pieces(data)}
+
+
+def load_tensors(path: Path) -> dict[str, np.ndarray]:
+    """The tensors of a file that `save_tensors` wrote, as views of the mapped file.
+
+    Raises:
+      WeightError: the file cannot be read, or is damaged.
+    """
+    try:
+        with path.open("rb") as file:
+            return _read(_mapped(file.fileno()))
+    except OSError as error:
+        raise WeightError(f"cannot read '{path}': {error.strerror}") from None
+    except (ValueError, KeyError, OverflowError, struct.error) as error:
+        raise WeightError(f"'{path}' is damaged: {error}; export the model again") from None
 
 
 def _mapped(handle: int) -> mmap.mmap:

@@ -1,0 +1,306 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""An imported program, and what it becomes when it is compiled: a function with the inputs and outputs of the model.
+
+A program of another framework takes and gives structures (tuples, dictionaries, objects), has buffers that calls
+change, and changes inputs. The function of the module knows tensors alone. What lies between is a `Signature`, which
+goes with the code into a folder as JSON, so that the folder runs without the framework.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import operator
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..code import Code
+from ..compiler import Target, compile_code
+from ..errors import ModelError, RelaxError
+from ..export import check_companions, export, load_exported
+from ..module import Module
+from ..runtime import Executable, to_host
+from ..stored_weights import load_tensors, save_tensors
+from .tree import Codec, Spec, check_spec, flatten, unflatten
+
+FUNCTION = "main"
+"""The function of the module that is the program."""
+
+SIGNATURE, BUFFERS = "program.json", "buffers.safetensors"
+"""What a folder has beside its code: the signature, and the first values of buffers that calls change."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """A leaf of the inputs: a tensor, an integer, or a constant with which the program was made.
+
+    `value` is the constant; `name` is for messages.
+    """
+
+    name: str
+    kind: str
+    value: Any = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    """A leaf of the outputs.
+
+    Result `index` of the function as a tensor or an integer, input `index` as it was given, or a constant.
+    """
+
+    kind: str
+    index: int = 0
+    value: Any = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Signature:
+    """How the arguments and results of the function lie in those of the model.
+
+    The function takes the buffers that are changed, then the inputs that are tensors or integers.
+
+    Attributes:
+      names: of the model's arguments, in order, so that they may be given by name.
+      inputs, outputs: the leaves of both structures.
+      buffers: names of buffers that calls change.
+      updates: what is written back: ("buffer", name) or ("input", position of the leaf), and the result of the function.
+    """
+
+    names: tuple[str, ...]
+    input_spec: Spec
+    output_spec: Spec
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    buffers: tuple[str, ...] = ()
+    updates: tuple[tuple[str, Any, int], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The signature as JSON's values."""
+        return dataclasses.asdict(self)
+
+    @staticmethod
+    def from_json(fields: Any) -> Signature:
+        """The signature that `to_json` gave.
+
+        Raises:
+          ModelError: it is not one.
+        """
+        try:
+            for spec in (fields["input_spec"], fields["output_spec"]):
+                check_spec(spec)
+            return Signature(
+                tuple(fields["names"]),
+                fields["input_spec"],
+                fields["output_spec"],
+                tuple(Input(**entry) for entry in fields["inputs"]),
+                tuple(Output(**entry) for entry in fields["outputs"]),
+                tuple(fields["buffers"]),
+                tuple((kind, target, index) for kind, target, index in fields["updates"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"the signature of the program is damaged: {error}; export the program again") from None
+
+
+@dataclasses.dataclass
+class Report:
+    """What an import has found out: lines of text under a heading each."""
+
+    sections: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+
+    def add(self, heading: str, lines: Sequence[str]) -> None:
+        """Adds lines under a heading."""
+        self.sections.setdefault(heading, []).extend(lines)
+
+    def __str__(self) -> str:
+        parts = []
+        for heading, lines in self.sections.items():
+            parts += [heading, *(f"  {line}" for line in lines or ["none"])]
+        return "\n".join(parts)
+
+
+@dataclasses.dataclass
+class Program:
+    """A program of another framework as a module.
+
+    Attributes:
+      module: the function `main`.
+      weights: the values of the module's external weights.
+      buffers: the first values of buffers that calls change.
+      report: symbols, checks, and ops by converter.
+    """
+
+    module: Module
+    signature: Signature
+    weights: dict[str, np.ndarray]
+    buffers: dict[str, np.ndarray]
+    report: Report
+    codecs: dict[str, Codec] = dataclasses.field(default_factory=dict)
+
+    def compile(
+        self, target: Target | str | None = None, *, use_bounds: bool = False, cached: bool = True
+    ) -> CompiledProgram:
+        """Compiles the program for this machine; arguments as for `relax_mlir.compile`."""
+        executable = Executable(compile_code(self.module, target, use_bounds=use_bounds, cached=cached))
+        if executable.code.weights:
+            executable.bind_weights({name: self.weights[name] for name in executable.code.weights})
+        buffers = {name: value.copy() for name, value in self.buffers.items()}
+        return CompiledProgram(executable, self.signature, buffers, self.codecs)
+
+    def export(self, folder: str | os.PathLike[str], target: Target | str | None = None) -> None:
+        """Compiles the program to a folder that runs without the framework (`load_program`) and without the compiler.
+
+        Raises:
+          RelaxError: a pass failed, or the folder cannot be written.
+        """
+        write_folder(compile_code(self.module, target), folder, self.weights, self.signature, self.buffers)
+
+
+class CompiledProgram:
+    """A compiled program: `program(*args, **kwargs)` takes and gives what the model does.
+
+    Tensors are arrays of NumPy, or tensors of PyTorch and others, and are not copied. Buffers and inputs that the model
+    changes are changed where they are.
+
+    A call raises `TypeError` or `ValueError` where the structure of the arguments, or an element type, rank or size is
+    not what the program was made for; the message names the input.
+
+    Attributes:
+      buffers: the present values of buffers that calls change.
+    """
+
+    def __init__(
+        self,
+        executable: Executable,
+        signature: Signature,
+        buffers: dict[str, np.ndarray] | None = None,
+        codecs: Mapping[str, Codec] | None = None,
+    ) -> None:
+        self.executable = executable
+        self.signature = signature
+        self.buffers = buffers or {}
+        self._codecs = codecs or {}
+        self._function = executable[FUNCTION]
+        self._is_single = len(executable.code.functions[FUNCTION]["results"]) == 1
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        signature = self.signature
+        leaves = flatten(signature.input_spec, self._bind(args, kwargs), "arguments", self._codecs)
+        arguments: list[Any] = [self.buffers[name] for name in signature.buffers]
+        for given, leaf in zip(signature.inputs, leaves):
+            if given.kind == "constant":
+                _check_constant(given, leaf)
+            else:
+                arguments.append(_integer(given, leaf) if given.kind == "integer" else leaf)
+        made = self._function(*arguments)
+        results = (made,) if self._is_single else made
+        for kind, target, index in signature.updates:
+            _write(self.buffers[target] if kind == "buffer" else leaves[target], results[index])
+        outputs = [_output(entry, results, leaves) for entry in signature.outputs]
+        return unflatten(signature.output_spec, iter(outputs), self._codecs)
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments as the model was exported with: which by position, which by name."""
+        positional, named = (spec for spec in self.signature.input_spec["items"])
+        count, names = len(positional["items"]), self.signature.names
+        if len(args) > count:
+            raise TypeError(f"the program takes {count} arguments by position, got {len(args)}")
+        missing = [name for name in names[len(args) : count] if name not in kwargs]
+        if missing:
+            raise TypeError(f"the program needs the argument '{missing[0]}'")
+        args = (*args, *(kwargs[name] for name in names[len(args) : count]))
+        rest = {name: value for name, value in kwargs.items() if name not in names[:count]}
+        unknown = [name for name in rest if name not in named["keys"]]
+        if unknown or len(rest) < len(named["keys"]):
+            what = f"'{unknown[0]}' is none" if unknown else f"got {', '.join(map(repr, rest)) or 'none'}"
+            raise TypeError(f"the program takes the arguments by name {', '.join(named['keys']) or 'none'}; {what}")
+        return args, {name: rest[name] for name in named["keys"]}
+
+    def export(self, folder: str | os.PathLike[str]) -> None:
+        """Writes a folder that `load_program` loads, with the present values of buffers."""
+        write_folder(self.executable.code, folder, self.executable.weights, self.signature, self.buffers)
+
+
+def _check_constant(given: Input, leaf: Any) -> None:
+    if type(leaf) is not type(given.value) or leaf != given.value:
+        raise ValueError(f"{given.name}: the program was made for {given.value!r}, got {leaf!r}")
+
+
+def _integer(given: Input, leaf: Any) -> int:
+    try:
+        return operator.index(leaf)
+    except TypeError:
+        raise TypeError(f"{given.name}: expected an integer, got {type(leaf).__name__}") from None
+
+
+def _output(entry: Output, results: Sequence[Any], leaves: Sequence[Any]) -> Any:
+    if entry.kind == "constant":
+        return entry.value
+    if entry.kind == "input":
+        return leaves[entry.index]
+    result = results[entry.index]
+    if entry.kind == "tensor":
+        return result
+    number = to_host(result).item()
+    return {"integer": int, "float": float, "boolean": bool}[entry.kind](number)
+
+
+def _write(target: Any, value: Any) -> None:
+    """Writes a result into the tensor of the caller that the model changes."""
+    if isinstance(target, np.ndarray):
+        np.copyto(target, to_host(value))
+    elif "torch" in sys.modules and isinstance(target, sys.modules["torch"].Tensor):
+        torch = sys.modules["torch"]
+        with torch.no_grad():
+            target.copy_(value if isinstance(value, torch.Tensor) else torch.from_dlpack(value))
+    else:
+        np.copyto(np.from_dlpack(target), to_host(value))
+
+
+def write_folder(
+    code: Code,
+    folder: str | os.PathLike[str],
+    weights: Mapping[str, Any],
+    signature: Signature,
+    buffers: Mapping[str, np.ndarray],
+) -> None:
+    """Writes a folder with the code and the signature of a program."""
+
+    def companions(staging: Path) -> None:
+        text = json.dumps(signature.to_json(), indent=1)
+        (staging / SIGNATURE).write_text(text + "\n", encoding="utf-8")
+        if buffers:
+            save_tensors(buffers, staging / BUFFERS)
+
+    export(code, folder, weights, companions=companions)
+
+
+def load_program(folder: str | os.PathLike[str]) -> CompiledProgram:
+    """Loads a program that was exported to a folder, and runs the code in it: load what you trust (docs/security.md).
+
+    Raises:
+      ModelError: something is missing or damaged, or was made for another machine.
+    """
+    folder = Path(folder)
+    executable = load_exported(folder)
+    check_companions(folder)
+    try:
+        signature = Signature.from_json(json.loads((folder / SIGNATURE).read_text(encoding="utf-8")))
+    except OSError as error:
+        raise ModelError(f"'{folder}' holds no imported program: {error.strerror}: {SIGNATURE}") from None
+    except ValueError as error:
+        if isinstance(error, RelaxError):
+            raise
+        raise ModelError(f"'{folder / SIGNATURE}' is damaged: {error}; export the program again") from None
+    buffers = (
+        {name: value.copy() for name, value in load_tensors(folder / BUFFERS).items()} if signature.buffers else {}
+    )
+    if FUNCTION not in executable or any(name not in buffers for name in signature.buffers):
+        raise ModelError(f"'{folder}' is damaged: code and signature do not belong together; export the program again")
+    return CompiledProgram(executable, signature, buffers)

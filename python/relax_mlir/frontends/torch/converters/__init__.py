@@ -1,0 +1,24 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The converters of PyTorch's ops, a file for each family; importing this package registers them."""
+
+from . import (  # noqa: F401
+    activation,
+    attention,
+    control,
+    convolution,
+    create,
+    elementwise,
+    index,
+    linear,
+    manipulate,
+    normalization,
+    pooling,
+    quantized,
+    recurrent,
+    reduction,
+    resize,
+    scalar,
+    scatter,
+    sort,
+)

@@ -1,0 +1,183 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reading by tensors of indices.
+
+A mask among indices stands for the positions where it is true, of which only a run knows the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .... import op
+from ....annotations import Tensor
+from ....symbolic import Sym
+from ....values import Value
+from ...conditions import compare
+from ..lowering import Lowering
+from ..registry import register
+
+
+def as_indices(ctx: Lowering, x: Value, indices: Sequence[Value | None]) -> list[Value | None]:
+    """One index tensor or None for each axis that is named: masks become positions."""
+    found: list[Value | None] = []
+    for index in indices:
+        if index is None or index.dtype not in ("bool", "u8"):
+            found.append(index if index is None or index.dtype in ("i32", "i64") else op.astype(index, "i64"))
+            continue
+        for axis, size in enumerate(index.shape):
+            place = len(found) + axis
+            ctx.require(compare("==", size, x.shape[place]), f"the mask has {size} elements along axis {place}")
+        found += positions(ctx, index)
+    return found
+
+
+def positions(ctx: Lowering, mask: Value) -> list[Value]:
+    """The positions of the elements that are not zero: a tensor for each axis."""
+    rank = mask.ndim
+    found = op.nonzero(ctx.cast(mask, "bool"))
+    if not isinstance(found.shape[1], (int, Sym)):
+        found = op.match_cast(found, Tensor((rank, Sym(ctx.symbols.unused("nonzero"))), found.dtype))
+    if rank == 1:
+        return [op.squeeze(found, [0])]
+    return [op.squeeze(part, [0]) for part in op.split(found, rank, 0)]
+
+
+@register("aten::index.Tensor", "aten::_unsafe_index.Tensor")
+def index(ctx: Lowering, x: Value, indices: Sequence[Value | None]) -> Value:
+    """Axes that are indexed come first, are read together, and go back to the first of their places if they are
+    neighbors."""
+    found = as_indices(ctx, x, indices)
+    indexed = [axis for axis, entry in enumerate(found) if entry is not None]
+    tensors = [entry for entry in found if entry is not None]
+    if len(indexed) == 1:
+        return op.take(x, tensors[0], indexed[0])
+    rest = [axis for axis in range(x.ndim) if axis not in indexed]
+    if indexed != list(range(len(indexed))):
+        x = op.permute_dims(x, [*indexed, *rest])
+    made = op.index_tensor(x, tensors)
+    first = indexed[0]
+    if first == 0 or indexed != list(range(first, first + len(indexed))):
+        return made
+    count = made.ndim - len(rest)
+    before = list(range(count, count + first))
+    return op.permute_dims(made, [*before, *range(count), *range(count + first, made.ndim)])
+
+
+@register("aten::index_select")
+def index_select(ctx: Lowering, x: Value, dim: int, index: Value) -> Value:
+    if x.ndim == 0:
+        return op.reshape(op.take(op.reshape(x, (1,)), op.reshape(index, (-1,)), 0), ())
+    return op.take(x, index if index.ndim else op.reshape(index, (1,)), ctx.axis(dim, x.ndim))
+
+
+@register("aten::embedding")
+def embedding(ctx: Lowering, weight: Value, indices: Value, *args: Any, **kwargs: Any) -> Value:
+    return op.take(weight, indices, 0)
+
+
+@register("aten::take")
+def take(ctx: Lowering, x: Value, index: Value) -> Value:
+    return op.take(op.flatten(x), index, 0)
+
+
+@register("aten::gather")
+def gather(ctx: Lowering, x: Value, dim: int, index: Value, *, sparse_grad: bool = False) -> Value:
+    if x.ndim == 0 or index.ndim == 0:
+        shape = index.shape
+        made = op.gather_elements(op.reshape(x, (-1,)), op.reshape(index, (-1,)), 0)
+        return op.reshape(made, shape)
+    return op.gather_elements(x, index, ctx.axis(dim, x.ndim))
+
+
+@register("aten::nonzero")
+def nonzero(ctx: Lowering, x: Value) -> Value:
+    """One row for each element that is not zero; `relax.nonzero` has a column."""
+    if x.ndim == 0:
+        raise ctx.unsupported("a tensor of rank 0 has no positions; compare it with zero instead")
+    return op.permute_dims(op.nonzero(ctx.cast(x, "bool")), [1, 0])
+
+
+@register("aten::masked_select")
+def masked_select(ctx: Lowering, x: Value, mask: Value) -> Value:
+    """The elements where the mask is true, after both are broadcast."""
+    shape = [Sym.broadcast(*sizes) for sizes in _aligned(x, mask)]
+    values = op.flatten(op.broadcast_to(x, shape))
+    where = positions(ctx, op.flatten(op.broadcast_to(mask, shape)))[0]
+    return op.take(values, where, 0)
+
+
+def _aligned(lhs: Value, rhs: Value) -> list[tuple[Any, Any]]:
+    """The sizes of both, axis by axis from the last, with ones in front."""
+    rank = max(lhs.ndim, rhs.ndim)
+    sides = [[1] * (rank - side.ndim) + list(side.shape) for side in (lhs, rhs)]
+    return list(zip(*sides))
+
+
+@register("aten::repeat_interleave.Tensor")
+def repeat_interleave_indices(ctx: Lowering, repeats: Value, *, output_size: Any = None) -> Value:
+    """Index `i` as often as `repeats[i]` says: each place of the result finds its index among the running sums."""
+    from ..scalars import define_size
+
+    ends = op.cumsum(ctx.cast(repeats, "i64"), 0)
+    total = output_size
+    if total is None:
+        expr = ctx.results[0].shape[0]
+        symbol = expr.node.expr if hasattr(expr, "node") else None
+        if symbol is None or not symbol.is_Symbol or symbol in ctx.symbols.values:
+            symbol = None
+        total = define_size(ctx.symbols, op.sum(ctx.cast(repeats, "i64")), "repeats", symbol)
+    return ctx.cast(op.bucketize(op.arange(0, total, 1, "i64"), ends, right=True), ctx.dtype)
+
+
+@register(
+    "aten::embedding_bag",
+    "aten::_embedding_bag",
+    "aten::_embedding_bag_forward_only",
+    "aten::embedding_bag.padding_idx",
+)
+def embedding_bag(
+    ctx: Lowering,
+    weight: Value,
+    indices: Value,
+    offsets: Value,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Value | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = -1,
+) -> Any:
+    """Sums, means (mode 1) or maxima (2) of rows; bag `b` has the indices from `offsets[b]` to the next offset."""
+    indices, offsets = op.astype(indices, "i64"), op.astype(offsets, "i64")
+    if include_last_offset:
+        offsets = op.strided_slice(offsets, [0], [0], [offsets.shape[0] - 1])
+    count, bags, width = indices.shape[0], offsets.shape[0], weight.shape[1]
+    bag = op.subtract(op.bucketize(op.arange(0, count, 1, "i64"), offsets, right=True), ctx.tensor(1, "i64"))
+    rows = op.take(weight, indices, 0)
+    if per_sample_weights is not None:
+        rows = op.multiply(rows, op.expand_dims(per_sample_weights, [1]))
+    counted = op.ones((count,), weight.dtype)
+    if padding_idx is not None and padding_idx >= 0:
+        is_row = op.not_equal(indices, ctx.tensor(padding_idx, "i64"))
+        counted = op.astype(is_row, weight.dtype)
+        if mode != 2:
+            rows = op.multiply(rows, op.expand_dims(counted, [1]))
+        else:
+            rows = op.where(op.expand_dims(is_row, [1]), rows, ctx.tensor(float("-inf"), weight.dtype))
+    sizes = op.index_put(op.zeros((bags,), weight.dtype), [bag], counted, True)
+    if mode == 2:
+        least = op.full((bags, width), ctx.tensor(float("-inf"), weight.dtype))
+        places = op.broadcast_to(op.expand_dims(bag, [1]), (count, width))
+        made = op.scatter_elements(least, places, rows, 0, "max")
+        made = op.where(
+            op.expand_dims(op.equal(sizes, ctx.tensor(0.0, weight.dtype)), [1]), ctx.tensor(0.0, weight.dtype), made
+        )
+    else:
+        made = op.index_put(op.zeros((bags, width), weight.dtype), [bag], rows, True)
+    if mode == 1:
+        made = op.divide(made, op.expand_dims(op.maximum(sizes, ctx.tensor(1.0, weight.dtype)), [1]))
+    if not isinstance(ctx.result, (tuple, list)):
+        return made
+    return (made, *(None for _ in ctx.results[1:]))

@@ -1,0 +1,106 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of matrices and vectors, which stay whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .... import op
+from ....dtypes import is_float
+from ....values import Value
+from ...conditions import compare
+from ..lowering import Lowering
+from ..registry import register
+
+
+@register("aten::linear")
+def linear(ctx: Lowering, x: Value, weight: Value, bias: Value | None = None) -> Value:
+    if weight.ndim == 1:
+        result = op.matmul(x, weight)
+        return result if bias is None else op.add(result, bias)
+    if bias is not None and bias.ndim != 1:
+        return op.add(op.linear(x, weight), bias)
+    return op.linear(x, weight, bias)
+
+
+@register("aten::matmul", "aten::mm", "aten::bmm", "aten::mv", "aten::dot", "aten::vdot")
+def matmul(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
+    return op.matmul(*ctx.same(lhs, rhs))
+
+
+@register("aten::_int_mm")
+def int_matmul(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
+    return op.matmul(lhs, rhs, ctx.dtype)
+
+
+@register("aten::addmm", "aten::addmv", "aten::baddbmm")
+def product_and_sum(ctx: Lowering, x: Value, lhs: Value, rhs: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
+    """`beta * x + alpha * (lhs @ rhs)`; what beta is 0 for does not count, not even NaN."""
+    product = _scaled(ctx, op.matmul(*ctx.same(lhs, rhs)), alpha)
+    return product if beta == 0 else op.add(_scaled(ctx, x, beta), product)
+
+
+@register("aten::addbmm")
+def sum_of_products(ctx: Lowering, x: Value, lhs: Value, rhs: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
+    product = _scaled(ctx, op.sum(op.matmul(lhs, rhs), [0]), alpha)
+    result = product if beta == 0 else op.add(_scaled(ctx, x, beta), product)
+    return op.broadcast_to(result, ctx.shape)
+
+
+@register("aten::addr")
+def outer_and_sum(ctx: Lowering, x: Value, lhs: Value, rhs: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
+    product = _scaled(ctx, op.outer(*ctx.same(lhs, rhs)), alpha)
+    return product if beta == 0 else op.add(_scaled(ctx, ctx.cast(x, ctx.dtype), beta), product)
+
+
+def _scaled(ctx: Lowering, value: Value, factor: Any) -> Value:
+    if isinstance(factor, (int, float)) and factor == 1:
+        return value
+    if not is_float(value.dtype):
+        return op.multiply(value, ctx.tensor(int(factor), value.dtype))
+    return op.multiply(value, ctx.tensor(factor, value.dtype))
+
+
+@register("aten::outer", "aten::ger")
+def outer(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
+    return op.outer(*ctx.same(lhs, rhs))
+
+
+@register("aten::einsum")
+def einsum(ctx: Lowering, equation: str, operands: list[Value], *, path: Any = None) -> Value:
+    if "->" not in equation.replace(" ", "") and _has_capitals(equation):
+        raise ctx.unsupported(f"the equation '{equation}' has capitals and no result; write the result with '->'")
+    return op.einsum(equation, ctx.same(*operands))
+
+
+def _has_capitals(equation: str) -> bool:
+    return any(letter.isupper() for letter in equation)
+
+
+@register("aten::trace")
+def trace(ctx: Lowering, x: Value) -> Value:
+    rows, columns = x.shape
+    mask = op.eye(rows, columns, "bool")
+    return op.sum(op.where(mask, ctx.cast(x, ctx.dtype), ctx.tensor(0, ctx.dtype)), [0, 1])
+
+
+@register("transformers::grouped_mm_fallback", "aten::_grouped_mm")
+def grouped_matmul(
+    ctx: Lowering, x: Value, weight: Value, offsets: Value | None = None, *args: Any, **kwargs: Any
+) -> Value:
+    """Row `i` of `x [t, k]` times the matrix of its group, of `weight [e, k, n]`.
+
+    Group `g` has the rows from `offsets[g - 1]` to `offsets[g]`. Each row finds its group among the offsets; the
+    product is over all groups with rows of others zeroed, so that it is one product of matrices.
+    """
+    if offsets is None or x.ndim != 2 or weight.ndim != 3:
+        raise ctx.unsupported("expected rows, a matrix for each group, and offsets")
+    rows, depth = x.shape
+    groups, _, columns = weight.shape
+    ctx.require(compare("==", depth, weight.shape[1]), "rows and matrices disagree in depth")
+    group = op.bucketize(op.arange(0, rows, 1, offsets.dtype), offsets, right=True)
+    ids = op.arange(0, groups, 1, group.dtype)
+    mask = op.equal(op.expand_dims(group, [1]), op.expand_dims(ids, [0]))  # [t, e]
+    spread = op.where(op.expand_dims(mask, [2]), op.expand_dims(x, [1]), ctx.tensor(0.0, x.dtype))  # [t, e, k]
+    return op.matmul(op.reshape(spread, (rows, groups * depth)), op.reshape(weight, (groups * depth, columns)))

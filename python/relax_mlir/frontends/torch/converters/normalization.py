@@ -1,0 +1,172 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Norms, which stay whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .... import op
+from ....values import Value
+from ..dtypes import to_torch
+from ..lowering import Lowering
+from ..registry import register
+
+
+def _last_axes(ctx: Lowering, x: Value, shape: Sequence[Any]) -> list[int]:
+    return list(range(x.ndim - len(shape), x.ndim))
+
+
+@register("aten::layer_norm")
+def layer_norm(
+    ctx: Lowering,
+    x: Value,
+    normalized_shape: Sequence[Any],
+    weight: Value | None = None,
+    bias: Value | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Value:
+    return op.layer_norm(x, _last_axes(ctx, x, normalized_shape), weight, bias, eps)
+
+
+@register("aten::native_layer_norm")
+def native_layer_norm(
+    ctx: Lowering, x: Value, normalized_shape: Sequence[Any], weight: Value | None, bias: Value | None, eps: float
+) -> tuple[Value, Value, Value]:
+    """The result with the mean and one over the root of the variance."""
+    axes = _last_axes(ctx, x, normalized_shape)
+    epsilon = ctx.tensor(float(eps), x.dtype)
+    scale = op.rsqrt(op.add(op.variance(x, axes, True), epsilon))
+    return op.layer_norm(x, axes, weight, bias, eps), op.mean(x, axes, True), scale
+
+
+@register("aten::rms_norm", "aten::_fused_rms_norm")
+def rms_norm(
+    ctx: Lowering, x: Value, normalized_shape: Sequence[Any], weight: Value | None = None, eps: float | None = None
+) -> Any:
+    import torch
+
+    axes = _last_axes(ctx, x, normalized_shape)
+    epsilon = torch.finfo(to_torch(x.dtype)).eps if eps is None else eps
+    result = op.rms_norm(x, axes, weight, epsilon)
+    if len(ctx.results) == 1:
+        return result
+    mean = op.add(op.mean(op.square(x), axes, True), ctx.tensor(float(epsilon), x.dtype))
+    return result, op.rsqrt(mean)
+
+
+@register("aten::group_norm")
+def group_norm(
+    ctx: Lowering,
+    x: Value,
+    num_groups: int,
+    weight: Value | None = None,
+    bias: Value | None = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Value:
+    return op.group_norm(x, num_groups, 1, list(range(2, x.ndim)), weight, bias, eps)
+
+
+@register("aten::instance_norm")
+def instance_norm(
+    ctx: Lowering,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    running_mean: Value | None,
+    running_var: Value | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Value:
+    if not use_input_stats:
+        return _normalized(ctx, x, weight, bias, running_mean, running_var, eps)
+    return op.instance_norm(x, 1, list(range(2, x.ndim)), weight, bias, eps)
+
+
+@register("aten::batch_norm")
+def batch_norm(
+    ctx: Lowering,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    running_mean: Value | None,
+    running_var: Value | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Value:
+    if training:
+        raise ctx.unsupported("it is in training; export the model after model.eval()")
+    return _normalized(ctx, x, weight, bias, running_mean, running_var, eps)
+
+
+@register("aten::_native_batch_norm_legit_no_training", "aten::_batch_norm_no_update")
+def native_batch_norm(
+    ctx: Lowering,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    running_mean: Value,
+    running_var: Value,
+    momentum: float,
+    eps: float,
+) -> tuple[Value, ...]:
+    """The result; the saved statistics are empty, as PyTorch's are outside of training."""
+    result = _normalized(ctx, x, weight, bias, running_mean, running_var, eps)
+    return (result, *(op.zeros(ctx.shape_of(example), x.dtype) for example in ctx.results[1:]))
+
+
+@register("aten::_native_batch_norm_legit.no_stats", "aten::_native_batch_norm_legit_functional")
+def batch_norm_in_training(
+    ctx: Lowering, x: Value, weight: Value | None, bias: Value | None, *args: Any
+) -> tuple[Value, ...]:
+    """The result, the mean and one over the deviation of the batch, then, if there are any, new running values."""
+    *running, training, momentum, eps = args
+    axes = [axis for axis in range(x.ndim) if axis != 1]
+    if not training:
+        raise ctx.unsupported("it is outside of training but asks for the statistics of the batch")
+    mean, variance = op.mean(x, axes), op.variance(x, axes)
+    scale = op.rsqrt(op.add(variance, ctx.tensor(float(eps), x.dtype)))
+    result = _normalized(ctx, x, weight, bias, mean, variance, eps)
+    if not running:
+        return result, mean, scale
+    count = 1
+    for axis in axes:
+        count = count * x.shape[axis]
+    unbiased = op.multiply(
+        variance, op.astype(op.divide(ctx.tensor(count, "f64"), ctx.tensor(count - 1, "f64")), x.dtype)
+    )
+    new = [
+        op.add(op.multiply(old, ctx.tensor(1 - momentum, x.dtype)), op.multiply(now, ctx.tensor(momentum, x.dtype)))
+        for old, now in zip(running, (mean, unbiased))
+    ]
+    return result, mean, scale, *new
+
+
+def _normalized(
+    ctx: Lowering, x: Value, weight: Value | None, bias: Value | None, mean: Any, variance: Any, eps: float
+) -> Value:
+    """`(x - mean) / sqrt(variance + eps) * weight + bias` for each channel; statistics may be wider than `x`."""
+    if x.dtype in ("f16", "bf16"):
+        wide = [None if value is None else ctx.cast(value, "f32") for value in (x, weight, bias, mean, variance)]
+        return op.astype(_normalized(ctx, *wide, eps), x.dtype)  # type: ignore[arg-type]
+    channels = x.shape[1]
+    ones, zeros = (function((channels,), x.dtype) for function in (op.ones, op.zeros))
+    gamma = ones if weight is None else ctx.cast(weight, x.dtype)
+    beta = zeros if bias is None else ctx.cast(bias, x.dtype)
+    return op.batch_norm(x, gamma, beta, ctx.cast(mean, x.dtype), ctx.cast(variance, x.dtype), 1, eps)[0]
+
+
+@register("aten::_weight_norm", "aten::_weight_norm_interface")
+def weight_norm(ctx: Lowering, v: Value, g: Value, dim: int = 0) -> Any:
+    """`v * (g / norm(v))` with the norm over all axes but `dim`."""
+    axes = list(range(v.ndim)) if dim == -1 else [axis for axis in range(v.ndim) if axis != dim % v.ndim]
+    norm = op.sqrt(op.sum(op.square(v), axes, True))
+    result = op.multiply(v, op.divide(g, norm))
+    return result if len(ctx.results) == 1 else (result, norm)

@@ -1,0 +1,45 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Numbers from tensors, and assertions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .... import op
+from ....values import Value
+from ..lowering import Lowering
+from ..registry import register
+from ..scalars import define_item
+
+
+@register("aten::item", "aten::_local_scalar_dense")
+def item(ctx: Lowering, x: Value) -> Any:
+    """An integer becomes a symbol; other numbers stay a tensor of rank 0."""
+    x = op.reshape(x, ())
+    example = ctx.result
+    if isinstance(example, torch.SymInt):
+        return define_item(ctx.symbols, x, example.node.expr)
+    return op.astype(x, "f64") if isinstance(example, torch.SymFloat) else x
+
+
+@register("aten::_assert_scalar")
+def assert_scalar(ctx: Lowering, condition: Any, message: str) -> None:
+    """A condition on sizes, of `torch._check` or of the trace itself."""
+    if isinstance(condition, Value):
+        op.assert_(op.reshape(ctx.cast(condition, "bool"), ()), message)
+    else:
+        ctx.require(condition, message)
+
+
+@register("aten::_assert_async.msg", "aten::_functional_assert_async.msg")
+def assert_tensor(ctx: Lowering, condition: Value, message: str, *args: Any) -> None:
+    op.assert_(op.reshape(ctx.cast(condition, "bool"), ()), message)
+
+
+@register("aten::sym_size", "aten::sym_numel", "aten::sym_storage_offset", "aten::sym_stride")
+def known_size(ctx: Lowering, *args: Any) -> Any:
+    """What the trace knows."""
+    return ctx.symbols.expr(ctx.result)

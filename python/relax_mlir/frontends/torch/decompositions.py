@@ -1,0 +1,48 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which ops PyTorch takes apart before a program is imported.
+
+PyTorch's own decompositions serve ops that have no converter. Those that have one, or that mean more whole than in
+parts (products, attention, norms, convolutions, activations), are kept: a linear map stays one op rather than a view, a
+transposed copy and a product. Keeping attention is needed for right results, too: its decomposition does not trace for
+all strides with dynamic sizes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+_KEPT = """
+linear matmul einsum scaled_dot_product_attention
+layer_norm rms_norm group_norm instance_norm batch_norm softmax log_softmax _safe_softmax
+silu gelu mish hardswish hardsigmoid leaky_relu elu celu selu softplus glu logsigmoid relu6 hardtanh prelu
+conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
+max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d
+adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
+embedding_bag _embedding_bag embedding pad upsample_nearest2d upsample_bilinear2d upsample_bicubic2d
+upsample_linear1d upsample_nearest1d pixel_shuffle pixel_unshuffle
+lstm gru std var std_mean var_mean one_hot stack split split_with_sizes unbind roll masked_fill repeat_interleave
+tile diff addmm bmm baddbmm addmv mv dot addcmul addcdiv square rsub where trace outer
+logsumexp cumsum cumprod index_add index_copy index_fill scatter_add select_scatter slice_scatter
+""".split()
+
+
+def decomposition_table() -> Any:
+    """The table for `run_decompositions`: PyTorch's, without what is kept."""
+    table = torch.export.default_decompositions()
+    kept = set(_KEPT)
+    for op in list(table.keys()):
+        if _base_name(op) in kept:
+            del table[op]
+    return table
+
+
+def _base_name(op: Any) -> str:
+    return op._schema.name.partition("::")[2] if hasattr(op, "_schema") else str(op)
+
+
+def decompose(program: Any) -> Any:
+    """The program in functional form: mutations are outputs, and ops without a converter are taken apart."""
+    return program.run_decompositions(decomposition_table())

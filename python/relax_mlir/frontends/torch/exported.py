@@ -1,0 +1,344 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From an `ExportedProgram` to a `Program`: inputs, weights, entry checks and outputs around the graph."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import sympy
+import torch
+from torch.export.graph_signature import InputKind, OutputKind
+
+from ... import op
+from ...annotations import Tensor
+from ...builder import BlockBuilder
+from ...errors import FrontendError
+from ...symbolic import Sym
+from ...values import Value
+from ..conditions import Condition, compare, junction, prove, require
+from ..program import FUNCTION, Input, Output, Program, Report, Signature
+from ..tree import Codec
+from . import dtypes
+from .guards import Guard, read_guards
+from .importer import GraphImporter
+from .registry import registry
+from .symbols import SizeNames, SymbolTable
+from .tree import to_spec
+from .weights import Weights, is_small, to_array
+
+SmallPattern = tuple[tuple[str, int], ...]
+"""Sizes of inputs that are 0 or 1 together, such as (("x.size(0)", 1), ("y.size(0)", 1))."""
+
+
+@dataclasses.dataclass
+class _Inputs:
+    """The placeholders of a program, by kind."""
+
+    user: list[tuple[Any, Input]] = dataclasses.field(default_factory=list)
+    weights: list[tuple[Any, str, torch.Tensor]] = dataclasses.field(default_factory=list)
+    changed: list[tuple[Any, str, torch.Tensor]] = dataclasses.field(default_factory=list)
+
+
+def build_program(
+    exported: Any,
+    *,
+    names: SizeNames | None = None,
+    smallest: Mapping[str, int] | None = None,
+    refused: Sequence[SmallPattern] = (),
+    small_guards: Sequence[tuple[SmallPattern, Sequence[str]]] = (),
+    notes: Mapping[str, Sequence[str]] | None = None,
+) -> Program:
+    """The program of an `ExportedProgram` in functional form.
+
+    Args:
+      names: of sizes.
+      smallest: the least value of a size ("x.size(0)") for which the program is known to be right; 2 for others.
+      refused: sizes that are not known to be right together, although each alone is.
+      small_guards: what sizes must be in addition where some are 1 (or 0) together.
+      notes: further sections of the report.
+    """
+    module = exported.graph_module
+    inputs = _read_inputs(exported)
+    symbols = SymbolTable(names)
+    sizes = [(node.name, _sizes(node.meta["val"])) for node, given in inputs.user if given.kind != "constant"]
+    symbols.define_inputs(sizes, exported.range_constraints, smallest or {})
+    importer = GraphImporter(registry, symbols, module)
+    registry.require(importer.uses())
+
+    parameters: list[Tensor | Sym] = [
+        Tensor(tuple(tensor.shape), dtypes.from_torch(tensor.dtype), name=name) for _, name, tensor in inputs.changed
+    ]
+    parameters += [_parameter(node, given, symbols) for node, given in inputs.user if given.kind != "constant"]
+    weights = Weights()
+    guards = _read_guards(exported, inputs, symbols, getattr(exported, "_guards_code", ()) or ())
+    conditional = [(pattern, _read_guards(exported, inputs, symbols, codes)) for pattern, codes in small_guards]
+    builder = BlockBuilder()
+    with builder.function(FUNCTION, parameters, symbols=symbols.ranges) as function:
+        checks = _check_entry(symbols, guards, refused, conditional)
+        values = _bind_inputs(inputs, function.params, symbols, weights)
+        made, output = importer.run(module, values)
+        results, outputs, updates = _read_outputs(exported, output.args[0], made, inputs)
+        builder.return_(*results)
+    codecs: dict[str, Codec] = {}
+    signature = Signature(
+        _argument_names(exported),
+        to_spec(exported.call_spec.in_spec, codecs),
+        to_spec(exported.call_spec.out_spec, codecs),
+        tuple(given for _, given in inputs.user),
+        tuple(outputs),
+        tuple(name for _, name, _ in inputs.changed),
+        tuple(updates),
+    )
+    report = _report(symbols, checks, importer, notes or {})
+    buffers = {name: to_array(tensor, name).copy() for _, name, tensor in inputs.changed}
+    return Program(builder.module(), signature, weights.values, buffers, report, codecs)
+
+
+# --- inputs
+
+
+def _read_inputs(exported: Any) -> _Inputs:
+    """The placeholders with what they are."""
+    signature = exported.graph_signature
+    changed = set(signature.buffers_to_mutate.values())
+    placeholders = [node for node in exported.graph.nodes if node.op == "placeholder"]
+    found = _Inputs()
+    for node, spec in zip(placeholders, signature.input_specs):
+        kind = spec.kind
+        if kind == InputKind.USER_INPUT:
+            found.user.append((node, _user_input(node, spec.arg)))
+        elif kind in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
+            tensor = _tensor_of(exported, spec.target)
+            place = found.changed if kind == InputKind.BUFFER and spec.target in changed else found.weights
+            place.append((node, spec.target, tensor))
+        else:
+            raise FrontendError(f"the input '{node.name}' of the program is a {kind.name.lower()}, which has no tensor")
+    return found
+
+
+def _user_input(node: Any, argument: Any) -> Input:
+    example = node.meta.get("val")
+    if isinstance(example, torch.Tensor):
+        return Input(node.name, "tensor")
+    if isinstance(example, torch.SymInt):
+        return Input(node.name, "integer")
+    value = getattr(argument, "value", example)
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        raise FrontendError(f"the input '{node.name}' is {value!r}; expected a tensor, a number, text or None")
+    return Input(node.name, "constant", value)
+
+
+def _tensor_of(exported: Any, target: str) -> torch.Tensor:
+    for tensors in (exported.state_dict, exported.constants):
+        if target in tensors:
+            return tensors[target]
+    raise FrontendError(f"the program has no value for '{target}'; export it with its weights")
+
+
+def _sizes(example: Any) -> Any:
+    """The sizes of an example of an input, as sympy's expressions."""
+    if isinstance(example, torch.SymInt):
+        return _expr(example)
+    return [_expr(size) for size in example.shape]
+
+
+def _expr(size: Any) -> sympy.Expr:
+    return sympy.sympify(size.node.expr if isinstance(size, torch.SymInt) else size)
+
+
+def _parameter(node: Any, given: Input, symbols: SymbolTable) -> Tensor | Sym:
+    example = node.meta["val"]
+    if given.kind == "integer":
+        value = symbols.expr(example)
+        if not isinstance(value, Sym) or not value.is_symbol:
+            raise FrontendError(f"the input '{given.name}' is {value}; expected an integer of its own")
+        return value
+    return Tensor(symbols.dims(node.name, _sizes(example)), dtypes.from_torch(example.dtype), name=given.name)
+
+
+def _bind_inputs(
+    inputs: _Inputs, parameters: Sequence[Value], symbols: SymbolTable, weights: Weights
+) -> dict[Any, Any]:
+    """What each placeholder is in the function."""
+    values: dict[Any, Any] = {}
+    rest = iter(parameters)
+    for node, _, _ in inputs.changed:
+        values[node] = next(rest)
+    for node, given in inputs.user:
+        if given.kind == "constant":
+            values[node] = given.value
+            continue
+        value = next(rest)
+        values[node] = symbols.expr(node.meta["val"]) if given.kind == "integer" else value
+    for node, name, tensor in inputs.weights:
+        if node.users:
+            values[node] = _weight(node, name, tensor, weights)
+        else:
+            values[node] = None
+    return values
+
+
+def _weight(node: Any, name: str, tensor: torch.Tensor, weights: Weights) -> Value:
+    if not isinstance(tensor, torch.nn.Parameter) and is_small(tensor):
+        return op.constant(to_array(tensor, name))
+    annotation = Tensor(tuple(tensor.shape), dtypes.from_torch(tensor.dtype))
+    return op.weight(weights.add(name, tensor), annotation)
+
+
+def _argument_names(exported: Any) -> tuple[str, ...]:
+    """The names of the model's arguments by position."""
+    count = len(to_spec(exported.call_spec.in_spec, {})["items"][0]["items"])
+    names = getattr(exported.module_call_graph[0].signature, "forward_arg_names", None) or ()
+    return tuple(names[:count]) if len(names) >= count else tuple(f"args_{index}" for index in range(count))
+
+
+# --- checks
+
+
+def _read_guards(exported: Any, inputs: _Inputs, symbols: SymbolTable, codes: Sequence[str]) -> list[Guard]:
+    dims: dict[str, Any] = {}
+    integers: dict[str, Any] = {}
+    for node, given in inputs.user:
+        if given.kind == "tensor":
+            dims[node.name] = symbols.dims(node.name, _sizes(node.meta["val"]))
+        elif given.kind == "integer":
+            integers[node.name] = symbols.expr(node.meta["val"])
+        elif isinstance(given.value, int):
+            integers[node.name] = int(given.value)
+    return read_guards(codes, lambda name, axis: dims[name][axis], integers)
+
+
+def _check_entry(
+    symbols: SymbolTable,
+    guards: Sequence[Guard],
+    refused: Sequence[SmallPattern],
+    conditional: Sequence[tuple[SmallPattern, Sequence[Guard]]],
+) -> list[str]:
+    """Builds what is checked when the function is entered, and gives a line for each check that could not be proved."""
+    entries: list[tuple[Condition, str]] = [
+        (condition, f"the program was exported for inputs with {text}") for condition, text in symbols.checks
+    ]
+    entries += [(guard.condition, guard.message) for guard in guards]
+    by_text = {str(source): Sym(name) for name, source in symbols.sources.items()}
+
+    def differs(pattern: SmallPattern) -> Condition:
+        return junction("or", [compare("!=", by_text[size], value) for size, value in pattern if size in by_text])
+
+    for pattern in refused:
+        what = f"the program is not known to be right for {_show(pattern)}; export it with such an example"
+        entries.append((differs(pattern), what))
+    proved = {guard.text for guard in guards}
+    for pattern, extra in conditional:
+        entries += [
+            (junction("or", [differs(pattern), guard.condition]), f"{guard.message} where {_show(pattern)}")
+            for guard in extra
+            if guard.text not in proved and prove(guard.condition, symbols.facts) is not True
+        ]
+    built = []
+    for condition, message in entries:
+        if condition is False:
+            raise FrontendError(f"{message}, which never holds")
+        if require(condition, _with_values(condition, message), symbols.facts):
+            built.append(f"{condition}: {message}")
+    return built
+
+
+def _show(pattern: SmallPattern) -> str:
+    return " and ".join(f"{size} == {value}" for size, value in pattern)
+
+
+def _with_values(condition: Condition, message: str) -> str:
+    """The message with both values of a comparison."""
+    predicate = getattr(condition, "predicate", None)
+    return message if predicate is None else f"{message}; it needs %0 {predicate} %1"
+
+
+# --- outputs
+
+
+def _read_outputs(
+    exported: Any, nodes: Any, made: Sequence[Any], inputs: _Inputs
+) -> tuple[list[Any], list[Output], list[tuple[str, Any, int]]]:
+    """The results of the function, the leaves of the outputs, and what is written back."""
+    nodes = list(nodes) if isinstance(nodes, (tuple, list)) else [nodes]
+    positions = {node: index for index, (node, _) in enumerate(inputs.user)}
+    names = {node.name: index for node, index in positions.items()}
+    results: list[Any] = []
+    found: dict[Any, int] = {}
+    written: dict[Any, int] = {}
+
+    def result(key: Any, value: Any) -> int:
+        if key not in found:
+            found[key] = len(results)
+            results.append(_result(value))
+        return found[key]
+
+    outputs: list[Output] = []
+    updates: list[tuple[str, Any, int]] = []
+    for node, value, spec in zip(nodes, made, exported.graph_signature.output_specs):
+        if spec.kind == OutputKind.BUFFER_MUTATION:
+            updates.append(("buffer", spec.target, result(node, value)))
+        elif spec.kind == OutputKind.USER_INPUT_MUTATION:
+            position = names[spec.target]
+            written[node] = position
+            updates.append(("input", position, result(node, value)))
+        elif spec.kind == OutputKind.USER_OUTPUT:
+            outputs.append(_output(node, value, written, positions, result))
+        else:
+            raise FrontendError(f"the output '{node}' of the program is a {spec.kind.name.lower()}, which is unknown")
+    return results, outputs, updates
+
+
+def _output(node: Any, value: Any, written: Mapping[Any, int], positions: Mapping[Any, int], result: Any) -> Output:
+    if not isinstance(node, torch.fx.Node):
+        if isinstance(node, torch.dtype) or (node is not None and not isinstance(node, (bool, int, float, str))):
+            raise FrontendError(f"the program returns {node!r}; expected tensors, numbers, text or None")
+        return Output("constant", 0, node)
+    if node in written:
+        return Output("input", written[node])
+    if node in positions:
+        return Output("input", positions[node])
+    example = node.meta["val"]
+    if isinstance(example, torch.Tensor):
+        return Output("tensor", result(node, value))
+    if isinstance(example, (torch.SymInt, int)) and not isinstance(example, bool):
+        return Output("integer", result(node, value))
+    if isinstance(example, (torch.SymFloat, float)):
+        return Output("float", result(node, value))
+    return Output("boolean", result(node, value))
+
+
+def _result(value: Any) -> Any:
+    """A result of the function: numbers become tensors of rank 0."""
+    if isinstance(value, Value):
+        return value
+    if isinstance(value, Sym):
+        return op.reshape(op.arange(value, value + 1, 1, "i64"), ())
+    if isinstance(value, (bool, int, float)):
+        return op.constant(np.asarray(value))
+    raise FrontendError(f"the program returns {value!r}; expected a tensor or a number")
+
+
+# --- the report
+
+
+def _report(
+    symbols: SymbolTable, checks: Sequence[str], importer: GraphImporter, notes: Mapping[str, Sequence[str]]
+) -> Report:
+    report = Report()
+    lines = []
+    for sym, range_ in symbols.ranges.items():
+        upper = "" if range_.upper is None else f" <= {range_.upper}"
+        multiple = f", a multiple of {range_.multiple_of}" if range_.multiple_of > 1 else ""
+        lines.append(f"{range_.lower} <= {sym}{upper}{multiple}: {symbols.sources[sym.name]}")
+    report.add("symbols", lines)
+    report.add("checks at entry", checks)
+    for heading, entries in notes.items():
+        report.add(heading, list(entries))
+    counts = sorted(importer.counts.items(), key=lambda item: (-item[1], item[0]))
+    report.add("ops", [f"{name}: {count}" for name, count in counts])
+    return report

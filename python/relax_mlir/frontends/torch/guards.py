@@ -1,0 +1,185 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The guards of an exported program: relations of input sizes for which it was traced.
+
+The export keeps them as Python expressions over `L['input_ids'].size()[1]`. They are parsed here, never run, and
+become checks at the entry of the function. A guard that a bound of the sizes implies needs none. Many only ask whether
+a size is 0 or 1, as the trace does of every size; they are checked as well, since another program was not traced.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from ...errors import FrontendError
+from ...symbolic import ExprLike, Sym
+from ..conditions import Condition, compare, junction, negate
+
+SizeOf = Callable[[str, int], ExprLike]
+"""The size of an input's axis, by the name of its placeholder."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Guard:
+    """A guard: its text with readable names, what it means, and the input that it is about."""
+
+    text: str
+    condition: Condition
+    inputs: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        """What the error says where the guard does not hold."""
+        subject = self.inputs[0] if self.inputs else "the inputs"
+        return f"{subject}: the program was exported for inputs with {self.text}"
+
+
+class _Reader:
+    """Translates the syntax tree of a guard."""
+
+    def __init__(self, size_of: SizeOf, integers: Mapping[str, ExprLike]) -> None:
+        self._size_of = size_of
+        self._integers = integers
+        self.inputs: dict[str, None] = {}
+
+    def condition(self, node: ast.expr) -> Condition:
+        if isinstance(node, ast.BoolOp):
+            kind = "and" if isinstance(node.op, ast.And) else "or"
+            return junction(kind, [self.condition(value) for value in node.values])
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return negate(self.condition(node.operand))
+        if isinstance(node, ast.Compare):
+            sides = [self.size(side) for side in (node.left, *node.comparators)]
+            predicates = [_PREDICATES.get(type(op)) for op in node.ops]
+            if None not in predicates:
+                parts = [compare(p, a, b) for p, a, b in zip(predicates, sides, sides[1:])]  # type: ignore[arg-type]
+                return junction("and", parts)
+        if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+            return node.value
+        raise _Unreadable(ast.unparse(node))
+
+    def size(self, node: ast.expr) -> ExprLike:
+        if isinstance(node, ast.Constant) and isinstance(node.value, int):
+            return node.value
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return 0 - self.size(node.operand)
+        if isinstance(node, ast.BinOp):
+            return self._binary(node)
+        if isinstance(node, ast.Call):
+            return self._call(node)
+        if isinstance(node, ast.Subscript):
+            return self._input(node)
+        raise _Unreadable(ast.unparse(node))
+
+    def _binary(self, node: ast.BinOp) -> ExprLike:
+        lhs, kind = self.size(node.left), type(node.op)
+        if kind is ast.Pow and isinstance(node.right, ast.Constant) and isinstance(node.right.value, int):
+            result: ExprLike = 1
+            for _ in range(node.right.value):
+                result = result * lhs
+            return result
+        operation = _OPERATIONS.get(kind)
+        if operation is None:
+            raise _Unreadable(ast.unparse(node))
+        return operation(lhs, self.size(node.right))
+
+    def _call(self, node: ast.Call) -> ExprLike:
+        name = ast.unparse(node.func)
+        if name in ("min", "max"):
+            return (Sym.min if name == "min" else Sym.max)(*map(self.size, node.args))
+        if name in ("torch.sym_float", "float", "int") and len(node.args) == 1:
+            return self.size(node.args[0])
+        rounded = _ROUNDING.get(name)
+        argument = node.args[0] if len(node.args) == 1 else None
+        if rounded and isinstance(argument, ast.BinOp) and isinstance(argument.op, ast.Div):
+            # Sizes are not negative, so that rounding towards zero is rounding down.
+            return rounded(self.size(argument.left), self.size(argument.right))
+        raise _Unreadable(ast.unparse(node))
+
+    def _input(self, node: ast.Subscript) -> ExprLike:
+        """`L['kv'][0][1].size()[2]`, or `L['n']` for an integer."""
+        if isinstance(node.value, ast.Call) and ast.unparse(node.value).endswith(".size()"):
+            function = node.value.func
+            assert isinstance(function, ast.Attribute)
+            name = _placeholder(function.value)
+            self.inputs[name] = None
+            return self._size_of(name, ast.literal_eval(node.slice))
+        name = _placeholder(node)
+        if name not in self._integers:
+            raise _Unreadable(ast.unparse(node))
+        self.inputs[name] = None
+        return self._integers[name]
+
+
+class _Unreadable(Exception):
+    pass
+
+
+_PREDICATES = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+
+_OPERATIONS: dict[type, Callable[[ExprLike, ExprLike], ExprLike]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: lambda a, b: a % b,
+}
+
+_ROUNDING: dict[str, Callable[[ExprLike, ExprLike], ExprLike]] = {
+    "math.trunc": lambda a, b: a // b,
+    "math.floor": lambda a, b: a // b,
+    "math.ceil": lambda a, b: -(-a // b),
+}
+
+
+def _placeholder(node: ast.expr) -> str:
+    """The name of the placeholder of `L['kv'][0][1]`: the parts, as `torch.export` joins them."""
+    parts: list[str] = []
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        if isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+        else:
+            parts.append(str(ast.literal_eval(node.slice)))
+        node = node.value
+    return re.sub(r"\W", "_", "_".join(reversed(parts)))
+
+
+def _readable(text: str) -> str:
+    """The guard with `input_ids.size(1)` for `L['input_ids'].size()[1]`."""
+
+    def replace(match: re.Match[str]) -> str:
+        name = _placeholder(ast.parse(match[1], mode="eval").body)
+        return f"{name}.size({match[2]})"
+
+    text = re.sub(r"(L(?:\[[^\]]*\]|\.\w+(?!\())+)\.size\(\)\[(\d+)\]", replace, text)
+    return re.sub(r"L\['(\w+)'\]", r"\1", text)
+
+
+def read_guards(codes: Sequence[str], size_of: SizeOf, integers: Mapping[str, ExprLike]) -> list[Guard]:
+    """The guards of a program, without those that stand twice.
+
+    Args:
+      codes: as the export keeps them (`_guards_code`).
+      size_of: the size of an input's axis.
+      integers: inputs that are integers.
+
+    Raises:
+      FrontendError: a guard is not understood; the message has its text.
+    """
+    guards: dict[str, Guard] = {}
+    for code in codes:
+        text = _readable(code)
+        try:
+            tree = ast.parse(code, mode="eval").body
+            reader = _Reader(size_of, integers)
+            condition = reader.condition(tree)
+        except (_Unreadable, SyntaxError, KeyError, ValueError) as problem:
+            raise FrontendError(
+                f"the guard '{text}' of the exported program is not understood: {problem}; "
+                "export the program so that this relation is not needed, or report the guard"
+            ) from None
+        guards.setdefault(text, Guard(text, condition, tuple(reader.inputs)))
+    return list(guards.values())
