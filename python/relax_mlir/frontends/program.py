@@ -70,7 +70,7 @@ class Signature:
       names: of the model's arguments, in order, so that they may be given by name.
       inputs, outputs: the leaves of both structures.
       buffers: names of buffers that calls change.
-      updates: what is written back: ("buffer", name) or ("input", position of the leaf), and the result of the function.
+      updates: what is written back: ("buffer", name) or ("input", position of the leaf), with the function's result.
     """
 
     names: tuple[str, ...]

@@ -10,6 +10,7 @@ all strides with dynamic sizes.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import torch
@@ -45,4 +46,6 @@ def _base_name(op: Any) -> str:
 
 def decompose(program: Any) -> Any:
     """The program in functional form: mutations are outputs, and ops without a converter are taken apart."""
-    return program.run_decompositions(decomposition_table())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of PyTorch, about itself
+        return program.run_decompositions(decomposition_table())

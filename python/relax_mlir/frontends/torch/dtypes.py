@@ -58,7 +58,7 @@ def promote(lhs: Any, rhs: Any) -> str:
 
 
 def _sample(value: Any) -> Any:
-    """A small value of the same category: numbers count less than tensors without dimensions, these less than others."""
+    """A small value of its category: numbers count less than tensors without dimensions, these less than others."""
     if isinstance(value, torch.Tensor):
         return torch.empty((1,) * min(value.ndim, 1), dtype=value.dtype)
     if isinstance(value, torch.SymInt):

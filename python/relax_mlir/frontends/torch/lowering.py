@@ -139,7 +139,7 @@ class Lowering:
 
 
 def op_name(node: Any) -> str:
-    """The name of a node's op, as converters are registered: `aten::add.Tensor`, `operator::add`, `higher_order::cond`."""
+    """The name of a node's op, as converters have it: `aten::add.Tensor`, `operator::add`, `higher_order::cond`."""
     target = node.target
     if isinstance(target, torch._ops.OpOverload):
         return f"{target._schema.name}.{target._overloadname}"

@@ -8,7 +8,8 @@ from ..registry import Registry
 
 registry = Registry(
     "PyTorch",
-    "register a converter with @relax_mlir.frontends.torch.register('namespace::op'), or take the op apart in the model",
+    "register a converter with @relax_mlir.frontends.torch.register('namespace::op'), "
+    "or take the op apart in the model",
 )
 
 register = registry.register
