@@ -6,10 +6,13 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: vulkan demo test test-all reference docs lint format fuzz mutate wheel setup clean
+.PHONY: vulkan torch demo test test-all reference docs lint format fuzz mutate wheel setup clean
 
 setup: ## the environment, with the package built and installed editable
 	@tools/setup-environment $(VENV)
+
+torch: setup ## PyTorch with CPU wheels, for the tests of its front end
+	@tools/setup-torch $(VENV)
 
 vulkan: ## a driver of Vulkan for the tests, where apt may install it
 	@tools/setup-vulkan
@@ -19,10 +22,10 @@ PROMPT ?= What is the capital of France, and what is it known for?
 demo: setup ## compiles SmolLM2 and answers PROMPT
 	@$(BIN)/relax-mlir generate smollm2 "$(PROMPT)" --max-tokens 100
 
-test: setup vulkan ## all tests, of many cases a sample that changes with the commit; the last line has the totals
+test: setup torch vulkan ## all tests, of many cases a sample that changes with the commit; the last line has the totals
 	@$(BIN)/python tools/run-tests $(PYTEST_OPTIONS)
 
-test-all: setup vulkan ## the same with all cases (hours on two cores)
+test-all: setup torch vulkan ## the same with all cases (hours on two cores)
 	@RELAX_ALL_CASES=1 $(BIN)/python tools/run-tests $(PYTEST_OPTIONS)
 
 reference: setup ## tests against PyTorch and transformers, in an environment of their own

@@ -45,6 +45,12 @@ WhereTo = Annotated[
         "aarch64-linux-gnu, …",
     ),
 ]
+Smallest = Annotated[
+    int | None,
+    typer.Option(
+        help="The least dynamic size for which a .pt2 program is known to be right; the export itself assumes 2."
+    ),
+]
 Context = Annotated[int | None, typer.Option(help="A bound on the tokens of a sequence.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", "-n", help="The most tokens to generate.")]
 Temperature = Annotated[float, typer.Option(help="0 takes the most likely token; higher is more surprising.")]
@@ -74,16 +80,30 @@ def _options(
 
 @app.command("compile")
 def compile_(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A model, or a program in a .mlir file.")],
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A model, or a program in a .mlir file or of PyTorch (.pt2).")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
     layout: Layout = None,
     context: Context = None,
     target: WhereTo = "cpu",
+    smallest: Smallest = None,
 ) -> None:
     """Compiles a model to a folder, which generate, chat and bench take as it is, or a program, which run takes."""
     from .commands import export
 
-    export(source, output, layout=layout, context=context, target=target)
+    export(source, output, layout=layout, context=context, target=target, smallest=smallest)
+
+
+@app.command()
+def explain(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A program of PyTorch (.pt2).")],
+    smallest: Smallest = None,
+) -> None:
+    """Shows the sizes of a program with their bounds, what is checked when it is called, and its ops."""
+    from .commands import explain as show
+
+    show(source, smallest)
 
 
 @app.command()

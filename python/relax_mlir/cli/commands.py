@@ -30,6 +30,7 @@ from ..errors import ModelError, RelaxError
 from ..export import Exported, check_folder, open_exported
 from ..export import export as export_code
 from ..files import write_whole
+from ..frontends.program import Program as ImportedProgram
 from ..models import LanguageModel, Sampling, Tokenizer, build
 from ..models.exported import Description, is_exported, load_exported, read_description
 from ..models.generation import check_lengths
@@ -146,12 +147,25 @@ def warnings_as_notes() -> Iterator[None]:
         notes.print(f"warning: {warning.message}", markup=False)
 
 
-def export(source: str, output: Path, *, layout: str | None, context: int | None, target: str) -> None:
+def export(
+    source: str, output: Path, *, layout: str | None, context: int | None, target: str, smallest: int | None
+) -> None:
     with warnings_as_notes():
-        _export(source, output, layout=layout, context=context, target=target)
+        _export(source, output, layout=layout, context=context, target=target, smallest=smallest)
 
 
-def _export(source: str, output: Path, *, layout: str | None, context: int | None, target: str) -> None:
+def _export(
+    source: str, output: Path, *, layout: str | None, context: int | None, target: str, smallest: int | None
+) -> None:
+    if Path(source).suffix == ".pt2":
+        refuse_options(source, "is a program of PyTorch, not a language model", layout, context)
+        program = read_torch_program(source, smallest)
+        with progress(f"compiling {source}"):
+            program.export(output, target)
+        note(f"wrote {output}")
+        return
+    if smallest is not None:
+        raise ModelError(f"'{source}' is no program of PyTorch (.pt2); leave --smallest out")
     if Path(source).suffix in (".mlir", ".mlirbc"):
         refuse_options(source, "is a program, not a model", layout, context)
         check_folder(output)
@@ -165,6 +179,21 @@ def _export(source: str, output: Path, *, layout: str | None, context: int | Non
         program.weights.on_read = advance
         program.export(output, target)
     note(f"wrote {output}")
+
+
+def read_torch_program(source: str, smallest: int | None) -> ImportedProgram:
+    """A program that `torch.export.save` wrote, imported."""
+    from ..frontends.torch import from_exported_program
+
+    if not Path(source).is_file():
+        raise ModelError(f"cannot read '{source}': there is no such file")
+    with progress(f"importing {source}"):
+        return from_exported_program(source, smallest=2 if smallest is None else smallest)
+
+
+def explain(source: str, smallest: int | None) -> None:
+    """Shows what is known of a program of PyTorch."""
+    print(read_torch_program(source, smallest).report)
 
 
 _ARGUMENT = re.compile(r"((?:\d+x)*)([a-wyz]+\d*\w*)$")

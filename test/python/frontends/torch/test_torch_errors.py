@@ -1,0 +1,165 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What cannot be imported or called, and what the errors say."""
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import torch_programs as programs  # noqa: E402
+
+from relax_mlir import FrontendError, ModelError, UnsupportedOpError, WeightError, op  # noqa: E402
+from relax_mlir.frontends import torch as relax_torch  # noqa: E402
+from relax_mlir.frontends.torch.decompositions import _KEPT  # noqa: E402
+from relax_mlir.frontends.torch.registry import registry  # noqa: E402
+
+
+@torch.library.custom_op("relax_test::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+@torch.library.custom_op("relax_test::thrice", mutates_args=())
+def thrice(x: torch.Tensor) -> torch.Tensor:
+    return x * 3
+
+
+twice.register_fake(torch.empty_like)
+thrice.register_fake(torch.empty_like)
+
+
+def function(x):
+    y = twice(x) + twice(x)
+    return thrice(y)
+
+
+def test_all_missing_ops_are_reported_with_their_lines():
+    with pytest.raises(UnsupportedOpError) as caught:
+        programs.compiled(function, (torch.randn(3),))
+    assert caught.value.ops == {"relax_test::twice.default": 2, "relax_test::thrice.default": 1}
+    message = str(caught.value)
+    assert "2 PyTorch ops have no converter" in message
+    assert "relax_test::twice.default, used 2 times" in message
+    assert "y = twice(x) + twice(x)" in message and "return thrice(y)" in message
+    assert caught.value.location.text.strip() == "y = twice(x) + twice(x)"
+
+
+def test_converters_of_users():
+    @relax_torch.register("relax_test::twice")
+    def convert_twice(ctx, x):
+        return op.multiply(x, ctx.tensor(2, x.dtype))
+
+    @relax_torch.register("relax_test::thrice.default")
+    def convert_thrice(ctx, x):
+        return op.multiply(x, ctx.tensor(3, x.dtype))
+
+    try:
+        programs.compare(function, (torch.randn(3),), (torch.randn(7),))
+        with pytest.raises(ValueError, match="has a converter already"):
+            relax_torch.register("relax_test::twice")(convert_twice)
+    finally:
+        del registry.converters["relax_test::twice"], registry.converters["relax_test::thrice.default"]
+
+
+@pytest.mark.parametrize(
+    "convert, message",
+    [
+        (lambda ctx, x: op.astype(x, "i64"), "elements of i64, expected f32"),
+        (lambda ctx, x: op.expand_dims(x, [0]), "gives rank 2, expected 1"),
+        (lambda ctx, x: op.concat([x, x]), "a size of 2*args_0_dim0, expected args_0_dim0"),
+        (lambda ctx, x: 3, "gives 3, expected a tensor"),
+        (lambda ctx: ctx, "does not take these arguments"),
+    ],
+    ids=["dtype", "rank", "size", "kind", "arguments"],
+)
+def test_wrong_converters_are_noticed(convert, message):
+    relax_torch.register("relax_test::twice")(convert)
+    try:
+        with pytest.raises(FrontendError) as caught:
+            programs.compiled(lambda x: twice(x), (torch.randn(3),))
+        assert message in str(caught.value) and "relax_test::twice" in str(caught.value)
+    finally:
+        del registry.converters["relax_test::twice"]
+
+
+def test_run_time_errors_name_the_line():
+    def gather(x, i):
+        return x[i]
+
+    run = programs.compiled(gather, (torch.randn(3), torch.tensor([0, 1])))
+    with pytest.raises(Exception, match=r"return x\[i\]"):
+        run(torch.randn(3), torch.tensor([0, 7]))
+
+
+def test_wrong_inputs():
+    run = programs.compiled(lambda x: x + 1, (torch.randn(3, 4),), (({0: torch.export.Dim.AUTO},),))
+    for wrong, what in (
+        (torch.randn(3, 4).double(), "args_0"),
+        (torch.randn(3), "args_0"),
+        (torch.randn(3, 5), "args_0"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=what):
+            run(wrong)
+    with pytest.raises(TypeError, match="takes 1 arguments by position, got 2|members"):
+        run(torch.randn(3, 4), torch.randn(3, 4))
+
+
+def test_complex_elements_are_refused_by_name():
+    with pytest.raises((FrontendError, UnsupportedOpError), match="complex"):
+        programs.compiled(lambda x: x * 2, (torch.randn(3, dtype=torch.complex64),))
+
+
+def test_weights_without_elements():
+    with torch.device("meta"):
+        model = torch.nn.Linear(4, 4)
+    with pytest.raises(WeightError, match="'weight' is on the device 'meta'"):
+        relax_torch.export(model.eval(), (torch.randn(3, 4, device="meta"),))
+
+
+def test_files_that_are_no_programs(tmp_path):
+    (tmp_path / "x.pt2").write_bytes(b"no zip file")
+    with pytest.raises(ModelError, match="is no program that PyTorch"):
+        relax_torch.from_exported_program(tmp_path / "x.pt2")
+
+
+def test_saved_programs_keep_guards(tmp_path):
+    def even(x):
+        assert x.shape[0] % 3 == 0
+        return x.reshape(-1, 3)
+
+    exported = torch.export.export(
+        programs.Model(even), (torch.randn(9),), dynamic_shapes=programs.auto(torch.randn(9))
+    )
+    torch.export.save(exported, tmp_path / "x.pt2")
+    run = relax_torch.from_exported_program(tmp_path / "x.pt2").compile()
+    torch.testing.assert_close(run(torch.arange(6.0)), torch.arange(6.0).reshape(2, 3))
+    with pytest.raises(ValueError, match="args_0"):
+        run(torch.arange(7.0))
+
+
+def test_vouching_for_a_size_that_is_none():
+    exported = torch.export.export(
+        torch.nn.ReLU(), (torch.randn(3),), dynamic_shapes={"input": {0: torch.export.Dim.AUTO}}
+    )
+    with pytest.raises(FrontendError, match=r"'x.size\(0\)' is no size of an input"):
+        relax_torch.from_exported_program(exported, smallest={"x.size(0)": 1})
+
+
+def test_training_is_refused():
+    model = torch.nn.Dropout().train()
+    with pytest.raises(FrontendError, match="drops at random"):
+        relax_torch.from_exported_program(torch.export.export(model, (torch.randn(3),)))
+
+
+def test_kept_ops_have_converters():
+    have = {name.partition("::")[2].partition(".")[0] for name in registry.converters}
+    assert [name for name in _KEPT if name not in have] == []
+
+
+def test_importing_the_package_does_not_import_pytorch():
+    import subprocess
+    import sys
+
+    program = "import sys, relax_mlir, relax_mlir.frontends.program; print('torch' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.stdout.strip() == "False", result.stderr
