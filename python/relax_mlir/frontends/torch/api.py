@@ -17,6 +17,7 @@ from ...errors import FrontendError, ModelError
 from ..program import Program
 from .decompositions import decompose
 from .exported import build_program
+from .recurrent_ops import dynamic_recurrence
 from .small_sizes import Small, as_argument_shapes, find_small_sizes, quiet
 from .symbols import SizeNames
 
@@ -81,7 +82,7 @@ def export(
     """
     kwargs = dict(kwargs or {})
     shapes = _with_dims(dynamic_shapes)
-    with torch.no_grad(), warnings.catch_warnings():
+    with torch.no_grad(), dynamic_recurrence(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exported = torch.export.export(model, args, kwargs, dynamic_shapes=shapes, strict=strict)
     found_names = {**_names_of(model, args, kwargs, dynamic_shapes, exported), **(names or {})}
@@ -90,7 +91,7 @@ def export(
         warnings.warn(f"torch.export has fixed a size that was to be dynamic: {line}", RuntimeWarning, stacklevel=2)
     smalls: list[Small] = []
     if check_small:
-        with torch.no_grad():
+        with torch.no_grad(), dynamic_recurrence():
             smalls = find_small_sizes(model, args, kwargs, exported, strict)
     nodes = [spec.arg.name for spec in exported.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
 
@@ -210,8 +211,11 @@ def _frozen(exported: Any) -> list[str]:
 
 def _reason(reason: Any) -> str:
     """Where the trace was: the user's line, else that of the library."""
-    user, library = getattr(reason, "user_loc", None), getattr(reason, "framework_loc", None)
-    return f"at {user or library or reason}".replace("\n", " ")
+    frame = getattr(reason, "maybe_user_loc", None) or getattr(reason, "user_loc", None) or reason
+    frame = getattr(frame, "framework_loc", None) or frame
+    if hasattr(frame, "lineno"):
+        return f"at {frame.filename}:{frame.lineno} in {frame.name}"
+    return f"at {frame}".replace("\n", " ")
 
 
 def _describe(small: Small, text: Any) -> str:

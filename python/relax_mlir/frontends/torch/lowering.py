@@ -62,6 +62,10 @@ class Lowering:
         """The shape of a fake tensor, as expressions."""
         return tuple(map(self.symbols.expr, example.shape))
 
+    def uses_result(self, index: int) -> bool:
+        """Whether the program uses a result; a converter may give None for others."""
+        return any(op_name(user).endswith("::getitem") and user.args[1] == index for user in self.node.users)
+
     def example(self, index: int) -> Any:
         """The example of argument `index`: a fake tensor for a tensor, else the argument itself."""
         return _example(self.node.args[index])

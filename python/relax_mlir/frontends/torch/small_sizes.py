@@ -249,11 +249,18 @@ class _Canonical:
         if name in _SHOWN_AS and isinstance(operand, torch.fx.Node) and self._shape(operand.meta.get("val")) == shape:
             return numbers[operand]
         arguments: Any = [self._argument(argument, numbers) for argument in node.args]
+        schema = getattr(node.target, "_schema", None)
         if name in _BY_SHAPE:
             name, arguments = name.replace("view", "reshape"), arguments[:1]
+        elif schema is not None:
+            # A size that is the default of an argument is not written where it is a number.
+            defaults = [self._argument(argument.default_value, {}) for argument in schema.arguments[: len(arguments)]]
+            while arguments and schema.arguments[len(arguments) - 1].has_default_value():
+                if arguments[-1] != defaults[len(arguments) - 1]:
+                    break
+                arguments.pop()
         options = sorted((key, self._argument(argument, numbers)) for key, argument in node.kwargs.items())
         number = self._number((name, tuple(arguments), tuple(map(str, options)), shape, self._epoch))
-        schema = getattr(node.target, "_schema", None)
         if schema is not None and schema.is_mutable:
             self._epoch += 1
             self.effects.append(number)
@@ -265,14 +272,13 @@ class _Canonical:
         if isinstance(argument, (list, tuple)):
             return tuple(self._argument(entry, numbers) for entry in argument)
         if isinstance(argument, (bool, int, float)):
-            return ("size", str(argument))
+            return ("size", self._expr(argument))
         return str(argument)
 
     def _expr(self, value: Any) -> str:
         node = getattr(value, "node", None)
-        if node is None:
-            return str(value)
-        return str(node.expr.subs(self._names))
+        expr = value if node is None else node.expr.subs(self._names)
+        return repr(float(expr)) if isinstance(expr, (float, sympy.Float)) else str(expr)
 
     def _shape(self, value: Any) -> Any:
         if isinstance(value, (list, tuple)):

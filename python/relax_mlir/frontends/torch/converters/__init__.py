@@ -21,4 +21,5 @@ from . import (  # noqa: F401
     scalar,
     scatter,
     sort,
+    statistics,
 )

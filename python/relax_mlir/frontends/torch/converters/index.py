@@ -115,20 +115,36 @@ def _aligned(lhs: Value, rhs: Value) -> list[tuple[Any, Any]]:
     return list(zip(*sides))
 
 
+@register("aten::repeat_interleave.self_Tensor")
+def repeat_interleave(
+    ctx: Lowering, x: Value, repeats: Value, dim: int | None = None, *, output_size: Any = None
+) -> Value:
+    """Each slice as often as its number says; one number counts for all."""
+    if dim is None:
+        x, dim = op.flatten(x), 0
+    axis = ctx.axis(dim, x.ndim)
+    repeats = op.broadcast_to(repeats if repeats.ndim else op.reshape(repeats, (1,)), (x.shape[axis],))
+    return op.take(x, _repeated(ctx, repeats, output_size, axis), axis)
+
+
 @register("aten::repeat_interleave.Tensor")
 def repeat_interleave_indices(ctx: Lowering, repeats: Value, *, output_size: Any = None) -> Value:
+    return ctx.cast(_repeated(ctx, repeats, output_size, 0), ctx.dtype)
+
+
+def _repeated(ctx: Lowering, repeats: Value, output_size: Any, axis: int) -> Value:
     """Index `i` as often as `repeats[i]` says: each place of the result finds its index among the running sums."""
     from ..scalars import define_size
 
     ends = op.cumsum(ctx.cast(repeats, "i64"), 0)
     total = output_size
     if total is None:
-        expr = ctx.results[0].shape[0]
+        expr = ctx.results[0].shape[axis]
         symbol = expr.node.expr if hasattr(expr, "node") else None
         if symbol is None or not symbol.is_Symbol or symbol in ctx.symbols.values:
             symbol = None
         total = define_size(ctx.symbols, op.sum(ctx.cast(repeats, "i64")), "repeats", symbol)
-    return ctx.cast(op.bucketize(op.arange(0, total, 1, "i64"), ends, right=True), ctx.dtype)
+    return op.bucketize(op.arange(0, total, 1, "i64"), ends, right=True)
 
 
 @register(

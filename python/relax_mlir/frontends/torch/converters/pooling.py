@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .... import op
 from ....values import Value
 from ..lowering import Lowering
@@ -81,3 +83,58 @@ def adaptive_mean_pool(ctx: Lowering, x: Value, output_size: Any) -> Value:
     count = _axes(ctx)
     sizes = ctx.shape[-count:]
     return _batched(x, count, lambda x: _ADAPTIVE[count](x, sizes))
+
+
+@register("aten::max_pool2d_with_indices", "aten::max_pool3d_with_indices", "aten::max_pool1d_with_indices")
+def max_pool_with_indices(
+    ctx: Lowering,
+    x: Value,
+    kernel_size: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: Any = False,
+) -> tuple[Value, Value | None]:
+    """The maxima, and where each is in the flattened axes; windows are looked at one by one only for the latter."""
+    count = int(ctx.name.partition("d_with")[0][-1])
+    kernel = _each(kernel_size, count)
+    strides = _each(stride, count) if stride else kernel
+    options = {"pool_size": kernel, "strides": strides, "padding": _each(padding, count)}
+    options |= {"dilation": _each(dilation, count), "ceil_mode": bool(ceil_mode)}
+    values = _batched(x, count, lambda x: _MAX[count](x, **options))
+    if not ctx.uses_result(1):
+        return values, None
+    return values, _batched(x, count, lambda x: _positions_of_maxima(ctx, x, values.shape[-count:], options))
+
+
+def _positions_of_maxima(ctx: Lowering, x: Value, sizes: Any, options: dict[str, Any]) -> Value:
+    """Windows as an axis of their own, of which the place of the maximum becomes the place in the input."""
+    count = len(sizes)
+    least = ctx.tensor(float("-inf"), x.dtype)
+    windows, is_inside, place = x, None, op.constant(np.int64(0))
+    for index in range(count):
+        size = x.shape[2 + index]
+        starts = op.arange(0, sizes[index] * options["strides"][index], options["strides"][index], "i64")
+        steps = op.arange(
+            0, options["pool_size"][index] * options["dilation"][index], options["dilation"][index], "i64"
+        )
+        offset = op.constant(np.int64(options["padding"][index]))
+        at = op.subtract(op.add(op.expand_dims(starts, [1]), op.expand_dims(steps, [0])), offset)
+        inside = op.logical_and(op.greater_equal(at, ctx.tensor(0, "i64")), op.less(at, ctx.tensor(size, "i64")))
+        windows = op.take(windows, at, 2 + 2 * index, mode="clip")  # each axis before has become two
+        shape = [1] * (2 * count)
+        shape[2 * index], shape[2 * index + 1] = sizes[index], options["pool_size"][index]
+        inside, at = op.reshape(inside, shape), op.reshape(at, shape)
+        is_inside = inside if is_inside is None else op.logical_and(is_inside, inside)
+        place = op.add(op.multiply(place, ctx.tensor(size, "i64")), at)
+    order = [0, 1, *range(2, 2 + 2 * count, 2), *range(3, 3 + 2 * count, 2)]
+    total = 1
+    for size in options["pool_size"]:
+        total *= size
+    flat = (*x.shape[:2], *sizes, total)
+    windows = op.reshape(op.permute_dims(op.where(is_inside, windows, least), order), flat)
+    order = [axis - 2 for axis in order[2:]]
+    place = op.reshape(op.permute_dims(place, order), (*sizes, total))
+    chosen = op.argmax(windows, windows.ndim - 1, True)
+    place = op.broadcast_to(place, flat)
+    return op.squeeze(op.gather_elements(place, chosen, windows.ndim - 1), [windows.ndim - 1])

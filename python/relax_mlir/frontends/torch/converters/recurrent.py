@@ -53,22 +53,22 @@ def _rnn_step(function: Callable[[Value], Value]) -> Step:
     return step
 
 
-@register("aten::lstm.input")
+@register("aten::lstm.input", "relax_mlir::lstm")
 def lstm(ctx: Lowering, x: Value, states: Sequence[Value], parameters: Sequence[Value], *options: Any) -> Any:
     return _run(ctx, _lstm_step, x, states, parameters, options)
 
 
-@register("aten::gru.input")
+@register("aten::gru.input", "relax_mlir::gru")
 def gru(ctx: Lowering, x: Value, state: Value, parameters: Sequence[Value], *options: Any) -> Any:
     return _run(ctx, _gru_step, x, [state], parameters, options)
 
 
-@register("aten::rnn_tanh.input")
+@register("aten::rnn_tanh.input", "relax_mlir::rnn_tanh")
 def rnn_tanh(ctx: Lowering, x: Value, state: Value, parameters: Sequence[Value], *options: Any) -> Any:
     return _run(ctx, _rnn_step(op.tanh), x, [state], parameters, options)
 
 
-@register("aten::rnn_relu.input")
+@register("aten::rnn_relu.input", "relax_mlir::rnn_relu")
 def rnn_relu(ctx: Lowering, x: Value, state: Value, parameters: Sequence[Value], *options: Any) -> Any:
     return _run(ctx, _rnn_step(op.relu), x, [state], parameters, options)
 

@@ -208,3 +208,27 @@ def select_scatter(ctx: Lowering, x: Value, source: Value, dim: int, index: Any)
 def put(ctx: Lowering, x: Value, index: Value, source: Value, accumulate: bool = False) -> Value:
     made = _put(op.flatten(x), [op.flatten(index)], op.flatten(source), accumulate)
     return op.reshape(made, ctx.shape)
+
+
+@register("aten::index_reduce")
+def index_reduce(
+    ctx: Lowering, x: Value, dim: int, index: Value, source: Value, reduce: str, *, include_self: bool = True
+) -> Value:
+    """As `scatter_reduce` with one index for each slice."""
+    axis = ctx.axis(dim, x.ndim)
+    shape = [1] * x.ndim
+    shape[axis] = -1
+    index = op.broadcast_to(op.reshape(index, shape), source.shape)
+    return scatter_reduce(ctx, x, axis, index, source, reduce, include_self=include_self)
+
+
+@register("aten::diagonal_scatter")
+def diagonal_scatter(ctx: Lowering, x: Value, source: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
+    """The source, whose last axis lies along the diagonal, in place of it."""
+    rows, columns = ctx.axis(dim1, x.ndim), ctx.axis(dim2, x.ndim)
+    order = [rows, columns, *(axis for axis in range(x.ndim) if axis not in (rows, columns))]
+    length = source.shape[-1]
+    places = [op.arange(max(start, 0), length + max(start, 0), 1, "i64") for start in (-offset, offset)]
+    source = op.permute_dims(source, [source.ndim - 1, *range(source.ndim - 1)])
+    made = op.index_put(op.permute_dims(x, order), places, ctx.cast(source, x.dtype), False)
+    return op.permute_dims(made, [order.index(axis) for axis in range(x.ndim)])
