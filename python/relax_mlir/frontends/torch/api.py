@@ -82,8 +82,7 @@ def export(
     """
     kwargs = dict(kwargs or {})
     shapes = _with_dims(dynamic_shapes)
-    with torch.no_grad(), dynamic_recurrence(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with torch.no_grad(), dynamic_recurrence(), quiet():
         exported = torch.export.export(model, args, kwargs, dynamic_shapes=shapes, strict=strict)
     found_names = {**_names_of(model, args, kwargs, dynamic_shapes, exported), **(names or {})}
     frozen = _frozen(exported)

@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from ...errors import FrontendError
+
 _KEPT = """
 linear matmul einsum scaled_dot_product_attention
 layer_norm rms_norm group_norm instance_norm batch_norm softmax log_softmax _safe_softmax
@@ -45,7 +47,18 @@ def _base_name(op: Any) -> str:
 
 
 def decompose(program: Any) -> Any:
-    """The program in functional form: mutations are outputs, and ops without a converter are taken apart."""
+    """The program in functional form: mutations are outputs, and ops without a converter are taken apart.
+
+    Raises:
+      FrontendError: PyTorch fails to do that.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of PyTorch, about itself
-        return program.run_decompositions(decomposition_table())
+        try:
+            return program.run_decompositions(decomposition_table())
+        except Exception as error:  # of many kinds, as converters of PyTorch's own fail
+            text = str(error).strip().partition("\n")[0]
+            raise FrontendError(
+                f"PyTorch cannot bring the program into functional form: {type(error).__name__}: {text}; where an input "
+                "is a cache of transformers, pass its tensors instead and build the cache in the model"
+            ) from error

@@ -130,6 +130,17 @@ def atan2(ctx: Lowering, lhs: Any, rhs: Any) -> Value:
     return _binary(ctx, op.atan2, lhs, rhs)
 
 
+@register("aten::hypot")
+def hypot(ctx: Lowering, lhs: Any, rhs: Any) -> Value:
+    """The greater side times a root near 1, so that no square overflows."""
+    lhs, rhs = (op.abs(side) for side in ctx.same(lhs, rhs))
+    greater, less = op.maximum(lhs, rhs), op.minimum(lhs, rhs)
+    zero, one, infinity = (ctx.tensor(value, ctx.dtype) for value in (0.0, 1.0, math.inf))
+    ratio = op.divide(less, op.where(op.equal(greater, zero), one, greater))
+    length = op.multiply(greater, op.sqrt(op.add(one, op.square(ratio))))
+    return op.where(op.equal(greater, infinity), infinity, length)
+
+
 @register("aten::logaddexp")
 def logaddexp(ctx: Lowering, lhs: Any, rhs: Any) -> Value:
     return _binary(ctx, op.log_add_exp, lhs, rhs)

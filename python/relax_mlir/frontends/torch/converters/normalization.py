@@ -28,7 +28,22 @@ def layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Value:
-    return op.layer_norm(x, _last_axes(ctx, x, normalized_shape), weight, bias, eps)
+    axes = _last_axes(ctx, x, normalized_shape)
+    if eps < 0:
+        return _scaled(ctx, _by_hand(ctx, x, axes, eps), weight, bias)
+    return op.layer_norm(x, axes, weight, bias, eps)
+
+
+def _by_hand(ctx: Lowering, x: Value, axes: Sequence[int], eps: float, keeps_mean: bool = False) -> Value:
+    """A norm with a negative epsilon, which ours have no room for."""
+    centered = x if keeps_mean else op.subtract(x, op.mean(x, axes, True))
+    spread = op.mean(op.square(x), axes, True) if keeps_mean else op.variance(x, axes, True)
+    return op.multiply(centered, op.rsqrt(op.add(spread, ctx.tensor(float(eps), x.dtype))))
+
+
+def _scaled(ctx: Lowering, x: Value, weight: Value | None, bias: Value | None = None) -> Value:
+    x = x if weight is None else op.multiply(x, weight)
+    return x if bias is None else op.add(x, bias)
 
 
 @register("aten::native_layer_norm")
@@ -39,7 +54,8 @@ def native_layer_norm(
     axes = _last_axes(ctx, x, normalized_shape)
     epsilon = ctx.tensor(float(eps), x.dtype)
     scale = op.rsqrt(op.add(op.variance(x, axes, True), epsilon))
-    return op.layer_norm(x, axes, weight, bias, eps), op.mean(x, axes, True), scale
+    result = layer_norm(ctx, x, normalized_shape, weight, bias, eps)
+    return result, op.mean(x, axes, True), scale
 
 
 @register("aten::rms_norm", "aten::_fused_rms_norm")
@@ -50,6 +66,8 @@ def rms_norm(
 
     axes = _last_axes(ctx, x, normalized_shape)
     epsilon = torch.finfo(to_torch(x.dtype)).eps if eps is None else eps
+    if epsilon < 0:
+        return _scaled(ctx, _by_hand(ctx, x, axes, epsilon, keeps_mean=True), weight)
     result = op.rms_norm(x, axes, weight, epsilon)
     if len(ctx.results) == 1:
         return result
@@ -67,7 +85,32 @@ def group_norm(
     eps: float = 1e-5,
     cudnn_enabled: bool = True,
 ) -> Value:
+    if eps < 0:
+        groups = op.reshape(x, (x.shape[0], num_groups, x.shape[1] // num_groups, *x.shape[2:]))
+        made = op.reshape(_by_hand(ctx, groups, list(range(2, groups.ndim)), eps), x.shape)
+        shape = [-1, *[1] * (x.ndim - 2)]
+        gamma, beta = (None if part is None else op.reshape(part, shape) for part in (weight, bias))
+        return _scaled(ctx, made, gamma, beta)
     return op.group_norm(x, num_groups, 1, list(range(2, x.ndim)), weight, bias, eps)
+
+
+@register("aten::native_group_norm")
+def native_group_norm(
+    ctx: Lowering,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    batch: Any,
+    channels: Any,
+    pixels: Any,
+    groups: int,
+    eps: float,
+) -> tuple[Value, Value, Value]:
+    """The result with the mean and one over the root of the variance of each group."""
+    result = group_norm(ctx, x, groups, weight, bias, eps)
+    rows = op.reshape(x, (x.shape[0], groups, -1))
+    scale = op.rsqrt(op.add(op.variance(rows, [2]), ctx.tensor(float(eps), x.dtype)))
+    return result, op.mean(rows, [2]), scale
 
 
 @register("aten::instance_norm")

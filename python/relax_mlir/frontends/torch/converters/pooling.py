@@ -138,3 +138,26 @@ def _positions_of_maxima(ctx: Lowering, x: Value, sizes: Any, options: dict[str,
     chosen = op.argmax(windows, windows.ndim - 1, True)
     place = op.broadcast_to(place, flat)
     return op.squeeze(op.gather_elements(place, chosen, windows.ndim - 1), [windows.ndim - 1])
+
+
+@register("aten::adaptive_max_pool1d", "aten::adaptive_max_pool2d", "aten::adaptive_max_pool3d")
+def adaptive_max_pool(ctx: Lowering, x: Value, output_size: Any) -> tuple[Value, Value | None]:
+    """Position `i` of `o` has the maximum from `i * h // o` up to `ceil((i + 1) * h / o)`, one axis after the other."""
+    if ctx.uses_result(1):
+        raise ctx.unsupported("the positions of the maxima; use max_pool2d, or leave return_indices out")
+    count = _axes(ctx)
+    least = ctx.tensor(float("-inf"), x.dtype)
+    for index, size in enumerate(ctx.shape[-count:]):
+        axis = x.ndim - count + index
+        length = x.shape[axis]
+        outputs, places = op.arange(0, size, 1, "i64"), op.arange(0, length, 1, "i64")
+        total, given = ctx.tensor(size, "i64"), ctx.tensor(length, "i64")
+        one = op.constant(np.int64(1))
+        begin = op.floor_divide(op.multiply(outputs, given), total)
+        rest = op.subtract(op.add(op.multiply(op.add(outputs, one), given), total), one)
+        end = op.floor_divide(rest, total)
+        places, begin, end = op.expand_dims(places, [0]), op.expand_dims(begin, [1]), op.expand_dims(end, [1])
+        mask = op.logical_and(op.greater_equal(places, begin), op.less(places, end))  # [o, h]
+        mask = op.reshape(mask, (size, length, *[1] * (x.ndim - 1 - axis)))
+        x = op.max(op.where(mask, op.expand_dims(x, [axis]), least), [axis + 1])
+    return x, None

@@ -222,6 +222,26 @@ def _running(ctx: Lowering, function: Any, x: Value, dim: int) -> Value:
     return function(x, ctx.axis(dim, x.ndim)) if x.ndim else x
 
 
+@register("aten::logcumsumexp")
+def running_logsumexp(ctx: Lowering, x: Value, dim: int) -> Value:
+    """A scan along the axis, so that nothing overflows."""
+    if x.ndim == 0:
+        return x
+    axis = ctx.axis(dim, x.ndim)
+    order = [axis, *(place for place in range(x.ndim) if place != axis)]
+    rows = op.permute_dims(x, order)
+
+    def body(total: Value, row: Value) -> tuple[Value, Value]:
+        infinity = ctx.tensor(-math.inf, x.dtype)
+        is_nothing = op.logical_and(op.equal(total, infinity), op.equal(row, infinity))
+        total = op.where(is_nothing, infinity, op.log_add_exp(total, row))
+        return total, total
+
+    start = op.full(rows.shape[1:], ctx.tensor(-math.inf, x.dtype))
+    _, made = op.scan(body, start, rows)
+    return op.permute_dims(made, [order.index(place) for place in range(x.ndim)])
+
+
 @register("aten::diff")
 def diff(
     ctx: Lowering, x: Value, n: int = 1, dim: int = -1, prepend: Value | None = None, append: Value | None = None

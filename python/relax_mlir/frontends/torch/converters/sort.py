@@ -142,4 +142,6 @@ def unique(ctx: Lowering, x: Value, *args: Any, **kwargs: Any) -> tuple[Value | 
     made = op.unique(numbers, sorted=True, return_inverse=True, return_counts=True, axis=axis)
     values, inverse, counts = made
     inverse = op.reshape(inverse, x.shape) if axis is None else inverse
-    return (ctx.cast(values, x.dtype), inverse, counts)[: len(ctx.results)]
+    parts = (ctx.cast(values, x.dtype), inverse, counts)
+    # What was not asked for is empty, and used by nobody.
+    return tuple(part if ctx.uses_result(index) else None for index, part in enumerate(parts[: len(ctx.results)]))
