@@ -59,6 +59,6 @@ def decompose(program: Any) -> Any:
         except Exception as error:  # of many kinds, as converters of PyTorch's own fail
             text = str(error).strip().partition("\n")[0]
             raise FrontendError(
-                f"PyTorch cannot bring the program into functional form: {type(error).__name__}: {text}; where an input "
-                "is a cache of transformers, pass its tensors instead and build the cache in the model"
+                f"PyTorch cannot bring the program into functional form: {type(error).__name__}: {text}; "
+                "where an input is a cache of transformers, pass its tensors instead and build the cache in the model"
             ) from error

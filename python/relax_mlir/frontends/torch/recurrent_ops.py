@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Recurrent layers as ops of our own while a model is exported.
 
-PyTorch's trace of `lstm` and `gru` takes the steps apart, which makes the length of a sequence a constant. Meanwhile the
-layers of `torch.nn` call these ops, whose results have the length of the input.
+PyTorch's trace of `lstm` and `gru` takes the steps apart, which makes the length of a sequence a constant. Meanwhile
+the layers of `torch.nn` call these ops, whose results have the length of the input.
 """
 
 from __future__ import annotations
