@@ -16,7 +16,7 @@ Raises `MissingPackageError` where PyTorch is not installed.
 
 try:
     import torch as _torch  # noqa: F401
-except ModuleNotFoundError:
+except ImportError:
     from ...errors import MissingPackageError
 
     raise MissingPackageError(

@@ -166,7 +166,9 @@ def _names_of(
     if len(places) != len(nodes):
         return found
     for node, (_, spec) in zip(nodes, places):
-        sizes = spec.items() if isinstance(spec, Mapping) else enumerate(spec or ())
+        if not isinstance(spec, (Mapping, list, tuple)):
+            continue
+        sizes = spec.items() if isinstance(spec, Mapping) else enumerate(spec)
         for axis, size in sizes:
             name = size if isinstance(size, str) else getattr(size, "__name__", None)
             if isinstance(name, str) and name.isidentifier() and not isinstance(size, type(Dim.AUTO)):

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What cannot be imported or called, and what the errors say."""
 
+import subprocess
+import sys
+
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -28,14 +31,18 @@ twice.register_fake(torch.empty_like)
 thrice.register_fake(torch.empty_like)
 
 
-def function(x):
-    y = twice(x) + twice(x)
-    return thrice(y)
+class Custom(torch.nn.Module):
+    def forward(self, x):
+        y = twice(x) + twice(x)
+        return thrice(y)
+
+
+SHAPES = {"x": {0: torch.export.Dim.AUTO}}
 
 
 def test_all_missing_ops_are_reported_with_their_lines():
     with pytest.raises(UnsupportedOpError) as caught:
-        programs.compiled(function, (torch.randn(3),))
+        programs.compiled(Custom(), (torch.randn(3),), SHAPES)
     assert caught.value.ops == {"relax_test::twice.default": 2, "relax_test::thrice.default": 1}
     message = str(caught.value)
     assert "2 PyTorch ops have no converter" in message
@@ -54,7 +61,7 @@ def test_converters_of_users():
         return op.multiply(x, ctx.tensor(3, x.dtype))
 
     try:
-        programs.compare(function, (torch.randn(3),), (torch.randn(7),))
+        programs.compare(Custom(), (torch.randn(3),), (torch.randn(7),), shapes=SHAPES)
         with pytest.raises(ValueError, match="has a converter already"):
             relax_torch.register("relax_test::twice")(convert_twice)
     finally:
@@ -83,12 +90,64 @@ def test_wrong_converters_are_noticed(convert, message):
 
 
 def test_run_time_errors_name_the_line():
-    def gather(x, i):
-        return x[i]
+    class Scattered(torch.nn.Module):
+        def forward(self, x, source):
+            mask = x > 0
+            return x.masked_scatter(mask, source)
 
-    run = programs.compiled(gather, (torch.randn(3), torch.tensor([0, 1])))
-    with pytest.raises(Exception, match=r"return x\[i\]"):
-        run(torch.randn(3), torch.tensor([0, 7]))
+    shapes = {"x": {0: torch.export.Dim.AUTO}, "source": {0: torch.export.Dim.AUTO}}
+    run = programs.compiled(Scattered(), (torch.ones(3), torch.ones(5)), shapes)
+    with pytest.raises(ValueError) as caught:
+        run(torch.ones(4), torch.ones(3))
+    message = str(caught.value)
+    assert "true more often than the source has elements" in message
+    assert "return x.masked_scatter(mask, source)" in message and "test_torch_errors.py" in message
+
+
+def test_conditions_of_the_model_are_checked():
+    class Checked(torch.nn.Module):
+        def forward(self, x, count):
+            n = count.item()
+            torch._check(n >= 2, lambda: "too few")
+            torch._check(n <= 5)
+            return torch.full((n,), 0.5) + x
+
+    run = programs.compiled(Checked(), (torch.ones(()), torch.tensor(3)))
+    assert run(torch.ones(()), torch.tensor(4)).shape == (4,)
+    for wrong in (1, 6):
+        with pytest.raises(ValueError, match=r"Runtime assertion failed|too few|_check"):
+            run(torch.ones(()), torch.tensor(wrong))
+
+
+def test_a_square_example_ties_both_sizes():
+    run = programs.compiled(lambda x: x + x.mT, (torch.randn(5, 5),))
+    programs.check(run, lambda x: x + x.mT, (torch.randn(7, 7),))
+    with pytest.raises(ValueError, match="args_0"):
+        run(torch.randn(7, 6))
+
+
+def test_a_program_that_pytorch_cannot_make_functional():
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    from transformers.integrations.executorch import register_dynamic_cache_export_support
+
+    register_dynamic_cache_export_support()
+    options = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**options, vocab_size=32)).eval()
+
+    class Step(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, ids, cache):
+            return self.model(ids, past_key_values=cache).logits
+
+    cache = transformers.DynamicCache(config=model.config)
+    model(torch.randint(32, (2, 5)), past_key_values=cache)
+    dim = torch.export.Dim.AUTO
+    shapes = {"ids": {0: dim, 1: dim}, "cache": [[{0: dim, 2: dim}], [{0: dim, 2: dim}]]}
+    with pytest.raises(FrontendError, match="pass its tensors instead"):
+        relax_torch.export(Step(), (torch.randint(32, (2, 3)), cache), dynamic_shapes=shapes, check_small=False)
 
 
 def test_wrong_inputs():
@@ -156,10 +215,21 @@ def test_kept_ops_have_converters():
     assert [name for name in _KEPT if name not in have] == []
 
 
-def test_importing_the_package_does_not_import_pytorch():
-    import subprocess
-    import sys
-
-    program = "import sys, relax_mlir, relax_mlir.frontends.program; print('torch' in sys.modules)"
+def test_importing_the_package_does_not_import_the_front_end():
+    program = "import sys, relax_mlir, relax_mlir.frontends.program; print('relax_mlir.frontends.torch' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert result.stdout.strip() == "False", result.stderr
+
+
+def test_without_pytorch_the_error_says_what_to_install():
+    program = """
+import sys
+
+sys.modules["torch"] = None
+try:
+    import relax_mlir.frontends.torch
+except ImportError as error:
+    print(type(error).__name__, error)
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.stdout.startswith("MissingPackageError") and "pip install torch" in result.stdout, result.stderr

@@ -24,7 +24,7 @@ def test_page(tmp_path, monkeypatch, capsys):
         exec("".join(re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)), names)
     finally:
         relax_torch.register.__self__.converters.pop("mylib::scaled_tanh", None)
-    (report,) = re.findall(r"^```\n(.*?)^```", text, re.M | re.S)
+    (report,) = re.findall(r"^```\n(symbols\n.*?)^```", text, re.M | re.S)
     assert capsys.readouterr().out == report
     assert names["y"].shape == (2, 8)
     names["run"] = names["program"].compile()

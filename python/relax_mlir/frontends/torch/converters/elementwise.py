@@ -301,3 +301,11 @@ def identity(ctx: Lowering, x: Value, *args: Any, **kwargs: Any) -> Value:
 @register("aten::copy")
 def copy(ctx: Lowering, target: Value, source: Any, non_blocking: bool = False) -> Value:
     return op.broadcast_to(ctx.tensor(source, ctx.dtype), ctx.shape)
+
+
+@register("aten::native_dropout")
+def native_dropout(ctx: Lowering, x: Value, p: float, train: bool | None) -> tuple[Value, Value]:
+    """What goes through, and a mask of all of it."""
+    if train and p:
+        raise ctx.unsupported("it drops at random; export the model after model.eval()")
+    return x, op.ones(x.shape, "bool")
