@@ -106,7 +106,33 @@ def _of_integers(function: Callable[..., Value]) -> Any:
     return lambda builder, expr, dtype: function(*builder.all(expr, "i64"))
 
 
+def _piecewise(builder: ScalarBuilder, expr: sympy.Expr, dtype: str) -> Value:
+    """The value of the first condition that holds."""
+    *cases, (value, _) = expr.args
+    result = builder.tensor(value, dtype)
+    for value, condition in reversed(cases):
+        result = op.where(_truth(builder, condition), builder.tensor(value, dtype), result)
+    return result
+
+
+def _truth(builder: ScalarBuilder, condition: sympy.Basic) -> Value:
+    compare = _COMPARISONS.get(type(condition).__name__)
+    if compare is None:
+        raise FrontendError(f"the condition {condition} of the program cannot be computed")
+    return compare(*builder.all(condition, "i64"))
+
+
+_COMPARISONS: dict[str, Callable[[Value, Value], Value]] = {
+    "Equality": op.equal,
+    "Unequality": op.not_equal,
+    "StrictLessThan": op.less,
+    "LessThan": op.less_equal,
+    "StrictGreaterThan": op.greater,
+    "GreaterThan": op.greater_equal,
+}
+
 _RULES: dict[str, Any] = {
+    "Piecewise": _piecewise,
     "Add": _fold(op.add),
     "Mul": _fold(op.multiply),
     "Max": _fold(op.maximum),

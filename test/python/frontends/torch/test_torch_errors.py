@@ -112,7 +112,7 @@ def test_conditions_of_the_model_are_checked():
             torch._check(n <= 5)
             return torch.full((n,), 0.5) + x
 
-    run = programs.compiled(Checked(), (torch.ones(()), torch.tensor(3)))
+    run = programs.compiled(Checked(), (torch.ones(()), torch.tensor(3)), None)
     assert run(torch.ones(()), torch.tensor(4)).shape == (4,)
     for wrong in (1, 6):
         with pytest.raises(ValueError, match=r"Runtime assertion failed|too few|_check"):
