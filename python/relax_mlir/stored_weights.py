@@ -60,19 +60,16 @@ def save_tensors(tensors: Mapping[str, Any], path: Path) -> None:
         raise RelaxError(f"cannot write '{path.name}': {error}") from None
 
 
-def load_tensors(path: Path) -> dict[str, np.ndarray]:
-    """The tensors of a file that `save_tensors` wrote, as views of the mapped file.
+def parse_tensors(data: bytes, name: str) -> dict[str, np.ndarray]:
+    """The tensors of a file that `save_tensors` wrote, as views of its content; `name` is for messages.
 
     Raises:
-      WeightError: the file cannot be read, or is damaged.
+      WeightError: the content is damaged.
     """
     try:
-        with path.open("rb") as file:
-            return _read(_mapped(file.fileno()))
-    except OSError as error:
-        raise WeightError(f"cannot read '{path}': {error.strerror}") from None
+        return _read(data)
     except (ValueError, KeyError, OverflowError, struct.error) as error:
-        raise WeightError(f"'{path}' is damaged: {error}; export the model again") from None
+        raise WeightError(f"'{name}' is damaged: {error}; export the model again") from None
 
 
 def _mapped(handle: int) -> mmap.mmap:
@@ -147,7 +144,7 @@ _OTHER_DTYPES = {"BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "flo
 _ENTRY = {"dtype": str, "shape": [int], "data_offsets": [int]}
 
 
-def _read(data: mmap.mmap) -> dict[str, np.ndarray]:
+def _read(data: mmap.mmap | bytes) -> dict[str, np.ndarray]:
     """The tensors; ValueError, KeyError or OverflowError says what is wrong."""
     (size,) = struct.unpack_from("<Q", data)
     if size > len(data) - 8:
@@ -166,7 +163,7 @@ def _read(data: mmap.mmap) -> dict[str, np.ndarray]:
     return {name: _view(data, start, name, entry) for name, entry in header.items()}
 
 
-def _view(data: mmap.mmap, start: int, name: str, entry: Mapping[str, Any]) -> np.ndarray:
+def _view(data: mmap.mmap | bytes, start: int, name: str, entry: Mapping[str, Any]) -> np.ndarray:
     known, shape = entry["dtype"], entry["shape"]
     if known not in _DTYPES and known not in _OTHER_DTYPES:
         raise ValueError(f"tensor {name!r} is of type {known!r}, which is not known")

@@ -23,10 +23,10 @@ import numpy as np
 from ..code import Code
 from ..compiler import Target, compile_code
 from ..errors import ModelError, RelaxError
-from ..export import check_companions, export, load_exported
+from ..export import export, open_exported
 from ..module import Module
 from ..runtime import Executable, to_host
-from ..stored_weights import load_tensors, save_tensors
+from ..stored_weights import parse_tensors, save_tensors
 from .tree import Codec, Spec, check_spec, flatten, unflatten
 
 FUNCTION = "main"
@@ -287,20 +287,21 @@ def load_program(folder: str | os.PathLike[str]) -> CompiledProgram:
     Raises:
       ModelError: something is missing or damaged, or was made for another machine.
     """
-    folder = Path(folder)
-    executable = load_exported(folder)
-    check_companions(folder)
+    exported = open_exported(folder)
+    companions = exported.companions()
+    if SIGNATURE not in companions:
+        raise ModelError(f"'{folder}' holds no imported program: it has no {SIGNATURE}")
     try:
-        signature = Signature.from_json(json.loads((folder / SIGNATURE).read_text(encoding="utf-8")))
-    except OSError as error:
-        raise ModelError(f"'{folder}' holds no imported program: {error.strerror}: {SIGNATURE}") from None
+        signature = Signature.from_json(json.loads(companions[SIGNATURE]))
     except ValueError as error:
         if isinstance(error, RelaxError):
             raise
-        raise ModelError(f"'{folder / SIGNATURE}' is damaged: {error}; export the program again") from None
-    buffers = (
-        {name: value.copy() for name, value in load_tensors(folder / BUFFERS).items()} if signature.buffers else {}
-    )
+        raise ModelError(f"'{Path(folder) / SIGNATURE}' is damaged: {error}; export the program again") from None
+    buffers = {}
+    if signature.buffers and BUFFERS in companions:
+        tensors = parse_tensors(companions[BUFFERS], str(Path(folder) / BUFFERS))
+        buffers = {name: value.copy() for name, value in tensors.items()}
+    executable = exported.load()
     if FUNCTION not in executable or any(name not in buffers for name in signature.buffers):
         raise ModelError(f"'{folder}' is damaged: code and signature do not belong together; export the program again")
     return CompiledProgram(executable, signature, buffers)
