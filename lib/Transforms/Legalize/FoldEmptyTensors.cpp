@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Transforms/Legalize/EmptyTensors.h"
 #include "Transforms/Legalize/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -30,12 +31,6 @@ namespace mlir::relax {
 
 using namespace mlir;
 using namespace mlir::relax;
-
-/// Whether a type says that a tensor has no element.
-static bool isEmptyTensor(Value value) {
-  auto type = dyn_cast<ShapedType>(value.getType());
-  return type && type.hasRank() && llvm::is_contained(type.getShape(), 0);
-}
 
 /// The bound of a loop, where it is a constant or a size that a type has.
 static std::optional<int64_t> constantBound(OpFoldResult bound) {
@@ -73,15 +68,15 @@ public:
   void visit(Operation *op) {
     rewriter.setInsertionPoint(op);
     if (auto root = dyn_cast<bufferization::MaterializeInDestinationOp>(op)) {
-      if (!root.getResult() && isEmptyTensor(root.getSource()))
+      if (!root.getResult() && hasNoElement(root.getSource().getType()))
         rewriter.eraseOp(root);
     } else if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
       foldStructured(structured);
     } else if (auto insertion = dyn_cast<tensor::InsertSliceOp>(op)) {
-      if (isEmptyTensor(insertion.getSource()))
+      if (hasNoElement(insertion.getSource().getType()))
         rewriter.replaceOp(insertion, insertion.getDest());
     } else if (auto insertion = dyn_cast<tensor::ParallelInsertSliceOp>(op)) {
-      if (isEmptyTensor(insertion.getSource()))
+      if (hasNoElement(insertion.getSource().getType()))
         rewriter.eraseOp(insertion);
     } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
       foldSlice(slice);
@@ -106,7 +101,7 @@ private:
   }
 
   void foldSlice(tensor::ExtractSliceOp op) {
-    if (!isEmptyTensor(op))
+    if (!hasNoElement(op.getType()))
       return;
     llvm::SmallBitVector dropped = op.getDroppedDims();
     RankedTensorType type = op.getType();
@@ -120,8 +115,10 @@ private:
   }
 
   void foldConcat(tensor::ConcatOp op) {
-    SmallVector<Value> parts(llvm::make_filter_range(
-        op.getInputs(), [](Value part) { return !isEmptyTensor(part); }));
+    SmallVector<Value> parts(
+        llvm::make_filter_range(op.getInputs(), [](Value part) {
+          return !hasNoElement(part.getType());
+        }));
     if (parts.size() == op.getInputs().size() || parts.empty())
       return;
     Value joined = parts.front();
@@ -136,7 +133,7 @@ private:
 
   /// The padding alone is left.
   void foldPad(tensor::PadOp op) {
-    if (!isEmptyTensor(op.getSource()) || isEmptyTensor(op))
+    if (!hasNoElement(op.getSource().getType()) || hasNoElement(op.getType()))
       return;
     Location loc = op.getLoc();
     ReifiedRankedShapedTypeDims shape;

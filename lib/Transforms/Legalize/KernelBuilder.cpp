@@ -9,6 +9,7 @@
 
 #include "Relax/Forwarding.h"
 #include "Relax/RelaxDialect.h"
+#include "Transforms/Legalize/EmptyTensors.h"
 #include "Transforms/SymArithmetic.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -256,8 +257,7 @@ void KernelBuilder::dropBodyIfEmpty() {
     if (!operand)
       kept.push_back(argument);
   auto isEmpty = [](Value destination) {
-    return llvm::is_contained(
-        cast<RankedTensorType>(destination.getType()).getShape(), 0);
+    return hasNoElement(destination.getType());
   };
   if (!llvm::all_of(kept, isEmpty))
     return;
