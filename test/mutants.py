@@ -195,6 +195,13 @@ MUTANTS = [
         (INPLACE,),
     ),
     Mutant(
+        "copies know signs",
+        "lib/Transforms/Memory/Copies.cpp",
+        "getKernelElementType(type.getElementType()));",
+        "MUTANT ? type.getElementType() : getKernelElementType(type.getElementType()));",
+        (UPDATE,),
+    ),
+    Mutant(
         "a copy stands for its operand that is written over",
         "dialects/Relax/Forwarding.cpp",
         "  return !memory.mayBeWritten();",

@@ -12,6 +12,7 @@ from targets import COMPILED, LOADERS
 import relax_mlir
 from relax_mlir import BlockBuilder, Callable, Scalar, Sym, Tensor, op
 from relax_mlir.pipelines import InlineDataflow, Legalize, Pipeline, Simplify, UpdateInPlace
+from relax_mlir.pipelines.cpu import fuse_kernels, make_destinations, make_kernels
 from relax_mlir.runtime import to_numpy
 
 N = Sym("n")
@@ -152,12 +153,14 @@ def test_loops_that_begin_with_each_other():
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "uint64", "bool", "float16"])
-def test_copies_of_each_type(dtype):
-    """What a loop begins with is copied, and so is a constant that is written over."""
+@pytest.mark.parametrize("constant", [False, True])
+def test_copies_of_each_type(dtype, constant):
+    """What a loop begins with is copied, be it the caller's or a constant."""
     bb = BlockBuilder()
     with bb.function("main", [Tensor((N,), dtype, name="x")]) as function:
         (x,) = function.params
-        with bb.while_([op.constant(np.int64(0)), x]) as loop:
+        begin = op.constant(np.zeros(5, dtype)) if constant else x
+        with bb.while_([op.constant(np.int64(0)), begin]) as loop:
             with loop.condition as (i, _):
                 bb.yield_(op.less(i, op.constant(np.int64(3))))
             with loop.body as (i, a):
@@ -165,8 +168,9 @@ def test_copies_of_each_type(dtype):
                 bb.yield_(op.add(i, op.constant(np.int64(1))), op.index_put(a, [op.reshape(i, (1,))], one))
         bb.return_(loop.results[1])
     x = np.zeros(5, dtype)
-    actual = relax_mlir.compile(bb.module(), cached=False)["main"](x)
-    np.testing.assert_array_equal(to_numpy(actual), np.array([1, 1, 1, 0, 0], dtype))
+    executable = relax_mlir.compile(bb.module(), cached=False)
+    for _ in range(2):
+        np.testing.assert_array_equal(to_numpy(executable["main"](x)), np.array([1, 1, 1, 0, 0], dtype))
     np.testing.assert_array_equal(x, np.zeros(5, dtype))
 
 
@@ -399,6 +403,17 @@ def test_scan_writes_its_rows_in_place():
     lowered = cumulative()
     Pipeline([Simplify(), Legalize(), InlineDataflow(), UpdateInPlace()]).run(lowered)
     assert len(re.findall(r"call_tir_inplace @\w+_inplace", str(lowered))) == 2
+
+
+def test_updates_in_place_leave_no_kernel_that_nothing_calls():
+    """Neither the kernel with the copy nor a copy that did not help."""
+    lowered = cumulative()
+    Pipeline([make_kernels(), fuse_kernels(), make_destinations()]).run(lowered)
+    text = str(lowered)
+    kernels = re.findall(r"func.func private @(\w+)\(", text)
+    assert kernels
+    for kernel in kernels:
+        assert f"call_tir_inplace @{kernel}(" in text, f"{kernel} is left\n{text}"
 
 
 def test_scan_without_rows_and_results():
