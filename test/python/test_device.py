@@ -19,6 +19,7 @@ from emulated import blocks, calls, failing, launches, load_example, open_device
 
 import relax_mlir
 from relax_mlir import BlockBuilder, Device, DeviceError, Sym, Tensor, op, runtime
+from relax_mlir.execution.device import _function
 
 OUT_OF_MEMORY, LAUNCH_FAILED = 2, 719
 X = np.arange(100, dtype=np.float32)
@@ -84,7 +85,7 @@ def test_numbers_of_devices_are_not_cut(device):
         ["relax_rt_copy", tvm_ffi.from_dlpack(X)],
     ):
         with pytest.raises(DeviceError, match="there is no device"):
-            runtime._function(name)(*args, *device)
+            _function(name)(*args, *device)
 
 
 def test_limits_of_memory(device):
@@ -92,7 +93,7 @@ def test_limits_of_memory(device):
         with pytest.raises(ValueError, match="bytes; expected at least 1"):
             device.set_memory_limit(limit)
     with pytest.raises(ValueError, match="a limit of -1 bytes"):
-        runtime._function("relax_rt_device_pool_set_limit")(2, 0, -1)
+        _function("relax_rt_device_pool_set_limit")(2, 0, -1)
     assert device.get(device.put(X)).tolist() == X.tolist()
 
 
@@ -112,7 +113,7 @@ def test_what_is_not_on_the_device(device):
     with pytest.raises(ValueError, match="write: expected a tensor on cuda:1 to write into, got one on cuda:0"):
         Device("cuda", 1).write(X, x)
     with pytest.raises(ValueError, match="write: expected a tensor of a device to write into"):
-        runtime._function("relax_rt_write")(x, tvm_ffi.from_dlpack(X.copy()))
+        _function("relax_rt_write")(x, tvm_ffi.from_dlpack(X.copy()))
     device.write(fixed, x)
     assert device.get(fixed).tolist() == device.get(x).tolist() == X.tolist()
 

@@ -1,0 +1,160 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Devices: their memory, and what is copied there and back."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import operator
+import warnings
+from typing import Any
+
+import numpy as np
+import tvm_ffi
+
+from ..errors import DeviceError, RelaxError
+from .arguments import _CODES, _KINDS, as_argument, to_numpy
+from .shared_library import PoolStatistics, _check_limit, library
+
+
+@functools.cache
+def _function(name: str) -> tvm_ffi.Function:
+    """A function of the runtime that follows the convention of TVM FFI."""
+    address = ctypes.cast(getattr(library(), name), ctypes.c_void_p).value
+    return tvm_ffi.core.Function.__from_extern_c__(address)
+
+
+def _as_tensor(value: Any) -> tvm_ffi.Tensor:
+    if isinstance(value, tvm_ffi.Tensor):
+        return value
+    if not hasattr(value, "__dlpack__"):
+        raise TypeError(f"expected a tensor, got {type(value).__name__}")
+    value = as_argument(value)  # of arrays that are read-only, or whose types NumPy lacks
+    return value if isinstance(value, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(value)
+
+
+def _copy(tensor: Any, *device: int) -> tvm_ffi.Tensor:
+    """A copy on a device, given by its type and its number."""
+    return _function("relax_rt_copy")(_as_tensor(tensor), *device)
+
+
+def to_host(value: Any) -> np.ndarray:
+    """The elements of a tensor as an array, copied from its device if it is on one."""
+    if hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] in (_KINDS["cuda"], _KINDS["vulkan"]):
+        value = _copy(value, _KINDS["cpu"], 0)
+    return np.asarray(to_numpy(value))
+
+
+def _numbers(value: Any, what: str) -> Any:
+    """An array, or what makes one, as an argument; a tensor as it is."""
+    given = value if hasattr(value, "__dlpack__") else np.asarray(value)
+    if isinstance(given, np.ndarray) and given.dtype.kind in "OSUMm":  # objects, text, times
+        came = f"{type(value).__name__}, whose elements are of dtype {given.dtype}"
+        raise RelaxError(f"{what}: expected a tensor, or an array of numbers, got {came}")
+    return as_argument(given)
+
+
+class Device:
+    """A device that compiled code runs on, and the tensors there.
+
+    Raises `DeviceError` where there is none: no driver, one that is too old, fewer devices. Memory that is not there
+    raises `MemoryError`.
+
+    >>> device = Device("cuda", 0)
+    >>> y = executable["main"](device.put(x))
+    >>> device.get(y)  # a NumPy array; waits for the result
+
+    Attributes:
+      kind, index: what it was made of.
+      name: the device's, as its driver calls it.
+      capability: major and minor version of what it can do: (9, 0).
+      memory: how many bytes it has.
+      subgroup: how many threads exchange values; 1 where none do.
+      architecture: what code is compiled for: LLVM's name with what the chip alone has, "sm_90a"; of Vulkan
+        "subgroup_32", "subgroup_32_bound" where it has no addresses of buffers, "subgroup_32_narrow" no integers of
+        64 bits, "subgroup_32_matrices" where those threads have matrices together.
+    """
+
+    def __init__(self, kind: str = "cuda", index: int = 0) -> None:
+        if kind not in _KINDS or kind == "cpu":
+            raise DeviceError(f"there is no kind of device '{kind}'; there are 'cuda' and 'vulkan'")
+        if not 0 <= operator.index(index) < 1 << 31:
+            raise DeviceError(f"there is no device {kind}:{index}")
+        self.kind, self.index = kind, index
+        described = self._call("relax_rt_device_describe")
+        self.name, *capability, self.memory, self.subgroup, self.architecture = described
+        self.capability = tuple(capability)
+        if kind == "vulkan" and self.name.startswith("llvmpipe"):
+            warnings.warn(
+                f"{self.name} (Mesa) ends the loops of a thread after 65535 iterations, and results of longer ones are "
+                "wrong there (docs/vulkan.md)",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    def __repr__(self) -> str:
+        return f"Device({self.kind!r}, {self.index})"
+
+    def put(self, value: Any) -> tvm_ffi.Tensor:
+        """A copy of an array or of a tensor, on this device, of the same shape and element type.
+
+        Arrays of ml_dtypes are taken too.
+        """
+        return _copy(_numbers(value, "put"), _KINDS[self.kind], self.index)
+
+    def write(self, value: Any, tensor: Any) -> None:
+        """Writes an array, or a tensor, into a tensor of this device, of the same shape and element type.
+
+        Both must be contiguous. What was put into the stream before sees the old elements, what comes later the new.
+
+        Raises:
+          ValueError: the shapes or types differ, or the tensor is on another device or on the host.
+        """
+        target = _as_tensor(tensor)
+        if target.__dlpack_device__() != (_KINDS[self.kind], self.index):
+            where = "the host" if target.device.type == "cpu" else str(target.device)
+            raise RelaxError(f"write: expected a tensor on {self.kind}:{self.index} to write into, got one on {where}")
+        _function("relax_rt_write")(_as_tensor(_numbers(value, "write")), target)
+
+    def get(self, tensor: Any) -> np.ndarray:
+        """The elements of a tensor, when they are there. Those that NumPy lacks are of ml_dtypes' types."""
+        return to_numpy(_copy(tensor, _KINDS["cpu"], 0))
+
+    def synchronize(self) -> None:
+        """Waits until all that was put into its streams is done; raises what has failed there."""
+        self._call("relax_rt_device_synchronize")
+
+    def memory_statistics(self) -> PoolStatistics:
+        """What its memory pool holds now."""
+        return PoolStatistics(*self._call("relax_rt_device_pool_statistics"))
+
+    def reset_memory_peak(self) -> None:
+        """Counts the peak anew from what is in use now."""
+        self._call("relax_rt_device_pool_reset_peak")
+
+    def trim_memory(self) -> None:
+        """Gives memory that is not in use back to the driver."""
+        self._call("relax_rt_device_pool_trim")
+
+    def set_memory_limit(self, bytes: int | None) -> None:
+        """Lets its pool hold no more than so many bytes; None for as many as there are."""
+        _check_limit(bytes)
+        self._call("relax_rt_device_pool_set_limit", bytes or 0)
+
+    def _call(self, name: str, *args: Any) -> Any:
+        return _function(name)(_KINDS[self.kind], self.index, *args)
+
+
+def _as_device_argument(value: Any, kind: str) -> Any:
+    """What TVM FFI takes for an argument of a function on a device; nothing is moved there unseen."""
+    if isinstance(value, np.ndarray):
+        raise TypeError(
+            f"a NumPy array is in the memory of the host, and the function runs on {kind}; "
+            f'put it there first: Device("{kind}").put(array)'
+        )
+    if type(value) in (tuple, list):
+        return [_as_device_argument(member, kind) for member in value]
+    if isinstance(value, np.generic) and value.dtype.name in _CODES:
+        return float(value)  # a tensor of the host otherwise
+    return as_argument(value)

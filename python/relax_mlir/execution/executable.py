@@ -1,0 +1,288 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiled code in this process, as functions that can be called, with its weights."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import itertools
+import mmap
+import os
+import weakref
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import tvm_ffi
+
+from .. import _relax
+from ..errors import RelaxError, show_source_line
+from .arguments import (
+    _MLIR_NAMES,
+    _as_array,
+    _is_read_only,
+    _results_for,
+    _Tensor,
+    as_argument,
+    to_numpy,
+)
+from .device import Device, _as_device_argument, _function
+from .shared_library import _symbols, missing_features
+
+if TYPE_CHECKING:
+    from ..code import Code
+
+_MOST_GRAPHS = 1 << 16
+
+
+class CaptureStatistics(NamedTuple):
+    """How often calls were captured, replayed, and found not to be captured; the graphs there are now.
+
+    `is_capturable`: whether the function can be captured at all, as far as is known. `crowded`: the calls that ran
+    because other calls, made as often, have all the graphs; more `graphs` for `Executable.captured` would serve them.
+    """
+
+    captures: int
+    replays: int
+    failures: int
+    graphs: int
+    is_capturable: bool
+    crowded: int
+
+
+class Captured:
+    """A function of a module for a device, whose calls are captured as graphs of the device and replayed.
+
+    A call depends on its arguments' addresses and sizes, on its numbers, and on the stream. The first one of a kind
+    runs as always, the second one is captured, later ones are replayed: one launch, whatever the number of kernels.
+    So it pays where tensors stay where they are: give destinations behind the arguments, and feed them back.
+    Calls of more kinds than there may be graphs: those made most often have them, the others run as always
+    (`CaptureStatistics.crowded`).
+
+    Functions that read numbers from the device, call libraries, or take or give functions run as always, and so does
+    a call whose capture fails. The graphs and their memory go with this object.
+    """
+
+    def __init__(self, function: tvm_ffi.Function, graphs: int, wrap: Callable[[Any], Callable[..., Any]]) -> None:
+        captured, self._statistics = _function("relax_rt_capture")(function, graphs)
+        self._call = wrap(captured)
+        self.__name__ = self.__qualname__ = self._call.__name__
+
+    def __call__(self, *args: Any) -> Any:
+        return self._call(*args)
+
+    def statistics(self) -> CaptureStatistics:
+        """What has been captured so far."""
+        *numbers, is_capturable, crowded = self._statistics()
+        return CaptureStatistics(*numbers, bool(is_capturable), crowded)
+
+
+_of_callables: list[Any] = []
+"""Code that gives out callables, which is never unloaded."""
+
+
+class HugePages:
+    """Memory in pages of 2 MiB, for data that is read in order: it comes nearly twice as fast.
+
+    Arrays are placed one behind the other in pieces of at least 64 MiB.
+    """
+
+    _PAGE, _PIECE = 2 << 20, 64 << 20
+
+    def __init__(self) -> None:
+        self._free = np.empty(0, np.uint8)
+
+    def copy(self, array: np.ndarray) -> np.ndarray:
+        """The array in that memory. Small ones share a page with others."""
+        size = -(-array.nbytes // 64) * 64
+        if size > len(self._free):
+            self._free = self._allocate(max(size, self._PIECE))
+        place, self._free = self._free[: array.nbytes], self._free[size:]
+        result = place.view(array.dtype).reshape(array.shape)
+        result[...] = array
+        return result
+
+    def _allocate(self, size: int) -> np.ndarray:
+        try:
+            memory = mmap.mmap(-1, size + self._PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError:
+            raise MemoryError(f"no memory for {size >> 20} MiB more") from None
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            with contextlib.suppress(OSError):  # a system without them has the others
+                memory.madvise(mmap.MADV_HUGEPAGE)
+        data = np.frombuffer(memory, np.uint8)
+        return data[-data.ctypes.data % self._PAGE :][:size]
+
+
+class _Loaded:
+    """Code in this process, and what it needs as long as one of its functions lives."""
+
+    def __init__(self, code: Code) -> None:
+        self.session = _relax.JITSession()
+        self.weights: dict[str, Any] = {}
+        for name, function in _symbols(code):
+            self.session.define(name, ctypes.cast(function, ctypes.c_void_p).value)
+        self.session.add_object(code.object)
+        if code.device or code.weights:
+            unload = ctypes.CFUNCTYPE(None)(self.session.lookup("relax_unload"))
+            # The session must outlive the call; the end of the process needs none.
+            weakref.finalize(self, lambda unload, session: unload(), unload, self.session).atexit = False
+
+
+class Executable:
+    """A compiled module: `executable["main"](x)` calls its function `main`.
+
+    The tensors of a module for a device are there, arguments and results (`Device`), but for those that it has on the
+    host (`relax.device`).
+
+    A call raises `TypeError` or `ValueError` where an argument is not what the function's signature says,
+    `MemoryError` where there is no memory, `RecursionError` where calls nest too deep; the message names the
+    function, the argument, and what was expected and given. The module stays usable after an error.
+
+    Tensors may be given behind the arguments, one for each result: the results are copied there, and the call returns
+    None. They must be contiguous, of the right type and shape, and lie apart from each other; they may lie in the
+    memory of arguments, except of one that comes back as another result.
+    """
+
+    def __init__(self, code: Code) -> None:
+        if missing := missing_features(code.cpu_features):
+            raise RelaxError(
+                f"the code needs {', '.join(missing)}, which this CPU lacks; "
+                "compile it for this machine, or for an older CPU"
+            )
+        self.code = code
+        self.functions = tuple(code.functions)
+        self._loaded = _Loaded(code)
+        self.weights = self._loaded.weights
+        if any("->" in result for function in code.functions.values() for result in function["results"]):
+            # A callable that was returned has no way to keep the code that it is of.
+            _of_callables.append(self._loaded)
+        self._callables = {name: self._with_arrays(name, self._load(name)) for name in self.functions}
+
+    def _load(self, name: str) -> tvm_ffi.Function:
+        address = self._loaded.session.lookup(f"__tvm_ffi_{name}")
+        return tvm_ffi.core.Function.__from_extern_c__(address, keep_alive_object=self._loaded)
+
+    def _with_arrays(self, name: str, function: tvm_ffi.Function) -> Callable[..., Any]:
+        """A function that takes arrays of every kind; of a device, tensors there."""
+        device = self.code.device
+        signature = self.code.functions[name]
+        parameters = signature["parameters"]
+        host_results = range(len(signature["results"])) if not device else signature.get("host_results", ())
+        # Of the arguments, then of the destinations.
+        on_host = [not device or parameter.get("place") == "host" for parameter in parameters]
+        on_host += [index in host_results for index in range(len(signature["results"]))]
+        of_device = functools.partial(_as_device_argument, kind=device)
+        converts = [as_argument if is_there else of_device for is_there in on_host]
+        written = [index for index, parameter in enumerate(parameters) if parameter.get("written")]
+        plain = (np.ndarray, int, float, bool)
+        has_others = any(text in result for result in signature["results"] for text in _MLIR_NAMES)
+        from_plain = to_numpy if has_others else np.from_dlpack
+
+        def describe(index: int) -> str:
+            if index >= len(parameters):
+                return f"{name}: destination {index - len(parameters)}"
+            return f"{name}: argument {index} '{parameters[index]['name']}' ({parameters[index]['type']})"
+
+        def explain(args: tuple[Any, ...]) -> None:
+            """Raises an error that names the argument that `convert` refuses."""
+            for index, (convert, value) in enumerate(zip(converts, args)):
+                try:
+                    convert(value)
+                except (RelaxError, TypeError) as error:
+                    raise type(error)(f"{describe(index)}: {error}") from None
+
+        def check_writable(args: tuple[Any, ...]) -> None:
+            for index in (*written, *range(len(parameters), len(args))):
+                if index < len(args) and _is_read_only(args[index]):
+                    raise RelaxError(f"{describe(index)}: the function writes into this array, which is read-only")
+
+        def call(*args: Any) -> Any:
+            if written or len(args) > len(parameters):
+                check_writable(args)
+            try:
+                converted = [convert(arg) for convert, arg in zip(converts, args)]
+                converted += args[len(converts) :]  # too many, as the call will say
+            except (RelaxError, TypeError):
+                explain(args)
+                raise
+            try:
+                result = function(*converted)
+            except Exception as error:
+                show_source_line(error)
+                raise
+            if device:
+                return _as_array(result)
+            if type(result) is not _Tensor:
+                return _results_for(args, result)
+            # What most calls are, without further calls: arrays and numbers that are arguments as they are.
+            for value, argument in zip(args, converted):
+                if value is not argument or type(value) not in plain:
+                    return _results_for(args, result)
+            return from_plain(result)
+
+        call.__name__ = call.__qualname__ = name
+        return call
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        function = self._callables.get(name)
+        if function is None:
+            raise KeyError(f"the module has no function '{name}'; it has {', '.join(self.functions)}")
+
+        return function
+
+    def captured(self, name: str, graphs: int = 16) -> Captured:
+        """The function as one whose calls are captured and replayed (`Captured`): `decode = m.captured("decode")`.
+
+        Args:
+          graphs: how many kinds of calls are kept for each stream; those that were not used for longest go.
+
+        Raises:
+          RelaxError: the module is for the host.
+        """
+        if not self.code.device:
+            raise RelaxError("only functions of a device are captured, and this module is for the host")
+        if not isinstance(graphs, int) or not 1 <= graphs <= _MOST_GRAPHS:
+            raise RelaxError(f"{graphs!r} graphs; expected a number from 1 to {_MOST_GRAPHS}")
+        self[name]  # says which there are
+        return Captured(self._load(name), graphs, functools.partial(self._with_arrays, name))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._callables
+
+    def export(self, folder: str | os.PathLike[str]) -> None:
+        """Writes a folder that runs without the compiler (`relax_mlir.export`), with the weights that are bound."""
+        from ..export import export
+
+        export(self.code, folder, self.weights)
+
+    def bind_weights(self, weights: Mapping[str, Any], *, copy: bool = True) -> None:
+        """Gives the module's weights their values, by name.
+
+        Args:
+          copy: arrays are copied to memory that is fast to read (`HugePages`); if not, they are used where they are,
+            and must not change. For a device they are always copied, to its memory.
+
+        All of them are bound together, or none where one is refused. A call that runs meanwhile goes on with those that
+        were bound when it began; those are kept until the last such call is over, so for that time there is memory for
+        both.
+
+        Raises:
+          ValueError: the module has no such weight, or it has another shape.
+          TypeError: it has another element type.
+        """
+        if not self.code.weights and weights:
+            raise ValueError(f"the module has no weight '{next(iter(weights))}'; it has none at all")
+        memory = HugePages()
+        device = Device(self.code.device) if self.code.device else None
+        given: dict[str, Any] = {}
+        for name, value in weights.items():
+            if device and isinstance(value, np.ndarray) and name not in self.code.host_weights:
+                given[name] = device.put(value)
+            else:
+                given[name] = as_argument(memory.copy(value) if copy and isinstance(value, np.ndarray) else value)
+        if given:
+            self._load("bind_weight")(*itertools.chain.from_iterable(given.items()))
+            self.weights.update(given)
