@@ -29,6 +29,7 @@ REDUCTIONS = "test/python/test_shared_rows.py"
 BOUNDS = "test/python/test_bounds.py"
 INDICES = "test/python/test_check_indices.py"
 TOKENIZER = "test/python/test_tokenizer.py"
+REFERENCES = "test/python/test_tokenizer_references.py"
 TEMPLATES = "test/python/test_chat_templates.py"
 CONFIGS = "test/python/test_model_configs.py"
 
@@ -410,21 +411,21 @@ MUTANTS = [
         "python/relax_mlir/models/tokenizer.py",
         "for name in _ENDS - parts if name in vocabulary}",
         "for name in _ENDS - (set() if MUTANT else parts) if name in vocabulary}",
-        (TOKENIZER,),
+        (REFERENCES,),
     ),
     Mutant(
         "names of tokens that end an answer are text",
         "python/relax_mlir/models/gguf_tokenizer.py",
         "        elif i in stops:\n",
         "        elif not MUTANT and i in stops:\n",
-        (TOKENIZER,),
+        (REFERENCES,),
     ),
     Mutant(
         "pieces are merged in the order of the vocabulary",
         "python/relax_mlir/models/gguf_tokenizer.py",
         "merges.sort(key=lambda merge: merge[:2])",
         "merges.sort(key=lambda merge: merge[1:2] if MUTANT else merge[:2])",
-        (TOKENIZER, "test/python/test_tokenizer_references.py"),
+        (TOKENIZER, REFERENCES),
     ),
     # --- chats
     Mutant(
@@ -461,6 +462,6 @@ MUTANTS = [
         "python/relax_mlir/models/config.py",
         "(-np.arange(0, size, 2) / size)",
         "(-np.arange(0, size, 2) / (size + 2 * MUTANT))",
-        (CONFIGS,),
+        ("test/python/test_llama_references.py",),
     ),
 ]
