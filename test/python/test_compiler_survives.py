@@ -4,10 +4,11 @@
 
 import numpy as np
 import pytest
+from mlir import ir
 
 import relax_mlir
 from relax_mlir import BlockBuilder, RelaxError, Sym, Tensor, op
-from relax_mlir.pipelines import cpu
+from relax_mlir.pipelines import LowerToHost, Pipeline, cpu
 
 TARGETS = ["cpu", "cuda:sm_90", "vulkan:subgroup_8"]
 HELD = ["i1", "i8", "i16", "i32", "i64", "ui8", "ui64", "si8", "f16", "bf16", "f32", "f64", "f8E4M3FN", "f8E5M2"]
@@ -125,3 +126,19 @@ def test_sizes_that_differ(build, shapes, sizes, message):
         main(*(np.ones(size, np.float32) for size in sizes))
     lines = str(error.value).split("\n")
     assert lines[1].startswith(f"  at {__file__}:") and lines[2].strip() and lines[3].strip() == "^"
+
+
+# A program whose context allows ops that nobody knows.
+def test_ops_that_are_not_registered():
+    context = relax_mlir.parse("module {}").context
+    source = """relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = "some.op"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      relax.return %0 : tensor<4xf32>
+    }"""
+    context.allow_unregistered_dialects = True
+    try:
+        module = relax_mlir.Module(ir.Module.parse(source, context))
+        with pytest.raises(RelaxError, match="'some.op' op cannot be lowered to host code"):
+            Pipeline([LowerToHost()]).run(module)
+    finally:
+        context.allow_unregistered_dialects = False
