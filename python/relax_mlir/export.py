@@ -3,7 +3,7 @@
 """Compiled models in folders, that run without the compiler.
 
     model.so              the code; exports `__tvm_ffi_<function>` for each function
-    librelax_runtime.so   memory and threads; found beside the code
+    librelax_runtime.so   memory and threads; found next to the code
     model.o, model.h      the same code, for programs in C that link it
     weights.safetensors   the weights, if there are any
     metadata.json         signatures, symbols with their bounds, memory plans, names of weights, checksums of the files
@@ -184,7 +184,7 @@ def _find_linker() -> str | None:
 def link_shared(
     object: Path, output: Path, runtime_folder: Path, linker: str | None = None, *, options: Sequence[str] = ()
 ) -> None:
-    """Links an object file with the runtime, which is looked for beside the result.
+    """Links an object file with the runtime, which is looked for next to the result.
 
     Args:
       linker: a command, with options if it needs some; `find_linker()` unless given.
@@ -260,7 +260,7 @@ def open_exported(folder: str | os.PathLike[str]) -> Exported:
     try:
         check(files, dict, "files")
         if strange := [name for name in files if name not in (OBJECT, WEIGHTS) and not _is_companion(name)]:
-            raise ValueError(f"files has a field {strange[0]!r}, which is no name of a file in the folder")
+            raise ValueError(f"files has a field {strange[0]!r}, which is not the name of a file in the folder")
         companions = {name: str for name in files if _is_companion(name)}
         check(files, {OBJECT: str, f"{WEIGHTS}?": SCHEMA, **companions}, "files")
         code = Code.from_json(metadata, b"")
@@ -318,7 +318,7 @@ def _read_checked(folder: Path, name: str, files: Mapping[str, Any]) -> bytes:
 
 
 def _missing(folder: Path, error: OSError) -> ModelError:
-    return ModelError(f"'{folder}' is no exported model: {error.filename}: {error.strerror}")
+    return ModelError(f"'{folder}' is not an exported model: {error.filename}: {error.strerror}")
 
 
 def load_exported(

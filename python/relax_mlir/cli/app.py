@@ -193,7 +193,7 @@ def bench(
     model: ModelArgument,
     prompts: Annotated[str, typer.Option(help="Lengths of prompts.")] = "1,16,128,512",
     batches: Annotated[str, typer.Option(help="Sizes of batches.")] = "1",
-    steps: Annotated[int, typer.Option(help="Tokens to generate behind each prompt.")] = 32,
+    steps: Annotated[int, typer.Option(help="Tokens to generate after each prompt.")] = 32,
     layout: Layout = None,
     target: Where = None,
 ) -> None:

@@ -98,7 +98,7 @@ class _DataType(ctypes.Structure):
 
 
 _DATA_TYPE = 24 + 20
-"""Where that is in a tensor of TVM FFI: behind the object's header, and data, device and rank of the tensor."""
+"""Where that is in a tensor of TVM FFI: after the object's header, and data, device and rank of the tensor."""
 
 
 def _from_other_dtype(array: np.ndarray) -> Any:

@@ -130,7 +130,7 @@ class Device:
         return PoolStatistics(*self._call("relax_rt_device_pool_statistics"))
 
     def reset_memory_peak(self) -> None:
-        """Counts the peak anew from what is in use now."""
+        """Counts the peak again from what is in use now."""
         self._call("relax_rt_device_pool_reset_peak")
 
     def trim_memory(self) -> None:

@@ -57,7 +57,7 @@ class Captured:
 
     A call depends on its arguments' addresses and sizes, on its numbers, and on the stream. The first one of a kind
     runs as always, the second one is captured, later ones are replayed: one launch, whatever the number of kernels.
-    So it pays where tensors stay where they are: give destinations behind the arguments, and feed them back.
+    So it pays where tensors stay where they are: give destinations after the arguments, and feed them back.
     Calls of more kinds than there may be graphs: those made most often have them, the others run as always
     (`CaptureStatistics.crowded`).
 
@@ -86,7 +86,7 @@ _of_callables: list[Any] = []
 class HugePages:
     """Memory in pages of 2 MiB, for data that is read in order: it comes nearly twice as fast.
 
-    Arrays are placed one behind the other in pieces of at least 64 MiB.
+    Arrays are placed one after the other in pieces of at least 64 MiB.
     """
 
     _PAGE, _PIECE = 2 << 20, 64 << 20
@@ -141,7 +141,7 @@ class Executable:
     `MemoryError` where there is no memory, `RecursionError` where calls nest too deep; the message names the
     function, the argument, and what was expected and given. The module stays usable after an error.
 
-    Tensors may be given behind the arguments, one for each result: the results are copied there, and the call returns
+    Tensors may be given after the arguments, one for each result: the results are copied there, and the call returns
     None. They must be contiguous, of the right type and shape, and lie apart from each other; they may lie in the
     memory of arguments, except of one that comes back as another result.
     """

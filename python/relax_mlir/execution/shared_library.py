@@ -97,7 +97,7 @@ class PoolStatistics(NamedTuple):
 def library_path() -> Path:
     """The runtime's shared library."""
     path = Path(__file__).parent.parent / "lib" / "librelax_runtime.so"
-    # An editable install keeps it beside the extension.
+    # An editable install keeps it next to the extension.
     return path if path.exists() else Path(_relax.__file__).parent / "lib" / path.name
 
 
@@ -128,7 +128,7 @@ def pool_statistics() -> PoolStatistics:
 
 
 def reset_pool_peak() -> None:
-    """Counts the peak anew from what is in use now."""
+    """Counts the peak again from what is in use now."""
     library().relax_rt_pool_reset_peak()
 
 
