@@ -415,3 +415,31 @@ def test_zero_dimensional_tensors():
         return x + y, x.sum(), x.softmax(0), x.max(), x.sort(), x.unsqueeze(0), x.cumsum(0), x.argmax(), x.any()
 
     programs.compare(function, (torch.tensor(1.5), torch.tensor(2)), (torch.tensor(-0.5), torch.tensor(1)))
+
+
+COMPOSED = [
+    lambda x, i: (x.median(), x.median(1), x.nanmedian(0, keepdim=True)),
+    lambda x, i: torch.where(i == 2, math.nan, x).median(1)[0],
+    lambda x, i: (x.cummax(1), i.cummin(0)),
+    lambda x, i: i.mode(1),
+    lambda x, i: torch.logcumsumexp(x, 1),
+    lambda x, i: (torch.dist(x, x * 2, 3), torch.cdist(x, x[:2])),
+    lambda x, i: (torch.gcd(i * 6, i + 4), torch.lcm(i, i + 1)),
+    lambda x, i: (torch.copysign(x, -x), torch.ldexp(x, i), torch.hypot(x, x * 2), torch.angle(x)),
+    lambda x, i: torch.frexp(x * 100),
+    lambda x, i: (torch.lgamma(x), torch.digamma(x.abs() + 0.1), torch.erfinv(x.tanh())),
+    lambda x, i: F.max_pool2d(x[None, None], (2, 3), 2, 1, return_indices=True),
+    lambda x, i: F.adaptive_max_pool2d(x[None, None], (2, 3)),
+    lambda x, i: F.grid_sample(x[None, None], torch.full((1, 2, 3, 2), 0.3), align_corners=False),
+    lambda x, i: x.index_reduce(0, i[0, :1] % 2, x[:1], "prod"),
+    lambda x, i: torch.diagonal_scatter(x, torch.zeros(x.shape[0]), 0),
+    lambda x, i: F.layer_norm(x, (x.shape[1],), eps=-1e-9),
+]
+
+
+@pytest.mark.parametrize("functions", [COMPOSED[:6], COMPOSED[6:10], COMPOSED[10:]], ids=["order", "numbers", "images"])
+def test_compositions(functions):
+    def some(n, m):
+        return torch.randn(n, m), torch.randint(0, 4, (n, m))
+
+    programs.compare(together(functions), some(4, 7), some(5, 9), some(6, 13), tolerance=1e-4)

@@ -20,8 +20,10 @@ from . import (  # noqa: F401
     recurrent,
     reduction,
     resize,
+    sampling,
     scalar,
     scatter,
     sort,
+    special,
     statistics,
 )
