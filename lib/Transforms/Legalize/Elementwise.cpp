@@ -187,6 +187,19 @@ static Value floorMod(FloorModOp op, Scalars &s, ValueRange x) {
   return s.select(isZero, zero, moved);
 }
 
+/// `size`, which is not negative, with the sign of another float, be that one
+/// zero.
+static Value withSign(Scalars &s, double size, Value other) {
+  Type type = other.getType();
+  unsigned width = type.getIntOrFloatBitWidth();
+  Type integer = s.getIntegerType(width);
+  Value sign =
+      arith::AndIOp::create(s, arith::BitcastOp::create(s, integer, other),
+                            s.number(integer, APInt::getSignMask(width)));
+  Value bits = arith::BitcastOp::create(s, integer, s.number(type, size));
+  return arith::BitcastOp::create(s, type, arith::OrIOp::create(s, bits, sign));
+}
+
 static Value floorDivide(FloorDivideOp op, Scalars &s, ValueRange x) {
   Type type = x[0].getType();
   if (!isa<FloatType>(type)) {
@@ -208,7 +221,7 @@ static Value floorDivide(FloorDivideOp op, Scalars &s, ValueRange x) {
   // A zero has the sign of the quotient, and a quotient by zero is itself.
   Value quotient = s.div(x[0], x[1]), zero = s.number(type, 0);
   Value isZero = s.compare(CmpFPredicate::OEQ, whole, zero);
-  whole = s.select(isZero, math::CopySignOp::create(s, zero, quotient), whole);
+  whole = s.select(isZero, withSign(s, 0, quotient), whole);
   return s.select(s.compare(CmpFPredicate::OEQ, x[1], zero), quotient, whole);
 }
 
@@ -258,10 +271,10 @@ static Value minimum(MinimumOp op, Scalars &s, ValueRange x) {
 
 /// MLIR folds the angle of two zeros to NaN: it is that of (1, 0) or (-1, 0).
 static Value angle(Atan2Op, Scalars &s, ValueRange x) {
-  Value zero = s.number(x[0].getType(), 0), one = s.number(x[0].getType(), 1);
+  Value zero = s.number(x[0].getType(), 0);
   Value areZeros = s.both(s.compare(CmpFPredicate::OEQ, x[0], zero),
                           s.compare(CmpFPredicate::OEQ, x[1], zero));
-  Value side = math::CopySignOp::create(s, one, x[1]);
+  Value side = withSign(s, 1, x[1]);
   return math::Atan2Op::create(s, x[0], s.select(areZeros, side, x[1]));
 }
 
