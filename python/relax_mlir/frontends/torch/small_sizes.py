@@ -47,6 +47,10 @@ _SHOWN_AS = {
 }
 """Views that change nothing where the shape stays."""
 
+_COPIES = {"aten::contiguous.default", "aten::clone.default"}
+"""Copies, of which a trace leaves out those that strides do not need. They change nothing unless something is written
+into them, or into what they are copies of."""
+
 _BY_SHAPE = {"aten::expand.default", "aten::view.default", "aten::reshape.default"}
 """Views that their operand and the shape of their result determine."""
 
@@ -213,10 +217,12 @@ class _Canonical:
         self._names = names
         self._table = table
         self._epoch = 0
+        self._written: set[Any] = set()
         self.effects: list[int] = []
 
     def run(self, module: Any, inputs: Callable[[Any], Any]) -> tuple[Any, ...]:
         numbers: dict[Any, Any] = {}
+        self._written = _written(module.graph)
         for node in module.graph.nodes:
             if node.op == "placeholder":
                 numbers[node] = self._number(("input", inputs(node)))
@@ -247,6 +253,8 @@ class _Canonical:
         shape = self._shape(value)
         operand = node.args[0] if node.args else None
         if name in _SHOWN_AS and isinstance(operand, torch.fx.Node) and self._shape(operand.meta.get("val")) == shape:
+            return numbers[operand]
+        if name in _COPIES and not node.kwargs and _base(node) not in self._written:
             return numbers[operand]
         arguments: Any = [self._argument(argument, numbers) for argument in node.args]
         schema = getattr(node.target, "_schema", None)
@@ -284,6 +292,27 @@ class _Canonical:
         if isinstance(value, (list, tuple)):
             return tuple(map(self._shape, value))
         return (tuple(map(self._expr, value.shape)), str(value.dtype)) if isinstance(value, torch.Tensor) else None
+
+
+def _base(node: Any) -> Any:
+    """The tensor that a view, or a copy, is of."""
+    while node.op == "call_function" and node.args and isinstance(node.args[0], torch.fx.Node):
+        arguments = getattr(getattr(node.target, "_schema", None), "arguments", ())
+        is_view = bool(arguments) and arguments[0].alias_info is not None
+        if not is_view and op_name(node) not in _COPIES | _BY_SHAPE:
+            break
+        node = node.args[0]
+    return node
+
+
+def _written(graph: Any) -> set[Any]:
+    """The tensors into which, or into views or copies of which, something is written."""
+    found = set()
+    for node in graph.nodes:
+        schema = getattr(node.target, "_schema", None) if node.op == "call_function" else None
+        if schema is not None and schema.is_mutable:
+            found |= {_base(operand) for operand in node.all_input_nodes}
+    return found
 
 
 def _canonical(exported: Any, ones: Mapping[sympy.Symbol, sympy.Expr], table: dict[Any, int]) -> Any:
