@@ -20,7 +20,7 @@ def Relax_MatmulOp : Relax_DeducedOp<"matmul", [Pure]> {
     of two or more bits; the result has `out_dtype`, or that type without it. Over
     no elements the sum is 0.
 
-    The error of a sum of `k` products of floats is at most `768 * u` times the sum of
+    The error of a sum of `k` products of floats is at most `1536 * u` times the sum of
     their absolute values on the CPU, whatever `k` is (`u` is `2 ** -24`, or
     `2 ** -53` for f64); on GPUs add `k / 256 * u` in f32, or `k / 8 * u` in f16 and
     bf16. A narrower result is rounded once more.
@@ -45,7 +45,7 @@ def Relax_LinearOp : Relax_DeducedOp<"linear", [Pure]> {
     element type, a float or an integer of two or more bits; the result has
     `out_dtype`, or that type without it.
 
-    The error of a sum of `k` products of floats is at most `768 * u` times the sum of
+    The error of a sum of `k` products of floats is at most `1536 * u` times the sum of
     their absolute values on the CPU, whatever `k` is (`u` is `2 ** -24`, or
     `2 ** -53` for f64); on GPUs add `k / 256 * u` in f32, or `k / 8 * u` in f16 and
     bf16. A narrower result is rounded once more.

@@ -25,6 +25,11 @@
 using namespace mlir;
 using namespace mlir::relax;
 
+/// A block that ends makes the accumulators of a tile, which fill the
+/// registers, go to memory and come back: with 256 products that cost 6 % of a
+/// product of 576 terms.
+static constexpr int64_t maxProductsOfTile = 2 * maxProducts;
+
 /// The values after one step, of all results at all points.
 SmallVector<Value> NestEmitter::accumulate(const Stage &stage,
                                            const Points &points,
@@ -175,8 +180,8 @@ NestEmitter::reduceAll(const Stage &stage, ArrayRef<Axis> axes,
     steps.back() = llvm::divideCeil(*steps.back(), width);
   std::optional<SumBlocks> blocks;
   if (Totals::hasSums(combiners))
-    blocks = SumBlocks::choose(steps,
-                               stage.isContraction() ? maxProducts : maxTerms);
+    blocks = SumBlocks::choose(steps, stage.isContraction() ? maxProductsOfTile
+                                                            : maxTerms);
   if (!blocks)
     return combined(reduce(stage, axes, points, copied(values), lanesReduced));
 
