@@ -120,7 +120,12 @@ def test_encoders(name):
         mask[0, length // 2 + 1 :] = 0
         return ids(batch, length), mask
 
-    run = programs.compare(model, some(2, 11), some(3, 13), some(1, 7), some(1, 1), tolerance=1e-4)
+    run = programs.compare(model, some(2, 11), some(3, 13), some(1, 7), tolerance=1e-4)
+    if name == "DistilBert":  # its graph for one token is another, so that it is not known to be right
+        with pytest.raises(ValueError, match="below its declared bound 2"):
+            run(*some(1, 1))
+    else:
+        programs.check(run, model, some(1, 1), 1e-4)
     with pytest.raises(ValueError, match="args_1"):
         run(ids(2, 5), torch.ones(2, 6, dtype=torch.int64))
 
@@ -156,7 +161,7 @@ def test_images_of_any_size():
 def test_static_cache_that_is_written_in_place():
     from transformers.cache_utils import StaticCache
 
-    config = transformers.LlamaConfig(**DECODER)
+    config = transformers.LlamaConfig(**DECODER | {"num_hidden_layers": 1})
     config._attn_implementation = "sdpa"
     model = transformers.LlamaForCausalLM(config).eval()
 
@@ -176,14 +181,14 @@ def test_static_cache_that_is_written_in_place():
             return self.model(input_ids, past_key_values=cache, position_ids=positions[None]).logits
 
     def caches(batch, capacity):
-        return [torch.zeros(batch, 2, capacity, 8) for _ in range(2)]
+        return [torch.zeros(batch, 2, capacity, 8)]
 
     dim = torch.export.Dim.AUTO
     shapes = {
         "input_ids": {0: dim, 1: dim},
         "position": None,
-        "keys": [{0: dim, 2: dim}] * 2,
-        "values": [{0: dim, 2: dim}] * 2,
+        "keys": [{0: dim, 2: dim}],
+        "values": [{0: dim, 2: dim}],
     }
     step = Step().eval()
     example = (ids(3, 5), torch.tensor(0), caches(3, 17), caches(3, 17))
