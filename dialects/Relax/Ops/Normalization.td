@@ -48,19 +48,19 @@ defvar normalizationError = [{    The error is at most `1024 * u` times the grea
 
 def Relax_LayerNormOp : Relax_DeducedOp<"layer_norm", [Pure, AttrSizedOperandSegments]> {
   let summary = "layer normalisation";
-  let description = [{
+  let description = !strconcat([{
     `(data - mean) / sqrt(variance + epsilon) * gamma + beta`, with mean and
     variance over `axes`. `gamma` and `beta` have a dimension for each of `axes`, in
     that order and of the same size.
 
-}] # normalizationError # [{
+}], normalizationError, [{
 
     Example:
 
     ```mlir
     %y = relax.layer_norm %x gamma %gamma beta %beta axes [-1] {epsilon = 1.0e-6} : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
     ```
-  }];
+  }]);
   let arguments = (ins Relax_Tensor:$data, Optional<Relax_Tensor>:$gamma, Optional<Relax_Tensor>:$beta,
                        DenseI64ArrayAttr:$axes, DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
   let results = (outs Relax_Tensor:$result);
@@ -97,20 +97,20 @@ def Relax_RMSNormOp : Relax_DeducedOp<"rms_norm", [Pure]> {
 
 def Relax_GroupNormOp : Relax_DeducedOp<"group_norm", [Pure, AttrSizedOperandSegments]> {
   let summary = "normalisation of groups of channels";
-  let description = [{
+  let description = !strconcat([{
     Splits dimension `channel_axis` into `num_groups` groups of the same size, which
     must divide it; `(data - mean) / sqrt(variance + epsilon) * gamma + beta`, with
     mean and variance over the channels of a group and `axes`, which must not name
     `channel_axis`. `gamma` and `beta` have rank 1 and one element for each channel.
 
-}] # normalizationError # [{
+}], normalizationError, [{
 
     Example:
 
     ```mlir
     %y = relax.group_norm %x gamma %gamma beta %beta num_groups 2 channel_axis 1 axes [2] : (tensor<?x4x7xf32, #relax.shape<[n, 4, 7]>>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4x7xf32, #relax.shape<[n, 4, 7]>>
     ```
-  }];
+  }]);
   let arguments = (ins Relax_Tensor:$data, Optional<Relax_Tensor>:$gamma, Optional<Relax_Tensor>:$beta,
                        I64Attr:$num_groups, I64Attr:$channel_axis, DenseI64ArrayAttr:$axes,
                        DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
@@ -124,19 +124,19 @@ def Relax_GroupNormOp : Relax_DeducedOp<"group_norm", [Pure, AttrSizedOperandSeg
 
 def Relax_InstanceNormOp : Relax_DeducedOp<"instance_norm", [Pure, AttrSizedOperandSegments]> {
   let summary = "normalisation of each channel of each instance";
-  let description = [{
+  let description = !strconcat([{
     `(data - mean) / sqrt(variance + epsilon) * gamma + beta`, with mean and
     variance over `axes`, which must not name `channel_axis`. `gamma` and `beta`
     have rank 1 and one element for each channel.
 
-}] # normalizationError # [{
+}], normalizationError, [{
 
     Example:
 
     ```mlir
     %y = relax.instance_norm %x gamma %gamma beta %beta channel_axis 1 axes [2] : (tensor<?x4x7xf32, #relax.shape<[n, 4, 7]>>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4x7xf32, #relax.shape<[n, 4, 7]>>
     ```
-  }];
+  }]);
   let arguments = (ins Relax_Tensor:$data, Optional<Relax_Tensor>:$gamma, Optional<Relax_Tensor>:$beta,
                        I64Attr:$channel_axis, DenseI64ArrayAttr:$axes,
                        DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
@@ -149,7 +149,7 @@ def Relax_InstanceNormOp : Relax_DeducedOp<"instance_norm", [Pure, AttrSizedOper
 
 def Relax_BatchNormOp : Relax_DeducedOp<"batch_norm", [Pure]> {
   let summary = "normalisation of each channel over a batch";
-  let description = [{
+  let description = !strconcat([{
     Three results: `(data - mean) / sqrt(variance + epsilon) * gamma + beta`, a new
     moving mean and a new moving variance. Without `training`, mean and variance are
     `moving_mean` and `moving_var`, which are returned as they are. With it, they
@@ -157,14 +157,14 @@ def Relax_BatchNormOp : Relax_DeducedOp<"batch_norm", [Pure]> {
     `moving * (1 - momentum) + that of data * momentum`. All operands but `data`
     have rank 1 and one element for each channel.
 
-}] # normalizationError # [{
+}], normalizationError, [{
 
     Example:
 
     ```mlir
     %y, %mean, %var = relax.batch_norm %x, %gamma, %beta, %moving_mean, %moving_var axis 1 : (tensor<?x4x7xf32, #relax.shape<[n, 4, 7]>>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<?x4x7xf32, #relax.shape<[n, 4, 7]>>, tensor<4xf32>, tensor<4xf32>)
     ```
-  }];
+  }]);
   let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$gamma, Relax_Tensor:$beta,
                        Relax_Tensor:$moving_mean, Relax_Tensor:$moving_var, I64Attr:$axis,
                        DefaultValuedAttr<F64Attr, "1e-5">:$epsilon,

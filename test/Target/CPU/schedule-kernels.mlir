@@ -145,7 +145,7 @@ func.func private @long_sum(%x: tensor<?xf32>, %out: tensor<f32>) -> tensor<f32>
 // A contraction over a known number of terms: blocks of one size that divides
 // it, few enough for totals to be added up as they are.
 // CHECK-LABEL: func.func private @long_products(
-// CHECK:         %{{.*}}:24 = scf.for {{.*}} to %c1536 step %c256
+// CHECK:         %{{.*}}:24 = scf.for {{.*}} to %c1536 step %c512
 // CHECK:           %{{.*}}:24 = scf.for {{.*}} step %c1
 // CHECK-NOT:     math.absf
 // CHECK:         return
@@ -205,7 +205,7 @@ func.func private @plain_sum(%x: tensor<?xf32>, %y: tensor<?xf32>, %out: tensor<
 // CHECK:               vector.store {{.*}} : memref<6x?xf32>
 // CHECK:             arith.maximumf
 // CHECK:             math.exp
-// CHECK:             %{{.*}}:12 = scf.for %{{.*}} = %c0 to %[[LAST]] step %c256
+// CHECK:             %{{.*}}:12 = scf.for %{{.*}} = %c0 to %[[LAST]] step %c512
 // CHECK:               %{{.*}}:6 = scf.for {{.*}} step %c1
 // CHECK:             arith.divf
 // CHECK:           scf.for {{.*}} step %c3
