@@ -146,10 +146,12 @@ def test_kernels(bb):
     with bb.function("main", [x]):
         y = op.call_tir("exp", [x], Tensor((n,), "f32"), sym=[n])
         z = op.call_library("lib.exp", [y], Tensor((n,), "f32"))
-        bb.return_(z)
+        bb.return_(op.call_library("lib.log", [z], Tensor((n,), "f32"), borrows=True))
     text = str(bb.module())
     assert "relax.call_tir @exp(%arg0) sym [n]" in text
-    assert 'relax.call_library "lib.exp"' in text
+    first, second = [line for line in text.splitlines() if "relax.call_library" in line]
+    assert '"lib.exp"' in first and "relax.borrows" not in first
+    assert '"lib.log"' in second and "{relax.borrows}" in second
     with pytest.raises(RelaxError, match="already"):
         bb.add_kernels("func.func private @exp()")
 

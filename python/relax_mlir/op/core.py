@@ -112,14 +112,24 @@ def call_tir_inplace(
     )
 
 
-def call_library(function: str, args: Sequence[Operand], out: Results, sym: Sequence[ExprLike] = ()) -> Any:
-    """Calls a function that a library registers under a name, in destination-passing style."""
+def call_library(
+    function: str, args: Sequence[Operand], out: Results, sym: Sequence[ExprLike] = (), *, borrows: bool = False
+) -> Any:
+    """Calls a function that a library registers under a name, in destination-passing style.
+
+    Args:
+      function: the name in TVM FFI's registry. It is called with the arguments, then the results to write, then `sym`.
+      out: annotations of the results.
+      borrows: the library keeps none of the tensors that it is given after it has returned. Only then their memory is
+        planned together with that of others.
+    """
     return support.emit(
         "relax.call_library",
         [("args", args, "tensor*")],
         {
             "library_function": (function, support.string),
             "sym_args": (sym or None, support.expressions),
+            "relax.borrows": (borrows, support.unit),
         },
         _as_list(out),
     )
