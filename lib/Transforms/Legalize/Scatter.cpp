@@ -128,8 +128,9 @@ SmallVector<Value> Updates::carried(KernelBuilder &kernel) const {
              ? kernel.move(data, sums)
              : kernel.map(Access(data), sums,
                           [](Scalars &, ValueRange x) { return x[0]; });
+  // Added to -0, which no update may have reached, it leaves that as it is.
   Value lost = kernel.fill(kernel.empty(SymDims(kernel.dims(data)), type),
-                           kernel.builder().number(type, 0));
+                           kernel.builder().number(type, -0.0));
   return {sums, lost};
 }
 
