@@ -21,7 +21,19 @@ _ADAPTIVE = {1: op.adaptive_avg_pool1d, 2: op.adaptive_avg_pool2d, 3: op.adaptiv
 
 def _axes(ctx: Lowering) -> int:
     """The number of axes, which the name of the op has."""
-    return int(ctx.name.partition("d.")[0][-1])
+    return int(ctx.name[ctx.name.index("pool") + len("pool")])
+
+
+def _window(count: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any) -> dict[str, Any]:
+    """The options of a maximum over windows; without strides, windows lie next to each other."""
+    kernel = _each(kernel_size, count)
+    return {
+        "pool_size": kernel,
+        "strides": _each(stride, count) if stride else kernel,
+        "padding": _each(padding, count),
+        "dilation": _each(dilation, count),
+        "ceil_mode": bool(ceil_mode),
+    }
 
 
 @register("aten::max_pool1d", "aten::max_pool2d", "aten::max_pool3d")
@@ -35,14 +47,7 @@ def max_pool(
     ceil_mode: Any = False,
 ) -> Value:
     count = _axes(ctx)
-    kernel = _each(kernel_size, count)
-    options = {
-        "pool_size": kernel,
-        "strides": _each(stride, count) if stride else kernel,
-        "padding": _each(padding, count),
-        "dilation": _each(dilation, count),
-        "ceil_mode": bool(ceil_mode),
-    }
+    options = _window(count, kernel_size, stride, padding, dilation, ceil_mode)
     return _batched(x, count, lambda x: _MAX[count](x, **options))
 
 
@@ -96,11 +101,8 @@ def max_pool_with_indices(
     ceil_mode: Any = False,
 ) -> tuple[Value, Value | None]:
     """The maxima, and where each is in the flattened axes; windows are looked at one by one only for the latter."""
-    count = int(ctx.name.partition("d_with")[0][-1])
-    kernel = _each(kernel_size, count)
-    strides = _each(stride, count) if stride else kernel
-    options = {"pool_size": kernel, "strides": strides, "padding": _each(padding, count)}
-    options |= {"dilation": _each(dilation, count), "ceil_mode": bool(ceil_mode)}
+    count = _axes(ctx)
+    options = _window(count, kernel_size, stride, padding, dilation, ceil_mode)
     values = _batched(x, count, lambda x: _MAX[count](x, **options))
     if not ctx.uses_result(1):
         return values, None
