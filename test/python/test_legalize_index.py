@@ -155,6 +155,21 @@ def test_scatter_elements(reduction, dtype):
         run("main", random((0, 3), dtype), wild, random((2, 2), dtype))
 
 
+@pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
+def test_scattered_booleans(reduction):
+    run = single(
+        f'scatter_elements %0, %1, %2 axis 0 {{reduction = "{reduction}"}}',
+        [("n", "i1"), ("m", "i64"), ("m", "i1")],
+        ("n", "i1"),
+    )
+    generator = np.random.default_rng(0)
+    for size in (1, 2, 9):
+        x, places, updates = generator.random(5) < 0.5, generator.integers(0, 5, size), generator.random(size) < 0.5
+        expected = x.copy()
+        (np.logical_or if reduction in ("add", "max") else np.logical_and).at(expected, places, updates)
+        np.testing.assert_array_equal(run("main", x, places, updates)[0], expected)
+
+
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 def test_scatter_nd(reduction):
     slices = single(

@@ -107,7 +107,8 @@ def Relax_ScatterElementsOp : Relax_DeducedOp<"scatter_elements", [Pure]> {
     A copy of `data` into which each element of `updates` is written, at its own
     position with the index there in place of the position along `axis`.
     `updates` has the shape of `indices`, and in the other dimensions that is at
-    most as large as `data`. `reduction` combines an update with what is there;
+    most as large as `data`. `reduction` combines an update with what is there
+    (of Booleans, `add` and `max` are or, `mul` and `min` are and);
     with `update` the order of writes to one place is unspecified. An invalid index
     is an IndexError on the CPU; on a device its update is dropped.
 

@@ -30,6 +30,9 @@ static Value combine(Scalars &s, StringRef reduction, Value old, Value update,
                      Type element) {
   if (reduction == "update")
     return update;
+  if (old.getType().isInteger(1)) // as NumPy: a sum is true where any term is
+    return reduction == "add" || reduction == "max" ? s.either(old, update)
+                                                    : s.both(old, update);
   Type type = getComputeType(old.getType());
   Value l = s.convertFloat(old, type), r = s.convertFloat(update, type);
   bool isUnsigned = isUnsignedElement(element);
