@@ -27,7 +27,7 @@ import numpy as np
 
 from ..errors import MissingPackageError, TokenizerError
 from .checkpoint import require
-from .template_limits import bounded, limited_environment, render_within_limits
+from .template_limits import guarded_filter, limited_environment, render_within_limits
 
 ROLES = ("system", "user", "assistant", "tool")
 """Roles that every template is taken to know; a template may have others."""
@@ -177,7 +177,8 @@ def _compiled(source: str) -> Any:
     environment.globals["strftime_now"] = lambda format: datetime.datetime.now().strftime(format)
     environment.globals["dict"] = _Dictionaries()
     environment.globals["namespace"] = _namespace()
-    environment.filters["tojson"] = lambda *args, **options: bounded(_to_json(*args, **options))
+    environment.filters["tojson"] = guarded_filter("tojson", _to_json)
+    del environment.globals["lipsum"]  # long texts of no use
     return environment.from_string(source)
 
 

@@ -83,6 +83,11 @@ def _require_room(count: int) -> None:
 def _before_call(name: str, target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
     """Refuses what makes something that is too large, as far as its arguments say so."""
     given = (*args, *options.values())
+    if name == "tojson":
+        for value in given:
+            if isinstance(value, (int, str)) and not isinstance(value, bool):
+                # Each entry may be indented by that much.
+                _require_room((value if isinstance(value, int) else len(value)) << 12)
     if name in _WIDENING:
         for value in given:
             if isinstance(value, int):
@@ -111,7 +116,9 @@ def _counted(values: Iterable[Any]) -> Iterator[Any]:
         yield value
 
 
-def _guarded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def guarded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter that counts as a step, and is refused where its arguments ask for too much."""
+
     @functools.wraps(function)  # with the marks by which Jinja knows what to pass
     def guarded(*args: Any, **options: Any) -> Any:
         _step()
@@ -152,7 +159,7 @@ def limited_environment() -> type:
         def __init__(self, **options: Any) -> None:
             super().__init__(**options)
             for name, function in self.filters.items():
-                self.filters[name] = _guarded_filter(name, function)
+                self.filters[name] = guarded_filter(name, function)
             self.filters["_bounded"], self.filters["_counted"] = bounded, _counted
 
         def _parse(self, source: str, name: Any, filename: Any) -> Any:
@@ -174,9 +181,11 @@ def limited_environment() -> type:
 
         def call(self, context: Any, function: Any, /, *args: Any, **options: Any) -> Any:
             _step()
-            target = getattr(function, "__self__", None)
+            # A method of text is wrapped where it formats.
+            method = getattr(function, "__wrapped__", function)
+            target = getattr(method, "__self__", None)
             if isinstance(target, str):
-                _before_call(getattr(function, "__name__", ""), target, args, options)
+                _before_call(getattr(method, "__name__", ""), target, args, options)
             return bounded(super().call(context, function, *args, **options))
 
     return Environment

@@ -212,6 +212,9 @@ class Tokenizer:
         require_content(path / "tokenizer.json", TokenizerError, data)
         with reading(path / "tokenizer.json", TokenizerError):
             tokenizer = tokenizers.Tokenizer.from_buffer(data)
+        # A file may ask for padding of any length.
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
         config = _object(path, files, "tokenizer_config.json")
         if "added_tokens_decoder" not in config:  # files before 2023
             config = {**config, **_object(path, files, "special_tokens_map.json")}
