@@ -120,7 +120,7 @@ def check_folder(folder: str | os.PathLike[str]) -> Sequence[str]:
                 return (*_OWN, *(name for name in files or () if name == WEIGHTS or _is_companion(name)))
             if all(path.name.startswith(STAGING) for path in folder.iterdir()):
                 return ()
-    raise ModelError(f"'{folder}' holds something else; name a folder that is empty or new")
+    raise ModelError(f"'{folder}' holds something else; name a folder that is empty or new, or remove it")
 
 
 def _digest_of_companion(path: Path) -> str:

@@ -357,6 +357,16 @@ def test_inspect_smollm2():
     [
         (["inspect", "nothing.gguf"], "there is no model at 'nothing.gguf'"),
         (["inspect", "nothing.mlir"], "cannot read 'nothing.mlir'"),
+        (
+            ["inspect", "nothing.pt2"],
+            "'nothing.pt2' is a program of PyTorch; compile it first: relax-mlir compile nothing.pt2 -o FOLDER",
+        ),
+        (
+            ["run", "nothing.pt2"],
+            "'nothing.pt2' is a program of PyTorch; compile it first: relax-mlir compile nothing.pt2 -o FOLDER",
+        ),
+        (["explain", "nothing.mlir"], "'nothing.mlir' is not a program of PyTorch; expected a .pt2 file"),
+        (["explain", "."], "'.' is a folder; expected a program of PyTorch, a .pt2 file"),
         (["generate", "nothing", "hello"], "there is no model at 'nothing'"),
         (["generate", "smollm2", "hello", "--top-p", "2"], "top_p is 2.0; expected"),
         (["bench", "smollm2", "--prompts", "a"], "--prompts is 'a'; expected numbers"),

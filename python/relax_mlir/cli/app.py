@@ -100,7 +100,7 @@ def explain(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A program of PyTorch (.pt2).")],
     smallest: Smallest = None,
 ) -> None:
-    """Shows the sizes of a program with their bounds, what is checked when it is called, and its ops."""
+    """Shows the sizes of a program of PyTorch with their bounds, what is checked when it is called, and its ops."""
     from .commands import explain as show
 
     show(source, smallest)

@@ -181,8 +181,23 @@ def _export(
     note(f"wrote {output}")
 
 
+def refuse_torch_program(source: str) -> None:
+    """Refuses a .pt2 file where only what it is compiled to can be used."""
+    if Path(source).suffix == ".pt2":
+        raise ModelError(
+            f"'{source}' is a program of PyTorch; compile it first: relax-mlir compile {source} -o FOLDER "
+            "(relax-mlir explain shows its sizes)"
+        )
+
+
 def read_torch_program(source: str, smallest: int | None) -> ImportedProgram:
     """A program that `torch.export.save` wrote, imported."""
+    if Path(source).is_dir():
+        raise ModelError(f"'{source}' is a folder; expected a program of PyTorch, a .pt2 file")
+    if Path(source).suffix != ".pt2":
+        raise ModelError(
+            f"'{source}' is not a program of PyTorch; expected a .pt2 file, which torch.export.save writes"
+        )
     from ..frontends.torch import from_exported_program
 
     if not Path(source).is_file():
@@ -244,6 +259,7 @@ def open_executable(source: str, target: str | None, check: Callable[[Mapping[st
         check_target(exported, target)
         check({name: len(function["parameters"]) for name, function in exported.code.functions.items()})
         return exported.load()
+    refuse_torch_program(source)
     with progress(f"compiling {source}"):
         module = load(source)
         check(_parameter_counts(module))
