@@ -211,15 +211,22 @@ class CompiledProgram:
         count, names = len(positional["items"]), self.signature.names
         if len(args) > count:
             raise TypeError(f"the program takes {count} arguments by position, got {len(args)}")
+        twice = [name for name in names[: len(args)] if name in kwargs]
+        if twice:
+            raise TypeError(f"the program got two values for the argument '{twice[0]}': by position and by name")
         missing = [name for name in names[len(args) : count] if name not in kwargs]
         if missing:
             raise TypeError(f"the program needs the argument '{missing[0]}'")
         args = (*args, *(kwargs[name] for name in names[len(args) : count]))
         rest = {name: value for name, value in kwargs.items() if name not in names[:count]}
-        unknown = [name for name in rest if name not in named["keys"]]
-        if unknown or len(rest) < len(named["keys"]):
-            what = f"'{unknown[0]}' is none" if unknown else f"got {', '.join(map(repr, rest)) or 'none'}"
-            raise TypeError(f"the program takes the arguments by name {', '.join(named['keys']) or 'none'}; {what}")
+        known = named["keys"]
+        unknown = [name for name in rest if name not in known]
+        if unknown:
+            expected = ", ".join(map(repr, [*names[:count], *known])) or "none"
+            raise TypeError(f"the program has no argument '{unknown[0]}'; its arguments are: {expected}")
+        absent = [name for name in known if name not in rest]
+        if absent:
+            raise TypeError(f"the program needs the argument '{absent[0]}' by name")
         return args, {name: rest[name] for name in named["keys"]}
 
     def export(self, folder: str | os.PathLike[str]) -> None:

@@ -163,6 +163,24 @@ def test_wrong_inputs():
         run(torch.randn(3, 4), torch.randn(3, 4))
 
 
+def test_arguments_by_name():
+    class Both(torch.nn.Module):
+        def forward(self, x, y, *, scale):
+            return x * scale + y
+
+    x, y, scale = torch.randn(3), torch.randn(3), torch.randn(3)
+    run = relax_torch.export(Both().eval(), (x, y), {"scale": scale}).compile()
+    torch.testing.assert_close(run(x, scale=scale, y=y), x * scale + y)
+    for args, kwargs, what in (
+        ((x, y), {"scale": scale, "x": y}, "got two values for the argument 'x'"),
+        ((x, y), {"scale": scale, "z": y}, "has no argument 'z'; its arguments are: 'x', 'y', 'scale'"),
+        ((x, y), {}, "needs the argument 'scale' by name"),
+        ((x,), {"scale": scale}, "needs the argument 'y'"),
+    ):
+        with pytest.raises(TypeError, match=what):
+            run(*args, **kwargs)
+
+
 def test_complex_elements_are_refused_by_name():
     with pytest.raises((FrontendError, UnsupportedOpError), match="complex"):
         programs.compiled(lambda x: x * 2, (torch.randn(3, dtype=torch.complex64),))
