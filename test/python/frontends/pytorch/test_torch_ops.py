@@ -420,7 +420,7 @@ def test_zero_dimensional_tensors():
 COMPOSED = [
     lambda x, i: (x.median(), x.median(1), x.nanmedian(0, keepdim=True)),
     lambda x, i: torch.where(i == 2, math.nan, x).median(1)[0],
-    lambda x, i: (x.cummax(1), i.cummin(0)),
+    lambda x, i: (x.cummax(1), i.cummin(0), (i == 2).cummax(1), (i == 2).cummin(0)),
     lambda x, i: i.mode(1),
     lambda x, i: torch.logcumsumexp(x, 1),
     lambda x, i: (torch.dist(x, x * 2, 3), torch.cdist(x, x[:2])),

@@ -55,6 +55,9 @@ def running_extreme(ctx: Lowering, x: Value, dim: int) -> tuple[Value, Value]:
     """A scan along the axis; the last of equal elements counts, and NaN stays once it has come."""
     if x.ndim == 0:
         return x, op.constant(np.int64(0))
+    if x.dtype == "bool":
+        values, places = running_extreme(ctx, op.astype(x, "i8"), dim)
+        return op.astype(values, "bool"), places
     axis = ctx.axis(dim, x.ndim)
     order = [axis, *(place for place in range(x.ndim) if place != axis)]
     back = [order.index(place) for place in range(x.ndim)]
