@@ -128,6 +128,14 @@ class Lowering:
             fail(f"{self.name}: {message}")
         require(condition, f"{self.name}: {message}", self.symbols.facts)
 
+    def check(self, condition: Value, message: str) -> None:
+        """Has the program check where it runs that all elements of a tensor of bool are true."""
+        op.assert_(op.all(condition), f"{self.name}: {message}")
+
+    def check_not_negative(self, index: Value, what: str = "an index") -> None:
+        """Has the program refuse negative elements, which our ops count from the end and eager refuses."""
+        self.check(op.greater_equal(index, self.tensor(0, index.dtype)), f"{what} is negative")
+
     @property
     def name(self) -> str:
         """The op that is converted, for messages."""

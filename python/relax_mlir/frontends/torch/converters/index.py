@@ -67,6 +67,7 @@ def index(ctx: Lowering, x: Value, indices: Sequence[Value | None]) -> Value:
 
 @register("aten::index_select")
 def index_select(ctx: Lowering, x: Value, dim: int, index: Value) -> Value:
+    ctx.check_not_negative(index)
     if x.ndim == 0:
         return op.reshape(op.take(op.reshape(x, (1,)), op.reshape(index, (-1,)), 0), ())
     return op.take(x, index if index.ndim else op.reshape(index, (1,)), ctx.axis(dim, x.ndim))
@@ -84,6 +85,8 @@ def take(ctx: Lowering, x: Value, index: Value) -> Value:
 
 @register("aten::gather")
 def gather(ctx: Lowering, x: Value, dim: int, index: Value, *, sparse_grad: bool = False) -> Value:
+    """Losses over classes become this as well: an index is a target then."""
+    ctx.check_not_negative(index, "an index (or a target of a loss)")
     if x.ndim == 0 or index.ndim == 0:
         shape = index.shape
         made = op.gather_elements(op.reshape(x, (-1,)), op.reshape(index, (-1,)), 0)

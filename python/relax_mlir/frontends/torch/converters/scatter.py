@@ -92,6 +92,7 @@ def _along(ctx: Lowering, x: Value, dim: int, index: Value, values: Value, accum
 
 @register("aten::index_add")
 def index_add(ctx: Lowering, x: Value, dim: int, index: Value, source: Value, *, alpha: Any = 1) -> Value:
+    ctx.check_not_negative(index)
     if alpha != 1:
         source = op.multiply(source, ctx.tensor(alpha, source.dtype))
     return _along(ctx, x, dim, index, ctx.cast(source, x.dtype), True)
@@ -99,6 +100,7 @@ def index_add(ctx: Lowering, x: Value, dim: int, index: Value, source: Value, *,
 
 @register("aten::index_copy")
 def index_copy(ctx: Lowering, x: Value, dim: int, index: Value, source: Value) -> Value:
+    ctx.check_not_negative(index)
     return _along(ctx, x, dim, index, source, False)
 
 
@@ -130,12 +132,14 @@ def _size(x: Value) -> Any:
 
 @register("aten::scatter.src", "aten::scatter.value", "aten::scatter.reduce", "aten::scatter.value_reduce")
 def scatter(ctx: Lowering, x: Value, dim: int, index: Value, source: Any, *, reduce: str | None = None) -> Value:
+    ctx.check_not_negative(index)
     kind = {None: "update", "add": "add", "multiply": "mul"}[reduce]
     return _scattered(ctx, x, dim, index, source, kind)
 
 
 @register("aten::scatter_add")
 def scatter_add(ctx: Lowering, x: Value, dim: int, index: Value, source: Value) -> Value:
+    ctx.check_not_negative(index)
     return _scattered(ctx, x, dim, index, source, "add")
 
 
@@ -143,6 +147,7 @@ def scatter_add(ctx: Lowering, x: Value, dim: int, index: Value, source: Value) 
 def scatter_reduce(
     ctx: Lowering, x: Value, dim: int, index: Value, source: Value, reduce: str, *, include_self: bool = True
 ) -> Value:
+    ctx.check_not_negative(index)
     kinds = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min", "mean": "add"}
     kind = kinds[reduce]
     count = op.ones(x.shape, x.dtype)

@@ -1,0 +1,61 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Indices that eager refuses: the program refuses them where it runs."""
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import torch_programs as programs  # noqa: E402
+
+F = torch.nn.functional
+
+X = torch.randn(4, 5)
+LABELS = torch.tensor([4, 0, 2, 1])
+
+
+def row(*numbers):
+    return torch.tensor(numbers)
+
+
+def refused(function, good, bad, message):
+    """The program gives what eager gives for the good arguments, and both refuse the bad ones."""
+    run = programs.compare(function, good)
+    for args in bad:
+        with pytest.raises((IndexError, RuntimeError)):
+            function(*args)
+        with pytest.raises((IndexError, ValueError), match=message):
+            run(*args)
+    programs.check(run, function, good)
+
+
+@pytest.mark.parametrize("loss", [F.cross_entropy, F.nll_loss], ids=["cross_entropy", "nll_loss"])
+def test_targets_of_losses(loss):
+    good = X, row(4, -100, 2, 1)
+    bad = [(X, row(4, 0, -1, 1)), (X, row(4, 0, 5, 1))]
+    refused(loss, good, bad, "target of a loss.* is negative|out of range|out of bounds")
+
+
+def test_targets_of_losses_with_weights():
+    def loss(x, target, weight):
+        return F.cross_entropy(x, target, weight, ignore_index=-1, label_smoothing=0.1)
+
+    weight = torch.rand(5)
+    bad = [(X, row(4, 0, -2, 1), weight), (X, row(5, 0, 2, 1), weight)]
+    refused(loss, (X, row(4, -1, 2, 1), weight), bad, "negative|out of range|out of bounds")
+
+
+FUNCTIONS = {
+    "gather": lambda x, i: x.gather(1, i[:, None]),
+    "index_select": lambda x, i: x.index_select(1, i),
+    "index_add": lambda x, i: x.index_add(1, i, x[:, :4]),
+    "index_copy": lambda x, i: x.index_copy(1, i, x[:, :4]),
+    "scatter": lambda x, i: x.scatter(1, i[:, None], 3.0),
+    "scatter_add": lambda x, i: x.scatter_add(1, i[:, None], x),
+    "scatter_reduce": lambda x, i: x.scatter_reduce(1, i[:, None], x, "amax"),
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS.keys())
+def test_negative_indices(function):
+    refused(function, (X, LABELS), [(X, row(4, 0, -1, 1))], "is negative")
