@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Indices that eager refuses: the program refuses them where it runs."""
+"""Indices, classes and counts that eager refuses: the program refuses them where it runs."""
 
 import pytest
 
@@ -43,6 +43,27 @@ def test_targets_of_losses_with_weights():
     weight = torch.rand(5)
     bad = [(X, row(4, 0, -2, 1), weight), (X, row(5, 0, 2, 1), weight)]
     refused(loss, (X, row(4, -1, 2, 1), weight), bad, "negative|out of range|out of bounds")
+
+
+def test_one_hot():
+    bad = [(row(4, 0, -1),), (row(4, 0, 5),)]
+    refused(lambda x: F.one_hot(x, 5), (row(4, 0, 2),), bad, "a class is (negative|not below num_classes)")
+
+
+def test_bincount():
+    refused(lambda x: torch.bincount(x, minlength=3), (row(4, 0, 4),), [(row(4, -1, 4),)], "an element is negative")
+
+
+def test_repeats():
+    def function(x, repeats):
+        return x.repeat_interleave(repeats, 0)
+
+    refused(function, (X, row(4, 0, 2, 1)), [(X, row(4, -1, 2, 1))], "a number of repeats is negative")
+
+    def sized(x, repeats):
+        return x.repeat_interleave(repeats, 0, output_size=7)
+
+    refused(sized, (X, row(4, 0, 2, 1)), [(X, row(4, 0, 1, 1))], "do not add up to output_size")
 
 
 FUNCTIONS = {

@@ -96,6 +96,8 @@ def triangle_indices(ctx: Lowering, row: int, col: int, offset: int = 0, **kwarg
 
 @register("aten::one_hot")
 def one_hot(ctx: Lowering, x: Value, num_classes: Any = -1) -> Value:
+    ctx.check_not_negative(x, "a class")
+    ctx.check(op.less(x, ctx.tensor(num_classes, x.dtype)), "a class is not below num_classes")
     return op.one_hot(x, num_classes, np.int64(1), np.int64(0))
 
 

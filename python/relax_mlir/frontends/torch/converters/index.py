@@ -139,6 +139,7 @@ def _repeated(ctx: Lowering, repeats: Value, output_size: Any, axis: int) -> Val
     """Index `i` as often as `repeats[i]` says: each place of the result finds its index among the running sums."""
     from ..scalars import define_size
 
+    ctx.check_not_negative(repeats, "a number of repeats")
     ends = op.cumsum(ctx.cast(repeats, "i64"), 0)
     total = output_size
     if total is None:
@@ -147,6 +148,9 @@ def _repeated(ctx: Lowering, repeats: Value, output_size: Any, axis: int) -> Val
         if symbol is None or not symbol.is_Symbol or symbol in ctx.symbols.values:
             symbol = None
         total = define_size(ctx.symbols, op.sum(ctx.cast(repeats, "i64")), "repeats", symbol)
+    else:
+        count = op.sum(ctx.cast(repeats, "i64"))
+        ctx.check(op.equal(count, ctx.tensor(total, "i64")), "the repeats do not add up to output_size")
     return op.bucketize(op.arange(0, total, 1, "i64"), ends, right=True)
 
 

@@ -124,6 +124,7 @@ def bincount(ctx: Lowering, x: Value, weights: Value | None = None, minlength: i
     """The number of bins is one more than the greatest element, but at least `minlength`."""
     from ..scalars import define_size
 
+    ctx.check_not_negative(x, "an element")
     numbers = op.concat([op.astype(x, "i64"), op.constant(np.array([minlength - 1]))], 0)
     greatest = op.add(op.max(numbers), op.constant(np.int64(1)))
     symbol = ctx.results[0].shape[0].node.expr
