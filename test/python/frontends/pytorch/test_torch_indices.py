@@ -80,3 +80,17 @@ FUNCTIONS = {
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS.keys())
 def test_negative_indices(function):
     refused(function, (X, LABELS), [(X, row(4, 0, -1, 1))], "is negative")
+
+
+def test_indices_that_are_numbers_of_the_run():
+    def function(x, i):
+        y = x.clone()
+        y[i.item()] = 7
+        return x[:, i.item()], y, y.select_scatter(y[:, 0], 1, i.item())
+
+    run = programs.compare(function, *((X, torch.tensor(i)) for i in (2, 3, -1, -4)))
+    for wrong in (4, -5):
+        with pytest.raises(IndexError):
+            function(X, torch.tensor(wrong))
+        with pytest.raises((IndexError, ValueError), match="out of range|assertion failed"):
+            run(X, torch.tensor(wrong))

@@ -12,6 +12,7 @@ import numpy as np
 
 from .... import op
 from ....dtypes import is_float
+from ....symbolic import Sym
 from ....values import Value
 from ..lowering import Lowering
 from ..registry import register
@@ -48,8 +49,6 @@ def index_put(
 
 def _indexed_shape(x: Value, tensors: Sequence[Value], count: int, first: int) -> list[Any]:
     """The shape of what is indexed, with the block of the indices behind `first` axes."""
-    from ....symbolic import Sym
-
     rank = max(tensor.ndim for tensor in tensors)
     padded = [[1] * (rank - tensor.ndim) + list(tensor.shape) for tensor in tensors]
     block = [Sym.broadcast(*sizes) for sizes in zip(*padded)]
@@ -205,8 +204,12 @@ def slice_scatter(
 @register("aten::select_scatter")
 def select_scatter(ctx: Lowering, x: Value, source: Value, dim: int, index: Any) -> Value:
     axis = ctx.axis(dim, x.ndim)
+    row = op.expand_dims(ctx.cast(source, x.dtype), [axis])
+    if isinstance(index, Sym):
+        # Only a run knows whether it counts from the end, where -1 would end a slice before it starts.
+        return _along(ctx, x, axis, op.reshape(ctx.integer(index), (1,)), row, False)
     end = 2**63 - 1 if index == -1 else index + 1
-    return op.slice_scatter(x, op.expand_dims(ctx.cast(source, x.dtype), [axis]), axis, index, end, 1)
+    return op.slice_scatter(x, row, axis, index, end, 1)
 
 
 @register("aten::put")
