@@ -143,7 +143,7 @@ def test_calls_bind_arguments_as_the_model_does():
     product, same, done = run(x=a, y=b)
     assert product.tolist() == [3, 8] and same is a and done == "done"
     assert b.tolist() == [4, 6]  # the sum is written into y
-    with pytest.raises(TypeError, match="'z' is none"):
+    with pytest.raises(TypeError, match="the program has no argument 'z'; its arguments are: 'x', 'y'"):
         run(a, y=b, z=1)
     with pytest.raises(ModelError, match="damaged"):
         Signature.from_json({"names": []})
