@@ -165,7 +165,7 @@ def _export(
         note(f"wrote {output}")
         return
     if smallest is not None:
-        raise ModelError(f"'{source}' is no program of PyTorch (.pt2); leave --smallest out")
+        raise ModelError(f"'{source}' is not a PyTorch program (.pt2); leave --smallest out")
     if Path(source).suffix in (".mlir", ".mlirbc"):
         refuse_options(source, "is a program, not a model", layout, context)
         check_folder(output)

@@ -138,7 +138,7 @@ class Device:
         self._call("relax_rt_device_pool_trim")
 
     def set_memory_limit(self, bytes: int | None) -> None:
-        """Lets its pool hold no more than so many bytes; None for as many as there are."""
+        """Limits the bytes that its pool holds; None removes the limit."""
         _check_limit(bytes)
         self._call("relax_rt_device_pool_set_limit", bytes or 0)
 

@@ -138,7 +138,7 @@ def trim_pool() -> None:
 
 
 def set_pool_limit(bytes: int | None) -> None:
-    """Lets the pool hold no more than so many bytes; a call that needs more raises `MemoryError`."""
+    """Limits the bytes that the pool holds; a call that needs more raises `MemoryError`."""
     _check_limit(bytes)
     library().relax_rt_pool_set_limit(ctypes.c_int64(bytes or 0))
 

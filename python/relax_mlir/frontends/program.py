@@ -207,7 +207,7 @@ class CompiledProgram:
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments as the model was exported with: which by position, which by name."""
-        positional, named = (spec for spec in self.signature.input_spec["items"])
+        positional, named = self.signature.input_spec["items"]
         count, names = len(positional["items"]), self.signature.names
         if len(args) > count:
             raise TypeError(f"the program takes {count} arguments by position, got {len(args)}")

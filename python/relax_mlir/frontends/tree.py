@@ -17,7 +17,7 @@ there, dictionaries, and tuples for named tuples, take its place.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import RelaxError
@@ -70,27 +70,24 @@ def flatten(spec: Spec, value: Any, where: str = "", codecs: Mapping[str, Codec]
             raise TypeError(f"{where}: expected a {kind} of {len(items)} members, got {type(value).__name__}")
         if len(value) != len(items):
             raise TypeError(f"{where}: expected a {kind} of {len(items)} members, got {len(value)}")
-        return [
-            leaf
-            for index, (item, member) in enumerate(zip(items, value))
-            for leaf in flatten(item, member, f"{where}[{index}]", codecs)
-        ]
-    if kind == "custom":
+        members: Sequence[Any] = value
+    elif kind == "custom":
         codec = (codecs or {}).get(spec["type"])
         if codec is None:
             raise TypeError(f"{where}: a value of type {spec['type']} cannot be taken apart here; pass its tensors")
         members = codec[0](value)
         if len(members) != len(items):
             raise TypeError(f"{where}: expected {len(items)} tensors in {spec['type']}, got {len(members)}")
+    else:
         return [
             leaf
-            for index, (item, member) in enumerate(zip(items, members))
-            for leaf in flatten(item, member, f"{where}[{index}]", codecs)
+            for key, item in zip(spec["keys"], items)
+            for leaf in flatten(item, _member(value, key, spec, where), f"{where}[{key!r}]", codecs)
         ]
     return [
         leaf
-        for key, item in zip(spec["keys"], items)
-        for leaf in flatten(item, _member(value, key, spec, where), f"{where}[{key!r}]", codecs)
+        for index, (item, member) in enumerate(zip(items, members))
+        for leaf in flatten(item, member, f"{where}[{index}]", codecs)
     ]
 
 

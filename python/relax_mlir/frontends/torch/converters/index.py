@@ -140,16 +140,16 @@ def _repeated(ctx: Lowering, repeats: Value, output_size: Any, axis: int) -> Val
     from ..scalars import define_size
 
     ctx.check_not_negative(repeats, "a number of repeats")
-    ends = op.cumsum(ctx.cast(repeats, "i64"), 0)
+    repeats = ctx.cast(repeats, "i64")
+    ends, count = op.cumsum(repeats, 0), op.sum(repeats)
     total = output_size
     if total is None:
         expr = ctx.results[0].shape[axis]
         symbol = expr.node.expr if hasattr(expr, "node") else None
         if symbol is None or not symbol.is_Symbol or symbol in ctx.symbols.values:
             symbol = None
-        total = define_size(ctx.symbols, op.sum(ctx.cast(repeats, "i64")), "repeats", symbol)
+        total = define_size(ctx.symbols, count, "repeats", symbol)
     else:
-        count = op.sum(ctx.cast(repeats, "i64"))
         ctx.check(op.equal(count, ctx.tensor(total, "i64")), "the repeats do not add up to output_size")
     return op.bucketize(op.arange(0, total, 1, "i64"), ends, right=True)
 
