@@ -28,6 +28,7 @@ FUSION = "test/python/test_fusion.py"
 REDUCTIONS = "test/python/test_shared_rows.py"
 BOUNDS = "test/python/test_bounds.py"
 INDICES = "test/python/test_check_indices.py"
+COMPUTED = "test/python/test_computed_sizes.py"
 TOKENIZER = "test/python/test_tokenizer.py"
 REFERENCES = "test/python/test_tokenizer_references.py"
 TEMPLATES = "test/python/test_chat_templates.py"
@@ -463,5 +464,27 @@ MUTANTS = [
         "(-np.arange(0, size, 2) / size)",
         "(-np.arange(0, size, 2) / (size + 2 * MUTANT))",
         ("test/python/test_llama_references.py",),
+    ),
+    # --- sizes that kernels compute
+    Mutant(
+        "kernels do not note the sizes that they compute",
+        "lib/Transforms/Legalize/KernelBuilder.cpp",
+        "  computed.push_back(expr);\n",
+        "  if (!MUTANT)\n    computed.push_back(expr);\n",
+        (COMPUTED,),
+    ),
+    Mutant(
+        "a fused kernel forgets the sizes of its destinations",
+        "lib/Transforms/Fusion/MergeKernels.cpp",
+        "  llvm::append_range(computed, sizes.getComputed());\n",
+        "  if (!MUTANT)\n    llvm::append_range(computed, sizes.getComputed());\n",
+        (COMPUTED,),
+    ),
+    Mutant(
+        "a fused kernel forgets the sizes that its kernels noted",
+        "lib/Transforms/Fusion/MergeKernels.cpp",
+        "        computed.push_back(math.substitute(expr, *bindings));\n",
+        "        if (!MUTANT)\n          computed.push_back(math.substitute(expr, *bindings));\n",
+        (COMPUTED,),
     ),
 ]

@@ -33,6 +33,11 @@ constexpr llvm::StringLiteral kInvariant = "relax.invariant";
 /// in [0, N). `relax-check-indices` checks them before a call.
 constexpr llvm::StringLiteral kIndexBound = "relax.index_bound";
 
+/// On a kernel: expressions of its symbols that it computes as they are, an
+/// array. Only callers can report what is beyond 64 bits or divides by zero, so
+/// they compute them before the call.
+constexpr llvm::StringLiteral kComputedSizes = "relax.computed_sizes";
+
 /// On `__tvm_ffi_f`, and on the declaration of a graph function that is in
 /// another module: the parameters that it writes into, as indices.
 constexpr llvm::StringLiteral kWritten = "relax.written";

@@ -115,6 +115,12 @@ static std::optional<LogicalResult> verifyNote(Operation *op,
   if (attribute.getName() == notes::kMemoryPlan)
     return require(isa<FuncOp>(op) && isa<DictionaryAttr>(value),
                    "a dictionary, on a graph function");
+  if (attribute.getName() == notes::kComputedSizes) {
+    auto exprs = dyn_cast<ArrayAttr>(value);
+    return require(isa<func::FuncOp>(op) && exprs &&
+                       llvm::all_of(exprs, llvm::IsaPred<SymExprAttr>),
+                   "an array of expressions, on a kernel");
+  }
   if (attribute.getName() == notes::kWritten)
     return require(isa<FunctionOpInterface>(op) &&
                        isa<DenseI64ArrayAttr>(value),

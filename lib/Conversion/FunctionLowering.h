@@ -55,6 +55,9 @@ private:
                            function_ref<void(Operation *)> finish);
   LogicalResult lowerOp(Operation &op);
   LogicalResult lowerKernelCall(CallTIRInplaceOp op);
+  LogicalResult evaluateComputedSizes(CallTIRInplaceOp op, func::FuncOp kernel,
+                                      const SymSubstitution &known,
+                                      SymbolValues &inKernel);
   /// Calls a kernel unless no tensor that it writes has any elements.
   void callUnlessEmpty(func::FuncOp kernel, ValueRange args,
                        ValueRange written);

@@ -8,6 +8,8 @@
 #include "Conversion/FunctionLowering.h"
 
 #include "Conversion/Slots.h"
+#include "Relax/Notes.h"
+#include "Relax/SymDirectives.h"
 #include "Runtime/RelaxRuntime.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -55,6 +57,28 @@ void FunctionLowering::callUnlessEmpty(func::FuncOp kernel, ValueRange args,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(choice.elseBlock());
   func::CallOp::create(builder, kernel, args);
+}
+
+/// Ends the call where the kernel would compute a size that is beyond 64 bits,
+/// or divide by zero.
+LogicalResult FunctionLowering::evaluateComputedSizes(
+    CallTIRInplaceOp op, func::FuncOp kernel, const SymSubstitution &known,
+    SymbolValues &inKernel) {
+  auto computed = kernel->getAttrOfType<ArrayAttr>(notes::kComputedSizes);
+  if (!computed)
+    return success();
+  SymBuilder math(builder.getContext());
+  for (SymExprAttr expr : getSymExprs(computed)) {
+    // In symbols of this function, each is computed once for all calls.
+    bool closed = true;
+    expr.walkSymbols([&](StringAttr name) { closed &= known.contains(name); });
+    SymExprAttr own = closed ? math.substitute(expr, known) : SymExprAttr();
+    if (!(own ? symbols.evaluate(own) : inKernel.evaluate(expr)))
+      return op.emitOpError()
+             << "calls '" << op.getCallee() << "', which computes '"
+             << expr.str() << "' of symbols that it does not have";
+  }
+  return success();
 }
 
 LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
@@ -113,11 +137,19 @@ LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
     Value value = evaluate(op, expr);
     if (!value)
       return failure();
+    if (auto symbol = kernel.getArgAttrOfType<StringAttr>(
+            args.size(), RelaxDialect::kSymbolAttr)) {
+      inKernel.define(SymExprAttr::getSymbol(builder.getContext(), symbol),
+                      value);
+      known[symbol] = expr;
+    }
     Type wanted = kernel.getArgumentTypes()[args.size()];
     args.push_back(wanted.isIndex()
                        ? value
                        : arith::IndexCastOp::create(builder, wanted, value));
   }
+  if (failed(evaluateComputedSizes(op, kernel, known, inKernel)))
+    return failure();
   SmallVector<Value> written;
   for (int64_t index : op.getInplaceIndices())
     written.push_back(args[index]);

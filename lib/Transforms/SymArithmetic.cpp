@@ -7,7 +7,9 @@
 
 #include "Transforms/SymArithmetic.h"
 
+#include "Relax/Notes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
@@ -115,5 +117,38 @@ Value SizeBuilder::compute(SymExprAttr expr) {
   assert(!expr.isSymbol() && "symbols must be defined");
   SmallVector<Value> operands = llvm::map_to_vector(
       expr.getOperands(), [&](SymExprAttr operand) { return get(operand); });
+  computed.push_back(expr);
   return SymArithmetic(builder, loc).emit(expr, operands);
+}
+
+/// Whether the value of `expr` may be beyond 64 bits, or not exist, where those
+/// of its operands are known.
+static bool mayFail(SymExprAttr expr) {
+  switch (expr.getKind()) {
+  case SymKind::Sum:
+  case SymKind::Product:
+    return true;
+  case SymKind::FloorDiv:
+  case SymKind::CeilDiv:
+  case SymKind::Mod:
+    return !expr.getOperands()[1].isConstant();
+  default:
+    return false;
+  }
+}
+
+void relax::noteComputedSizes(func::FuncOp kernel,
+                              ArrayRef<SymExprAttr> computed) {
+  // Whoever computes an expression computes its operands.
+  llvm::SmallSetVector<Attribute, 4> noted;
+  for (SymExprAttr expr : llvm::reverse(computed)) {
+    bool isOperand = llvm::any_of(noted, [&](Attribute other) {
+      return llvm::is_contained(cast<SymExprAttr>(other).getOperands(), expr);
+    });
+    if (mayFail(expr) && !isOperand)
+      noted.insert(expr);
+  }
+  if (!noted.empty())
+    kernel->setAttr(notes::kComputedSizes,
+                    ArrayAttr::get(kernel.getContext(), noted.getArrayRef()));
 }

@@ -9,6 +9,7 @@
 #define RELAX_TRANSFORMS_SYMARITHMETIC_H
 
 #include "Relax/RelaxAttrs.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 
 namespace mlir::relax {
@@ -56,6 +57,8 @@ public:
 
   /// The value of `expr`, each symbol of which must be defined.
   Value get(SymExprAttr expr);
+  /// What was not defined, each expression after its operands.
+  ArrayRef<SymExprAttr> getComputed() const { return computed; }
 
 private:
   Value compute(SymExprAttr expr);
@@ -63,7 +66,12 @@ private:
   OpBuilder &builder;
   Location loc;
   DenseMap<SymExprAttr, Value> values;
+  SmallVector<SymExprAttr> computed;
 };
+
+/// Has callers of `kernel` compute the expressions as well, in its symbols,
+/// where that can go wrong (`relax.computed_sizes`).
+void noteComputedSizes(func::FuncOp kernel, ArrayRef<SymExprAttr> computed);
 
 } // namespace mlir::relax
 

@@ -23,6 +23,7 @@ struct EraseShapes : relax::impl::EraseShapesPassBase<EraseShapes> {
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
     kernel->removeAttr(RelaxDialect::kSymbolsAttr);
+    kernel->removeAttr(notes::kComputedSizes);
     for (unsigned index = 0; index < kernel.getNumArguments(); ++index) {
       kernel.removeArgAttr(index, RelaxDialect::kShapeAttr);
       kernel.removeArgAttr(index, RelaxDialect::kSymbolAttr);

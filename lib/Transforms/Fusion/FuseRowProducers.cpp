@@ -147,7 +147,7 @@ struct FuseRowProducers
       if (!tensor || llvm::is_contained(getSymDims(tensor), SymExprAttr()))
         return {};
     }
-    return isProvedCall(call, kernel) ? kernel : nullptr;
+    return solveProvedCall(call, kernel) ? kernel : nullptr;
   }
 };
 

@@ -14,7 +14,8 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-bool relax::isProvedCall(CallTIROp call, func::FuncOp kernel) {
+std::optional<SymSubstitution> relax::solveProvedCall(CallTIROp call,
+                                                      func::FuncOp kernel) {
   auto emitError = [&] { return call.emitOpError(); };
   Signature signature = Signature::of(kernel);
   SymbolFacts kernelFacts(signature.ranges);
@@ -26,12 +27,14 @@ bool relax::isProvedCall(CallTIROp call, func::FuncOp kernel) {
     for (Type type : types)
       if (failed(addEquations(unifier, signature.parameters[position++], type,
                               "a tensor", emitError)))
-        return false;
+        return std::nullopt;
   for (SymExprAttr expr : getSymExprs(call.getSymArgs()))
     if (StringAttr symbol = signature.parameterSymbols[position++])
       unifier.add(SymExprAttr::getSymbol(call.getContext(), symbol.getValue()),
                   expr, "a symbolic argument");
-  return succeeded(unifier.solve(emitError)) && unifier.getUndecided().empty();
+  if (failed(unifier.solve(emitError)) || !unifier.getUndecided().empty())
+    return std::nullopt;
+  return unifier.getBindings();
 }
 
 func::FuncOp KernelFacts::getFusibleKernel(CallTIROp call) {
@@ -44,7 +47,7 @@ func::FuncOp KernelFacts::getFusibleKernel(CallTIROp call) {
     if (!tensor || llvm::is_contained(getSymDims(tensor), SymExprAttr()))
       return {};
   }
-  return isProvedCall(call, kernel) ? kernel : nullptr;
+  return solveProvedCall(call, kernel) ? kernel : nullptr;
 }
 
 KernelPattern KernelFacts::getPattern(func::FuncOp kernel) {

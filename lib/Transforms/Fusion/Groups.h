@@ -21,6 +21,7 @@
 #define RELAX_TRANSFORMS_FUSION_GROUPS_H
 
 #include "Analysis/KernelPattern.h"
+#include "Analysis/Symbolic/SymBuilder.h"
 #include "Relax/Ops/Call.h"
 #include "Relax/ShapeUtils.h"
 #include "Transforms/Memory/Writes.h"
@@ -28,9 +29,11 @@
 
 namespace mlir::relax {
 
-/// Whether all that the kernel demands of the shapes at a call is proved. What
-/// is not is checked when the call runs, which is lost with the call.
-bool isProvedCall(CallTIROp call, func::FuncOp kernel);
+/// The kernel's symbols at a call; none where what the kernel demands of the
+/// shapes is not all proved. What is not is checked when the call runs, which
+/// is lost with the call.
+std::optional<SymSubstitution> solveProvedCall(CallTIROp call,
+                                               func::FuncOp kernel);
 
 /// What fusion asks of kernels, remembered for a module.
 class KernelFacts {

@@ -13,7 +13,9 @@
 
 #include "Transforms/Fusion/MergeKernels.h"
 
+#include "Analysis/Symbolic/SymBuilder.h"
 #include "Relax/CallUtils.h"
+#include "Relax/Notes.h"
 #include "Relax/Ops/Call.h"
 #include "Relax/SymDirectives.h"
 #include "Transforms/Fusion/Groups.h"
@@ -33,7 +35,7 @@ public:
   KernelMerger(FuncOp primitive, SymbolTable &table, std::string &reason)
       : primitive(primitive), table(table), reason(reason),
         loc(primitive.getLoc()), builder(primitive.getContext()),
-        sizes(builder, loc) {}
+        sizes(builder, loc), math(primitive.getContext()) {}
 
   FailureOr<MergedKernel> run();
 
@@ -65,12 +67,16 @@ private:
   Location loc;
   OpBuilder builder;
   SizeBuilder sizes;
+  SymBuilder math;
 
   SmallVector<std::pair<CallTIROp, func::FuncOp>> calls;
   /// Those that the kernels have: signed and unsigned integers are the same.
   DenseMap<Value, Type> elementTypes;
   DenseMap<Value, Value> destinations; // of what is returned
   IRMapping values;
+  /// What the kernels compute without checks, in symbols of the primitive
+  /// function.
+  SmallVector<SymExprAttr> computed;
   MergedKernel merged;
 };
 
@@ -94,9 +100,13 @@ LogicalResult KernelMerger::collectCalls() {
       return fail("kernel @" + call.getCallee() + " has no single block");
     if (isInBufferForm(kernel))
       return fail("kernel @" + call.getCallee() + " is on buffers already");
-    if (!isProvedCall(call, kernel))
+    std::optional<SymSubstitution> bindings = solveProvedCall(call, kernel);
+    if (!bindings)
       return fail("what kernel @" + call.getCallee() +
                   " demands of shapes is left to check when it runs");
+    if (auto exprs = kernel->getAttrOfType<ArrayAttr>(notes::kComputedSizes))
+      for (SymExprAttr expr : getSymExprs(exprs))
+        computed.push_back(math.substitute(expr, *bindings));
     calls.push_back({call, kernel});
     unsigned next = 0;
     for (ValueRange tensors :
@@ -261,6 +271,8 @@ FailureOr<MergedKernel> KernelMerger::run() {
       llvm::map_to_vector(
           primitive.getBody().front().getTerminator()->getOperands(),
           [&](Value value) { return values.lookup(value); }));
+  llvm::append_range(computed, sizes.getComputed());
+  noteComputedSizes(merged.function, computed);
   return merged;
 }
 

@@ -167,6 +167,7 @@ Value KernelBuilder::evaluate(SymExprAttr expr) {
     if (lastSize)
       body.setInsertionPointAfter(lastSize);
   }
+  computed.push_back(expr);
   return SymArithmetic(body, body.getLoc()).emit(expr, operands);
 }
 
@@ -264,6 +265,7 @@ void KernelBuilder::dropBodyIfEmpty() {
   entry->clear();
   lastSize = nullptr;
   sizes.clear();
+  computed.clear();
   for (auto &[symbol, argument] : llvm::reverse(symbols))
     entry->eraseArgument(cast<BlockArgument>(argument).getArgNumber());
   symbols.clear();
@@ -341,5 +343,9 @@ func::FuncOp KernelBuilder::finish() {
                         renamed.lookup(symbol).getName());
     symArguments.push_back(SymExprAttr::getSymbol(context, symbol.getValue()));
   }
+  noteComputedSizes(function,
+                    llvm::map_to_vector(computed, [&](SymExprAttr expr) {
+                      return expressions.substitute(expr, renamed);
+                    }));
   return std::exchange(function, {}); // the caller's now
 }

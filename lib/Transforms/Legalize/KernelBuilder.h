@@ -225,6 +225,7 @@ private:
   llvm::MapVector<StringAttr, Value> symbols;
   DenseMap<Value, SymDims> dimsOf;
   DenseMap<SymExprAttr, Value> sizes;
+  SmallVector<SymExprAttr> computed;
   SmallVector<Guard> guards;
   std::string reason;
 

@@ -155,3 +155,8 @@ func.func private @empty_range() attributes {relax.symbols = {n = #relax.range<1
 
 // expected-error @+1 {{'relax.shape' #relax.shape<[n, 4]> does not fit 'memref<?x5xf32>'}}
 func.func private @kernel(memref<?x5xf32> {relax.shape = #relax.shape<[n, 4]>})
+
+// -----
+
+// expected-error @+1 {{'relax.computed_sizes' must be an array of expressions, on a kernel}}
+func.func private @kernel(%x: tensor<4xf32>) attributes {relax.computed_sizes = [4 : i64]}
