@@ -34,6 +34,10 @@ if not tools:
 path = [tools, package_bin("llvm"), package_bin("mlir"), os.environ.get("PATH", "")]
 config.environment["PATH"] = os.pathsep.join(entry for entry in path if entry)
 
+# The fault of tools/mutate that programs are to have.
+if "RELAX_MUTANT" in os.environ:
+    config.environment["RELAX_MUTANT"] = os.environ["RELAX_MUTANT"]
+
 # Khronos' validator of SPIR-V, from spirv-tools.
 if shutil.which("spirv-val"):
     config.available_features.add("spirv-val")

@@ -85,6 +85,7 @@ class Interpreter:
         kernels = [op for op in self.module.ir.body.operations if op.operation.name == "func.func"]
         text = "\n".join(kernel.operation.get_asm(use_local_scope=True) for kernel in kernels)
         text = re.sub(r"\{relax\.(shape = #relax\.shape<[^>]*>|symbol = \"\w*\")\}", "", text)
+        text = re.sub(r" attributes \{relax\.computed_sizes = \[.*?\]\}(?= \{$)", "", text, flags=re.MULTILINE)
         with self.module.context:
             module = ir.Module.parse(text)
             PassManager.parse(BUFFERIZATION).run(module.operation)
