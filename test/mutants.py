@@ -28,6 +28,7 @@ FUSION = "test/python/test_fusion.py"
 REDUCTIONS = "test/python/test_shared_rows.py"
 BOUNDS = "test/python/test_bounds.py"
 INDICES = "test/python/test_check_indices.py"
+PROOFS = "test/python/test_index_proofs.py"
 COMPUTED = "test/python/test_computed_sizes.py"
 TOKENIZER = "test/python/test_tokenizer.py"
 REFERENCES = "test/python/test_tokenizer_references.py"
@@ -310,14 +311,14 @@ MUTANTS = [
         "lib/Transforms/Fusion/Groups.cpp",
         "      if (node.usedElsewhere || node.consumers.empty())",
         "      if ((!MUTANT && node.usedElsewhere) || node.consumers.empty())",
-        (FUSION,),
+        ("test/Transforms/Fusion",),
     ),
     Mutant(
         "groups hold two reductions",
         "lib/Transforms/Fusion/Groups.cpp",
         "(heavy.size() > 1 && !(shareOperands && areAlike(heavy))))",
         "(heavy.size() > 1 && !MUTANT && !(shareOperands && areAlike(heavy))))",
-        (FUSION, "test/Transforms/Fusion"),
+        ("test/Transforms/Fusion",),
     ),
     # --- kernels
     Mutant(
@@ -348,35 +349,35 @@ MUTANTS = [
         "lib/Analysis/IndexRanges.cpp",
         "if (lowerFits && upperFits)",
         "if (MUTANT || (lowerFits && upperFits))",
-        (INDICES,),
+        (PROOFS,),
     ),
     Mutant(
         "an index may be the size",
         "lib/Analysis/IndexRanges.cpp",
         "prover.less(range.upper, size) == Truth::Yes",
         "prover.less(range.upper, MUTANT ? math.add(size, number(1)) : size) == Truth::Yes",
-        (INDICES,),
+        (PROOFS,),
     ),
     Mutant(
         "a truncated remainder is not negative",
         "lib/Analysis/IndexRangeRules.cpp",
         "if (hasSignOfDivisor || isNotNegative)",
         "if (MUTANT || hasSignOfDivisor || isNotNegative)",
-        (INDICES,),
+        (PROOFS,),
     ),
     Mutant(
         "a choice is as its first tensor",
         "lib/Analysis/IndexRangeRules.cpp",
         "return join(of(op.getX1()), of(op.getX2()));",
         "return MUTANT ? of(op.getX1()) : join(of(op.getX1()), of(op.getX2()));",
-        (INDICES,),
+        (PROOFS,),
     ),
     Mutant(
         "symbols of a branch are those outside",
         "lib/Analysis/IndexRangeRules.cpp",
         "    own = {toNumber(own.lower, false), toNumber(own.upper, true)};",
         "    if (!MUTANT)\n      own = {toNumber(own.lower, false), toNumber(own.upper, true)};",
-        (INDICES,),
+        (PROOFS,),
     ),
     Mutant(
         "what a branch checks is checked",

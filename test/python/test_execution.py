@@ -299,6 +299,25 @@ def test_weights_that_closures_reach_are_needed():
     assert to_python(module["main"](x, True)) == [2, 3]
 
 
+# Nothing calls the closure in the program.
+RETURNED = (
+    THROUGH[: THROUGH.index("relax.func private @further")]
+    + """
+relax.func @main() -> ((tensor<2xf32>) -> tensor<2xf32>) {
+  %f = relax.make_closure @weighted() : () -> ((tensor<2xf32>) -> tensor<2xf32>)
+  relax.return %f : (tensor<2xf32>) -> tensor<2xf32>
+}"""
+)
+
+
+def test_weights_of_a_returned_closure_are_needed():
+    module = compiled(RETURNED)
+    with pytest.raises(ValueError, match="main: weight 'w' is not bound"):
+        module["main"]()
+    module.bind_weights({"w": np.array([1, 2], np.float32)})
+    assert to_python(module["main"]()(np.ones(2, np.float32))) == [2, 3]
+
+
 # --- arguments
 
 BOUNDED = """

@@ -29,6 +29,14 @@ func.func private @transpose(%x: tensor<4x4xf32>, %d: tensor<4x4xf32>) -> tensor
   } -> tensor<4x4xf32>
   return %0 : tensor<4x4xf32>
 }
+func.func private @symmetric(%x: tensor<4x4xf32>, %d: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x, %x : tensor<4x4xf32>, tensor<4x4xf32>) outs(%d : tensor<4x4xf32>) {
+  ^bb0(%e: f32, %f: f32, %o: f32):
+    %1 = arith.addf %e, %f : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
 func.func private @cast_half(%x: tensor<?xf32> {relax.shape = #relax.shape<[a]>}, %d: tensor<?xf16> {relax.shape = #relax.shape<[a]>}) -> (tensor<?xf16> {relax.shape = #relax.shape<[a]>}) {
   %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%d : tensor<?xf16>) {
   ^bb0(%e: f32, %o: f16):
@@ -64,6 +72,15 @@ relax.func @cast(%x: !v) -> !v {
   %3 = relax.call_tir @add(%0, %1) : (!v, !v) -> !v
   %4 = relax.call_tir @add(%2, %3) : (!v, !v) -> !v
   relax.return %4 : !v
+}
+
+// So do reads at the same element, beside others.
+// CHECK-LABEL: relax.func @both(
+// CHECK-COUNT-2: relax.alloc_storage
+relax.func @both(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = relax.call_tir @transpose(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = relax.call_tir @symmetric(%0) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  relax.return %1 : tensor<4x4xf32>
 }
 
 // Reads at other elements, and other element types, need memory of their own.
