@@ -18,6 +18,8 @@ from ..lowering import Lowering
 from ..registry import register
 from .index import as_indices
 
+_END = 2**63 - 1
+
 
 @register("aten::index_put", "aten::_unsafe_index_put", "aten::_index_put_impl")
 def index_put(
@@ -27,33 +29,33 @@ def index_put(
     if _is_one_mask(indices) and values.ndim == 0 and not accumulate:
         mask = indices[-1]
         return op.where(_spread_mask(mask, len(indices) - 1, x.ndim), values, x)
-    found = as_indices(ctx, x, indices)
-    indexed = [axis for axis, entry in enumerate(found) if entry is not None]
-    tensors = [entry for entry in found if entry is not None]
-    rest = [axis for axis in range(x.ndim) if axis not in indexed]
-    order = [*indexed, *rest]
-    if order == list(range(x.ndim)):
-        return _put(x, tensors, values, accumulate)
-    made = op.permute_dims(x, order)
-    first = indexed[0]
-    if first and indexed == list(range(first, first + len(indexed))):
-        # The values have the axes before the indexed ones first.
-        block = max(tensor.ndim for tensor in tensors)
-        values = op.broadcast_to(values, _indexed_shape(made, tensors, len(indexed), first))
-        values = op.permute_dims(
-            values, [*range(first, first + block), *range(first), *range(first + block, values.ndim)]
-        )
-    made = _put(made, tensors, values, accumulate)
-    return op.permute_dims(made, [order.index(axis) for axis in range(x.ndim)])
+    return _put_at(x, as_indices(ctx, x, indices), values, accumulate)
 
 
-def _indexed_shape(x: Value, tensors: Sequence[Value], count: int, first: int) -> list[Any]:
-    """The shape of what is indexed, with the block of the indices behind `first` axes."""
-    rank = max(tensor.ndim for tensor in tensors)
-    padded = [[1] * (rank - tensor.ndim) + list(tensor.shape) for tensor in tensors]
-    block = [Sym.broadcast(*sizes) for sizes in zip(*padded)]
-    rest = list(x.shape[count:])
-    return [*rest[:first], *block, *rest[first:]]
+def _put_at(x: Value, indices: Sequence[Value | None], values: Value, accumulate: bool) -> Value:
+    """Writes at indices of some axes, where the tensor lies: nothing of it is moved.
+
+    An axis without an index that is before one with an index gets all its positions for an index. In the shape of the
+    values, these axes come before what the indices have in common, or, where indexed axes are not neighbors, behind it:
+
+        x[:, i] = v     v [size of axis 0, shape of i]         indices  arange [size, 1…], i
+        x[i, :, j] = v  v [shape of i and j, size of axis 1]   indices  i […, 1], arange [size], j […, 1]
+    """
+    indexed = [axis for axis, entry in enumerate(indices) if entry is not None]
+    whole = [axis for axis in range(indexed[-1]) if indices[axis] is None]
+    common = max(entry.ndim for entry in indices if entry is not None)
+    are_neighbors = indexed == list(range(indexed[0], indexed[-1] + 1))
+    behind = common if are_neighbors else 0
+    tensors = []
+    for axis in range(indexed[-1] + 1):
+        index = indices[axis]
+        if index is None:
+            ones = len(whole) - whole.index(axis) - 1 + behind
+            index = op.reshape(op.arange(0, x.shape[axis], 1, "i64"), [x.shape[axis], *[1] * ones])
+        elif not are_neighbors:
+            index = op.expand_dims(index, list(range(index.ndim, index.ndim + len(whole))))
+        tensors.append(index)
+    return _put(x, tensors, values, accumulate)
 
 
 def _is_one_mask(indices: Sequence[Value | None]) -> bool:
@@ -79,14 +81,8 @@ def _along(ctx: Lowering, x: Value, dim: int, index: Value, values: Value, accum
     if x.ndim == 0:
         made = _put(op.reshape(x, (1,)), [op.reshape(index, (-1,))], op.reshape(values, (-1,)), accumulate)
         return op.reshape(made, ())
-    axis = ctx.axis(dim, x.ndim)
     index = index if index.ndim else op.reshape(index, (1,))
-    if axis == 0:
-        return _put(x, [index], values, accumulate)
-    order = [axis, *(place for place in range(x.ndim) if place != axis)]
-    back = [order.index(place) for place in range(x.ndim)]
-    values = op.permute_dims(values, order) if values.ndim == x.ndim else values
-    return op.permute_dims(_put(op.permute_dims(x, order), [index], values, accumulate), back)
+    return _put_at(x, [*[None] * ctx.axis(dim, x.ndim), index], values, accumulate)
 
 
 @register("aten::index_add")
@@ -197,8 +193,11 @@ def _scattered(ctx: Lowering, x: Value, dim: int, index: Value, source: Any, kin
 def slice_scatter(
     ctx: Lowering, x: Value, source: Value, dim: int = 0, start: Any = None, end: Any = None, step: Any = 1
 ) -> Value:
-    end = 2**63 - 1 if end is None else end
-    return op.slice_scatter(x, ctx.cast(source, x.dtype), ctx.axis(dim, x.ndim), start or 0, end, step)
+    axis, source = ctx.axis(dim, x.ndim), ctx.cast(source, x.dtype)
+    start, end = 0 if start is None else start, _END if end is None else end
+    if start == 0 and step == 1 and ctx.equal(source.shape[axis], x.shape[axis]):
+        return source
+    return op.slice_scatter(x, source, axis, start, end, step)
 
 
 @register("aten::select_scatter")
@@ -208,7 +207,7 @@ def select_scatter(ctx: Lowering, x: Value, source: Value, dim: int, index: Any)
     if isinstance(index, Sym):
         # Only a run knows whether it counts from the end, where -1 would end a slice before it starts.
         return _along(ctx, x, axis, op.reshape(ctx.integer(index), (1,)), row, False)
-    end = 2**63 - 1 if index == -1 else index + 1
+    end = _END if index == -1 else index + 1
     return op.slice_scatter(x, row, axis, index, end, 1)
 
 
