@@ -55,7 +55,7 @@ def save_tensors(tensors: Mapping[str, Any], path: Path) -> None:
     from safetensors.numpy import save_file
 
     try:
-        save_file({name: np.ascontiguousarray(runtime.to_host(value)) for name, value in tensors.items()}, path)
+        save_file({name: np.asarray(runtime.to_host(value), order="C") for name, value in tensors.items()}, path)
     except SafetensorError as error:
         raise RelaxError(f"cannot write '{path.name}': {error}") from None
 
