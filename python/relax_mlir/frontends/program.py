@@ -13,7 +13,6 @@ import dataclasses
 import json
 import operator
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from ..export import export, open_exported
 from ..module import Module
 from ..runtime import Executable, to_host
 from ..stored_weights import parse_tensors, save_tensors
+from . import memory
 from .tree import Codec, Spec, check_spec, flatten, unflatten
 
 FUNCTION = "main"
@@ -108,6 +108,64 @@ class Signature:
             raise ModelError(f"the signature of the program is damaged: {error}; export the program again") from None
 
 
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """A function that takes the place of `main` where some sizes of inputs are small.
+
+    Attributes:
+      function: its name.
+      signature: its own: as that of the program, but for what the sizes decide.
+      serves: the sizes, each a leaf of the inputs, an axis, and the size there. All sizes that decide are given which
+        are 0 or 1; the others are larger.
+    """
+
+    function: str
+    signature: Signature
+    serves: tuple[tuple[tuple[int, int, int], ...], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Variants:
+    """The functions of a program, by the sizes of inputs.
+
+    Attributes:
+      places: the sizes that decide: a leaf of the inputs, and an axis.
+      variants: what they decide for; `main` takes all other calls.
+    """
+
+    places: tuple[tuple[int, int], ...] = ()
+    variants: tuple[Variant, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The variants as JSON's values."""
+        return dataclasses.asdict(self)
+
+    @staticmethod
+    def from_json(fields: Any) -> Variants:
+        """The variants that `to_json` gave.
+
+        Raises:
+          ModelError: these are none.
+        """
+        try:
+            return Variants(
+                tuple((int(leaf), int(axis)) for leaf, axis in fields["places"]),
+                tuple(
+                    Variant(
+                        str(entry["function"]),
+                        Signature.from_json(entry["signature"]),
+                        tuple(
+                            tuple((int(leaf), int(axis), int(size)) for leaf, axis, size in sizes)
+                            for sizes in entry["serves"]
+                        ),
+                    )
+                    for entry in fields["variants"]
+                ),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"the variants of the program are damaged: {error}; export the program again") from None
+
+
 @dataclasses.dataclass
 class Report:
     """What an import has found out: lines of text under a heading each."""
@@ -130,7 +188,7 @@ class Program:
     """A program of another framework as a module.
 
     Attributes:
-      module: the function `main`.
+      module: the function `main`, and those of the variants.
       weights: the values of the module's external weights.
       buffers: the first values of buffers that calls change.
       report: symbols, checks, and ops by converter.
@@ -142,6 +200,7 @@ class Program:
     buffers: dict[str, np.ndarray]
     report: Report
     codecs: dict[str, Codec] = dataclasses.field(default_factory=dict)
+    variants: Variants = Variants()
 
     def compile(
         self, target: Target | str | None = None, *, use_bounds: bool = False, cached: bool = True
@@ -151,7 +210,7 @@ class Program:
         if executable.code.weights:
             executable.bind_weights({name: self.weights[name] for name in executable.code.weights})
         buffers = {name: value.copy() for name, value in self.buffers.items()}
-        return CompiledProgram(executable, self.signature, buffers, self.codecs)
+        return CompiledProgram(executable, self.signature, buffers, self.codecs, self.variants)
 
     def export(self, folder: str | os.PathLike[str], target: Target | str | None = None) -> None:
         """Compiles the program to a folder that runs without the framework (`load_program`) and without the compiler.
@@ -159,7 +218,74 @@ class Program:
         Raises:
           RelaxError: a pass failed, or the folder cannot be written.
         """
-        write_folder(compile_code(self.module, target), folder, self.weights, self.signature, self.buffers)
+        code = compile_code(self.module, target)
+        write_folder(code, folder, self.weights, self.signature, self.buffers, self.variants)
+
+
+class _Entry:
+    """A function of a program with its signature."""
+
+    def __init__(self, executable: Executable, name: str, signature: Signature) -> None:
+        described = executable.code.functions[name]
+        self.signature = signature
+        self._call = executable[name]
+        self._is_single = len(described["results"]) == 1
+        self._written = {index for index, entry in enumerate(described["parameters"]) if entry.get("written")}
+
+    def run(self, leaves: Sequence[Any], buffers: Mapping[str, np.ndarray]) -> list[Any]:
+        """The leaves of the outputs; buffers and inputs that the model changes have their new values."""
+        signature = self.signature
+        arguments: list[Any] = [buffers[name] for name in signature.buffers]
+        for given, leaf in zip(signature.inputs, leaves):
+            if given.kind == "constant":
+                _check_constant(given, leaf)
+            else:
+                arguments.append(_integer(given, leaf) if given.kind == "integer" else leaf)
+        for index in self._written:
+            arguments[index] = _as_contiguous(arguments[index])
+        made = self._call(*arguments)
+        results = [made] if self._is_single else list(made)
+        if signature.updates:
+            targets = [
+                (buffers[target] if kind == "buffer" else leaves[target], index)
+                for kind, target, index in signature.updates
+            ]
+            _update(targets, results, {entry.index for entry in signature.outputs if entry.kind not in _NOT_RESULTS})
+        return [_output(entry, results, leaves) for entry in signature.outputs]
+
+
+_NOT_RESULTS = ("constant", "input")
+"""Kinds of outputs that are not results of the function."""
+
+
+def _as_contiguous(argument: Any) -> Any:
+    """What a function can write into: a copy where elements of the argument lie apart. `_update` writes it back."""
+    try:
+        is_contiguous = memory.layout_of(argument).is_contiguous
+    except (AttributeError, TypeError, ValueError, BufferError, RuntimeError):  # not a tensor, as the call will say
+        return argument
+    return argument if is_contiguous else memory.copy_of(argument)
+
+
+def _update(targets: Sequence[tuple[Any, int]], results: list[Any], outputs: set[int]) -> None:
+    """Gives what the model changes its new values. Where the function has written into it, nothing is copied.
+
+    A result may lie in memory of a target, as an old value that is returned does, or new values that change places. It
+    is copied before that memory is written, and where the user gets it, since the next call writes there again.
+
+    Args:
+      targets: what is changed, each with the result that is its new value. A new value that is an output as well stays
+        the target itself, as it is in eager.
+      outputs: the results that the user gets.
+    """
+    left = [(target, index) for target, index in targets if not memory.is_same(target, results[index])]
+    values = {index for _, index in targets}
+    for index in (outputs - values) | {index for _, index in left}:
+        others = targets if index in outputs or index not in values else left
+        if any(memory.overlap(results[index], target) for target, _ in others):
+            results[index] = memory.copy_of(results[index])
+    for target, index in left:
+        memory.write(target, results[index])
 
 
 class CompiledProgram:
@@ -181,29 +307,32 @@ class CompiledProgram:
         signature: Signature,
         buffers: dict[str, np.ndarray] | None = None,
         codecs: Mapping[str, Codec] | None = None,
+        variants: Variants | None = None,
     ) -> None:
         self.executable = executable
         self.signature = signature
         self.buffers = buffers or {}
+        self.variants = variants or Variants()
         self._codecs = codecs or {}
-        self._function = executable[FUNCTION]
-        self._is_single = len(executable.code.functions[FUNCTION]["results"]) == 1
+        self._main = _Entry(executable, FUNCTION, signature)
+        self._entries = {}
+        for variant in self.variants.variants:
+            entry = _Entry(executable, variant.function, variant.signature)
+            self._entries.update(dict.fromkeys(map(frozenset, variant.serves), entry))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        signature = self.signature
-        leaves = flatten(signature.input_spec, self._bind(args, kwargs), "arguments", self._codecs)
-        arguments: list[Any] = [self.buffers[name] for name in signature.buffers]
-        for given, leaf in zip(signature.inputs, leaves):
-            if given.kind == "constant":
-                _check_constant(given, leaf)
-            else:
-                arguments.append(_integer(given, leaf) if given.kind == "integer" else leaf)
-        made = self._function(*arguments)
-        results = (made,) if self._is_single else made
-        for kind, target, index in signature.updates:
-            _write(self.buffers[target] if kind == "buffer" else leaves[target], results[index])
-        outputs = [_output(entry, results, leaves) for entry in signature.outputs]
-        return unflatten(signature.output_spec, iter(outputs), self._codecs)
+        leaves = flatten(self.signature.input_spec, self._bind(args, kwargs), "arguments", self._codecs)
+        entry = self._entries.get(self._small_sizes(leaves), self._main) if self._entries else self._main
+        return unflatten(entry.signature.output_spec, iter(entry.run(leaves, self.buffers)), self._codecs)
+
+    def _small_sizes(self, leaves: Sequence[Any]) -> frozenset[tuple[int, int, int]]:
+        """The sizes that decide and are 0 or 1. An input that has none, since it is wrong, is refused by `main`."""
+        found = []
+        for leaf, axis in self.variants.places:
+            shape = getattr(leaves[leaf], "shape", ())
+            if axis < len(shape) and shape[axis] in (0, 1):
+                found.append((leaf, axis, int(shape[axis])))
+        return frozenset(found)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments as the model was exported with: which by position, which by name."""
@@ -231,7 +360,8 @@ class CompiledProgram:
 
     def export(self, folder: str | os.PathLike[str]) -> None:
         """Writes a folder that `load_program` loads, with the present values of buffers."""
-        write_folder(self.executable.code, folder, self.executable.weights, self.signature, self.buffers)
+        code, weights = self.executable.code, self.executable.weights
+        write_folder(code, folder, weights, self.signature, self.buffers, self.variants)
 
 
 def _check_constant(given: Input, leaf: Any) -> None:
@@ -258,29 +388,18 @@ def _output(entry: Output, results: Sequence[Any], leaves: Sequence[Any]) -> Any
     return {"integer": int, "float": float, "boolean": bool}[entry.kind](number)
 
 
-def _write(target: Any, value: Any) -> None:
-    """Writes a result into the tensor of the caller that the model changes."""
-    if isinstance(target, np.ndarray):
-        np.copyto(target, to_host(value))
-    elif "torch" in sys.modules and isinstance(target, sys.modules["torch"].Tensor):
-        torch = sys.modules["torch"]
-        with torch.no_grad():
-            target.copy_(value if isinstance(value, torch.Tensor) else torch.from_dlpack(value))
-    else:
-        np.copyto(np.from_dlpack(target), to_host(value))
-
-
 def write_folder(
     code: Code,
     folder: str | os.PathLike[str],
     weights: Mapping[str, Any],
     signature: Signature,
     buffers: Mapping[str, np.ndarray],
+    variants: Variants,
 ) -> None:
     """Writes a folder with the code and the signature of a program."""
 
     def companions(staging: Path) -> None:
-        text = json.dumps(signature.to_json(), indent=1)
+        text = json.dumps({**signature.to_json(), "variants": variants.to_json()}, indent=1)
         (staging / SIGNATURE).write_text(text + "\n", encoding="utf-8")
         if buffers:
             save_tensors(buffers, staging / BUFFERS)
@@ -299,16 +418,19 @@ def load_program(folder: str | os.PathLike[str]) -> CompiledProgram:
     if SIGNATURE not in companions:
         raise ModelError(f"'{folder}' holds no imported program: it has no {SIGNATURE}")
     try:
-        signature = Signature.from_json(json.loads(companions[SIGNATURE]))
+        fields = json.loads(companions[SIGNATURE])
+        signature = Signature.from_json(fields)
+        variants = Variants.from_json(fields.get("variants") or {"places": (), "variants": ()})
     except ValueError as error:
         if isinstance(error, RelaxError):
             raise
         raise ModelError(f"'{Path(folder) / SIGNATURE}' is damaged: {error}; export the program again") from None
     buffers = {}
-    if signature.buffers and BUFFERS in companions:
+    if BUFFERS in companions:
         tensors = parse_tensors(companions[BUFFERS], str(Path(folder) / BUFFERS))
         buffers = {name: value.copy() for name, value in tensors.items()}
     executable = exported.load()
-    if FUNCTION not in executable or any(name not in buffers for name in signature.buffers):
+    parts = [(FUNCTION, signature), *((variant.function, variant.signature) for variant in variants.variants)]
+    if any(name not in executable or not buffers.keys() >= set(part.buffers) for name, part in parts):
         raise ModelError(f"'{folder}' is damaged: code and signature do not belong together; export the program again")
-    return CompiledProgram(executable, signature, buffers)
+    return CompiledProgram(executable, signature, buffers, variants=variants)

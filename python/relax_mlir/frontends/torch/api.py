@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -16,9 +16,10 @@ from torch.utils import _pytree as pytree
 from ...errors import FrontendError, ModelError
 from ..program import Program
 from .decompositions import decompose
-from .exported import build_program
+from .exported import Part, SmallPattern, build_program
 from .recurrent_ops import dynamic_recurrence
-from .small_sizes import Small, as_argument_shapes, find_small_sizes, quiet
+from .same_graph import Place, user_nodes
+from .small_sizes import Sizes, SmallSizes, Variant, as_argument_shapes, find_small_sizes, quiet
 from .symbols import SizeNames
 
 
@@ -48,8 +49,7 @@ def from_exported_program(
       ModelError: the file cannot be read.
     """
     exported = _load(exported) if isinstance(exported, (str, os.PathLike)) else exported
-    least = _smallest(exported, smallest)
-    return build_program(decompose(exported), names=names, smallest=least)
+    return build_program([Part(decompose(exported), _smallest(exported, smallest))], names=names)
 
 
 def export(
@@ -62,7 +62,11 @@ def export(
     names: SizeNames | None = None,
     check_small: bool = True,
 ) -> Program:
-    """Exports a model by `torch.export`, finds out for which sizes of 1 the program is right, and imports it.
+    """Exports a model by `torch.export`, finds out what it computes for sizes of 0 and 1, and imports it.
+
+    Where the model computes something else for such a size, the program has a variant for it, which takes its place in
+    calls with that size; they share weights and buffers. Sizes for which the model cannot be traced are refused where
+    the program runs; `explain` lists them.
 
     Args:
       model: in evaluation mode; it is traced with gradients switched off.
@@ -72,8 +76,8 @@ def export(
         `{"x": {0: "batch"}}`.
       strict: as for `torch.export.export`.
       names: of sizes, as for `from_exported_program`.
-      check_small: export once more for each size (and for combinations) with an example of 1, to find out whether the
-        program is right for it. Without, sizes of 1 are refused where the program runs.
+      check_small: export once more for each size (and for combinations) with an example of 1, and of 0, to find out
+        whether the program is right for it. Without, such sizes are refused where the program runs.
 
     Raises:
       UnsupportedOpError, FrontendError: as for `from_exported_program`; what `torch.export` raises.
@@ -84,33 +88,67 @@ def export(
     shapes = _with_dims(dynamic_shapes)
     with torch.no_grad(), dynamic_recurrence(), quiet():
         exported = torch.export.export(model, args, kwargs, dynamic_shapes=shapes, strict=strict)
-    found_names = {**_names_of(model, args, kwargs, dynamic_shapes, exported), **(names or {})}
-    frozen = _frozen(exported)
+    nodes = [node.name for node in user_nodes(exported)]
+    asked = _asked(model, args, kwargs, dynamic_shapes, nodes)
+    found_names = {**_names_of(asked), **(names or {})}
+    frozen = _frozen(exported, asked)
     for line in frozen:
         warnings.warn(f"torch.export has fixed a size that was to be dynamic: {line}", RuntimeWarning, stacklevel=2)
-    smalls: list[Small] = []
+    found = SmallSizes({}, [Variant(frozenset(), exported, {})], [])
     if check_small:
         with torch.no_grad(), dynamic_recurrence():
-            smalls = find_small_sizes(model, args, kwargs, exported, strict)
-    nodes = [spec.arg.name for spec in exported.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
-
-    def text(place: tuple[int, int]) -> str:
-        return f"{nodes[place[0]]}.size({place[1]})"
-
-    alone = {small.sizes[0]: small for small in smalls if len(small.sizes) == 1}
-    smallest = {text(place): 1 for place, small in alone.items() if small.is_right}
-    refused = [tuple((text(place), 1) for place in small.sizes) for small in smalls if not small.is_right]
-    guards = [(tuple((text(place), 1) for place in small.sizes), small.guards) for small in smalls if small.guards]
-    notes = {"sizes that the export fixed": frozen, "sizes of 1": [_describe(small, text) for small in smalls]}
-    program = decompose(exported)
+            found = find_small_sizes(model, args, kwargs, exported, strict)
+    notes = {"sizes that the export fixed": frozen, "sizes of 0 and 1": _describe(found, nodes)}
     return build_program(
-        program,
+        [_part(found, variant, nodes) for variant in found.variants],
         names=found_names,
-        smallest=smallest,
-        refused=[pattern for pattern in refused if len(pattern) > 1],
-        small_guards=guards,
+        places=list(found.places),
         notes=notes,
     )
+
+
+def _part(found: SmallSizes, variant: Variant, nodes: Sequence[str]) -> Part:
+    """A variant with the sizes for which it is right, by their texts."""
+    smallest: dict[str, int] = {}
+    refused: list[SmallPattern] = []
+    not_served = found.not_served(variant)
+    own = {place for place, _ in variant.sizes}
+    for place, everywhere in found.places.items():
+        if place in own:
+            continue
+        values = [value for value in (0, 1) if variant.sizes | {(place, value)} in variant.serves]
+        if values:
+            smallest |= {_text(each, nodes): values[0] for each in everywhere}
+        if values == [0]:
+            refused.append(_pattern({(place, 1)}, nodes))
+    refused += [_pattern(sizes, nodes) for sizes in not_served if len(sizes) > 1]
+    guards = [(_pattern(sizes - variant.sizes, nodes), codes) for sizes, codes in variant.serves.items() if codes]
+    serves = (
+        ()
+        if not variant.sizes
+        else tuple(tuple((leaf, axis, value) for (leaf, axis), value in sorted(sizes)) for sizes in variant.serves)
+    )
+    return Part(decompose(variant.exported), smallest, refused, guards, serves)
+
+
+def _text(place: Place, nodes: Sequence[str]) -> str:
+    return f"{nodes[place[0]]}.size({place[1]})"
+
+
+def _pattern(sizes: Iterable[tuple[Place, int]], nodes: Sequence[str]) -> SmallPattern:
+    return tuple((_text(place, nodes), value) for place, value in sorted(sizes))
+
+
+def _describe(found: SmallSizes, nodes: Sequence[str]) -> list[str]:
+    """A line for each case of small sizes."""
+
+    def line(sizes: Sizes, what: str) -> str:
+        return " and ".join(f"{size} == {value}" for size, value in _pattern(sizes, nodes)) + f": {what}"
+
+    general, *others = found.variants
+    lines = [line(sizes, "right") for sizes in general.serves]
+    lines += [line(sizes, "by a variant") for variant in others for sizes in variant.serves]
+    return lines + [line(sizes, "refused, since the model was not traced for it") for sizes in found.refused]
 
 
 def explain(program: Program | Any) -> str:
@@ -151,25 +189,30 @@ def _with_dims(shapes: Any) -> Any:
     return pytree.tree_map(lambda size: Dim.AUTO if isinstance(size, str) else size, shapes)
 
 
-def _names_of(
-    model: Any, args: Sequence[Any], kwargs: Mapping[str, Any], shapes: Any, exported: Any
-) -> dict[str, dict[int, str]]:
-    """The names of sizes that are in the shapes: of `Dim("batch")` or "batch"."""
+def _asked(
+    model: Any, args: Sequence[Any], kwargs: Mapping[str, Any], shapes: Any, nodes: Sequence[str]
+) -> dict[str, dict[int, Any]]:
+    """What `dynamic_shapes` asks for: for each placeholder the axes that it names."""
     if shapes is None:
         return {}
     bound = as_argument_shapes(model, args, kwargs)
     by_argument = shapes if isinstance(shapes, Mapping) else dict(zip(bound, shapes))
-    nodes = [spec.arg.name for spec in exported.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
     places: list[tuple[str, Any]] = []
     _pair(bound, by_argument, places)
-    found: dict[str, dict[int, str]] = {}
     if len(places) != len(nodes):
-        return found
-    for node, (_, spec) in zip(nodes, places):
-        if not isinstance(spec, (Mapping, list, tuple)):
-            continue
-        sizes = spec.items() if isinstance(spec, Mapping) else enumerate(spec)
-        for axis, size in sizes:
+        return {}
+    return {
+        node: dict(spec.items() if isinstance(spec, Mapping) else enumerate(spec))
+        for node, (_, spec) in zip(nodes, places)
+        if isinstance(spec, (Mapping, list, tuple))
+    }
+
+
+def _names_of(asked: Mapping[str, Mapping[int, Any]]) -> dict[str, dict[int, str]]:
+    """The names of sizes that are in the shapes: of `Dim("batch")` or "batch"."""
+    found: dict[str, dict[int, str]] = {}
+    for node, sizes in asked.items():
+        for axis, size in sizes.items():
             name = size if isinstance(size, str) else getattr(size, "__name__", None)
             if isinstance(name, str) and name.isidentifier() and not isinstance(size, type(Dim.AUTO)):
                 found.setdefault(node, {})[axis] = name
@@ -188,16 +231,11 @@ def _pair(value: Any, spec: Any, places: list[tuple[str, Any]]) -> None:
         places.append(("", spec))
 
 
-def _frozen(exported: Any) -> list[str]:
+def _frozen(exported: Any, asked: Mapping[str, Mapping[int, Any]]) -> list[str]:
     """Sizes of inputs that were to be dynamic and became numbers, with the line that needed it."""
-    env = next(
-        (
-            node.meta["val"].fake_mode.shape_env
-            for node in exported.graph.nodes
-            if node.op == "placeholder" and hasattr(node.meta.get("val"), "fake_mode")
-        ),
-        None,
-    )
+    examples = {node.name: node.meta.get("val") for node in user_nodes(exported)}
+    modes = [example.fake_mode for example in examples.values() if hasattr(example, "fake_mode")]
+    env = modes[0].shape_env if modes else None
     lines = []
     for symbol, value in getattr(env, "replacements", {}).items():
         if not getattr(value, "is_Integer", False):
@@ -207,6 +245,12 @@ def _frozen(exported: Any) -> list[str]:
         if names:
             reason = getattr(env, "replacements_slocs", {}).get(symbol)
             lines.append(f"{names} == {value}" + (f", needed {_reason(reason)}" if reason is not None else ""))
+    for name, sizes in asked.items():
+        for axis, size in sizes.items():
+            # The trace has no symbol for what is 0 or 1 in the example.
+            value = examples[name].shape[axis] if isinstance(examples[name], torch.Tensor) else None
+            if size is not None and size is not Dim.STATIC and type(value) is int and value in (0, 1):
+                lines.append(f"{name}.size({axis}) == {value}, as in the example; give it an example of 2 or more")
     return lines
 
 
@@ -217,8 +261,3 @@ def _reason(reason: Any) -> str:
     if hasattr(frame, "lineno"):
         return f"at {frame.filename}:{frame.lineno} in {frame.name}"
     return f"at {frame}".replace("\n", " ")
-
-
-def _describe(small: Small, text: Any) -> str:
-    sizes = " and ".join(f"{text(place)} == 1" for place in small.sizes)
-    return f"{sizes}: {'right' if small.is_right else 'refused, the model computes something else or was not traced'}"

@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 import sympy
 import torch
+from mlir import ir
 from torch.export.graph_signature import InputKind, OutputKind
 
 from ... import op
 from ...annotations import Tensor
 from ...builder import BlockBuilder
 from ...errors import FrontendError
+from ...pipelines.donation import DONATED
 from ...symbolic import Sym
 from ...values import Value
 from ..conditions import Condition, compare, junction, prove, require
-from ..program import FUNCTION, Input, Output, Program, Report, Signature
+from ..program import FUNCTION, Input, Output, Program, Report, Signature, Variant, Variants
 from ..tree import Codec
 from . import dtypes
 from .guards import Guard, read_guards
@@ -43,68 +45,133 @@ class _Inputs:
     changed: list[tuple[Any, str, torch.Tensor]] = dataclasses.field(default_factory=list)
 
 
-def build_program(
-    exported: Any,
-    *,
-    names: SizeNames | None = None,
-    smallest: Mapping[str, int] | None = None,
-    refused: Sequence[SmallPattern] = (),
-    small_guards: Sequence[tuple[SmallPattern, Sequence[str]]] = (),
-    notes: Mapping[str, Sequence[str]] | None = None,
-) -> Program:
-    """The program of an `ExportedProgram` in functional form.
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """An export of a model, which becomes one function of its program.
 
-    Args:
-      names: of sizes.
-      smallest: the least value of a size ("x.size(0)") for which the program is known to be right; 2 for others.
+    Attributes:
+      exported: the `ExportedProgram` in functional form.
+      smallest: the least value of a size ("x.size(0)") for which it is known to be right; 2 for others.
       refused: sizes that are not known to be right together, although each alone is.
       small_guards: what sizes must be in addition where some are 1 (or 0) together.
-      notes: further sections of the report.
+      serves: of a variant, the sizes for which it takes the place of the program (`program.Variant.serves`).
     """
-    module = exported.graph_module
-    inputs = _read_inputs(exported)
-    symbols = SymbolTable(names)
-    sizes = [(node.name, _sizes(node.meta["val"])) for node, given in inputs.user if given.kind != "constant"]
-    symbols.define_inputs(sizes, exported.range_constraints, smallest or {})
-    importer = GraphImporter(registry, symbols, module)
-    registry.require(importer.uses())
 
-    parameters: list[Tensor | Sym] = [
-        Tensor(tuple(tensor.shape), dtypes.from_torch(tensor.dtype), name=name) for _, name, tensor in inputs.changed
+    exported: Any
+    smallest: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    refused: Sequence[SmallPattern] = ()
+    small_guards: Sequence[tuple[SmallPattern, Sequence[str]]] = ()
+    serves: tuple[tuple[tuple[int, int, int], ...], ...] = ()
+
+
+def build_program(
+    parts: Sequence[Part],
+    *,
+    names: SizeNames | None = None,
+    places: Sequence[tuple[int, int]] = (),
+    notes: Mapping[str, Sequence[str]] | None = None,
+) -> Program:
+    """The program of a model.
+
+    Args:
+      parts: the general export of the model, then its variants.
+      names: of sizes.
+      places: sizes that say which variant serves a call (`program.Variants.places`).
+      notes: further sections of the report.
+
+    What one part changes is a buffer of all of them, so that they share it.
+    """
+    changed = {name for part in parts for name in part.exported.graph_signature.buffers_to_mutate.values()}
+    builder, weights, codecs = BlockBuilder(), Weights(), {}
+    made = [
+        _Builder(part, FUNCTION if index == 0 else f"{FUNCTION}_{index}", changed, names, weights, codecs)
+        for index, part in enumerate(parts)
     ]
-    parameters += [_parameter(node, given, symbols) for node, given in inputs.user if given.kind != "constant"]
-    weights = Weights()
-    guards = _read_guards(exported, inputs, symbols, getattr(exported, "_guards_code", ()) or ())
-    conditional = [(pattern, _read_guards(exported, inputs, symbols, codes)) for pattern, codes in small_guards]
-    builder = BlockBuilder()
-    with builder.function(FUNCTION, parameters, symbols=symbols.ranges) as function:
-        checks = _check_entry(symbols, guards, refused, conditional)
-        values = _bind_inputs(inputs, function.params, symbols, weights)
-        made, output = importer.run(module, values)
-        results, outputs, updates = _read_outputs(exported, output.args[0], made, inputs)
-        builder.return_(*results)
-    codecs: dict[str, Codec] = {}
-    signature = Signature(
-        _argument_names(exported),
-        to_spec(exported.call_spec.in_spec, codecs),
-        to_spec(exported.call_spec.out_spec, codecs),
-        tuple(given for _, given in inputs.user),
-        tuple(outputs),
-        tuple(name for _, name, _ in inputs.changed),
-        tuple(updates),
+    signatures = [function.build(builder) for function in made]
+    variants = [
+        Variant(function.name, signature, function.part.serves) for function, signature in zip(made[1:], signatures[1:])
+    ]
+    report = _report(made[0], notes or {})
+    buffers = {name: to_array(tensor, name).copy() for function in made for _, name, tensor in function.inputs.changed}
+    return Program(
+        builder.module(),
+        signatures[0],
+        weights.values,
+        buffers,
+        report,
+        codecs,
+        Variants(tuple(places), tuple(variants)),
     )
-    report = _report(symbols, checks, importer, notes or {})
-    buffers = {name: to_array(tensor, name).copy() for _, name, tensor in inputs.changed}
-    return Program(builder.module(), signature, weights.values, buffers, report, codecs)
+
+
+class _Builder:
+    """Builds the function of one part."""
+
+    def __init__(
+        self,
+        part: Part,
+        name: str,
+        changed: set[str],
+        names: SizeNames | None,
+        weights: Weights,
+        codecs: dict[str, Codec],
+    ) -> None:
+        self.part, self.name = part, name
+        self.inputs = _read_inputs(part.exported, changed)
+        self.symbols = SymbolTable(names)
+        sizes = [(node.name, _sizes(node.meta["val"])) for node, given in self.inputs.user if given.kind != "constant"]
+        self.symbols.define_inputs(sizes, part.exported.range_constraints, part.smallest)
+        self.importer = GraphImporter(registry, self.symbols, part.exported.graph_module)
+        self.checks: list[str] = []
+        self._weights, self._codecs = weights, codecs
+        registry.require(self.importer.uses())
+
+    def build(self, builder: BlockBuilder) -> Signature:
+        """Adds the function to the module, and gives its signature."""
+        part, inputs, symbols, exported = self.part, self.inputs, self.symbols, self.part.exported
+        parameters: list[Tensor | Sym] = [
+            Tensor(tuple(tensor.shape), dtypes.from_torch(tensor.dtype), name=name)
+            for _, name, tensor in inputs.changed
+        ]
+        parameters += [_parameter(node, given, symbols) for node, given in inputs.user if given.kind != "constant"]
+        guards = _read_guards(exported, inputs, symbols, getattr(exported, "_guards_code", ()) or ())
+        conditional = [
+            (pattern, _read_guards(exported, inputs, symbols, codes)) for pattern, codes in part.small_guards
+        ]
+        attributes = (
+            {DONATED: ir.DenseI64ArrayAttr.get(donated, builder.context)} if (donated := self._donated()) else {}
+        )
+        with builder.function(self.name, parameters, symbols=symbols.ranges, attrs=attributes) as function:
+            self.checks = _check_entry(symbols, guards, part.refused, conditional)
+            values = _bind_inputs(inputs, function.params, symbols, self._weights)
+            made, output = self.importer.run(exported.graph_module, values)
+            results, outputs, updates = _read_outputs(exported, output.args[0], made, inputs)
+            builder.return_(*results)
+        return Signature(
+            _argument_names(exported),
+            to_spec(exported.call_spec.in_spec, self._codecs),
+            to_spec(exported.call_spec.out_spec, self._codecs),
+            tuple(given for _, given in inputs.user),
+            tuple(outputs),
+            tuple(name for _, name, _ in inputs.changed),
+            tuple(updates),
+        )
+
+    def _donated(self) -> list[int]:
+        """The parameters that get new values, so that nobody needs the old ones afterwards."""
+        signature = self.part.exported.graph_signature
+        buffers, users = set(signature.buffers_to_mutate.values()), set(signature.user_inputs_to_mutate.values())
+        changed = [name in buffers for _, name, _ in self.inputs.changed]
+        changed += [node.name in users for node, given in self.inputs.user if given.kind != "constant"]
+        return [index for index, is_changed in enumerate(changed) if is_changed]
 
 
 # --- inputs
 
 
-def _read_inputs(exported: Any) -> _Inputs:
-    """The placeholders with what they are."""
+def _read_inputs(exported: Any, changed: set[str]) -> _Inputs:
+    """The placeholders with what they are; `changed` are the names of buffers that calls change."""
     signature = exported.graph_signature
-    changed = set(signature.buffers_to_mutate.values())
     placeholders = [node for node in exported.graph.nodes if node.op == "placeholder"]
     found = _Inputs()
     for node, spec in zip(placeholders, signature.input_specs):
@@ -326,19 +393,17 @@ def _result(value: Any) -> Any:
 # --- the report
 
 
-def _report(
-    symbols: SymbolTable, checks: Sequence[str], importer: GraphImporter, notes: Mapping[str, Sequence[str]]
-) -> Report:
+def _report(function: _Builder, notes: Mapping[str, Sequence[str]]) -> Report:
     report = Report()
     lines = []
-    for sym, range_ in symbols.ranges.items():
+    for sym, range_ in function.symbols.ranges.items():
         upper = "" if range_.upper is None else f" <= {range_.upper}"
         multiple = f", a multiple of {range_.multiple_of}" if range_.multiple_of > 1 else ""
-        lines.append(f"{range_.lower} <= {sym}{upper}{multiple}: {symbols.sources[sym.name]}")
+        lines.append(f"{range_.lower} <= {sym}{upper}{multiple}: {function.symbols.sources[sym.name]}")
     report.add("symbols", lines)
-    report.add("checks at entry", checks)
+    report.add("checks at entry", function.checks)
     for heading, entries in notes.items():
         report.add(heading, list(entries))
-    counts = sorted(importer.counts.items(), key=lambda item: (-item[1], item[0]))
+    counts = sorted(function.importer.counts.items(), key=lambda item: (-item[1], item[0]))
     report.add("ops", [f"{name}: {count}" for name, count in counts])
     return report

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ...errors import FrontendError
 from ...symbolic import ExprLike, Sym
@@ -101,12 +101,9 @@ class _Reader:
 
     def _input(self, node: ast.Subscript) -> ExprLike:
         """`L['kv'][0][1].size()[2]`, or `L['n']` for an integer."""
-        if isinstance(node.value, ast.Call) and ast.unparse(node.value).endswith(".size()"):
-            function = node.value.func
-            assert isinstance(function, ast.Attribute)
-            name = _placeholder(function.value)
-            self.inputs[name] = None
-            return self._size_of(name, ast.literal_eval(node.slice))
+        if size := _size_of(node):
+            self.inputs[size[0]] = None
+            return self._size_of(*size)
         name = _placeholder(node)
         if name not in self._integers:
             raise _Unreadable(ast.unparse(node))
@@ -156,6 +153,29 @@ def _readable(text: str) -> str:
 
     text = re.sub(r"(L(?:\[[^\]]*\]|\.\w+(?!\())+)\.size\(\)\[(\d+)\]", replace, text)
     return re.sub(r"L\['(\w+)'\]", r"\1", text)
+
+
+def equal_sizes(codes: Sequence[str]) -> Iterator[tuple[tuple[str, int], tuple[str, int]]]:
+    """The pairs of sizes, each an input and an axis of it, of which a guard says that they are equal."""
+    for code in codes:
+        try:
+            tree = ast.parse(code, mode="eval").body
+        except SyntaxError:  # `read_guards` reports it
+            continue
+        if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq):
+            sides = _size_of(tree.left), _size_of(tree.comparators[0])
+            if sides[0] and sides[1]:
+                yield sides[0], sides[1]
+
+
+def _size_of(node: ast.expr) -> tuple[str, int] | None:
+    """The input and the axis of `L['x'].size()[1]`; None of other expressions."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
+        return None
+    call = node.value
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "size":
+        return None
+    return _placeholder(call.func.value), node.slice.value
 
 
 def read_guards(codes: Sequence[str], size_of: SizeOf, integers: Mapping[str, ExprLike]) -> list[Guard]:

@@ -34,11 +34,12 @@ def lstm(
 
 @lstm.register_fake
 def _(x: Any, states: Any, weights: Any, *options: Any) -> Any:
-    return (_output(x, states[0], options[4]), *map(torch.empty_like, states))
+    return (_output(x, states[0], *options[4:6]), *map(torch.empty_like, states))
 
 
-def _output(x: torch.Tensor, state: torch.Tensor, bidirectional: bool) -> torch.Tensor:
+def _output(x: torch.Tensor, state: torch.Tensor, bidirectional: bool, batch_first: bool) -> torch.Tensor:
     """The output: the input with the features of all directions."""
+    torch._check(x.shape[1 if batch_first else 0] > 0, lambda: "expected a sequence of at least one element")
     return x.new_empty((*x.shape[:2], state.shape[-1] * (2 if bidirectional else 1)))
 
 
@@ -65,7 +66,7 @@ def _simple(name: str) -> Any:
     op = torch.library.custom_op(f"relax_mlir::{name}", function, mutates_args=())
 
     def fake(x: Any, state: Any, weights: Any, *options: Any) -> Any:
-        return _output(x, state, options[4]), torch.empty_like(state)
+        return _output(x, state, *options[4:6]), torch.empty_like(state)
 
     op.register_fake(fake)
     return op

@@ -1,14 +1,15 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether a program is right for sizes of 1.
+"""What a model computes where sizes are 0 or 1.
 
-`torch.export` assumes that every dynamic size is at least 2 and keeps no note of it: a model that asks
+`torch.export` assumes that a dynamic size is at least 2 and keeps no note of it: a model that asks
 `x.shape[0] == 1` is exported with the other branch, and the program would silently be wrong for 1. So the model is
-exported again with such an example, and both graphs are compared with the size set to 1. Where they compute the same,
-the program is right. What only shows a tensor as it is (a slice of all, an expansion to the same shape) does not count.
+exported again with an example of each such size, and the graphs are compared with the size set to that number
+(`same_graph.py`). Where they compute the same, the program serves that size as well. Where they differ, the new export
+is a variant of the program, which serves it. Where the model cannot be traced, as one that fails in eager, the size is
+refused.
 
-    general graph    x[s, 4] -> expand [s, 4] -> add        with s = 1: add(x)     the same, so right for 1
-    graph for 1      x[1, 4] -> add                                     add(x)
+Sizes that are small together are one more case each, so that what is known of sizes alone says nothing of them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import io
 import itertools
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import sympy
@@ -28,98 +29,179 @@ import torch
 from torch.export import Dim
 from torch.utils import _pytree as pytree
 
-from .lowering import op_name
+from .guards import equal_sizes
+from .same_graph import Place, compute_same, user_nodes
 
-Place = tuple[int, int]
-"""A leaf of the inputs, and an axis of it."""
+Sizes = frozenset[tuple[Place, int]]
+"""The sizes that are small in a call, with their values. All other sizes that could be are 2 or more."""
 
 _MOST_TOGETHER = 3
 """Up to so many sizes all combinations of ones are tried; of more, pairs."""
 
-_SHOWN_AS = {
-    "aten::slice.Tensor",
-    "aten::expand.default",
-    "aten::alias.default",
-    "aten::view.default",
-    "aten::reshape.default",
-    "aten::squeeze.dim",
-    "aten::squeeze.dims",
-}
-"""Views that change nothing where the shape stays."""
+_MOST_WITH_ZERO = 2
+"""Up to so many sizes are tried together where one of them is 0."""
 
-_COPIES = {"aten::contiguous.default", "aten::clone.default"}
-"""Copies, of which a trace leaves out those that strides do not need. They change nothing unless something is written
-into them, or into what they are copies of."""
+_MOST_ZEROS = 6
+"""Zeros are tried where there are up to so many sizes: what is not tried together has to be refused."""
 
-_BY_SHAPE = {"aten::expand.default", "aten::view.default", "aten::reshape.default"}
-"""Views that their operand and the shape of their result determine."""
+_MOST_EXPORTS = 64
+_MOST_VARIANTS = 8
+"""More variants are not made, since each is compiled."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Small:
-    """Sizes that are 1 together, whether the program is right for them, and the guards it then has in addition."""
+class _Size:
+    """A size that may be small.
 
-    sizes: tuple[Place, ...]
-    is_right: bool
-    guards: tuple[str, ...] = ()
+    Attributes:
+      place: where it is read first.
+      symbols: what the export calls it, wherever it stands.
+      places: where it stands as it is.
+      values: those to find out about.
+    """
+
+    place: Place
+    symbols: tuple[sympy.Symbol, ...]
+    places: tuple[Place, ...]
+    values: tuple[int, ...]
+
+
+@dataclasses.dataclass
+class Variant:
+    """An export of the model in which some small sizes are numbers.
+
+    Attributes:
+      sizes: those; none for the general program.
+      exported: the program.
+      serves: the sizes for which it is known to be right, each with the guards that it has there in addition.
+    """
+
+    sizes: Sizes
+    exported: Any
+    serves: dict[Sizes, tuple[str, ...]]
+
+
+@dataclasses.dataclass
+class SmallSizes:
+    """What is known of small sizes.
+
+    Attributes:
+      places: where sizes are read that may be small, each with all places of that size.
+      variants: the general program, then those for sizes for which it is wrong.
+      refused: what cannot be traced, or would be one export or variant too many.
+    """
+
+    places: dict[Place, tuple[Place, ...]]
+    variants: list[Variant]
+    refused: list[Sizes]
+
+    def not_served(self, variant: Variant) -> list[Sizes]:
+        """Small sizes for which a variant is not known to be right, in addition to those that it is made for; none
+        of which has a part that is such already."""
+        own = {place for place, _ in variant.sizes}
+        found: list[Sizes] = []
+        rest = {place: (1, 0) for place in self.places if place not in own}
+        for chosen in _choices(rest, _MOST_TOGETHER + 1):
+            if (variant.sizes | chosen) not in variant.serves and not any(part <= chosen for part in found):
+                found.append(chosen)
+        return found
 
 
 def find_small_sizes(
     model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], exported: Any, strict: bool
-) -> list[Small]:
-    """Which sizes of 1 a program of that model is right for, alone and together."""
-    nodes = _user_nodes(exported)
-    places = _places(exported, nodes)
-    found: list[Small] = []
-    together = len(places) if len(places) <= _MOST_TOGETHER else 2
-    wrong: set[frozenset[Place]] = set()
-    for count in range(1, together + 1):
-        for chosen in itertools.combinations(places.items(), count):
-            sizes = tuple(place for _, place in chosen)
-            if any(part <= set(sizes) for part in wrong):
-                continue
-            small = _try(model, args, kwargs, exported, nodes, [symbol for symbol, _ in chosen], sizes, strict)
-            if not small.is_right:
-                wrong.add(frozenset(sizes))
-            found.append(small)
-    for chosen in itertools.combinations(places.values(), together + 1) if together < len(places) else ():
-        found.append(Small(tuple(chosen), False))
+) -> SmallSizes:
+    """For which small sizes a program of that model is right, alone and together, with variants for others."""
+    nodes = user_nodes(exported)
+    sizes = {size.place: size for size in _sizes(exported, nodes)}
+    found = SmallSizes({place: size.places for place, size in sizes.items()}, [Variant(frozenset(), exported, {})], [])
+    untraceable: list[Sizes] = []
+    ones = _MOST_TOGETHER if len(sizes) <= _MOST_TOGETHER else 2
+    zeros = _MOST_WITH_ZERO if len(sizes) <= _MOST_WITH_ZERO else 1
+    count = 0
+    for chosen in _choices({place: size.values for place, size in sizes.items()}, max(ones, zeros)):
+        if len(chosen) > (zeros if any(value == 0 for _, value in chosen) else ones):
+            continue
+        small = None
+        if count < _MOST_EXPORTS and not any(part <= chosen for part in untraceable):
+            count += 1
+            values = {symbol: value for place, value in chosen for symbol in sizes[place].symbols}
+            small = _export(model, args, kwargs, nodes, values, strict)
+            if small is None:
+                untraceable.append(chosen)
+        if small is None or not _place(found, chosen, small):
+            found.refused.append(chosen)
     return found
 
 
-def _user_nodes(exported: Any) -> list[Any]:
-    names = set(exported.graph_signature.user_inputs) | {
-        spec.arg.name for spec in exported.graph_signature.input_specs if spec.kind.name == "USER_INPUT"
-    }
-    return [node for node in exported.graph.nodes if node.op == "placeholder" and node.name in names]
+def _choices(values: Mapping[Place, Sequence[int]], most: int) -> Iterator[Sizes]:
+    """Up to so many of these sizes that are small together; fewer come first, and the first values of each."""
+    for count in range(1, min(most, len(values)) + 1):
+        chosen = [
+            tuple(zip(places, picked))
+            for places in itertools.combinations(values, count)
+            for picked in itertools.product(*(values[place] for place in places))
+        ]
+        yield from map(frozenset, sorted(chosen, key=lambda choice: sum(value == 0 for _, value in choice)))
 
 
-def _places(exported: Any, nodes: Sequence[Any]) -> dict[sympy.Symbol, Place]:
-    """The first place of each size that may be 1."""
-    places: dict[sympy.Symbol, Place] = {}
+def _place(found: SmallSizes, chosen: Sizes, small: Any) -> bool:
+    """Finds the variant that computes what the model does with these sizes, or makes one."""
+    everywhere = {place: value for first, value in chosen for place in found.places[first]}
+    firsts = {place: first for first, places in found.places.items() for place in places}
+    for variant in found.variants:
+        with contextlib.suppress(Exception):  # of arithmetic on sizes, as a division by zero
+            if variant.sizes <= chosen and compute_same(variant.exported, small, everywhere, firsts):
+                variant.serves[chosen] = tuple(_guards(small))
+                return True
+    if len(found.variants) > _MOST_VARIANTS:
+        return False
+    found.variants.append(Variant(chosen, small, {chosen: ()}))
+    return True
+
+
+def _sizes(exported: Any, nodes: Sequence[Any]) -> list[_Size]:
+    """The sizes that may be small. Those that a guard of the export says are equal are one."""
+    places: dict[sympy.Symbol, list[Place]] = {}
     for index, node in enumerate(nodes):
         if isinstance(node.meta.get("val"), torch.Tensor):
             for axis, size in enumerate(node.meta["val"].shape):
                 expr = size.node.expr if isinstance(size, torch.SymInt) else None
                 if expr is not None and expr.is_Symbol:
-                    bounds = exported.range_constraints.get(expr)
-                    if bounds is None or bounds.lower <= 2:
-                        places.setdefault(expr, (index, axis))
-    return places
+                    places.setdefault(expr, []).append((index, axis))
+    groups = {symbol: [symbol] for symbol in places}
+    at = {place: symbol for symbol, found in places.items() for place in found}
+    numbers = {node.name: index for index, node in enumerate(nodes)}
+    for (name, axis), (other, other_axis) in equal_sizes(getattr(exported, "_guards_code", ()) or ()):
+        first, second = at.get((numbers.get(name, -1), axis)), at.get((numbers.get(other, -1), other_axis))
+        if first is not None and second is not None and groups[first] is not groups[second]:
+            groups[first] += groups[second]
+            for symbol in groups[second]:
+                groups[symbol] = groups[first]
+    found = []
+    for group in {id(group): group for group in groups.values()}.values():
+        least = [_least(exported, symbol) for symbol in group]
+        if max(least) <= 2:
+            all_places = sorted(place for symbol in group for place in places[symbol])
+            is_empty = 1 not in least and len(groups) <= _MOST_ZEROS
+            found.append(_Size(all_places[0], tuple(group), tuple(all_places), (1, 0) if is_empty else (1,)))
+    return sorted(found, key=lambda size: size.place)
 
 
-def _try(
+def _least(exported: Any, symbol: sympy.Symbol) -> int:
+    """The lower bound of a size; that of one which has none is 2 or 0."""
+    bounds = exported.range_constraints.get(symbol)
+    return 2 if bounds is None else int(bounds.lower)
+
+
+def _export(
     model: Any,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-    exported: Any,
     nodes: Sequence[Any],
-    symbols: Sequence[sympy.Symbol],
-    sizes: tuple[Place, ...],
+    values: Mapping[sympy.Symbol, int],
     strict: bool,
-) -> Small:
-    """Exports the model with these sizes of 1, and compares."""
-    ones = dict.fromkeys(symbols, sympy.Integer(1))
+) -> Any:
+    """Exports the model with these values of sizes; None where PyTorch cannot trace it."""
     leaves, spec = pytree.tree_flatten((args, dict(kwargs)))
     shapes: list[Any] = []
     resized: list[Any] = []
@@ -130,24 +212,21 @@ def _try(
             resized.append(leaf)
             continue
         exprs = [size.node.expr if isinstance(size, torch.SymInt) else None for size in example.shape]
-        fixed = [expr is None or bool(expr.free_symbols & ones.keys()) for expr in exprs]
+        fixed = [expr is None or bool(expr.free_symbols & values.keys()) for expr in exprs]
         shapes.append({axis: Dim.STATIC if is_fixed else Dim.AUTO for axis, is_fixed in enumerate(fixed)})
-        resized.append(_resized(leaf, [None if expr is None else _hint(expr, ones, nodes) for expr in exprs]))
+        resized.append(_resized(leaf, [None if expr is None else _hint(expr, values, nodes) for expr in exprs]))
     try:
         with quiet():
             small_args, small_kwargs = pytree.tree_unflatten(resized, spec)
-            small = torch.export.export(
+            return torch.export.export(
                 model,
                 small_args,
                 small_kwargs,
                 dynamic_shapes=as_argument_shapes(model, *pytree.tree_unflatten(shapes, spec)),
                 strict=strict,
             )
-        table: dict[Any, int] = {}
-        same = _canonical(exported, ones, table) == _canonical(small, {}, table)
-    except Exception:  # whatever the trace of such an example fails with: it is not known to be right
-        return Small(sizes, False)
-    return Small(sizes, same, tuple(_guards(small)) if same else ())
+    except Exception:  # whatever the trace of such an example fails with: nothing is known of it
+        return None
 
 
 def as_argument_shapes(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,9 +235,9 @@ def as_argument_shapes(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any
     return dict(inspect.signature(forward).bind(*args, **kwargs).arguments)
 
 
-def _hint(expr: sympy.Expr, ones: Mapping[sympy.Symbol, sympy.Integer], nodes: Sequence[Any]) -> int:
-    """The value of a size in the example, with some symbols set to 1."""
-    values = dict(ones)
+def _hint(expr: sympy.Expr, chosen: Mapping[sympy.Symbol, int], nodes: Sequence[Any]) -> int:
+    """The value of a size in the example, with some symbols set to numbers."""
+    values = {symbol: sympy.Integer(value) for symbol, value in chosen.items()}
     for node in nodes:
         example = node.meta.get("val")
         for size in example.shape if isinstance(example, torch.Tensor) else ():
@@ -180,7 +259,7 @@ def _resized(tensor: torch.Tensor, sizes: Sequence[int | None]) -> torch.Tensor:
 def _guards(exported: Any) -> Iterator[str]:
     """The guards and bounds of a program, as guards over its inputs."""
     yield from getattr(exported, "_guards_code", ()) or ()
-    for node in _user_nodes(exported):
+    for node in user_nodes(exported):
         example = node.meta.get("val")
         for axis, size in enumerate(example.shape if isinstance(example, torch.Tensor) else ()):
             bounds = exported.range_constraints.get(size.node.expr) if isinstance(size, torch.SymInt) else None
@@ -205,127 +284,3 @@ def quiet() -> Iterator[None]:
                 yield
     finally:
         logging.disable(level)
-
-
-# --- comparing graphs
-
-
-class _Canonical:
-    """Numbers the nodes of a graph so that nodes of two graphs have one number where they compute the same."""
-
-    def __init__(self, names: Mapping[sympy.Symbol, sympy.Expr], table: dict[Any, int]) -> None:
-        self._names = names
-        self._table = table
-        self._epoch = 0
-        self._written: set[Any] = set()
-        self.effects: list[int] = []
-
-    def run(self, module: Any, inputs: Callable[[Any], Any]) -> tuple[Any, ...]:
-        numbers: dict[Any, Any] = {}
-        self._written = _written(module.graph)
-        for node in module.graph.nodes:
-            if node.op == "placeholder":
-                numbers[node] = self._number(("input", inputs(node)))
-            elif node.op == "get_attr":
-                numbers[node] = self._attribute(module, node)
-            elif node.op == "call_function":
-                numbers[node] = self._call(node, numbers)
-            elif node.op == "output":
-                return tuple(self._argument(argument, numbers) for argument in pytree.tree_leaves(node.args[0]))
-        return ()
-
-    def _number(self, key: Any) -> int:
-        return self._table.setdefault(key, len(self._table))
-
-    def _attribute(self, module: Any, node: Any) -> Any:
-        value = module.get_submodule(node.target) if node.target in dict(module.named_modules()) else None
-        if isinstance(value, torch.fx.GraphModule):
-            positions = {n: index for index, n in enumerate(n for n in value.graph.nodes if n.op == "placeholder")}
-            inner = _Canonical(self._names, self._table)
-            return ("graph", inner.run(value, lambda n: ("inner", positions[n])), tuple(inner.effects))
-        return self._number(("attribute", node.target))
-
-    def _call(self, node: Any, numbers: Mapping[Any, Any]) -> Any:
-        value = node.meta.get("val")
-        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool)):
-            return ("size", self._expr(value))
-        name = op_name(node)
-        shape = self._shape(value)
-        operand = node.args[0] if node.args else None
-        if name in _SHOWN_AS and isinstance(operand, torch.fx.Node) and self._shape(operand.meta.get("val")) == shape:
-            return numbers[operand]
-        if name in _COPIES and not node.kwargs and _base(node) not in self._written:
-            return numbers[operand]
-        arguments: Any = [self._argument(argument, numbers) for argument in node.args]
-        schema = getattr(node.target, "_schema", None)
-        if name in _BY_SHAPE:
-            name, arguments = name.replace("view", "reshape"), arguments[:1]
-        elif schema is not None:
-            # A size that is the default of an argument is not written where it is a number.
-            defaults = [self._argument(argument.default_value, {}) for argument in schema.arguments[: len(arguments)]]
-            while arguments and schema.arguments[len(arguments) - 1].has_default_value():
-                if arguments[-1] != defaults[len(arguments) - 1]:
-                    break
-                arguments.pop()
-        options = sorted((key, self._argument(argument, numbers)) for key, argument in node.kwargs.items())
-        number = self._number((name, tuple(arguments), tuple(map(str, options)), shape, self._epoch))
-        if schema is not None and schema.is_mutable:
-            self._epoch += 1
-            self.effects.append(number)
-        return number
-
-    def _argument(self, argument: Any, numbers: Mapping[Any, Any]) -> Any:
-        if isinstance(argument, torch.fx.Node):
-            return numbers[argument]
-        if isinstance(argument, (list, tuple)):
-            return tuple(self._argument(entry, numbers) for entry in argument)
-        if isinstance(argument, (bool, int, float)):
-            return ("size", self._expr(argument))
-        return str(argument)
-
-    def _expr(self, value: Any) -> str:
-        node = getattr(value, "node", None)
-        expr = value if node is None else node.expr.subs(self._names)
-        return repr(float(expr)) if isinstance(expr, (float, sympy.Float)) else str(expr)
-
-    def _shape(self, value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return tuple(map(self._shape, value))
-        return (tuple(map(self._expr, value.shape)), str(value.dtype)) if isinstance(value, torch.Tensor) else None
-
-
-def _base(node: Any) -> Any:
-    """The tensor that a view, or a copy, is of."""
-    while node.op == "call_function" and node.args and isinstance(node.args[0], torch.fx.Node):
-        arguments = getattr(getattr(node.target, "_schema", None), "arguments", ())
-        is_view = bool(arguments) and arguments[0].alias_info is not None
-        if not is_view and op_name(node) not in _COPIES | _BY_SHAPE:
-            break
-        node = node.args[0]
-    return node
-
-
-def _written(graph: Any) -> set[Any]:
-    """The tensors into which, or into views or copies of which, something is written."""
-    found = set()
-    for node in graph.nodes:
-        schema = getattr(node.target, "_schema", None) if node.op == "call_function" else None
-        if schema is not None and schema.is_mutable:
-            found |= {_base(operand) for operand in node.all_input_nodes}
-    return found
-
-
-def _canonical(exported: Any, ones: Mapping[sympy.Symbol, sympy.Expr], table: dict[Any, int]) -> Any:
-    """What a program computes: its outputs and what it changes, with symbols named after the inputs."""
-    names: dict[sympy.Symbol, sympy.Expr] = dict(ones)
-    users = _user_nodes(exported)
-    for index, node in enumerate(users):
-        example = node.meta.get("val")
-        sizes = example.shape if isinstance(example, torch.Tensor) else [example]
-        for axis, size in enumerate(sizes):
-            if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
-                names.setdefault(size.node.expr, sympy.Symbol(f"d{index}_{axis}", integer=True, positive=True))
-    targets = {spec.arg.name: spec.target or f"user {spec.arg.name}" for spec in exported.graph_signature.input_specs}
-    canonical = _Canonical(names, table)
-    outputs = canonical.run(exported.graph_module, lambda node: targets[node.name])
-    return outputs, tuple(canonical.effects)

@@ -59,6 +59,10 @@ class Weights:
         if tensor.data_ptr() and key in self._names:
             return self._names[key]
         array = to_array(tensor, name)
+        # Exports of one model number the constants that they make.
+        base, number = name, 2
+        while name in self.values:
+            name, number = f"{base}_{number}", number + 1
         self._names[key] = name
         self.values[name] = array
         return name

@@ -83,7 +83,7 @@ def test_wrong_converters_are_noticed(convert, message):
     relax_torch.register("relax_test::twice")(convert)
     try:
         with pytest.raises(FrontendError) as caught:
-            programs.compiled(lambda x: twice(x), (torch.randn(3),))
+            programs.compiled(lambda x: twice(x), (torch.randn(3),), check_small=False)
         assert message in str(caught.value) and "relax_test::twice" in str(caught.value)
     finally:
         del registry.converters["relax_test::twice"]
