@@ -86,7 +86,7 @@ def export(
     """
     kwargs = dict(kwargs or {})
     shapes = _with_dims(dynamic_shapes)
-    with torch.no_grad(), dynamic_recurrence(), quiet():
+    with torch.no_grad(), dynamic_recurrence(model), quiet():
         exported = torch.export.export(model, args, kwargs, dynamic_shapes=shapes, strict=strict)
     nodes = [node.name for node in user_nodes(exported)]
     asked = _asked(model, args, kwargs, dynamic_shapes, nodes)
@@ -96,7 +96,7 @@ def export(
         warnings.warn(f"torch.export has fixed a size that was to be dynamic: {line}", RuntimeWarning, stacklevel=2)
     found = SmallSizes({}, [Variant(frozenset(), exported, {})], [])
     if check_small:
-        with torch.no_grad(), dynamic_recurrence():
+        with torch.no_grad(), dynamic_recurrence(model):
             found = find_small_sizes(model, args, kwargs, exported, strict)
     notes = {"sizes that the export fixed": frozen, "sizes of 0 and 1": _describe(found, nodes)}
     return build_program(

@@ -92,6 +92,7 @@ class GraphImporter:
         if name in _DROPPED:
             return None
         if _is_size(node) and not _reads_tensor(node):
+            self._define_offset(node)
             return self.size(node.meta["val"])
         if name.endswith("::getitem"):
             return self._argument(node.args[0], values)[node.args[1]]
@@ -112,6 +113,12 @@ class GraphImporter:
         finally:
             self.lowering.node = outer
         return self._conform(made, node.meta.get("val"), node)
+
+    def _define_offset(self, node: Any) -> None:
+        """Where a tensor begins in its memory may be known to the run alone; here each begins its own."""
+        if op_name(node) == "aten::sym_storage_offset.default" and isinstance(node.meta["val"], torch.SymInt):
+            for symbol in node.meta["val"].node.expr.free_symbols - self.symbols.values.keys():
+                self.symbols.values[symbol] = 0
 
     def size(self, value: Any) -> Any:
         """A symbolic number of the graph: a size, or (SymFloat) a tensor of rank 0; (SymBool) a condition."""

@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch.nn.modules import rnn
 
+from .selective_scan import dynamic_selective_scan
+
 
 @torch.library.custom_op("relax_mlir::lstm", mutates_args=())
 def lstm(
@@ -94,11 +96,12 @@ class _Replaced:
 
 
 @contextlib.contextmanager
-def dynamic_recurrence() -> Iterator[None]:
-    """Lets recurrent layers keep the length of sequences dynamic, meanwhile."""
+def dynamic_recurrence(model: Any) -> Iterator[None]:
+    """Lets recurrent layers of a model keep the length of sequences dynamic, meanwhile."""
     original = rnn._VF
     rnn._VF = _Replaced(original)
     try:
-        yield
+        with dynamic_selective_scan(model):
+            yield
     finally:
         rnn._VF = original

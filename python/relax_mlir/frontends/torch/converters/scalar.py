@@ -12,16 +12,22 @@ from .... import op
 from ....values import Value
 from ..lowering import Lowering
 from ..registry import register
-from ..scalars import define_item
+from ..scalars import define_item, define_size
 
 
 @register("aten::item", "aten::_local_scalar_dense")
 def item(ctx: Lowering, x: Value) -> Any:
-    """An integer becomes a symbol; other numbers stay a tensor of rank 0."""
+    """An integer becomes a symbol; other numbers stay a tensor of rank 0.
+
+    The trace has a Boolean as a symbol, too, which is compared with 1, and computes with it.
+    """
     x = op.reshape(x, ())
     example = ctx.result
     if isinstance(example, torch.SymInt):
         return define_item(ctx.symbols, x, example.node.expr)
+    if isinstance(example, torch.SymBool):
+        for symbol in example.node.expr.free_symbols - ctx.symbols.values.keys():
+            define_size(ctx.symbols, op.astype(x, "i64"), "item", symbol)
     return op.astype(x, "f64") if isinstance(example, torch.SymFloat) else x
 
 
