@@ -10,12 +10,18 @@ all strides with dynamic sizes.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch.fx import _pytree as fx_pytree
+from torch.utils import _pytree as pytree
 
 from ...errors import FrontendError
+from .tree import children_of
 
 _KEPT = """
 linear matmul einsum scaled_dot_product_attention
@@ -52,7 +58,7 @@ def decompose(program: Any) -> Any:
     Raises:
       FrontendError: PyTorch fails to do that.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _plain_structures(program.call_spec.in_spec):
         warnings.simplefilter("ignore", FutureWarning)  # of PyTorch, about itself
         try:
             return program.run_decompositions(decomposition_table())
@@ -60,5 +66,39 @@ def decompose(program: Any) -> Any:
             text = str(error).strip().partition("\n")[0]
             raise FrontendError(
                 f"PyTorch cannot bring the program into functional form: {type(error).__name__}: {text}; "
-                "where an input is a cache of transformers, pass its tensors instead and build the cache in the model"
+                "where an input is an object with tensors in it, pass these instead and make the object in the model"
             ) from error
+
+
+@contextlib.contextmanager
+def _plain_structures(spec: Any) -> Iterator[None]:
+    """Lets lists take the place of objects among the inputs, meanwhile.
+
+    PyTorch makes the objects again to trace the program a second time. Objects that make tensors when they are made,
+    as caches of transformers do, would add these to the program as constants without values.
+    """
+    kinds = {kind for kind in _kinds(spec) if kind not in pytree.BUILTIN_TYPES and kind in pytree.SUPPORTED_NODES}
+    nodes = {kind: pytree.SUPPORTED_NODES[kind] for kind in kinds}
+    of_fx = {kind: fx_pytree.SUPPORTED_NODES.get(kind) for kind in kinds}
+    try:
+        for kind, node in nodes.items():
+            pytree.SUPPORTED_NODES[kind] = _replace(node, unflatten_fn=lambda members, context: list(members))
+            fx_pytree.SUPPORTED_NODES[kind] = lambda members, spec: list(members)
+        yield
+    finally:
+        for kind, node in nodes.items():
+            pytree.SUPPORTED_NODES[kind] = node
+            fx_pytree.SUPPORTED_NODES.pop(kind)
+            if of_fx[kind] is not None:
+                fx_pytree.SUPPORTED_NODES[kind] = of_fx[kind]
+
+
+def _replace(node: Any, **fields: Any) -> Any:
+    return node._replace(**fields) if hasattr(node, "_replace") else dataclasses.replace(node, **fields)
+
+
+def _kinds(spec: Any) -> Iterator[type]:
+    """The types of a structure and of what is in it."""
+    yield spec.type
+    for child in children_of(spec):
+        yield from _kinds(child)

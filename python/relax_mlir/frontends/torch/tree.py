@@ -22,7 +22,7 @@ def to_spec(spec: Any, codecs: Codecs) -> Spec:
     """
     if _is_leaf(spec):
         return LEAF
-    items = [to_spec(child, codecs) for child in _children(spec)]
+    items = [to_spec(child, codecs) for child in children_of(spec)]
     kind, context = spec.type, _context(spec)
     if kind in (tuple, list):
         return {"kind": kind.__name__, "items": items}
@@ -38,7 +38,8 @@ def to_spec(spec: Any, codecs: Codecs) -> Spec:
     return {"kind": "object", "type": type_name(kind), "keys": list(_names(context)), "items": items}
 
 
-def _children(spec: Any) -> list[Any]:
+def children_of(spec: Any) -> list[Any]:
+    """The structures of the members of one."""
     return spec.children() if callable(getattr(spec, "children", None)) else spec.children_specs
 
 

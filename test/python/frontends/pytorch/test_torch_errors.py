@@ -126,28 +126,15 @@ def test_a_square_example_ties_both_sizes():
         run(torch.randn(7, 6))
 
 
-def test_a_program_that_pytorch_cannot_make_functional():
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    from transformers.integrations.executorch import register_dynamic_cache_export_support
+def test_a_program_that_pytorch_cannot_make_functional(monkeypatch):
+    exported = torch.export.export(torch.nn.ReLU(), (torch.randn(3),))
 
-    register_dynamic_cache_export_support()
-    options = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**options, vocab_size=32)).eval()
+    def fails(table):
+        raise RuntimeError("no rule for this\nand more")
 
-    class Step(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.model = model
-
-        def forward(self, ids, cache):
-            return self.model(ids, past_key_values=cache).logits
-
-    cache = transformers.DynamicCache(config=model.config)
-    model(torch.randint(32, (2, 5)), past_key_values=cache)
-    dim = torch.export.Dim.AUTO
-    shapes = {"ids": {0: dim, 1: dim}, "cache": [[{0: dim, 2: dim}], [{0: dim, 2: dim}]]}
-    with pytest.raises(FrontendError, match="pass its tensors instead"):
-        relax_torch.export(Step(), (torch.randint(32, (2, 3)), cache), dynamic_shapes=shapes, check_small=False)
+    monkeypatch.setattr(exported, "run_decompositions", fails)
+    with pytest.raises(FrontendError, match="functional form: RuntimeError: no rule for this; where an input"):
+        relax_torch.from_exported_program(exported)
 
 
 def test_wrong_inputs():

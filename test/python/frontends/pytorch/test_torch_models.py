@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models of transformers with random weights: compiled once, equal to eager at sizes of 1, primes and others."""
 
+import copy
+
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -10,6 +12,7 @@ transformers = pytest.importorskip("transformers", reason="transformers is not i
 import static_cache  # noqa: E402
 import torch_programs as programs  # noqa: E402
 
+from relax_mlir.frontends import torch as relax_torch  # noqa: E402
 from relax_mlir.runtime import pool_statistics, reset_pool_peak  # noqa: E402
 
 SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
@@ -182,3 +185,38 @@ def test_static_cache_that_is_written_in_place():
     run(ids(2, 1), torch.tensor(9), keys, values)
     assert pool_statistics().peak - before < keys[0].nbytes
     assert keys[0][:, :, 9].abs().min() > 0 and keys[0][:, :, 10:].abs().max() == 0
+
+
+def test_a_cache_that_grows():
+    """An object of transformers as an input and an output, one tensor longer in each call."""
+    from transformers.integrations.executorch import register_dynamic_cache_export_support
+
+    register_dynamic_cache_export_support()
+    config = transformers.LlamaConfig(**DECODER)
+    config._attn_implementation = "sdpa"
+    model = transformers.LlamaForCausalLM(config).eval()
+
+    class Step(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, input_ids, cache):
+            return self.model(input_ids, past_key_values=cache).logits, cache
+
+    tokens = ids(2, 11)
+    cache = transformers.DynamicCache(config=config)
+    with torch.no_grad():
+        expected = model(tokens).logits
+        model(tokens[:, :5], past_key_values=cache)
+    dim = torch.export.Dim.AUTO
+    sizes = [{0: dim, 2: dim}] * 2
+    shapes = {"input_ids": {0: dim, 1: dim}, "cache": [sizes, sizes]}
+    example = (ids(2, 3), copy.deepcopy(cache))
+    run = relax_torch.export(Step().eval(), example, dynamic_shapes=shapes).compile(cached=False)
+    made = []
+    for first, last in ((5, 8), (8, 9), (9, 10), (10, 11)):
+        logits, cache = run(tokens[:, first:last], cache)
+        made.append(logits)
+    assert isinstance(cache, transformers.DynamicCache) and cache.get_seq_length() == 11
+    torch.testing.assert_close(torch.cat(made, 1), expected[:, 5:], rtol=1e-4, atol=1e-4)
