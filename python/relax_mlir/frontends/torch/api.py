@@ -249,7 +249,8 @@ def _frozen(exported: Any, asked: Mapping[str, Mapping[int, Any]]) -> list[str]:
         for axis, size in sizes.items():
             # The trace has no symbol for what is 0 or 1 in the example.
             value = examples[name].shape[axis] if isinstance(examples[name], torch.Tensor) else None
-            if size is not None and size is not Dim.STATIC and type(value) is int and value in (0, 1):
+            is_static = size is None or isinstance(size, int) or size == Dim.STATIC
+            if not is_static and type(value) is int and value in (0, 1):
                 lines.append(f"{name}.size({axis}) == {value}, as in the example; give it an example of 2 or more")
     return lines
 

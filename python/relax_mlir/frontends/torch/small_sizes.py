@@ -150,13 +150,19 @@ def _place(found: SmallSizes, chosen: Sizes, small: Any) -> bool:
     firsts = {place: first for first, places in found.places.items() for place in places}
     for variant in found.variants:
         with contextlib.suppress(Exception):  # of arithmetic on sizes, as a division by zero
-            if variant.sizes <= chosen and compute_same(variant.exported, small, everywhere, firsts):
+            if _is_next(variant, chosen) and compute_same(variant.exported, small, everywhere, firsts):
                 variant.serves[chosen] = tuple(_guards(small))
                 return True
     if len(found.variants) > _MOST_VARIANTS:
         return False
     found.variants.append(Variant(chosen, small, {chosen: ()}))
     return True
+
+
+def _is_next(variant: Variant, chosen: Sizes) -> bool:
+    """Whether a variant serves all parts of some sizes, so that it has no bound that keeps them out."""
+    parts = (chosen - {size} for size in chosen - variant.sizes)
+    return variant.sizes <= chosen and all(part == variant.sizes or part in variant.serves for part in parts)
 
 
 def _sizes(exported: Any, nodes: Sequence[Any]) -> list[_Size]:

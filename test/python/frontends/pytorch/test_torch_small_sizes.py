@@ -72,6 +72,15 @@ def test_what_differs_for_one():
         programs.check(run, both, tuple(map(torch.randn, sizes)))
 
 
+def test_ones_together_that_are_as_in_general_where_one_alone_is_not():
+    def function(x, y):
+        return x.sum() - y if x.shape[0] == 1 and y.shape[0] != 1 else x.sum() + y
+
+    run = programs.compiled(function, (torch.randn(3), torch.randn(5)))
+    for sizes in ((1, 1), (1, 3), (3, 1), (2, 2)):
+        programs.check(run, function, tuple(map(torch.randn, sizes)))
+
+
 def test_variants_share_weights_and_buffers(tmp_path):
     class Counting(torch.nn.Module):
         def __init__(self):
