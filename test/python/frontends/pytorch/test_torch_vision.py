@@ -144,7 +144,11 @@ NETWORKS = {
 }
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+MORE = ("mobilenet v2", "mobilenet v3")
+"""Networks of a kind that another one is of, too."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.more) if n in MORE else n for n in NETWORKS])
 def test_networks(name):
     torch.manual_seed(0)
     model = NETWORKS[name]().eval()
