@@ -394,13 +394,13 @@ def write_folder(
     weights: Mapping[str, Any],
     signature: Signature,
     buffers: Mapping[str, np.ndarray],
-    variants: Variants,
+    variants: Variants | None = None,
 ) -> None:
     """Writes a folder with the code and the signature of a program."""
+    fields = {**signature.to_json(), "variants": (variants or Variants()).to_json()}
 
     def companions(staging: Path) -> None:
-        text = json.dumps({**signature.to_json(), "variants": variants.to_json()}, indent=1)
-        (staging / SIGNATURE).write_text(text + "\n", encoding="utf-8")
+        (staging / SIGNATURE).write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
         if buffers:
             save_tensors(buffers, staging / BUFFERS)
 
