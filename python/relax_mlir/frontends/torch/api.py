@@ -21,6 +21,7 @@ from .recurrent_ops import dynamic_recurrence
 from .same_graph import Place, user_nodes
 from .small_sizes import Sizes, SmallSizes, Variant, as_argument_shapes, find_small_sizes, quiet
 from .symbols import SizeNames
+from .tree import pair
 
 
 def from_exported_program(
@@ -197,13 +198,12 @@ def _asked(
         return {}
     bound = as_argument_shapes(model, args, kwargs)
     by_argument = shapes if isinstance(shapes, Mapping) else dict(zip(bound, shapes))
-    places: list[tuple[str, Any]] = []
-    _pair(bound, by_argument, places)
-    if len(places) != len(nodes):
+    leaves = list(pair(pytree.tree_flatten(bound)[1], by_argument))
+    if len(leaves) != len(nodes):
         return {}
     return {
         node: dict(spec.items() if isinstance(spec, Mapping) else enumerate(spec))
-        for node, (_, spec) in zip(nodes, places)
+        for node, spec in zip(nodes, leaves)
         if isinstance(spec, (Mapping, list, tuple))
     }
 
@@ -217,18 +217,6 @@ def _names_of(asked: Mapping[str, Mapping[int, Any]]) -> dict[str, dict[int, str
             if isinstance(name, str) and name.isidentifier() and not isinstance(size, type(Dim.AUTO)):
                 found.setdefault(node, {})[axis] = name
     return found
-
-
-def _pair(value: Any, spec: Any, places: list[tuple[str, Any]]) -> None:
-    """The leaves of a value, each with its shape."""
-    if isinstance(value, Mapping):
-        for key, member in value.items():
-            _pair(member, spec.get(key) if isinstance(spec, Mapping) else None, places)
-    elif isinstance(value, (list, tuple)):
-        for index, member in enumerate(value):
-            _pair(member, spec[index] if isinstance(spec, (list, tuple)) and index < len(spec) else None, places)
-    else:
-        places.append(("", spec))
 
 
 def _frozen(exported: Any, asked: Mapping[str, Mapping[int, Any]]) -> list[str]:

@@ -21,6 +21,7 @@ from torch.fx import _pytree as fx_pytree
 from torch.utils import _pytree as pytree
 
 from ...errors import FrontendError
+from .same_graph import user_nodes
 from .tree import children_of
 
 _KEPT = """
@@ -61,13 +62,32 @@ def decompose(program: Any) -> Any:
     with warnings.catch_warnings(), _plain_structures(program.call_spec.in_spec):
         warnings.simplefilter("ignore", FutureWarning)  # of PyTorch, about itself
         try:
-            return program.run_decompositions(decomposition_table())
+            made = program.run_decompositions(decomposition_table())
         except Exception as error:  # of many kinds, as converters of PyTorch's own fail
             text = str(error).strip().partition("\n")[0]
             raise FrontendError(
                 f"PyTorch cannot bring the program into functional form: {type(error).__name__}: {text}; "
                 "where an input is an object with tensors in it, pass these instead and make the object in the model"
             ) from error
+    _rename_inputs(made, [node.name for node in user_nodes(program)])
+    return made
+
+
+def _rename_inputs(program: Any, names: list[str]) -> None:
+    """Gives the inputs of a program the names that guards have for them: those of members of objects change when a
+    program is traced again."""
+    renamed: dict[str, str] = {}
+    for node, name in zip(user_nodes(program), names):
+        if node.name != name:
+            old = node.name
+            node._rename(name)
+            renamed[old] = node.name
+    signature = program.graph_signature
+    for spec in (*signature.input_specs, *signature.output_specs):
+        if getattr(spec.arg, "name", None) in renamed:
+            spec.arg.name = renamed[spec.arg.name]
+        if spec.kind.name == "USER_INPUT_MUTATION" and spec.target in renamed:
+            spec.target = renamed[spec.target]
 
 
 @contextlib.contextmanager

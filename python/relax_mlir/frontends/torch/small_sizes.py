@@ -31,6 +31,7 @@ from torch.utils import _pytree as pytree
 
 from .guards import equal_sizes
 from .same_graph import Place, compute_same, user_nodes
+from .tree import plain
 
 Sizes = frozenset[tuple[Place, int]]
 """The sizes that are small in a call, with their values. All other sizes that could be are 2 or more."""
@@ -228,7 +229,7 @@ def _export(
                 model,
                 small_args,
                 small_kwargs,
-                dynamic_shapes=as_argument_shapes(model, *pytree.tree_unflatten(shapes, spec)),
+                dynamic_shapes=as_argument_shapes(model, *plain(spec, iter(shapes))),
                 strict=strict,
             )
     except Exception:  # whatever the trace of such an example fails with: nothing is known of it

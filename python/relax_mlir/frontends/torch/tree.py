@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torch.utils import _pytree as pytree
@@ -26,16 +27,47 @@ def to_spec(spec: Any, codecs: Codecs) -> Spec:
     kind, context = spec.type, _context(spec)
     if kind in (tuple, list):
         return {"kind": kind.__name__, "items": items}
-    if kind in (dict, collections.OrderedDict):
-        return {"kind": "dict", "keys": list(context), "items": items}
-    if kind is collections.defaultdict:
-        return {"kind": "dict", "keys": list(context[1]), "items": items}
+    if (keys := keys_of(spec)) is not None:
+        return {"kind": "dict", "keys": keys, "items": items}
     if kind is collections.namedtuple:
         return {"kind": "namedtuple", "type": type_name(context), "keys": list(context._fields), "items": items}
     if kind in pytree.BUILTIN_TYPES or not _has_names(kind, context, items):
         codecs[type_name(kind)] = _codec_of(kind, context)
         return {"kind": "custom", "type": type_name(kind), "items": items}
     return {"kind": "object", "type": type_name(kind), "keys": list(_names(context)), "items": items}
+
+
+def plain(spec: Any, leaves: Iterator[Any]) -> Any:
+    """Leaves in the structure of a `TreeSpec`, with lists for objects, as `dynamic_shapes` has them."""
+    if _is_leaf(spec):
+        return next(leaves)
+    members = [plain(child, leaves) for child in children_of(spec)]
+    if (keys := keys_of(spec)) is not None:
+        return dict(zip(keys, members))
+    if spec.type is collections.namedtuple:
+        return _context(spec)(*members)
+    return tuple(members) if spec.type is tuple else members
+
+
+def pair(spec: Any, shapes: Any) -> Iterator[Any]:
+    """What `dynamic_shapes` says of each leaf of a structure; None where it says nothing."""
+    if _is_leaf(spec):
+        yield shapes
+        return
+    keys = keys_of(spec)
+    for index, child in enumerate(children_of(spec)):
+        if keys is not None:
+            yield from pair(child, shapes.get(keys[index]) if isinstance(shapes, Mapping) else None)
+        else:
+            is_given = isinstance(shapes, (list, tuple)) and index < len(shapes)
+            yield from pair(child, shapes[index] if is_given else None)
+
+
+def keys_of(spec: Any) -> list[Any] | None:
+    """The keys of a dictionary; None of other structures."""
+    if spec.type in (dict, collections.OrderedDict):
+        return list(_context(spec))
+    return list(_context(spec)[1]) if spec.type is collections.defaultdict else None
 
 
 def children_of(spec: Any) -> list[Any]:

@@ -112,7 +112,7 @@ def test_ranges_and_numbers():
     functions = {
         "range": lambda x, y: (torch.arange(x.shape[0]), torch.arange(2, x.shape[0] * 2, 3)),
         "reversed": lambda x, y: torch.arange(x.shape[0], 0, -1),
-        "of floats": lambda x, y: (torch.arange(0, x.shape[0], 0.5), torch.linspace(0, 1, x.shape[0])),
+        "of floats": lambda x, y: (torch.arange(0, x.shape[0], 0.5), torch.linspace(0, 1, 7) * x.shape[0]),
         "rank 0": lambda x, y: (
             y * 2,
             y.reshape(1),
