@@ -32,6 +32,9 @@ from .tree import Codec, Spec, check_spec, flatten, unflatten
 FUNCTION = "main"
 """The function of the module that is the program."""
 
+RANDOM_STATE = "relax.random_state"
+"""The buffer with the state of the random number generator, `[seed, offset]` of i64, of programs that draw."""
+
 SIGNATURE, BUFFERS = "program.json", "buffers.safetensors"
 """What a folder has beside its code: the signature, and the first values of buffers that calls change."""
 
@@ -40,7 +43,8 @@ SIGNATURE, BUFFERS = "program.json", "buffers.safetensors"
 class Input:
     """A leaf of the inputs: a tensor, an integer, or a constant with which the program was made.
 
-    `value` is the constant; `name` is for messages.
+    `value` is the constant; `name` is for messages. A complex tensor (the kind "complex") is a real tensor with a last
+    axis of two for the function.
     """
 
     name: str
@@ -50,7 +54,7 @@ class Input:
 
 @dataclasses.dataclass(frozen=True)
 class Output:
-    """A leaf of the outputs.
+    """A leaf of the outputs: of the kind "tensor", "complex", "integer", "float", "boolean", "input" or "constant".
 
     Result `index` of the function as a tensor or an integer, input `index` as it was given, or a constant.
     """
@@ -236,21 +240,26 @@ class _Entry:
         """The leaves of the outputs; buffers and inputs that the model changes have their new values."""
         signature = self.signature
         arguments: list[Any] = [buffers[name] for name in signature.buffers]
-        for given, leaf in zip(signature.inputs, leaves):
+        tensors = list(leaves)  # as the function sees them: complex ones are real
+        for index, (given, leaf) in enumerate(zip(signature.inputs, leaves)):
             if given.kind == "constant":
                 _check_constant(given, leaf)
             else:
-                arguments.append(_integer(given, leaf) if given.kind == "integer" else leaf)
+                tensors[index] = _argument(given, leaf)
+                arguments.append(tensors[index])
         for index in self._written:
             arguments[index] = _as_contiguous(arguments[index])
         made = self._call(*arguments)
         results = [made] if self._is_single else list(made)
         if signature.updates:
             targets = [
-                (buffers[target] if kind == "buffer" else leaves[target], index)
+                (buffers[target] if kind == "buffer" else tensors[target], index)
                 for kind, target, index in signature.updates
             ]
             _update(targets, results, {entry.index for entry in signature.outputs if entry.kind not in _NOT_RESULTS})
+            for kind, target, _ in signature.updates:
+                if kind == "input" and signature.inputs[target].kind == "complex":
+                    _write_back(leaves[target], tensors[target])
         return [_output(entry, results, leaves) for entry in signature.outputs]
 
 
@@ -298,7 +307,7 @@ class CompiledProgram:
     not what the program was made for; the message names the input.
 
     Attributes:
-      buffers: the present values of buffers that calls change.
+      buffers: the present values of buffers that calls change; complex ones have a last axis of two.
     """
 
     def __init__(
@@ -358,6 +367,21 @@ class CompiledProgram:
             raise TypeError(f"the program needs the argument '{absent[0]}' by name")
         return args, {name: rest[name] for name in named["keys"]}
 
+    def seed(self, seed: int) -> None:
+        """Sets the seed of the random numbers that the program draws: the same calls after it give the same numbers.
+
+        A program starts with the seed 0, and each call goes on where the one before has ended.
+
+        Raises:
+          RelaxError: the program draws no random numbers.
+          ValueError: the seed is not an integer of 64 bits.
+        """
+        if RANDOM_STATE not in self.buffers:
+            raise RelaxError("the program draws no random numbers, so it has no seed")
+        if not -(2**63) <= operator.index(seed) < 2**64:
+            raise ValueError(f"expected a seed of 64 bits, got {seed}")
+        self.buffers[RANDOM_STATE][:] = np.array([seed % 2**64, 0], np.uint64).view(np.int64)
+
     def export(self, folder: str | os.PathLike[str]) -> None:
         """Writes a folder that `load_program` loads, with the present values of buffers."""
         code, weights = self.executable.code, self.executable.weights
@@ -367,6 +391,45 @@ class CompiledProgram:
 def _check_constant(given: Input, leaf: Any) -> None:
     if type(leaf) is not type(given.value) or leaf != given.value:
         raise ValueError(f"{given.name}: the program was made for {given.value!r}, got {leaf!r}")
+
+
+def _argument(given: Input, leaf: Any) -> Any:
+    if given.kind == "integer":
+        return _integer(given, leaf)
+    return _to_pairs(given, leaf) if given.kind == "complex" else leaf
+
+
+def _to_pairs(given: Input, leaf: Any) -> Any:
+    """A complex tensor as a real one with a last axis of two, without a copy where its memory allows."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(leaf, torch.Tensor):
+        if leaf.is_complex():
+            return torch.view_as_real(leaf.detach().resolve_conj())
+        kind = str(leaf.dtype)
+    else:
+        array = np.asarray(leaf)
+        if np.iscomplexobj(array):
+            return np.ascontiguousarray(array).reshape(array.shape)[..., None].view(array.real.dtype)
+        kind = array.dtype.name
+    raise TypeError(f"{given.name}: expected complex numbers, got elements of {kind}")
+
+
+def _write_back(target: Any, pairs: Any) -> None:
+    """Gives a complex tensor the values of its pairs, where these are a copy of it."""
+    if isinstance(target, np.ndarray):
+        if not np.shares_memory(target, pairs):
+            np.copyto(target, to_complex(pairs))
+    elif target.data_ptr() != pairs.data_ptr():
+        target.detach().copy_(to_complex(pairs))
+
+
+def to_complex(pairs: Any) -> Any:
+    """A real tensor with a last axis of two as the complex tensor in the same memory."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(pairs, torch.Tensor):
+        return torch.view_as_complex(pairs)
+    array = pairs if isinstance(pairs, np.ndarray) else to_host(pairs)
+    return array.view(np.result_type(array.dtype, np.complex64))[..., 0]
 
 
 def _integer(given: Input, leaf: Any) -> int:
@@ -382,8 +445,8 @@ def _output(entry: Output, results: Sequence[Any], leaves: Sequence[Any]) -> Any
     if entry.kind == "input":
         return leaves[entry.index]
     result = results[entry.index]
-    if entry.kind == "tensor":
-        return result
+    if entry.kind in ("tensor", "complex"):
+        return result if entry.kind == "tensor" else to_complex(result)
     number = to_host(result).item()
     return {"integer": int, "float": float, "boolean": bool}[entry.kind](number)
 

@@ -26,11 +26,14 @@ except ImportError:
 from ..program import CompiledProgram, Program, load_program
 from . import converters as _converters  # noqa: F401 - registers the converters
 from .api import explain, export, from_exported_program
+from .complex_lifting import register_complex
+from .complex_values import Complex
 from .lowering import Lowering
 from .registry import register
 
 __all__ = [
     "CompiledProgram",
+    "Complex",
     "Lowering",
     "Program",
     "explain",
@@ -38,4 +41,5 @@ __all__ = [
     "from_exported_program",
     "load_program",
     "register",
+    "register_complex",
 ]

@@ -35,7 +35,7 @@ embedding_bag _embedding_bag embedding pad upsample_nearest2d upsample_bilinear2
 upsample_linear1d upsample_nearest1d pixel_shuffle pixel_unshuffle
 lstm gru std var std_mean var_mean one_hot stack split split_with_sizes unbind roll masked_fill repeat_interleave
 tile diff addmm bmm baddbmm addmv mv dot addcmul addcdiv square rsub where trace outer
-logsumexp cumsum cumprod index_add index_copy index_fill scatter_add select_scatter slice_scatter
+nan_to_num erfc logsumexp cumsum cumprod index_add index_copy index_fill scatter_add select_scatter slice_scatter
 """.split()
 
 

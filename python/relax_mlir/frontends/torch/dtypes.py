@@ -29,13 +29,24 @@ _BY_NAME = {
     "f8e5m2": torch.float8_e5m2,
 }
 
+PART_OF = {"c64": "f32", "c128": "f64"}
+"""The element type of both parts of a complex number, by the front end's names of complex types."""
+
+COMPLEX_OF = {part: name for name, part in PART_OF.items()}
+"""The complex type with such parts."""
+
+_COMPLEX = {"c64": torch.complex64, "c128": torch.complex128}
+
 
 def from_torch(dtype: torch.dtype) -> str:
-    """Our name of an element type.
+    """Our name of an element type; "c64" and "c128" are complex, which the dialect has as pairs alone.
 
     Raises:
-      FrontendError: there is none, as for complex numbers.
+      FrontendError: there is none.
     """
+    for name, known in _COMPLEX.items():
+        if dtype == known:
+            return name
     try:
         name = normalize(dtype)
     except ValueError:
@@ -49,7 +60,7 @@ def from_torch(dtype: torch.dtype) -> str:
 
 def to_torch(dtype: str) -> torch.dtype:
     """PyTorch's type of that name."""
-    return _BY_NAME[dtype]
+    return _BY_NAME.get(dtype) or _COMPLEX[dtype]
 
 
 def promote(lhs: Any, rhs: Any) -> str:

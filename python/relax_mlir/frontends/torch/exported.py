@@ -22,11 +22,13 @@ from ...pipelines.donation import DONATED
 from ...symbolic import Sym
 from ...values import Value
 from ..conditions import Condition, compare, junction, prove, require
-from ..program import FUNCTION, Input, Output, Program, Report, Signature, Variant, Variants
+from ..program import FUNCTION, RANDOM_STATE, Input, Output, Program, Report, Signature, Variant, Variants
 from ..tree import Codec
 from . import dtypes
+from .complex_values import Complex, as_pairs, join_pairs, split_pairs
 from .guards import Guard, read_guards
 from .importer import GraphImporter
+from .philox import RandomState
 from .registry import registry
 from .symbols import SizeNames, SymbolTable
 from .tree import to_spec
@@ -43,6 +45,12 @@ class _Inputs:
     user: list[tuple[Any, Input]] = dataclasses.field(default_factory=list)
     weights: list[tuple[Any, str, torch.Tensor]] = dataclasses.field(default_factory=list)
     changed: list[tuple[Any, str, torch.Tensor]] = dataclasses.field(default_factory=list)
+
+    def add_random_state(self) -> None:
+        """Adds the state of the random number generator, which is no placeholder, as a buffer that calls change."""
+        if any(name == RANDOM_STATE for _, name, _ in self.changed):
+            raise FrontendError(f"the model has a buffer '{RANDOM_STATE}', which is the name of the generator's state")
+        self.changed.append((RANDOM_STATE, RANDOM_STATE, torch.zeros(2, dtype=torch.int64)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +132,9 @@ class _Builder:
         self.importer = GraphImporter(registry, self.symbols, part.exported.graph_module)
         self.checks: list[str] = []
         self._weights, self._codecs = weights, codecs
-        registry.require(self.importer.uses())
+        self.importer.require_converters()
+        if self.importer.draws_random:
+            self.inputs.add_random_state()
 
     def build(self, builder: BlockBuilder) -> Signature:
         """Adds the function to the module, and gives its signature."""
@@ -144,8 +154,14 @@ class _Builder:
         with builder.function(self.name, parameters, symbols=symbols.ranges, attrs=attributes) as function:
             self.checks = _check_entry(symbols, guards, part.refused, conditional)
             values = _bind_inputs(inputs, function.params, symbols, self._weights)
-            made, output = self.importer.run(exported.graph_module, values)
+            importer = self.importer
+            if importer.draws_random:
+                importer.random = RandomState(values.pop(RANDOM_STATE))
+            made, output = importer.run(exported.graph_module, values)
             results, outputs, updates = _read_outputs(exported, output.args[0], made, inputs)
+            if importer.random is not None:
+                updates.append(("buffer", RANDOM_STATE, len(results)))
+                results.append(importer.random.value())
             builder.return_(*results)
         return Signature(
             _argument_names(exported),
@@ -160,7 +176,7 @@ class _Builder:
     def _donated(self) -> list[int]:
         """The parameters that get new values, so that nobody needs the old ones afterwards."""
         signature = self.part.exported.graph_signature
-        buffers, users = set(signature.buffers_to_mutate.values()), set(signature.user_inputs_to_mutate.values())
+        buffers, users = {RANDOM_STATE, *signature.buffers_to_mutate.values()}, set(signature.user_inputs_to_mutate.values())
         changed = [name in buffers for _, name, _ in self.inputs.changed]
         changed += [node.name in users for node, given in self.inputs.user if given.kind != "constant"]
         return [index for index, is_changed in enumerate(changed) if is_changed]
@@ -179,7 +195,7 @@ def _read_inputs(exported: Any, changed: set[str]) -> _Inputs:
         if kind == InputKind.USER_INPUT:
             found.user.append((node, _user_input(node, spec.arg)))
         elif kind in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
-            tensor = _tensor_of(exported, spec.target)
+            tensor = as_pairs(_tensor_of(exported, spec.target))
             place = found.changed if kind == InputKind.BUFFER and spec.target in changed else found.weights
             place.append((node, spec.target, tensor))
         else:
@@ -190,7 +206,7 @@ def _read_inputs(exported: Any, changed: set[str]) -> _Inputs:
 def _user_input(node: Any, argument: Any) -> Input:
     example = node.meta.get("val")
     if isinstance(example, torch.Tensor):
-        return Input(node.name, "tensor")
+        return Input(node.name, "complex" if example.is_complex() else "tensor")
     if isinstance(example, torch.SymInt):
         return Input(node.name, "integer")
     value = getattr(argument, "value", example)
@@ -224,7 +240,10 @@ def _parameter(node: Any, given: Input, symbols: SymbolTable) -> Tensor | Sym:
         if not isinstance(value, Sym) or not value.is_symbol:
             raise FrontendError(f"the input '{given.name}' is {value}; expected an integer of its own")
         return value
-    return Tensor(symbols.dims(node.name, _sizes(example)), dtypes.from_torch(example.dtype), name=given.name)
+    dims, dtype = symbols.dims(node.name, _sizes(example)), dtypes.from_torch(example.dtype)
+    if given.kind == "complex":
+        return Tensor((*dims, 2), dtypes.PART_OF[dtype], name=given.name)
+    return Tensor(dims, dtype, name=given.name)
 
 
 def _bind_inputs(
@@ -234,19 +253,25 @@ def _bind_inputs(
     values: dict[Any, Any] = {}
     rest = iter(parameters)
     for node, _, _ in inputs.changed:
-        values[node] = next(rest)
+        values[node] = _of_border(node, next(rest))
     for node, given in inputs.user:
         if given.kind == "constant":
             values[node] = given.value
             continue
         value = next(rest)
-        values[node] = symbols.expr(node.meta["val"]) if given.kind == "integer" else value
+        values[node] = symbols.expr(node.meta["val"]) if given.kind == "integer" else _of_border(node, value)
     for node, name, tensor in inputs.weights:
         if node.users:
-            values[node] = _weight(node, name, tensor, weights)
+            values[node] = _of_border(node, _weight(node, name, tensor, weights))
         else:
             values[node] = None
     return values
+
+
+def _of_border(node: Any, value: Value) -> Value | Complex:
+    """What a tensor at the border of the program is inside: complex ones are pairs of their parts."""
+    example = node.meta["val"] if isinstance(node, torch.fx.Node) else None
+    return split_pairs(value) if isinstance(example, torch.Tensor) and example.is_complex() else value
 
 
 def _weight(node: Any, name: str, tensor: torch.Tensor, weights: Weights) -> Value:
@@ -270,7 +295,7 @@ def _read_guards(exported: Any, inputs: _Inputs, symbols: SymbolTable, codes: Se
     dims: dict[str, Any] = {}
     integers: dict[str, Any] = {}
     for node, given in inputs.user:
-        if given.kind == "tensor":
+        if given.kind in ("tensor", "complex"):
             dims[node.name] = symbols.dims(node.name, _sizes(node.meta["val"]))
         elif given.kind == "integer":
             integers[node.name] = symbols.expr(node.meta["val"])
@@ -371,7 +396,7 @@ def _output(node: Any, value: Any, written: Mapping[Any, int], positions: Mappin
         return Output("input", positions[node])
     example = node.meta["val"]
     if isinstance(example, torch.Tensor):
-        return Output("tensor", result(node, value))
+        return Output("complex" if example.is_complex() else "tensor", result(node, value))
     if isinstance(example, (torch.SymInt, int)) and not isinstance(example, bool):
         return Output("integer", result(node, value))
     if isinstance(example, (torch.SymFloat, float)):
@@ -383,6 +408,8 @@ def _result(value: Any) -> Any:
     """A result of the function: numbers become tensors of rank 0."""
     if isinstance(value, Value):
         return value
+    if isinstance(value, Complex):
+        return join_pairs(value)
     if isinstance(value, Sym):
         return op.reshape(op.arange(value, value + 1, 1, "i64"), ())
     if isinstance(value, (bool, int, float)):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import collections
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import sympy
@@ -22,10 +22,14 @@ from ...annotations import Tensor
 from ...errors import FrontendError
 from ...location import located
 from ...values import Value
-from ..registry import Registry, Use
+from ..registry import Converter, Registry, Use
 from . import dtypes
+from .complex_lifting import check_complex, complex_registry, find_complex
+from .complex_values import Complex, is_complex_node
 from .locations import location_of
 from .lowering import Lowering, op_name
+from .philox import RandomState
+from .registry import draws_random
 from .scalars import ScalarBuilder
 from .symbols import SymbolTable
 
@@ -38,7 +42,11 @@ _DROPPED = {
 
 
 class GraphImporter:
-    """Builds the nodes of a graph in the function that is open."""
+    """Builds the nodes of a graph in the function that is open.
+
+    Attributes:
+      random: the random number generator, for ops that draw; None in branches and loops, which cannot pass on a state.
+    """
 
     def __init__(self, registry: Registry, symbols: SymbolTable, graph_module: Any) -> None:
         self.registry = registry
@@ -48,16 +56,38 @@ class GraphImporter:
         self.counts: collections.Counter[str] = collections.Counter()
         self._scalars = ScalarBuilder(symbols)
         symbols.compute = self._scalars.size
+        self.random: RandomState | None = None
 
-    def uses(self) -> Iterable[Use]:
-        """The ops of the graph, and of graphs in it, that need a converter."""
+    def require_converters(self) -> None:
+        """Checks that all ops of the graph, and of graphs in it, have converters.
+
+        Raises:
+          UnsupportedOpError: some have none; the message lists all of them.
+        """
+        self.registry.require(
+            Use(op_name(node), location_of(node)) for node in self._calls() if not is_complex_node(node)
+        )
+        complex_registry.require(
+            Use(op_name(node), location_of(node)) for node in self._calls() if self._find(node) is None
+        )
+
+    @property
+    def draws_random(self) -> bool:
+        """Whether an op of the graph draws random numbers."""
+        return any(draws_random(node, op_name(node)) for node in self._calls())
+
+    def _calls(self) -> Iterator[Any]:
+        """The nodes of the graph, and of graphs in it, that need a converter."""
         graphs = [module.graph for module in self.graph_module.modules() if isinstance(module, torch.fx.GraphModule)]
         for node in itertools.chain.from_iterable(graph.nodes for graph in graphs):
-            if node.op != "call_function" or _is_size(node):
-                continue
-            name = op_name(node)
-            if name not in _DROPPED and not name.endswith("::getitem"):
-                yield Use(name, location_of(node))
+            if node.op == "call_function" and not _is_size(node):
+                name = op_name(node)
+                if name not in _DROPPED and not name.endswith("::getitem"):
+                    yield node
+
+    def _find(self, node: Any) -> Converter | None:
+        name = op_name(node)
+        return find_complex(name, node.target) if is_complex_node(node) else self.registry.find(name)
 
     def run(self, graph_module: Any, inputs: Mapping[Any, Any]) -> tuple[list[Any], Any]:
         """Builds a graph.
@@ -98,10 +128,8 @@ class GraphImporter:
             return self._argument(node.args[0], values)[node.args[1]]
         args = [self._argument(argument, values) for argument in node.args]
         kwargs = {key: self._argument(argument, values) for key, argument in node.kwargs.items()}
-        convert = self.registry.find(name)
-        if convert is None:
-            self.registry.require(self.uses())
-            raise AssertionError(f"no converter of {name}")
+        convert = self._find(node)
+        assert convert is not None, f"require_converters() has not been called: {name}"
         self.counts[name] += 1
         outer, self.lowering.node = self.lowering.node, node
         try:
@@ -155,13 +183,20 @@ class GraphImporter:
             ]
         if not isinstance(example, torch.Tensor):
             return made
-        if not isinstance(made, Value):
-            raise FrontendError(f"{name}: the converter gives {made!r}, expected a tensor")
         return self.conform(made, example, name)
 
-    def conform(self, value: Value, example: Any, name: str) -> Value:
-        """A tensor with the type of an example."""
+    def conform(self, value: Any, example: Any, name: str) -> Any:
+        """A tensor (a `Value` or a `Complex`) with the type of an example."""
         dtype = dtypes.from_torch(example.dtype)
+        if dtype in dtypes.PART_OF:
+            pair = check_complex(value, name)
+            parts = (self._conform_real(part, example, dtypes.PART_OF[dtype], name) for part in (pair.real, pair.imag))
+            return Complex(*parts)
+        if not isinstance(value, Value):
+            raise FrontendError(f"{name}: the converter gives {value!r}, expected a tensor")
+        return self._conform_real(value, example, dtype, name)
+
+    def _conform_real(self, value: Value, example: Any, dtype: str, name: str) -> Value:
         if value.dtype != dtype:
             raise FrontendError(f"{name}: the converter gives elements of {value.dtype}, expected {dtype}")
         shape = value.shape

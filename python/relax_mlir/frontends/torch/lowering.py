@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ...symbolic import ExprLike, Sym
 from ...values import Value
 from ..conditions import Condition, prove, require
 from . import dtypes
+from .philox import RandomState
 from .symbols import SymbolTable
 
 _SCALARS = (bool, int, float)
@@ -35,6 +37,7 @@ class Lowering:
         self.symbols = symbols
         self.importer = importer
         self.node: Any = None
+        self._is_part = False
 
     # --- what PyTorch found
 
@@ -50,8 +53,9 @@ class Lowering:
 
     @property
     def dtype(self) -> str:
-        """The element type of the first result."""
-        return dtypes.from_torch(self.results[0].dtype)
+        """The element type of the first result; while a part of a complex number is computed, that of the part."""
+        dtype = dtypes.from_torch(self.results[0].dtype)
+        return dtypes.PART_OF.get(dtype, dtype) if self._is_part else dtype
 
     @property
     def shape(self) -> tuple[ExprLike, ...]:
@@ -65,6 +69,23 @@ class Lowering:
     def uses_result(self, index: int) -> bool:
         """Whether the program uses a result; a converter may give None for others."""
         return any(op_name(user).endswith("::getitem") and user.args[1] == index for user in self.node.users)
+
+    @contextmanager
+    def parts(self) -> Iterator[None]:
+        """Lets converters for real numbers compute one part of complex results."""
+        outer, self._is_part = self._is_part, True
+        try:
+            yield
+        finally:
+            self._is_part = outer
+
+    @property
+    def random(self) -> RandomState:
+        """The random number generator of the program; only for converters that `register_random` has registered."""
+        state = self.importer.random
+        if state is None:
+            raise self.unsupported("it draws random numbers inside a branch or a loop; draw them before it")
+        return state
 
     def example(self, index: int) -> Any:
         """The example of argument `index`: a fake tensor for a tensor, else the argument itself."""

@@ -37,6 +37,12 @@ def compiled(model: Any, args: Sequence[Any], shapes: Any = "auto", **options: A
     return relax_torch.export(model.eval(), tuple(args), dynamic_shapes=shapes, **options).compile(cached=False)
 
 
+def compiled_for_all_sizes(model: Any, args: Sequence[Any]) -> relax_torch.CompiledProgram:
+    """The compiled program of a function that does the same for sizes of 0 and 1 as for others; it is exported once."""
+    exported = torch.export.export(Model(model).eval(), tuple(args), dynamic_shapes=auto(*args))
+    return relax_torch.from_exported_program(exported, smallest=0).compile(cached=False)
+
+
 def compare(
     model: Any,
     args: Sequence[Any],

@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .... import op
 from ....dtypes import is_float
 from ....values import Value
@@ -129,13 +131,21 @@ def atan2(ctx: Lowering, lhs: Any, rhs: Any) -> Value:
 
 @register("aten::hypot")
 def hypot(ctx: Lowering, lhs: Any, rhs: Any) -> Value:
-    """The greater side times a root near 1, so that no square overflows."""
-    lhs, rhs = (op.abs(side) for side in ctx.same(lhs, rhs))
-    greater, less = op.maximum(lhs, rhs), op.minimum(lhs, rhs)
-    zero, one, infinity = (ctx.tensor(value, ctx.dtype) for value in (0.0, 1.0, math.inf))
+    return length(*ctx.same(lhs, rhs))
+
+
+def length(x: Value, y: Value) -> Value:
+    """The root of `x^2 + y^2`: the greater side times a root near 1, so that no square overflows.
+
+    It is infinite where a side is, also next to NaN.
+    """
+    x, y = op.abs(x), op.abs(y)
+    greater, less = op.maximum(x, y), op.minimum(x, y)
+    zero, one = op.zeros_like(greater), op.ones_like(greater)
     ratio = op.divide(less, op.where(op.equal(greater, zero), one, greater))
-    length = op.multiply(greater, op.sqrt(op.add(one, op.square(ratio))))
-    return op.where(op.equal(greater, infinity), infinity, length)
+    made = op.multiply(greater, op.sqrt(op.add(one, op.square(ratio))))
+    is_infinite = op.logical_or(op.isinf(x), op.isinf(y))
+    return op.where(is_infinite, op.full_like(made, op.constant(np.float64(math.inf), made.dtype)), made)
 
 
 @register("aten::logaddexp")
@@ -288,24 +298,14 @@ def convert_type(ctx: Lowering, x: Value, *args: Any, **kwargs: Any) -> Value:
 
 @register(
     *("aten::clone", "aten::alias", "aten::detach", "aten::contiguous", "aten::lift_fresh_copy", "aten::lift_fresh"),
-    *("aten::dropout", "aten::positive", "aten::resolve_conj", "aten::resolve_neg", "aten::real", "aten::conj"),
+    *("aten::positive", "aten::resolve_conj", "aten::resolve_neg", "aten::real", "aten::conj"),
     *("aten::detach_copy", "aten::alias_copy"),
 )
 def identity(ctx: Lowering, x: Value, *args: Any, **kwargs: Any) -> Value:
     """What a program of values does not need: copies, and views that show the same."""
-    if "dropout" in ctx.name and len(args) > 1 and args[1]:
-        raise ctx.unsupported("it drops at random; export the model after model.eval()")
     return x
 
 
 @register("aten::copy")
 def copy(ctx: Lowering, target: Value, source: Any, non_blocking: bool = False) -> Value:
     return op.broadcast_to(ctx.tensor(source, ctx.dtype), ctx.shape)
-
-
-@register("aten::native_dropout")
-def native_dropout(ctx: Lowering, x: Value, p: float, train: bool | None) -> tuple[Value, Value]:
-    """What goes through, and a mask of all of it."""
-    if train and p:
-        raise ctx.unsupported("it drops at random; export the model after model.eval()")
-    return x, op.ones(x.shape, "bool")
