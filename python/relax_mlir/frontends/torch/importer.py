@@ -12,6 +12,7 @@ from __future__ import annotations
 import collections
 import itertools
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import sympy
@@ -75,6 +76,15 @@ class GraphImporter:
     def draws_random(self) -> bool:
         """Whether an op of the graph draws random numbers."""
         return any(draws_random(node, op_name(node)) for node in self._calls())
+
+    @contextmanager
+    def without_random(self) -> Iterator[None]:
+        """Refuses ops that draw random numbers."""
+        outer, self.random = self.random, None
+        try:
+            yield
+        finally:
+            self.random = outer
 
     def _calls(self) -> Iterator[Any]:
         """The nodes of the graph, and of graphs in it, that need a converter."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from .... import op
 from ....values import Value
 from ..complex_lifting import (

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -19,11 +20,14 @@ from ..lowering import Lowering
 from ..registry import register
 
 
-def _call(ctx: Lowering, graph: Any, arguments: Sequence[Any]) -> list[Any]:
-    """The results of a graph, whose placeholders are these arguments, in order."""
+def _call(ctx: Lowering, graph: Any, arguments: Sequence[Any], *, is_inline: bool = False) -> list[Any]:
+    """The results of a graph, whose placeholders are these arguments, in order.
+
+    A branch or the body of a loop (one that is not inline) cannot pass on the state of the random number generator.
+    """
     placeholders = [node for node in graph.graph.nodes if node.op == "placeholder"]
     inputs = {}
-    with ctx.symbols.inner():
+    with ctx.symbols.inner(), nullcontext() if is_inline else ctx.importer.without_random():
         for node, argument in zip(placeholders, arguments):
             example = node.meta.get("val")
             if isinstance(argument, Value) and isinstance(example, torch.Tensor):
@@ -107,4 +111,4 @@ def map_(ctx: Lowering, function: Any, xs: Sequence[Value], additional: Sequence
 def wrap(ctx: Lowering, *args: Any) -> list[Any]:
     """A graph in a context that has no meaning here."""
     position = next(index for index, argument in enumerate(args) if isinstance(argument, torch.nn.Module))
-    return _call(ctx, args[position], args[position + 1 :])
+    return _call(ctx, args[position], args[position + 1 :], is_inline=True)

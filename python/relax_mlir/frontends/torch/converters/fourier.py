@@ -3,7 +3,7 @@
 """The discrete Fourier transform of any length, of which only a run need know the number.
 
 A length that is a product of small numbers is transformed by Cooley and Tukey's method: for each factor a product with
-its small matrix of roots of unity, then a factor for each element (`_forward`). With the factors `p` and `q`, and the
+its small matrix of roots of unity, then a factor for each element (`_Plan`). With the factors `p` and `q`, and the
 elements as a matrix `x[s, t]` of `p` rows and `q` columns:
 
     X[k + p l] = sum over t of  w_q^(t l)  w_pq^(t k)  (sum over s of  w_p^(s k)  x[s, t])
@@ -13,9 +13,9 @@ Any other length `n`, and each length that only a run knows, is a convolution wi
 
     X[k] = c[k] * sum over j of (x[j] c[j]) conj(c[k - j])        c[j] = exp(sign i pi j^2 / n)
 
-The convolution is a product of transforms of a length `m >= 2 n - 1` that may be chosen. It is `a * a * b` with `a` about
-the cube root of `m`, so that the cost grows with `n^(4/3)` and is one of products of matrices. The transforms of a
-convolution leave out the last permutation, which the inverse undoes.
+The convolution is a product of transforms of a length `m >= 2 n - 1` that may be chosen. It is `a * a * b` with `a`
+about the cube root of `m`, so that the cost grows with `n^(4/3)` and is one of products of matrices. The transforms of
+a convolution leave out the last permutation, which the inverse undoes.
 
 Roots of unity are found by integers, exactly, and then in f64: the angle of `w_n^k` is that of `k` modulo `n`.
 """
@@ -38,9 +38,6 @@ from .complex_basic import product_of
 
 _LARGEST_FACTOR = 64
 """Matrices of roots have at most this many rows, and a length with a greater prime factor is a convolution."""
-
-_LONGEST = 3 * 2**30
-"""Lengths above have squares beyond 64 bits."""
 
 
 def transform(ctx: Lowering, x: Complex, axis: int, *, inverse: bool) -> Complex:
@@ -109,13 +106,68 @@ def _grid(ctx: Lowering, rows: ExprLike, columns: ExprLike, n: ExprLike, sign: i
     return _roots(ctx, op.multiply(op.expand_dims(down, [1]), op.expand_dims(along, [0])), n, sign, dtype)
 
 
-def _matmul(lhs: Complex, rhs: Complex) -> Complex:
-    real = op.subtract(op.matmul(lhs.real, rhs.real), op.matmul(lhs.imag, rhs.imag))
-    return Complex(real, op.add(op.matmul(lhs.real, rhs.imag), op.matmul(lhs.imag, rhs.real)))
+def _times_matrix(x: Complex, matrix: Complex) -> Complex:
+    """`x @ matrix`, of rows: one product of real matrices, of both parts side by side."""
+    joined = op.concat([x.real, x.imag], 1)
+    upper = op.concat([matrix.real, matrix.imag], 1)
+    lower = op.concat([op.negative(matrix.imag), matrix.real], 1)
+    return Complex(*op.split(op.matmul(joined, op.concat([upper, lower], 0)), 2, 1))
+
+
+def _matrix_times(matrix: Complex, x: Complex) -> Complex:
+    """`matrix @ x`, of columns `[lead, factor, rest]`: one product of real matrices, of both parts on top of each
+    other."""
+    joined = op.concat([x.real, x.imag], 1)
+    upper = op.concat([matrix.real, op.negative(matrix.imag)], 1)
+    lower = op.concat([matrix.imag, matrix.real], 1)
+    return Complex(*op.split(op.matmul(op.concat([upper, lower], 0), joined), 2, 1))
 
 
 def _reshaped(x: Complex, shape: Sequence[ExprLike]) -> Complex:
     return Complex(op.reshape(x.real, shape), op.reshape(x.imag, shape))
+
+
+def _conjugate(x: Complex) -> Complex:
+    return Complex(x.real, op.negative(x.imag))
+
+
+class _Plan:
+    """The transform of a length that is a product of small factors, with its roots of unity."""
+
+    def __init__(self, ctx: Lowering, factors: Sequence[ExprLike], sign: int, dtype: str) -> None:
+        self.factors = list(factors)
+        self.length = _product(factors)
+        matrices: dict[ExprLike, Complex] = {}
+        for factor in factors:
+            if factor not in matrices:
+                matrices[factor] = _grid(ctx, factor, factor, factor, sign, dtype)
+        self._matrices = [matrices[factor] for factor in factors]
+        self._rests = [_product(factors[index + 1 :]) for index in range(len(factors))]
+        self._turns = [
+            _grid(ctx, factor, rest, factor * rest, sign, dtype) for factor, rest in zip(factors[:-1], self._rests)
+        ]
+
+    def forward(self, x: Complex) -> Complex:
+        """The transform of rows `[r, n]`. Element `k1 + f1 (k2 + f2 (...))` is where `k1, k2, ...` is in row-major
+        order."""
+        rows, lead = (x.shape or ())[0], (x.shape or ())[0]
+        for factor, rest, matrix, turn in zip(self.factors, self._rests, self._matrices, self._turns):
+            x = product_of(_matrix_times(matrix, _reshaped(x, (lead, factor, rest))), turn)
+            lead = lead * factor
+        x = _times_matrix(_reshaped(x, (lead, self.factors[-1])), self._matrices[-1])
+        return _reshaped(x, (rows, self.length))
+
+    def backward(self, x: Complex) -> Complex:
+        """The inverse of `forward` times the length, from its order."""
+        rows = (x.shape or ())[0]
+        lead = rows * _product(self.factors[:-1])
+        x = _times_matrix(_reshaped(x, (lead, self.factors[-1])), _conjugate(self._matrices[-1]))
+        for index in reversed(range(len(self._turns))):
+            lead = rows * _product(self.factors[:index])
+            x = _reshaped(x, (lead, self.factors[index], self._rests[index]))
+            x = product_of(x, _conjugate(self._turns[index]))
+            x = _matrix_times(_conjugate(self._matrices[index]), x)
+        return _reshaped(x, (rows, self.length))
 
 
 # --- products of factors
@@ -123,7 +175,7 @@ def _reshaped(x: Complex, shape: Sequence[ExprLike]) -> Complex:
 
 def _by_factors(ctx: Lowering, x: Complex, factors: Sequence[ExprLike], sign: int) -> Complex:
     rows, n = x.shape or ()
-    x = _forward(ctx, x, factors, sign)
+    x = _Plan(ctx, factors, sign, x.part).forward(x)
     if len(factors) == 1:
         return x
     order = [0, *range(len(factors), 0, -1)]
@@ -131,61 +183,32 @@ def _by_factors(ctx: Lowering, x: Complex, factors: Sequence[ExprLike], sign: in
     return Complex(*(op.reshape(op.permute_dims(part, order), (rows, n)) for part in parts))
 
 
-def _forward(ctx: Lowering, x: Complex, factors: Sequence[ExprLike], sign: int) -> Complex:
-    """The transform of rows `[r, n]`, with element `k1 + f1 (k2 + f2 (...))` where `k1, k2, ...` is in row-major
-    order."""
-    rows, n = x.shape or ()
-    lead: ExprLike = rows
-    for index, factor in enumerate(factors):
-        rest = _product(factors[index + 1 :])
-        matrix = _grid(ctx, factor, factor, factor, sign, x.part)
-        if index == len(factors) - 1:
-            x = _matmul(_reshaped(x, (lead, factor)), matrix)
-        else:
-            x = _matmul(matrix, _reshaped(x, (lead, factor, rest)))
-            x = product_of(x, _grid(ctx, factor, rest, factor * rest, sign, x.part))
-        lead = lead * factor
-    return _reshaped(x, (rows, n))
-
-
-def _backward(ctx: Lowering, x: Complex, factors: Sequence[ExprLike], sign: int) -> Complex:
-    """The inverse of `_forward` times the length, from its order; `sign` is that of `_forward`."""
-    rows, n = x.shape or ()
-    for index in reversed(range(len(factors))):
-        factor, rest = factors[index], _product(factors[index + 1 :])
-        lead = rows * _product(factors[:index])
-        matrix = _grid(ctx, factor, factor, factor, -sign, x.part)
-        if index == len(factors) - 1:
-            x = _matmul(_reshaped(x, (lead, factor)), matrix)
-        else:
-            x = _reshaped(x, (lead, factor, rest))
-            x = product_of(x, _grid(ctx, factor, rest, factor * rest, -sign, x.part))
-            x = _matmul(matrix, x)
-    return _reshaped(x, (rows, n))
-
-
 # --- convolution with a chirp
 
 
 def _by_chirp(ctx: Lowering, x: Complex, n: ExprLike, sign: int) -> Complex:
-    """Bluestein's method."""
+    """Bluestein's method. The filter is transformed as one more row of the signal."""
     rows = (x.shape or ())[0]
-    factors = _convolution_factors(ctx, n)
-    m = _product(factors)
+    plan = _Plan(ctx, _convolution_factors(ctx, n), sign, x.part)
+    m = plan.length
     places = op.arange(0, n, 1, "i64")
     chirp = _roots(ctx, op.multiply(places, places), 2 * n, sign, x.part)
-    widths = [0, 0, 0, m - n]
-    start = product_of(x, chirp)
-    start = Complex(*(op.pad(part, widths, "constant", 0.0) for part in (start.real, start.imag)))
-    spectrum = product_of(
-        _forward(ctx, start, factors, sign), _forward(ctx, _filter(ctx, n, m, sign, x.part), factors, sign)
+    signal, kernel = product_of(x, chirp), _filter(ctx, n, m, sign, x.part)
+    both = Complex(
+        *(
+            op.concat([op.pad(part, [0, 0, 0, m - n], "constant", 0.0), row], 0)
+            for part, row in ((signal.real, kernel.real), (signal.imag, kernel.imag))
+        )
     )
-    made = _backward(ctx, spectrum, factors, sign)
-    scale = op.divide(op.constant(np.float64(1)), ctx.tensor(m, "f64"))
-    scale = op.astype(scale, x.part)
+    spectra = plan.forward(both)
+    signal, kernel = (
+        Complex(*(op.strided_slice(part, [0], [start], [end]) for part in (spectra.real, spectra.imag)))
+        for start, end in ((0, rows), (rows, rows + 1))
+    )
+    made = plan.backward(product_of(signal, kernel))
+    scale = op.astype(op.divide(op.constant(np.float64(1)), ctx.tensor(m, "f64")), x.part)
     kept = (op.strided_slice(part, [1], [0], [n]) for part in (made.real, made.imag))
-    made = Complex(*(op.reshape(op.multiply(part, scale), (rows, n)) for part in kept))
-    return product_of(made, chirp)
+    return product_of(Complex(*(op.multiply(part, scale) for part in kept)), chirp)
 
 
 def _filter(ctx: Lowering, n: ExprLike, m: ExprLike, sign: int, dtype: str) -> Complex:
