@@ -45,6 +45,8 @@ class _Inputs:
     user: list[tuple[Any, Input]] = dataclasses.field(default_factory=list)
     weights: list[tuple[Any, str, torch.Tensor]] = dataclasses.field(default_factory=list)
     changed: list[tuple[Any, str, torch.Tensor]] = dataclasses.field(default_factory=list)
+    tokens: list[Any] = dataclasses.field(default_factory=list)
+    """What orders ops with effects, such as checks. Here the order of the program does."""
 
     def add_random_state(self) -> None:
         """Adds the state of the random number generator, which is no placeholder, as a buffer that calls change."""
@@ -198,6 +200,8 @@ def _read_inputs(exported: Any, changed: set[str]) -> _Inputs:
             tensor = as_pairs(_tensor_of(exported, spec.target))
             place = found.changed if kind == InputKind.BUFFER and spec.target in changed else found.weights
             place.append((node, spec.target, tensor))
+        elif kind == InputKind.TOKEN:
+            found.tokens.append(node)
         else:
             raise FrontendError(f"the input '{node.name}' of the program is a {kind.name.lower()}, which has no tensor")
     return found
@@ -250,7 +254,7 @@ def _bind_inputs(
     inputs: _Inputs, parameters: Sequence[Value], symbols: SymbolTable, weights: Weights
 ) -> dict[Any, Any]:
     """What each placeholder is in the function."""
-    values: dict[Any, Any] = {}
+    values: dict[Any, Any] = dict.fromkeys(inputs.tokens)
     rest = iter(parameters)
     for node, _, _ in inputs.changed:
         values[node] = _of_border(node, next(rest))
@@ -380,7 +384,7 @@ def _read_outputs(
             updates.append(("input", position, result(node, value)))
         elif spec.kind == OutputKind.USER_OUTPUT:
             outputs.append(_output(node, value, written, positions, result))
-        else:
+        elif spec.kind != OutputKind.TOKEN:
             raise FrontendError(f"the output '{node}' of the program is a {spec.kind.name.lower()}, which is unknown")
     return results, outputs, updates
 

@@ -173,7 +173,11 @@ class Lowering:
 
 def op_name(node: Any) -> str:
     """The name of a node's op, as converters have it: `aten::add.Tensor`, `operator::add`, `higher_order::cond`."""
-    target = node.target
+    return target_name(node.target)
+
+
+def target_name(target: Any) -> str:
+    """The name of what a node calls."""
     if isinstance(target, torch._ops.OpOverload):
         return f"{target._schema.name}.{target._overloadname}"
     if isinstance(target, torch._ops.HigherOrderOperator):

@@ -16,7 +16,7 @@ from ....scope import current_function
 from ....values import Value
 from ...conditions import build
 from ..dtypes import from_torch
-from ..lowering import Lowering
+from ..lowering import Lowering, target_name
 from ..registry import register
 
 
@@ -112,3 +112,15 @@ def wrap(ctx: Lowering, *args: Any) -> list[Any]:
     """A graph in a context that has no meaning here."""
     position = next(index for index, argument in enumerate(args) if isinstance(argument, torch.nn.Module))
     return _call(ctx, args[position], args[position + 1 :], is_inline=True)
+
+
+@register("higher_order::with_effects")
+def with_effects(ctx: Lowering, token: None, target: Any, *args: Any, **kwargs: Any) -> list[Any]:
+    """An op that is there for its effect, as a check is. The token, an empty tensor, stands for its place in the order
+    of such ops, which here is that of the program."""
+    name = target_name(target)
+    convert = ctx.importer.registry.find(name)
+    if convert is None or any(isinstance(result, torch.Tensor) for result in ctx.results[1:]):
+        raise ctx.unsupported(f"there is no converter of {name}, an op with effects")
+    convert(ctx, *args, **kwargs)
+    return [op.zeros(ctx.shape, ctx.dtype), *(None for _ in ctx.results[1:])]
