@@ -6,7 +6,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: vulkan torch demo test test-all reference docs lint format fuzz mutate wheel setup clean
+.PHONY: vulkan torch demo test test-all conformance reference docs lint format fuzz mutate wheel setup clean
 
 setup: ## the environment, with the package built and installed editable
 	@tools/setup-environment $(VENV)
@@ -27,6 +27,9 @@ test: setup torch vulkan ## all tests, of many cases a sample that changes with 
 
 test-all: setup torch vulkan ## the same with all cases (hours on two cores)
 	@RELAX_ALL_CASES=1 $(BIN)/python tools/run-tests $(PYTEST_OPTIONS)
+
+conformance: setup torch ## all of PyTorch's own operators, and docs/generated/torch-conformance.md (an hour on two cores)
+	@$(BIN)/python tools/torch-conformance $(CONFORMANCE_OPTIONS)
 
 reference: setup ## tests against PyTorch and transformers, in an environment of their own
 	@tools/setup-reference $(VENV) build/reference

@@ -51,6 +51,8 @@ class _Reader:
             return junction(kind, [self.condition(value) for value in node.values])
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return negate(self.condition(node.operand))
+        if isinstance(node, ast.Compare) and _asks_for_overflow(node):
+            return True
         if isinstance(node, ast.Compare):
             sides = [self.size(side) for side in (node.left, *node.comparators)]
             predicates = [_PREDICATES.get(type(op)) for op in node.ops]
@@ -113,6 +115,15 @@ class _Reader:
 
 class _Unreadable(Exception):
     pass
+
+
+def _asks_for_overflow(node: ast.Compare) -> bool:
+    """Whether a comparison is `a <= 2**63 - 1 - b`: that a sum of sizes has 64 bits, which a run checks of all sums."""
+    limit = node.comparators[-1]
+    if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Lt, ast.LtE)) or not isinstance(limit, ast.BinOp):
+        return False
+    terms = (limit.left, limit.right) if isinstance(limit.op, ast.Add) else (limit.left,)
+    return any(isinstance(term, ast.Constant) and term.value == 2**63 - 1 for term in terms)
 
 
 _PREDICATES = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}

@@ -1,0 +1,170 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""When a result is the same as eager's. All tolerances and exceptions are here.
+
+- Structure, element types and shapes are the same, for all entries.
+- Integers and Booleans are equal. Floats differ by at most the tolerances of `torch.testing.assert_close`, or, where
+  sums and rounding accumulate, have at most twice the greatest error that eager has against the same computation in
+  f64. Infinities and NaNs are where eager has them, or where f64 has them.
+- Factors of matrices that are not unique (`linalg`, `svd`, `qr`) are compared by what OpInfo makes of them for its
+  own tests (`output_process_fn_grad`), such as the product, if they are not equal themselves.
+- Ops that draw random numbers, which are those of which two eager calls with other seeds differ, are compared by
+  distribution: the elements of many draws by a two-sample test of Kolmogorov and Smirnov.
+- What PyTorch leaves uninitialized (`empty`) has no values to compare.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+NOT_UNIQUE = ("linalg.", "svd", "qr", "geqrf", "pca_lowrank", "lobpcg", "eig", "symeig")
+"""Beginnings of names of entries whose results are factors."""
+
+UNINITIALIZED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
+"""Operators whose results have no values."""
+
+DRAWS = 40
+"""How often an op that draws random numbers is called for its distribution."""
+
+_LEVEL = 1e-9
+"""How improbable the difference of two samples of one distribution may be, that is still taken for chance."""
+
+
+class Mismatch(Exception):
+    """Two results differ; the message says how."""
+
+
+def check_same(actual: Any, expected: Any, exact: Any = None) -> None:
+    """Compares two results.
+
+    Args:
+      exact: the result of the same computation in f64, if there is one.
+
+    Raises:
+      Mismatch: they differ.
+    """
+    pairs = _pairs(actual, expected)
+    references = pytree.tree_leaves(exact) if exact is not None else [None] * len(pairs)
+    if len(references) != len(pairs):
+        references = [None] * len(pairs)
+    for index, ((have, want), reference) in enumerate(zip(pairs, references)):
+        where = f"result {index}: " if len(pairs) > 1 else ""
+        check_type(have, want, where)
+        if isinstance(want, torch.Tensor):
+            _check_values(have, want, reference, where)
+
+
+def check_like(actual: Any, expected: Any) -> None:
+    """Compares structure, element types and shapes alone."""
+    for have, want in _pairs(actual, expected):
+        check_type(have, want, "")
+
+
+def check_distribution(actual: Sequence[Any], expected: Sequence[Any]) -> None:
+    """Compares the elements of many draws.
+
+    Raises:
+      Mismatch: a result differs in type, or the elements are unlikely to have one distribution.
+    """
+    for have, want in zip(actual, expected):
+        check_like(have, want)
+    have, want = (_elements(draws) for draws in (actual, expected))
+    for index, (mine, theirs) in enumerate(zip(have, want)):
+        if min(mine.numel(), theirs.numel()) == 0:
+            continue
+        distance, limit = _kolmogorov_smirnov(mine, theirs)
+        if distance > limit:
+            raise Mismatch(f"result {index}: another distribution, distance {distance:.3f}, at most {limit:.3f}")
+
+
+def _elements(draws: Sequence[Any]) -> list[torch.Tensor]:
+    """For each result that is a tensor the elements of all draws."""
+    leaves = [[leaf for leaf in pytree.tree_leaves(draw) if isinstance(leaf, torch.Tensor)] for draw in draws]
+    return [torch.cat([part.detach().reshape(-1).to(torch.float64) for part in parts]) for parts in zip(*leaves)]
+
+
+def _kolmogorov_smirnov(lhs: torch.Tensor, rhs: torch.Tensor) -> tuple[float, float]:
+    """The greatest distance of two distribution functions, and how great it may be by chance."""
+    lhs, rhs = lhs.sort().values, rhs.sort().values
+    places = torch.cat([lhs, rhs])
+    shares = [torch.searchsorted(side, places, right=True) / side.numel() for side in (lhs, rhs)]
+    distance = (shares[0] - shares[1]).abs().max().item()
+    scale = math.sqrt((lhs.numel() + rhs.numel()) / (lhs.numel() * rhs.numel()))
+    return distance, scale * math.sqrt(-0.5 * math.log(_LEVEL / 2))
+
+
+def _pairs(actual: Any, expected: Any) -> list[tuple[Any, Any]]:
+    have, have_spec = pytree.tree_flatten(actual)
+    want, want_spec = pytree.tree_flatten(expected)
+    if have_spec != want_spec:
+        raise Mismatch(f"another structure: {_short(have_spec)}, expected {_short(want_spec)}")
+    return list(zip(have, want))
+
+
+def _short(spec: Any) -> str:
+    return " ".join(str(spec).split())[:80]
+
+
+def check_type(have: Any, want: Any, where: str) -> None:
+    """Compares the type and shape of a leaf, and the value of one that is not a tensor."""
+    if not isinstance(want, torch.Tensor):
+        is_same = type(have) is type(want) and (have == want or (have != have and want != want))
+        if not is_same:
+            raise Mismatch(f"{where}{have!r}, expected {want!r}")
+        return
+    if not isinstance(have, torch.Tensor):
+        raise Mismatch(f"{where}a {type(have).__name__}, expected a tensor")
+    if have.dtype != want.dtype:
+        raise Mismatch(f"{where}elements of {have.dtype}, expected {want.dtype}")
+    if have.shape != want.shape:
+        raise Mismatch(f"{where}shape {list(have.shape)}, expected {list(want.shape)}")
+
+
+def _check_values(have: torch.Tensor, want: torch.Tensor, exact: Any, where: str) -> None:
+    have, want = have.detach().resolve_conj().resolve_neg(), want.detach().resolve_conj().resolve_neg()
+    try:
+        torch.testing.assert_close(have, want, equal_nan=True)
+        return
+    except AssertionError as error:
+        text = str(error)
+    is_inexact = want.dtype.is_floating_point or want.dtype.is_complex
+    if is_inexact and isinstance(exact, torch.Tensor) and _is_as_exact(have, want, exact):
+        return
+    raise Mismatch(f"{where}{_describe(have, want, text)}")
+
+
+def _is_as_exact(have: torch.Tensor, want: torch.Tensor, exact: torch.Tensor) -> bool:
+    """Whether the errors against f64 are at most twice the greatest error of eager."""
+    if exact.shape != want.shape:
+        return False
+    wide = torch.complex128 if want.dtype.is_complex else torch.float64
+    exact = exact.detach().to(wide)
+    rounded = exact.to(want.dtype).to(wide)  # beyond the range of a narrow type is infinity
+    have, want = have.to(wide), want.to(wide)
+    is_finite = torch.isfinite(have) & torch.isfinite(rounded)
+    special = ~is_finite & ~torch.isclose(have, rounded, equal_nan=True) & ~torch.isclose(have, want, equal_nan=True)
+    if special.any():
+        return False
+    both = is_finite & torch.isfinite(want)
+    error = (want - exact)[both].abs()
+    limit = 2 * error.max().item() if error.numel() else 0.0
+    tolerance = 2 * torch.finfo(want.dtype).eps
+    return bool(((have - exact)[is_finite].abs() <= limit + tolerance * exact[is_finite].abs()).all())
+
+
+def _describe(have: torch.Tensor, want: torch.Tensor, text: str) -> str:
+    """The greatest difference, in one line."""
+    if have.dtype == torch.bool or not have.numel():
+        have, want = have.to(torch.int64), want.to(torch.int64)
+    wrong = ~torch.isclose(have, want, rtol=1e-3, atol=1e-4, equal_nan=True)
+    if not wrong.any():
+        return " ".join(text.split())[:120]
+    place = tuple(index.item() for index in wrong.nonzero()[0]) if wrong.ndim else ()
+    count = int(wrong.sum())
+    values = f"{have[place].item()!r} at {list(place)}, expected {want[place].item()!r}"
+    return f"{count} of {have.numel()} elements are wrong: {values}"
