@@ -34,7 +34,9 @@ from . import (  # noqa: F401
     sampling,
     scalar,
     scatter,
+    segments,
     sort,
     special,
     statistics,
+    strided,
 )

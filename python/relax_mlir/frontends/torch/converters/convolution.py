@@ -30,6 +30,10 @@ def convolution(
     count = weight.ndim - 2
     if isinstance(padding, str):
         padding = _padding_of(padding, weight.shape[2:], _each(dilation, count))
+        if not all(isinstance(width, int) for width in padding):
+            # Widths that depend on the kernel's dynamic size are padded before.
+            x = op.pad(x, [0] * (2 * (x.ndim - count)) + [width for pair in _pairs(padding) for width in pair])
+            padding = 0
     options = {"strides": _each(stride, count), "padding": _each(padding, count), "dilation": _each(dilation, count)}
     return _batched(x, count, lambda x: _with_bias(_FORWARD[count](x, weight, groups=groups, **options), bias))
 
@@ -87,6 +91,12 @@ def _padding_of(kind: str, kernel: Sequence[int], dilation: Sequence[int]) -> li
         return [0] * len(kernel)
     totals = [step * (size - 1) for size, step in zip(kernel, dilation)]
     return [total // 2 for total in totals] + [total - total // 2 for total in totals]
+
+
+def _pairs(padding: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """The padding before and after each axis, of all those before, then all those after."""
+    count = len(padding) // 2
+    return list(zip(padding[:count], padding[count:]))
 
 
 def _batched(x: Value, count: int, function: Any) -> Value:

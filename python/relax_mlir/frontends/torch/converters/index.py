@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .... import op
 from ....annotations import Tensor
 from ....symbolic import Sym
@@ -17,6 +19,7 @@ from ....values import Value
 from ...conditions import compare
 from ..lowering import Lowering
 from ..registry import register
+from .reduction import vector_norm
 
 
 def as_indices(ctx: Lowering, x: Value, indices: Sequence[Value | None]) -> list[Value | None]:
@@ -78,6 +81,17 @@ def embedding(ctx: Lowering, weight: Value, indices: Value, *args: Any, **kwargs
     return op.take(weight, indices, 0)
 
 
+@register("aten::embedding_renorm")
+def embedding_renorm(ctx: Lowering, weight: Value, indices: Value, max_norm: float, norm_type: float) -> Value:
+    """The table, in which rows that are read have at most that norm."""
+    norm = vector_norm(ctx, weight, norm_type, [1], True)
+    limit = ctx.tensor(float(max_norm), weight.dtype)
+    scaled = op.multiply(weight, op.divide(limit, op.add(norm, ctx.tensor(1e-7, weight.dtype))))
+    read = op.index_put(op.zeros((weight.shape[0],), "i32"), [op.flatten(indices)], op.constant(np.int32(1)), False)
+    is_read = op.expand_dims(op.not_equal(read, op.constant(np.int32(0))), [1])
+    return op.where(op.logical_and(is_read, op.greater(norm, limit)), scaled, weight)
+
+
 @register("aten::take")
 def take(ctx: Lowering, x: Value, index: Value) -> Value:
     return op.take(op.flatten(x), index, 0)
@@ -100,6 +114,27 @@ def nonzero(ctx: Lowering, x: Value) -> Value:
     if x.ndim == 0:
         raise ctx.unsupported("a tensor of rank 0 has no positions; compare it with zero instead")
     return op.permute_dims(op.nonzero(ctx.cast(x, "bool")), [1, 0])
+
+
+@register("aten::nonzero_static")
+def nonzero_static(ctx: Lowering, x: Value, *, size: Any, fill_value: int = -1) -> Value:
+    """As many positions as `size` says: those behind are left out, and rows without one have the fill value."""
+    if x.ndim == 0:
+        return op.full(ctx.shape, ctx.tensor(fill_value, "i64"), "i64")
+    flags = op.flatten(ctx.cast(x, "bool"))
+    place = op.subtract(op.cumsum(op.astype(flags, "i64"), 0), ctx.tensor(1, "i64"))
+    limit = ctx.tensor(size, "i64")
+    # One row more takes what is left out.
+    row = op.where(op.logical_and(flags, op.less(place, limit)), place, limit)
+    found = op.full((size + 1,), ctx.tensor(-1, "i64"), "i64")
+    found = op.index_put(found, [row], op.arange(0, flags.shape[0], 1, "i64"), False)
+    found = op.strided_slice(found, [0], [0], [size])
+    is_found = op.greater_equal(found, ctx.tensor(0, "i64"))
+    columns = []
+    for length in reversed(x.shape):
+        columns.insert(0, op.floor_mod(found, ctx.tensor(length, "i64")))
+        found = op.floor_divide(found, ctx.tensor(length, "i64"))
+    return op.where(op.expand_dims(is_found, [1]), op.stack(columns, 1), ctx.tensor(fill_value, "i64"))
 
 
 @register("aten::masked_select")

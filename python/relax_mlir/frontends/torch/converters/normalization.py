@@ -192,6 +192,24 @@ def batch_norm_in_training(
     return result, mean, scale, *new
 
 
+@register("aten::_batch_norm_with_update_functional")
+def batch_norm_with_update(
+    ctx: Lowering,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    running_mean: Value,
+    running_var: Value,
+    momentum: float,
+    eps: float,
+) -> tuple[Value, ...]:
+    """As in training, with a reserve for the gradient, which is empty on the CPU."""
+    result, mean, scale, *new = batch_norm_in_training(
+        ctx, x, weight, bias, running_mean, running_var, True, momentum, eps
+    )
+    return result, mean, scale, op.zeros((0,), "u8"), *new
+
+
 def _normalized(
     ctx: Lowering, x: Value, weight: Value | None, bias: Value | None, mean: Any, variance: Any, eps: float
 ) -> Value:

@@ -66,13 +66,48 @@ def angle(ctx: Lowering, x: Value) -> Value:
 def frexp(ctx: Lowering, x: Value) -> tuple[Value, Value]:
     """A mantissa in [0.5, 1) and an exponent; both are exact, since powers of two are."""
     wide = op.abs(ctx.cast(x, "f64"))
-    zero, one, half = (op.constant(np.float64(value)) for value in (0.0, 1.0, 0.5))
+    zero, one = (op.constant(np.float64(value)) for value in (0.0, 1.0))
     is_number = op.logical_and(op.isfinite(wide), op.greater(wide, zero))
-    exponent = op.add(op.floor(op.log2(op.where(is_number, wide, one))), one)
-    mantissa = op.divide(op.where(is_number, wide, one), op.exp2(exponent))
-    # The logarithm may be off by one next to a power of two.
-    high, low = op.greater_equal(mantissa, one), op.less(mantissa, half)
-    exponent = op.add(exponent, op.subtract(op.astype(high, "f64"), op.astype(low, "f64")))
+    exponent = op.add(_exponent(op.where(is_number, wide, one)), one)
     mantissa = op.divide(ctx.cast(x, "f64"), op.exp2(exponent))
     exponent = op.where(is_number, exponent, zero)
     return op.astype(op.where(is_number, mantissa, ctx.cast(x, "f64")), x.dtype), op.astype(exponent, "i32")
+
+
+@register("aten::nextafter")
+def nextafter(ctx: Lowering, x: Value, toward: Value) -> Value:
+    """The next number of the type towards another one, by the distance of neighbors at its exponent, in f64."""
+    if ctx.dtype == "f64":
+        raise ctx.unsupported("numbers of f64, whose neighbors f64 cannot compute; use f32")
+    import torch
+
+    from ..dtypes import to_torch
+
+    limits = torch.finfo(to_torch(ctx.dtype))
+    digits, least = -math.log2(limits.eps), math.log2(limits.tiny)
+    x, toward = (op.astype(side, "f64") for side in ctx.same(x, toward))
+    zero, one = op.constant(np.float64(0)), op.constant(np.float64(1))
+    size = op.abs(x)
+    exponent = _exponent(op.where(op.logical_and(op.isfinite(x), op.greater(size, zero)), size, one))
+    grows = op.greater(op.multiply(op.sign(x), op.subtract(toward, x)), zero)
+    # Below a power of two neighbors are half as far apart, down to the numbers without a leading one.
+    is_power = op.equal(size, op.exp2(exponent))
+    exponent = op.where(op.logical_and(is_power, op.logical_not(grows)), op.subtract(exponent, one), exponent)
+    step = op.exp2(op.subtract(op.maximum(exponent, op.constant(np.float64(least))), op.constant(np.float64(digits))))
+    made = op.where(op.greater(toward, x), op.add(x, step), op.subtract(x, step))
+    smallest = op.constant(np.float64(2.0 ** (least - digits)))
+    made = op.where(op.equal(x, zero), op.multiply(op.sign(toward), smallest), made)
+    greatest = op.multiply(op.sign(x), op.constant(np.float64(limits.max)))
+    made = op.where(op.isinf(x), greatest, made)
+    made = op.where(op.equal(x, toward), toward, made)
+    is_nan = op.logical_or(op.isnan(x), op.isnan(toward))
+    return op.astype(op.where(is_nan, op.constant(np.float64(math.nan)), made), ctx.dtype)
+
+
+def _exponent(size: Value) -> Value:
+    """The greatest whole number whose power of two is at most a positive number; the logarithm may be off by one."""
+    one = op.constant(np.float64(1))
+    exponent = op.floor(op.log2(size))
+    mantissa = op.divide(size, op.exp2(exponent))
+    high, low = op.greater_equal(mantissa, op.constant(np.float64(2))), op.less(mantissa, one)
+    return op.add(exponent, op.subtract(op.astype(high, "f64"), op.astype(low, "f64")))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .... import op
+from ....dtypes import is_float
 from ....values import Value
 from ..lowering import Lowering
 from ..registry import register
@@ -73,13 +74,13 @@ def mean_pool(
         "ceil_mode": bool(ceil_mode),
         "count_include_pad": bool(count_include_pad or divisor_override),
     }
-    made = _batched(x, count, lambda x: _MEAN[count](x, **options))
-    if not divisor_override:
-        return made
-    total = 1
-    for size in kernel:
-        total *= size
-    return op.multiply(made, ctx.tensor(total / divisor_override, x.dtype))
+    numbers = x if is_float(x.dtype) else op.astype(x, "f64")
+    made = _batched(numbers, count, lambda x: _MEAN[count](x, **options))
+    if divisor_override:
+        total = op.multiply(made, ctx.tensor(_product(kernel), made.dtype))
+        total = total if is_float(x.dtype) else op.round(total)
+        made = op.divide(total, ctx.tensor(divisor_override, made.dtype))
+    return made if is_float(x.dtype) else op.astype(op.trunc(made), x.dtype)
 
 
 @register("aten::adaptive_avg_pool1d", "aten::adaptive_avg_pool2d", "aten::adaptive_avg_pool3d")
@@ -130,9 +131,7 @@ def _positions_of_maxima(ctx: Lowering, x: Value, sizes: Any, options: dict[str,
         is_inside = inside if is_inside is None else op.logical_and(is_inside, inside)
         place = op.add(op.multiply(place, ctx.tensor(size, "i64")), at)
     order = [0, 1, *range(2, 2 + 2 * count, 2), *range(3, 3 + 2 * count, 2)]
-    total = 1
-    for size in options["pool_size"]:
-        total *= size
+    total = _product(options["pool_size"])
     flat = (*x.shape[:2], *sizes, total)
     windows = op.reshape(op.permute_dims(op.where(is_inside, windows, least), order), flat)
     order = [axis - 2 for axis in order[2:]]
@@ -144,22 +143,94 @@ def _positions_of_maxima(ctx: Lowering, x: Value, sizes: Any, options: dict[str,
 
 @register("aten::adaptive_max_pool1d", "aten::adaptive_max_pool2d", "aten::adaptive_max_pool3d")
 def adaptive_max_pool(ctx: Lowering, x: Value, output_size: Any) -> tuple[Value, Value | None]:
-    """Position `i` of `o` has the maximum from `i * h // o` up to `ceil((i + 1) * h / o)`, one axis after the other."""
-    if ctx.uses_result(1):
-        raise ctx.unsupported("the positions of the maxima; use max_pool2d, or leave return_indices out")
+    """Position `i` of `o` has the maximum from `i * h // o` up to `ceil((i + 1) * h / o)`, and its place in the
+    flattened axes: one axis after the other, the last one first."""
     count = _axes(ctx)
-    least = ctx.tensor(float("-inf"), x.dtype)
-    for index, size in enumerate(ctx.shape[-count:]):
+    place: Value | None = op.constant(np.int64(0)) if ctx.uses_result(1) else None
+    inner: Any = 1
+    for index in reversed(range(count)):
         axis = x.ndim - count + index
         length = x.shape[axis]
-        outputs, places = op.arange(0, size, 1, "i64"), op.arange(0, length, 1, "i64")
-        total, given = ctx.tensor(size, "i64"), ctx.tensor(length, "i64")
-        one = op.constant(np.int64(1))
-        begin = op.floor_divide(op.multiply(outputs, given), total)
-        rest = op.subtract(op.add(op.multiply(op.add(outputs, one), given), total), one)
-        end = op.floor_divide(rest, total)
-        places, begin, end = op.expand_dims(places, [0]), op.expand_dims(begin, [1]), op.expand_dims(end, [1])
-        mask = op.logical_and(op.greater_equal(places, begin), op.less(places, end))  # [o, h]
-        mask = op.reshape(mask, (size, length, *[1] * (x.ndim - 1 - axis)))
-        x = op.max(op.where(mask, op.expand_dims(x, [axis]), least), [axis + 1])
-    return x, None
+        x, place = _pooled_axis(ctx, x, axis, ctx.shape[axis], inner, place)
+        inner = inner * length
+    return x, place
+
+
+def _pooled_axis(
+    ctx: Lowering, x: Value, axis: int, size: Any, inner: Any, place: Value | None
+) -> tuple[Value, Value | None]:
+    """The maxima of the windows along an axis, and their places, of which the axes behind have `place` already.
+
+    Args:
+      inner: the number of elements of the input for each element of the axis.
+    """
+    length = x.shape[axis]
+    outputs, inputs = op.arange(0, size, 1, "i64"), op.arange(0, length, 1, "i64")
+    total, given, one = ctx.tensor(size, "i64"), ctx.tensor(length, "i64"), op.constant(np.int64(1))
+    begin = op.floor_divide(op.multiply(outputs, given), total)
+    rest = op.subtract(op.add(op.multiply(op.add(outputs, one), given), total), one)
+    begin, end = op.expand_dims(begin, [1]), op.expand_dims(op.floor_divide(rest, total), [1])
+    inputs = op.expand_dims(inputs, [0])
+    mask = op.logical_and(op.greater_equal(inputs, begin), op.less(inputs, end))  # [o, h]
+    behind = [1] * (x.ndim - 1 - axis)
+    windows = op.expand_dims(x, [axis])
+    windows = op.where(op.reshape(mask, (size, length, *behind)), windows, ctx.tensor(float("-inf"), x.dtype))
+    if place is None:
+        return op.max(windows, [axis + 1]), None
+    # Where all of a window is minus infinity, so is what lies before it.
+    chosen = op.maximum(op.argmax(windows, axis + 1, True), op.reshape(begin, (size, 1, *behind)))
+    found = op.multiply(chosen, ctx.tensor(inner, "i64"))
+    if place.ndim:
+        place = op.broadcast_to(op.expand_dims(place, [axis]), windows.shape)
+        found = op.add(found, op.gather_elements(place, chosen, axis + 1))
+    values = op.gather_elements(windows, chosen, axis + 1)
+    return op.squeeze(values, [axis + 1]), op.squeeze(found, [axis + 1])
+
+
+@register("aten::fractional_max_pool2d", "aten::fractional_max_pool3d")
+def fractional_max_pool(
+    ctx: Lowering, x: Value, kernel_size: Any, output_size: Any, random_samples: Value
+) -> tuple[Value, Value]:
+    """Maxima of windows that begin at random places, and where these are in the flattened axes."""
+    count = _axes(ctx)
+    kernel, sizes = _each(kernel_size, count), _each(output_size, count)
+    batch = x if x.ndim == count + 2 else op.expand_dims(x, [0])
+    images, channels, *lengths = batch.shape
+    places: Value = ctx.tensor(0, "i64")
+    for axis, (length, width, size) in enumerate(zip(lengths, kernel, sizes)):
+        # In two dimensions the samples are of the columns first.
+        sample = count - 1 - axis if count == 2 else axis
+        starts = _random_starts(ctx, op.take(random_samples, ctx.tensor(sample, "i64"), 2), length, width, size)
+        at = op.add(op.expand_dims(starts, [3]), op.arange(0, width, 1, "i64"))  # [n, c, o, k]
+        shape = [images, channels, *[1] * (2 * count)]
+        shape[2 + axis], shape[2 + count + axis] = size, width
+        places = op.add(op.multiply(places, ctx.tensor(length, "i64")), op.reshape(at, shape))
+    total, pixels = _product(kernel), _product(lengths)
+    places = op.reshape(places, (images, channels, _product(sizes) * total))
+    planes = op.reshape(batch, (images, channels, pixels))
+    windows = op.reshape(op.gather_elements(planes, places, 2), (images, channels, *sizes, total))
+    last = windows.ndim - 1
+    chosen = op.argmax(windows, last, True)
+    places = op.gather_elements(op.reshape(places, windows.shape), chosen, last)
+    values = op.gather_elements(windows, chosen, last)
+    return op.reshape(values, ctx.shape), op.reshape(places, ctx.shape)
+
+
+def _random_starts(ctx: Lowering, sample: Value, length: Any, width: int, size: Any) -> Value:
+    """Where the windows of an axis begin, `[n, c, size]`; the last one ends at the end."""
+    dtype = "f64" if sample.dtype == "f64" else "f32"
+    last = ctx.tensor(length - width, "i64")
+    sample = op.expand_dims(op.astype(sample, dtype), [2])
+    gaps = op.maximum(op.subtract(ctx.tensor(size, dtype), ctx.tensor(1.0, dtype)), ctx.tensor(1.0, dtype))
+    alpha = op.divide(op.astype(last, dtype), gaps)
+    index = op.arange(0, size, 1, "i64")
+    begin = op.astype(op.multiply(op.add(op.astype(index, dtype), sample), alpha), "i64")
+    begin = op.subtract(begin, op.astype(op.multiply(sample, alpha), "i64"))
+    return op.where(op.equal(index, ctx.tensor(size - 1, "i64")), last, begin)
+
+
+def _product(sizes: Any) -> Any:
+    total: Any = 1
+    for size in sizes:
+        total = total * size
+    return total

@@ -1,12 +1,13 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reading images at places of a grid."""
+"""Reading images and volumes at places of a grid."""
 
 from __future__ import annotations
 
+import functools
+import itertools
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from .... import op
 from ....values import Value
@@ -17,34 +18,33 @@ _BILINEAR, _NEAREST = 0, 1
 _ZEROS, _BORDER, _REFLECTION = 0, 1, 2
 
 
-@register("aten::grid_sampler_2d", "aten::grid_sampler")
+@register("aten::grid_sampler_2d", "aten::grid_sampler_3d", "aten::grid_sampler")
 def grid_sample(
     ctx: Lowering, x: Value, grid: Value, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Value:
-    """Pixel `(i, j)` of the result is `x [n, c, h, w]` at the place that `grid [n, i, j, 2]` has, from -1 to 1."""
-    if interpolation_mode not in (_BILINEAR, _NEAREST) or x.ndim != 4:
-        raise ctx.unsupported("modes other than bilinear and nearest, or other than images")
-    axes = []
-    for index, size in ((0, x.shape[3]), (1, x.shape[2])):
-        place = op.squeeze(op.strided_slice(grid, [3], [index], [index + 1]), [3])
-        axes.append(_place(ctx, place, size, padding_mode, align_corners))
-    (column, width), (row, height) = axes
+    """Pixel `(i, j)` of the result is `x [n, c, h, w]` at the place that `grid [n, i, j, 2]` has, from -1 to 1; and
+    likewise of volumes. The grid has the last axis first."""
+    if interpolation_mode not in (_BILINEAR, _NEAREST):
+        raise ctx.unsupported("modes other than bilinear and nearest")
+    count = x.ndim - 2
+    places, sizes = [], []
+    for axis in range(count):
+        place = op.take(grid, ctx.tensor(count - 1 - axis, "i64"), grid.ndim - 1)
+        place, size = _place(ctx, place, x.shape[2 + axis], padding_mode, align_corners)
+        places.append(place)
+        sizes.append(size)
     if interpolation_mode == _NEAREST:
-        return _read(ctx, x, op.round(row), op.round(column), height, width)
-    left, top = op.floor(column), op.floor(row)
-    one = ctx.tensor(1.0, x.dtype)
+        return _read(ctx, x, [op.round(place) for place in places], sizes)
+    one = ctx.tensor(1.0, grid.dtype)
+    low = [op.floor(place) for place in places]
+    share = [op.subtract(place, below) for place, below in zip(places, low)]
     total = None
-    for down in (0, 1):
-        for right in (0, 1):
-            at_row = op.add(top, one) if down else top
-            at_column = op.add(left, one) if right else left
-            share = [op.subtract(row, top), op.subtract(column, left)]
-            weight = op.multiply(
-                share[0] if down else op.subtract(one, share[0]), share[1] if right else op.subtract(one, share[1])
-            )
-            part = _read(ctx, x, at_row, at_column, height, width)
-            part = op.multiply(part, op.expand_dims(weight, [1]))
-            total = part if total is None else op.add(total, part)
+    for corner in itertools.product((0, 1), repeat=count):
+        at = [op.add(below, one) if up else below for up, below in zip(corner, low)]
+        weights = [part if up else op.subtract(one, part) for up, part in zip(corner, share)]
+        weight = functools.reduce(op.multiply, weights)
+        part = op.multiply(_read(ctx, x, at, sizes), op.expand_dims(weight, [1]))
+        total = part if total is None else op.add(total, part)
     assert total is not None
     return total
 
@@ -80,16 +80,15 @@ def _reflected(ctx: Lowering, pixel: Value, low: Value, span: Value) -> Value:
     return op.where(has_room, made, zero)
 
 
-def _read(ctx: Lowering, x: Value, row: Value, column: Value, height: Value, width: Value) -> Value:
+def _read(ctx: Lowering, x: Value, places: Sequence[Value], sizes: Sequence[Value]) -> Value:
     """The pixels at whole places `[n, i, j]`, zero outside."""
-    zero = ctx.tensor(0.0, row.dtype)
-    is_inside = op.logical_and(
-        op.logical_and(op.greater_equal(row, zero), op.less(row, height)),
-        op.logical_and(op.greater_equal(column, zero), op.less(column, width)),
-    )
-    row, column = (op.astype(op.where(is_inside, part, zero), "i64") for part in (row, column))
-    images = op.reshape(op.arange(0, x.shape[0], 1, "i64"), (-1, 1, 1))
-    channels_last = op.permute_dims(x, [0, 2, 3, 1])
-    pixels = op.index_tensor(channels_last, [images, row, column])  # [n, i, j, c]
-    kept = op.where(op.expand_dims(is_inside, [3]), pixels, op.constant(np.zeros((), np.float32), x.dtype))
-    return op.permute_dims(kept, [0, 3, 1, 2])
+    zero = ctx.tensor(0.0, places[0].dtype)
+    inside = [op.logical_and(op.greater_equal(place, zero), op.less(place, size)) for place, size in zip(places, sizes)]
+    is_inside = functools.reduce(op.logical_and, inside)
+    indices = [op.astype(op.where(is_inside, place, zero), "i64") for place in places]
+    images = op.reshape(op.arange(0, x.shape[0], 1, "i64"), (-1, *[1] * len(places)))
+    last = x.ndim - 1
+    channels_last = op.permute_dims(x, [0, *range(2, x.ndim), 1])
+    pixels = op.index_tensor(channels_last, [images, *indices])  # [n, i, j, c]
+    kept = op.where(op.expand_dims(is_inside, [last]), pixels, ctx.tensor(0.0, x.dtype))
+    return op.permute_dims(kept, [0, last, *range(1, last)])

@@ -94,7 +94,17 @@ def distances(ctx: Lowering, lhs: Value, rhs: Value, p: float, compute_mode: int
 
 @register("aten::_pdist_forward")
 def distances_of_pairs(ctx: Lowering, x: Value, p: float = 2) -> Value:
-    raise ctx.unsupported("the pairs of a dynamic number of rows; use torch.cdist")
+    """The distances of row `i` to the rows behind it, for each `i`: a pair finds its row among the running counts."""
+    rows = x.shape[0]
+    total = ctx.tensor(rows, "i64")
+    one = ctx.tensor(1, "i64")
+    counts = op.subtract(op.subtract(total, one), op.arange(0, rows, 1, "i64"))
+    ends = op.cumsum(counts, 0)
+    pairs = op.arange(0, ctx.shape[0], 1, "i64")
+    first = op.bucketize(pairs, ends, right=True)
+    starts = op.subtract(ends, counts)
+    second = op.add(op.subtract(pairs, op.take(starts, first, 0)), op.add(op.astype(first, "i64"), one))
+    return _norm(ctx, op.subtract(op.take(x, first, 0), op.take(x, second, 0)), p, [1])
 
 
 def _norm(ctx: Lowering, x: Value, p: float, axes: Sequence[int] | None) -> Value:
