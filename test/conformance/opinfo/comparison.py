@@ -99,11 +99,20 @@ def _kolmogorov_smirnov(lhs: torch.Tensor, rhs: torch.Tensor) -> tuple[float, fl
 
 
 def _pairs(actual: Any, expected: Any) -> list[tuple[Any, Any]]:
-    have, have_spec = pytree.tree_flatten(actual)
-    want, want_spec = pytree.tree_flatten(expected)
+    have, have_spec = pytree.tree_flatten(_plain(actual))
+    want, want_spec = pytree.tree_flatten(_plain(expected))
     if have_spec != want_spec:
         raise Mismatch(f"another structure: {_short(have_spec)}, expected {_short(want_spec)}")
     return list(zip(have, want))
+
+
+def _plain(tree: Any) -> Any:
+    """A result with shapes as tuples, as which a program gives them."""
+    return pytree.tree_map(lambda x: tuple(x) if isinstance(x, torch.Size) else x, tree, is_leaf=_is_shape)
+
+
+def _is_shape(x: Any) -> bool:
+    return isinstance(x, torch.Size)
 
 
 def _short(spec: Any) -> str:

@@ -39,14 +39,27 @@ nan_to_num erfc logsumexp cumsum cumprod index_add index_copy index_fill scatter
 """.split()
 
 
-def decomposition_table() -> Any:
-    """The table for `run_decompositions`: PyTorch's, without what is kept."""
+def decomposition_table(program: Any) -> Any:
+    """The table for `run_decompositions` of a program: PyTorch's, without what is kept."""
     table = torch.export.default_decompositions()
-    kept = set(_KEPT)
+    kept = set(_KEPT) - set(filter(None, map(_that_updates, program.graph.nodes)))
     for op in list(table.keys()):
         if _base_name(op) in kept:
             del table[op]
     return table
+
+
+_UPDATED = {"aten::batch_norm": (3, 5), "aten::instance_norm": (3, 5)}
+"""Norms that may update running statistics: the position of the running mean, and of what says that they do."""
+
+
+def _that_updates(node: Any) -> str | None:
+    """The name of an op that would change its arguments unseen, which only its decomposition shows."""
+    schema = getattr(node.target, "_schema", None)
+    places = _UPDATED.get(schema.name) if schema is not None else None
+    if places is None or any(len(node.args) <= place or node.args[place] in (None, False) for place in places):
+        return None
+    return _base_name(node.target)
 
 
 def _base_name(op: Any) -> str:
@@ -62,7 +75,7 @@ def decompose(program: Any) -> Any:
     with warnings.catch_warnings(), _plain_structures(program.call_spec.in_spec):
         warnings.simplefilter("ignore", FutureWarning)  # of PyTorch, about itself
         try:
-            made = program.run_decompositions(decomposition_table())
+            made = program.run_decompositions(decomposition_table(program))
         except Exception as error:  # of many kinds, as converters of PyTorch's own fail
             text = str(error).strip().partition("\n")[0]
             raise FrontendError(

@@ -26,7 +26,7 @@ from ..program import FUNCTION, RANDOM_STATE, Input, Output, Program, Report, Si
 from ..tree import Codec
 from . import dtypes
 from .complex_values import Complex, as_pairs, join_pairs, split_pairs
-from .guards import Guard, read_guards
+from .guards import Computation, Guard, read_guards
 from .importer import GraphImporter
 from .philox import RandomState
 from .registry import registry
@@ -146,14 +146,12 @@ class _Builder:
             for _, name, tensor in inputs.changed
         ]
         parameters += [_parameter(node, given, symbols) for node, given in inputs.user if given.kind != "constant"]
-        guards = _read_guards(exported, inputs, symbols, getattr(exported, "_guards_code", ()) or ())
-        conditional = [
-            (pattern, _read_guards(exported, inputs, symbols, codes)) for pattern, codes in part.small_guards
-        ]
         attributes = (
             {DONATED: ir.DenseI64ArrayAttr.get(donated, builder.context)} if (donated := self._donated()) else {}
         )
         with builder.function(self.name, parameters, symbols=symbols.ranges, attrs=attributes) as function:
+            guards = _read_guards(inputs, symbols, getattr(exported, "_guards_code", ()) or ())
+            conditional = [(pattern, _read_guards(inputs, symbols, codes)) for pattern, codes in part.small_guards]
             self.checks = _check_entry(symbols, guards, part.refused, conditional)
             values = _bind_inputs(inputs, function.params, symbols, self._weights)
             importer = self.importer
@@ -178,7 +176,10 @@ class _Builder:
     def _donated(self) -> list[int]:
         """The parameters that get new values, so that nobody needs the old ones afterwards."""
         signature = self.part.exported.graph_signature
-        buffers, users = {RANDOM_STATE, *signature.buffers_to_mutate.values()}, set(signature.user_inputs_to_mutate.values())
+        buffers, users = (
+            {RANDOM_STATE, *signature.buffers_to_mutate.values()},
+            set(signature.user_inputs_to_mutate.values()),
+        )
         changed = [name in buffers for _, name, _ in self.inputs.changed]
         changed += [node.name in users for node, given in self.inputs.user if given.kind != "constant"]
         return [index for index, is_changed in enumerate(changed) if is_changed]
@@ -295,17 +296,20 @@ def _argument_names(exported: Any) -> tuple[str, ...]:
 # --- checks
 
 
-def _read_guards(exported: Any, inputs: _Inputs, symbols: SymbolTable, codes: Sequence[str]) -> list[Guard]:
+def _read_guards(inputs: _Inputs, symbols: SymbolTable, codes: Sequence[str]) -> list[Guard]:
     dims: dict[str, Any] = {}
+    sizes: dict[str, Any] = {}
     integers: dict[str, Any] = {}
     for node, given in inputs.user:
         if given.kind in ("tensor", "complex"):
-            dims[node.name] = symbols.dims(node.name, _sizes(node.meta["val"]))
+            sizes[node.name] = _sizes(node.meta["val"])
+            dims[node.name] = symbols.dims(node.name, sizes[node.name])
         elif given.kind == "integer":
             integers[node.name] = symbols.expr(node.meta["val"])
         elif isinstance(given.value, int):
             integers[node.name] = int(given.value)
-    return read_guards(codes, lambda name, axis: dims[name][axis], integers)
+    floats = Computation(lambda name, axis: sizes[name][axis], symbols.expr)
+    return read_guards(codes, lambda name, axis: dims[name][axis], integers, floats)
 
 
 def _check_entry(

@@ -14,12 +14,28 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+import sympy
+from torch.utils._sympy import functions as sizes
+
 from ...errors import FrontendError
 from ...symbolic import ExprLike, Sym
 from ..conditions import Condition, compare, junction, negate
 
 SizeOf = Callable[[str, int], ExprLike]
 """The size of an input's axis, by the name of its placeholder."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Computation:
+    """How sizes that need floats, such as `math.trunc(0.8*n)`, become symbols: as the program computes them itself.
+
+    Attributes:
+      size_of: the size of an input's axis as the export has it.
+      compute: the size that such an expression means.
+    """
+
+    size_of: Callable[[str, int], sympy.Expr]
+    compute: Callable[[sympy.Expr], ExprLike]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,8 +56,9 @@ class Guard:
 class _Reader:
     """Translates the syntax tree of a guard."""
 
-    def __init__(self, size_of: SizeOf, integers: Mapping[str, ExprLike]) -> None:
+    def __init__(self, size_of: SizeOf, integers: Mapping[str, ExprLike], floats: Computation) -> None:
         self._size_of = size_of
+        self._floats = floats
         self._integers = integers
         self.inputs: dict[str, None] = {}
 
@@ -99,13 +116,35 @@ class _Reader:
         if rounded and isinstance(argument, ast.BinOp) and isinstance(argument.op, ast.Div):
             # Sizes are not negative, so that rounding towards zero is rounding down.
             return rounded(self.size(argument.left), self.size(argument.right))
+        return self._floats.compute(self._symbolic(node))
+
+    def _symbolic(self, node: ast.expr) -> sympy.Expr:
+        """An expression with floats as the export has those of sizes."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+            return sympy.sympify(node.value)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -self._symbolic(node.operand)
+        if isinstance(node, ast.BinOp) and type(node.op) in _SYMBOLIC_OPERATIONS:
+            return _SYMBOLIC_OPERATIONS[type(node.op)](self._symbolic(node.left), self._symbolic(node.right))
+        if isinstance(node, ast.Call) and len(node.args) == 1 and ast.unparse(node.func) in _SYMBOLIC_FUNCTIONS:
+            return _SYMBOLIC_FUNCTIONS[ast.unparse(node.func)](self._symbolic(node.args[0]))
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Call):
+            name, axis = self._axis(node)
+            return self._floats.size_of(name, axis)
         raise _Unreadable(ast.unparse(node))
+
+    def _axis(self, node: ast.Subscript) -> tuple[str, int]:
+        """The input and the axis of `L['kv'][0][1].size()[2]`."""
+        size = _size_of(node)
+        if size is None:
+            raise _Unreadable(ast.unparse(node))
+        self.inputs[size[0]] = None
+        return size
 
     def _input(self, node: ast.Subscript) -> ExprLike:
         """`L['kv'][0][1].size()[2]`, or `L['n']` for an integer."""
-        if size := _size_of(node):
-            self.inputs[size[0]] = None
-            return self._size_of(*size)
+        if isinstance(node.value, ast.Call):
+            return self._size_of(*self._axis(node))
         name = _placeholder(node)
         if name not in self._integers:
             raise _Unreadable(ast.unparse(node))
@@ -134,6 +173,23 @@ _OPERATIONS: dict[type, Callable[[ExprLike, ExprLike], ExprLike]] = {
     ast.Mult: lambda a, b: a * b,
     ast.FloorDiv: lambda a, b: a // b,
     ast.Mod: lambda a, b: a % b,
+}
+
+
+_SYMBOLIC_OPERATIONS: dict[type, Callable[[sympy.Expr, sympy.Expr], sympy.Expr]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: (sizes.IntTrueDiv if a.is_integer and b.is_integer else sizes.FloatTrueDiv)(a, b),
+    ast.FloorDiv: lambda a, b: sizes.FloorDiv(a, b),
+}
+
+_SYMBOLIC_FUNCTIONS: dict[str, Callable[[sympy.Expr], sympy.Expr]] = {
+    "math.trunc": sizes.TruncToInt,
+    "math.floor": sizes.FloorToInt,
+    "math.ceil": sizes.CeilToInt,
+    "torch.sym_float": sizes.ToFloat,
+    "float": sizes.ToFloat,
 }
 
 _ROUNDING: dict[str, Callable[[ExprLike, ExprLike], ExprLike]] = {
@@ -189,13 +245,16 @@ def _size_of(node: ast.expr) -> tuple[str, int] | None:
     return _placeholder(call.func.value), node.slice.value
 
 
-def read_guards(codes: Sequence[str], size_of: SizeOf, integers: Mapping[str, ExprLike]) -> list[Guard]:
+def read_guards(
+    codes: Sequence[str], size_of: SizeOf, integers: Mapping[str, ExprLike], floats: Computation
+) -> list[Guard]:
     """The guards of a program, without those that stand twice.
 
     Args:
       codes: as the export keeps them (`_guards_code`).
       size_of: the size of an input's axis.
       integers: inputs that are integers.
+      floats: how sizes that need floats become symbols, in the function that is being built.
 
     Raises:
       FrontendError: a guard is not understood; the message has its text.
@@ -205,7 +264,7 @@ def read_guards(codes: Sequence[str], size_of: SizeOf, integers: Mapping[str, Ex
         text = _readable(code)
         try:
             tree = ast.parse(code, mode="eval").body
-            reader = _Reader(size_of, integers)
+            reader = _Reader(size_of, integers, floats)
             condition = reader.condition(tree)
         except (_Unreadable, SyntaxError, KeyError, ValueError) as problem:
             raise FrontendError(

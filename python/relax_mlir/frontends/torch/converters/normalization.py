@@ -9,7 +9,7 @@ from typing import Any
 
 from .... import op
 from ....values import Value
-from ..dtypes import to_torch
+from ..dtypes import from_torch, to_torch
 from ..lowering import Lowering
 from ..registry import register
 
@@ -126,6 +126,8 @@ def instance_norm(
     eps: float,
     cudnn_enabled: bool = True,
 ) -> Value:
+    if use_input_stats and running_mean is not None:
+        raise ctx.unsupported("it updates its running statistics; export the model after model.eval()")
     if not use_input_stats:
         return _normalized(ctx, x, weight, bias, running_mean, running_var, eps)
     return op.instance_norm(x, 1, list(range(2, x.ndim)), weight, bias, eps)
@@ -144,9 +146,20 @@ def batch_norm(
     eps: float,
     cudnn_enabled: bool = True,
 ) -> Value:
-    if training:
-        raise ctx.unsupported("it is in training; export the model after model.eval()")
-    return _normalized(ctx, x, weight, bias, running_mean, running_var, eps)
+    """With statistics of the batch where it is in training, and has no running ones to update (decompositions.py)."""
+    if not training:
+        return _normalized(ctx, x, weight, bias, running_mean, running_var, eps)
+    if running_mean is not None:
+        raise ctx.unsupported("it updates its running statistics; export the model after model.eval()")
+    mean, variance = _statistics(ctx, x)
+    return _normalized(ctx, x, weight, bias, mean, variance, eps)
+
+
+def _statistics(ctx: Lowering, x: Value) -> tuple[Value, Value]:
+    """Mean and variance of each channel; of narrow types in f32."""
+    wide = ctx.cast(x, "f32") if x.dtype in ("f16", "bf16") else x
+    axes = [axis for axis in range(x.ndim) if axis != 1]
+    return op.mean(wide, axes), op.variance(wide, axes)
 
 
 @register("aten::_native_batch_norm_legit_no_training", "aten::_batch_norm_no_update")
@@ -171,25 +184,30 @@ def batch_norm_in_training(
 ) -> tuple[Value, ...]:
     """The result, the mean and one over the deviation of the batch, then, if there are any, new running values."""
     *running, training, momentum, eps = args
-    axes = [axis for axis in range(x.ndim) if axis != 1]
+    saved = [from_torch(example.dtype) for example in ctx.results[1:3]]
     if not training:
-        raise ctx.unsupported("it is outside of training but asks for the statistics of the batch")
-    mean, variance = op.mean(x, axes), op.variance(x, axes)
-    scale = op.rsqrt(op.add(variance, ctx.tensor(float(eps), x.dtype)))
+        result = _normalized(ctx, x, weight, bias, running[0], running[1], eps)
+        shapes = map(ctx.shape_of, ctx.results[1:3])
+        return result, *(op.zeros(shape, dtype) for shape, dtype in zip(shapes, saved)), *running
+    mean, variance = _statistics(ctx, x)
+    scale = op.rsqrt(op.add(variance, ctx.tensor(float(eps), variance.dtype)))
     result = _normalized(ctx, x, weight, bias, mean, variance, eps)
+    made = result, ctx.cast(mean, saved[0]), ctx.cast(scale, saved[1])
     if not running:
-        return result, mean, scale
+        return made
     count = 1
-    for axis in axes:
-        count = count * x.shape[axis]
-    unbiased = op.multiply(
-        variance, op.astype(op.divide(ctx.tensor(count, "f64"), ctx.tensor(count - 1, "f64")), x.dtype)
-    )
-    new = [
-        op.add(op.multiply(old, ctx.tensor(1 - momentum, x.dtype)), op.multiply(now, ctx.tensor(momentum, x.dtype)))
-        for old, now in zip(running, (mean, unbiased))
-    ]
-    return result, mean, scale, *new
+    for axis, size in enumerate(x.shape):
+        count = count if axis == 1 else count * size
+    factor = op.divide(ctx.tensor(count, "f64"), ctx.tensor(count - 1, "f64"))
+    unbiased = op.multiply(variance, op.astype(factor, variance.dtype))
+    return *made, *(_updated(ctx, old, now, momentum) for old, now in zip(running, (mean, unbiased)))
+
+
+def _updated(ctx: Lowering, old: Value, now: Value, momentum: float) -> Value:
+    """A running value, which moves towards the present one."""
+    kept, added = (ctx.tensor(share, now.dtype) for share in (1 - momentum, momentum))
+    made = op.add(op.multiply(ctx.cast(old, now.dtype), kept), op.multiply(now, added))
+    return ctx.cast(made, old.dtype)
 
 
 @register("aten::_batch_norm_with_update_functional")

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .... import op
 from ....dtypes import is_float
+from ....symbolic import Sym
 from ....values import Value
 from ..lowering import Lowering
 from ..registry import register
@@ -65,12 +67,15 @@ def mean_pool(
 ) -> Value:
     count = _axes(ctx)
     kernel = _each(kernel_size, count)
+    strides, padding = _each(stride, count) if stride else kernel, _each(padding, count)
     if divisor_override and ceil_mode:
-        raise ctx.unsupported("ceil_mode together with divisor_override; give one of them")
+        # The divisor holds for windows that hang over the end as well: zeros make these whole.
+        x = _whole_windows(x, ctx.shape[-count:], kernel, strides, padding)
+        padding, ceil_mode = [0] * count, False
     options = {
         "pool_size": kernel,
-        "strides": _each(stride, count) if stride else kernel,
-        "padding": _each(padding, count),
+        "strides": strides,
+        "padding": padding,
         "ceil_mode": bool(ceil_mode),
         "count_include_pad": bool(count_include_pad or divisor_override),
     }
@@ -81,6 +86,15 @@ def mean_pool(
         total = total if is_float(x.dtype) else op.round(total)
         made = op.divide(total, ctx.tensor(divisor_override, made.dtype))
     return made if is_float(x.dtype) else op.astype(op.trunc(made), x.dtype)
+
+
+def _whole_windows(x: Value, sizes: Sequence[Any], kernel: Any, strides: Any, padding: Any) -> Value:
+    """The tensor with zeros around it, so many that `sizes` windows fit."""
+    widths: list[Any] = [0] * (2 * (x.ndim - len(sizes)))
+    for size, span, step, width, length in zip(sizes, kernel, strides, padding, x.shape[-len(sizes) :]):
+        missing = (size - 1) * step + span - length - width
+        widths += [width, Sym.max(missing, 0)]
+    return op.pad(x, widths)
 
 
 @register("aten::adaptive_avg_pool1d", "aten::adaptive_avg_pool2d", "aten::adaptive_avg_pool3d")

@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from .... import op
 from ....values import Value
 from ..lowering import Lowering
 from ..registry import register
 
-_BILINEAR, _NEAREST = 0, 1
+_BILINEAR, _NEAREST, _BICUBIC = 0, 1, 2
 _ZEROS, _BORDER, _REFLECTION = 0, 1, 2
 
 
@@ -24,47 +23,70 @@ def grid_sample(
 ) -> Value:
     """Pixel `(i, j)` of the result is `x [n, c, h, w]` at the place that `grid [n, i, j, 2]` has, from -1 to 1; and
     likewise of volumes. The grid has the last axis first."""
-    if interpolation_mode not in (_BILINEAR, _NEAREST):
-        raise ctx.unsupported("modes other than bilinear and nearest")
     count = x.ndim - 2
-    places, sizes = [], []
+    taps, sizes = [], []
     for axis in range(count):
         place = op.take(grid, ctx.tensor(count - 1 - axis, "i64"), grid.ndim - 1)
-        place, size = _place(ctx, place, x.shape[2 + axis], padding_mode, align_corners)
-        places.append(place)
+        size = ctx.tensor(x.shape[2 + axis], grid.dtype)
+        pixel = _pixel(ctx, place, size, align_corners)
+        pad = functools.partial(_padded, ctx, size=size, padding=padding_mode, align_corners=align_corners)
+        taps.append(_taps(ctx, pixel, pad, interpolation_mode))
         sizes.append(size)
-    if interpolation_mode == _NEAREST:
-        return _read(ctx, x, [op.round(place) for place in places], sizes)
-    one = ctx.tensor(1.0, grid.dtype)
-    low = [op.floor(place) for place in places]
-    share = [op.subtract(place, below) for place, below in zip(places, low)]
     total = None
-    for corner in itertools.product((0, 1), repeat=count):
-        at = [op.add(below, one) if up else below for up, below in zip(corner, low)]
-        weights = [part if up else op.subtract(one, part) for up, part in zip(corner, share)]
-        weight = functools.reduce(op.multiply, weights)
-        part = op.multiply(_read(ctx, x, at, sizes), op.expand_dims(weight, [1]))
+    for chosen in itertools.product(*taps):
+        part = _read(ctx, x, [place for place, _ in chosen], sizes)
+        weights = [weight for _, weight in chosen if weight is not None]
+        if weights:
+            part = op.multiply(part, op.expand_dims(functools.reduce(op.multiply, weights), [1]))
         total = part if total is None else op.add(total, part)
     assert total is not None
     return total
 
 
-def _place(ctx: Lowering, place: Value, size: Any, padding: int, align_corners: bool) -> tuple[Value, Value]:
-    """Where in the pixels a coordinate is, and how many there are."""
-    count = ctx.tensor(size, place.dtype)
+def _taps(ctx: Lowering, pixel: Value, pad: Callable[[Value], Value], mode: int) -> list[tuple[Value, Value | None]]:
+    """The whole places along an axis that a pixel is computed from, each with its weight."""
+    if mode == _NEAREST:
+        return [(op.round(pad(pixel)), None)]
+    pixel = pad(pixel) if mode == _BILINEAR else pixel
+    low = op.floor(pixel)
+    share, one = op.subtract(pixel, low), ctx.tensor(1.0, pixel.dtype)
+    if mode == _BILINEAR:
+        return [(low, op.subtract(one, share)), (op.add(low, one), share)]
+    two = ctx.tensor(2.0, pixel.dtype)
+    distances = [op.add(share, one), share, op.subtract(one, share), op.subtract(two, share)]
+    places = [op.add(low, ctx.tensor(float(step), pixel.dtype)) for step in (-1, 0, 1, 2)]
+    weights = [_cubic(ctx, distance, is_near=index in (1, 2)) for index, distance in enumerate(distances)]
+    return [(pad(place), weight) for place, weight in zip(places, weights)]
+
+
+def _cubic(ctx: Lowering, x: Value, is_near: bool) -> Value:
+    """The weight at a distance of up to 1, or from there to 2, of Keys' cubic with `a = -3/4`."""
+    a = -0.75
+    coefficients = (a + 2, -(a + 3), 0.0, 1.0) if is_near else (a, -5 * a, 8 * a, -4 * a)
+    total = ctx.tensor(coefficients[0], x.dtype)
+    for coefficient in coefficients[1:]:
+        total = op.add(op.multiply(total, x), ctx.tensor(coefficient, x.dtype))
+    return total
+
+
+def _pixel(ctx: Lowering, place: Value, size: Value, align_corners: bool) -> Value:
+    """Where in the pixels a coordinate from -1 to 1 is."""
     one, two, half = (ctx.tensor(value, place.dtype) for value in (1.0, 2.0, 0.5))
     shifted = op.add(place, one)
     if align_corners:
-        pixel = op.multiply(shifted, op.divide(op.subtract(count, one), two))
-    else:
-        pixel = op.subtract(op.divide(op.multiply(shifted, count), two), half)
+        return op.multiply(shifted, op.divide(op.subtract(size, one), two))
+    return op.subtract(op.divide(op.multiply(shifted, size), two), half)
+
+
+def _padded(ctx: Lowering, pixel: Value, size: Value, padding: int, align_corners: bool) -> Value:
+    """A place, led back to the image where the padding is not zeros."""
+    if padding == _ZEROS:
+        return pixel
+    zero, half, one = (ctx.tensor(value, pixel.dtype) for value in (0.0, 0.5, 1.0))
     if padding == _REFLECTION:
-        low = ctx.tensor(0.0, place.dtype) if align_corners else op.negative(half)
-        span = op.subtract(count, one) if align_corners else count
-        pixel = _reflected(ctx, pixel, low, span)
-    if padding in (_BORDER, _REFLECTION):
-        pixel = op.minimum(op.maximum(pixel, ctx.tensor(0.0, place.dtype)), op.subtract(count, one))
-    return pixel, count
+        low = zero if align_corners else op.negative(half)
+        pixel = _reflected(ctx, pixel, low, op.subtract(size, one) if align_corners else size)
+    return op.minimum(op.maximum(pixel, zero), op.subtract(size, one))
 
 
 def _reflected(ctx: Lowering, pixel: Value, low: Value, span: Value) -> Value:
