@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
@@ -140,8 +141,17 @@ def _export(calls: Sequence[Call]) -> tuple[Any, bool, str]:
 def _run(run: Any, calls: Sequence[Call]) -> list[tuple[Any, list[torch.Tensor]]]:
     """For each call the result, and the tensors after the call."""
     tensors = [call.tensors() for call in calls]
-    outputs = run(*itertools.chain.from_iterable(tensors))
+    outputs = pytree.tree_map(_as_tensor, run(*itertools.chain.from_iterable(tensors)))
     return list(zip(outputs, tensors))
+
+
+def _as_tensor(leaf: Any) -> Any:
+    """A result; a program without a tensor among its inputs gives arrays of NumPy."""
+    if not isinstance(leaf, np.ndarray):
+        return leaf
+    if leaf.dtype.name == "bfloat16":  # which NumPy does not know by itself
+        return torch.from_numpy(leaf.view(np.uint16)).view(torch.bfloat16)
+    return torch.from_numpy(leaf)
 
 
 def _compare(

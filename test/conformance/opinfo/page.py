@@ -32,9 +32,11 @@ def regressions(mode: str, found: Results) -> list[str]:
 
 
 def write_ratchet(mode: str, found: Results) -> None:
-    """Makes the entries that passed those that are known to."""
+    """Adds the entries that passed to those that are known to, and takes out those that did not."""
     known = json.loads(RATCHET.read_text()) if RATCHET.exists() else {}
-    known[mode] = [name for name, result in found.items() if result["status"] == "pass"]
+    passing = {name for name, result in found.items() if result["status"] == "pass"}
+    kept = set(known.get(mode, ())) - set(found)
+    known[mode] = sorted(kept | passing)
     RATCHET.write_text(json.dumps(known, indent=1) + "\n")
 
 
@@ -71,6 +73,7 @@ def write_page(found: Results, families: Mapping[str, str], version: str) -> Non
         "entry passes with all its samples (up to 12 of each element type: f32, bf16 or f16, i64, bool). Entries of "
         "which PyTorch exports no sample are not counted.",
         f"**{counts['passed']} of {counts['exported']} entries that PyTorch exports pass ({percent(counts)}).**",
+        _missing(len(families) - len(found)),
         _table(groups),
         f"## Entries that fail ({len(failing)})",
         _by_kind(failing),
@@ -78,6 +81,11 @@ def write_page(found: Results, families: Mapping[str, str], version: str) -> Non
         _lines(excluded),
     ]
     PAGE.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
+
+
+def _missing(count: int) -> str:
+    """What is said of entries that have no result yet."""
+    return f"The numbers are of a part of the entries: {count} others were not run." if count else ""
 
 
 def _table(groups: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:

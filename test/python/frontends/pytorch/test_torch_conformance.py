@@ -23,7 +23,7 @@ from opinfo import comparison, page, pool, results  # noqa: E402
 PARTS = 2
 """In how many tests the entries are checked, so that two workers of pytest share them."""
 
-EACH = 14
+EACH = 12
 """How many entries a part has: about 40 seconds of work."""
 
 
@@ -155,3 +155,24 @@ def test_comparison_of_distributions():
         comparison.check_distribution(draws, [torch.randn(50) * 1.5 for _ in range(40)])
     with pytest.raises(comparison.Mismatch, match="shape"):
         comparison.check_distribution(draws, [torch.randn(49) for _ in range(40)])
+
+
+# The page counts by family, names each failure, and says where entries have no result; the ratchet only grows, unless
+# an entry of it fails.
+def test_page_and_ratchet(tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(page, "RATCHET", tmp_path / "passing.json")
+    found = {"abs": summary("pass"), "fft.fft": summary("missing"), "equal": summary("export")}
+    found = {name: {**result, "entry": name} for name, result in found.items()}
+    page.write_page(found, dict.fromkeys([*found, "add"], "tensors"), "2.13.0")
+    text = (tmp_path / "page.md").read_text()
+    assert "**1 of 2 entries that PyTorch exports pass (50.0 %).**" in text
+    assert "| tensors | 3 | 2 | 1 | 50.0 % |" in text
+    assert "- `fft.fft`: float32: because of missing" in text
+    assert "- `equal`: because of export" in text
+    assert "1 others were not run" in text
+    assert page.regressions("forward", found) == []
+    page.write_ratchet("forward", found)
+    page.write_ratchet("forward", {"add": summary("pass")})
+    assert page.read_ratchet("forward") == ["abs", "add"]
+    assert page.regressions("forward", {"abs": summary("wrong")}) == ["abs"]

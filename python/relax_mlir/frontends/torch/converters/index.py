@@ -100,6 +100,7 @@ def take(ctx: Lowering, x: Value, index: Value) -> Value:
 @register("aten::gather")
 def gather(ctx: Lowering, x: Value, dim: int, index: Value, *, sparse_grad: bool = False) -> Value:
     """Losses over classes become this as well: an index is a target then."""
+    index = index if index.dtype in ("i32", "i64") else op.astype(index, "i64")
     ctx.check_not_negative(index, "an index (or a target of a loss)")
     if x.ndim == 0 or index.ndim == 0:
         shape = index.shape
@@ -111,9 +112,9 @@ def gather(ctx: Lowering, x: Value, dim: int, index: Value, *, sparse_grad: bool
 @register("aten::nonzero")
 def nonzero(ctx: Lowering, x: Value) -> Value:
     """One row for each element that is not zero; `relax.nonzero` has a column."""
-    if x.ndim == 0:
-        raise ctx.unsupported("a tensor of rank 0 has no positions; compare it with zero instead")
-    return op.permute_dims(op.nonzero(ctx.cast(x, "bool")), [1, 0])
+    found = op.permute_dims(op.nonzero(op.reshape(ctx.cast(x, "bool"), x.shape or (1,))), [1, 0])
+    # A tensor of rank 0 has positions without coordinates.
+    return found if x.ndim else op.strided_slice(found, [1], [0], [0])
 
 
 @register("aten::nonzero_static")

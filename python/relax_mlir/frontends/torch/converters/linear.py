@@ -69,13 +69,17 @@ def outer(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
 
 @register("aten::einsum")
 def einsum(ctx: Lowering, equation: str, operands: list[Value], *, path: Any = None) -> Value:
-    if "->" not in equation.replace(" ", "") and _has_capitals(equation):
-        raise ctx.unsupported(f"the equation '{equation}' has capitals and no result; write the result with '->'")
-    return op.einsum(equation, ctx.same(*operands))
+    return op.einsum(_with_result(equation), ctx.same(*operands))
 
 
-def _has_capitals(equation: str) -> bool:
-    return any(letter.isupper() for letter in equation)
+def _with_result(equation: str) -> str:
+    """The equation with its result, which otherwise is of the letters that occur once, capitals first."""
+    equation = equation.replace(" ", "")
+    if "->" in equation:
+        return equation
+    letters = equation.replace("...", "").replace(",", "")
+    once = sorted(letter for letter in set(letters) if letters.count(letter) == 1)
+    return f"{equation}->{'...' if '...' in equation else ''}{''.join(once)}"
 
 
 @register("aten::trace")
