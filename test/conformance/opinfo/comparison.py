@@ -10,6 +10,8 @@
   own tests (`output_process_fn_grad`), such as the product, if they are not equal themselves.
 - Ops that draw random numbers, which are those of which two eager calls with other seeds differ, are compared by
   distribution: the elements of many draws by a two-sample test of Kolmogorov and Smirnov.
+- Of equal elements any may be the one whose position is given (`topk`, `kthvalue`, `median`): the elements at the
+  positions are compared, and no position is given twice.
 - What PyTorch leaves uninitialized (`empty`) has no values to compare.
 """
 
@@ -27,6 +29,9 @@ NOT_UNIQUE = ("linalg.", "svd", "qr", "geqrf", "pca_lowrank", "lobpcg", "eig", "
 
 UNINITIALIZED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
 """Operators whose results have no values."""
+
+WITH_POSITIONS = ("topk", "kthvalue", "median", "nanmedian")
+"""Operators whose results are elements and their positions along an axis."""
 
 DRAWS = 40
 """How often an op that draws random numbers is called for its distribution."""
@@ -57,6 +62,29 @@ def check_same(actual: Any, expected: Any, exact: Any = None) -> None:
         check_type(have, want, where)
         if isinstance(want, torch.Tensor):
             _check_values(have, want, reference, where)
+
+
+def check_positions(x: torch.Tensor, actual: Any, expected: Any) -> None:
+    """Compares elements of a tensor, and whether the positions are such of them.
+
+    Raises:
+      Mismatch: the elements differ, or they are not at the positions, along whichever axis.
+    """
+    check_like(actual, expected)
+    values, places = actual
+    check_same(values, expected[0])
+    for axis in range(max(x.ndim, 1)):
+        dropped = places.ndim < x.ndim
+        found, at = (part.unsqueeze(axis) if dropped else part for part in (values, places))
+        try:
+            read = x.gather(axis, at)
+        except RuntimeError:  # the shapes are those of another axis
+            continue
+        ordered = at.sort(axis).values if at.ndim else at
+        is_once = not at.ndim or bool((ordered.diff(dim=axis) != 0).all())
+        if read.shape == found.shape and is_once and torch.allclose(read.double(), found.double(), 0, 0, True):
+            return
+    raise Mismatch("the positions are not those of the elements")
 
 
 def check_like(actual: Any, expected: Any) -> None:

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ from .symbols import SymbolTable
 
 _SCALARS = (bool, int, float)
 
+NARROW = ("f16", "bf16")
+"""Floats that PyTorch's kernels compute with in f32."""
+
 
 class Lowering:
     """The state of one import, and the node that is converted now.
@@ -38,6 +42,7 @@ class Lowering:
         self.importer = importer
         self.node: Any = None
         self._is_part = False
+        self._computes_in: str | None = None
 
     # --- what PyTorch found
 
@@ -53,9 +58,19 @@ class Lowering:
 
     @property
     def dtype(self) -> str:
-        """The element type of the first result; while a part of a complex number is computed, that of the part."""
-        dtype = dtypes.from_torch(self.results[0].dtype)
+        """The element type of the first result, or the wider one that it is computed in (`in_f32`); while a part of a
+        complex number is computed, that of the part."""
+        dtype = self._computes_in or dtypes.from_torch(self.results[0].dtype)
         return dtypes.PART_OF.get(dtype, dtype) if self._is_part else dtype
+
+    @contextlib.contextmanager
+    def computing_in(self, dtype: str) -> Iterator[None]:
+        """Has `dtype` be another one, for results that are rounded at the end."""
+        self._computes_in, before = dtype, self._computes_in
+        try:
+            yield
+        finally:
+            self._computes_in = before
 
     @property
     def shape(self) -> tuple[ExprLike, ...]:
@@ -70,7 +85,7 @@ class Lowering:
         """Whether the program uses a result; a converter may give None for others."""
         return any(op_name(user).endswith("::getitem") and user.args[1] == index for user in self.node.users)
 
-    @contextmanager
+    @contextlib.contextmanager
     def parts(self) -> Iterator[None]:
         """Lets converters for real numbers compute one part of complex results."""
         outer, self._is_part = self._is_part, True
@@ -169,6 +184,25 @@ class Lowering:
         except ValueError as error:
             return FrontendError(str(error), getattr(error, "location", None))
         raise AssertionError
+
+
+def in_f32(convert: Callable[..., Value]) -> Callable[..., Value]:
+    """A converter of several steps that computes f16 and bf16 in f32, as PyTorch's kernels do, and rounds once."""
+
+    @functools.wraps(convert)
+    def rounded(ctx: Lowering, *args: Any, **kwargs: Any) -> Value:
+        dtype = ctx.dtype
+        if dtype not in NARROW:
+            return convert(ctx, *args, **kwargs)
+        with ctx.computing_in("f32"):
+            made = convert(ctx, *map(_widened, args), **{key: _widened(value) for key, value in kwargs.items()})
+        return ctx.cast(made, dtype)
+
+    return rounded
+
+
+def _widened(value: Any) -> Any:
+    return op.astype(value, "f32") if isinstance(value, Value) and value.dtype in NARROW else value
 
 
 def op_name(node: Any) -> str:

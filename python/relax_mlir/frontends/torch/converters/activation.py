@@ -10,7 +10,7 @@ from typing import Any
 
 from .... import op
 from ....values import Value
-from ..lowering import Lowering
+from ..lowering import Lowering, in_f32
 from ..registry import register
 
 
@@ -49,6 +49,7 @@ def gelu(ctx: Lowering, x: Value, *, approximate: str = "none") -> Value:
 
 
 @register("aten::mish")
+@in_f32
 def mish(ctx: Lowering, x: Value) -> Value:
     return op.multiply(x, op.tanh(op.softplus(x)))
 
@@ -59,6 +60,7 @@ def leaky_relu(ctx: Lowering, x: Value, negative_slope: float = 0.01) -> Value:
 
 
 @register("aten::prelu", "aten::_prelu_kernel")
+@in_f32
 def prelu(ctx: Lowering, x: Value, weight: Value) -> Value:
     """The slopes belong to dimension 1, or are of the rank of the input and broadcast."""
     if weight.ndim == 1 and (x.ndim or 0) > 1 and not ctx.is_one(weight.shape[0]):
@@ -67,6 +69,7 @@ def prelu(ctx: Lowering, x: Value, weight: Value) -> Value:
 
 
 @register("aten::elu")
+@in_f32
 def elu(ctx: Lowering, x: Value, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Value:
     dtype = x.dtype
     below = op.multiply(op.expm1(op.multiply(x, ctx.tensor(input_scale, dtype))), ctx.tensor(alpha * scale, dtype))
@@ -75,6 +78,7 @@ def elu(ctx: Lowering, x: Value, alpha: float = 1.0, scale: float = 1.0, input_s
 
 
 @register("aten::celu")
+@in_f32
 def celu(ctx: Lowering, x: Value, alpha: float = 1.0) -> Value:
     return elu(ctx, x, alpha, 1.0, 1.0 / alpha)
 
@@ -85,6 +89,7 @@ def softplus(ctx: Lowering, x: Value, beta: float = 1.0, threshold: float = 20.0
 
 
 @register("aten::logsigmoid", "aten::log_sigmoid")
+@in_f32
 def log_sigmoid(ctx: Lowering, x: Value) -> Value:
     """`min(x, 0) - log1p(exp(-abs(x)))`, which neither overflows nor cancels."""
     zero = ctx.tensor(0.0, x.dtype)
@@ -97,6 +102,7 @@ def log_sigmoid_forward(ctx: Lowering, x: Value) -> tuple[Value, Value]:
 
 
 @register("aten::glu")
+@in_f32
 def glu(ctx: Lowering, x: Value, dim: int = -1) -> Value:
     first, second = op.split(x, 2, ctx.axis(dim, x.ndim))
     return op.multiply(first, op.sigmoid(second))

@@ -18,17 +18,15 @@ import numpy as np
 from .... import op
 from ....dtypes import is_float
 from ....values import Value
-from ..lowering import Lowering, torch_float
+from ..lowering import NARROW, Lowering, in_f32, torch_float
 from ..registry import register
-
-_NARROW = ("f16", "bf16")
 
 
 def _binary(ctx: Lowering, function: Callable[[Value, Value], Value], lhs: Any, rhs: Any) -> Value:
     """An operation in the type of the result, or in f32 where a number would be rounded to a narrow type."""
     dtype = ctx.dtype
     numbers = [value for value in (lhs, rhs) if isinstance(value, float)]
-    if dtype in _NARROW and any(float(torch_float(number, dtype)) != number for number in numbers):
+    if dtype in NARROW and any(float(torch_float(number, dtype)) != number for number in numbers):
         return op.astype(function(*ctx.same(lhs, rhs, dtype="f32")), dtype)
     return function(*ctx.same(lhs, rhs))
 
@@ -85,8 +83,15 @@ def divide(ctx: Lowering, lhs: Any, rhs: Any) -> Value:
 def divide_rounded(ctx: Lowering, lhs: Any, rhs: Any, *, rounding_mode: str | None = None) -> Value:
     if rounding_mode == "floor":
         return floor_divide(ctx, lhs, rhs)
-    quotient = _binary(ctx, op.divide, lhs, rhs)
-    return op.trunc(quotient) if rounding_mode == "trunc" and is_float(ctx.dtype) else quotient
+    if rounding_mode is None or not is_float(ctx.dtype):
+        return _binary(ctx, op.divide, lhs, rhs)
+    return _truncated_quotient(ctx, lhs, rhs)
+
+
+@in_f32
+def _truncated_quotient(ctx: Lowering, lhs: Any, rhs: Any) -> Value:
+    """A quotient that is rounded before might be the next whole number."""
+    return op.trunc(op.divide(*ctx.same(lhs, rhs)))
 
 
 @register("aten::floor_divide")
@@ -130,6 +135,7 @@ def atan2(ctx: Lowering, lhs: Any, rhs: Any) -> Value:
 
 
 @register("aten::hypot")
+@in_f32
 def hypot(ctx: Lowering, lhs: Any, rhs: Any) -> Value:
     return length(*ctx.same(lhs, rhs))
 
@@ -149,6 +155,7 @@ def length(x: Value, y: Value) -> Value:
 
 
 @register("aten::logaddexp")
+@in_f32
 def logaddexp(ctx: Lowering, lhs: Any, rhs: Any) -> Value:
     return _binary(ctx, op.log_add_exp, lhs, rhs)
 
@@ -177,12 +184,14 @@ def square(ctx: Lowering, x: Value) -> Value:
 
 
 @register("aten::addcmul")
+@in_f32
 def addcmul(ctx: Lowering, x: Value, lhs: Value, rhs: Value, *, value: Any = 1) -> Value:
     product = _binary(ctx, op.multiply, lhs, rhs)
     return _binary(ctx, op.add, x, _scaled(ctx, product, value))
 
 
 @register("aten::addcdiv")
+@in_f32
 def addcdiv(ctx: Lowering, x: Value, lhs: Value, rhs: Value, *, value: Any = 1) -> Value:
     return _binary(ctx, op.add, x, _binary(ctx, op.divide, _scaled(ctx, lhs, value), rhs))
 

@@ -13,7 +13,7 @@ import numpy as np
 from .... import op
 from ....dtypes import is_float
 from ....values import Value
-from ..lowering import Lowering
+from ..lowering import Lowering, in_f32
 from ..registry import register
 
 
@@ -51,6 +51,7 @@ _of_floats("round.default", op.round)
 
 
 @register("aten::round.decimals")
+@in_f32
 def round_to_decimals(ctx: Lowering, x: Value, *, decimals: int) -> Value:
     factor = ctx.tensor(10.0 ** abs(decimals), ctx.dtype)
     if decimals < 0:
@@ -59,11 +60,13 @@ def round_to_decimals(ctx: Lowering, x: Value, *, decimals: int) -> Value:
 
 
 @register("aten::log10")
+@in_f32
 def log10(ctx: Lowering, x: Value) -> Value:
     return op.multiply(op.log(ctx.cast(x, ctx.dtype)), ctx.tensor(1 / math.log(10), ctx.dtype))
 
 
 @register("aten::erfc")
+@in_f32
 def erfc(ctx: Lowering, x: Value) -> Value:
     return op.subtract(ctx.tensor(1.0, ctx.dtype), op.erf(ctx.cast(x, ctx.dtype)))
 

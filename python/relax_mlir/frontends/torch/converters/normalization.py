@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from .... import op
 from ....values import Value
 from ..dtypes import from_torch, to_torch
@@ -62,8 +64,6 @@ def native_layer_norm(
 def rms_norm(
     ctx: Lowering, x: Value, normalized_shape: Sequence[Any], weight: Value | None = None, eps: float | None = None
 ) -> Any:
-    import torch
-
     axes = _last_axes(ctx, x, normalized_shape)
     epsilon = torch.finfo(to_torch(x.dtype)).eps if eps is None else eps
     if epsilon < 0:
@@ -184,23 +184,28 @@ def batch_norm_in_training(
 ) -> tuple[Value, ...]:
     """The result, the mean and one over the deviation of the batch, then, if there are any, new running values."""
     *running, training, momentum, eps = args
-    saved = [from_torch(example.dtype) for example in ctx.results[1:3]]
     if not training:
         result = _normalized(ctx, x, weight, bias, running[0], running[1], eps)
-        shapes = map(ctx.shape_of, ctx.results[1:3])
-        return result, *(op.zeros(shape, dtype) for shape, dtype in zip(shapes, saved)), *running
+        saved = [op.zeros(ctx.shape_of(example), from_torch(example.dtype)) for example in ctx.results[1:3]]
+        return _as_found(ctx, result, *saved, *running)
     mean, variance = _statistics(ctx, x)
     scale = op.rsqrt(op.add(variance, ctx.tensor(float(eps), variance.dtype)))
     result = _normalized(ctx, x, weight, bias, mean, variance, eps)
-    made = result, ctx.cast(mean, saved[0]), ctx.cast(scale, saved[1])
     if not running:
-        return made
+        return _as_found(ctx, result, mean, scale)
     count = 1
     for axis, size in enumerate(x.shape):
         count = count if axis == 1 else count * size
     factor = op.divide(ctx.tensor(count, "f64"), ctx.tensor(count - 1, "f64"))
     unbiased = op.multiply(variance, op.astype(factor, variance.dtype))
-    return *made, *(_updated(ctx, old, now, momentum) for old, now in zip(running, (mean, unbiased)))
+    new = [_updated(ctx, old, now, momentum) for old, now in zip(running, (mean, unbiased))]
+    return _as_found(ctx, result, mean, scale, *new)
+
+
+def _as_found(ctx: Lowering, *made: Value) -> tuple[Value, ...]:
+    """Statistics with the element types that the trace has found, which depend on those of several operands."""
+    examples = [example for example in ctx.results if example.dtype != torch.uint8]  # without a reserve
+    return tuple(ctx.cast(value, from_torch(example.dtype)) for value, example in zip(made, examples))
 
 
 def _updated(ctx: Lowering, old: Value, now: Value, momentum: float) -> Value:

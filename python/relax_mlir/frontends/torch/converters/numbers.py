@@ -12,7 +12,7 @@ import numpy as np
 from .... import op
 from ....scope import current_function
 from ....values import Value
-from ..lowering import Lowering
+from ..lowering import Lowering, in_f32
 from ..registry import register
 from .functions import signbit
 
@@ -25,6 +25,7 @@ def copysign(ctx: Lowering, x: Any, sign: Any) -> Value:
 
 
 @register("aten::ldexp.Tensor")
+@in_f32
 def ldexp(ctx: Lowering, x: Any, exponent: Any) -> Value:
     x, exponent = ctx.same(x, exponent)
     return op.multiply(x, op.exp2(exponent))

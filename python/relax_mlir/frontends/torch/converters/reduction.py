@@ -15,7 +15,7 @@ from ....dtypes import is_float
 from ....symbolic import ExprLike
 from ....values import Value
 from ...conditions import compare
-from ..lowering import Lowering
+from ..lowering import Lowering, in_f32
 from ..registry import register
 
 Axes = int | Sequence[int] | None
@@ -223,6 +223,7 @@ def _running(ctx: Lowering, function: Any, x: Value, dim: int) -> Value:
 
 
 @register("aten::logcumsumexp")
+@in_f32
 def running_logsumexp(ctx: Lowering, x: Value, dim: int) -> Value:
     """A scan along the axis, so that nothing overflows."""
     if x.ndim == 0:
@@ -264,6 +265,7 @@ def count_nonzero(ctx: Lowering, x: Value, dim: Axes = None) -> Value:
 
 
 @register("aten::linalg_vector_norm")
+@in_f32
 def vector_norm(
     ctx: Lowering, x: Value, ord: float = 2, dim: Axes = None, keepdim: bool = False, *, dtype: str | None = None
 ) -> Value:

@@ -184,6 +184,7 @@ def _scattered(ctx: Lowering, x: Value, dim: int, index: Value, source: Any, kin
         source = op.strided_slice(source, cut, [0] * len(cut), [index.shape[axis] for axis in cut])
     axis = ctx.axis(dim, x.ndim)
     if x.dtype == "bool":
+        kind = {"add": "max", "mul": "min"}.get(kind, kind)  # a sum of bytes would start again at 256
         made = op.scatter_elements(op.astype(x, "i8"), index, op.astype(source, "i8"), axis, kind)
         return op.astype(made, "bool")
     return op.scatter_elements(x, index, source, axis, kind)

@@ -13,7 +13,7 @@ import numpy as np
 from .... import op
 from ....dtypes import is_float
 from ....values import Value
-from ..lowering import Lowering
+from ..lowering import Lowering, in_f32
 from ..registry import register
 
 
@@ -80,11 +80,13 @@ def running_extreme(ctx: Lowering, x: Value, dim: int) -> tuple[Value, Value]:
 
 
 @register("aten::dist")
+@in_f32
 def distance(ctx: Lowering, lhs: Value, rhs: Value, p: float = 2) -> Value:
     return _norm(ctx, op.subtract(*ctx.same(lhs, rhs)), p, None)
 
 
 @register("aten::_cdist_forward")
+@in_f32
 def distances(ctx: Lowering, lhs: Value, rhs: Value, p: float, compute_mode: int | None = None) -> Value:
     """The distance of each row of one to each row of the other."""
     rows, columns = op.expand_dims(lhs, [lhs.ndim - 1]), op.expand_dims(rhs, [rhs.ndim - 2])
@@ -93,6 +95,7 @@ def distances(ctx: Lowering, lhs: Value, rhs: Value, p: float, compute_mode: int
 
 
 @register("aten::_pdist_forward")
+@in_f32
 def distances_of_pairs(ctx: Lowering, x: Value, p: float = 2) -> Value:
     """The distances of row `i` to the rows behind it, for each `i`: a pair finds its row among the running counts."""
     rows = x.shape[0]
@@ -125,6 +128,7 @@ def _norm(ctx: Lowering, x: Value, p: float, axes: Sequence[int] | None) -> Valu
 
 
 @register("aten::_trilinear")
+@in_f32
 def trilinear(
     ctx: Lowering,
     first: Value,
