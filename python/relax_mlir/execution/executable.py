@@ -233,6 +233,12 @@ class Executable:
 
         return function
 
+    def raw(self, name: str) -> tvm_ffi.Function:
+        """The function without the conversions of arguments and results: it takes tensors that TVM FFI knows, and gives
+        tensors of PyTorch where an argument is one. For callers that know what they hand over."""
+        self[name]  # says which there are
+        return self._load(name)
+
     def captured(self, name: str, graphs: int = 16) -> Captured:
         """The function as one whose calls are captured and replayed (`Captured`): `decode = m.captured("decode")`.
 
