@@ -13,6 +13,7 @@ import dataclasses
 import json
 import operator
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -38,6 +39,12 @@ tile diff addmm bmm baddbmm addmv mv dot addcmul addcdiv square rsub where trace
 nan_to_num erfc logsumexp cumsum cumprod index_add index_copy index_fill scatter_add select_scatter slice_scatter
 """.split()
 
+_KEPT_BEHIND_AUTOGRAD = """
+_softmax _log_softmax native_layer_norm native_group_norm native_dropout threshold
+_scaled_dot_product_flash_attention_for_cpu
+""".split()
+"""Forms that composite ops have behind autograd."""
+
 
 def decomposition_table(program: Any) -> Any:
     """The table for `run_decompositions` of a program: PyTorch's, without what is kept."""
@@ -60,6 +67,14 @@ def _that_updates(node: Any) -> str | None:
     if places is None or any(len(node.args) <= place or node.args[place] in (None, False) for place in places):
         return None
     return _base_name(node.target)
+
+
+@functools.cache
+def autograd_table() -> dict[Any, Any]:
+    """The table for graphs behind autograd: PyTorch's for gradients and for all else that has no converter."""
+    kept = {*_KEPT, *_KEPT_BEHIND_AUTOGRAD}
+    table = torch._decomp.core_aten_decompositions()
+    return {op: function for op, function in table.items() if _base_name(op) not in kept}
 
 
 def _base_name(op: Any) -> str:

@@ -35,7 +35,7 @@ def convolution(
             x = op.pad(x, [0] * (2 * (x.ndim - count)) + [width for pair in _pairs(padding) for width in pair])
             padding = 0
     options = {"strides": _each(stride, count), "padding": _each(padding, count), "dilation": _each(dilation, count)}
-    return _batched(x, count, lambda x: _with_bias(_FORWARD[count](x, weight, groups=groups, **options), bias))
+    return _batched(x, count, lambda x: _with_bias(forward(x, weight, groups=groups, **options), bias))
 
 
 @register("aten::conv_transpose1d", "aten::conv_transpose2d.input", "aten::conv_transpose3d.input")
@@ -58,7 +58,7 @@ def transposed_convolution(
         "dilation": _each(dilation, count),
         "groups": groups,
     }
-    return _batched(x, count, lambda x: _with_bias(_TRANSPOSED[count](x, weight, **options), bias))
+    return _batched(x, count, lambda x: _with_bias(transposed(x, weight, **options), bias))
 
 
 @register("aten::convolution")
@@ -77,6 +77,16 @@ def any_convolution(
     if transposed:
         return transposed_convolution(ctx, x, weight, bias, stride, padding, output_padding, groups, dilation)
     return convolution(ctx, x, weight, bias, stride, padding, dilation, groups)
+
+
+def forward(x: Value, weight: Value, **options: Any) -> Value:
+    """The convolution over as many axes as the kernel has."""
+    return _FORWARD[weight.ndim - 2](x, weight, **options)
+
+
+def transposed(x: Value, weight: Value, **options: Any) -> Value:
+    """The transposed convolution over as many axes as the kernel has."""
+    return _TRANSPOSED[weight.ndim - 2](x, weight, **options)
 
 
 def _each(value: Any, count: int) -> list[int]:

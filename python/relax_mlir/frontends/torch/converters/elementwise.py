@@ -190,6 +190,11 @@ def addcmul(ctx: Lowering, x: Value, lhs: Value, rhs: Value, *, value: Any = 1) 
     return _binary(ctx, op.add, x, _scaled(ctx, product, value))
 
 
+@register("prims::fma")
+def fused_multiply_add(ctx: Lowering, lhs: Any, rhs: Any, x: Any) -> Value:
+    return op.ewise_fma(*ctx.same(lhs, rhs, x))
+
+
 @register("aten::addcdiv")
 @in_f32
 def addcdiv(ctx: Lowering, x: Value, lhs: Value, rhs: Value, *, value: Any = 1) -> Value:

@@ -239,4 +239,6 @@ def embedding_bag(
         made = op.divide(made, op.expand_dims(op.maximum(sizes, ctx.tensor(1.0, weight.dtype)), [1]))
     if not isinstance(ctx.result, (tuple, list)):
         return made
+    if any(map(ctx.uses_result, range(1, len(ctx.results)))):
+        raise ctx.unsupported("what its gradient needs; for training, use torch.nn.Embedding and reduce the bags")
     return (made, *(None for _ in ctx.results[1:]))

@@ -6,8 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from mlir import ir
+
 from .... import op
 from ....dtypes import is_float
+from ....scope import current_function
 from ....values import Value
 from ...conditions import compare
 from ..lowering import Lowering
@@ -26,7 +29,21 @@ def linear(ctx: Lowering, x: Value, weight: Value, bias: Value | None = None) ->
 
 @register("aten::matmul", "aten::mm", "aten::bmm", "aten::mv", "aten::dot", "aten::vdot")
 def matmul(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
-    return op.matmul(*ctx.same(lhs, rhs))
+    return _product(*ctx.same(lhs, rhs))
+
+
+def _product(lhs: Value, rhs: Value) -> Value:
+    """A product; a linear map where the second matrix is a transposed one, which is then read where it lies."""
+    weight = _transposed(rhs) if lhs.ndim >= 2 and is_float(rhs.dtype) else None
+    return op.matmul(lhs, rhs) if weight is None else op.linear(lhs, weight)
+
+
+def _transposed(x: Value) -> Value | None:
+    """The matrix that `x` was transposed from; None if it was not."""
+    owner = x.ir.owner
+    if x.ndim != 2 or isinstance(owner, ir.Block) or owner.name != "relax.permute_dims":
+        return None
+    return current_function().wrap(owner.operands[0])
 
 
 @register("aten::_int_mm")
@@ -37,7 +54,7 @@ def int_matmul(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
 @register("aten::addmm", "aten::addmv", "aten::baddbmm")
 def product_and_sum(ctx: Lowering, x: Value, lhs: Value, rhs: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
     """`beta * x + alpha * (lhs @ rhs)`; what beta is 0 for does not count, not even NaN."""
-    product = _scaled(ctx, op.matmul(*ctx.same(lhs, rhs)), alpha)
+    product = _scaled(ctx, _product(*ctx.same(lhs, rhs)), alpha)
     return product if beta == 0 else op.add(_scaled(ctx, x, beta), product)
 
 

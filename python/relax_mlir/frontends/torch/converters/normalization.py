@@ -54,10 +54,21 @@ def native_layer_norm(
 ) -> tuple[Value, Value, Value]:
     """The result with the mean and one over the root of the variance."""
     axes = _last_axes(ctx, x, normalized_shape)
-    epsilon = ctx.tensor(float(eps), x.dtype)
-    scale = op.rsqrt(op.add(op.variance(x, axes, True), epsilon))
     result = layer_norm(ctx, x, normalized_shape, weight, bias, eps)
-    return result, op.mean(x, axes, True), scale
+    return result, *_statistics(ctx, x, axes, eps)
+
+
+def _statistics(ctx: Lowering, x: Value, axes: Sequence[int], eps: float) -> tuple[Value | None, Value | None]:
+    """The mean and one over the root of the variance, in the type that PyTorch has them in; what is used of them."""
+    mean, scale = (from_torch(example.dtype) for example in ctx.results[1:3])
+    rank = ctx.results[1].ndim
+    keeps = rank == x.ndim
+    wide = ctx.cast(x, "f32") if x.dtype in ("f16", "bf16") else x
+    epsilon = ctx.tensor(float(eps), wide.dtype)
+    return (
+        ctx.cast(op.mean(wide, axes, keeps), mean) if ctx.uses_result(1) else None,
+        ctx.cast(op.rsqrt(op.add(op.variance(wide, axes, keeps), epsilon)), scale) if ctx.uses_result(2) else None,
+    )
 
 
 @register("aten::rms_norm", "aten::_fused_rms_norm")
@@ -108,9 +119,7 @@ def native_group_norm(
 ) -> tuple[Value, Value, Value]:
     """The result with the mean and one over the root of the variance of each group."""
     result = group_norm(ctx, x, groups, weight, bias, eps)
-    rows = op.reshape(x, (x.shape[0], groups, -1))
-    scale = op.rsqrt(op.add(op.variance(rows, [2]), ctx.tensor(float(eps), x.dtype)))
-    return result, op.mean(rows, [2]), scale
+    return result, *_statistics(ctx, op.reshape(x, (x.shape[0], groups, -1)), [2], eps)
 
 
 @register("aten::instance_norm")
