@@ -14,6 +14,8 @@ was compiled (`relax_mlir.frontends.program.load_program`).
 Raises `MissingPackageError` where PyTorch is not installed.
 """
 
+import contextlib as _contextlib
+
 try:
     import torch as _torch  # noqa: F401
 except ImportError:
@@ -23,6 +25,9 @@ except ImportError:
         "importing programs of PyTorch needs it: pip install torch (2.10 or newer; CPU wheels are enough)"
     ) from None
 
+from torch._dynamo import register_backend as _register_backend  # noqa: E402
+
+from ..dynamo import relax as _relax  # noqa: E402
 from ..program import CompiledProgram, Program, load_program
 from . import converters as _converters  # noqa: F401 - registers the converters
 from .api import explain, export, from_exported_program
@@ -30,6 +35,9 @@ from .complex_lifting import register_complex
 from .complex_values import Complex
 from .lowering import Lowering
 from .registry import register
+
+with _contextlib.suppress(AssertionError):  # the entry point of an installed package has registered it
+    _register_backend(_relax, name="relax")
 
 __all__ = [
     "CompiledProgram",

@@ -374,7 +374,7 @@ def _read_outputs(
     def result(key: Any, value: Any) -> int:
         if key not in found:
             found[key] = len(results)
-            results.append(_result(value))
+            results.append(as_result(value))
         return found[key]
 
     outputs: list[Output] = []
@@ -412,7 +412,7 @@ def _output(node: Any, value: Any, written: Mapping[Any, int], positions: Mappin
     return Output("boolean", result(node, value))
 
 
-def _result(value: Any) -> Any:
+def as_result(value: Any) -> Any:
     """A result of the function: numbers become tensors of rank 0."""
     if isinstance(value, Value):
         return value

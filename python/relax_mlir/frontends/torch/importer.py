@@ -115,7 +115,8 @@ class GraphImporter:
                 if node not in values:
                     raise FrontendError(f"the input '{node.name}' of the program has no value")
             elif node.op == "get_attr":
-                values[node] = _attribute(graph_module, node.target)
+                if node not in values:
+                    values[node] = attribute(graph_module, node.target)
             elif node.op == "call_function":
                 with located(location_of(node)):
                     values[node] = self._convert(node, values)
@@ -255,7 +256,8 @@ def _reads_tensor(node: Any) -> bool:
     return op_name(node) in _READERS
 
 
-def _attribute(graph_module: Any, target: str) -> Any:
+def attribute(graph_module: Any, target: str) -> Any:
+    """What a dotted name means in a module."""
     value = graph_module
     for part in target.split("."):
         value = getattr(value, part)
