@@ -191,8 +191,8 @@ class _Compiled:
             example = node.meta["val"]
             if example.device != self.device:
                 writer.line(f"{name} = {name}.to({writer.constant(example.device)})")
-            writer.define(node, name)
             writer.show(name, layouts[node], example)
+            writer.define(node, name)
 
     # --- the module
 

@@ -183,6 +183,30 @@ def test_squeeze_of_a_size_that_becomes_one():
             compiled(x)
 
 
+def test_squeeze_of_a_size_without_an_example():
+    def function(x):
+        return x.squeeze(0) * 2
+
+    compiled = torch.compile(function, backend="relax")
+    for size in (3, 1):
+        x = torch.randn(size, 4)
+        torch._dynamo.decorators.mark_unbacked(x, 0)
+        if size == 1:
+            with pytest.raises(ValueError, match="axis 0 was traced for sizes other than 1"):
+                compiled(x)
+        else:
+            compare(compiled, function, x)
+
+
+def test_transformations_and_modes_inside():
+    def function(x):
+        with torch.no_grad():
+            y = torch.func.vmap(lambda row: row.sum() * row)(x)
+        return y + torch.func.grad(lambda z: (z**3).sum())(x)
+
+    check(function, torch.randn(3, 4))
+
+
 def test_sizes_that_only_a_run_knows():
     with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True, capture_scalar_outputs=True):
         compiled = check(lambda x: (x[x > 0] * 2, (x > 0).sum().item() + 1), torch.tensor([1.0, -1, 2]))

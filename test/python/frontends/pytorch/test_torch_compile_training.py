@@ -74,6 +74,8 @@ CASES = {
         (2, 3, 7, 8),
     ),
     "adaptive_avg_pool2d": (lambda x: (F.adaptive_avg_pool2d(x, (3, 2)), F.adaptive_avg_pool2d(x, 1)), (2, 3, 7, 5)),
+    "padding": (lambda x: [F.pad(x, (2, 1, -1, 2), mode=m) for m in ("replicate", "reflect")], (2, 3, 4, 5)),
+    "distances": (lambda x, y: [torch.cdist(x, y, p) for p in (1.0, 2.0, 3.0, float("inf"))], (2, 4, 3), (2, 5, 3)),
     "adaptive_max_pool2d": (lambda x: F.adaptive_max_pool2d(x, (3, 2)), (2, 3, 7, 5)),
     "attention": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), *[(2, 3, 5, 4)] * 3),
     "attention_mask": (

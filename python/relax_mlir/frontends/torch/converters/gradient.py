@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gradients that autograd has an op for, and PyTorch no decomposition: of convolutions and pooling."""
+"""Gradients that autograd has an op for, and PyTorch no decomposition: of convolutions, pooling, padding, distances."""
 
 from __future__ import annotations
 
@@ -149,9 +149,49 @@ def _spread(
     matrix = op.astype(inside, grad.dtype)
     if shares is not None:
         matrix = op.divide(matrix, op.astype(op.expand_dims(shares, [1]), grad.dtype))
-    order = [*(place for place in range(grad.ndim) if place != axis), axis]
-    made = op.matmul(op.permute_dims(grad, order), matrix)
-    return op.permute_dims(made, [order.index(place) for place in range(grad.ndim)])
+    return _times(grad, axis, matrix)
+
+
+def _times(x: Value, axis: int, matrix: Value) -> Value:
+    """The product of an axis with a matrix, whose columns are its new elements."""
+    order = [*(place for place in range(x.ndim) if place != axis), axis]
+    made = op.matmul(op.permute_dims(x, order), matrix)
+    return op.permute_dims(made, [order.index(place) for place in range(x.ndim)])
+
+
+@register("aten::replication_pad1d_backward", "aten::replication_pad2d_backward", "aten::replication_pad3d_backward")
+def replication_pad_backward(ctx: Lowering, grad: Value, x: Value, padding: Sequence[Any]) -> Value:
+    """Along each axis, an element collects what it was repeated to."""
+    made = grad
+    for index in range(len(padding) // 2):
+        axis = x.ndim - 1 - index
+        last = op.subtract(ctx.tensor(x.shape[axis], "i64"), ctx.tensor(1, "i64"))
+        place = op.subtract(op.arange(0, grad.shape[axis], 1, "i64"), ctx.tensor(padding[2 * index], "i64"))
+        place = op.minimum(op.maximum(place, ctx.tensor(0, "i64")), last)
+        places = op.expand_dims(op.arange(0, x.shape[axis], 1, "i64"), [0])
+        made = _times(made, axis, op.astype(op.equal(op.expand_dims(place, [1]), places), grad.dtype))
+    return made
+
+
+@register("aten::_cdist_backward")
+def distance_backward(ctx: Lowering, grad: Value, x1: Value, x2: Value, p: float, distance: Value) -> Value:
+    """The gradient of `sum(abs(x1 - x2) ** p) ** (1 / p)` of all pairs of rows, with 0 where the distance is 0."""
+    dtype = x1.dtype
+    zero = ctx.tensor(0.0, dtype)
+    difference = op.subtract(op.expand_dims(x1, [x1.ndim - 1]), op.expand_dims(x2, [x2.ndim - 2]))
+    sign, size = op.sign(difference), op.abs(difference)
+    grad, distance = (op.expand_dims(part, [part.ndim]) for part in (grad, distance))
+    if p == 0:
+        return op.zeros(ctx.shape, dtype)
+    if p == float("inf"):
+        share = op.where(op.equal(size, distance), sign, zero)
+    elif p == 1:
+        share = sign
+    else:
+        exponent = ctx.tensor(p - 1.0, dtype)
+        share = op.multiply(sign, op.power(op.divide(size, distance), exponent))
+        share = op.where(op.logical_or(op.equal(distance, zero), op.equal(size, zero)), zero, share)
+    return op.sum(op.multiply(grad, share), [x1.ndim - 1])
 
 
 def _product(sizes: Sequence[Any]) -> Any:

@@ -48,6 +48,9 @@ def squeeze(ctx: Lowering, x: Value, dim: Any = None) -> Value:
     """Drops what the trace has found to be 1; a size that it has found to be another stays."""
     axes = [axis for axis in ctx.axes(dim, x.ndim) if x.ndim] if dim is not None else range(x.ndim)
     dropped = [axis for axis in axes if ctx.is_one(ctx.example(0).shape[axis])]
+    for axis in axes:
+        if isinstance(size := x.shape[axis], Sym) and axis not in dropped:
+            ctx.require(compare("!=", size, 1), f"axis {axis} was traced for sizes other than 1, where it is dropped")
     return op.squeeze(x, dropped) if dropped else x
 
 
