@@ -50,11 +50,26 @@ class FrontendError(RelaxError):
 
 
 class UnsupportedOpError(FrontendError):
-    """Ops that no converter is registered for. `ops` has the names, each with how often the program uses it."""
+    """Ops that no converter is registered for, or a form of an op that its converter does not know.
 
-    def __init__(self, message: str, ops: Mapping[str, int], location: SourceLocation | None = None) -> None:
+    Attributes:
+      ops: their names, each with how often the program uses it.
+      node, attribute: the node, and the attribute, of a form that is not known; None where that is not one place.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        ops: Mapping[str, int],
+        location: SourceLocation | None = None,
+        *,
+        node: str | None = None,
+        attribute: str | None = None,
+    ) -> None:
         super().__init__(message, location)
         self.ops = dict(ops)
+        self.node = node
+        self.attribute = attribute
 
 
 class ContextLengthError(RelaxError):

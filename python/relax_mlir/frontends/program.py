@@ -390,6 +390,10 @@ class CompiledProgram:
 
 
 def _check_constant(given: Input, leaf: Any) -> None:
+    if isinstance(given.value, np.ndarray):
+        if not np.array_equal(given.value, leaf):
+            raise ValueError(f"{given.name}: the program was made for {given.value.tolist()}, got {leaf!r}")
+        return
     if type(leaf) is not type(given.value) or leaf != given.value:
         raise ValueError(f"{given.name}: the program was made for {given.value!r}, got {leaf!r}")
 

@@ -1,0 +1,220 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Element-wise ops: arithmetic, comparison, logic, bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .... import op
+from ....dtypes import is_float, to_numpy
+from ....values import Value
+from ..dtypes import integer_range
+from ..lowering import Lowering
+from ..registry import register
+
+_UNARY = {
+    "Abs": op.abs,
+    "Acos": op.acos,
+    "Acosh": op.acosh,
+    "Asin": op.asin,
+    "Asinh": op.asinh,
+    "Atan": op.atan,
+    "Atanh": op.atanh,
+    "BitwiseNot": op.bitwise_not,
+    "Ceil": op.ceil,
+    "Cos": op.cos,
+    "Cosh": op.cosh,
+    "Erf": op.erf,
+    "Exp": op.exp,
+    "Floor": op.floor,
+    "IsNaN": op.isnan,
+    "Log": op.log,
+    "Neg": op.negative,
+    "Not": op.logical_not,
+    "Round": op.round,
+    "Sign": op.sign,
+    "Sin": op.sin,
+    "Sinh": op.sinh,
+    "Sqrt": op.sqrt,
+    "Tan": op.tan,
+}
+
+
+def _register_unary(name: str, function: Callable[[Value], Value]) -> None:
+    @register(name)
+    def convert(ctx: Lowering, x: Value) -> Value:
+        return function(x)
+
+
+_BINARY = {
+    "Add": op.add,
+    "And": op.logical_and,
+    "BitwiseAnd": op.bitwise_and,
+    "BitwiseOr": op.bitwise_or,
+    "BitwiseXor": op.bitwise_xor,
+    "Equal": op.equal,
+    "Greater": op.greater,
+    "GreaterOrEqual": op.greater_equal,
+    "Less": op.less,
+    "LessOrEqual": op.less_equal,
+    "Mul": op.multiply,
+    "Or": op.logical_or,
+    "Sub": op.subtract,
+    "Xor": op.logical_xor,
+}
+
+
+def _register_binary(name: str, function: Callable[[Value, Value], Value]) -> None:
+    @register(name)
+    def convert(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
+        return function(lhs, _aligned(ctx, lhs, rhs))
+
+
+def _aligned(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
+    """The second operand as it is broadcast to the first; before version 7 an attribute says to which axes."""
+    if ctx.version >= 7 or not ctx.int("broadcast", 0) or "axis" not in ctx.node.attributes:
+        return rhs
+    axis = ctx.axis(ctx.int("axis"), lhs.ndim)
+    return op.reshape(rhs, [*rhs.shape, *[1] * (lhs.ndim - axis - rhs.ndim)])
+
+
+for _name, _function in _UNARY.items():
+    _register_unary(_name, _function)
+for _name, _function in _BINARY.items():
+    _register_binary(_name, _function)
+
+
+def _register_variadic(name: str, function: Callable[[Value, Value], Value]) -> None:
+    @register(name)
+    def convert(ctx: Lowering, first: Value, *others: Value) -> Value:
+        made = first
+        for other in others:
+            made = function(made, other)
+        return made
+
+
+for _name, _function in {"Max": op.maximum, "Min": op.minimum, "Sum": op.add}.items():
+    _register_variadic(_name, _function)
+
+
+@register("Mean")
+def mean(ctx: Lowering, first: Value, *others: Value) -> Value:
+    made = first
+    for other in others:
+        made = op.add(made, other)
+    return op.divide(made, ctx.scalar(1 + len(others), made.dtype))
+
+
+@register("Div")
+def divide(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
+    """The quotient; of integers rounded towards zero."""
+    rhs = _aligned(ctx, lhs, rhs)
+    return op.divide(lhs, rhs) if is_float(lhs.dtype) else truncated_quotient(lhs, rhs)
+
+
+def truncated_quotient(lhs: Value, rhs: Value) -> Value:
+    """The quotient of integers, rounded towards zero."""
+    if lhs.dtype.startswith("u"):
+        return op.floor_divide(lhs, rhs)
+    return op.floor_divide(op.subtract(lhs, op.mod(lhs, rhs)), rhs)
+
+
+@register("Mod")
+def mod(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
+    return op.mod(lhs, rhs) if ctx.int("fmod", 0) else op.floor_mod(lhs, rhs)
+
+
+@register("Pow")
+def power(ctx: Lowering, base: Value, exponent: Value) -> Value:
+    """The power, of the type of the base; the exponent may be of another."""
+    if base.dtype == exponent.dtype:
+        return op.power(base, exponent)
+    if is_float(base.dtype):
+        return op.power(base, ctx.cast(exponent, base.dtype))
+    if is_float(exponent.dtype):
+        # Integers to a power that is not whole are rounded towards zero.
+        wide = "f64" if exponent.dtype == "f64" or base.dtype in ("i32", "i64", "u32", "u64") else "f32"
+        return op.astype(op.power(op.astype(base, wide), op.astype(exponent, wide)), base.dtype)
+    wide = "u64" if exponent.dtype == "u64" else "i64"
+    return op.astype(op.power(op.astype(base, wide), op.astype(exponent, wide)), base.dtype)
+
+
+@register("Reciprocal")
+def reciprocal(ctx: Lowering, x: Value) -> Value:
+    return op.divide(ctx.scalar(1, x.dtype), x)
+
+
+@register("IsInf")
+def is_infinite(ctx: Lowering, x: Value) -> Value:
+    negative, positive = ctx.int("detect_negative", 1), ctx.int("detect_positive", 1)
+    if negative and positive:
+        return op.isinf(x)
+    if not negative and not positive:
+        return op.zeros(x.shape, "bool")
+    return op.equal(x, ctx.scalar(np.inf if positive else -np.inf, x.dtype))
+
+
+@register("Clip")
+def clip(ctx: Lowering, x: Value, low: Value | None = None, high: Value | None = None) -> Value:
+    """The bounds are operands since version 11; a lower one above the upper one gives the upper one."""
+    if "min" in ctx.node.attributes and low is None:
+        low = ctx.scalar(ctx.float("min"), x.dtype)
+    if "max" in ctx.node.attributes and high is None:
+        high = ctx.scalar(ctx.float("max"), x.dtype)
+    if low is not None:
+        x = op.maximum(x, op.reshape(low, ()))
+    return x if high is None else op.minimum(x, op.reshape(high, ()))
+
+
+@register("Where")
+def where(ctx: Lowering, condition: Value, lhs: Value, rhs: Value) -> Value:
+    return op.where(condition, lhs, rhs)
+
+
+@register("BitShift")
+def bit_shift(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
+    """Bits that leave the number are lost, also all of them: a shift by the width or more.
+
+    A negative amount of a signed type shifts the other way.
+    """
+    direction = ctx.text("direction")
+    if direction not in ("LEFT", "RIGHT"):
+        raise ctx.unsupported(f"the direction is '{direction}'; expected LEFT or RIGHT", "direction")
+    forward, backward = (_left, _right) if direction == "LEFT" else (_right, _left)
+    made = forward(ctx, lhs, rhs)
+    if lhs.dtype.startswith("u"):
+        return made
+    zero = ctx.scalar(0, rhs.dtype)
+    return op.where(op.less(rhs, zero), backward(ctx, lhs, op.negative(rhs)), made)
+
+
+def _left(ctx: Lowering, x: Value, by: Value) -> Value:
+    bits = int(x.dtype[1:])
+    zero, limit = ctx.scalar(0, x.dtype), ctx.scalar(bits, by.dtype)
+    within = op.logical_and(op.less(by, limit), op.greater_equal(by, ctx.scalar(0, by.dtype)))
+    shifted = op.left_shift(x, op.where(within, by, ctx.scalar(0, by.dtype)))
+    return op.where(within, shifted, zero)
+
+
+def _right(ctx: Lowering, x: Value, by: Value) -> Value:
+    bits = int(x.dtype[1:])
+    last, zero = ctx.scalar(bits - 1, by.dtype), ctx.scalar(0, by.dtype)
+    within = op.minimum(op.maximum(by, zero), last)
+    shifted = op.right_shift(x, within)
+    if not x.dtype.startswith("u"):
+        return shifted  # the sign fills what is left, also of more bits than there are
+    return op.where(op.greater(by, last), ctx.scalar(0, x.dtype), shifted)
+
+
+def limits(dtype: str) -> tuple[Any, Any]:
+    """The least and the greatest value of an element type; of floats the infinities."""
+    if dtype == "bool":
+        return False, True
+    if is_float(dtype):
+        top = np.finfo(to_numpy(dtype)) if dtype.startswith("f8") else None
+        return (-float("inf"), float("inf")) if top is None else (float(top.min), float(top.max))
+    return integer_range(dtype)

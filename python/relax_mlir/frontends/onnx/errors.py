@@ -1,0 +1,26 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The errors of the ONNX front end that carry more than a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...errors import FrontendError
+
+
+class ValueRequiredError(FrontendError):
+    """An operand that decides shapes, axes or ranks, and whose value is an input of the model.
+
+    Attributes:
+      inputs: the names of inputs of the model whose values decide it. `from_onnx(..., values={name: array})` makes a
+        program for one value; `InferenceSession` makes one for each value that it is given.
+    """
+
+    def __init__(self, message: str, inputs: Iterable[str]) -> None:
+        super().__init__(message)
+        self.inputs = frozenset(inputs)
+
+
+class ModelFileError(FrontendError):
+    """A file that is not a valid ONNX model: damaged, cyclic, or with data that is missing or outside of its folder."""

@@ -1,0 +1,247 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A session with the interface of onnxruntime: a program replaces it by changing one import.
+
+Where an input decides shapes, axes or ranks, and in ways that no symbolic program covers, one program is compiled for
+each value that it is given; so are programs for each number of elements of a sequence. The latest of them are kept.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import FrontendError
+from ..program import CompiledProgram
+from . import dtypes
+from .api import Options, build_program, model_inputs, output_dtypes
+from .errors import ValueRequiredError
+from .model import Model, OptionalType, SequenceType, Source, TensorType, ValueInfo, read_model
+from .symbols import Bounds
+from .tensors import to_carrier
+
+_PROGRAMS = 64
+"""How many programs of a session are kept."""
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeArg:
+    """An input or an output, as onnxruntime describes it.
+
+    Attributes:
+      shape: a number, a name, or None for each axis; empty also where the rank is unknown.
+      type: such as `tensor(float)`.
+    """
+
+    name: str
+    shape: list[int | str | None]
+    type: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelMetadata:
+    """What a model says of itself."""
+
+    custom_metadata_map: dict[str, str]
+    producer_name: str = ""
+    graph_name: str = ""
+
+
+class InferenceSession:
+    """A model that runs: `InferenceSession(path).run(None, {"x": x})`.
+
+    Args:
+      path_or_bytes: the model, as a path or as the bytes of a file.
+      sess_options, providers: accepted for onnxruntime's sake.
+      symbols, dims: bounds and relations of sizes, as for `from_onnx`.
+      folder: where files with tensors of the model are, for a model that is given as bytes.
+
+    Raises:
+      ModelFileError, UnsupportedOpError, FrontendError: as `from_onnx`.
+    """
+
+    def __init__(
+        self,
+        path_or_bytes: Source,
+        sess_options: Any = None,
+        providers: Sequence[Any] | None = None,
+        *,
+        symbols: Bounds | None = None,
+        dims: Mapping[str, str] | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        **ignored: Any,
+    ) -> None:
+        self._model: Model = read_model(path_or_bytes, folder)
+        is_path = isinstance(path_or_bytes, (str, os.PathLike))
+        self._file = os.path.basename(path_or_bytes) if is_path else "model.onnx"
+        self._options = Options(symbols or {}, dims or {})
+        self._inputs = {entry.name: entry for entry in model_inputs(self._model)}
+        self._overridable = {
+            entry.name: entry for entry in self._model.graph.inputs if entry.name not in self._inputs
+        }
+        self._outputs = {entry.name: entry for entry in self._model.graph.outputs}
+        self._needed: set[str] = set()
+        self._programs: collections.OrderedDict[Any, CompiledProgram] = collections.OrderedDict()
+        self._lock = threading.Lock()
+        if not any(map(_is_open, self._inputs.values())):
+            try:
+                self._program({})
+            except ValueRequiredError as error:
+                self._needed |= error.inputs
+
+    # --- what onnxruntime's session has
+
+    def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None) -> list:
+        """The outputs of a call, in order.
+
+        Args:
+          output_names: which outputs; None for all.
+          input_feed: the inputs by name: arrays, lists for sequences, None for optional ones that are left out.
+
+        Raises:
+          FrontendError: an input or an output is unknown or missing.
+          TypeError, ValueError: an input has another element type, rank or size; the message names it.
+        """
+        feeds = self._check(input_feed)
+        names = list(self._outputs) if output_names is None else list(output_names)
+        for name in names:
+            if name not in self._outputs:
+                raise FrontendError(f"the model has no output '{name}'; its outputs are {', '.join(self._outputs)}")
+        program = self._program(feeds)
+        made = program(**{name: feeds[name] for name in program.signature.names})
+        return [_leave(made[name], output_dtypes(self._outputs[name].type)) for name in names]
+
+    def get_inputs(self) -> list[NodeArg]:
+        """The inputs that a call must give."""
+        return list(map(_describe, self._inputs.values()))
+
+    def get_outputs(self) -> list[NodeArg]:
+        """The outputs."""
+        return list(map(_describe, self._outputs.values()))
+
+    def get_overridable_initializers(self) -> list[NodeArg]:
+        """The inputs that have a value in the model, which a call may replace."""
+        return list(map(_describe, self._overridable.values()))
+
+    def get_providers(self) -> list[str]:
+        """Where it runs, as onnxruntime names it."""
+        return ["CPUExecutionProvider"]
+
+    def get_modelmeta(self) -> ModelMetadata:
+        """What the model says of itself."""
+        return ModelMetadata(dict(self._model.metadata), self._model.producer, self._model.graph.name)
+
+    # --- programs
+
+    def _check(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+        known = {**self._inputs, **self._overridable}
+        for name in feeds:
+            if name not in known:
+                raise FrontendError(f"the model has no input '{name}'; its inputs are {', '.join(known) or 'none'}")
+        for name, entry in self._inputs.items():
+            if name not in feeds and not isinstance(entry.type, OptionalType):
+                raise FrontendError(f"the input '{name}' is missing; the model needs {', '.join(self._inputs)}")
+        given = {name: None for name in self._inputs} | dict(feeds)
+        return {name: _enter(value, known[name]) for name, value in given.items()}
+
+    def _program(self, feeds: Mapping[str, Any]) -> CompiledProgram:
+        """The program for these inputs, compiled when they are the first of their kind."""
+        with self._lock:
+            while True:
+                options = self._specialize(feeds)
+                key = _key(options)
+                if key in self._programs:
+                    self._programs.move_to_end(key)
+                    return self._programs[key]
+                try:
+                    program = build_program(self._model, options, self._file).compile()
+                except ValueRequiredError as error:
+                    if not feeds or error.inputs <= self._needed:
+                        raise
+                    self._needed |= error.inputs
+                    continue
+                self._programs[key] = program
+                if len(self._programs) > _PROGRAMS:
+                    self._programs.popitem(last=False)
+                return program
+
+    def _specialize(self, feeds: Mapping[str, Any]) -> Options:
+        values, shapes, structures = {}, {}, {}
+        for name, value in feeds.items():
+            entry = self._inputs.get(name) or self._overridable[name]
+            type = entry.type
+            if isinstance(type, OptionalType):
+                structures[name] = value is not None
+                type = type.element
+            if isinstance(type, SequenceType) and value is not None:
+                is_text = output_dtypes(type) == dtypes.STRING
+                whole = is_text or name in self._needed
+                structures[name] = [member if whole else [None] * member.ndim for member in value]
+            elif isinstance(type, TensorType) and value is not None:
+                if name in self._needed or name in self._overridable:
+                    values[name] = value
+                elif type.shape is None:
+                    shapes[name] = [None] * value.ndim
+        return dataclasses.replace(self._options, values=values, shapes=shapes, structures=structures)
+
+
+def _is_open(entry: ValueInfo) -> bool:
+    """Whether nothing can be compiled before a call says what an input is."""
+    type = entry.type
+    return not isinstance(type, TensorType) or type.shape is None or type.dtype == dtypes.STRING
+
+
+def _key(options: Options) -> Any:
+    def freeze(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            content = tuple(value.reshape(-1).tolist()) if value.dtype == object else value.tobytes()
+            return value.dtype.str, value.shape, content
+        if isinstance(value, Mapping):
+            return tuple((key, freeze(entry)) for key, entry in sorted(value.items()))
+        return tuple(map(freeze, value)) if isinstance(value, list) else value
+
+    return freeze(options.values), freeze(options.shapes), freeze(options.structures)
+
+
+def _enter(value: Any, entry: ValueInfo) -> Any:
+    """An input as the program takes it: in the type that carries its elements."""
+    type = entry.type
+    while isinstance(type, OptionalType):
+        if value is None:
+            return None
+        type = type.element
+    if isinstance(type, SequenceType):
+        if not isinstance(value, (list, tuple)):
+            raise TypeError(f"the input '{entry.name}' is a sequence; expected a list, got {value.__class__.__name__}")
+        return [_enter(member, ValueInfo(f"{entry.name}[{i}]", type.element)) for i, member in enumerate(value)]
+    assert isinstance(type, TensorType)
+    array = value if isinstance(value, np.ndarray) else np.asarray(value)
+    if dtypes.from_numpy(array.dtype) != type.dtype:
+        raise TypeError(f"the input '{entry.name}' has elements of {array.dtype}; expected {type}")
+    if type.shape is not None:
+        agrees = len(type.shape) == array.ndim and all(
+            not isinstance(size, int) or size == given for size, given in zip(type.shape, array.shape)
+        )
+        if not agrees:
+            raise ValueError(f"the input '{entry.name}' has the shape {list(array.shape)}; expected {list(type.shape)}")
+    return to_carrier(array, type.dtype)
+
+
+def _leave(value: Any, dtype: str | None) -> Any:
+    """An output with the element type of the model."""
+    if isinstance(value, list):
+        return [_leave(member, dtype) for member in value]
+    if value is None or dtype not in dtypes.CARRIERS:
+        return value
+    return value.astype(dtypes.to_numpy(dtype))
+
+
+def _describe(entry: ValueInfo) -> NodeArg:
+    shape = entry.type.shape if isinstance(entry.type, TensorType) else None
+    return NodeArg(entry.name, list(shape or ()), str(entry.type))

@@ -1,0 +1,263 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs the node suite of ONNX (`onnx.backend.test`), each case as it is and with every size symbolic.
+
+    python test/conformance/onnx_suite.py [--mode static|symbolic|both] [--filter REGEX] [--results FILE]
+                                          [--timeout SECONDS] [--update] [--page FILE]
+
+A case runs in a worker process, so that a crash or a hang is one failure. Each result is a line of JSON in the file of
+results; a run that was interrupted goes on behind the last one, and `--fresh` begins again. `--update` writes the list
+of cases that pass, which may only grow (test/python/frontends/onnx/test_onnx_suite.py), `--page` the page of the docs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import dataclasses
+import json
+import multiprocessing
+import os
+import re
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+HERE = Path(__file__).parent
+PASSING = HERE / "onnx_passing.txt"
+PAGE = HERE.parents[1] / "docs" / "generated" / "onnx-conformance.md"
+MODES = ("static", "symbolic")
+
+
+@dataclasses.dataclass
+class Case:
+    """A case of the suite with its inputs and what they give."""
+
+    name: str
+    model: Any
+    inputs: list[Any]
+    outputs: list[Any]
+    rtol: float
+    atol: float
+
+
+def collect() -> list[Case]:
+    """All cases; it takes 15 seconds."""
+    from onnx.backend.test.case.node import collect_testcases
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = collect_testcases(None)
+    cases = []
+    for case in found:
+        ((inputs, outputs),) = case.data_sets
+        values = [[_to_array(value) for value in part] for part in (inputs, outputs)]
+        cases.append(Case(case.name, case.model, *values, case.rtol, case.atol))
+    return cases
+
+
+def _to_array(value: Any) -> Any:
+    if isinstance(value, onnx.TensorProto):
+        return numpy_helper.to_array(value)
+    if isinstance(value, list):
+        return [_to_array(member) for member in value]
+    return value if value is None else np.asarray(value)
+
+
+def symbolic(model: Any) -> Any:
+    """The model with a name of its own for every size of its inputs and outputs, and no types of other values."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    count = 0
+
+    def rename(type: Any) -> None:
+        nonlocal count
+        kind = type.WhichOneof("value")
+        if kind in ("sequence_type", "optional_type"):
+            rename(getattr(type, kind).elem_type)
+        elif kind == "tensor_type" and type.tensor_type.HasField("shape"):
+            for dim in type.tensor_type.shape.dim:
+                count += 1
+                dim.dim_param = f"d{count}"
+
+    for value in [*copy.graph.input, *copy.graph.output]:
+        rename(value.type)
+    graphs = [copy.graph]
+    for graph in graphs:  # grows meanwhile
+        del graph.value_info[:]
+        for node in graph.node:
+            for entry in node.attribute:
+                graphs += [entry.g] if entry.type == entry.GRAPH else entry.graphs
+    return copy
+
+
+def difference(expected: Any, actual: Any, rtol: float, atol: float) -> str | None:
+    """How two results differ by the suite's rule; None where they agree."""
+    if expected is None:
+        return None if actual is None else "expected nothing"
+    if isinstance(expected, list):
+        if not isinstance(actual, (list, tuple)) or len(actual) != len(expected):
+            return "another number of elements"
+        parts = (difference(a, b, rtol, atol) for a, b in zip(expected, actual))
+        return next(filter(None, parts), None)
+    actual = np.asarray(actual)
+    if actual.shape != expected.shape:
+        return f"the shape {list(actual.shape)}; expected {list(expected.shape)}"
+    if expected.dtype.kind in "OSU":
+        return None if np.array_equal(expected.astype(str), actual.astype(str)) else "other text"
+    if actual.dtype != expected.dtype:
+        return f"the type {actual.dtype}; expected {expected.dtype}"
+    if expected.dtype.name == "bfloat16":
+        rtol = max(rtol, 2**-6)
+    if expected.dtype.kind == "V" or expected.dtype.name not in np.sctypeDict:  # of ml_dtypes
+        expected, actual = expected.astype(np.float32), actual.astype(np.float32)
+    with np.errstate(all="ignore"):
+        wrong = ~np.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
+    return f"{int(wrong.sum())} of {wrong.size} values differ" if wrong.any() else None
+
+
+def attempt(case: Case, mode: str) -> tuple[str, str]:
+    """How far a case comes (pass, import, run or compare), and what is wrong."""
+    from relax_mlir.frontends.onnx import InferenceSession
+
+    model = case.model if mode == "static" else symbolic(case.model)
+    stage = "import"
+    try:
+        session = InferenceSession(model.SerializeToString())
+        feeds = {entry.name: value for entry, value in zip(model.graph.input, case.inputs)}
+        stage = "run"
+        made = session.run(None, feeds)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is the result of the case
+        return stage, f"{type(error).__name__}: {' '.join(str(error).split())}"[:600]
+    wrong = difference(case.outputs, made, case.rtol, case.atol)
+    return ("compare", wrong) if wrong else ("pass", "")
+
+
+def run(tasks: Sequence[tuple[Case, str]], timeout: float) -> Iterator[tuple[str, str, str, str]]:
+    """The name, mode, stage and reason of each task; a process works on them until it dies or hangs."""
+    done = 0
+    while done < len(tasks):
+        receive, send = multiprocessing.Pipe(False)
+
+        def work(start: int = done, send: Any = send) -> None:
+            for case, mode in tasks[start:]:
+                send.send(attempt(case, mode))
+            os._exit(0)
+
+        process = multiprocessing.get_context("fork").Process(target=work)
+        process.start()
+        send.close()
+        died = None
+        while died is None and done < len(tasks):
+            try:
+                answer = receive.recv() if receive.poll(timeout) else None
+                died = f"no answer within {timeout:g} s" if answer is None else None
+            except EOFError:
+                process.join()
+                answer, died = None, f"the process ended with {process.exitcode}"
+            stage, reason = answer or ("crash", died)
+            case, mode = tasks[done]
+            yield case.name, mode, stage, reason
+            done += 1
+        process.kill()
+        process.join()
+
+
+def read_results(path: Path) -> dict[tuple[str, str], tuple[str, str]]:
+    """The results of a file, by name and mode; a last line that is cut off does not count."""
+    found = {}
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        found[entry["name"], entry["mode"]] = (entry["stage"], entry["reason"])
+    return found
+
+
+def read_passing() -> dict[str, set[str]]:
+    """The modes in which each case passes, by name."""
+    lines = [line.split() for line in PASSING.read_text().splitlines() if line and not line.startswith("#")]
+    return {name: set(modes) for name, *modes in lines}
+
+
+def write_passing(results: dict[tuple[str, str], tuple[str, str]]) -> None:
+    """Writes the list of cases that pass."""
+    modes = collections.defaultdict(list)
+    for (name, mode), (stage, _) in sorted(results.items()):
+        if stage == "pass":
+            modes[name].append(mode)
+    lines = ["# Cases of ONNX's node suite that pass, and in which form; written by onnx_suite.py --update."]
+    PASSING.write_text("\n".join([*lines, *(f"{name} {' '.join(found)}" for name, found in modes.items())]) + "\n")
+
+
+def write_page(results: dict[tuple[str, str], tuple[str, str]], path: Path) -> None:
+    """Writes the page with the counts and what does not pass."""
+    lines = [
+        "# ONNX: conformance",
+        "",
+        "<!-- Written by `make conformance-onnx`. -->",
+        "",
+        f"The node suite of onnx {onnx.__version__}, by the suite's own tolerances. In the symbolic form each size of each "
+        "input and output has a name of its own.",
+        "",
+        "| form | cases | pass |",
+        "|---|---|---|",
+    ]
+    for mode in MODES:
+        stages = [stage for (_, form), (stage, _) in results.items() if form == mode]
+        lines.append(f"| {mode} | {len(stages)} | {stages.count('pass')} |")
+    missing = collections.defaultdict(list)
+    for (name, mode), (stage, reason) in sorted(results.items()):
+        if stage != "pass":
+            missing[name].append((mode, stage, reason))
+    lines += ["", "## What does not pass", "", "| case | form | why |", "|---|---|---|"]
+    for name, entries in missing.items():
+        forms = ", ".join(mode for mode, _, _ in entries)
+        _, stage, reason = entries[0]
+        text = reason.replace("|", "\\|")[:220]
+        lines.append(f"| {name} | {forms} | {stage}: {text} |")
+    path.write_text("\n".join(lines) + "\n")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--mode", choices=[*MODES, "both"], default="both")
+    parser.add_argument("--filter", default="", help="a regular expression that names of cases match")
+    parser.add_argument("--results", type=Path, default=Path("build/onnx-suite.jsonl"))
+    parser.add_argument("--timeout", type=float, default=60)
+    parser.add_argument("--fresh", action="store_true", help="forget the results of earlier runs")
+    parser.add_argument("--update", action="store_true", help=f"write {PASSING.name}")
+    parser.add_argument("--page", type=Path, nargs="?", const=PAGE, help="write the page of the docs")
+    options = parser.parse_args()
+    if options.fresh:
+        options.results.unlink(missing_ok=True)
+    results = read_results(options.results)
+    modes = MODES if options.mode == "both" else (options.mode,)
+    cases = [case for case in collect() if re.search(options.filter, case.name)]
+    tasks = [(case, mode) for mode in modes for case in cases if (case.name, mode) not in results]
+    options.results.parent.mkdir(parents=True, exist_ok=True)
+    with options.results.open("a") as file:
+        for name, mode, stage, reason in run(tasks, options.timeout):
+            results[name, mode] = (stage, reason)
+            print(json.dumps({"name": name, "mode": mode, "stage": stage, "reason": reason}), file=file, flush=True)
+    names = {case.name for case in cases}
+    shown = {key: value for key, value in results.items() if key[0] in names}
+    for mode in modes:
+        stages = collections.Counter(stage for (_, form), (stage, _) in shown.items() if form == mode)
+        print(f"{mode}: {stages['pass']} of {sum(stages.values())} pass", dict(stages))
+    if options.update:
+        write_passing(results)
+    if options.page:
+        write_page(results, options.page)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
