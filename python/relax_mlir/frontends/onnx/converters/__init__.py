@@ -5,10 +5,17 @@
 from . import (  # noqa: F401
     activation,
     cast,
+    convolution,
     create,
     elementwise,
+    image,
     index,
     linear,
+    loss,
     manipulate,
+    normalization,
+    pooling,
     reduction,
+    resize,
+    scatter,
 )
