@@ -6,13 +6,19 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: vulkan torch demo test test-all conformance reference docs lint format fuzz mutate wheel setup clean
+.PHONY: vulkan torch onnx demo test test-all conformance conformance-onnx reference docs lint format fuzz mutate wheel setup clean
 
 setup: ## the environment, with the package built and installed editable
 	@tools/setup-environment $(VENV)
 
 torch: setup ## PyTorch with CPU wheels, for the tests of its front end
 	@tools/setup-torch $(VENV)
+
+onnx: setup ## the package onnx, for its front end and the tests of it
+	@tools/setup-onnx $(VENV)
+
+conformance-onnx: setup onnx ## ONNX's node suite, static and symbolic (half an hour), and the page of the docs
+	@$(BIN)/python test/conformance/onnx_suite.py --fresh --page $(CONFORMANCE_OPTIONS)
 
 vulkan: ## a driver of Vulkan for the tests, where apt may install it
 	@tools/setup-vulkan
@@ -22,10 +28,10 @@ PROMPT ?= What is the capital of France, and what is it known for?
 demo: setup ## compiles SmolLM2 and answers PROMPT
 	@$(BIN)/relax-mlir generate smollm2 "$(PROMPT)" --max-tokens 100
 
-test: setup torch vulkan ## all tests, of many cases a sample that changes with the commit; the last line has the totals
+test: setup torch onnx vulkan ## all tests, of many cases a sample that changes with the commit; the last line has the totals
 	@$(BIN)/python tools/run-tests $(PYTEST_OPTIONS)
 
-test-all: setup torch vulkan ## the same with all cases (hours on two cores)
+test-all: setup torch onnx vulkan ## the same with all cases (hours on two cores)
 	@RELAX_ALL_CASES=1 $(BIN)/python tools/run-tests $(PYTEST_OPTIONS)
 
 conformance: setup torch ## all of PyTorch's own operators, and docs/generated/torch-conformance.md (an hour on two cores)

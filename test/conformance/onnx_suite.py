@@ -204,8 +204,8 @@ def write_page(results: dict[tuple[str, str], tuple[str, str]], path: Path) -> N
         "",
         "<!-- Written by `make conformance-onnx`. -->",
         "",
-        f"The node suite of onnx {onnx.__version__}, by the suite's own tolerances. In the symbolic form each size of each "
-        "input and output has a name of its own.",
+        f"The node suite of onnx {onnx.__version__}, by the suite's own tolerances. In the symbolic form each size of "
+        "each input and output has a name of its own.",
         "",
         "| form | cases | pass |",
         "|---|---|---|",

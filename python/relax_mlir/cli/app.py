@@ -81,7 +81,7 @@ def _options(
 @app.command("compile")
 def compile_(
     source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="A model, or a program in a .mlir file or of PyTorch (.pt2).")
+        str, typer.Argument(metavar="SOURCE", help="A model, also of ONNX, or a program in a .mlir or a .pt2 file.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
     layout: Layout = None,
@@ -97,10 +97,10 @@ def compile_(
 
 @app.command()
 def explain(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A program of PyTorch (.pt2).")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A program of PyTorch (.pt2), or an ONNX model.")],
     smallest: Smallest = None,
 ) -> None:
-    """Shows the sizes of a program of PyTorch with their bounds, what is checked when it is called, and its ops."""
+    """Shows the sizes of a program of PyTorch or ONNX with their bounds, what is checked at a call, and its ops."""
     from .commands import explain as show
 
     show(source, smallest)

@@ -157,9 +157,9 @@ def export(
 def _export(
     source: str, output: Path, *, layout: str | None, context: int | None, target: str, smallest: int | None
 ) -> None:
-    if Path(source).suffix == ".pt2":
-        refuse_options(source, "is a program of PyTorch, not a language model", layout, context)
-        program = read_torch_program(source, smallest)
+    if kind := _imported_kind(source):
+        refuse_options(source, f"is {kind}, not a language model", layout, context)
+        program = read_imported_program(source, smallest)
         with progress(f"compiling {source}"):
             program.export(output, target)
         note(f"wrote {output}")
@@ -181,34 +181,51 @@ def _export(
     note(f"wrote {output}")
 
 
-def refuse_torch_program(source: str) -> None:
-    """Refuses a .pt2 file where only what it is compiled to can be used."""
-    if Path(source).suffix == ".pt2":
+_IMPORTED = {".pt2": "a program of PyTorch", ".onnx": "an ONNX model"}
+"""Files of other frameworks, by suffix."""
+
+
+def _imported_kind(source: str) -> str | None:
+    """What a file of another framework is; None for other sources."""
+    return None if Path(source).is_dir() else _IMPORTED.get(Path(source).suffix)
+
+
+def refuse_imported_program(source: str) -> None:
+    """Refuses a file of another framework where only what it is compiled to can be used."""
+    if kind := _imported_kind(source):
         raise ModelError(
-            f"'{source}' is a program of PyTorch; compile it first: relax-mlir compile {source} -o FOLDER "
+            f"'{source}' is {kind}; compile it first: relax-mlir compile {source} -o FOLDER "
             "(relax-mlir explain shows its sizes)"
         )
 
 
-def read_torch_program(source: str, smallest: int | None) -> ImportedProgram:
-    """A program that `torch.export.save` wrote, imported."""
+def read_imported_program(source: str, smallest: int | None) -> ImportedProgram:
+    """A program that `torch.export.save` wrote, or an ONNX model, imported."""
     if Path(source).is_dir():
-        raise ModelError(f"'{source}' is a folder; expected a program of PyTorch, a .pt2 file")
-    if Path(source).suffix != ".pt2":
+        raise ModelError(f"'{source}' is a folder; expected a program of PyTorch (.pt2), or an ONNX model (.onnx)")
+    if Path(source).suffix not in _IMPORTED:
         raise ModelError(
-            f"'{source}' is not a program of PyTorch; expected a .pt2 file, which torch.export.save writes"
+            f"'{source}' is neither a program of PyTorch, a .pt2 file, which torch.export.save writes, nor an ONNX "
+            "model, an .onnx file"
         )
-    from ..frontends.torch import from_exported_program
-
     if not Path(source).is_file():
         raise ModelError(f"cannot read '{source}': there is no such file")
+    if Path(source).suffix == ".onnx":
+        if smallest is not None:
+            raise ModelError(f"'{source}' is not a PyTorch program (.pt2); leave --smallest out")
+        from ..frontends.onnx import from_onnx
+
+        with progress(f"importing {source}"):
+            return from_onnx(source)
+    from ..frontends.torch import from_exported_program
+
     with progress(f"importing {source}"):
         return from_exported_program(source, smallest=2 if smallest is None else smallest)
 
 
 def explain(source: str, smallest: int | None) -> None:
-    """Shows what is known of a program of PyTorch."""
-    print(read_torch_program(source, smallest).report)
+    """Shows what is known of a program of another framework."""
+    print(read_imported_program(source, smallest).report)
 
 
 _ARGUMENT = re.compile(r"((?:\d+x)*)([a-wyz]+\d*\w*)$")
@@ -259,7 +276,7 @@ def open_executable(source: str, target: str | None, check: Callable[[Mapping[st
         check_target(exported, target)
         check({name: len(function["parameters"]) for name, function in exported.code.functions.items()})
         return exported.load()
-    refuse_torch_program(source)
+    refuse_imported_program(source)
     with progress(f"compiling {source}"):
         module = load(source)
         check(_parameter_counts(module))

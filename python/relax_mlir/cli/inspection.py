@@ -21,7 +21,7 @@ from ..models.exported import is_exported
 from ..module import Module
 from ..pipelines.cpu import default_pipeline
 from ..symbolic import Range
-from .commands import refuse_options, refuse_torch_program
+from .commands import refuse_options, refuse_imported_program
 
 
 def inspect(source: str, *, layout: str | None, plot: bool) -> None:
@@ -37,7 +37,7 @@ def inspect(source: str, *, layout: str | None, plot: bool) -> None:
         refuse_options(source, "was compiled with its options", layout)
         show_code(read_code(source), console)
         return
-    refuse_torch_program(source)
+    refuse_imported_program(source)
     program = build(source, layout=layout)
     config = program.config
     table = Table("", "", show_header=False, title=config.name or program.path.name)

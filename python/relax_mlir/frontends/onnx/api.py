@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import op
 from ...annotations import Tensor
 from ...builder import BlockBuilder
 from ...errors import FrontendError
@@ -108,7 +107,7 @@ def build_program(model: Model, options: Options, file: str = "model.onnx") -> P
     with builder.function(FUNCTION, parameters, symbols=table.ranges) as function:
         made = dict(zip(leaves, function.params))
         values = {plan.name: plan.build(made) for plan in plans}
-        found = importer.run(graph, values)
+        found = importer.run(graph, {}, values)
         results, entries, specs = _outputs([entry.name for entry in graph.outputs], found, importer)
         builder.return_(*results)
     names = [plan.name for plan in plans]
@@ -295,5 +294,3 @@ def _report(table: SymbolTable, importer: Importer) -> Report:
 def explain(model: Source | Model, **options: Any) -> str:
     """The sizes of a model with their bounds, and its ops; arguments as for `from_onnx`."""
     return str(from_onnx(model, **options).report)
-
-

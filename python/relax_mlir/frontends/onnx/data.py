@@ -115,7 +115,7 @@ def _build(data: Data, weights: dict[str, np.ndarray]) -> Value:
     dtype = dtypes.carrier(data.dtype)
     if elements.dtype == object:
         return _expressions(elements, dtype)
-    if elements.size <= _SMALL or elements.nbytes <= 8 * _SMALL or not data.name:
+    if elements.size <= _SMALL or not data.name:
         return op.constant(np.ascontiguousarray(elements).reshape(elements.shape), dtype)
     weights.setdefault(data.name, elements)
     return op.weight(data.name, Tensor(elements.shape, dtype))

@@ -10,16 +10,18 @@ from ...errors import FrontendError
 
 
 class ValueRequiredError(FrontendError):
-    """An operand that decides shapes, axes or ranks, and whose value is an input of the model.
+    """What decides shapes, axes or ranks in a way that is not symbolic, and is an input of the model.
 
     Attributes:
       inputs: the names of inputs of the model whose values decide it. `from_onnx(..., values={name: array})` makes a
         program for one value; `InferenceSession` makes one for each value that it is given.
+      shapes: the names of inputs whose shapes decide it, likewise.
     """
 
-    def __init__(self, message: str, inputs: Iterable[str]) -> None:
+    def __init__(self, message: str, inputs: Iterable[str], shapes: Iterable[str] = ()) -> None:
         super().__init__(message)
         self.inputs = frozenset(inputs)
+        self.shapes = frozenset(shapes)
 
 
 class ModelFileError(FrontendError):

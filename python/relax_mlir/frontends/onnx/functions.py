@@ -84,9 +84,7 @@ def _body(function: Any, given: Mapping[str, Any], folder: Any, defaults: Mappin
             carrier = onnx.NodeProto(op_type="Constant", attribute=[default])
             references[name] = next(iter(read_node(carrier, {}, folder).attributes.values()))
     names = frozenset(function.input) | {name for node in function.node for name in node.output}
-    nodes = [
-        read_node(node, references, folder, names, index=index) for index, node in enumerate(function.node, 1)
-    ]
+    nodes = [read_node(node, references, folder, names, index=index) for index, node in enumerate(function.node, 1)]
     opsets = {("" if entry.domain == "ai.onnx" else entry.domain): entry.version for entry in function.opset_import}
     return Body(tuple(function.input), tuple(function.output), nodes, opsets)
 

@@ -74,20 +74,22 @@ class Importer:
                 yield from self._uses(graph.nodes, opsets, calls)
 
     def _location(self, node: Node) -> SourceLocation:
-        return SourceLocation(self._file, max(node.index, 1), 0, str(node))
+        """Where a node is: a model has no lines, so the number of the node is one, and its name belongs to the file."""
+        return SourceLocation(f"{self._file}, {node}", max(node.index, 1))
 
     # --- graphs
 
-    def run(self, graph: Graph, outer: Mapping[str, Operand], inputs: Sequence[Operand] | None = None) -> list[Operand]:
+    def run(
+        self, graph: Graph, outer: Mapping[str, Operand], inputs: Sequence[Operand] | Mapping[str, Operand] = ()
+    ) -> list[Operand]:
         """Builds a graph, and gives its outputs.
 
         Args:
           outer: what names of graphs around it stand for.
-          inputs: what its inputs are, in order; by default `outer` has them.
+          inputs: what its inputs are, in order or by name.
         """
-        values = collections.ChainMap({}, outer)  # type: ignore[arg-type]
-        if inputs is not None:
-            values.update({entry.name: given for entry, given in zip(graph.inputs, inputs)})
+        named = inputs if isinstance(inputs, Mapping) else {e.name: given for e, given in zip(graph.inputs, inputs)}
+        values = collections.ChainMap(dict(named), outer)  # type: ignore[arg-type]
         for name, tensor in graph.tensors.items():
             if name not in values.maps[0]:
                 values[name] = self._initializer(name, tensor)
@@ -217,5 +219,3 @@ def _naming(node: Node) -> Iterator[None]:
         raise FrontendError(f"{node}: {text}", error.location) from None
     except (ValueError, TypeError, IndexError, ArithmeticError) as error:
         raise FrontendError(f"{node} is not valid: {error}") from error
-
-

@@ -72,9 +72,9 @@ class Lowering:
         return Data(value.dtype, value.array, name=self.importer.unused_weight(self.node, name))
 
     def dtype(self, name: str, default: Any = _MISSING) -> Any:
-        """An attribute that is an element type, under our short name."""
+        """An attribute that is an element type, under our short name; 0 stands for None where that is the default."""
         value = self.int(name, default)
-        if not isinstance(value, int) or isinstance(value, bool):
+        if name not in self.node.attributes or (value == 0 and default is None):
             return value
         return dtypes.from_code(value, f"the attribute '{name}' of {self.node}")
 
@@ -154,9 +154,35 @@ class Lowering:
         if not length:
             return []
         value = op.reshape(op.astype(self.value(data), "i64"), (length,))
-        found = [self.importer.symbols.fresh(what.replace(" ", "_")) for _ in range(length)]
+        found = [
+            self.importer.symbols.fresh(what.removeprefix("the ").replace(" ", "_"), data.origins)
+            for _ in range(length)
+        ]
         op.match_cast(op.tensor_to_shape(value), Shape(tuple(found)))
         return list(found)
+
+    def fixed(self, size: ExprLike, what: str) -> int:
+        """A size that must be a number while importing.
+
+        Raises:
+          ValueRequiredError: it is not; the error has the inputs whose shapes or values decide it.
+        """
+        if isinstance(size, int):
+            return size
+        table = self.importer.symbols
+        shapes = {table.shapes[name] for name in size.symbols if name in table.shapes}
+        values = {origin for name in size.symbols for origin in table.values.get(name, ())}
+        message = f"{self.node} needs {what} as a number while the model is imported, and it is {size}"
+        if any(name not in table.shapes and name not in table.values for name in size.symbols):
+            raise UnsupportedOpError(
+                f"{message}, which only a run knows", {self.node.kind: 1}, node=self.node.name or self.node.outputs[0]
+            )
+        raise ValueRequiredError(
+            f"{message}: give shapes or values of {', '.join(map(repr, sorted(shapes | values)))}, or use "
+            "InferenceSession, which makes a program for each",
+            values,
+            shapes,
+        )
 
     def size(self, data: Data, what: str) -> ExprLike:
         return self._one(self.sizes(data, what), what)
@@ -170,7 +196,7 @@ class Lowering:
         message = f"{self.node} needs the value of {what} while the model is imported"
         if not data.origins or data.elements is not None:
             raise UnsupportedOpError(
-                f"{message}; it is computed by the model from {self._show_origins(data)}, and is not known before a run",
+                f"{message}; the model computes it from {self._show_origins(data)}, and only a run knows it",
                 {self.node.kind: 1},
                 node=self.node.name or self.node.outputs[0],
             )

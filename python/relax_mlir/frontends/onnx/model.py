@@ -155,7 +155,7 @@ def read_model(source: Source, folder: str | os.PathLike[str] | None = None) -> 
     opsets = _opsets(proto)
     functions = {}
     for function in proto.functions:
-        functions[f"{_domain(function.domain) or 'onnx'}::{function.name}"] = function
+        functions[f"{_domain(function.domain) or 'onnx'}::{_name(function.name)}"] = function
     graph = read_graph(proto.graph, {}, place)
     return Model(
         graph,
@@ -192,8 +192,15 @@ def _decode(data: bytes, what: str) -> Any:
     return proto
 
 
-def _domain(name: str) -> str:
-    return "" if name == "ai.onnx" else name
+def _name(value: str | bytes) -> str:
+    """A name of the file, which protobuf gives as bytes where it is not text."""
+    if isinstance(value, bytes):
+        raise ModelFileError(f"the model is damaged: the name {value!r} is not text")
+    return value
+
+
+def _domain(name: str | bytes) -> str:
+    return "" if _name(name) == "ai.onnx" else _name(name)
 
 
 def _opsets(proto: Any) -> dict[str, int]:
@@ -223,11 +230,11 @@ def read_graph(
     if depth > _DEPTH:
         raise ModelFileError(f"the graphs of the model are nested deeper than {_DEPTH}")
     inputs = [read_value_info(entry) for entry in proto.input]
-    tensors = {tensor.name: tensor for tensor in proto.initializer}
+    tensors = {_name(tensor.name): tensor for tensor in proto.initializer}
     for sparse in proto.sparse_initializer:
         raise ModelFileError(f"the tensor '{sparse.values.name}' is sparse; store it as a dense one")
     defined = _distinct([entry.name for entry in inputs], "an input") | set(tensors)
-    made = [name for node in proto.node for name in node.output if name]
+    made = [_name(name) for node in proto.node for name in node.output if name]
     visible = outer | defined | set(made)
     nodes = [
         read_node(node, references, folder, frozenset(visible), depth, index)
@@ -238,8 +245,8 @@ def read_graph(
     known = outer | defined | {name for node in nodes for name in node.outputs}
     for output in outputs:
         if output.name not in known:
-            raise ModelFileError(f"the output '{output.name}' of the graph '{proto.name}' is made by no node")
-    return Graph(proto.name, inputs, outputs, tensors, nodes, _captured(nodes, outputs, defined))
+            raise ModelFileError(f"the output '{output.name}' of the graph '{_name(proto.name)}' is made by no node")
+    return Graph(_name(proto.name), inputs, outputs, tensors, nodes, _captured(nodes, outputs, defined))
 
 
 def _distinct(names: Iterable[str], what: str) -> set[str]:
@@ -261,14 +268,20 @@ def read_node(
 ) -> Node:
     """One node, with its attributes as Python's values."""
     node = Node(
-        proto.op_type, _domain(proto.domain), proto.name, tuple(proto.input), tuple(proto.output), {}, index
+        _name(proto.op_type),
+        _domain(proto.domain),
+        _name(proto.name),
+        tuple(map(_name, proto.input)),
+        tuple(map(_name, proto.output)),
+        {},
+        index,
     )
     for entry in proto.attribute:
         if entry.ref_attr_name:
             if entry.ref_attr_name in references:
-                node.attributes[entry.name] = references[entry.ref_attr_name]
+                node.attributes[_name(entry.name)] = references[entry.ref_attr_name]
             continue
-        node.attributes[entry.name] = _attribute(entry, node, references, folder, outer, depth)
+        node.attributes[_name(entry.name)] = _attribute(entry, node, references, folder, outer, depth)
     return node
 
 
@@ -317,7 +330,8 @@ def _text(value: bytes) -> str:
 def read_value_info(proto: Any) -> ValueInfo:
     """A named value with its type."""
     known = proto.HasField("type") and proto.type.WhichOneof("value")
-    return ValueInfo(proto.name, read_type(proto.type, f"'{proto.name}'") if known else None)
+    name = _name(proto.name)
+    return ValueInfo(name, read_type(proto.type, f"'{name}'") if known else None)
 
 
 def read_type(proto: Any, where: str, depth: int = 0) -> ValueType:
@@ -341,7 +355,7 @@ def read_type(proto: Any, where: str, depth: int = 0) -> ValueType:
 def _dim(dim: Any) -> int | str | None:
     if dim.WhichOneof("value") == "dim_value":
         return dim.dim_value if dim.dim_value >= 0 else None  # some writers mean "unknown" by -1
-    return dim.dim_param or None
+    return _name(dim.dim_param) or None
 
 
 def _sorted(nodes: list[Node], defined: set[str], outer: frozenset[str]) -> list[Node]:

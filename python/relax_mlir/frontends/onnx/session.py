@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A session with the interface of onnxruntime: a program replaces it by changing one import.
 
-Where an input decides shapes, axes or ranks, and in ways that no symbolic program covers, one program is compiled for
-each value that it is given; so are programs for each number of elements of a sequence. The latest of them are kept.
+Where an input decides shapes, axes or ranks in ways that no symbolic program covers, one program is compiled for each
+value (or shape) that it is given; so are programs for each number of elements of a sequence. The latest are kept.
 """
 
 from __future__ import annotations
@@ -82,18 +82,17 @@ class InferenceSession:
         self._file = os.path.basename(path_or_bytes) if is_path else "model.onnx"
         self._options = Options(symbols or {}, dims or {})
         self._inputs = {entry.name: entry for entry in model_inputs(self._model)}
-        self._overridable = {
-            entry.name: entry for entry in self._model.graph.inputs if entry.name not in self._inputs
-        }
-        self._outputs = {entry.name: entry for entry in self._model.graph.outputs}
+        self._overridable = {entry.name: entry for entry in self._model.graph.inputs if entry.name not in self._inputs}
+        self._outputs = {entry.name: entry for entry in self._model.graph.outputs}  # one may be named twice
         self._needed: set[str] = set()
+        self._sized: set[str] = set()
         self._programs: collections.OrderedDict[Any, CompiledProgram] = collections.OrderedDict()
         self._lock = threading.Lock()
         if not any(map(_is_open, self._inputs.values())):
             try:
                 self._program({})
             except ValueRequiredError as error:
-                self._needed |= error.inputs
+                self._learn(error)
 
     # --- what onnxruntime's session has
 
@@ -109,7 +108,7 @@ class InferenceSession:
           TypeError, ValueError: an input has another element type, rank or size; the message names it.
         """
         feeds = self._check(input_feed)
-        names = list(self._outputs) if output_names is None else list(output_names)
+        names = [entry.name for entry in self._model.graph.outputs] if output_names is None else list(output_names)
         for name in names:
             if name not in self._outputs:
                 raise FrontendError(f"the model has no output '{name}'; its outputs are {', '.join(self._outputs)}")
@@ -123,7 +122,7 @@ class InferenceSession:
 
     def get_outputs(self) -> list[NodeArg]:
         """The outputs."""
-        return list(map(_describe, self._outputs.values()))
+        return list(map(_describe, self._model.graph.outputs))
 
     def get_overridable_initializers(self) -> list[NodeArg]:
         """The inputs that have a value in the model, which a call may replace."""
@@ -162,14 +161,20 @@ class InferenceSession:
                 try:
                     program = build_program(self._model, options, self._file).compile()
                 except ValueRequiredError as error:
-                    if not feeds or error.inputs <= self._needed:
+                    if not feeds or not self._learn(error):
                         raise
-                    self._needed |= error.inputs
                     continue
                 self._programs[key] = program
                 if len(self._programs) > _PROGRAMS:
                     self._programs.popitem(last=False)
                 return program
+
+    def _learn(self, error: ValueRequiredError) -> bool:
+        """Notes the inputs that decide what a program is; whether there is a new one among them."""
+        is_new = not (error.inputs <= self._needed and error.shapes <= self._sized)
+        self._needed |= error.inputs
+        self._sized |= error.shapes
+        return is_new
 
     def _specialize(self, feeds: Mapping[str, Any]) -> Options:
         values, shapes, structures = {}, {}, {}
@@ -182,10 +187,15 @@ class InferenceSession:
             if isinstance(type, SequenceType) and value is not None:
                 is_text = output_dtypes(type) == dtypes.STRING
                 whole = is_text or name in self._needed
-                structures[name] = [member if whole else [None] * member.ndim for member in value]
+                is_sized = name in self._sized
+                structures[name] = [
+                    member if whole else list(member.shape) if is_sized else [None] * member.ndim for member in value
+                ]
             elif isinstance(type, TensorType) and value is not None:
                 if name in self._needed or name in self._overridable:
                     values[name] = value
+                elif name in self._sized:
+                    shapes[name] = list(value.shape)
                 elif type.shape is None:
                     shapes[name] = [None] * value.ndim
         return dataclasses.replace(self._options, values=values, shapes=shapes, structures=structures)

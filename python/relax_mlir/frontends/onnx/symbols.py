@@ -28,11 +28,15 @@ class SymbolTable:
     Attributes:
       ranges: declared bounds.
       sources: where each symbol is read, for reports.
+      shapes: for a size of an input, that input.
+      values: for a size that an operand says, the inputs from which that follows.
     """
 
     def __init__(self, bounds: Bounds, relations: Mapping[str, str]) -> None:
         self.ranges: dict[Sym, Range] = {}
         self.sources: dict[str, str] = {}
+        self.shapes: dict[str, str] = {}
+        self.values: dict[str, frozenset[str]] = {}
         self._bounds = dict(bounds)
         self._relations = dict(relations)
         self._named: dict[str, ExprLike] = {}
@@ -105,12 +109,16 @@ class SymbolTable:
         symbol = Sym(self._unused(label))
         self.ranges[symbol] = bounds
         self.sources[symbol.name] = where
+        self.shapes[symbol.name] = where.rpartition(".shape[")[0]
         self._facts = None
         return symbol
 
-    def fresh(self, base: str) -> Sym:
-        """A symbol that no size has yet."""
-        return Sym(self._unused(base))
+    def fresh(self, base: str, origins: frozenset[str] = frozenset()) -> Sym:
+        """A symbol that no size has yet; `origins` are the inputs whose values decide it."""
+        name = self._unused(base)
+        if origins:
+            self.values[name] = origins
+        return Sym(name)
 
     def _unused(self, base: str) -> str:
         base = re.sub(r"\W", "_", base, flags=re.ASCII) or "size"

@@ -4,7 +4,9 @@
 
 from . import (  # noqa: F401
     activation,
+    attention,
     cast,
+    control,
     convolution,
     create,
     elementwise,
@@ -13,9 +15,18 @@ from . import (  # noqa: F401
     linear,
     loss,
     manipulate,
+    microsoft,
+    ml,
     normalization,
     pooling,
+    quantized,
+    recurrent,
     reduction,
     resize,
     scatter,
+    sequence,
+    signal,
+    state,
+    text,
+    trees,
 )

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Conversions between element types, also to those that no kernel has.
 
-A small float is carried by f32, so that a conversion to it is rounding to its numbers. Its numbers lie on a grid: in the
+A small float is carried by f32, so that a conversion to it is rounding to its numbers. These lie on a grid: in the
 binade of an exponent they are `2 ** (exponent - mantissa bits)` apart, and below the least normal one as far as there.
 """
 
@@ -178,8 +178,6 @@ def _show(entry: np.generic) -> str:
     if np.isinf(value):
         return "INF" if value > 0 else "-INF"
     return np.format_float_positional(entry, trim="-") if 1e-4 <= abs(value) < 1e7 or not value else f"{value:.8g}"
-
-
 
 
 @register_data("BitCast")

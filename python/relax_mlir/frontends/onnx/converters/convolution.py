@@ -90,9 +90,11 @@ def _cut(ctx: Lowering, x: Value, windows: Windows, extra: list[int]) -> list[tu
         return windows.pads
     if sizes is None and mode == "VALID":
         return [(0, 0) for _ in extra]
-    wanted = sizes[-len(extra) :] if sizes is not None else [
-        size * stride for size, stride in zip(x.shape[2:], windows.strides)
-    ]
+    wanted = (
+        sizes[-len(extra) :]
+        if sizes is not None
+        else [size * stride for size, stride in zip(x.shape[2:], windows.strides)]
+    )
     pairs = []
     for axis, size in enumerate(wanted):
         whole = (x.shape[2 + axis] - 1) * windows.strides[axis] + windows.span(axis) + extra[axis]

@@ -267,7 +267,8 @@ def col2im(ctx: Lowering, x: Data, shape: Data, block: Data) -> Value:
         inner = op.arange(0, kernel[axis] * dilations[axis], dilations[axis], "i64")
         outer = op.arange(0, steps * strides[axis], strides[axis], "i64")
         at = op.add(
-            op.reshape(inner, _only(2 * count, axis, kernel[axis])), op.reshape(outer, _only(2 * count, count + axis, steps))
+            op.reshape(inner, _only(2 * count, axis, kernel[axis])),
+            op.reshape(outer, _only(2 * count, count + axis, steps)),
         )
         index = at if index is None else op.add(op.multiply(index, ctx.scalar(whole[axis], "i64")), at)
     assert index is not None

@@ -27,10 +27,7 @@ def gather_elements(ctx: Lowering, x: Value, indices: Value) -> Value:
 
 @register("GatherND")
 def gather_nd(ctx: Lowering, x: Value, indices: Value) -> Value:
-    depth = indices.shape[-1]
-    if not isinstance(depth, int):
-        # The last size of the indices decides the rank of the result.
-        ctx.elements(ctx.operands[1], "the indices, whose last size is not a number,")
+    ctx.fixed(indices.shape[-1], "the last size of the indices, which decides how many axes the result has,")
     return op.gather_nd(x, indices, ctx.int("batch_dims", 0))
 
 
@@ -67,8 +64,10 @@ def unique(ctx: Lowering, x: Value) -> tuple[Value, ...]:
     made = op.unique(x, sorted=bool(ctx.int("sorted", 1)), axis=axis, **options)
     count = ctx.importer.symbols.fresh("unique")
     values, first, inverse, counts = made
-    shape = (count,) if axis is None else tuple(
-        count if place == ctx.axis(axis, x.ndim) else size for place, size in enumerate(x.shape)
+    shape = (
+        (count,)
+        if axis is None
+        else tuple(count if place == ctx.axis(axis, x.ndim) else size for place, size in enumerate(x.shape))
     )
     values = op.match_cast(values, Tensor(shape, values.dtype))
     first, counts = (op.match_cast(part, Tensor((count,), part.dtype)) for part in (first, counts))

@@ -18,9 +18,7 @@ def negative_log_likelihood(ctx: Lowering, scores: Value, target: Value, weight:
 
 
 @register("SoftmaxCrossEntropyLoss")
-def cross_entropy(
-    ctx: Lowering, scores: Value, target: Value, weight: Value | None = None
-) -> tuple[Value, Value]:
+def cross_entropy(ctx: Lowering, scores: Value, target: Value, weight: Value | None = None) -> tuple[Value, Value]:
     logarithms = op.log_softmax(scores, 1)
     return _loss(ctx, logarithms, target, weight), logarithms
 

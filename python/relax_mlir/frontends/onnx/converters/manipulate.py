@@ -77,9 +77,9 @@ def unsqueeze(ctx: Lowering, x: Data, axes: Data | None = None) -> Data:
 def squeeze(ctx: Lowering, x: Data, axes: Data | None = None) -> Data:
     found = ctx.numbers(axes, "the axes") if axes is not None else ctx.ints("axes", None)
     if found is None:
-        if any(not isinstance(size, int) for size in x.shape):
-            raise ctx.unsupported("without axes, all sizes must be numbers; name the axes to remove")
-        found = [axis for axis, size in enumerate(x.shape) if size == 1]
+        found = [
+            axis for axis, size in enumerate(x.shape) if ctx.fixed(size, "all sizes, since it names no axes,") == 1
+        ]
     value = ctx.value(x)
     found = ctx.axes(found, x.ndim)
     for axis in found:

@@ -64,9 +64,7 @@ def _for_channels(values: Value, channels: ExprLike, groups: int) -> Value:
 
 
 @register("LayerNormalization")
-def layer_normalization(
-    ctx: Lowering, x: Value, scale: Value, bias: Value | None = None
-) -> tuple[Value, ...] | Value:
+def layer_normalization(ctx: Lowering, x: Value, scale: Value, bias: Value | None = None) -> tuple[Value, ...] | Value:
     axis = ctx.axis(ctx.int("axis", -1), x.ndim)
     return layer_norm(ctx, x, scale, bias, axis, ctx.float("epsilon", 1e-5))
 

@@ -117,7 +117,9 @@ def lp_pool(ctx: Lowering, x: Value) -> Value:
     rows = op.reshape(powers, (x.shape[0] * x.shape[1], 1, *x.shape[2:]))
     pads = list(windows.pads)
     if ctx.int("ceil_mode", 0):
-        pads = [(before, after + _overhang(x.shape[2 + axis], windows, axis)) for axis, (before, after) in enumerate(pads)]
+        pads = [
+            (before, after + _overhang(x.shape[2 + axis], windows, axis)) for axis, (before, after) in enumerate(pads)
+        ]
     ones = op.ones((1, 1, *windows.kernel), x.dtype)
     sums = _SUM[count](padded(rows, pads), ones, strides=windows.strides, dilation=windows.dilations)
     sums = op.reshape(sums, (*x.shape[:2], *sums.shape[2:]))

@@ -176,7 +176,12 @@ def _fast(
     """The op for images, where it computes the same."""
     moved = [plan for plan in plans if plan.before != plan.after]
     is_image = x.ndim == 4 and all(plan.index >= 2 for plan in moved) and x.dtype == "f32"
-    if not is_image or mode not in _FAST or ctx.int("antialias", 0) or "keep_aspect_ratio_policy" in ctx.node.attributes:
+    if (
+        not is_image
+        or mode not in _FAST
+        or ctx.int("antialias", 0)
+        or "keep_aspect_ratio_policy" in ctx.node.attributes
+    ):
         return None
     if coordinates not in ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"):
         return None

@@ -28,8 +28,7 @@ def scatter_elements(ctx: Lowering, x: Value, indices: Value, updates: Value) ->
 
 @register_data("ScatterND")
 def scatter_nd(ctx: Lowering, x: Data, indices: Data, updates: Data) -> Data:
-    if not isinstance(indices.shape[-1], int):
-        ctx.elements(indices, "the indices, whose last size is not a number,")
+    ctx.fixed(indices.shape[-1], "the last size of the indices, which says how many axes they index,")
     made = op.scatter_nd(ctx.value(x), ctx.value(indices), ctx.value(updates), _reduction(ctx))
     return Data(x.dtype, value=made)
 

@@ -51,7 +51,11 @@ def read_windows(ctx: Lowering, sizes: Sequence[ExprLike], kernel: Sequence[Expr
     strides, dilations = ctx.ints("strides", [1] * count), ctx.ints("dilations", [1] * count)
     mode = ctx.text("auto_pad", "NOTSET")
     pads = ctx.ints("pads", [0] * 2 * count)
-    for name, given, length in (("strides", strides, count), ("dilations", dilations, count), ("pads", pads, 2 * count)):
+    for name, given, length in (
+        ("strides", strides, count),
+        ("dilations", dilations, count),
+        ("pads", pads, 2 * count),
+    ):
         if len(given) != length:
             ctx.fail(f"the attribute '{name}' has {len(given)} numbers; expected {length}")
     found = Windows(list(kernel), strides, dilations, list(zip(pads[:count], pads[count:])))
