@@ -19,6 +19,7 @@ from ..program import FUNCTION, Input, Output, Program, Report, Signature
 from ..tree import LEAF, Spec
 from . import converters as _converters  # noqa: F401 - registers the converters
 from . import dtypes
+from .converters.cast import bit_kernels
 from .data import Data, Operand, Optional_
 from .importer import Importer
 from .model import Model, OptionalType, SequenceType, Source, TensorType, ValueInfo, ValueType, read_model
@@ -95,7 +96,8 @@ def build_program(model: Model, options: Options, file: str = "model.onnx") -> P
     _check_names(options, graph.inputs)
     table = SymbolTable(options.symbols, options.dims)
     importer = Importer(model, registry, table, file)
-    registry.require(importer.uses())
+    uses = list(importer.uses())
+    registry.require(uses)
     overridden = [entry for entry in graph.inputs if entry.name in graph.tensors and entry.name in options.values]
     plans = [_plan(entry, options) for entry in [*inputs, *overridden]]
     leaves = {leaf.name: leaf.type for plan in plans for leaf in plan.leaves if leaf.value is None}
@@ -104,6 +106,8 @@ def build_program(model: Model, options: Options, file: str = "model.onnx") -> P
         Tensor(sizes[name], dtypes.carrier(type.dtype), name=_identifier(name)) for name, type in leaves.items()
     ]
     builder = BlockBuilder()
+    if any(use.op == "onnx::BitCast" for use in uses):
+        builder.add_kernels(bit_kernels())
     with builder.function(FUNCTION, parameters, symbols=table.ranges) as function:
         made = dict(zip(leaves, function.params))
         values = {plan.name: plan.build(made) for plan in plans}

@@ -9,10 +9,12 @@ binade of an exponent they are `2 ** (exponent - mantissa bits)` apart, and belo
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
 from .... import op
+from ....annotations import Tensor
 from ....values import Value
 from .. import dtypes
 from ..data import Data
@@ -94,7 +96,8 @@ def round_to(ctx: Lowering, x: Value, dtype: str, saturate: bool) -> Value:
     signed = op.multiply(rounded, op.where(_is_negative(ctx, x), ctx.scalar(-1, "f32"), ctx.scalar(1, "f32")))
     if dtype.endswith("uz"):
         signed = op.where(op.equal(rounded, ctx.scalar(0, "f32")), ctx.scalar(0, "f32"), signed)
-    signed = op.where(op.isnan(x), greatest if kind.infinity is None else ctx.scalar(np.nan, "f32"), signed)
+    # f4e2m1 has no NaN; the reference makes it zero.
+    signed = op.where(op.isnan(x), ctx.scalar(0.0 if kind.infinity is None else np.nan, "f32"), signed)
     return ctx.cast(signed, dtypes.carrier(dtype))
 
 
@@ -182,11 +185,48 @@ def _show(entry: np.generic) -> str:
 
 @register_data("BitCast")
 def bit_cast(ctx: Lowering, x: Data) -> Data:
-    """The same bits as another type; only of elements that are known, since no kernel op reads bits."""
-    dtype = ctx.dtype("to")
+    """The same bits as another type of the same width; a kernel of the module reads floats as integers, or back."""
+    dtype, value = ctx.dtype("to"), ctx.value(x)
+    if {dtype, x.dtype} & dtypes.CARRIERS.keys() or dtypes.STRING in (dtype, x.dtype):
+        raise ctx.unsupported(f"from {x.dtype} to {dtype}", "to")
+    if not dtypes.is_float(x.dtype):
+        bits = _WIDTHS.get(dtype, 8)
+        if not dtypes.is_float(dtype):
+            return Data(dtype, value=ctx.cast(value, dtype))
+        return Data(dtype, value=_reinterpreted(ctx.cast(value, f"i{bits}"), dtype))
+    if x.dtype not in _WIDTHS or (dtypes.is_float(dtype) and dtype not in _WIDTHS):
+        raise ctx.unsupported(f"from {x.dtype} to {dtype}", "to")
     if dtype == x.dtype:
         return x
-    integers = {dtype, x.dtype} <= {f"{sign}{bits}" for sign in "iu" for bits in (8, 16, 32, 64)} | {"bool"}
-    if integers:
-        return Data(dtype, value=ctx.cast(ctx.value(x), dtype))
-    raise ctx.unsupported(f"from {x.dtype} to {dtype}; integers of one width are supported", "to")
+    integers = _reinterpreted(value, f"i{_WIDTHS[x.dtype]}")
+    made = _reinterpreted(integers, dtype) if dtypes.is_float(dtype) else ctx.cast(integers, dtype)
+    return Data(dtype, value=made)
+
+
+_WIDTHS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+"""Floats whose bits are read, with their width."""
+
+
+def _reinterpreted(x: Value, dtype: str) -> Value:
+    made = op.call_tir(f"bits_{x.dtype}_{dtype}", [op.flatten(x)], Tensor((math.prod(x.shape),), dtype))
+    return op.reshape(made, list(x.shape))
+
+
+def bit_kernels() -> str:
+    """The kernels that `BitCast` calls, of a module in MLIR text."""
+    pairs = [pair for name, width in _WIDTHS.items() for pair in ((name, f"i{width}"), (f"i{width}", name))]
+    return "".join(_KERNEL.format(source=source, target=target) for source, target in pairs)
+
+
+_KERNEL = """
+func.func private @bits_{source}_{target}(%x: tensor<?x{source}> {{relax.shape = #relax.shape<[n]>}},
+    %out: tensor<?x{target}> {{relax.shape = #relax.shape<[n]>}}) -> tensor<?x{target}> {{
+  %0 = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]}} ins(%x : tensor<?x{source}>) outs(%out : tensor<?x{target}>) {{
+  ^bb0(%from: {source}, %to: {target}):
+    %1 = arith.bitcast %from : {source} to {target}
+    linalg.yield %1 : {target}
+  }} -> tensor<?x{target}>
+  return %0 : tensor<?x{target}>
+}}
+"""

@@ -179,35 +179,18 @@ def where(ctx: Lowering, condition: Value, lhs: Value, rhs: Value) -> Value:
 def bit_shift(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
     """Bits that leave the number are lost, also all of them: a shift by the width or more.
 
-    A negative amount of a signed type shifts the other way.
+    A negative amount counts as one beyond the width. To the right, the sign of a signed type fills what is left.
     """
     direction = ctx.text("direction")
     if direction not in ("LEFT", "RIGHT"):
         raise ctx.unsupported(f"the direction is '{direction}'; expected LEFT or RIGHT", "direction")
-    forward, backward = (_left, _right) if direction == "LEFT" else (_right, _left)
-    made = forward(ctx, lhs, rhs)
-    if lhs.dtype.startswith("u"):
-        return made
-    zero = ctx.scalar(0, rhs.dtype)
-    return op.where(op.less(rhs, zero), backward(ctx, lhs, op.negative(rhs)), made)
-
-
-def _left(ctx: Lowering, x: Value, by: Value) -> Value:
-    bits = int(x.dtype[1:])
-    zero, limit = ctx.scalar(0, x.dtype), ctx.scalar(bits, by.dtype)
-    within = op.logical_and(op.less(by, limit), op.greater_equal(by, ctx.scalar(0, by.dtype)))
-    shifted = op.left_shift(x, op.where(within, by, ctx.scalar(0, by.dtype)))
-    return op.where(within, shifted, zero)
-
-
-def _right(ctx: Lowering, x: Value, by: Value) -> Value:
-    bits = int(x.dtype[1:])
-    last, zero = ctx.scalar(bits - 1, by.dtype), ctx.scalar(0, by.dtype)
-    within = op.minimum(op.maximum(by, zero), last)
-    shifted = op.right_shift(x, within)
-    if not x.dtype.startswith("u"):
-        return shifted  # the sign fills what is left, also of more bits than there are
-    return op.where(op.greater(by, last), ctx.scalar(0, x.dtype), shifted)
+    last, zero = ctx.scalar(int(lhs.dtype[1:]) - 1, rhs.dtype), ctx.scalar(0, rhs.dtype)
+    within = op.logical_and(op.greater_equal(rhs, zero), op.less_equal(rhs, last))
+    amount = op.where(within, rhs, last)
+    if direction == "RIGHT" and not lhs.dtype.startswith("u"):
+        return op.right_shift(lhs, amount)
+    shifted = (op.left_shift if direction == "LEFT" else op.right_shift)(lhs, amount)
+    return op.where(within, shifted, ctx.scalar(0, lhs.dtype))
 
 
 def limits(dtype: str) -> tuple[Any, Any]:
