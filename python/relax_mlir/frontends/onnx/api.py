@@ -100,7 +100,7 @@ def build_program(model: Model, options: Options, file: str = "model.onnx") -> P
     registry.require(uses)
     overridden = [entry for entry in graph.inputs if entry.name in graph.tensors and entry.name in options.values]
     plans = [_plan(entry, options) for entry in [*inputs, *overridden]]
-    leaves = {leaf.name: leaf.type for plan in plans for leaf in plan.leaves if leaf.value is None}
+    leaves = {leaf.name: leaf.type for plan in plans for leaf in plan.leaves if not leaf.is_constant}
     sizes = table.define_inputs(leaves)
     parameters = [
         Tensor(sizes[name], dtypes.carrier(type.dtype), name=_identifier(name)) for name, type in leaves.items()
@@ -149,15 +149,16 @@ def _identifier(name: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class _Leaf:
-    """A tensor among the inputs; `value` where it is always the same."""
+    """A tensor among the inputs; `value` where it is always the same, None where it is left out."""
 
     name: str
     type: TensorType
     value: np.ndarray | None = None
+    is_constant: bool = False
 
     @property
     def input(self) -> Input:
-        return Input(self.name, "tensor") if self.value is None else Input(self.name, "constant", self.value)
+        return Input(self.name, "constant", self.value) if self.is_constant else Input(self.name, "tensor")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,15 +177,15 @@ class _Plan:
 
     def build(self, made: Mapping[str, Value]) -> Operand:
         """What the name of the input stands for in the graph."""
+        if self.kind == "absent":
+            return Optional_(None)
         parts = [self._leaf(leaf, made) for leaf in self.leaves]
         if self.kind == "sequence":
             return list(parts)
-        if self.kind == "absent":
-            return Optional_(None)
         return Optional_(parts[0]) if self.kind == "optional" else parts[0]
 
     def _leaf(self, leaf: _Leaf, made: Mapping[str, Value]) -> Data:
-        if leaf.value is not None:
+        if leaf.is_constant:
             return Data(leaf.type.dtype, leaf.value, name=leaf.name)
         return Data(leaf.type.dtype, value=made[leaf.name], origins=frozenset([self.name]))
 
@@ -195,7 +196,7 @@ def _plan(entry: ValueInfo, options: Options) -> _Plan:
         raise FrontendError(f"the input '{name}' has no type in the model")
     if isinstance(type, OptionalType):
         if not options.structures.get(name, True):
-            return _Plan(name, "absent", [_Leaf(name, TensorType("f32", ()), np.empty(0))])
+            return _Plan(name, "absent", [_Leaf(name, TensorType("f32", ()), None, True)])
         inner = _plan(ValueInfo(name, type.element), options)
         return dataclasses.replace(inner, kind="optional") if inner.kind == "tensor" else inner
     if isinstance(type, SequenceType):
@@ -213,7 +214,7 @@ def _element(name: str, index: int, type: SequenceType, shape: Any) -> _Leaf:
         raise FrontendError(f"the input '{name}' is a sequence of {type.element}; expected one of tensors")
     where = f"{name}[{index}]"
     if isinstance(shape, np.ndarray):
-        return _Leaf(where, TensorType(type.element.dtype, shape.shape), to_carrier(shape, type.element.dtype))
+        return _Leaf(where, TensorType(type.element.dtype, shape.shape), to_carrier(shape, type.element.dtype), True)
     return _Leaf(where, TensorType(type.element.dtype, tuple(shape)))
 
 
@@ -222,7 +223,7 @@ def _tensor(name: str, type: TensorType, options: Options) -> _Leaf:
         given = np.asarray(options.values[name])
         if dtypes.from_numpy(given.dtype) not in (type.dtype, dtypes.carrier(type.dtype)):
             raise FrontendError(f"the value of the input '{name}' has elements of {given.dtype}; expected {type}")
-        return _Leaf(name, type, to_carrier(given, type.dtype))
+        return _Leaf(name, type, to_carrier(given, type.dtype), True)
     if type.dtype == dtypes.STRING:
         from .errors import ValueRequiredError
 

@@ -14,9 +14,10 @@ from typing import Any
 import onnx
 from onnx import defs, helper
 
+from ...errors import FrontendError
 from . import dtypes
 from .data import Data
-from .model import Node, read_node
+from .model import Graph, Node, read_node
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,12 +99,15 @@ def _type_of(operand: Any) -> Any:
 
 
 def _to_proto(node: Node) -> Any:
-    """A node with its plain attributes, from which ONNX makes the body."""
-    plain = {
-        name: value for name, value in node.attributes.items() if isinstance(value, (int, float, str, list)) and value
-    }
+    """A node with its attributes, from which ONNX makes the body."""
     proto = helper.make_node(node.op, list(node.inputs), list(node.outputs), domain=node.domain)
     for name, value in node.attributes.items():
-        if name in plain or isinstance(value, (int, float)):
+        if isinstance(value, Graph):
+            proto.attribute.append(helper.make_attribute(name, value.proto))
+        elif isinstance(value, (int, float, str)) or (isinstance(value, list) and value):
             proto.attribute.append(helper.make_attribute(name, value))
+        else:
+            raise FrontendError(
+                f"{node}: the attribute '{name}' is {value!r}, from which its definition cannot be made"
+            )
     return proto

@@ -105,14 +105,21 @@ class Node:
 
 @dataclasses.dataclass
 class Graph:
-    """A graph with its nodes in an order in which each follows those that make its inputs."""
+    """A graph with its nodes in an order in which each follows those that make its inputs.
+
+    Attributes:
+      tensors: the initializers, as the file has them.
+      captured: names of graphs around it that it reads.
+      proto: the graph as the file has it.
+    """
 
     name: str
     inputs: list[ValueInfo]
     outputs: list[ValueInfo]
     tensors: dict[str, Any]
     nodes: list[Node]
-    captured: set[str] = dataclasses.field(default_factory=set)
+    captured: set[str]
+    proto: Any
 
 
 @dataclasses.dataclass
@@ -246,7 +253,7 @@ def read_graph(
     for output in outputs:
         if output.name not in known:
             raise ModelFileError(f"the output '{output.name}' of the graph '{_name(proto.name)}' is made by no node")
-    return Graph(_name(proto.name), inputs, outputs, tensors, nodes, _captured(nodes, outputs, defined))
+    return Graph(_name(proto.name), inputs, outputs, tensors, nodes, _captured(nodes, outputs, defined), proto)
 
 
 def _distinct(names: Iterable[str], what: str) -> set[str]:

@@ -17,7 +17,7 @@ from ....values import Value
 from .. import dtypes
 from ..data import Data, Operand, as_branch
 from ..lowering import Lowering
-from ..model import Graph
+from ..model import Graph, TensorType
 from ..registry import register_data
 
 _UNROLLED = 256
@@ -110,6 +110,7 @@ class _Loop:
         self.kinds = [value.dtype for value in carried]  # type: ignore[union-attr]
         self.inits = [ctx.value(value) for value in carried]
         self.count = len(carried)
+        self.visible = set(self.scope.frame.symbols)
         if len(body.inputs) != self.count + 2:
             ctx.fail(f"the body has {len(body.inputs)} inputs; expected {self.count + 2}")
 
@@ -141,7 +142,21 @@ class _Loop:
         given = [Data("i64", value=index), Data("bool", np.asarray(True)), *carried]
         go, *results = ctx.importer.run(self.body, ctx.scope, given)
         self.results = results
-        return op.reshape(ctx.value(go), ()), [ctx.value(result) for result in results]
+        values = [ctx.value(result) for result in results[: self.count]]
+        rows = [self._declared(ctx.value(result), place) for place, result in enumerate(results[self.count :])]
+        return op.reshape(ctx.value(go), ()), [*values, *rows]
+
+    def _declared(self, row: Value, place: int) -> Value:
+        """A row of results, whose sizes that the round decides are those that the body declares, which is checked."""
+        declared = self.body.outputs[1 + self.count + place].type
+        shape = declared.shape if isinstance(declared, TensorType) else None
+        if shape is None or len(shape) != row.ndim:
+            return row
+        sizes = [
+            want if isinstance(want, int) and isinstance(have, Sym) and set(have.symbols) - self.visible else have
+            for have, want in zip(row.shape, shape)
+        ]
+        return row if sizes == list(row.shape) else op.match_cast(row, Tensor(sizes, row.dtype))
 
     def _types(self) -> tuple[list[Tensor], list[Tensor], list[str]]:
         """The types of carried values, and of rows; what is built to find them is discarded."""
@@ -160,7 +175,6 @@ class _Loop:
 
     def _try(self, types: Sequence[Tensor]) -> list[Tensor]:
         scope: FunctionScope = self.scope
-        visible = set(scope.frame.symbols)
         operation = scope.create("relax.while", [], results=[], regions=2, check=False)
         try:
             inputs = [Tensor((), "i64").to_mlir(scope.context), *(type.to_mlir(scope.context) for type in types)]
@@ -168,7 +182,7 @@ class _Loop:
             with scope.block("loop body", block, shares_symbols=False):
                 index, *values = [scope.wrap(argument) for argument in block.arguments]
                 _, results = self._round(index, values)
-                return [_outside(result, visible) for result in results]
+                return [_outside(result, self.visible) for result in results]
         finally:
             discard(operation)
 

@@ -18,7 +18,8 @@ from .convolution import convolve
 
 def spread(ctx: Lowering, values: Value, like: Value, axis: int, block: int = 0) -> Value:
     """Scales or zero points as they are broadcast: one, one for each index of an axis, or one for each block of it."""
-    if values.ndim == 0 or like.ndim == 0:
+    is_single = values.ndim == 1 and not block and (ctx.is_one(values.shape[0]) or axis >= like.ndim)
+    if values.ndim == 0 or like.ndim == 0 or is_single:
         return values if values.ndim == 0 else op.reshape(values, ())
     axis = ctx.axis(axis, like.ndim)
     if block:
@@ -27,8 +28,6 @@ def spread(ctx: Lowering, values: Value, like: Value, axis: int, block: int = 0)
         )
         shape = [*values.shape[:axis], values.shape[axis] * block, *values.shape[axis + 1 :]]
         return op.strided_slice(op.reshape(wide, shape), [axis], [0], [like.shape[axis]])
-    if values.ndim == 1 and ctx.is_one(values.shape[0]):
-        return op.reshape(values, ())
     if values.ndim > 1:
         return values
     return op.reshape(values, [values.shape[0] if place == axis else 1 for place in range(like.ndim)])

@@ -1,0 +1,32 @@
+# Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A sample of ONNX's node suite; the list of what passes only grows."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("onnx", reason="the package onnx is not installed")
+sys.path.insert(0, str(Path(__file__).parents[3] / "conformance"))
+
+import onnx_suite  # noqa: E402
+import sample  # noqa: E402
+
+PASSING = sorted((name, mode) for name, modes in onnx_suite.read_passing().items() for mode in modes)
+SHARE = 100
+"""One of so many cases runs, others in each commit."""
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return {case.name: case for case in onnx_suite.collect()}
+
+
+def test_the_list_is_not_empty():
+    assert len(PASSING) > 3000
+
+
+@pytest.mark.parametrize("name, mode", sample.part(PASSING, SHARE))
+def test_case(cases, name, mode):
+    assert onnx_suite.attempt(cases[name], mode) == ("pass", "")
