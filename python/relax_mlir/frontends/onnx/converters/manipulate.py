@@ -129,6 +129,8 @@ def pieces(ctx: Lowering, x: Value, sizes: Sequence[ExprLike], axis: int) -> lis
     total = sum(sizes, start=0)
     if not ctx.equal(total, x.shape[axis]):
         ctx.require(compare("==", total, x.shape[axis]), "the lengths add up to the size of the axis")
+    if isinstance(x.shape[axis], int) and not x.shape[axis]:
+        return [x for _ in sizes]  # all parts are empty
     parts, start = [], 0
     for size in sizes:
         part = op.strided_slice(x, [axis], [start], [start + size], assume_inbound=True)

@@ -174,6 +174,7 @@ def _run(
     w = _known(w, (directions, gates * size, features))
     r = _known(r, (directions, gates * size, size))
     b = None if b is None else _known(b, (directions, 2 * gates * size))
+    lengths = None if lengths is None else _known(lengths, (batch,))
     peepholes = None if peepholes is None else _known(peepholes, (directions, 3 * size))
     inits = []
     for state in states:
