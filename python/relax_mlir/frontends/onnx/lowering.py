@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,9 +14,9 @@ from ...annotations import Shape
 from ...errors import FrontendError, UnsupportedOpError
 from ...symbolic import ExprLike, Facts, Sym
 from ...values import Value
-from ..conditions import Condition, prove, require
+from ..conditions import Compare, Condition, Junction, prove, require
 from . import dtypes
-from .data import Data, Optional_, simplify
+from .data import Data, Optional_
 from .errors import ValueRequiredError
 from .model import Graph, Node, TensorAttribute
 
@@ -102,10 +102,6 @@ class Lowering:
             raise self.unsupported("tensors of text exist only where their elements are known while importing")
         return data.materialize(self.weights)
 
-    def known(self, elements: Any, dtype: str) -> Data:
-        """A tensor of known elements."""
-        return Data(dtype, simplify(np.asarray(elements), dtype))
-
     def elements(self, data: Data, what: str) -> np.ndarray:
         """The elements of an operand that must be numbers while importing.
 
@@ -169,17 +165,21 @@ class Lowering:
         """
         if isinstance(size, int):
             return size
-        table = self.importer.symbols
-        shapes = {table.shapes[name] for name in size.symbols if name in table.shapes}
-        values = {origin for name in size.symbols for origin in table.values.get(name, ())}
-        message = f"{self.node} needs {what} as a number while the model is imported, and it is {size}"
-        if any(name not in table.shapes and name not in table.values for name in size.symbols):
+        self._require_sizes(size.symbols, f"{what} as a number", str(size))
+
+    def _require_sizes(self, names: Iterable[str], what: str, text: str) -> NoReturn:
+        """Asks for the inputs whose shapes or values decide what must be known while importing."""
+        table, names = self.importer.symbols, set(names)
+        message = f"{self.node} needs {what} while the model is imported, and it is {text}"
+        if any(name not in table.shapes and name not in table.values for name in names):
             raise UnsupportedOpError(
                 f"{message}, which only a run knows", {self.node.kind: 1}, node=self.node.name or self.node.outputs[0]
             )
+        shapes = {table.shapes[name] for name in names if name in table.shapes}
+        values = {origin for name in names for origin in table.values.get(name, ())}
         raise ValueRequiredError(
-            f"{message}: give shapes or values of {', '.join(map(repr, sorted(shapes | values)))}, or use "
-            "InferenceSession, which makes a program for each",
+            f"{message}: give shapes, values or bounds of sizes of {', '.join(map(repr, sorted(shapes | values)))}, or "
+            "use InferenceSession, which makes a program for each",
             values,
             shapes,
         )
@@ -194,7 +194,10 @@ class Lowering:
 
     def _require_value(self, data: Data, what: str) -> NoReturn:
         message = f"{self.node} needs the value of {what} while the model is imported"
-        if not data.origins or data.elements is not None:
+        if data.elements is not None:
+            entries = data.elements.reshape(-1)
+            self._require_sizes(set().union(*map(symbols_in, entries)), what, ", ".join(map(str, entries)))
+        if not data.origins:
             raise UnsupportedOpError(
                 f"{message}; the model computes it from {self._show_origins(data)}, and only a run knows it",
                 {self.node.kind: 1},
@@ -283,3 +286,12 @@ def _broadcast_sizes(sizes: Sequence[ExprLike]) -> ExprLike:
 
 def _as_exprs(elements: np.ndarray) -> list[ExprLike]:
     return [entry if isinstance(entry, Sym) else int(entry) for entry in elements.reshape(-1).tolist()]
+
+
+def symbols_in(entry: Any) -> set[str]:
+    """The names of the symbols in a size or a condition."""
+    if isinstance(entry, Compare):
+        return symbols_in(entry.lhs) | symbols_in(entry.rhs)
+    if isinstance(entry, Junction):
+        return set().union(*map(symbols_in, entry.operands))
+    return set(entry.symbols) if isinstance(entry, Sym) else set()

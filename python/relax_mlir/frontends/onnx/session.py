@@ -29,6 +29,9 @@ from .tensors import to_carrier
 _PROGRAMS = 64
 """How many programs of a session are kept."""
 
+_LARGEST = 4096
+"""No program is made for the value of an input with more elements."""
+
 
 @dataclasses.dataclass(frozen=True)
 class NodeArg:
@@ -161,7 +164,8 @@ class InferenceSession:
                 try:
                     program = build_program(self._model, options, self._file).compile()
                 except ValueRequiredError as error:
-                    if not feeds or not self._learn(error):
+                    sizes = [np.size(feeds[name]) for name in error.inputs if isinstance(feeds.get(name), np.ndarray)]
+                    if not feeds or max(sizes, default=0) > _LARGEST or not self._learn(error):
                         raise
                     continue
                 self._programs[key] = program

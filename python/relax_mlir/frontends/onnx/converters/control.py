@@ -11,11 +11,13 @@ from mlir import ir
 
 from .... import op
 from ....annotations import Tensor
+from ....errors import FrontendError
 from ....scope import FunctionScope, current_function, discard
 from ....symbolic import Sym
 from ....values import Value
 from .. import dtypes
 from ..data import Data, Operand, as_branch
+from ..errors import ValueRequiredError
 from ..lowering import Lowering
 from ..model import Graph, TensorType
 from ..registry import register_data
@@ -42,6 +44,13 @@ def if_(ctx: Lowering, condition: Data) -> tuple[Operand, ...]:
                     builder.yield_(*(ctx.value(result) for result in results))
     except _NotATensor:
         ctx.elements(condition, "the condition of branches that give sequences or optionals")
+        raise
+    except ValueRequiredError:
+        raise
+    except FrontendError:
+        # A branch may be valid only where it is taken, as one for another number of axes.
+        if condition.origins or condition.elements is not None:
+            ctx.elements(condition, "the condition, since a branch is not valid for all inputs,")
         raise
     if kinds[0] != kinds[1]:
         ctx.fail(f"the branches give elements of {', '.join(kinds[0])} and of {', '.join(kinds[1])}")
