@@ -164,8 +164,7 @@ class InferenceSession:
                 try:
                     program = build_program(self._model, options, self._file).compile()
                 except ValueRequiredError as error:
-                    sizes = [np.size(feeds[name]) for name in error.inputs if isinstance(feeds.get(name), np.ndarray)]
-                    if not feeds or max(sizes, default=0) > _LARGEST or not self._learn(error):
+                    if not feeds or not self._learn(error):
                         raise
                     continue
                 self._programs[key] = program
@@ -197,12 +196,21 @@ class InferenceSession:
                 ]
             elif isinstance(type, TensorType) and value is not None:
                 if name in self._needed or name in self._overridable:
+                    _check_size(name, value)
                     values[name] = value
                 elif name in self._sized:
                     shapes[name] = list(value.shape)
                 elif type.shape is None:
                     shapes[name] = [None] * value.ndim
         return dataclasses.replace(self._options, values=values, shapes=shapes, structures=structures)
+
+
+def _check_size(name: str, value: np.ndarray) -> None:
+    if value.size > _LARGEST:
+        raise FrontendError(
+            f"a program would have to be made for the value of the input '{name}', which decides shapes or replaces a "
+            f"constant, and it has {value.size} elements; at most {_LARGEST} are supported"
+        )
 
 
 def _is_open(entry: ValueInfo) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from .... import op
 from ....annotations import Tensor
+from ....symbolic import ExprLike
 from ....values import Value
 from ..lowering import Lowering
 from ..registry import register
@@ -83,12 +84,12 @@ def linear_attention(
     scale = ctx.float("scale", 0.0)
     factor = ctx.scalar(scale, wide) if scale else op.rsqrt(ctx.scalar(size, wide))
 
-    def steps(x: Value, count: int) -> Value:
+    def steps(x: Value, count: int, inner: ExprLike | None = None) -> Value:
         """[batch, length, count * size] as [length, batch, count, size]."""
-        shape = (batch, length, count, x.shape[2] // count)
+        shape = (batch, length, count, x.shape[2] // count if inner is None else inner)
         return op.permute_dims(op.reshape(ctx.cast(x, wide), shape), [1, 0, 2, 3])
 
-    rows = [steps(q, heads), steps(k, groups), steps(v, groups)]
+    rows = [steps(q, heads), steps(k, groups, size), steps(v, groups)]
     if "gated" in rule:
         if decay is None:
             ctx.fail(f"the rule '{rule}' needs a decay")
@@ -96,7 +97,8 @@ def linear_attention(
     if "delta" in rule:
         if beta is None:
             ctx.fail(f"the rule '{rule}' needs beta")
-        rows.append(steps(beta, 1 if ctx.is_one(beta.shape[2]) else groups))
+        rate = _shaped(ctx.cast(beta, wide), (batch, length, beta.shape[2]))  # one for all heads, or one for each
+        rows.append(op.expand_dims(op.permute_dims(rate, [1, 0, 2]), [3]))
     width = v.shape[2] // groups
     shape = (batch, groups, size, width)
     state = op.zeros(shape, wide) if past is None else ctx.cast(_shaped(past, shape), wide)
@@ -110,7 +112,7 @@ def linear_attention(
         if "delta" in rule:
             have = op.sum(op.multiply(matrix, column), [2])
             value = op.multiply(gates.pop(0), op.subtract(value, have))
-        matrix = op.add(matrix, op.multiply(column, op.expand_dims(value, [2])))
+        matrix = _shaped(op.add(matrix, op.multiply(column, op.expand_dims(value, [2]))), shape)
         wanted = op.reshape(query, (batch, groups, heads // groups, size))
         return (matrix,), op.reshape(op.matmul(wanted, matrix), (batch, heads, width))
 
