@@ -98,7 +98,8 @@ def build_program(model: Model, options: Options, file: str = "model.onnx") -> P
     importer = Importer(model, registry, table, file)
     uses = list(importer.uses())
     registry.require(uses)
-    overridden = [entry for entry in graph.inputs if entry.name in graph.tensors and entry.name in options.values]
+    given = {*options.values, *options.shapes}
+    overridden = [entry for entry in graph.inputs if entry.name in graph.tensors and entry.name in given]
     plans = [_plan(entry, options) for entry in [*inputs, *overridden]]
     leaves = {leaf.name: leaf.type for plan in plans for leaf in plan.leaves if not leaf.is_constant}
     sizes = table.define_inputs(leaves)

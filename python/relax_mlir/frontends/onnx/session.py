@@ -195,7 +195,9 @@ class InferenceSession:
                     member if whole else list(member.shape) if is_sized else [None] * member.ndim for member in value
                 ]
             elif isinstance(type, TensorType) and value is not None:
-                if name in self._needed or name in self._overridable:
+                if name in self._overridable and value.size > _LARGEST:
+                    shapes[name] = list(value.shape)
+                elif name in self._needed or name in self._overridable:
                     _check_size(name, value)
                     values[name] = value
                 elif name in self._sized:
@@ -208,8 +210,8 @@ class InferenceSession:
 def _check_size(name: str, value: np.ndarray) -> None:
     if value.size > _LARGEST:
         raise FrontendError(
-            f"a program would have to be made for the value of the input '{name}', which decides shapes or replaces a "
-            f"constant, and it has {value.size} elements; at most {_LARGEST} are supported"
+            f"a program would have to be made for the value of the input '{name}', which decides shapes, and it has "
+            f"{value.size} elements; at most {_LARGEST} are supported"
         )
 
 

@@ -129,6 +129,17 @@ def test_initializers_that_are_inputs_may_be_replaced():
     np.testing.assert_array_equal(session.run(None, {"x": x, "b": np.float32([5, 6])})[0], [5, 6])
 
 
+def test_large_initializers_may_be_replaced():
+    value = np.arange(5000, dtype=np.float32)
+    inputs = [("x", F32, [5000]), ("b", F32, [5000])]
+    session = InferenceSession(
+        model([node("Add", "x b", "y")], inputs, [("y", F32, None)], {"b": value}).SerializeToString()
+    )
+    x = np.ones(5000, np.float32)
+    np.testing.assert_array_equal(session.run(None, {"x": x})[0], value + 1)
+    np.testing.assert_array_equal(session.run(None, {"x": x, "b": x})[0], x + 1)
+
+
 def test_functions_of_the_model_are_imported():
     inner = helper.make_function(
         "mine",
