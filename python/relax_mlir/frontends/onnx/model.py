@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Union
@@ -362,7 +363,8 @@ def read_type(proto: Any, where: str, depth: int = 0) -> ValueType:
 def _dim(dim: Any) -> int | str | None:
     if dim.WhichOneof("value") == "dim_value":
         return dim.dim_value if dim.dim_value >= 0 else None  # some writers mean "unknown" by -1
-    return _name(dim.dim_param) or None
+    name = _name(dim.dim_param)
+    return name if re.search(r"\w", name) else None  # some writers mean "unknown" by "?"
 
 
 def _sorted(nodes: list[Node], defined: set[str], outer: frozenset[str]) -> list[Node]:

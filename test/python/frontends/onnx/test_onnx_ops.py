@@ -9,8 +9,6 @@ pytest.importorskip("onnx", reason="the package onnx is not installed")
 
 from onnx_programs import F32, graph, model, node, run, run_op  # noqa: E402
 
-from relax_mlir import UnsupportedOpError  # noqa: E402
-
 RNG = np.random.default_rng(0)
 
 
@@ -314,7 +312,12 @@ def test_scans_with_axes_and_directions():
     close(rows, sums[:, ::-1])
 
 
-def test_what_is_random_is_refused():
-    with pytest.raises(UnsupportedOpError, match="random"):
-        run_op("RandomUniformLike", normal(2))
-    np.testing.assert_array_equal(run_op("RandomNormalLike", normal(2, 3), scale=0.0, mean=1.5), np.full((2, 3), 1.5))
+def test_random_numbers_are_distributed_as_asked():
+    like = np.zeros((100, 200), np.float32)
+    made = run_op("RandomNormalLike", like, mean=3.0, scale=2.0)
+    assert abs(made.mean() - 3) < 0.05 and abs(made.std() - 2) < 0.05 and len(np.unique(made)) > 19000
+    made = run_op("RandomUniformLike", like, low=-1.0, high=3.0, seed=7.0)
+    assert -1 <= made.min() < -0.99 and 2.99 < made.max() < 3 and abs(made.mean() - 1) < 0.05
+    assert abs(np.corrcoef(made[:-1].reshape(-1), made[1:].reshape(-1))[0, 1]) < 0.03
+    made = run_op("Bernoulli", np.full((100, 200), 0.25, np.float32))
+    assert set(np.unique(made)) == {0, 1} and abs(made.mean() - 0.25) < 0.02

@@ -20,6 +20,7 @@ from . import (  # noqa: F401
     normalization,
     pooling,
     quantized,
+    random,
     recurrent,
     reduction,
     resize,

@@ -120,13 +120,3 @@ def dropout(ctx: Lowering, x: Data, ratio: Data | None = None, training: Data | 
         kind = "bool" if ctx.version >= 10 else x.dtype
         return x, Data(kind, value=op.ones(tuple(x.shape), kind))
     return x, Data("bool", np.ones((), bool))
-
-
-@register_data("RandomNormalLike", "RandomUniformLike", "RandomNormal", "RandomUniform", "Multinomial", "Bernoulli")
-def random(ctx: Lowering, *operands: Data) -> Data:
-    """Random numbers; only those that are not random, as of a normal distribution of scale 0."""
-    if ctx.node.op == "RandomNormalLike" and ctx.float("scale", 1.0) == 0:
-        (like,) = operands
-        dtype = ctx.dtype("dtype", like.dtype)
-        return Data(dtype, value=op.full(tuple(like.shape), ctx.scalar(ctx.float("mean", 0.0), dtype)))
-    raise ctx.unsupported("random numbers are not supported; give them to the model as an input")
