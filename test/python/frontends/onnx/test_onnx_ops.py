@@ -141,6 +141,18 @@ def test_lstm_in_both_directions_with_lengths():
     close(y_c, np.stack([forward[2], final[1]]))
 
 
+def test_lstm_with_integers_for_weights():
+    time, batch, features, size = 4, 2, 6, 5
+    x, b = normal(time, batch, features), normal(1, 8 * size)
+    w, r = (RNG.integers(-127, 128, (1, rows, 4 * size)).astype(np.int8) for rows in (features, size))
+    scales, zero = np.full((1,), 0.004, np.float32), np.zeros((1,), np.int8)
+    operands = (x, w, r, b, None, None, None, None, scales, zero, scales, zero)
+    y, *_ = run_op("com.microsoft::DynamicQuantizeLSTM", *operands, outputs=3, hidden_size=size)
+    start = np.zeros((batch, size), np.float32)
+    rows, *_ = reference_lstm(x, w[0].T * scales, r[0].T * scales, b[0], start, start)
+    np.testing.assert_allclose(y[:, 0], rows, atol=0.02)  # activations have 8 bits
+
+
 # --- com.microsoft
 
 

@@ -14,6 +14,7 @@ from ....values import Value
 from ..lowering import Lowering
 from ..registry import register
 from .activation import elu, hard_sigmoid, softplus, softsign, thresholded_relu
+from .quantized import dynamically_quantized, integer_product
 
 _DEFAULTS = {
     "affine": (1.0, 0.0),
@@ -26,14 +27,20 @@ _DEFAULTS = {
 """Functions with parameters, and what these are unless given."""
 
 Activation = Callable[[Value], Value]
+Product = Callable[[Value], Value]
+"""The product of rows with a matrix of weights."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _Direction:
-    """The weights and functions of one direction; biases of input and state, and peepholes, where there are any."""
+    """The weights and functions of one direction; biases of input and state, and peepholes, where there are any.
 
-    of_input: Value
-    of_state: Value
+    `matrix` is that of the state, for layers that multiply with parts of it.
+    """
+
+    of_input: Product
+    of_state: Product
+    matrix: Value | None
     biases: tuple[Value, Value] | None
     peepholes: list[Value] | None
     functions: list[Activation]
@@ -91,7 +98,7 @@ def _biased(x: Value, bias: Value | None) -> Value:
 
 
 def _gates(x: Value, hidden: Value, layer: _Direction) -> Value:
-    made = op.add(x, op.matmul(hidden, layer.of_state))
+    made = op.add(x, layer.of_state(hidden))
     return _biased(made, layer.biases[1] if layer.biases else None)
 
 
@@ -117,7 +124,7 @@ def _lstm_step(ctx: Lowering, x: Value, state: tuple[Value, ...], layer: _Direct
 def _gru_step(ctx: Lowering, x: Value, state: tuple[Value, ...], layer: _Direction) -> tuple[Value, ...]:
     (hidden,) = state
     update, reset, new = op.split(x, 3, 1)
-    of_update, of_reset, of_new = op.split(layer.of_state, 3, 1)
+    of_update, of_reset, of_new = op.split(layer.matrix, 3, 1)
     b_update, b_reset, b_new = op.split(layer.biases[1], 3, 0) if layer.biases else (None, None, None)
     gate, of_hidden = layer.functions
     update = gate(op.add(update, _biased(op.matmul(hidden, of_update), b_update)))
@@ -150,6 +157,29 @@ def lstm(ctx: Lowering, x: Value, w: Value, r: Value, *others: Value | None) -> 
     return _run(ctx, _lstm_step, defaults, 4, x, w, r, b, lengths, [hidden, cell], peepholes)
 
 
+@register("com.microsoft::DynamicQuantizeLSTM")
+def dynamic_quantize_lstm(ctx: Lowering, x: Value, w: Value, r: Value, *others: Value | None) -> tuple[Value, ...]:
+    """An LSTM whose weights are integers, and whose inputs and states become integers before each product."""
+    b, lengths, hidden, cell, peepholes, *quantized = [*others, *[None] * 9][:9]
+
+    def product(matrices: Value, scales: Value, zeros: Value, index: int) -> Product:
+        matrix, scale, zero = (_row(part, index) for part in (matrices, scales, zeros))
+
+        def multiply(rows: Value) -> Value:
+            integers, factor, offset = dynamically_quantized(ctx, rows)
+            sums = integer_product(ctx, integers, matrix, offset, zero)
+            return op.multiply(op.astype(sums, "f32"), op.multiply(factor, scale))
+
+        return multiply
+
+    def products(index: int) -> tuple[Product, Product]:
+        w_scale, w_zero, r_scale, r_zero = quantized
+        return product(w, w_scale, w_zero, index), product(r, r_scale, r_zero, index)
+
+    defaults, states = ("Sigmoid", "Tanh", "Tanh"), [hidden, cell]
+    return _run(ctx, _lstm_step, defaults, 4, x, w, r, b, lengths, states, peepholes, products)
+
+
 def _run(
     ctx: Lowering,
     step: Step,
@@ -162,17 +192,23 @@ def _run(
     lengths: Value | None,
     states: Sequence[Value | None],
     peepholes: Value | None = None,
+    products: Callable[[int], tuple[Product, Product]] | None = None,
 ) -> tuple[Value, ...]:
-    """All directions: the output of each step, then the last states."""
+    """All directions: the output of each step, then the last states.
+
+    Args:
+      products: those of input and state of each direction, where they are not simply with `w` and `r`.
+    """
     direction, batch_first = ctx.text("direction", "forward"), ctx.int("layout", 0)
     if direction not in ("forward", "reverse", "bidirectional"):
         raise ctx.unsupported(f"the direction '{direction}'", "direction")
     directions = 2 if direction == "bidirectional" else 1
-    size = ctx.int("hidden_size", r.shape[-1])
+    size = ctx.int("hidden_size", r.shape[-1] if products is None else r.shape[1])
     x = op.permute_dims(x, [1, 0, 2]) if batch_first else x
     time, batch, features = x.shape
-    w = _known(w, (directions, gates * size, features))
-    r = _known(r, (directions, gates * size, size))
+    if products is None:
+        w = _known(w, (directions, gates * size, features))
+        r = _known(r, (directions, gates * size, size))
     b = None if b is None else _known(b, (directions, 2 * gates * size))
     lengths = None if lengths is None else _known(lengths, (batch,))
     peepholes = None if peepholes is None else _known(peepholes, (directions, 3 * size))
@@ -184,7 +220,7 @@ def _run(
         inits.append(op.zeros(shape, x.dtype) if state is None else _known(state, shape))
     outputs, finals = [], []
     for index, functions in enumerate(_activations(ctx, defaults, directions)):
-        layer = _layer(index, w, r, b, peepholes, functions, gates, size)
+        layer = _layer(index, w, r, b, peepholes, functions, products)
         backward = direction == "reverse" or index == 1
         first = tuple(_row(state, index) for state in inits)
         final, rows = _scan(ctx, step, layer, x, first, lengths, backward, time)
@@ -214,16 +250,21 @@ def _layer(
     b: Value | None,
     peepholes: Value | None,
     functions: list[Activation],
-    gates: int,
-    size: int,
+    products: Callable[[int], tuple[Product, Product]] | None,
 ) -> _Direction:
     biases = None
     if b is not None:
         of_input, of_state = op.split(_row(b, index), 2, 0)
         biases = (of_input, of_state)
     parts = None if peepholes is None else list(op.split(_row(peepholes, index), 3, 0))
-    transposed = [op.permute_dims(_row(part, index), [1, 0]) for part in (w, r)]
-    return _Direction(*transposed, biases, parts, functions)
+    if products is not None:
+        return _Direction(*products(index), None, biases, parts, functions)
+    inputs, matrix = (op.permute_dims(_row(part, index), [1, 0]) for part in (w, r))
+    return _Direction(_product_with(inputs), _product_with(matrix), matrix, biases, parts, functions)
+
+
+def _product_with(matrix: Value) -> Product:
+    return lambda rows: op.matmul(rows, matrix)
 
 
 def _scan(
@@ -242,7 +283,7 @@ def _scan(
     """
     if lengths is not None and backward:
         x = op.reverse_sequence(x, lengths, 0, 1)
-    projected = _biased(op.matmul(x, layer.of_input), layer.biases[0] if layer.biases else None)
+    projected = _biased(layer.of_input(x), layer.biases[0] if layer.biases else None)
     if lengths is None:
 
         def body(state: tuple[Value, ...], row: Value) -> tuple[tuple[Value, ...], Value]:
