@@ -21,7 +21,7 @@ from ..models.exported import is_exported
 from ..module import Module
 from ..pipelines.cpu import default_pipeline
 from ..symbolic import Range
-from .commands import refuse_options, refuse_imported_program
+from .commands import refuse_imported_program, refuse_options
 
 
 def inspect(source: str, *, layout: str | None, plot: bool) -> None:
