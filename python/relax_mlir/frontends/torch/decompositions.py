@@ -73,7 +73,9 @@ def _that_updates(node: Any) -> str | None:
 def autograd_table() -> dict[Any, Any]:
     """The table for graphs behind autograd: PyTorch's for gradients and for all else that has no converter."""
     kept = {*_KEPT, *_KEPT_BEHIND_AUTOGRAD}
-    table = torch._decomp.core_aten_decompositions()
+    aten = torch.ops.aten
+    on_gpu = torch._decomp.get_decompositions([aten._batch_norm_with_update_functional, aten.batch_norm_backward])
+    table = {**torch._decomp.core_aten_decompositions(), **on_gpu}
     return {op: function for op, function in table.items() if _base_name(op) not in kept}
 
 

@@ -85,8 +85,8 @@ class CallWriter:
         return name
 
     def size(self, size: Any) -> str:
-        """The text of a size, which follows from the arguments."""
-        if not isinstance(size, torch.SymInt):
+        """The text of a size, or of a number made of sizes, which follows from the arguments."""
+        if not isinstance(size, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             return self.constant(size)
         expr = expression(size)
         if expr in self._sizes:

@@ -103,8 +103,8 @@ def _other_of_max(part: sympy.Expr) -> sympy.Expr:
 
 
 def expression(size: Any) -> sympy.Expr:
-    """A size of a trace as sympy's expression."""
-    return size.node.expr if isinstance(size, torch.SymInt) else sympy.sympify(size)
+    """A size of a trace, or a number made of sizes, as sympy's expression."""
+    return sympy.sympify(size.node.expr if hasattr(size, "node") else size)
 
 
 def _hint(size: Any) -> int:

@@ -157,11 +157,20 @@ def test_sizes_of_one_and_zero_without_compiling_again():
 
 
 def test_automatic_dynamic_sizes():
+    def function(x, n):
+        return x * n, x.shape[0] // 2 + n, x.shape[0] / 4, n * 0.5, x * (x.shape[0] / 3)
+
     counter = CompileCounterWithBackend("relax")
-    compiled = torch.compile(lambda x, n: (x * n, x.shape[0] // 2 + n), backend=counter)
+    compiled = torch.compile(function, backend=counter)
     for size, n in ((5, 3), (6, 4), (9, -7), (12, 100)):
-        compare(compiled, lambda x, n: (x * n, x.shape[0] // 2 + n), torch.randn(size, 2), n)
+        compare(compiled, function, torch.randn(size, 2), n)
     assert counter.frame_count == 2
+
+
+def test_floats_as_arguments():
+    compiled = torch.compile(lambda x, s: (x * s, s + 1), backend="relax")
+    for scale in (1.5, 2.5, -3.25):
+        compare(compiled, lambda x, s: (x * s, s + 1), torch.randn(3), scale)
 
 
 def test_squeeze_of_a_size_that_becomes_one():

@@ -68,6 +68,11 @@ CASES = {
         (2, 4, 5, 3),
         (4, 3, 3, 3),
     ),
+    "conv_transpose1d": (
+        lambda x, w: F.conv_transpose1d(x, w, stride=2, dilation=3, output_padding=2),
+        (2, 3, 5),
+        (3, 4, 2),
+    ),
     "max_pool2d": (lambda x: F.max_pool2d(x, 3, 2, padding=1), (2, 3, 7, 8)),
     "avg_pool2d": (
         lambda x: (F.avg_pool2d(x, 3, 2, padding=1), F.avg_pool2d(x, (2, 3), 2, 1, True, False)),

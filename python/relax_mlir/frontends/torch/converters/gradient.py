@@ -54,12 +54,17 @@ def _of_input(grad: Value, x: Value, weight: Value, groups: int, options: dict[s
     """
     extra = [step - 1 for step in options["strides"]]
     made = transposed(grad, weight, groups=groups, output_padding=extra, **options)
-    axes = [axis for axis in range(2, x.ndim) if extra[axis - 2]]
-    return op.strided_slice(made, axes, [0] * len(axes), [x.shape[axis] for axis in axes]) if axes else made
+    return _cut(made, x, [axis for axis in range(2, x.ndim) if extra[axis - 2]])
 
 
 def _of_input_of_transposed(grad: Value, x: Value, weight: Value, groups: int, options: dict[str, Any]) -> Value:
-    return forward(grad, weight, groups=groups, **options)
+    """A convolution; padding of the result that is as wide as a stride leaves windows that no element has made."""
+    return _cut(forward(grad, weight, groups=groups, **options), x, list(range(2, x.ndim)))
+
+
+def _cut(made: Value, x: Value, axes: Sequence[int]) -> Value:
+    """The first elements of some axes, as many as the input has."""
+    return op.strided_slice(made, axes, [0] * len(axes), [x.shape[axis] for axis in axes]) if axes else made
 
 
 def _of_weight(x: Value, grad: Value, sizes: Sequence[Any], groups: int, options: dict[str, Any]) -> Value:
