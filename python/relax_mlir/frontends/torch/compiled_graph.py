@@ -117,7 +117,7 @@ class _Compiled:
 
     def _is_view(self, node: Any, found: Mapping[Any, None]) -> bool:
         """Whether a node shows an input, or what is computed already."""
-        root, views = view_root(node, lambda node: node in found)
+        root, _ = view_root(node, found.__contains__)
         return root in found or root in self._inputs
 
     def function(self, is_boxed: bool) -> Callable[..., Any]:
