@@ -15,14 +15,14 @@ from .... import op
 from ....values import Value
 from ..registry import register
 from . import special_tables as tables
-from .series import chebyshev, in_double, number
+from .series import in_double, number, polynomial
 
 _BORDER = 8.0
 """Where the series of J, Y and I change; those of K change at 2."""
 
 
 def _between(x: Value, low: float, high: float) -> Value:
-    """The number as an argument of Chebyshev's polynomials, where it lies between both."""
+    """The number as an argument of a polynomial, where it lies between both."""
     limited = op.minimum(op.maximum(x, number(low)), number(high))
     return op.subtract(op.multiply(limited, number(2 / (high - low))), number((high + low) / (high - low)))
 
@@ -42,8 +42,8 @@ def _oscillation(order: int, x: Value) -> tuple[Value, Value]:
     x = op.maximum(x, number(_BORDER))
     inverse = op.divide(number(_BORDER), x)
     u = _between(op.square(inverse), 0, 1)
-    p = chebyshev(u, (tables.P0_FAR, tables.P1_FAR)[order])
-    q = op.multiply(inverse, chebyshev(u, (tables.Q0_FAR, tables.Q1_FAR)[order]))
+    p = polynomial(u, (tables.P0_FAR, tables.P1_FAR)[order])
+    q = op.multiply(inverse, polynomial(u, (tables.Q0_FAR, tables.Q1_FAR)[order]))
     sine, cosine = op.sin(x), op.cos(x)
     total, difference = op.add(cosine, sine), op.subtract(sine, cosine)
     cosine, sine = (total, difference) if order == 0 else (difference, op.negative(total))
@@ -55,15 +55,14 @@ def _oscillation(order: int, x: Value) -> tuple[Value, Value]:
 
 
 def _near(x: Value, table: tuple[float, ...]) -> Value:
-    return chebyshev(_between(op.square(x), 0, _BORDER**2), table)
+    return polynomial(_between(op.square(x), 0, _BORDER**2), table)
 
 
 def _first_kind(order: int, x: Value) -> Value:
     """J of numbers that are not negative."""
     near = _near(x, (tables.J0_NEAR, tables.J1_NEAR)[order])
     near = op.multiply(x, near) if order else near
-    made = op.where(op.less(x, number(_BORDER)), near, _oscillation(order, x)[0])
-    return op.where(op.isinf(x), number(0), made)
+    return op.where(op.less(x, number(_BORDER)), near, _oscillation(order, x)[0])
 
 
 @register("aten::special_bessel_j0")
@@ -116,10 +115,10 @@ def spherical_bessel_j0(x: Value) -> Value:
 
 def _decayed(order: int, x: Value) -> Value:
     """`exp(-x) I(x)` of numbers that are not negative."""
-    near = chebyshev(_between(x, 0, _BORDER), (tables.I0_NEAR, tables.I1_NEAR)[order])
+    near = polynomial(_between(x, 0, _BORDER), (tables.I0_NEAR, tables.I1_NEAR)[order])
     near = op.multiply(x, near) if order else near
     inverse = op.divide(number(_BORDER), op.maximum(x, number(_BORDER)))
-    far = chebyshev(_between(inverse, 0, 1), (tables.I0_FAR, tables.I1_FAR)[order])
+    far = polynomial(_between(inverse, 0, 1), (tables.I0_FAR, tables.I1_FAR)[order])
     return op.where(op.less(x, number(_BORDER)), near, op.divide(far, op.sqrt(x)))
 
 
@@ -135,11 +134,11 @@ def _modified(order: int, x: Value, is_scaled: bool) -> Value:
 
 def _second_modified(order: int, x: Value, is_scaled: bool) -> Value:
     """K, times `exp(x)` if scaled: infinite at 0, NaN below."""
-    near = chebyshev(_between(op.square(x), 0, 4), (tables.K0_NEAR, tables.K1_NEAR)[order])
+    near = polynomial(_between(op.square(x), 0, 4), (tables.K0_NEAR, tables.K1_NEAR)[order])
     logarithm = op.multiply(op.log(_scaled(0.5, x)), _modified(order, x, False))
     near = op.subtract(near, logarithm) if order == 0 else op.add(op.divide(near, x), logarithm)
     inverse = op.divide(number(2), op.maximum(x, number(2)))
-    far = chebyshev(_between(inverse, 0, 1), (tables.K0_FAR, tables.K1_FAR)[order])
+    far = polynomial(_between(inverse, 0, 1), (tables.K0_FAR, tables.K1_FAR)[order])
     far = op.divide(far, op.sqrt(x))
     if is_scaled:
         near = op.multiply(near, op.exp(x))
@@ -179,16 +178,18 @@ def airy(x: Value) -> Value:
     size = op.maximum(op.abs(x), number(2))
     zeta = _scaled(2 / 3, op.multiply(size, op.sqrt(size)))
     root = op.sqrt(op.sqrt(size))
-    right = chebyshev(_between(op.divide(number(2 / 3 * 2**1.5), zeta), 0, 1), tables.AIRY_RIGHT)
+    right = polynomial(_between(op.divide(number(2 / 3 * 2**1.5), zeta), 0, 1), tables.AIRY_RIGHT)
     right = op.divide(op.multiply(right, op.exp(op.negative(zeta))), op.multiply(number(2 * math.sqrt(math.pi)), root))
     inverse = op.divide(number(2 / 3 * 8**1.5), zeta)
     u = _between(op.square(inverse), 0, 1)
-    p, q = chebyshev(u, tables.AIRY_P), op.multiply(inverse, chebyshev(u, tables.AIRY_Q))
+    p, q = polynomial(u, tables.AIRY_P), op.multiply(inverse, polynomial(u, tables.AIRY_Q))
     angle = op.subtract(zeta, number(math.pi / 4))
     wave = op.add(op.multiply(p, op.cos(angle)), op.multiply(q, op.sin(angle)))
     wave = op.divide(wave, op.multiply(number(math.sqrt(math.pi)), root))
-    middle = chebyshev(_between(x, -3, 2), tables.AIRY_MIDDLE)
-    left = chebyshev(_between(x, -8, -3), tables.AIRY_LEFT)
-    made = op.where(op.less(x, number(-3)), op.where(op.less(x, number(-8)), wave, left), middle)
+    middle = polynomial(_between(x, -3, 2), tables.AIRY_MIDDLE)
+    center = polynomial(_between(x, -5.5, -3), tables.AIRY_CENTER)
+    left = polynomial(_between(x, -8, -5.5), tables.AIRY_LEFT)
+    made = op.where(op.less(x, number(-3)), center, middle)
+    made = op.where(op.less(x, number(-5.5)), op.where(op.less(x, number(-8)), wave, left), made)
     made = op.where(op.greater(x, number(2)), right, made)
     return op.where(op.isfinite(x), made, number(math.nan))

@@ -13,7 +13,7 @@ from .... import op
 from ....values import Value
 from ..registry import register
 from . import special_tables as tables
-from .series import chebyshev, in_double, number, polynomial
+from .series import in_double, number, polynomial, repeat_while
 
 _CENTER = 3.75
 """The argument that is in the middle of the series."""
@@ -24,7 +24,7 @@ def scaled_complement(x: Value) -> Value:
     center = number(_CENTER)
     finite = op.minimum(x, number(1e300))
     t = op.divide(op.subtract(finite, center), op.add(finite, center))
-    made = op.divide(chebyshev(t, tables.ERFCX), op.add(number(1), op.multiply(number(2), finite)))
+    made = op.divide(polynomial(t, tables.ERFCX), op.add(number(1), op.multiply(number(2), finite)))
     return op.where(op.isinf(x), number(0), made)
 
 
@@ -58,23 +58,13 @@ def erfcx(x: Value) -> Value:
     return op.where(op.isnan(x), x, op.where(op.less(x, number(0)), left, right))
 
 
-@register("aten::special_ndtr")
-@in_double
-def ndtr(x: Value) -> Value:
-    return op.multiply(number(0.5), complement(op.multiply(x, number(-math.sqrt(0.5)))))
-
-
 def _log_ndtr(x: Value) -> Value:
     """The logarithm of the normal distribution; on the left by `erfcx`, where the distribution vanishes."""
     scaled = op.multiply(x, number(-math.sqrt(0.5)))
     left = op.log(op.multiply(number(0.5), scaled_complement(op.maximum(scaled, number(0)))))
     left = op.subtract(left, op.square(scaled))
     right = op.log1p(op.multiply(number(-0.5), complement(op.negative(scaled))))
-    made = op.where(op.less(x, number(-1)), left, right)
-    return op.where(op.isinf(x), op.where(op.less(x, number(0)), x, number(0)), op.where(op.isnan(x), x, made))
-
-
-register("aten::special_log_ndtr")(in_double(_log_ndtr))
+    return op.where(op.less(x, number(-1)), left, right)
 
 
 def inverse_erf(x: Value) -> Value:
@@ -120,11 +110,14 @@ def ndtri(p: Value) -> Value:
         polynomial(root, (0.010328, 0.802853, 2.515517)),
         polynomial(root, (0.001308, 0.189269, 1.432788, 1.0)),
     )
-    x = op.subtract(start, root)
-    for _ in range(3):
+
+    def improve(step: Value, x: Value) -> tuple[Value, Value]:
         slope = scaled_complement(op.maximum(op.multiply(x, number(-math.sqrt(0.5))), zero))
         slope = op.multiply(slope, number(math.sqrt(math.pi / 2)))
-        x = op.subtract(x, op.multiply(op.subtract(_log_ndtr(x), wanted), slope))
+        error = op.subtract(_log_ndtr(x), wanted)
+        return op.add(step, number(1)), op.subtract(x, op.multiply(error, slope))
+
+    _, x = repeat_while([number(0), op.subtract(start, root)], lambda step, _: op.less(step, number(3)), improve)
     made = op.where(is_left, x, op.negative(x))
     distance = op.abs(op.subtract(p, half))
     made = op.where(op.less(distance, number(0.4)), middle, made)

@@ -18,6 +18,7 @@ from ....values import Value
 from ..complex_lifting import register_complex
 from ..complex_values import Complex, as_complex
 from ..lowering import Lowering
+from ..registry import register
 from .fourier import transform
 
 _NONE, _BY_ROOT, _BY_LENGTH = 0, 1, 2
@@ -84,3 +85,16 @@ def _normalized(ctx: Lowering, x: Complex, sizes: Sequence[ExprLike], normalizat
     divisor = op.sqrt(divisor) if normalization == _BY_ROOT else divisor
     factor = op.astype(op.divide(op.constant(np.float64(1)), divisor), x.part)
     return Complex(op.multiply(x.real, factor), op.multiply(x.imag, factor))
+
+
+@register("aten::fft_fftfreq", "aten::fft_rfftfreq")
+def frequencies(ctx: Lowering, n: Any, d: float = 1.0, **kwargs: Any) -> Value:
+    """The frequencies of the elements of a transform, as multiples of `1 / (n d)`; those of the second half are
+    negative."""
+    places = op.arange(0, ctx.shape[0], 1, "i64")
+    count = ctx.tensor(n, "i64")
+    if "rfftfreq" not in ctx.name:
+        is_first = op.less(op.multiply(places, ctx.tensor(2, "i64")), count)
+        places = op.where(is_first, places, op.subtract(places, count))
+    total = op.multiply(op.astype(count, "f64"), op.constant(np.float64(d)))
+    return ctx.cast(op.divide(op.astype(places, "f64"), total), ctx.dtype)

@@ -65,12 +65,6 @@ def log10(ctx: Lowering, x: Value) -> Value:
     return op.multiply(op.log(ctx.cast(x, ctx.dtype)), ctx.tensor(1 / math.log(10), ctx.dtype))
 
 
-@register("aten::erfc")
-@in_f32
-def erfc(ctx: Lowering, x: Value) -> Value:
-    return op.subtract(ctx.tensor(1.0, ctx.dtype), op.erf(ctx.cast(x, ctx.dtype)))
-
-
 @register("aten::reciprocal")
 def reciprocal(ctx: Lowering, x: Value) -> Value:
     return op.divide(ctx.tensor(1.0, ctx.dtype), ctx.cast(x, ctx.dtype))

@@ -39,15 +39,6 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     return total
 
 
-def chebyshev(t: Value, coefficients: Sequence[float]) -> Value:
-    """A series of Chebyshev's polynomials at `t` in [-1, 1], by Clenshaw's recurrence."""
-    twice = op.multiply(t, number(2))
-    first = second = number(0)
-    for coefficient in reversed(coefficients[1:]):
-        first, second = op.add(op.subtract(op.multiply(twice, first), second), number(coefficient)), first
-    return op.add(op.subtract(op.multiply(t, first), second), number(coefficients[0]))
-
-
 def repeat_while(
     start: Sequence[Value],
     condition: Callable[..., Value],
