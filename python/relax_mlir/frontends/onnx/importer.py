@@ -27,7 +27,7 @@ from ...errors import FrontendError, RelaxError
 from ...location import SourceLocation, located
 from ...values import Value
 from ..registry import Registry, Use
-from . import functions, known
+from . import dtypes, functions, known
 from .data import Data, Operand, Optional_
 from .lowering import Lowering
 from .model import Graph, Model, Node, subgraphs
@@ -54,7 +54,9 @@ class Importer:
         self._file = file
         self._opsets = dict(model.opsets)
         self._calls: list[str] = []
-        self._constants: dict[str, int] = {}
+        self._initializers: dict[int, tuple[Any, Data]] = {}
+        self._names: dict[int, tuple[np.ndarray, str]] = {}
+        self._taken: set[str] = set()
 
     # --- ops
 
@@ -97,20 +99,22 @@ class Importer:
         return [values[output.name] for output in graph.outputs]
 
     def _initializer(self, name: str, tensor: Any) -> Data:
-        from . import dtypes
+        """A tensor of the file; one that is read again, as in the body of a loop, is the same weight."""
+        if id(tensor) not in self._initializers:
+            dtype = dtypes.from_code(tensor.data_type, f"the tensor '{name}'")
+            array = self.model.array(tensor)
+            self._initializers[id(tensor)] = (tensor, Data(dtype, array, name=self.weight_name(array, name)))
+        return self._initializers[id(tensor)][1]
 
-        dtype = dtypes.from_code(tensor.data_type, f"the tensor '{name}'")
-        return Data(dtype, self.model.array(tensor), name=self._unused(name))
-
-    def unused_weight(self, node: Node, attribute: str) -> str:
-        """A name for the weight that is an attribute of a node."""
-        return self._unused(node.outputs[0] if node.op == "Constant" else f"{node.outputs[0]}.{attribute}")
-
-    def _unused(self, name: str) -> str:
-        """A name of a weight; graphs in graphs, and bodies of functions, may use one name for several."""
-        number = self._constants.get(name, 0)
-        self._constants[name] = number + 1
-        return name if not number else f"{name}.{number}"
+    def weight_name(self, array: np.ndarray, wanted: str) -> str:
+        """The name of the weight that has these elements, should it become one; graphs may use one name for several."""
+        if id(array) not in self._names:
+            name, number = wanted, 1
+            while name in self._taken:
+                name, number = f"{wanted}.{number}", number + 1
+            self._taken.add(name)
+            self._names[id(array)] = (array, name)  # kept, so that nothing else gets its place in memory
+        return self._names[id(array)][1]
 
     def _nodes(self, nodes: Iterable[Node], values: collections.ChainMap[str, Operand]) -> None:
         for node in nodes:

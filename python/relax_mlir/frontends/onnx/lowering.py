@@ -69,7 +69,8 @@ class Lowering:
     def tensor(self, name: str) -> Data:
         """An attribute that is a tensor."""
         value: TensorAttribute = self._typed(name, _MISSING, TensorAttribute, "a tensor")
-        return Data(value.dtype, value.array, name=self.importer.unused_weight(self.node, name))
+        label = self.node.outputs[0] if self.node.op == "Constant" else f"{self.node.outputs[0]}.{name}"
+        return Data(value.dtype, value.array, name=self.importer.weight_name(value.array, label))
 
     def dtype(self, name: str, default: Any = _MISSING) -> Any:
         """An attribute that is an element type, under our short name; 0 stands for None where that is the default."""

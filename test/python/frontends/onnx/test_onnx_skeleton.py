@@ -99,6 +99,22 @@ def test_computations_of_shapes_leave_nothing_in_the_program():
     np.testing.assert_array_equal(program.compile(cached=False)(x=x)["y"], x.reshape(6, 4))
 
 
+def test_weights_of_one_name_in_several_graphs():
+    """The names that tell them apart do not meet that of another weight."""
+    tables = {name: RNG.standard_normal((9, 9)).astype(np.float32) for name in ("then", "else", "w.1")}
+    branches = [
+        graph([node("MatMul", "x w", f"{kind}_y")], [], [(f"{kind}_y", F32, None)], {"w": tables[kind]})
+        for kind in ("then", "else")
+    ]
+    nodes = [node("If", "c", "a", then_branch=branches[0], else_branch=branches[1]), node("Add", "a w.1", "y")]
+    inputs, constants = [("c", BOOL, []), ("x", F32, [9, 9])], {"w.1": tables["w.1"]}
+    made = model(nodes, inputs, [("y", F32, None)], constants)
+    x = RNG.standard_normal((9, 9)).astype(np.float32)
+    for condition, kind in ((True, "then"), (False, "else")):
+        found = run(made, c=np.asarray(condition), x=x)[0]
+        np.testing.assert_allclose(found, x @ tables[kind] + tables["w.1"], rtol=1e-4, atol=1e-4)
+
+
 def test_nodes_may_be_in_any_order():
     nodes = [node("Relu", "a", "y"), node("Neg", "x", "a")]
     np.testing.assert_array_equal(

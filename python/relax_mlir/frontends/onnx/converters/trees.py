@@ -23,7 +23,7 @@ _ML = "ai.onnx.ml::"
 def table_of(ctx: Lowering, values: np.ndarray) -> Value:
     """Numbers of all nodes; those of many are a weight of the program."""
     dtype = dtypes.from_numpy(values.dtype)
-    return ctx.value(Data(str(dtype), values, name=ctx.importer.unused_weight(ctx.node, "nodes")))
+    return ctx.value(Data(str(dtype), values, name=ctx.importer.weight_name(values, f"{ctx.node.outputs[0]}.nodes")))
 
 
 class _Trees:
