@@ -200,7 +200,7 @@ class _Compiled:
         """The module with the function `main`, and the nodes that are its arguments."""
         symbols = SymbolTable()
         importer = GraphImporter(registry, symbols, self.graph_module)
-        registry.require(importer.uses())
+        importer.require_converters()
         tensors, integers, values = self._parameters()
         defined = [(node.name, [expression(size) for size in node.meta["val"].shape]) for node in tensors]
         defined += [(node.name, expression(node.meta["val"])) for node in integers]
@@ -239,6 +239,11 @@ class _Compiled:
         for node in given:
             example = node.meta.get("val")
             if isinstance(example, torch.Tensor):
+                if example.is_complex():
+                    raise FrontendError(
+                        f"the input '{node.name}' of the graph is complex, which torch.compile does not take here; "
+                        "export the model, or pass torch.view_as_real(x)"
+                    )
                 if node.users:
                     tensors.append(node)
                 else:

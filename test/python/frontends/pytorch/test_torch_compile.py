@@ -269,17 +269,36 @@ def test_random_numbers_are_those_of_eager():
 # --- errors and options
 
 
+@torch.library.custom_op("relax_test::unknown", mutates_args=())
+def unknown(x: torch.Tensor) -> torch.Tensor:
+    return x.clone()
+
+
+@torch.library.custom_op("relax_test::unknown_too", mutates_args=())
+def unknown_too(x: torch.Tensor) -> torch.Tensor:
+    return x.clone()
+
+
+unknown.register_fake(torch.empty_like)
+unknown_too.register_fake(torch.empty_like)
+
+
 def test_ops_without_a_converter_are_listed_with_lines():
     def function(x):
-        y = torch.linalg.svdvals(x)
-        return torch.special.airy_ai(y)
+        y = unknown(x)
+        return unknown_too(y)
 
     with pytest.raises(BackendCompilerFailed) as caught:
         torch.compile(function, backend="relax")(torch.randn(3, 3))
     error = caught.value.inner_exception
     assert isinstance(error, UnsupportedOpError)
-    assert {"aten::_linalg_svd.default", "aten::special_airy_ai.default"} == set(error.ops)
-    assert re.search(r"test_torch_compile.py:\d+ in function: return torch.special.airy_ai\(y\)", str(error))
+    assert {"relax_test::unknown.default", "relax_test::unknown_too.default"} == set(error.ops)
+    assert re.search(r"test_torch_compile.py:\d+ in function: return unknown_too\(y\)", str(error))
+
+
+def test_complex_inputs_are_named():
+    with pytest.raises(BackendCompilerFailed, match="input '.*' of the graph is complex"):
+        torch.compile(lambda x: x * 2, backend="relax")(torch.randn(3, dtype=torch.complex64))
 
 
 def test_errors_at_run_time_name_the_line():

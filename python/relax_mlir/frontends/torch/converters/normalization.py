@@ -160,11 +160,11 @@ def batch_norm(
         return _normalized(ctx, x, weight, bias, running_mean, running_var, eps)
     if running_mean is not None:
         raise ctx.unsupported("it updates its running statistics; export the model after model.eval()")
-    mean, variance = _statistics(ctx, x)
+    mean, variance = _channel_statistics(ctx, x)
     return _normalized(ctx, x, weight, bias, mean, variance, eps)
 
 
-def _statistics(ctx: Lowering, x: Value) -> tuple[Value, Value]:
+def _channel_statistics(ctx: Lowering, x: Value) -> tuple[Value, Value]:
     """Mean and variance of each channel; of narrow types in f32."""
     wide = ctx.cast(x, "f32") if x.dtype in ("f16", "bf16") else x
     axes = [axis for axis in range(x.ndim) if axis != 1]
@@ -197,7 +197,7 @@ def batch_norm_in_training(
         result = _normalized(ctx, x, weight, bias, running[0], running[1], eps)
         saved = [op.zeros(ctx.shape_of(example), from_torch(example.dtype)) for example in ctx.results[1:3]]
         return _as_found(ctx, result, *saved, *running)
-    mean, variance = _statistics(ctx, x)
+    mean, variance = _channel_statistics(ctx, x)
     scale = op.rsqrt(op.add(variance, ctx.tensor(float(eps), variance.dtype)))
     result = _normalized(ctx, x, weight, bias, mean, variance, eps)
     if not running:
