@@ -56,6 +56,7 @@ REDUCTIONS = [
         z.norm(),
         torch.linalg.vector_norm(z, math.inf, 1),
         z.var(1, correction=0),
+        *torch.std_mean(z, correction=0),
         z.std(0, correction=0),
     ),
     lambda z, w, x, b: (z @ w.mT, z.mH @ w, torch.mv(z, w[0]), torch.outer(z[0], w[0]), torch.vdot(z[0], w[0])),

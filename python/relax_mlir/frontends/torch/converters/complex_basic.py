@@ -362,6 +362,13 @@ def variance(ctx: Lowering, x: Complex, *args: Any, **kwargs: Any) -> Value:
     return length(*parts)
 
 
+@register_complex("aten::var_mean", "aten::var_mean.correction", "aten::std_mean", "aten::std_mean.correction")
+def variance_and_mean(ctx: Lowering, x: Complex, *args: Any, **kwargs: Any) -> tuple[Value, Complex]:
+    convert = registry.converters["aten::var_mean"]
+    (spread, real), (other, imag) = (convert(ctx, part, *args, **kwargs) for part in (x.real, x.imag))
+    return length(spread, other) if "std" in ctx.name else op.add(spread, other), Complex(real, imag)
+
+
 @register_complex("aten::ones", "aten::ones_like", "aten::new_ones", "aten::eye", "aten::eye.m")
 def real_constant(ctx: Lowering, *args: Any, **kwargs: Any) -> Complex:
     real = convert_part(ctx, args, kwargs, real_part)

@@ -115,18 +115,35 @@ def complex_rand(ctx: Lowering, *args: Any, **kwargs: Any) -> Complex:
     return Complex(_uniform(ctx, ctx.shape, part), _uniform(ctx, ctx.shape, part))
 
 
-@register_complex("aten::randn", "aten::randn_like")
-def complex_randn(ctx: Lowering, *args: Any, **kwargs: Any) -> Complex:
+def _complex_normal(ctx: Lowering) -> Complex:
     """Of variance 1, a half of which each part has."""
     part = PART_OF[ctx.dtype]
     scale = ctx.tensor(math.sqrt(0.5), part)
     return Complex(*(op.multiply(_normal(ctx, ctx.shape, part), scale) for _ in range(2)))
 
 
+@register_complex("aten::randn", "aten::randn_like")
+def complex_randn(ctx: Lowering, *args: Any, **kwargs: Any) -> Complex:
+    return _complex_normal(ctx)
+
+
+@register_complex("aten::normal_functional")
+def complex_normal(ctx: Lowering, x: Complex, mean: float = 0.0, std: float = 1.0, **kwargs: Any) -> Complex:
+    made = _complex_normal(ctx)
+    real, imag = (op.multiply(part, ctx.tensor(float(std), made.part)) for part in (made.real, made.imag))
+    return Complex(op.add(real, ctx.tensor(float(mean), made.part)), imag)
+
+
+@register_complex("aten::uniform")
+def complex_uniform(ctx: Lowering, x: Complex, low: float = 0.0, high: float = 1.0, **kwargs: Any) -> Complex:
+    with ctx.parts():
+        return Complex(uniform(ctx, x.real, low, high), uniform(ctx, x.imag, low, high))
+
+
 @register_random("aten::normal", "aten::normal_functional")
 def normal(ctx: Lowering, mean: Any, std: Any = 1.0, *args: Any, **kwargs: Any) -> Value:
     """Of a mean and a standard deviation, tensors or numbers; `normal_functional` takes a tensor of the shape first."""
-    if "normal_functional" in ctx.name or ctx.name == "aten::normal.out":
+    if "normal_functional" in ctx.name:
         mean, std = std if isinstance(std, (int, float)) else 0.0, (*args, 1.0)[0]
         mean, std = kwargs.get("mean", mean), kwargs.get("std", std)
     if isinstance(std, Value):
