@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch.testing._comparison import default_tolerances
 from torch.utils import _pytree as pytree
 
 NOT_UNIQUE = ("linalg.", "svd", "qr", "geqrf", "pca_lowrank", "lobpcg", "eig", "symeig")
@@ -195,10 +196,11 @@ def _is_as_exact(have: torch.Tensor, want: torch.Tensor, exact: torch.Tensor) ->
 
 
 def _describe(have: torch.Tensor, want: torch.Tensor, text: str) -> str:
-    """The greatest difference, in one line."""
+    """How many elements are beyond the tolerances, and the first of them, in one line."""
     if have.dtype == torch.bool or not have.numel():
         have, want = have.to(torch.int64), want.to(torch.int64)
-    wrong = ~torch.isclose(have, want, rtol=1e-3, atol=1e-4, equal_nan=True)
+    rtol, atol = default_tolerances(want)
+    wrong = ~torch.isclose(have, want, rtol=rtol, atol=atol, equal_nan=True)
     if not wrong.any():
         return " ".join(text.split())[:120]
     place = tuple(index.item() for index in wrong.nonzero()[0]) if wrong.ndim else ()

@@ -152,7 +152,7 @@ def test_comparison_of_distributions():
     draws = [torch.randn(50) for _ in range(40)]
     comparison.check_distribution(draws, [torch.randn(50) for _ in range(40)])
     with pytest.raises(comparison.Mismatch, match="another distribution"):
-        comparison.check_distribution(draws, [torch.randn(50) * 1.5 for _ in range(40)])
+        comparison.check_distribution(draws, [torch.randn(50) * 2 for _ in range(40)])
     with pytest.raises(comparison.Mismatch, match="shape"):
         comparison.check_distribution(draws, [torch.randn(49) for _ in range(40)])
 
