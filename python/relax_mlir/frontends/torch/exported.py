@@ -152,7 +152,7 @@ class _Builder:
         with builder.function(self.name, parameters, symbols=symbols.ranges, attrs=attributes) as function:
             guards = _read_guards(inputs, symbols, getattr(exported, "_guards_code", ()) or ())
             conditional = [(pattern, _read_guards(inputs, symbols, codes)) for pattern, codes in part.small_guards]
-            self.checks = _check_entry(symbols, guards, part.refused, conditional)
+            self.checks = _check_entry(symbols, inputs, guards, part.refused, conditional)
             values = _bind_inputs(inputs, function.params, symbols, self._weights)
             importer = self.importer
             if importer.draws_random:
@@ -314,6 +314,7 @@ def _read_guards(inputs: _Inputs, symbols: SymbolTable, codes: Sequence[str]) ->
 
 def _check_entry(
     symbols: SymbolTable,
+    inputs: _Inputs,
     guards: Sequence[Guard],
     refused: Sequence[SmallPattern],
     conditional: Sequence[tuple[SmallPattern, Sequence[Guard]]],
@@ -323,14 +324,20 @@ def _check_entry(
         (condition, f"the program was exported for inputs with {text}") for condition, text in symbols.checks
     ]
     entries += [(guard.condition, guard.message) for guard in guards]
-    by_text = {str(source): Sym(name) for name, source in symbols.sources.items()}
+    by_text = {
+        f"{node.name}.size({axis})": size
+        for node, given in inputs.user
+        if given.kind == "tensor"
+        for axis, size in enumerate(symbols.dims(node.name, _sizes(node.meta["val"])))
+    }
 
     def differs(pattern: SmallPattern) -> Condition:
-        return junction("or", [compare("!=", by_text[size], value) for size, value in pattern if size in by_text])
+        return junction("or", [compare("!=", by_text[size], value) for size, value in pattern])
 
     for pattern in refused:
         what = f"the program is not known to be right for {_show(pattern)}; export it with such an example"
-        entries.append((differs(pattern), what))
+        if (condition := differs(pattern)) is not False:  # else another size that is fixed keeps such calls out
+            entries.append((condition, what))
     proved = {guard.text for guard in guards}
     for pattern, extra in conditional:
         entries += [
