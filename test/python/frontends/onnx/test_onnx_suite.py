@@ -14,7 +14,7 @@ import onnx_suite  # noqa: E402
 import sample  # noqa: E402
 
 PASSING = sorted((name, mode) for name, modes in onnx_suite.read_passing().items() for mode in modes)
-SHARE = 100
+SHARE = 80
 """One of so many cases runs, others in each commit."""
 
 
@@ -24,7 +24,7 @@ def cases():
 
 
 def test_the_list_is_not_empty():
-    assert len(PASSING) > 3000
+    assert len(PASSING) > 2600
 
 
 @pytest.mark.parametrize("name, mode", sample.part(PASSING, SHARE))
