@@ -327,7 +327,7 @@ def _check_entry(
     by_text = {
         f"{node.name}.size({axis})": size
         for node, given in inputs.user
-        if given.kind == "tensor"
+        if given.kind in ("tensor", "complex")
         for axis, size in enumerate(symbols.dims(node.name, _sizes(node.meta["val"])))
     }
 
