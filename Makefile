@@ -34,7 +34,7 @@ test: setup torch onnx vulkan ## all tests, of many cases a sample that changes 
 test-all: setup torch onnx vulkan ## the same with all cases (hours on two cores)
 	@RELAX_ALL_CASES=1 $(BIN)/python tools/run-tests $(PYTEST_OPTIONS)
 
-conformance: setup torch ## all of PyTorch's own operators, and docs/generated/torch-conformance.md (an hour on two cores)
+conformance: setup torch ## all of PyTorch's own operators, and docs/generated/torch-conformance.md (hours on two cores)
 	@$(BIN)/python tools/torch-conformance $(CONFORMANCE_OPTIONS)
 
 reference: setup ## tests against PyTorch and transformers, in an environment of their own

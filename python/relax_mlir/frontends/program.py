@@ -251,7 +251,7 @@ class _Entry:
         for index in self._written:
             arguments[index] = _as_contiguous(arguments[index])
         made = self._call(*arguments)
-        results = [made] if self._is_single else list(made)
+        results = [made] if self._is_single else list(made or ())  # a function without results gives None
         if signature.updates:
             targets = [
                 (buffers[target] if kind == "buffer" else tensors[target], index)

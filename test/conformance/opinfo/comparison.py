@@ -12,6 +12,7 @@
   distribution: the elements of many draws by a two-sample test of Kolmogorov and Smirnov.
 - Of equal elements any may be the one whose position is given (`topk`, `kthvalue`, `median`): the elements at the
   positions are compared, and no position is given twice.
+- Orders (`argsort`) are compared by the elements at the positions.
 - What PyTorch leaves uninitialized (`empty`) has no values to compare.
 """
 
@@ -33,6 +34,9 @@ UNINITIALIZED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_
 
 WITH_POSITIONS = ("topk", "kthvalue", "median", "nanmedian")
 """Operators whose results are elements and their positions along an axis."""
+
+ORDERS = ("argsort",)
+"""Operators whose results are positions along an axis alone."""
 
 DRAWS = 40
 """How often an op that draws random numbers is called for its distribution."""
@@ -86,6 +90,19 @@ def check_positions(x: torch.Tensor, actual: Any, expected: Any) -> None:
         if read.shape == found.shape and is_once and torch.allclose(read.double(), found.double(), 0, 0, True):
             return
     raise Mismatch("the positions are not those of the elements")
+
+
+def check_order(x: torch.Tensor, axis: int, actual: torch.Tensor, expected: torch.Tensor) -> None:
+    """Compares positions by the elements at them, each of which is given once.
+
+    Raises:
+      Mismatch: the elements differ, or an element is left out.
+    """
+    check_like(actual, expected)
+    if not x.ndim:
+        return check_same(actual, expected)
+    check_same(actual.sort(axis).values, expected.sort(axis).values)
+    check_same(x.gather(axis, actual), x.gather(axis, expected))
 
 
 def check_like(actual: Any, expected: Any) -> None:

@@ -178,6 +178,11 @@ def _check_values(entry: Entry, call: Call, have: Any, want: Any) -> None:
         if entry.info.name in comparison.WITH_POSITIONS and isinstance(want[0], tuple):
             comparison.check_positions(call.sample.input, have[0], want[0])
             return
+        if entry.info.name in comparison.ORDERS:
+            sample = call.sample
+            axis = sample.kwargs.get("dim", sample.args[0] if sample.args else -1)
+            comparison.check_order(sample.input, axis, have[0], want[0])
+            return
         if not entry.info.name.startswith(comparison.NOT_UNIQUE):
             raise
         comparison.check_like(have, want)

@@ -23,8 +23,8 @@ from opinfo import comparison, page, pool, results  # noqa: E402
 PARTS = 2
 """In how many tests the entries are checked, so that two workers of pytest share them."""
 
-EACH = 12
-"""How many entries a part has: about 40 seconds of work."""
+EACH = 2
+"""How many entries a part has, of about half a minute of work each."""
 
 
 @pytest.mark.parametrize("part", range(PARTS))

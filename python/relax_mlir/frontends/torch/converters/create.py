@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .... import op
+from ....dtypes import is_float
 from ....symbolic import Sym
 from ....values import Value
 from ..lowering import Lowering
@@ -26,13 +27,15 @@ def arange_to(ctx: Lowering, end: Any, **kwargs: Any) -> Value:
 
 @register("aten::arange.start", "aten::arange.start_step")
 def arange(ctx: Lowering, start: Any, end: Any, step: Any = 1, **kwargs: Any) -> Value:
-    """Whole numbers directly; others as `start + step * i`, which PyTorch computes in f64."""
+    """Whole numbers directly; others as `start + step * i`, which PyTorch computes in f64, or with whole numbers where
+    the elements are."""
     if all(map(_is_whole, (start, end, step))):
         made = op.arange(start, end, step, ctx.dtype if ctx.dtype not in ("f16", "bf16", "bool") else "i64")
         return ctx.cast(made, ctx.dtype)
     count = ctx.shape[0]
-    numbers = op.arange(0, count, 1, "f64")
-    made = op.add(ctx.tensor(start, "f64"), op.multiply(numbers, ctx.tensor(step, "f64")))
+    dtype = "f64" if is_float(ctx.dtype) else "i64"
+    numbers = op.arange(0, count, 1, dtype)
+    made = op.add(ctx.tensor(start, dtype), op.multiply(numbers, ctx.tensor(step, dtype)))
     return ctx.cast(made, ctx.dtype)
 
 

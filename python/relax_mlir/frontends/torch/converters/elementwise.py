@@ -238,8 +238,8 @@ def clamp(ctx: Lowering, x: Value, low: Any = None, high: Any = None) -> Value:
     """The upper bound wins where the bounds cross; NaN stays."""
     result = ctx.cast(x, ctx.dtype)
     if low is not None:
-        result = _binary(ctx, op.maximum, result, low)
-    return result if high is None else _binary(ctx, op.minimum, result, high)
+        result = maximum(ctx, result, low)
+    return result if high is None else minimum(ctx, result, high)
 
 
 @register("aten::clamp_min")

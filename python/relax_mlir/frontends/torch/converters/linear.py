@@ -13,7 +13,7 @@ from ....dtypes import is_float
 from ....scope import current_function
 from ....values import Value
 from ...conditions import compare
-from ..lowering import Lowering
+from ..lowering import NARROW, Lowering
 from ..registry import register
 
 
@@ -32,10 +32,11 @@ def matmul(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
     return _product(*ctx.same(lhs, rhs))
 
 
-def _product(lhs: Value, rhs: Value) -> Value:
-    """A product; a linear map where the second matrix is a transposed one, which is then read where it lies."""
+def _product(lhs: Value, rhs: Value, dtype: str | None = None) -> Value:
+    """A product; a linear map where the second matrix is a transposed one, which is then read where it lies. `dtype` is
+    a wider type of the result."""
     weight = _transposed(rhs) if lhs.ndim >= 2 and is_float(rhs.dtype) else None
-    return op.matmul(lhs, rhs) if weight is None else op.linear(lhs, weight)
+    return op.matmul(lhs, rhs, dtype) if weight is None else op.linear(lhs, weight, out_dtype=dtype)
 
 
 def _transposed(x: Value) -> Value | None:
@@ -54,21 +55,35 @@ def int_matmul(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
 @register("aten::addmm", "aten::addmv", "aten::baddbmm")
 def product_and_sum(ctx: Lowering, x: Value, lhs: Value, rhs: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
     """`beta * x + alpha * (lhs @ rhs)`; what beta is 0 for does not count, not even NaN."""
-    product = _scaled(ctx, _product(*ctx.same(lhs, rhs)), alpha)
-    return product if beta == 0 else op.add(_scaled(ctx, x, beta), product)
+    wide = _wide(ctx)
+    product = _scaled(ctx, _product(*ctx.same(lhs, rhs), wide), alpha)
+    made = product if beta == 0 else op.add(_scaled(ctx, ctx.cast(x, wide), beta), product)
+    return ctx.cast(made, ctx.dtype)
+
+
+def _wide(ctx: Lowering) -> str:
+    """The type in which products are added to others: f32 for narrow floats, so that they are rounded once."""
+    return "f32" if ctx.dtype in NARROW else ctx.dtype
 
 
 @register("aten::addbmm")
 def sum_of_products(ctx: Lowering, x: Value, lhs: Value, rhs: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
-    product = _scaled(ctx, op.sum(op.matmul(lhs, rhs), [0]), alpha)
-    result = product if beta == 0 else op.add(_scaled(ctx, x, beta), product)
-    return op.broadcast_to(result, ctx.shape)
+    wide = _wide(ctx)
+    product = _scaled(ctx, op.sum(op.matmul(*ctx.same(lhs, rhs), wide), [0]), alpha)
+    made = product if beta == 0 else op.add(_scaled(ctx, ctx.cast(x, wide), beta), product)
+    return op.broadcast_to(ctx.cast(made, ctx.dtype), ctx.shape)
 
 
 @register("aten::addr")
 def outer_and_sum(ctx: Lowering, x: Value, lhs: Value, rhs: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
-    product = _scaled(ctx, op.outer(*ctx.same(lhs, rhs)), alpha)
-    return product if beta == 0 else op.add(_scaled(ctx, ctx.cast(x, ctx.dtype), beta), product)
+    if ctx.dtype == "bool":
+        product = op.logical_and(outer(ctx, lhs, rhs), ctx.tensor(bool(alpha), "bool"))
+        kept = op.logical_and(ctx.cast(x, "bool"), ctx.tensor(bool(beta), "bool"))
+        return product if beta == 0 else op.logical_or(kept, product)
+    wide = _wide(ctx)
+    product = _scaled(ctx, op.outer(*ctx.same(lhs, rhs, dtype=wide)), alpha)
+    made = product if beta == 0 else op.add(_scaled(ctx, ctx.cast(x, wide), beta), product)
+    return ctx.cast(made, ctx.dtype)
 
 
 def _scaled(ctx: Lowering, value: Value, factor: Any) -> Value:
@@ -81,7 +96,10 @@ def _scaled(ctx: Lowering, value: Value, factor: Any) -> Value:
 
 @register("aten::outer", "aten::ger")
 def outer(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
-    return op.outer(*ctx.same(lhs, rhs))
+    lhs, rhs = ctx.same(lhs, rhs)
+    if lhs.dtype == "bool":
+        return op.logical_and(op.expand_dims(lhs, [1]), op.expand_dims(rhs, [0]))
+    return op.outer(lhs, rhs)
 
 
 @register("aten::einsum")

@@ -248,6 +248,8 @@ def diff(
     ctx: Lowering, x: Value, n: int = 1, dim: int = -1, prepend: Value | None = None, append: Value | None = None
 ) -> Value:
     """Differences of neighbors, after joining `prepend` and `append`, `n` times."""
+    if n == 0:
+        return x
     axis = ctx.axis(dim, x.ndim)
     parts = [part for part in (prepend, x, append) if part is not None]
     x = op.concat([ctx.cast(part, ctx.dtype) for part in parts], axis) if len(parts) > 1 else x
