@@ -393,6 +393,18 @@ def test_sizes_that_are_none_are_errors(dims, args, message):
         main(*args)
 
 
+# The type of the result does not say that it is empty.
+def test_a_slice_of_nothing_up_to_a_size_of_the_run():
+    bb, n = BlockBuilder(), Sym("n")
+    with bb.function("main", [Tensor((0, 3), "f32"), Tensor((n,), "f32")]) as f:
+        bb.return_(op.strided_slice(f.params[0], [0], [0], [n], assume_inbound=True))
+    main = relax_mlir.compile(bb.module())["main"]
+    nothing = np.ones((0, 3), np.float32)
+    assert main(nothing, np.ones(0, np.float32)).shape == (0, 3)
+    with pytest.raises(ValueError, match="a slice must end in its dimension"):
+        main(nothing, np.ones(2, np.float32))
+
+
 # Numbers of known value have sizes that are checked all the same.
 def test_constants_broadcast_as_other_tensors():
     bb, m, k = BlockBuilder(), Sym("m"), Sym("k")

@@ -10,6 +10,7 @@
 #include "Relax/Rules.h"
 #include "Relax/SymDirectives.h"
 #include "Transforms/Legalize/Counting.h"
+#include "Transforms/Legalize/EmptyTensors.h"
 #include "Transforms/Legalize/MergeSort.h"
 #include "Transforms/Legalize/Movement.h"
 #include "Transforms/Legalize/Registry.h"
@@ -159,6 +160,9 @@ static LogicalResult stridedSlice(StridedSliceOp op, KernelBuilder &kernel) {
     std::optional<int64_t> step = stride.getConstantValue();
     isForwards &= step && *step > 0;
   }
+  // A slice of nothing is empty, whether its type says so or not.
+  if (hasNoElement(x.getType()))
+    return kernel.yield(destination);
   if (isForwards) {
     Value slice = extractSlice(kernel, x, offsets, sizes, steps);
     return kernel.yield(kernel.move(slice, destination));
