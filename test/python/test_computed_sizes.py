@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sizes and positions that only a kernel computes: callers report those that do not exist, fused or not."""
 
+import itertools
+
 import numpy as np
 import pytest
+from sample import part
 
 import relax_mlir
 from relax_mlir import BlockBuilder, Sym, op
@@ -47,9 +50,7 @@ READERS = {
 }
 
 
-@pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("make", OPS)
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault, make, reader", part(list(itertools.product(FAULTS, OPS, READERS)), 4))
 def test_sizes_that_do_not_exist_are_errors(fault, make, reader):
     expr, values, message, small = FAULTS[fault]
     bb = BlockBuilder()
