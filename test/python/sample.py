@@ -48,7 +48,7 @@ def share_of(item: pytest.Item) -> int:
     import targets
 
     name = item.callspec.params.get("target") if hasattr(item, "callspec") else None
-    share = max(targets.SAMPLED.get(name, 1), getattr(item.module, "ONE_OF", 1)) if name else 1
+    share = max(targets.SAMPLED.get(name, 1), getattr(item.module, "ONE_OF", 1))
     return max(share, MORE) if item.get_closest_marker("more") else share
 
 

@@ -92,7 +92,7 @@ LOADERS: dict[str, Callable[[str], Call]] = {
 }
 COMPILED = tuple(name for name in LOADERS if name != "interpreter")
 ALL = tuple(LOADERS)
-SAMPLED = {"interpreter": 5, "cuda-emulated": 10, "vulkan": 60, "vulkan-bound": 60}
+SAMPLED = {"interpreter": 8, "cuda-emulated": 14, "vulkan": 60, "vulkan-bound": 60}
 """Targets of which a normal run takes one of this number of cases (sample.py): they compute what "cpu" computes, of
 which one of a module's `ONE_OF` cases runs, and all cases where the module has no `ONE_OF`. A larger `ONE_OF` counts
 for these targets, too."""

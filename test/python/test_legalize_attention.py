@@ -11,7 +11,7 @@ from elements import COMMON_FLOATS, FLOATS
 from kernel_runner import AssertionFailed, assert_close, random, single
 from targets import ALL as RUNS_ON  # noqa: F401
 
-ONE_OF = 3  # combinations of all that the ops can be told
+ONE_OF = 4  # combinations of all that the ops can be told
 
 
 def attention(q, k, v, bias=None, scale=None, causal=None, window=None):

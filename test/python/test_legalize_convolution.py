@@ -11,7 +11,7 @@ from elements import COMMON_DTYPES
 from targets import COMPILED as RUNS_ON  # noqa: F401
 from test_legalize_pooling import attributes, per_axis
 
-ONE_OF = 3  # combinations of all that the ops can be told
+ONE_OF = 4  # combinations of all that the ops can be told
 
 
 def reference(x, w, strides=(1,), padding=(0,), dilation=(1,), groups=1) -> np.ndarray:

@@ -11,7 +11,7 @@ from compiled import check, execute, source_of
 from elements import COMMON_DTYPES, compare, is_float, tolerance_of
 from targets import COMPILED as RUNS_ON  # noqa: F401
 
-ONE_OF = 3  # combinations of all that the ops can be told
+ONE_OF = 4  # combinations of all that the ops can be told
 
 DTYPES = [*COMMON_DTYPES, np.int32, np.int64, np.uint8]
 MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}

@@ -9,7 +9,7 @@ from compiled import check, execute, source_of
 from elements import COMMON_DTYPES, is_float
 from targets import COMPILED as RUNS_ON  # noqa: F401
 
-ONE_OF = 3  # combinations of all that the ops can be told
+ONE_OF = 4  # combinations of all that the ops can be told
 
 DTYPES = [*COMMON_DTYPES, np.int32, np.int64, np.uint8]
 

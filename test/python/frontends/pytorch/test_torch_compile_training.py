@@ -13,6 +13,8 @@ from torch.nn import functional as F  # noqa: E402
 
 import relax_mlir.frontends.torch  # noqa: E402, F401 - registers the backend
 
+ONE_OF = 3  # each case exports and compiles a program
+
 
 @pytest.fixture(autouse=True)
 def fresh():

@@ -13,6 +13,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import torch_programs as programs  # noqa: E402
 
+ONE_OF = 3  # each case exports and compiles a program
+
 fft = torch.fft
 EPSILON = {torch.complex64: 2.0**-23, torch.complex128: 2.0**-52}
 LENGTHS = [1, 2, 3, 4, 8, 13, 31, 97, 100, 128, 257, 1000, 4099]

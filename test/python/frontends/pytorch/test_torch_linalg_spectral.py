@@ -12,6 +12,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 import linalg_programs as programs  # noqa: E402
 from linalg_programs import RECTANGULAR, SQUARE, randn, symmetric  # noqa: E402
 
+ONE_OF = 3  # each case exports and compiles a program
+
 linalg = torch.linalg
 
 F64 = torch.float64

@@ -10,6 +10,8 @@ import torch_programs as programs  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
+ONE_OF = 3  # each case exports and compiles a program
+
 AUTO = torch.export.Dim.AUTO
 
 
