@@ -119,6 +119,8 @@ def call_library(
 
     Args:
       function: the name in TVM FFI's registry. It is called with the arguments, then the results to write, then `sym`.
+        It must not write into the arguments: other ops may read them, and constants lie in memory that is read-only, so
+        that writing to one ends the process.
       out: annotations of the results.
       borrows: the library keeps none of the tensors that it is given after it has returned. Only then their memory is
         planned together with that of others.
