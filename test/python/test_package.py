@@ -118,8 +118,8 @@ def test_what_is_imported_is_required():
     found = {name for source in (ROOT / "python" / "relax_mlir").rglob("*.py") for name in imports_of(source)}
     assert {"typer", "rich", "safetensors"} <= found
     missing = {with_it.get(name, name) for name in found} - packages_of() - {"relax_mlir"}
-    # Of extras, imported where they are used, with a message; sympy comes with torch.
-    assert missing == {"matplotlib", "torch", "sympy"}
+    # Of extras, imported where they are used, with a message; sympy comes with torch, google.protobuf with onnx.
+    assert missing == {"matplotlib", "torch", "sympy", "onnx", "google"}
 
 
 # Without extras the command line works, but for what reads tokenisers and files of others, which names the extra.
