@@ -17,7 +17,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 from ... import op
 from ...annotations import Tensor
 from ...builder import BlockBuilder
-from ...errors import FrontendError
+from ...errors import FrontendError, RelaxError
 from ...pipelines.donation import DONATED
 from ...symbolic import Sym
 from ...values import Value
@@ -97,15 +97,18 @@ def build_program(
         _Builder(part, FUNCTION if index == 0 else f"{FUNCTION}_{index}", changed, names, weights, codecs)
         for index, part in enumerate(parts)
     ]
-    signatures = [function.build(builder) for function in made]
-    variants = [
-        Variant(function.name, signature, function.part.serves) for function, signature in zip(made[1:], signatures[1:])
-    ]
+    main = made[0].build(builder)
+    variants = []
+    for function in made[1:]:
+        try:
+            variants.append(Variant(function.name, function.build(builder), function.part.serves))
+        except RelaxError:
+            continue  # types that contradict each other: no call has such sizes, and `main` refuses them
     report = _report(made[0], notes or {})
     buffers = {name: to_array(tensor, name).copy() for function in made for _, name, tensor in function.inputs.changed}
     return Program(
         builder.module(),
-        signatures[0],
+        main,
         weights.values,
         buffers,
         report,
