@@ -16,10 +16,10 @@ from torch.utils import _pytree as pytree
 from ...errors import FrontendError, ModelError
 from ..program import Program
 from .decompositions import decompose
-from .exported import Part, SmallPattern, build_program
+from .exported import Part, SmallPattern, build_program, show_pattern
 from .recurrent_ops import dynamic_recurrence
 from .same_graph import Place, user_nodes
-from .small_sizes import Sizes, SmallSizes, Variant, as_argument_shapes, find_small_sizes, quiet
+from .small_sizes import SmallSizes, Variant, as_argument_shapes, find_small_sizes, quiet
 from .symbols import SizeNames
 from .tree import pair
 
@@ -99,12 +99,12 @@ def export(
     if check_small:
         with torch.no_grad(), dynamic_recurrence(model):
             found = find_small_sizes(model, args, kwargs, exported, strict)
-    notes = {"sizes that the export fixed": frozen, "sizes of 0 and 1": _describe(found, nodes)}
     return build_program(
         [_part(found, variant, nodes) for variant in found.variants],
         names=found_names,
         places=list(found.places),
-        notes=notes,
+        fixed=frozen,
+        untraced=[show_pattern(_pattern(sizes, nodes)) for sizes in found.refused],
     )
 
 
@@ -129,7 +129,8 @@ def _part(found: SmallSizes, variant: Variant, nodes: Sequence[str]) -> Part:
         if not variant.sizes
         else tuple(tuple((leaf, axis, value) for (leaf, axis), value in sorted(sizes)) for sizes in variant.serves)
     )
-    return Part(decompose(variant.exported), smallest, refused, guards, serves)
+    cases = tuple(show_pattern(_pattern(sizes, nodes)) for sizes in variant.serves)
+    return Part(decompose(variant.exported), smallest, refused, guards, serves, cases)
 
 
 def _text(place: Place, nodes: Sequence[str]) -> str:
@@ -138,18 +139,6 @@ def _text(place: Place, nodes: Sequence[str]) -> str:
 
 def _pattern(sizes: Iterable[tuple[Place, int]], nodes: Sequence[str]) -> SmallPattern:
     return tuple((_text(place, nodes), value) for place, value in sorted(sizes))
-
-
-def _describe(found: SmallSizes, nodes: Sequence[str]) -> list[str]:
-    """A line for each case of small sizes."""
-
-    def line(sizes: Sizes, what: str) -> str:
-        return " and ".join(f"{size} == {value}" for size, value in _pattern(sizes, nodes)) + f": {what}"
-
-    general, *others = found.variants
-    lines = [line(sizes, "right") for sizes in general.serves]
-    lines += [line(sizes, "by a variant") for variant in others for sizes in variant.serves]
-    return lines + [line(sizes, "refused, since the model was not traced for it") for sizes in found.refused]
 
 
 def explain(program: Program | Any) -> str:

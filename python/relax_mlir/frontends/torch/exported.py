@@ -17,7 +17,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 from ... import op
 from ...annotations import Tensor
 from ...builder import BlockBuilder
-from ...errors import FrontendError, RelaxError
+from ...errors import FrontendError
 from ...pipelines.donation import DONATED
 from ...symbolic import Sym
 from ...values import Value
@@ -27,7 +27,7 @@ from ..tree import Codec
 from . import dtypes
 from .complex_values import Complex, as_pairs, join_pairs, split_pairs
 from .guards import Computation, Guard, read_guards
-from .importer import GraphImporter
+from .importer import ContradictionError, GraphImporter
 from .philox import RandomState
 from .registry import registry
 from .symbols import SizeNames, SymbolTable
@@ -65,6 +65,7 @@ class Part:
       refused: sizes that are not known to be right together, although each alone is.
       small_guards: what sizes must be in addition where some are 1 (or 0) together.
       serves: of a variant, the sizes for which it takes the place of the program (`program.Variant.serves`).
+      cases: the small sizes for which it is right, as texts for the report.
     """
 
     exported: Any
@@ -72,6 +73,7 @@ class Part:
     refused: Sequence[SmallPattern] = ()
     small_guards: Sequence[tuple[SmallPattern, Sequence[str]]] = ()
     serves: tuple[tuple[tuple[int, int, int], ...], ...] = ()
+    cases: tuple[str, ...] = ()
 
 
 def build_program(
@@ -79,7 +81,8 @@ def build_program(
     *,
     names: SizeNames | None = None,
     places: Sequence[tuple[int, int]] = (),
-    notes: Mapping[str, Sequence[str]] | None = None,
+    fixed: Sequence[str] | None = None,
+    untraced: Sequence[str] = (),
 ) -> Program:
     """The program of a model.
 
@@ -87,7 +90,8 @@ def build_program(
       parts: the general export of the model, then its variants.
       names: of sizes.
       places: sizes that say which variant serves a call (`program.Variants.places`).
-      notes: further sections of the report.
+      fixed: sizes that the export has fixed; None where that, and what holds of small sizes, is not known.
+      untraced: small sizes for which the model was not traced, as texts for the report.
 
     What one part changes is a buffer of all of them, so that they share it.
     """
@@ -98,13 +102,18 @@ def build_program(
         for index, part in enumerate(parts)
     ]
     main = made[0].build(builder)
-    variants = []
+    variants: list[Variant] = []
+    small = [f"{case}: right" for case in parts[0].cases]
     for function in made[1:]:
+        what = "by a variant"
         try:
             variants.append(Variant(function.name, function.build(builder), function.part.serves))
-        except RelaxError:
-            continue  # types that contradict each other: no call has such sizes, and `main` refuses them
-    report = _report(made[0], notes or {})
+        except ContradictionError:  # PyTorch traces for such sizes what fails in eager; `main` refuses them
+            what = "refused, since sizes of results contradict each other"
+        small += [f"{case}: {what}" for case in function.part.cases]
+    small += [f"{case}: refused, since the model was not traced for it" for case in untraced]
+    known = {} if fixed is None else {"sizes that the export fixed": fixed, "sizes of 0 and 1": small}
+    report = _report(made[0], known)
     buffers = {name: to_array(tensor, name).copy() for function in made for _, name, tensor in function.inputs.changed}
     return Program(
         builder.module(),
@@ -338,13 +347,13 @@ def _check_entry(
         return junction("or", [compare("!=", by_text[size], value) for size, value in pattern])
 
     for pattern in refused:
-        what = f"the program is not known to be right for {_show(pattern)}; export it with such an example"
+        what = f"the program is not known to be right for {show_pattern(pattern)}; export it with such an example"
         if (condition := differs(pattern)) is not False:  # else another size that is fixed keeps such calls out
             entries.append((condition, what))
     proved = {guard.text for guard in guards}
     for pattern, extra in conditional:
         entries += [
-            (junction("or", [differs(pattern), guard.condition]), f"{guard.message} where {_show(pattern)}")
+            (junction("or", [differs(pattern), guard.condition]), f"{guard.message} where {show_pattern(pattern)}")
             for guard in extra
             if guard.text not in proved and prove(guard.condition, symbols.facts) is not True
         ]
@@ -357,7 +366,7 @@ def _check_entry(
     return built
 
 
-def _show(pattern: SmallPattern) -> str:
+def show_pattern(pattern: SmallPattern) -> str:
     return " and ".join(f"{size} == {value}" for size, value in pattern)
 
 

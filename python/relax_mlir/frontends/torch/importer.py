@@ -42,6 +42,10 @@ _DROPPED = {
 """Checks of what the types say, and statements about ranges that are in the range constraints."""
 
 
+class ContradictionError(FrontendError):
+    """A size of a result is never what the trace has found for it."""
+
+
 class GraphImporter:
     """Builds the nodes of a graph in the function that is open.
 
@@ -214,7 +218,7 @@ class GraphImporter:
         if shape is not None and len(shape) != example.ndim:
             raise FrontendError(f"{name}: the converter gives rank {len(shape)}, expected {example.ndim}")
         wanted = [self._wanted(size, shape[axis] if shape else None) for axis, size in enumerate(example.shape)]
-        if shape is not None and all(self._agree(have, want, name) for have, want in zip(shape, wanted)):
+        if shape is not None and all([self._agree(have, want, name) for have, want in zip(shape, wanted)]):
             return value
         return op.match_cast(value, Tensor(wanted, dtype))
 
@@ -237,7 +241,7 @@ class GraphImporter:
             return True
         known = self.symbols.facts.equal(have, want)
         if known is False:
-            raise FrontendError(f"{name}: the converter gives a size of {have}, expected {want}")
+            raise ContradictionError(f"{name}: the converter gives a size of {have}, expected {want}")
         return bool(known)
 
 
