@@ -28,7 +28,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from ...errors import RelaxError
 from .compile_options import CompileOptions
 from .compiled_graph import compile_graph
-from .decompositions import autograd_table, decomposition_table
+from .decompositions import autograd_table, decomposition_table, updating_norms
 from .small_sizes import quiet
 from .views import view_root
 
@@ -107,19 +107,12 @@ def _trace(graph_module: torch.fx.GraphModule) -> _Traced | None:
     examples = [node.meta.get("example_value") for node in placeholders]
     if any(map(_is_special, examples)) or _depends_on_place(graph_module):
         return None
-    try:
-        with torch.no_grad(), quiet():
-            module, signature = aot_export_module(
-                graph_module,
-                examples,
-                trace_joint=False,
-                pre_dispatch=True,
-                decompositions=decomposition_table(),
-            )
-    except RelaxError:
-        raise
-    except Exception:  # whatever this way of tracing does not take: the other one says what is wrong, if anything is
+    exported = _export(graph_module, examples, decomposition_table())
+    if exported is not None and (updating := updating_norms(exported[0].graph)):
+        exported = _export(graph_module, examples, decomposition_table(updating))
+    if exported is None:
         return None
+    module, signature = exported
     for node in module.graph.find_nodes(op="call_function", target=torch._C._set_grad_enabled):
         module.graph.erase_node(node)
     nodes = {node.name: node for node in module.graph.nodes}
@@ -136,6 +129,17 @@ def _trace(graph_module: torch.fx.GraphModule) -> _Traced | None:
     (output,) = module.graph.find_nodes(op="output")
     output.args = (tuple(_outputs(module)[len(updates) :]),)
     return module, bound, [(target, value) for value, target in updates]
+
+
+def _export(graph_module: torch.fx.GraphModule, examples: Sequence[Any], table: dict[Any, Any]) -> Any:
+    """The graph before autograd with its signature; None where PyTorch does not take it."""
+    try:
+        with torch.no_grad(), quiet():
+            return aot_export_module(graph_module, examples, trace_joint=False, pre_dispatch=True, decompositions=table)
+    except RelaxError:
+        raise
+    except Exception:  # whatever this way of tracing does not take: the other one says what is wrong, if anything is
+        return None
 
 
 def _lifted(signature: Any) -> dict[str, str]:

@@ -46,18 +46,31 @@ _scaled_dot_product_flash_attention_for_cpu
 """Forms that composite ops have behind autograd."""
 
 
-def decomposition_table(program: Any) -> Any:
-    """The table for `run_decompositions` of a program: PyTorch's, without what is kept."""
-    table = torch.export.default_decompositions()
-    kept = set(_KEPT) - set(filter(None, map(_that_updates, program.graph.nodes)))
-    for op in list(table.keys()):
-        if _base_name(op) in kept:
-            del table[op]
-    return table
+def decomposition_table(updating: frozenset[str] = frozenset()) -> dict[Any, Any]:
+    """PyTorch's table of decompositions, without what is kept.
+
+    Args:
+      updating: norms that are taken apart all the same (`updating_norms`).
+    """
+    return dict(_table(updating))
+
+
+@functools.cache
+def _table(updating: frozenset[str]) -> dict[Any, Any]:
+    """PyTorch makes its table anew each time, which takes longer than many a model does."""
+    kept = set(_KEPT) - updating
+    return {
+        op: function for op, function in torch.export.default_decompositions().items() if _base_name(op) not in kept
+    }
 
 
 _UPDATED = {"aten::batch_norm": (3, 5), "aten::instance_norm": (3, 5)}
 """Norms that may update running statistics: the position of the running mean, and of what says that they do."""
+
+
+def updating_norms(graph: Any) -> frozenset[str]:
+    """The norms of a graph that update running statistics."""
+    return frozenset(filter(None, map(_that_updates, graph.nodes)))
 
 
 def _that_updates(node: Any) -> str | None:
@@ -92,7 +105,7 @@ def decompose(program: Any) -> Any:
     with warnings.catch_warnings(), _plain_structures(program.call_spec.in_spec):
         warnings.simplefilter("ignore", FutureWarning)  # of PyTorch, about itself
         try:
-            made = program.run_decompositions(decomposition_table(program))
+            made = program.run_decompositions(decomposition_table(updating_norms(program.graph)))
         except Exception as error:  # of many kinds, as converters of PyTorch's own fail
             text = str(error).strip().partition("\n")[0]
             raise FrontendError(

@@ -15,8 +15,9 @@ from torch._dynamo.exc import BackendCompilerFailed  # noqa: E402
 from torch._dynamo.testing import CompileCounterWithBackend  # noqa: E402
 from torch.fx.experimental import _config as shape_config  # noqa: E402
 
-import relax_mlir.frontends.torch  # noqa: E402, F401 - registers the backend
 from relax_mlir.errors import FrontendError, UnsupportedOpError  # noqa: E402
+from relax_mlir.frontends.torch import compile_backend  # noqa: E402
+from relax_mlir.frontends.torch.lowering import op_name  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -46,9 +47,46 @@ def compare(compiled, function, *args, tolerance=1e-5):
             assert mine.stride() == other.stride()
 
 
-def test_mlp_keeps_linear_maps_whole():
+@pytest.fixture
+def compiled_ops(monkeypatch):
+    """The ops of the graphs that the backend compiles."""
+    ops, compile_graph = [], compile_backend.compile_graph
+
+    def recording(module, *args, **kwargs):
+        ops.extend(op_name(node) for node in module.graph.nodes if node.op == "call_function")
+        return compile_graph(module, *args, **kwargs)
+
+    monkeypatch.setattr(compile_backend, "compile_graph", recording)
+    return ops
+
+
+def test_mlp_keeps_linear_maps_whole(compiled_ops):
     model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 8)).eval()
     check(model, torch.randn(5, 8))
+    assert compiled_ops.count("aten::linear.default") == 2
+
+
+@pytest.mark.parametrize(
+    "norm, whole",
+    [
+        (torch.nn.BatchNorm1d, "aten::_native_batch_norm_legit_no_training.default"),
+        (torch.nn.InstanceNorm1d, "aten::instance_norm.default"),
+    ],
+)
+def test_norms_update_their_running_statistics(norm, whole, compiled_ops):
+    mine, other = (norm(4, affine=True, track_running_stats=True) for _ in range(2))
+    compiled = torch.compile(mine, backend="relax")
+    with torch.no_grad():
+        for _ in range(2):
+            x = torch.randn(3, 4, 7)
+            torch.testing.assert_close(compiled(x), other(x))
+    torch.testing.assert_close(mine.running_mean, other.running_mean)
+    torch.testing.assert_close(mine.running_var, other.running_var)
+    assert whole not in compiled_ops
+    mine.eval(), other.eval()
+    with torch.no_grad():
+        torch.testing.assert_close(torch.compile(mine, backend="relax")(x), other(x))
+    assert whole in compiled_ops
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8", "bool"])
