@@ -135,6 +135,7 @@ class SymbolTable:
     def unused(self, base: str) -> str:
         """A name that no symbol has yet."""
         base = re.sub(r"\W", "_", base)
+        base = base if re.match(r"[^\W\d]", base) else f"size_{base}"
         name, number = base, 2
         while name in self._used or not _is_name(name):
             name, number = f"{base}_{number}", number + 1

@@ -9,6 +9,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 import torch_programs as programs  # noqa: E402
 
 from relax_mlir.frontends import torch as relax_torch  # noqa: E402
+from relax_mlir.frontends.torch.symbols import SymbolTable  # noqa: E402
+from relax_mlir.symbolic import Sym  # noqa: E402
 
 AUTO, Dim = torch.export.Dim.AUTO, torch.export.Dim
 
@@ -152,3 +154,10 @@ def test_weights_that_are_not_saved_and_constants():
         programs.check(run, model, (torch.randn(size),))
     with pytest.raises(ValueError, match="'n' = 101"):
         run(torch.randn(101))
+
+
+def test_symbols_have_names_whatever_they_are_called_after():
+    table = SymbolTable()
+    made = [table.unused(base) for base in ("0_above", "x.y", "x.y", "min", "")]
+    assert made == ["size_0_above", "x_y", "x_y_2", "min_2", "size_"]
+    assert all(Sym(name) is not None for name in made)

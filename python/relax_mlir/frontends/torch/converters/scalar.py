@@ -24,7 +24,12 @@ def item(ctx: Lowering, x: Value) -> Any:
     x = op.reshape(x, ())
     example = ctx.result
     if isinstance(example, torch.SymInt):
-        return define_item(ctx.symbols, x, example.node.expr)
+        if example.node.expr.is_Symbol:
+            return define_item(ctx.symbols, x, example.node.expr)
+        # Assertions leave one value for it, as those of `0 <= n <= x.shape[0]` where the size is 0.
+        value = ctx.symbols.expr(example)
+        ctx.check(op.equal(op.astype(x, "i64"), ctx.integer(value)), f"the element must be {value}")
+        return value
     if isinstance(example, torch.SymBool):
         for symbol in example.node.expr.free_symbols - ctx.symbols.values.keys():
             define_size(ctx.symbols, op.astype(x, "i64"), "item", symbol)
