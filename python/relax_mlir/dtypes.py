@@ -93,6 +93,23 @@ def is_int(dtype: str) -> bool:
     return dtype.startswith(("i", "u")) and dtype != "index"
 
 
+def integer_range(dtype: str) -> tuple[int, int]:
+    """The least and the greatest integer of a type."""
+    bits = int(dtype[1:])
+    return (0, (1 << bits) - 1) if dtype[0] == "u" else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+
+
+def limits(dtype: str) -> tuple[Any, Any]:
+    """The least and the greatest value of a type: of floats the infinities, where the type has them."""
+    if dtype == "bool":
+        return False, True
+    if not is_float(dtype):
+        return integer_range(dtype)
+    if dtype != "f8e4m3fn":
+        return -float("inf"), float("inf")
+    return -448.0, 448.0
+
+
 def to_numpy(dtype: DTypeLike) -> np.dtype:
     """The NumPy dtype. The types that NumPy lacks (bf16, f8) need the package ml_dtypes."""
     name = _TABLE[normalize(dtype)][1]

@@ -24,7 +24,7 @@ from ..conditions import Compare, Condition, Junction, build
 from . import dtypes
 
 _SMALL = 64
-"""Tensors of at most so many elements are constants of the module, so that they fold; others are weights."""
+"""Tensors with at most this many elements are constants of the module, so that they fold; others are weights."""
 
 
 class Data:

@@ -144,9 +144,3 @@ def onnx_text(name: str) -> str:
 def is_float(name: str) -> bool:
     """Whether a type is a float of any width."""
     return name[0] in "fb" and name != "bool"
-
-
-def integer_range(name: str) -> tuple[int, int]:
-    """The least and the greatest integer of a type."""
-    bits = int(name[1:])
-    return (0, (1 << bits) - 1) if name[0] == "u" else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import integer_range
 from ...symbolic import ExprLike, Sym
 from ..conditions import Condition, compare, junction, negate, prove
 from . import dtypes
@@ -282,7 +283,7 @@ def _converted(x: Data, dtype: str) -> Data:
             raise NotKnown
         return Data(dtype, elements)
     if dtypes.is_float(x.dtype) and not dtypes.is_float(dtype) and dtype != "bool":
-        low, high = dtypes.integer_range(dtype)
+        low, high = integer_range(dtype)
         if not (np.all(np.isfinite(elements)) and np.all(elements >= low) and np.all(elements <= high)):
             raise NotKnown
     with np.errstate(all="ignore"):

@@ -49,7 +49,7 @@ class _Inputs:
     """What orders ops with effects, such as checks. Here the order of the program does."""
 
     def add_random_state(self) -> None:
-        """Adds the state of the random number generator, which is no placeholder, as a buffer that calls change."""
+        """Adds the state of the random number generator as a buffer that calls change. It is not a placeholder."""
         if any(name == RANDOM_STATE for _, name, _ in self.changed):
             raise FrontendError(f"the model has a buffer '{RANDOM_STATE}', which is the name of the generator's state")
         self.changed.append((RANDOM_STATE, RANDOM_STATE, torch.zeros(2, dtype=torch.int64)))
@@ -108,8 +108,8 @@ def build_program(
         what = "by a variant"
         try:
             variants.append(Variant(function.name, function.build(builder), function.part.serves))
-        except ContradictionError:  # PyTorch traces for such sizes what fails in eager; `main` refuses them
-            what = "refused, since sizes of results contradict each other"
+        except ContradictionError as error:  # PyTorch traces for such sizes what fails in eager; `main` refuses them
+            what = f"refused, since {str(error).splitlines()[0]}"
         small += [f"{case}: {what}" for case in function.part.cases]
     small += [f"{case}: refused, since the model was not traced for it" for case in untraced]
     known = {} if fixed is None else {"sizes that the export fixed": fixed, "sizes of 0 and 1": small}

@@ -20,7 +20,7 @@ import torch
 
 from ... import op
 from ...annotations import Tensor
-from ...errors import FrontendError
+from ...errors import FrontendError, RelaxError
 from ...location import located
 from ...values import Value
 from ..registry import Converter, Registry, Use
@@ -43,7 +43,7 @@ _DROPPED = {
 
 
 class ContradictionError(FrontendError):
-    """A size of a result is never what the trace has found for it."""
+    """The types of a converted program contradict each other, or a size is never what the trace has found for it."""
 
 
 class GraphImporter:
@@ -153,6 +153,10 @@ class GraphImporter:
             if convert.__name__ not in str(error):
                 raise
             raise FrontendError(f"{name}: the converter does not take these arguments: {error}") from error
+        except RelaxError as error:
+            if not error.diagnostics:
+                raise
+            raise ContradictionError(str(error), error.location, error.diagnostics) from error
         finally:
             self.lowering.node = outer
         return self._conform(made, node.meta.get("val"), node)

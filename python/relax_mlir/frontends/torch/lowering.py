@@ -201,6 +201,11 @@ def in_f32(convert: Callable[..., Value]) -> Callable[..., Value]:
     return rounded
 
 
+def wide_type(dtype: str) -> str:
+    """The type to compute several steps in before the result is rounded: f32 for f16 and bf16, else the same."""
+    return "f32" if dtype in NARROW else dtype
+
+
 def _widened(value: Any) -> Any:
     return op.astype(value, "f32") if isinstance(value, Value) and value.dtype in NARROW else value
 

@@ -37,13 +37,13 @@ Sizes = frozenset[tuple[Place, int]]
 """The sizes that are small in a call, with their values. All other sizes that could be are 2 or more."""
 
 _MOST_TOGETHER = 3
-"""Up to so many sizes all combinations of ones are tried; of more, pairs."""
+"""With at most this many sizes all combinations of ones are tried; with more, pairs."""
 
 _MOST_WITH_ZERO = 2
-"""Up to so many sizes are tried together where one of them is 0."""
+"""At most this many sizes are tried together where one of them is 0."""
 
 _MOST_ZEROS = 6
-"""Zeros are tried where there are up to so many sizes: what is not tried together has to be refused."""
+"""Zeros are tried with at most this many sizes: what is not tried together has to be refused."""
 
 _MOST_EXPORTS = 64
 _MOST_VARIANTS = 8
@@ -135,7 +135,7 @@ def find_small_sizes(
 
 
 def _choices(values: Mapping[Place, Sequence[int]], most: int) -> Iterator[Sizes]:
-    """Up to so many of these sizes that are small together; fewer come first, and the first values of each."""
+    """At most `most` of these sizes that are small together; fewer come first, and the first values of each."""
     for count in range(1, min(most, len(values)) + 1):
         chosen = [
             tuple(zip(places, picked))

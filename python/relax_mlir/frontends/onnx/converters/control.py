@@ -23,7 +23,7 @@ from ..model import Graph, TensorType
 from ..registry import register_data
 
 _UNROLLED = 256
-"""Loops of at most so many rounds are unrolled where they carry what only exists while importing."""
+"""Loops with at most this many iterations are unrolled where they carry what only exists while importing."""
 
 
 @register_data("If")

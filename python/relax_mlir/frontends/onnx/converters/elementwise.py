@@ -5,14 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from .... import op
-from ....dtypes import is_float, to_numpy
+from ....dtypes import is_float
 from ....values import Value
-from ..dtypes import integer_range
 from ..lowering import Lowering
 from ..registry import register
 
@@ -191,13 +189,3 @@ def bit_shift(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
         return op.right_shift(lhs, amount)
     shifted = (op.left_shift if direction == "LEFT" else op.right_shift)(lhs, amount)
     return op.where(within, shifted, ctx.scalar(0, lhs.dtype))
-
-
-def limits(dtype: str) -> tuple[Any, Any]:
-    """The least and the greatest value of an element type; of floats the infinities."""
-    if dtype == "bool":
-        return False, True
-    if is_float(dtype):
-        top = np.finfo(to_numpy(dtype)) if dtype.startswith("f8") else None
-        return (-float("inf"), float("inf")) if top is None else (float(top.min), float(top.max))
-    return integer_range(dtype)

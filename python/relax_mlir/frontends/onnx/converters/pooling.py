@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from .... import op
+from ....dtypes import limits
 from ....symbolic import ExprLike
 from ....values import Value
 from ..data import Data
 from ..lowering import Lowering
 from ..registry import register, register_data
 from .convolution import check_axes
-from .elementwise import limits
 from .windows import Windows, padded, read_windows
 
 _MAX = {1: op.max_pool1d, 2: op.max_pool2d, 3: op.max_pool3d}

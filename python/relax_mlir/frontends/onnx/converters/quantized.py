@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .... import op
+from ....dtypes import integer_range
 from ....values import Value
 from .. import dtypes
 from ..data import Data
@@ -51,7 +52,7 @@ def to_quantized(ctx: Lowering, scaled: Value, zero: Value | None, dtype: str, s
         if zero is not None:
             scaled = op.add(scaled, op.astype(zero, "f32"))
         return round_to(ctx, scaled, dtype, saturate)
-    low, high = dtypes.integer_range(dtype)
+    low, high = integer_range(dtype)
     rounded = op.round(scaled)
     if zero is not None:
         rounded = op.add(rounded, op.astype(zero, "f32"))
@@ -99,7 +100,7 @@ def dynamically_quantized(ctx: Lowering, x: Value) -> tuple[Value, Value, Value]
 
 
 def centered(ctx: Lowering, x: Value, zero: Value | None) -> Value:
-    """Integers of 8 bits without their zero point, in i32."""
+    """8-bit integers without their zero point, in i32."""
     wide = op.astype(x, "i32")
     return wide if zero is None else op.subtract(wide, op.astype(zero, "i32"))
 
@@ -112,7 +113,7 @@ def _for_rows(zero: Value | None) -> Value | None:
 
 
 def integer_product(ctx: Lowering, a: Value, b: Value, a_zero: Value | None, b_zero: Value | None) -> Value:
-    """The exact product of matrices of integers of 8 bits, in i32."""
+    """The exact product of matrices of 8-bit integers, in i32."""
     left = centered(ctx, a, _for_rows(a_zero) if a.ndim > 1 else a_zero)
     return op.matmul(left, centered(ctx, b, b_zero))
 
@@ -147,7 +148,7 @@ def _for_channels(values: Value | None, rank: int) -> Value | None:
 
 
 def integer_convolution(ctx: Lowering, x: Value, w: Value, x_zero: Value | None, w_zero: Value | None) -> Value:
-    """The exact convolution of integers of 8 bits, in i32; padding counts as the zero point."""
+    """The exact convolution of 8-bit integers, in i32; padding counts as the zero point."""
     x_zero = x_zero if x_zero is None or x_zero.ndim == 0 else op.reshape(x_zero, ())
     return convolve(ctx, centered(ctx, x, x_zero), centered(ctx, w, _for_channels(w_zero, w.ndim)))
 

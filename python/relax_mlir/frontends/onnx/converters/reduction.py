@@ -8,12 +8,12 @@ import math
 from collections.abc import Callable, Sequence
 
 from .... import op
-from ....dtypes import is_float
+from ....dtypes import is_float, limits
 from ....values import Value
 from ..data import Data
 from ..lowering import Lowering
 from ..registry import register, register_data
-from .elementwise import limits, truncated_quotient
+from .elementwise import truncated_quotient
 
 
 def reduced_axes(ctx: Lowering, x: Data, axes: Data | None) -> list[int] | None:
@@ -70,7 +70,7 @@ def _extreme(largest: bool) -> Callable[[Lowering, Value, Sequence[int], bool], 
         sizes = [x.shape[axis] for axis in axes]
         if all(ctx.facts.less(0, size) for size in sizes):
             return find(x, axes, keepdims)
-        # One more element along an axis, which is no better than any, is the result where there is no other.
+        # One more element along an axis. It is the worst value of the type, so it wins only where the axis is empty.
         neutral = limits(x.dtype)[0 if largest else 1]
         shape = [1 if axis == axes[0] else size for axis, size in enumerate(x.shape)]
         padded = op.concat([x, op.full(tuple(shape), ctx.scalar(neutral, x.dtype))], axes[0])

@@ -10,7 +10,7 @@ from typing import Any
 from .... import op
 from ....values import Value
 from ..dtypes import from_torch
-from ..lowering import Lowering
+from ..lowering import Lowering, wide_type
 from ..registry import register
 
 
@@ -105,7 +105,7 @@ def attention_backward(
     With weights `p = exp(s - logsumexp)` of the scores `s`, the gradient of the scores is `p * (grad @ value^T - d)`,
     where `d` is the sum of `grad * out` of each row.
     """
-    wide = _wide(query.dtype)
+    wide = wide_type(query.dtype)
     grad, out = ctx.cast(grad, wide), ctx.cast(out, wide)
     keys, values = (ctx.cast(_repeated(ctx, part, query), wide) for part in (key, value))
     scores = _scores(ctx, query, keys, attn_mask, is_causal, scale)
@@ -121,10 +121,6 @@ def attention_backward(
     return ctx.cast(of_query, query.dtype), ctx.cast(of_key, key.dtype), ctx.cast(of_value, value.dtype)
 
 
-def _wide(dtype: str) -> str:
-    return "f32" if dtype in ("f16", "bf16") else dtype
-
-
 def _turned(x: Value) -> Value:
     return op.permute_dims(x, [0, 1, 3, 2])
 
@@ -135,7 +131,7 @@ def _scale(query: Value, scale: float | None) -> float:
 
 def _scores(ctx: Lowering, query: Value, key: Value, mask: Value | None, is_causal: bool, scale: float | None) -> Value:
     """The scaled products `[b, h, n, m]`, minus infinity where a query does not see a key."""
-    wide = _wide(query.dtype)
+    wide = wide_type(query.dtype)
     made = op.matmul(ctx.cast(query, wide), _turned(ctx.cast(key, wide)))
     made = op.multiply(made, ctx.tensor(_scale(query, scale), wide))
     hidden = ctx.tensor(-math.inf, wide)

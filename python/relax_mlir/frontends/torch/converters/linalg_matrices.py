@@ -38,7 +38,7 @@ def squares(ctx: Lowering, x: Value) -> Value:
 
 
 def with_rows(ctx: Lowering, x: Value, rows: Size) -> Value:
-    """`[b, m, n]` with so many rows, which is checked where it is not known."""
+    """`[b, m, n]` with the given number of rows, which is checked where it is not known."""
     count, have, columns = x.shape
     if have == rows:
         return x

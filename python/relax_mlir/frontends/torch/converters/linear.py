@@ -13,7 +13,7 @@ from ....dtypes import is_float
 from ....scope import current_function
 from ....values import Value
 from ...conditions import compare
-from ..lowering import NARROW, Lowering
+from ..lowering import Lowering, wide_type
 from ..registry import register
 
 
@@ -54,24 +54,14 @@ def int_matmul(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
 
 @register("aten::addmm", "aten::addmv", "aten::baddbmm")
 def product_and_sum(ctx: Lowering, x: Value, lhs: Value, rhs: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
-    """`beta * x + alpha * (lhs @ rhs)`; what beta is 0 for does not count, not even NaN."""
-    wide = _wide(ctx)
-    product = _scaled(ctx, _product(*ctx.same(lhs, rhs), wide), alpha)
-    made = product if beta == 0 else op.add(_scaled(ctx, ctx.cast(x, wide), beta), product)
-    return ctx.cast(made, ctx.dtype)
-
-
-def _wide(ctx: Lowering) -> str:
-    """The type in which products are added to others: f32 for narrow floats, so that they are rounded once."""
-    return "f32" if ctx.dtype in NARROW else ctx.dtype
+    product = _product(*ctx.same(lhs, rhs), wide_type(ctx.dtype))
+    return _sum(ctx, x, product, beta, alpha)
 
 
 @register("aten::addbmm")
 def sum_of_products(ctx: Lowering, x: Value, lhs: Value, rhs: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
-    wide = _wide(ctx)
-    product = _scaled(ctx, op.sum(op.matmul(*ctx.same(lhs, rhs), wide), [0]), alpha)
-    made = product if beta == 0 else op.add(_scaled(ctx, ctx.cast(x, wide), beta), product)
-    return op.broadcast_to(ctx.cast(made, ctx.dtype), ctx.shape)
+    product = op.sum(op.matmul(*ctx.same(lhs, rhs), wide_type(ctx.dtype)), [0])
+    return op.broadcast_to(_sum(ctx, x, product, beta, alpha), ctx.shape)
 
 
 @register("aten::addr")
@@ -80,9 +70,15 @@ def outer_and_sum(ctx: Lowering, x: Value, lhs: Value, rhs: Value, *, beta: Any 
         product = op.logical_and(outer(ctx, lhs, rhs), ctx.tensor(bool(alpha), "bool"))
         kept = op.logical_and(ctx.cast(x, "bool"), ctx.tensor(bool(beta), "bool"))
         return product if beta == 0 else op.logical_or(kept, product)
-    wide = _wide(ctx)
-    product = _scaled(ctx, op.outer(*ctx.same(lhs, rhs, dtype=wide)), alpha)
-    made = product if beta == 0 else op.add(_scaled(ctx, ctx.cast(x, wide), beta), product)
+    return _sum(ctx, x, op.outer(*ctx.same(lhs, rhs, dtype=wide_type(ctx.dtype))), beta, alpha)
+
+
+def _sum(ctx: Lowering, x: Value, product: Value, beta: Any, alpha: Any) -> Value:
+    """`beta * x + alpha * product`, rounded once from the type of the product. Where beta is 0, `x` does not count,
+    not even its NaNs."""
+    made = _scaled(ctx, product, alpha)
+    if beta != 0:
+        made = op.add(_scaled(ctx, ctx.cast(x, made.dtype), beta), made)
     return ctx.cast(made, ctx.dtype)
 
 

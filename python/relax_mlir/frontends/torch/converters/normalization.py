@@ -12,7 +12,7 @@ import torch
 from .... import op
 from ....values import Value
 from ..dtypes import from_torch, to_torch
-from ..lowering import Lowering
+from ..lowering import NARROW, Lowering, wide_type
 from ..registry import register
 
 
@@ -63,7 +63,7 @@ def _statistics(ctx: Lowering, x: Value, axes: Sequence[int], eps: float) -> tup
     mean, scale = (from_torch(example.dtype) for example in ctx.results[1:3])
     rank = ctx.results[1].ndim
     keeps = rank == x.ndim
-    wide = ctx.cast(x, "f32") if x.dtype in ("f16", "bf16") else x
+    wide = ctx.cast(x, wide_type(x.dtype))
     epsilon = ctx.tensor(float(eps), wide.dtype)
     return (
         ctx.cast(op.mean(wide, axes, keeps), mean) if ctx.uses_result(1) else None,
@@ -166,7 +166,7 @@ def batch_norm(
 
 def _channel_statistics(ctx: Lowering, x: Value) -> tuple[Value, Value]:
     """Mean and variance of each channel; of narrow types in f32."""
-    wide = ctx.cast(x, "f32") if x.dtype in ("f16", "bf16") else x
+    wide = ctx.cast(x, wide_type(x.dtype))
     axes = [axis for axis in range(x.ndim) if axis != 1]
     return op.mean(wide, axes), op.variance(wide, axes)
 
@@ -246,7 +246,7 @@ def _normalized(
     ctx: Lowering, x: Value, weight: Value | None, bias: Value | None, mean: Any, variance: Any, eps: float
 ) -> Value:
     """`(x - mean) / sqrt(variance + eps) * weight + bias` for each channel; statistics may be wider than `x`."""
-    if x.dtype in ("f16", "bf16"):
+    if x.dtype in NARROW:
         wide = [None if value is None else ctx.cast(value, "f32") for value in (x, weight, bias, mean, variance)]
         return op.astype(_normalized(ctx, *wide, eps), x.dtype)  # type: ignore[arg-type]
     channels = x.shape[1]

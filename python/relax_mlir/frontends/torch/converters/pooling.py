@@ -89,7 +89,7 @@ def mean_pool(
 
 
 def _whole_windows(x: Value, sizes: Sequence[Any], kernel: Any, strides: Any, padding: Any) -> Value:
-    """The tensor with zeros around it, so many that `sizes` windows fit."""
+    """The tensor with as many zeros around it as `sizes` windows need."""
     widths: list[Any] = [0] * (2 * (x.ndim - len(sizes)))
     for size, span, step, width, length in zip(sizes, kernel, strides, padding, x.shape[-len(sizes) :]):
         missing = (size - 1) * step + span - length - width

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .... import op
+from ....dtypes import integer_range
 from ....values import Value
 from ..lowering import Lowering
 from ..registry import register
@@ -129,5 +130,5 @@ def choose_parameters(
 
 def _limits(dtype: str, given: Sequence[Any]) -> tuple[int, int]:
     low, high = (*given, None, None)[:2]
-    info = np.iinfo({"i8": "i1", "u8": "u1", "i16": "i2", "i32": "i4"}[dtype])
-    return (int(info.min) if low is None else low, int(info.max) if high is None else high)
+    least, greatest = integer_range(dtype)
+    return (least if low is None else low, greatest if high is None else high)

@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .... import op
-from ....dtypes import is_float
+from ....dtypes import is_float, limits
 from ....symbolic import Sym
 from ....values import Value
 from ..lowering import Lowering
@@ -164,10 +163,8 @@ def scatter_reduce(
 def _neutral(kind: str, dtype: str) -> Any:
     if kind in ("add", "mul"):
         return 0 if kind == "add" else 1
-    if is_float(dtype):
-        return -math.inf if kind == "max" else math.inf
-    limits = np.iinfo({"i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1"}[dtype])
-    return int(limits.min if kind == "max" else limits.max)
+    least, greatest = limits(dtype)
+    return least if kind == "max" else greatest
 
 
 def _scattered(ctx: Lowering, x: Value, dim: int, index: Value, source: Any, kind: str) -> Value:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .... import op
-from ....dtypes import is_float
+from ....dtypes import is_float, limits
 from ....values import Value
 from ..lowering import Lowering, in_f32
 from ..registry import register
@@ -73,8 +73,11 @@ def running_extreme(ctx: Lowering, x: Value, dim: int) -> tuple[Value, Value]:
         best, place = op.where(takes, value, best), op.where(takes, index, place)
         return (best, place), (best, place)
 
-    first = op.squeeze(op.strided_slice(rows, [0], [0], [1]), [0])
-    start = (first, op.zeros(first.shape, "i64"))
+    # The first row takes the place of the start, which no element is worse than; there may be no row.
+    least, greatest = limits(x.dtype)
+    sizes = rows.shape[1:]
+    worst = ctx.tensor(least if better is op.greater_equal else greatest, x.dtype)
+    start = (op.full(sizes, worst), op.zeros(sizes, "i64"))
     _, made = op.scan(body, start, (rows, op.arange(0, rows.shape[0], 1, "i64")))
     return op.permute_dims(made[0], back), op.permute_dims(made[1], back)
 
