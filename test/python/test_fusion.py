@@ -12,11 +12,12 @@ import re
 import time
 
 import numpy as np
+import pytest
 from kernel_machine import Kernel
 from mlir import ir
 
-from relax_mlir import Sym, parse
-from relax_mlir.pipelines import AnnotateKernelPatterns, FuseOps, FuseTIR, Pipeline
+from relax_mlir import BlockBuilder, Sym, Tensor, op, parse
+from relax_mlir.pipelines import AnnotateKernelPatterns, FuseOps, FuseTIR, Legalize, Pipeline
 
 SECONDS = float(os.environ.get("RELAX_FUZZ_SECONDS", 0))
 SAMPLES = 60
@@ -207,3 +208,21 @@ def test_fused_programs_compute_the_same():
         unfused, fused = check(seed)
         before, after, seed = before + unfused, after + fused, seed + 1
     assert after < 0.9 * before, "hardly anything is fused"
+
+
+@pytest.mark.parametrize("other", ["same", "transposed"])
+def test_values_that_are_read_twice_are_not_copied_again_and_again(other):
+    """Where each step of a chain reads the last one twice, the ops of the fused kernels grow with the steps alone."""
+    steps = 20
+    bb, x = BlockBuilder(), Tensor((Sym("n"), Sym("n")), "f32")
+    with bb.function("main", [x]):
+        value = x
+        for step in range(steps):
+            read = value if other == "same" else op.permute_dims(value, [1, 0])
+            value = op.add(op.multiply(value, read), op.constant(np.float32(step)))
+        bb.return_(value)
+    module = bb.module()
+    Pipeline([Legalize(), AnnotateKernelPatterns(), FuseOps(), FuseTIR()]).run(module)
+    text = str(module)
+    assert text.count("relax.call_tir") < (2 if other == "same" else steps)
+    assert text.count("arith.mulf") <= (1 if other == "same" else 4) * steps + 1

@@ -34,6 +34,22 @@ static bool isCheap(GenericOp nest) {
   });
 }
 
+/// The ops of a nest that may be computed twice where its reader reads it at
+/// two places. A chain of such readers doubles the ops with each, so they are
+/// few.
+constexpr int64_t kMaxRecomputedOps = 8;
+
+/// Whether the nest of `operand` reads the same value through another indexing
+/// map too.
+static bool readsElsewhere(OpOperand &operand) {
+  auto consumer = cast<GenericOp>(operand.getOwner());
+  return llvm::any_of(consumer.getDpsInputOperands(), [&](OpOperand *other) {
+    return other->get() == operand.get() &&
+           consumer.getMatchingIndexingMap(other) !=
+               consumer.getMatchingIndexingMap(&operand);
+  });
+}
+
 /// Whether the producer of `operand` should go into the nest that reads it.
 static bool shouldFuse(OpOperand &operand) {
   auto consumer = cast<GenericOp>(operand.getOwner());
@@ -49,6 +65,12 @@ static bool shouldFuse(OpOperand &operand) {
   if (llvm::any_of(producer->getUsers(),
                    [&](Operation *user) { return user != consumer; }))
     return false;
+  // Read at two places, each element is computed for both.
+  if (readsElsewhere(operand) &&
+      (!isCheap(producer) ||
+       llvm::range_size(producer.getBody()->without_terminator()) >
+           kMaxRecomputedOps))
+    return false;
   // Each element is read once; else it is computed again for each read, which
   // a contraction does too often.
   if (consumer.getMatchingIndexingMap(&operand).isPermutation())
@@ -56,8 +78,20 @@ static bool shouldFuse(OpOperand &operand) {
   return consumer.getNumReductionLoops() == 0 && isCheap(producer);
 }
 
-/// Fuses one pair of nests.
-static bool fuseOnePair(func::FuncOp kernel, IRRewriter &rewriter) {
+/// Makes inputs of a nest that read the same elements one, so that their
+/// producer goes into the nest once.
+static void mergeEqualInputs(GenericOp nest,
+                             const FrozenRewritePatternSet &patterns) {
+  Operation *op = nest;
+  (void)applyOpPatternsGreedily(
+      op, patterns,
+      GreedyRewriteConfig().setStrictness(
+          GreedyRewriteStrictness::ExistingAndNewOps));
+}
+
+/// Fuses one pair of nests. `mergePatterns` merge equal inputs.
+static bool fuseOnePair(func::FuncOp kernel, IRRewriter &rewriter,
+                        const FrozenRewritePatternSet &mergePatterns) {
   for (auto consumer : kernel.getBody().front().getOps<GenericOp>())
     for (OpOperand *operand : consumer.getDpsInputOperands()) {
       if (!shouldFuse(*operand))
@@ -75,6 +109,7 @@ static bool fuseOnePair(func::FuncOp kernel, IRRewriter &rewriter) {
       rewriter.eraseOp(consumer);
       if (producer->use_empty())
         rewriter.eraseOp(producer);
+      mergeEqualInputs(cast<GenericOp>(fused->fusedOp), mergePatterns);
       return true;
     }
   return false;
@@ -112,8 +147,14 @@ void relax::fuseLoopNests(func::FuncOp kernel) {
   IRRewriter rewriter(kernel.getContext());
   generalize(kernel, rewriter);
   simplify(kernel, rewriter);
+  RewritePatternSet mergePatterns(kernel.getContext());
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(mergePatterns);
+  FrozenRewritePatternSet frozen(std::move(mergePatterns));
+  for (auto nest :
+       llvm::make_early_inc_range(kernel.getBody().front().getOps<GenericOp>()))
+    mergeEqualInputs(nest, frozen);
   bool changed = false;
-  while (fuseOnePair(kernel, rewriter))
+  while (fuseOnePair(kernel, rewriter, frozen))
     changed = true;
   if (changed)
     simplify(kernel, rewriter);
