@@ -46,6 +46,11 @@ constexpr llvm::StringLiteral kWritten = "relax.written";
 /// result, the parameters that it may be, as indices. Without it, any.
 constexpr llvm::StringLiteral kReturned = "relax.returned";
 
+/// On a graph function: the parameters that it may write over, as indices,
+/// since its callers do not need the values that they give
+/// (`relax-update-in-place`). They share no memory with other parameters.
+constexpr llvm::StringLiteral kDonated = "relax.donated";
+
 /// On a graph function: it is a pattern of `relax-dispatch-library`, and this
 /// what it is replaced by.
 constexpr llvm::StringLiteral kLibrary = "relax.library";

@@ -133,6 +133,21 @@ static std::optional<LogicalResult> verifyNote(Operation *op,
                        llvm::all_of(returned, llvm::IsaPred<DenseI64ArrayAttr>),
                    "an array of i64 for each result, on a graph function");
   }
+  if (attribute.getName() == notes::kDonated) {
+    auto function = dyn_cast<FuncOp>(op);
+    auto donated = dyn_cast<DenseI64ArrayAttr>(value);
+    return require(
+        function && donated &&
+            llvm::all_of(donated.asArrayRef(),
+                         [&](int64_t index) {
+                           return index >= 0 &&
+                                  index < function.getNumArguments() &&
+                                  isa<RankedTensorType>(
+                                      function.getArgumentTypes()[index]);
+                         }),
+        "an array of i64 with indices of tensors among its parameters, on a "
+        "graph function");
+  }
   if (attribute.getName() == notes::kBorrows)
     return require(isa<CallLibraryOp, CallLibraryInplaceOp>(op) &&
                        isa<UnitAttr>(value),

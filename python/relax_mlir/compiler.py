@@ -18,7 +18,6 @@ from .code import Code
 from .errors import collected_errors, error_from, fail
 from .module import Module
 from .pipelines import Pipeline, cpu, gpu, mixed
-from .pipelines.donation import donates
 from .runtime import Executable, missing_features
 from .target import Target
 
@@ -60,7 +59,7 @@ def compile_code(
     host_weights = _find_weights(module, on_host=True) if is_mixed else ()
     if target.chip:
         _note_places(module, functions)
-    (pipeline or _default_pipeline(target, use_bounds, is_mixed, donates(module))).run(module)
+    (pipeline or _default_pipeline(target, use_bounds, is_mixed)).run(module)
     memory = describe_memory(module)
     _make_code(target, is_mixed).run(module)
     _note_written(module, functions)
@@ -113,12 +112,12 @@ def compile(
     return executable
 
 
-def _default_pipeline(target: Target, use_bounds: bool, is_mixed: bool, donated: bool) -> Pipeline:
+def _default_pipeline(target: Target, use_bounds: bool, is_mixed: bool) -> Pipeline:
     if is_mixed:
         return mixed.default_pipeline(use_bounds, target.chip, target.vector_bits, target.libraries)
     if target.chip:
-        return gpu.default_pipeline(use_bounds, target.chip, target.libraries, donated=donated)
-    return cpu.default_pipeline(use_bounds, target.vector_bits, donated=donated)
+        return gpu.default_pipeline(use_bounds, target.chip, target.libraries)
+    return cpu.default_pipeline(use_bounds, target.vector_bits)
 
 
 def _make_code(target: Target, is_mixed: bool) -> Pipeline:

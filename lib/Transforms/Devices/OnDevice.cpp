@@ -57,12 +57,17 @@ public:
     for (Operation &op : *whole.getBody())
       if (&op != part)
         collectUses(&op, usedOutside);
-    // What is called from outside must stay.
-    for (FuncOp function : functions)
-      if (function.isPrivate() && usedOutside.contains(function.getSymName())) {
+    // What is called from outside must stay, and its callers may need what they
+    // give to it.
+    for (FuncOp function : functions) {
+      if (!usedOutside.contains(function.getSymName()))
+        continue;
+      function->removeAttr(notes::kDonated);
+      if (function.isPrivate()) {
         function.setPublic();
         shown.insert(function.getSymName());
       }
+    }
     for (FuncOp function : functions)
       copyUses(function, table);
   }

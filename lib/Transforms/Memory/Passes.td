@@ -16,9 +16,11 @@ def UpdateInPlacePass : Pass<"relax-update-in-place", "::mlir::ModuleOp"> {
     A kernel that copies one of its inputs to its destination, and works on the
     destination from there on, as those of `relax.index_put` and the scattering ops do,
     has a version without the copy. That is called in place where the input dies with
-    the call and nobody else has it: where a kernel of the same function made it, or
-    a loop carries it and yields nothing but such tensors. What such a loop begins with
-    is copied once before the loop, if somebody else has it.
+    the call and nobody else has it: where a kernel of the same function made it, where
+    it is a parameter that the note `relax.donated` of the function names, or where a
+    loop carries it and yields nothing but such tensors. What such a loop begins with is
+    copied once before the loop, if somebody else has it. The note counts only for
+    functions that nothing in the module calls.
 
     Runs before `relax-lower-call-tir`, on kernels in tensor form. Which tensors die is
     found by the rules that `relax-lower-call-tir` checks.

@@ -14,12 +14,14 @@
 //
 //   @put_inplace(%indices, %values, %x):  put %values into %x
 //
-// Nobody else has what a kernel of the same function made. What a loop carries
-// is as good, if each value that the body yields is; the initial value is then
-// copied before the loop, where it is not.
+// Nobody else has what a kernel of the same function made, nor the parameters
+// that callers donate. What a loop carries is as good, if each value that the
+// body yields is; the initial value is then copied before the loop, where it is
+// not.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Notes.h"
 #include "Relax/Ops/Call.h"
 #include "Relax/Ops/Control.h"
 #include "Relax/Ops/Core.h"
@@ -165,7 +167,13 @@ public:
       if (mayBeKept(source, aliases))
         return false;
       if (auto argument = dyn_cast<BlockArgument>(source)) {
-        auto loop = dyn_cast<WhileOp>(argument.getOwner()->getParentOp());
+        Operation *parent = argument.getOwner()->getParentOp();
+        if (auto function = dyn_cast<FuncOp>(parent)) {
+          if (!isDonated(function, argument.getArgNumber()))
+            return false;
+          continue;
+        }
+        auto loop = dyn_cast<WhileOp>(parent);
         if (!loop || !isCarriedOwned(loop, argument.getArgNumber(), copied))
           return false;
         continue;
@@ -198,6 +206,15 @@ public:
   }
 
 private:
+  /// Whether the callers of a function donate a parameter. What calls it in the
+  /// module may use the value afterwards.
+  static bool isDonated(FuncOp function, int64_t index) {
+    auto donated = function->getAttrOfType<DenseI64ArrayAttr>(notes::kDonated);
+    return donated && llvm::is_contained(donated.asArrayRef(), index) &&
+           SymbolTable::symbolKnownUseEmpty(function,
+                                            function->getParentOp());
+  }
+
   bool isCarriedOwned(WhileOp loop, unsigned index,
                       SmallVectorImpl<OpOperand *> &copied) {
     if (!seen.insert({loop, index}).second)
@@ -259,7 +276,7 @@ struct UpdateInPlace : relax::impl::UpdateInPlacePassBase<UpdateInPlace> {
       init->set(copies.copy(init->get(), init->getOwner()));
     Operation *user = writes.findLaterUse(data);
     // Somebody else uses what a loop begins with: that is copied as well.
-    if (user && copied.empty() && isa<BlockArgument>(data.get()))
+    if (user && copied.empty() && isCarried(data.get()))
       user = copyInit(data, writes, copies, copied);
     if (user) {
       for (OpOperand *init : copied) {
@@ -282,6 +299,11 @@ struct UpdateInPlace : relax::impl::UpdateInPlacePassBase<UpdateInPlace> {
     updated->setDiscardableAttrs(call->getDiscardableAttrDictionary());
     call->replaceAllUsesWith(updated);
     call->erase();
+  }
+
+  static bool isCarried(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && isa<WhileOp>(argument.getOwner()->getParentOp());
   }
 
   /// Copies what the loop around a carried tensor begins with; the op that is

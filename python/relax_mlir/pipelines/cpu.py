@@ -21,7 +21,6 @@ from ._generated import (
     ReuseInPlace,
     UpdateInPlace,
 )
-from .donation import update_in_place
 from .passes import KernelsToLoops, LoopsToLLVM, Simplify, SymbolDCE
 from .pipeline import Pipeline, Step
 
@@ -47,15 +46,12 @@ def fuse_kernels() -> Pipeline:
     )
 
 
-def make_destinations(donated: bool = False) -> Pipeline:
-    """Each call is given the memory that it writes; it may be that of an input.
-
-    Of a parameter of a function too, where the module has `donated` ones (donation.py).
-    """
+def make_destinations() -> Pipeline:
+    """Each call is given the memory that it writes; it may be that of an input."""
     return Pipeline(
         [
             InlineDataflow(),  # allocation is a side effect
-            update_in_place() if donated else UpdateInPlace(),  # reads the loops of kernels: they must be on tensors
+            UpdateInPlace(),  # reads the loops of kernels: they must be on tensors
             SymbolDCE(),  # kernels that copied, and copies that did not help
             LowerCallTIR(),
             ReuseInPlace(),  # reads them too
@@ -88,17 +84,14 @@ def make_code(vector_bits: int) -> Pipeline:
     )
 
 
-def default_pipeline(use_bounds: bool = False, vector_bits: int | None = None, *, donated: bool = False) -> Pipeline:
-    """From graph ops to calls of kernels in planned memory; `vector_bits` is this machine's unless given.
-
-    `donated` parameters of functions are written over only where it is set.
-    """
+def default_pipeline(use_bounds: bool = False, vector_bits: int | None = None) -> Pipeline:
+    """From graph ops to calls of kernels in planned memory; `vector_bits` is this machine's unless given."""
     vector_bits = vector_bits or _relax.vector_bits(*_relax.host_target())
     return Pipeline(
         [
             make_kernels(),
             fuse_kernels(),
-            make_destinations(donated),
+            make_destinations(),
             make_loops(vector_bits),
             plan_memory(use_bounds),
         ]

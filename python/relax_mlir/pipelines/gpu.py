@@ -51,18 +51,13 @@ def dispatch(libraries: Sequence[str]) -> Pipeline:
     return Pipeline([steps[name] for name in libraries])
 
 
-def default_pipeline(
-    use_bounds: bool = False, chip: str = "", libraries: Sequence[str] = (), *, donated: bool = False
-) -> Pipeline:
-    """From graph ops to calls of kernels in planned memory; kernels use what `chip` alone has, where it is given.
-
-    `donated` parameters of functions are written over only where it is set.
-    """
+def default_pipeline(use_bounds: bool = False, chip: str = "", libraries: Sequence[str] = ()) -> Pipeline:
+    """From graph ops to calls of kernels in planned memory; kernels use what `chip` alone has, where it is given."""
     return Pipeline(
         [
             make_kernels(many_threads=True, dispatch=dispatch(libraries).steps),
             fuse_kernels(),
-            make_destinations(donated),
+            make_destinations(),
             make_launches(chip),
             plan_memory(use_bounds),
         ]

@@ -160,3 +160,13 @@ func.func private @kernel(memref<?x5xf32> {relax.shape = #relax.shape<[n, 4]>})
 
 // expected-error @+1 {{'relax.computed_sizes' must be an array of expressions, on a kernel}}
 func.func private @kernel(%x: tensor<4xf32>) attributes {relax.computed_sizes = [4 : i64]}
+
+// -----
+
+// expected-error @+1 {{'relax.donated' must be an array of i64 with indices of tensors among its parameters, on a graph function}}
+relax.func private @donated_number(%n: i64, %x: tensor<4xf32>) attributes {relax.donated = array<i64: 0>}
+
+// -----
+
+// expected-error @+1 {{'relax.donated' must be an array of i64 with indices of tensors}}
+relax.func private @donated_beyond(%x: tensor<4xf32>) attributes {relax.donated = array<i64: 1>}

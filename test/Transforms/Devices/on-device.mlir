@@ -95,3 +95,26 @@ relax.func @main(%x: !t) -> !t {
   %2 = relax.add %0, %1 : (!t, !t) -> !t
   relax.return %2 : !t
 }
+
+// -----
+
+// Who calls a function from the other side may need what it gives, whatever its other callers do.
+!t = tensor<4xf32>
+func.func private @kernel(%x: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = linalg.exp ins(%x : tensor<4xf32>) outs(%out : tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+// CHECK-LABEL: relax.func @on_host
+// CHECK-NOT: relax.donated
+relax.func @on_host(%x: !t) -> !t attributes {relax.device = "host", relax.donated = array<i64: 0>} {
+  %0 = relax.call_tir @kernel(%x) : (!t) -> !t
+  relax.return %0 : !t
+}
+// CHECK-LABEL: relax.func @main
+// CHECK-SAME: relax.donated
+relax.func @main(%x: !t) -> !t attributes {relax.donated = array<i64: 0>} {
+  %a = relax.to_device %x to "host" : (!t) -> !t
+  %b = relax.call @on_host(%a) : (!t) -> !t
+  %0 = relax.to_device %b to "device" : (!t) -> !t
+  relax.return %0 : !t
+}

@@ -39,6 +39,53 @@ relax.func @loop(%x: tensor<?xf32, #relax.shape<[n]>>, %v: tensor<1xf32>, %c: i1
   relax.return %0 : tensor<?xf32, #relax.shape<[n]>>
 }
 
+// A donated parameter is written over, unless its old value is needed, or who
+// calls the function in the module may need it.
+// CHECK-LABEL: relax.func @donated(
+// CHECK:         %[[B:.*]] = relax.call_tir_inplace @put_inplace(%[[V:[a-z0-9]+]], %[[X:[a-z0-9]+]]) inplace [1]
+// CHECK:         %[[C:.*]] = relax.call_tir @put(%[[Y:[a-z0-9]+]], %[[V]])
+// CHECK:         relax.return %[[B]], %[[C]]
+!v = tensor<?xf32, #relax.shape<[n]>>
+relax.func @donated(%x: !v, %y: !v, %v: tensor<1xf32>) -> (!v, !v) attributes {relax.donated = array<i64: 0>} {
+  %a = relax.call_tir @put(%x, %v) : (!v, tensor<1xf32>) -> !v
+  %b = relax.call_tir @put(%y, %v) : (!v, tensor<1xf32>) -> !v
+  relax.return %a, %b : !v, !v
+}
+// CHECK-LABEL: relax.func @donated_and_read(
+// CHECK:         relax.call_tir @put(
+relax.func @donated_and_read(%x: !v, %v: tensor<1xf32>) -> (!v, !v) attributes {relax.donated = array<i64: 0>} {
+  %a = relax.call_tir @put(%x, %v) : (!v, tensor<1xf32>) -> !v
+  %b = relax.call_tir @negate(%x) : (!v) -> !v
+  relax.return %a, %b : !v, !v
+}
+// CHECK-LABEL: relax.func @donated_and_called(
+// CHECK:         relax.call_tir @put(
+relax.func @donated_and_called(%x: !v, %v: tensor<1xf32>) -> !v attributes {relax.donated = array<i64: 0>} {
+  %a = relax.call_tir @put(%x, %v) : (!v, tensor<1xf32>) -> !v
+  relax.return %a : !v
+}
+relax.func @caller(%x: !v, %v: tensor<1xf32>) -> (!v, !v) {
+  %a = relax.call_tir @negate(%x) : (!v) -> !v
+  %b = relax.call @donated_and_called(%a, %v) : (!v, tensor<1xf32>) -> !v
+  relax.return %a, %b : !v, !v
+}
+
+// A loop begins with a donated parameter itself.
+// CHECK-LABEL: relax.func @donated_loop(
+// CHECK-NOT:     relax.call_tir @copy
+// CHECK:         relax.call_tir_inplace @put_inplace
+relax.func @donated_loop(%x: !v, %v: tensor<1xf32>, %c: i1) -> !v attributes {relax.donated = array<i64: 0>} {
+  %0 = relax.while %x : (!v) -> !v {
+  ^bb0(%a: !v):
+    relax.condition %c : i1
+  } do {
+  ^bb0(%a: !v):
+    %1 = relax.call_tir @put(%a, %v) : (!v, tensor<1xf32>) -> !v
+    relax.yield %1 : !v
+  }
+  relax.return %0 : !v
+}
+
 // The copy is into memory that is not the result's.
 // CHECK-LABEL: relax.func @other_memory
 // CHECK:         relax.call_tir @add_into(%{{.*}}, %{{.*}}) :

@@ -18,7 +18,6 @@ from ... import op
 from ...annotations import Tensor
 from ...builder import BlockBuilder
 from ...errors import FrontendError
-from ...pipelines.donation import DONATED
 from ...symbolic import Sym
 from ...values import Value
 from ..conditions import Condition, compare, junction, prove, require
@@ -158,9 +157,8 @@ class _Builder:
             for _, name, tensor in inputs.changed
         ]
         parameters += [_parameter(node, given, symbols) for node, given in inputs.user if given.kind != "constant"]
-        attributes = (
-            {DONATED: ir.DenseI64ArrayAttr.get(donated, builder.context)} if (donated := self._donated()) else {}
-        )
+        donated = self._donated()
+        attributes = {"relax.donated": ir.DenseI64ArrayAttr.get(donated, builder.context)} if donated else {}
         with builder.function(self.name, parameters, symbols=symbols.ranges, attrs=attributes) as function:
             guards = _read_guards(inputs, symbols, getattr(exported, "_guards_code", ()) or ())
             conditional = [(pattern, _read_guards(inputs, symbols, codes)) for pattern, codes in part.small_guards]
