@@ -58,6 +58,13 @@ def layout_of(tensor: Any) -> Layout:
     )
 
 
+def address_of(tensor: Any) -> int:
+    """Where the first element of a tensor lies."""
+    if isinstance(tensor, np.ndarray):
+        return tensor.__array_interface__["data"][0]
+    return tensor.data_ptr() if hasattr(tensor, "data_ptr") else layout_of(tensor).address
+
+
 def overlap(lhs: Any, rhs: Any) -> bool:
     """Whether two tensors may share bytes: whether the spans that they lie in do."""
     (first, end), (other_first, other_end) = layout_of(lhs).span, layout_of(rhs).span

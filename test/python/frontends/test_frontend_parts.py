@@ -9,8 +9,9 @@ import pytest
 
 from relax_mlir import BlockBuilder, Facts, ModelError, Range, RelaxError, Sym, Tensor, UnsupportedOpError, compile, op
 from relax_mlir.frontends.conditions import Compare, compare, junction, negate, prove, require
-from relax_mlir.frontends.program import CompiledProgram, Input, Output, Signature
+from relax_mlir.frontends.program import CompiledProgram
 from relax_mlir.frontends.registry import Registry, Use
+from relax_mlir.frontends.signature import Input, Output, Signature
 from relax_mlir.frontends.tree import LEAF, check_spec, count_leaves, flatten, unflatten
 from relax_mlir.location import SourceLocation
 

@@ -15,7 +15,8 @@ from ...annotations import Tensor
 from ...builder import BlockBuilder
 from ...errors import FrontendError
 from ...values import Value
-from ..program import FUNCTION, Input, Output, Program, Report, Signature
+from ..program import FUNCTION, Program, Report
+from ..signature import Input, Output, Signature
 from ..tree import LEAF, Spec
 from . import converters as _converters  # noqa: F401 - registers the converters
 from . import dtypes

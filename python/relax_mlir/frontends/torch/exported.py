@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,7 +22,8 @@ from ...errors import FrontendError
 from ...symbolic import Sym
 from ...values import Value
 from ..conditions import Condition, compare, junction, prove, require
-from ..program import FUNCTION, RANDOM_STATE, Input, Output, Program, Report, Signature, Variant, Variants
+from ..program import FUNCTION, RANDOM_STATE, Program, Report
+from ..signature import Input, Output, Signature, Variant, Variants
 from ..tree import Codec
 from . import dtypes
 from .complex_values import Complex, as_pairs, join_pairs, split_pairs
@@ -88,7 +90,7 @@ def build_program(
     Args:
       parts: the general export of the model, then its variants.
       names: of sizes.
-      places: sizes that say which variant serves a call (`program.Variants.places`).
+      places: sizes that say which variant serves a call (`signature.Variants.places`).
       fixed: sizes that the export has fixed; None where that, and what holds of small sizes, is not known.
       untraced: small sizes for which the model was not traced, as texts for the report.
 
@@ -421,12 +423,29 @@ def _output(node: Any, value: Any, written: Mapping[Any, int], positions: Mappin
         return Output("input", positions[node])
     example = node.meta["val"]
     if isinstance(example, torch.Tensor):
-        return Output("complex" if example.is_complex() else "tensor", result(node, value))
+        kind = "complex" if example.is_complex() else "tensor"
+        return Output(kind, result(node, value), owner=positions.get(_viewed(node), -1))
     if isinstance(example, (torch.SymInt, int)) and not isinstance(example, bool):
         return Output("integer", result(node, value))
     if isinstance(example, (torch.SymFloat, float)):
         return Output("float", result(node, value))
     return Output("boolean", result(node, value))
+
+
+def _viewed(node: Any) -> Any:
+    """The node whose memory the result of a node is a view of in eager: itself, unless it is an op of views."""
+    while isinstance(node, torch.fx.Node) and node.op == "call_function":
+        if node.target is operator.getitem:
+            node = node.args[0]
+            continue
+        schema = getattr(node.target, "_schema", None)
+        if schema is None or not any(result.alias_info for result in schema.returns):
+            return node
+        viewed = [argument for argument, given in zip(node.args, schema.arguments) if given.alias_info]
+        if not viewed:
+            return node
+        node = viewed[0]
+    return node
 
 
 def as_result(value: Any) -> Any:

@@ -125,3 +125,22 @@ def test_narrow_weights_stay_narrow():
     program = relax_torch.export(model, (torch.randn(3, 8).bfloat16(),), dynamic_shapes={"x": {0: "n"}})
     assert {str(value.dtype) for value in program.weights.values()} == {"bfloat16"}
     programs.check(program.compile(), model, (torch.randn(5, 8).bfloat16(),), 2e-2)
+
+
+def test_results_have_memory_of_their_own_as_in_eager():
+    """A function may return an input, or one tensor twice, for what eager gives new memory."""
+
+    def function(x):
+        total = x + 1
+        return x.clone(), x * 1, x.contiguous(), x.view(-1), x.to(torch.float32), torch.cat([x]), total, x + 1, total
+
+    run = programs.compiled(function, (torch.zeros(4),))
+    for size in (5, 1):
+        x = torch.randn(size)
+        for made, expected in zip(run(x), function(x)):
+            torch.testing.assert_close(made, expected)
+            assert (made.data_ptr() == x.data_ptr()) == (expected.data_ptr() == x.data_ptr())
+        results = run(x)
+        results[6].zero_()
+        torch.testing.assert_close(results[7], x + 1)
+        assert results[8] is results[6] or not results[8].any()
