@@ -56,6 +56,7 @@ lint: setup ## formatting and style, without changing anything
 	@$(BIN)/python -m pip install -q ruff clang-format
 	@git ls-files '*.cpp' '*.h' | xargs $(BIN)/clang-format --dry-run -Werror
 	@$(BIN)/ruff check && $(BIN)/ruff format --check
+	@tools/check-layers
 
 format: setup ## what lint asks for
 	@$(BIN)/python -m pip install -q ruff clang-format

@@ -39,28 +39,28 @@ MUTANTS = [
     # --- the prover
     Mutant(
         "a broadcast is as large as its first operand",
-        "lib/Analysis/Symbolic/SymRange.cpp",
+        "dialects/Relax/Symbolic/SymRange.cpp",
         "    range = range.join(interval(operand));\n",
         "    range = MUTANT ? interval(operands.front()) : range.join(interval(operand));\n",
         (BOUNDS,),
     ),
     Mutant(
         "a broadcast is as small as each operand",
-        "lib/Analysis/Symbolic/SymRange.cpp",
+        "dialects/Relax/Symbolic/SymRange.cpp",
         "if (WideInterval one = interval(operand); !one.contains(1))",
         "if (WideInterval one = interval(operand); MUTANT || !one.contains(1))",
         (BOUNDS,),
     ),
     Mutant(
         "at most is less",
-        "lib/Analysis/Symbolic/Prover.cpp",
+        "dialects/Relax/Symbolic/Prover.cpp",
         "return reasoner.atMost(b, a, 1) ? Truth::No : Truth::Unknown;",
         "return reasoner.atMost(b, a, MUTANT ? 0 : 1) ? Truth::No : Truth::Unknown;",
         ("test/python/test_symbolic.py",),
     ),
     Mutant(
         "different is equal",
-        "lib/Analysis/Symbolic/Prover.cpp",
+        "dialects/Relax/Symbolic/Prover.cpp",
         "if (reasoner.different(a, b))",
         "if (!MUTANT && reasoner.different(a, b))",
         ("test/python/test_symbolic.py",),
@@ -68,14 +68,14 @@ MUTANTS = [
     # --- the unifier
     Mutant(
         "a symbol may be bound below its range",
-        "lib/Analysis/Symbolic/Unifier.cpp",
+        "dialects/Relax/Symbolic/Unifier.cpp",
         "if (prover.less(value, builder.constant(range.lower)) == Truth::Yes)",
         "if (!MUTANT && prover.less(value, builder.constant(range.lower)) == Truth::Yes)",
         ("test/python/test_symbolic.py",),
     ),
     Mutant(
         "a symbol is bound to an inexact quotient",
-        "lib/Analysis/Symbolic/Unifier.cpp",
+        "dialects/Relax/Symbolic/Unifier.cpp",
         "  case Truth::No:\n    return contradict(equation);\n  case Truth::Unknown:\n    return Outcome::Open;\n  }\n"
         '  llvm_unreachable("unknown truth");',
         "  case Truth::No:\n    return MUTANT ? Outcome::Solved : contradict(equation);\n  case Truth::Unknown:\n"

@@ -16,7 +16,7 @@
 //   two FloorDiv, CeilDiv, Mod  opaque, two operands Min, Max, Broadcast
 //   opaque, at least two operands, sorted, distinct
 //
-// `SymBuilder` (Analysis/Symbolic) makes them canonical.
+// `SymBuilder` (Relax/Symbolic) makes them canonical.
 //
 //===----------------------------------------------------------------------===//
 

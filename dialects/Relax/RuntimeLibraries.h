@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The library functions that the runtime itself has (`kOwnLibraries`,
-// lib/Runtime/Callables.cpp). They keep nothing of what they are given, so its
-// memory may be planned; others may keep it for any time.
+// lib/Runtime/Calls/Callables.cpp). They keep nothing of what they are given,
+// so its memory may be planned; others may keep it for any time.
 //
 //===----------------------------------------------------------------------===//
 

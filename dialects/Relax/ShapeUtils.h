@@ -8,9 +8,9 @@
 #ifndef RELAX_SHAPEUTILS_H
 #define RELAX_SHAPEUTILS_H
 
-#include "Analysis/Symbolic/Prover.h"
-#include "Analysis/Symbolic/Unifier.h"
 #include "Relax/RelaxTypes.h"
+#include "Relax/Symbolic/Prover.h"
+#include "Relax/Symbolic/Unifier.h"
 
 namespace mlir::relax {
 

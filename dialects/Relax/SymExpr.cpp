@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The nodes of `#relax.expr` themselves: uniquing, the order of their parts,
-// and printing. Analysis/Symbolic/SymExprParser.cpp reads the text back.
+// and printing. Symbolic/SymExprParser.cpp reads the text back.
 //
 // One order serves operands, factors and terms, and it is the printed order:
 // every expression is seen as a list of terms,

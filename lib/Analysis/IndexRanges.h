@@ -14,8 +14,8 @@
 #ifndef RELAX_ANALYSIS_INDEXRANGES_H
 #define RELAX_ANALYSIS_INDEXRANGES_H
 
-#include "Analysis/Symbolic/Prover.h"
 #include "Relax/RelaxOps.h"
+#include "Relax/Symbolic/Prover.h"
 
 namespace mlir::relax {
 

@@ -15,8 +15,8 @@
 #ifndef RELAX_ANALYSIS_KERNELSIZES_H
 #define RELAX_ANALYSIS_KERNELSIZES_H
 
-#include "Analysis/Symbolic/Prover.h"
-#include "Analysis/Symbolic/SymBuilder.h"
+#include "Relax/Symbolic/Prover.h"
+#include "Relax/Symbolic/SymBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AffineMap.h"
 

@@ -7,10 +7,10 @@
 
 #include "CAPI/Relax.h"
 
+#include "Registration/Passes.h"
 #include "Relax/CallUtils.h"
 #include "Relax/DeductionScope.h"
 #include "Relax/RelaxDialect.h"
-#include "Transforms/Passes.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Registration.h"
 #include "mlir/CAPI/Support.h"

@@ -9,7 +9,7 @@
 
 #include "Conversion/Slots.h"
 #include "Relax/Notes.h"
-#include "Runtime/RelaxRuntime.h"
+#include "Runtime/Core/RelaxRuntime.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
 

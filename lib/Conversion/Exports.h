@@ -9,8 +9,8 @@
 #define RELAX_CONVERSION_EXPORTS_H
 
 #include "Analysis/Placement.h"
-#include "Conversion/HostBuilder.h"
 #include "Relax/RelaxOps.h"
+#include "Target/Common/HostBuilder.h"
 #include "Transforms/Memory/Writes.h"
 #include "llvm/ADT/MapVector.h"
 

@@ -17,7 +17,7 @@
 
 #include "Analysis/Placement.h"
 #include "Conversion/Exports.h"
-#include "Conversion/HostBuilder.h"
+#include "Target/Common/HostBuilder.h"
 
 namespace mlir::relax {
 

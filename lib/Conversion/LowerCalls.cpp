@@ -10,7 +10,7 @@
 #include "Conversion/Slots.h"
 #include "Relax/Notes.h"
 #include "Relax/SymDirectives.h"
-#include "Runtime/RelaxRuntime.h"
+#include "Runtime/Core/RelaxRuntime.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -8,7 +8,7 @@
 #include "Conversion/FunctionLowering.h"
 #include "Conversion/Slots.h"
 
-#include "Target/CPU/Booleans.h"
+#include "Target/Common/Booleans.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 

@@ -78,41 +78,4 @@ def LowerToHostPass : Pass<"relax-lower-to-host", "::mlir::ModuleOp"> {
   ];
 }
 
-def ExpandSmallFloatsPass : Pass<"relax-expand-small-floats"> {
-  let summary = "convert floats of 8 bits by their bits";
-  let description = [{
-    LLVM and Vulkan have no f8E4M3FN and f8E5M2: they are bytes there, and conversions
-    of them arithmetic on bits. Numbers are rounded to the nearest even one; what is too
-    large is NaN in f8E4M3FN, which has no infinity, and infinite in f8E5M2. With
-    `nvidia`, bytes become f16 by an instruction that GPUs have from sm_89 on; with
-    `only-normal` they become f32 without denormal numbers, which devices of Vulkan may
-    take for zero.
-
-    Before:
-
-    ```
-    %0 = arith.extf %x : f8E5M2 to f32
-    ```
-
-    After:
-
-    ```
-    %0 = arith.bitcast %x : f8E5M2 to i8
-    %1 = arith.extui %0 : i8 to i16
-    %2 = arith.shli %1, %c8 : i16
-    %3 = arith.bitcast %2 : i16 to f16
-    %4 = arith.extf %3 : f16 to f32
-    ```
-  }];
-  let options = [
-    Option<"nvidia", "nvidia", "bool", /*default=*/"false",
-           "use instructions of NVIDIA GPUs from sm_89 on">,
-    Option<"onlyNormal", "only-normal", "bool", /*default=*/"false",
-           "compute without denormal numbers of f32 and f16">
-  ];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::NVVM::NVVMDialect",
-                           "::mlir::vector::VectorDialect"];
-}
-
 #endif // RELAX_CONVERSION_PASSES_TD

@@ -8,7 +8,7 @@
 #ifndef RELAX_CONVERSION_SLOTS_H
 #define RELAX_CONVERSION_SLOTS_H
 
-#include "Conversion/HostBuilder.h"
+#include "Target/Common/HostBuilder.h"
 
 namespace mlir::relax {
 

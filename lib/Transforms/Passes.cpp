@@ -1,4 +1,4 @@
-//===- Passes.cpp - registration of passes and pipelines ------------------===//
+//===- Passes.cpp - what makes a program smaller --------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,17 +7,7 @@
 
 #include "Transforms/Passes.h"
 
-#include "Conversion/Passes.h"
-#include "Target/CPU/Passes.h"
-#include "Target/GPU/Passes.h"
-#include "Target/SPIRV/Passes.h"
-#include "Transforms/Devices/Passes.h"
-#include "Transforms/Dispatch/Passes.h"
-#include "Transforms/Fusion/Passes.h"
-#include "Transforms/Legalize/Passes.h"
-#include "Transforms/Memory/Passes.h"
-
-#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -37,25 +27,4 @@ void relax::buildSimplifyPipeline(OpPassManager &manager) {
   // Equal types make equal ops.
   manager.addPass(createCSEPass());
   manager.addPass(createDCEPass());
-}
-
-void relax::registerRelaxPasses() {
-  registerRelaxShapesPasses();
-  registerRelaxSimplifyPasses();
-  registerRelaxDispatchPasses();
-  registerRelaxDevicesPasses();
-  registerRelaxLegalizePasses();
-  registerRelaxFusionPasses();
-  registerRelaxMemoryPasses();
-  registerRelaxConversionPasses();
-  registerRelaxCPUPasses();
-  registerRelaxCPUPipelines();
-  registerRelaxGPUPasses();
-  registerRelaxGPUPipelines();
-  registerRelaxSPIRVPasses();
-  registerRelaxSPIRVPipelines();
-  PassPipelineRegistration<>(
-      "relax-simplify",
-      "inline, deduce, canonicalise, simplify shapes, merge and remove code",
-      buildSimplifyPipeline);
 }

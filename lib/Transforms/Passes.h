@@ -27,9 +27,6 @@ namespace mlir::relax {
 /// its types finer, and nothing that decides how it is run.
 void buildSimplifyPipeline(OpPassManager &manager);
 
-/// Registers every pass and pipeline of the project, by name.
-void registerRelaxPasses();
-
 } // namespace mlir::relax
 
 #endif // RELAX_TRANSFORMS_PASSES_H

@@ -6,7 +6,7 @@ In the folder that RELAX_CACHE_DIR names, which may hold other files as well; el
 for caches. There is no cache where RELAX_CACHE_DIR is empty, where no such folder is known (no HOME), or where it
 cannot be used; that is not an error.
 
-An entry is one file, `<key>.relax`. lib/Runtime/DiskCache.cpp reads and writes the same:
+An entry is one file, `<key>.relax`. lib/Runtime/Core/DiskCache.cpp reads and writes the same:
 
     8 bytes    "RELAXC3" and a line feed
     32 bytes   the SHA-256 of all that follows

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions that the runtime calls (lib/Runtime/CublasLt.h), element by
+// The functions that the runtime calls (lib/Runtime/CUDA/CublasLt.h), element by
 // element. It refuses what the real one would: matrices that do not fit, an
 // algorithm that was chosen for another problem, too small a workspace.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Runtime/CublasLt.h"
+#include "Runtime/CUDA/CublasLt.h"
 #include "State.h"
 
 #include <algorithm>

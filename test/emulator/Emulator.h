@@ -7,7 +7,7 @@
 //
 // A stand-in for libcuda.so.1, for tests on machines without a GPU: name it in
 // RELAX_CUDA_DRIVER. It has the functions of the driver that the runtime uses,
-// under their names (lib/Runtime/CUDADriver.h), and those below.
+// under their names (lib/Runtime/CUDA/CUDADriver.h), and those below.
 //
 // An image begins with "RELAXEM2", followed by a count and that many kernels
 // that were compiled for the host. In place of PTX there is the text

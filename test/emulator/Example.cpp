@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Runtime/RelaxRuntime.h"
-#include "Runtime/TVMFFI.h"
+#include "Runtime/Core/RelaxRuntime.h"
+#include "Runtime/Core/TVMFFI.h"
 
 #include <initializer_list>
 

@@ -9,7 +9,7 @@
 #define RELAX_EMULATOR_STATE_H
 
 #include "Emulator.h"
-#include "Runtime/CUDADriver.h"
+#include "Runtime/CUDA/CUDADriver.h"
 
 #include <functional>
 #include <map>

@@ -41,7 +41,7 @@ def build(folder: Path) -> ctypes.CDLL:
         'extern "C" const char *relax_example_assembly() { return relax_example_image; }\n'
     )
     flags = ["-std=c++17", "-O2", "-fPIC", "-shared", f"-I{ROOT}/lib", f"-L{folder}", f"-Wl,-rpath,{folder}"]
-    runtime = sorted(map(str, (ROOT / "lib/Runtime").glob("*.cpp")))
+    runtime = sorted(map(str, (ROOT / "lib/Runtime").rglob("*.cpp")))
     example = [str(ROOT / "test/emulator/Example.cpp"), str(kernels), "-lrelax_runtime"]
     compiler = os.environ.get("CXX", "c++")
     for name, sources in (("relax_runtime", [*runtime, "-ldl", "-lpthread"]), ("example", example)):

@@ -16,6 +16,8 @@ from relax_mlir.export import write_metadata
 from relax_mlir.runtime import to_host
 
 RUNTIME = Path(__file__).resolve().parents[2] / "lib" / "Runtime"
+HEADERS = RUNTIME / "Core"
+"""Where the public headers of the runtime are."""
 
 
 def module(function=op.exp):

@@ -461,7 +461,7 @@ int main() {
 def test_programs_in_c_see_the_error(tmp_path):
     export(relax_mlir.compile_code(_module()), tmp_path)
     (tmp_path / "main.cpp").write_text(C_PROGRAM)
-    runtime = Path(__file__).parents[2] / "lib" / "Runtime"
+    runtime = Path(__file__).parents[2] / "lib" / "Runtime" / "Core"
     command = ["g++", "-std=c++17", "-O0", f"-I{runtime}", "main.cpp", "model.o", "-L.", "-lrelax_runtime"]
     subprocess.run([*command, "-Wl,-rpath,$ORIGIN", "-lm", "-o", "main"], cwd=tmp_path, check=True)
     run = subprocess.run([tmp_path / "main"], capture_output=True, text=True)

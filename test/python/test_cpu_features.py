@@ -20,7 +20,7 @@ from relax_mlir.runtime import library_path, missing_features
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = re.findall(
-    r'^RELAX_(X86|AARCH64)_FEATURE\("([^"]+)"', (ROOT / "lib/Runtime/CPUFeatures.def").read_text(), re.MULTILINE
+    r'^RELAX_(X86|AARCH64)_FEATURE\("([^"]+)"', (ROOT / "lib/Runtime/Core/CPUFeatures.def").read_text(), re.MULTILINE
 )
 HOST = Target.host()
 IS_X86 = HOST.triple.startswith("x86_64")
@@ -166,7 +166,7 @@ def test_a_program_in_c(refused, tmp_path):
     name, code = refused
     export(code, tmp_path, WEIGHTS)
     (tmp_path / "host.cpp").write_text(HOST_PROGRAM)
-    command = ["g++", "-std=c++17", f"-I{ROOT / 'lib' / 'Runtime'}", str(tmp_path / "host.cpp")]
+    command = ["g++", "-std=c++17", f"-I{ROOT / 'lib' / 'Runtime' / 'Core'}", str(tmp_path / "host.cpp")]
     command += [str(tmp_path / "model.o"), str(tmp_path / "librelax_runtime.so"), f"-Wl,-rpath,{tmp_path}", "-lm"]
     subprocess.run([*command, "-o", str(tmp_path / "host")], check=True)
     run = subprocess.run([tmp_path / "host"], capture_output=True, text=True)

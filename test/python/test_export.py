@@ -19,6 +19,7 @@ import tvm_ffi
 from emulated import EMULATOR, objects, run_python
 from exporting import (  # noqa: F401
     EXPECTED,
+    HEADERS,
     RUNTIME,
     WEIGHTS,
     X,
@@ -338,7 +339,13 @@ def test_the_emulated_device_is_no_real_one(tmp_path, monkeypatch):
 @pytest.mark.skipif(not shutil.which("g++"), reason="the program is compiled by g++, which is not installed")
 def test_a_host_with_a_device_without_python(tmp_path):
     on_device(tmp_path)
-    command = ["g++", "-std=c++17", f"-I{RUNTIME}", f"-I{tmp_path}", str(Path(__file__).parent / "host_device.cpp")]
+    command = [
+        "g++",
+        "-std=c++17",
+        f"-I{HEADERS}",
+        f"-I{tmp_path}",
+        str(Path(__file__).parent / "host_device.cpp"),
+    ]
     command += [str(tmp_path / "model.so"), str(tmp_path / "librelax_runtime.so"), str(EMULATOR)]
     command += ["-Wl,--no-as-needed", f"-Wl,-rpath,{tmp_path}:{EMULATOR.parent}", "-o", str(tmp_path / "host")]
     subprocess.run(command, check=True)
@@ -386,8 +393,15 @@ def test_a_host_without_python(tmp_path, triple, cpu, compiler, run):
     with bb.function("main", [Tensor((n, 4), "f32", name="x"), Tensor((4, 3), "f32", name="w")]) as function:
         bb.return_(op.tanh(op.matmul(*function.params)))
     export(relax_mlir.compile_code(bb.module(), Target(triple, cpu) if triple else None), tmp_path)
-    command = [compiler, "-std=c++17", "-O0", f"-I{RUNTIME}", str(Path(__file__).parent / "host.cpp")]
-    command += [*map(str, sorted(RUNTIME.glob("*.cpp"))), str(tmp_path / "model.o"), "-o", str(tmp_path / "host")]
+    command = [
+        compiler,
+        "-std=c++17",
+        "-O0",
+        f"-I{RUNTIME.parent}",
+        f"-I{HEADERS}",
+        str(Path(__file__).parent / "host.cpp"),
+    ]
+    command += [*map(str, sorted(RUNTIME.rglob("*.cpp"))), str(tmp_path / "model.o"), "-o", str(tmp_path / "host")]
     subprocess.run([*command, "-lpthread", "-lm"], check=True)
     ran = subprocess.run([*run, str(tmp_path / "host")], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr

@@ -22,7 +22,7 @@
 #ifndef RELAX_VULKAN_FAULTS_H
 #define RELAX_VULKAN_FAULTS_H
 
-#include "Runtime/VulkanFunctions.h"
+#include "Runtime/Vulkan/VulkanFunctions.h"
 
 #include <map>
 #include <mutex>

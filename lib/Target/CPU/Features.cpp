@@ -23,11 +23,11 @@ llvm::SmallVector<llvm::StringRef>
 relax::getRequiredFeatures(const llvm::TargetMachine &machine) {
   static constexpr llvm::StringLiteral x86[] = {
 #define RELAX_X86_FEATURE(name, leaf, subleaf, register, bit, state) name,
-#include "Runtime/CPUFeatures.def"
+#include "Runtime/Core/CPUFeatures.def"
   };
   static constexpr llvm::StringLiteral aarch64[] = {
 #define RELAX_AARCH64_FEATURE(name, word, bit) name,
-#include "Runtime/CPUFeatures.def"
+#include "Runtime/Core/CPUFeatures.def"
   };
   const llvm::Triple &triple = machine.getTargetTriple();
   llvm::ArrayRef<llvm::StringLiteral> known;

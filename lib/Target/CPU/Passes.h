@@ -48,12 +48,7 @@ struct KernelOptions : PassPipelineOptions<KernelOptions> {
 void buildKernelBufferizePipeline(OpPassManager &manager,
                                   const KernelOptions &options = {});
 
-/// The pipeline `relax-cpu-to-llvm`, on modules: loops over memrefs, in kernels
-/// and host functions alike, become the LLVM dialect. Allocations become calls
-/// of `_mlir_memref_to_llvm_alloc` and `_mlir_memref_to_llvm_free`.
-void buildKernelToLLVMPipeline(OpPassManager &manager);
-
-/// Registers the two pipelines.
+/// Registers the pipeline.
 void registerRelaxCPUPipelines();
 
 } // namespace mlir::relax

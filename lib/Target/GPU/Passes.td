@@ -439,7 +439,7 @@ def LowerLaunchesPass : Pass<"relax-gpu-lower-launches", "::mlir::ModuleOp"> {
   let description = [{
     The binary of a GPU module, or the host functions of an emulated one, becomes a
     constant of the module, and each launch of a kernel a call of
-    `relax_rt_device_launch` (lib/Runtime/RelaxRuntime.h). Maps of tensors are made
+    `relax_rt_device_launch` (lib/Runtime/Core/RelaxRuntime.h). Maps of tensors are made
     by `relax_rt_device_tensor_map`, and handed on by value.
 
     Before:

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Conversion/Passes.h"
-#include "Target/CPU/Passes.h"
+#include "Target/Common/Passes.h"
 #include "Target/GPU/Passes.h"
 #include "Transforms/Legalize/Passes.h"
 #include "mlir/Conversion/Passes.h"

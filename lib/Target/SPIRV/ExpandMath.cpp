@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Target/CPU/ApproximateMath.h"
+#include "Target/Common/ApproximateMath.h"
 #include "Target/SPIRV/Functions.h"
 #include "Target/SPIRV/Passes.h"
 

@@ -7,7 +7,7 @@
 
 #include "Target/SPIRV/Image.h"
 
-#include "Runtime/VulkanImage.h"
+#include "Runtime/Vulkan/VulkanImage.h"
 #include "Target/GPU/Passes.h"
 #include "mlir/Target/SPIRV/Serialization.h"
 

@@ -8,7 +8,7 @@
 #ifndef RELAX_TARGET_SPIRV_IMAGE_H
 #define RELAX_TARGET_SPIRV_IMAGE_H
 
-#include "Conversion/HostBuilder.h"
+#include "Target/Common/HostBuilder.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
 
 namespace mlir::relax {

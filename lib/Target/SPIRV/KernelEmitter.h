@@ -39,7 +39,7 @@
 #ifndef RELAX_TARGET_SPIRV_KERNELEMITTER_H
 #define RELAX_TARGET_SPIRV_KERNELEMITTER_H
 
-#include "Runtime/VulkanImage.h"
+#include "Runtime/Vulkan/VulkanImage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The ops of lib/Target/GPU/Matrices.cpp, whose places are casts of a buffer
-// and the number of an element. A matrix is one value.
+// The ops of lib/Target/GPU/Launch/Matrices.cpp, whose places are casts of a
+// buffer and the number of an element. A matrix is one value.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,7 +8,7 @@
 #ifndef RELAX_TARGET_SPIRV_PASSES_H
 #define RELAX_TARGET_SPIRV_PASSES_H
 
-#include "Runtime/VulkanImage.h"
+#include "Runtime/Vulkan/VulkanImage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Conversion/Passes.h"
-#include "Target/CPU/Passes.h"
+#include "Target/Common/Passes.h"
+#include "Target/GPU/Lowering/DeviceImages.h"
 #include "Target/GPU/Passes.h"
+#include "Target/SPIRV/Image.h"
 #include "Target/SPIRV/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -67,7 +68,16 @@ void relax::buildVulkanToLLVMPipeline(OpPassManager &manager,
   buildKernelToLLVMPipeline(manager);
 }
 
+/// The number of Vulkan's devices, as DLPack has it.
+constexpr int64_t kVulkan = 7;
+
 void relax::registerRelaxSPIRVPipelines() {
+  auto find = [](ModuleOp module) {
+    return llvm::map_to_vector(
+        getSPIRVKernels(module),
+        [](spirv::ModuleOp kernel) { return kernel.getOperation(); });
+  };
+  registerDeviceImage({kVulkan, find, makeSPIRVImage});
   PassPipelineRegistration<SPIRVOptions>(
       "relax-gpu-to-spirv", "launches to SPIR-V", buildSPIRVPipeline);
   PassPipelineRegistration<SPIRVOptions>(

@@ -8,7 +8,7 @@
 #ifndef RELAX_TARGET_SCHEDULE_COMBINER_H
 #define RELAX_TARGET_SCHEDULE_COMBINER_H
 
-#include "Target/CPU/Passes.h"
+#include "Target/Common/Passes.h"
 
 namespace mlir::relax {
 

@@ -23,7 +23,7 @@
 #ifndef RELAX_TARGET_SCHEDULE_KERNELGRAPH_H
 #define RELAX_TARGET_SCHEDULE_KERNELGRAPH_H
 
-#include "Target/CPU/Passes.h"
+#include "Target/Common/Passes.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"
 

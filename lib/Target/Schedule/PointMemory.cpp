@@ -7,7 +7,7 @@
 
 #include "Target/Schedule/PointEmitter.h"
 
-#include "Target/CPU/Booleans.h"
+#include "Target/Common/Booleans.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"

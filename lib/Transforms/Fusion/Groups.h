@@ -21,9 +21,9 @@
 #define RELAX_TRANSFORMS_FUSION_GROUPS_H
 
 #include "Analysis/KernelPattern.h"
-#include "Analysis/Symbolic/SymBuilder.h"
 #include "Relax/Ops/Call.h"
 #include "Relax/ShapeUtils.h"
+#include "Relax/Symbolic/SymBuilder.h"
 #include "Transforms/Memory/Writes.h"
 #include "mlir/IR/SymbolTable.h"
 

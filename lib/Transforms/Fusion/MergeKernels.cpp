@@ -13,11 +13,11 @@
 
 #include "Transforms/Fusion/MergeKernels.h"
 
-#include "Analysis/Symbolic/SymBuilder.h"
 #include "Relax/CallUtils.h"
 #include "Relax/Notes.h"
 #include "Relax/Ops/Call.h"
 #include "Relax/SymDirectives.h"
+#include "Relax/Symbolic/SymBuilder.h"
 #include "Transforms/Fusion/Groups.h"
 #include "Transforms/SymArithmetic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -211,8 +211,7 @@ private:
   static bool isDonated(FuncOp function, int64_t index) {
     auto donated = function->getAttrOfType<DenseI64ArrayAttr>(notes::kDonated);
     return donated && llvm::is_contained(donated.asArrayRef(), index) &&
-           SymbolTable::symbolKnownUseEmpty(function,
-                                            function->getParentOp());
+           SymbolTable::symbolKnownUseEmpty(function, function->getParentOp());
   }
 
   bool isCarriedOwned(WhileOp loop, unsigned index,

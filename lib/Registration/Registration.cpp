@@ -1,0 +1,28 @@
+//===- Registration.cpp - what the tools know -----------------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Registration/Registration.h"
+
+#include "Registration/Passes.h"
+#include "Relax/RelaxDialect.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+
+void mlir::relax::registerDialects(DialectRegistry &registry) {
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registry.insert<RelaxDialect>();
+  // PTX is made by a pass.
+  registerAllGPUToLLVMIRTranslations(registry);
+}
+
+void mlir::relax::registerPasses() {
+  registerAllPasses();
+  registerRelaxPasses();
+}

@@ -1,0 +1,559 @@
+//===- Device.cpp - devices, their memory and their calls -----------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runtime/Calls/Device.h"
+#include "Runtime/Calls/Graphs.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <pthread.h>
+#include <set>
+#include <string>
+
+using namespace relax_rt;
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+/// All kinds, each with the next one. Zero before any static object is made.
+static const DeviceKind *kinds;
+
+DeviceKind::DeviceKind(int32_t type, const char *name, Open open)
+    : type(type), name(name), open(open), next(kinds) {
+  kinds = this;
+}
+
+const DeviceKind *DeviceKind::find(int32_t type) {
+  const DeviceKind *kind = kinds;
+  while (kind && kind->type != type)
+    kind = kind->next;
+  return kind;
+}
+
+std::string Device::nameOf(DLDevice which) {
+  if (which.type == kDLCPU)
+    return "the CPU";
+  const DeviceKind *known = DeviceKind::find(which.type);
+  std::string kind =
+      known ? known->name : "device type " + std::to_string(which.type) + " ";
+  return kind + ":" + std::to_string(which.id);
+}
+
+/// Read without a lock, written under one; in the order of their indices.
+static std::atomic<Device *> devices[kMaxDevices];
+
+Device *Device::at(int index) {
+  return devices[index].load(std::memory_order_acquire);
+}
+
+static ForkSafeMutex toldMutex;
+
+bool relax_rt::isOn(const char *variable, bool otherwise) {
+  const char *text = std::getenv(variable);
+  if (!text || !*text)
+    return otherwise;
+  if (!strcmp(text, "0") || !strcmp(text, "1"))
+    return *text == '1';
+  // Once for each, as they are looked at often.
+  static auto &told = *new std::set<std::string>; // never destroyed
+  bool isFirst;
+  {
+    std::lock_guard<std::mutex> lock(toldMutex);
+    isFirst = told.insert(variable).second;
+  }
+  if (isFirst)
+    fprintf(stderr, "relax-mlir: %s is '%s'; expected 0 or 1\n", variable,
+            text);
+  return otherwise;
+}
+
+/// How many forks lie between this process and the first that opened a device.
+static std::atomic<int> forksUntilNow{0};
+
+Device::Device(DLDevice id, int index, std::unique_ptr<DeviceDriver> driver)
+    : id(id), index(index), driver(std::move(driver)),
+      forks(forksUntilNow.load(std::memory_order_relaxed)) {}
+
+bool Device::isOwn() const {
+  return forks == forksUntilNow.load(std::memory_order_relaxed);
+}
+
+bool Device::checkOwn(Error &error) const {
+  return isOwn() ||
+         fail(error, "DeviceError",
+              nameOf(id) + " was opened before this process was forked, and "
+                           "works in the parent only: start processes with "
+                           "'spawn', or open devices after the fork only");
+}
+
+static ForkResetMutex opening;
+
+Device *Device::find(DLDevice which, Error &error) {
+  auto search = [&](int &count) -> Device * {
+    for (count = 0; count < kMaxDevices; ++count) {
+      Device *device = at(count);
+      if (!device)
+        return nullptr;
+      if (device->id.type == which.type && device->id.id == which.id)
+        return device;
+    }
+    return nullptr;
+  };
+  int count;
+  if (Device *device = search(count))
+    return device;
+  std::lock_guard<std::mutex> lock(opening);
+  if (Device *device = search(count))
+    return device;
+  std::unique_ptr<DeviceDriver> driver;
+  const DeviceKind *kind = DeviceKind::find(which.type);
+  if (kind && count < kMaxDevices)
+    driver = kind->open(which.id, count, error);
+  else
+    fail(error, "DeviceError", "there is no device " + nameOf(which));
+  if (!driver)
+    return nullptr;
+  // Libraries with compiled code are closed after this.
+  watchProcessEnd();
+  if (count == 0) {
+    pthread_atfork(nullptr, nullptr, [] {
+      forksUntilNow.fetch_add(1, std::memory_order_relaxed);
+    });
+  }
+  auto *device = new Device(which, count, std::move(driver));
+  devices[count].store(device, std::memory_order_release);
+  return device;
+}
+
+DeviceStream &Device::currentStream() {
+  void *handle =
+      TVMFFIEnvGetStream ? TVMFFIEnvGetStream(id.type, id.id) : nullptr;
+  // Nearly always the same as before.
+  DeviceStream *last = lastStream.load(std::memory_order_acquire);
+  if (last && last->handle == handle)
+    return *last;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::unique_ptr<DeviceStream> &stream = streams[handle];
+  if (!stream)
+    stream = std::make_unique<DeviceStream>(*this, handle);
+  lastStream.store(stream.get(), std::memory_order_release);
+  return *stream;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+bool Device::synchronize(Error &error) {
+  std::lock_guard<std::mutex> lock(captures);
+  return driver->synchronize(error);
+}
+
+void Device::giveBack(DeviceStream &stream) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (int index = 0; index < SizeClass::kCount; ++index) {
+    for (void *data : stream.free[index]) {
+      driver->free(data);
+      statistics.held -= SizeClass::bytesOf(index);
+    }
+    stream.free[index].clear();
+  }
+}
+
+void Device::trim() {
+  std::lock_guard<std::mutex> quiet(captures);
+  // What is free now, and nothing that is freed while the device is waited for.
+  std::vector<std::pair<void *, int>> blocks;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (auto &[handle, stream] : streams)
+      for (int index = 0; index < SizeClass::kCount; ++index) {
+        for (void *data : stream->free[index])
+          blocks.emplace_back(data, index);
+        stream->free[index].clear();
+      }
+  }
+  Error ignored; // a device that has failed takes its memory back all the same
+  driver->synchronize(ignored);
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto [data, index] : blocks) {
+    driver->free(data);
+    statistics.held -= SizeClass::bytesOf(index);
+  }
+}
+
+/// Not under the mutex. What is free goes back where there is too little; then
+/// the graphs, which can be captured again.
+void *Device::take(size_t bytes, bool isPooled, bool mayTrim, Error &error) {
+  for (int attempt = 0;; ++attempt) {
+    error.message.clear();
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      void *data = nullptr;
+      bool isTooMuch =
+          limit && statistics.held + static_cast<int64_t>(bytes) > limit;
+      if (!isTooMuch && driver->allocate(bytes, data, error) && data) {
+        if (isPooled) {
+          statistics.held += bytes;
+          ++statistics.requests;
+        }
+        return data;
+      }
+    }
+    if (!error.message.empty())
+      return nullptr;
+    if (!mayTrim || attempt == 2) {
+      fail(error, "MemoryError",
+           "no memory for " + std::to_string(bytes) + " bytes on " +
+               nameOf(id));
+      return nullptr;
+    }
+    if (attempt == 1)
+      GraphPool::dropAll(*this, [](const Graph &) { return true; });
+    else
+      trim();
+  }
+}
+
+void *Device::allocate(size_t bytes, Error &error) {
+  return take(bytes ? bytes : 1, /*isPooled=*/false, /*mayTrim=*/true, error);
+}
+
+std::vector<GraphPool *> Device::graphPools() {
+  std::vector<GraphPool *> pools;
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto &[handle, stream] : streams)
+    if (GraphPool *pool = stream->graphPool.load(std::memory_order_acquire))
+      pools.push_back(pool);
+  return pools;
+}
+
+RelaxPoolStatistics Device::readStatistics() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return statistics;
+}
+
+void Device::resetPeak() {
+  std::lock_guard<std::mutex> lock(mutex);
+  statistics.peak = statistics.used;
+}
+
+void Device::setLimit(int64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  limit = bytes;
+}
+
+RelaxStorage *DeviceStream::allocate(RelaxContext *context, int64_t bytes,
+                                     Error &error) {
+  auto noMemory = [&]() -> RelaxStorage * {
+    fail(error, "MemoryError",
+         "no memory for " + std::to_string(bytes) + " bytes on " +
+             Device::nameOf(device.id));
+    return nullptr;
+  };
+  if (bytes < 0 || static_cast<size_t>(bytes) > SizeClass::kMost)
+    return noMemory();
+  SizeClass size = SizeClass::of(bytes);
+  auto *storage =
+      static_cast<RelaxStorage *>(Pool::allocate(sizeof(RelaxStorage)));
+  if (!storage)
+    return noMemory();
+  void *data = nullptr;
+  auto count = [&] {
+    RelaxPoolStatistics &statistics = device.statistics;
+    statistics.used += size.bytes;
+    if (statistics.peak < statistics.used)
+      statistics.peak = statistics.used;
+  };
+  {
+    std::lock_guard<std::mutex> lock(device.mutex);
+    std::vector<void *> &blocks = free[size.index];
+    if (!blocks.empty()) {
+      data = blocks.back();
+      blocks.pop_back();
+      count();
+    }
+  }
+  if (!data &&
+      (data = device.take(size.bytes, /*isPooled=*/true, !isCapture, error))) {
+    std::lock_guard<std::mutex> lock(device.mutex);
+    count();
+  }
+  if (!data) {
+    Pool::free(storage, sizeof(RelaxStorage));
+    return nullptr;
+  }
+  *storage = {1, data, bytes, nullptr, nullptr, nullptr, destroy, this};
+  if (context)
+    link(context, storage);
+  return storage;
+}
+
+void DeviceStream::destroy(RelaxStorage *storage) {
+  auto *stream = static_cast<DeviceStream *>(storage->owner);
+  SizeClass size = SizeClass::of(storage->bytes);
+  // In a child of a fork the mutex may be one that is never given back.
+  if (stream->device.isOwn()) {
+    std::lock_guard<std::mutex> lock(stream->device.mutex);
+    stream->device.statistics.used -= size.bytes;
+    stream->free[size.index].push_back(storage->data);
+  }
+  Pool::free(storage, sizeof(RelaxStorage));
+}
+
+GraphPool &DeviceStream::graphs() {
+  GraphPool *known = graphPool.load(std::memory_order_acquire);
+  if (!known) {
+    auto *made = new GraphPool(*this);
+    if (graphPool.compare_exchange_strong(known, made,
+                                          std::memory_order_acq_rel))
+      return *made;
+    delete made; // another thread was first
+  }
+  return *known;
+}
+
+RelaxStorage *relax_rt::allocateTensor(RelaxContext &context, int32_t device,
+                                       int64_t bytes) {
+  if (device != kDLCPU)
+    return context.stream->allocate(&context, bytes, context.error);
+  RelaxStorage *storage = relax_rt::allocate(&context, bytes, kAlignment);
+  if (!storage)
+    fail(context.error, "MemoryError",
+         "no memory for " + std::to_string(bytes) + " bytes");
+  return storage;
+}
+
+bool relax_rt::copyTensor(RelaxContext &context, int32_t device, void *to,
+                          const void *from, int64_t bytes) {
+  if (to == from || !bytes)
+    return true;
+  if (device != kDLCPU)
+    return context.stream->device.driver->copy(
+        to, from, bytes, context.stream->handle, context.error);
+  memmove(to, from, bytes);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// The innermost call of this thread that runs on a device.
+static thread_local RelaxContext *currentDeviceCall = nullptr;
+
+/// The number of the first device of this type that has a tensor of `arg`; -1
+/// where none has.
+static int32_t findDevice(int32_t type, const TVMFFIAny &arg) {
+  if (const DLTensor *tensor = tensorOf(arg))
+    return tensor->device.type == type ? tensor->device.id : -1;
+  if (arg.typeIndex == kArray || arg.typeIndex == kList) {
+    auto *cell = contentOf<TVMFFISequenceCell>(arg.object);
+    for (int64_t i = 0; i < cell->size; ++i)
+      if (int32_t id = findDevice(type, cell->data[i]); id >= 0)
+        return id;
+  }
+  return -1;
+}
+
+bool DeviceCall::enter(RelaxContext &context, const Signature &signature,
+                       const TVMFFIAny *args, int32_t count) {
+  DLDevice which{signature.device, 0};
+  for (int32_t i = 0; i < count; ++i)
+    if (int32_t id = findDevice(which.type, args[i]); id >= 0) {
+      which.id = id;
+      break;
+    }
+  Device *device = Device::find(which, context.error);
+  if (!device || !scope.enter(*device, context.error))
+    return false;
+  context.stream = &device->currentStream();
+  outer = currentDeviceCall;
+  currentDeviceCall = &context;
+  entered = true;
+  return true;
+}
+
+bool DeviceCall::finish(RelaxContext &context) {
+  if (!entered || outer)
+    return true;
+  context.error.location = context.lastLaunch;
+  return context.stream->device.driver->flush(context.stream->handle,
+                                              context.error);
+}
+
+DeviceCall::~DeviceCall() {
+  if (!entered)
+    return;
+  Error ignored; // the call has failed, or has finished
+  if (!outer)
+    currentDeviceCall->stream->device.driver->flush(
+        currentDeviceCall->stream->handle, ignored);
+  currentDeviceCall = outer;
+}
+
+Loaded &Loaded::of(void *&loaded, void (*unload)(Device &, void *)) {
+  static_assert(sizeof(std::atomic<void *>) == sizeof(void *), "");
+  auto &published = reinterpret_cast<std::atomic<void *> &>(loaded);
+  void *known = published.load(std::memory_order_acquire);
+  if (!known) {
+    auto *made = new Loaded{unload};
+    if (published.compare_exchange_strong(known, made,
+                                          std::memory_order_acq_rel))
+      return *made;
+    delete made; // another thread was first
+  }
+  return *static_cast<Loaded *>(known);
+}
+
+static ForkResetMutex constants;
+
+/// Uploads a constant. Null with the error set.
+static void *loadConstant(RelaxDeviceConstant &constant, DeviceStream &stream,
+                          Error &error) {
+  Device &device = stream.device;
+  auto unload = [](Device &device, void *data) { device.driver->free(data); };
+  std::atomic<void *> &loaded =
+      Loaded::of(constant.loaded, unload).on[device.index];
+  if (void *data = loaded.load(std::memory_order_acquire))
+    return data;
+  std::lock_guard<std::mutex> lock(constants);
+  if (void *data = loaded.load(std::memory_order_acquire))
+    return data;
+  void *data = device.allocate(constant.bytes, error);
+  if (!data)
+    return nullptr;
+  // Other streams may read it next.
+  if (!device.driver->upload(data, constant.data, constant.bytes, stream.handle,
+                             error) ||
+      !device.synchronize(error)) {
+    device.driver->free(data);
+    return nullptr;
+  }
+  loaded.store(data, std::memory_order_release);
+  return data;
+}
+
+/// Ends the call; its error is set.
+[[noreturn]] static void leave(RelaxContext *context, const char *location) {
+  context->error.location = location;
+  longjmp(context->escape, 1);
+}
+
+extern "C" {
+
+RelaxStorage *relax_rt_device_alloc(RelaxContext *context, int64_t bytes,
+                                    int64_t align, const char *location) {
+  if (align > 256)
+    relax_rt_fail(context, "DeviceError",
+                  "memory of devices is aligned to 256 bytes, not to %0",
+                  location, align, 0);
+  RelaxStorage *storage = nullptr;
+  if (Recorder *recorder = context->recorder)
+    storage = recorder->allocate(*context, bytes, align);
+  else
+    storage = context->stream->allocate(context, bytes, context->error);
+  if (storage)
+    return storage;
+  leave(context, location);
+}
+
+void relax_rt_device_unload(void **loaded) {
+  std::unique_ptr<Loaded> all(static_cast<Loaded *>(*loaded));
+  *loaded = nullptr;
+  if (isProcessEnding())
+    return;
+  GraphPool::dropUsersOf(loaded);
+  if (!all || !all->unload)
+    return;
+  for (int index = 0; Device *device = Device::at(index); ++index) {
+    Error ignored; // the device may be gone, as at the end of the process
+    DeviceScope scope;
+    void *what = all->on[index].load(std::memory_order_acquire);
+    if (!what || !scope.enter(*device, ignored))
+      continue;
+    device->synchronize(ignored);
+    all->unload(*device, what);
+  }
+}
+
+void relax_rt_device_launch(RelaxDeviceKernel *kernel, const int64_t *shape,
+                            void **args, const char *location) {
+  if (!shape[0] || !shape[1] || !shape[2])
+    return;
+  RelaxContext *context = currentDeviceCall;
+  if (!context) {
+    // Compiled code launches in the thread of its call only.
+    fprintf(stderr, "relax-mlir: '%s' launched outside a call\n", kernel->name);
+    abort();
+  }
+  // Drivers load the module, or each kernel by itself.
+  if (context->recorder) {
+    context->recorder->use(&kernel->module->loaded);
+    context->recorder->use(&kernel->loaded);
+  }
+  context->lastLaunch = location;
+  DeviceStream &stream = *context->stream;
+  if (!stream.device.driver->launch(*kernel, shape, args, stream.handle,
+                                    context->error))
+    leave(context, location);
+}
+
+RelaxStorage *relax_rt_device_scratch(int64_t bytes, const char *location) {
+  return relax_rt_device_alloc(currentDeviceCall, bytes, /*align=*/256,
+                               location);
+}
+
+void *relax_rt_device_tensor_map(void *place, const void *data,
+                                 const int64_t *shape, const char *location) {
+  uintptr_t aligned = (reinterpret_cast<uintptr_t>(place) + 63) / 64 * 64;
+  void *map = reinterpret_cast<void *>(aligned);
+  RelaxContext *context = currentDeviceCall;
+  if (context && !context->stream->device.driver->makeTensorMap(
+                     map, data, shape, context->error))
+    leave(context, location);
+  return map;
+}
+
+void *relax_rt_device_constant(RelaxContext *context,
+                               RelaxDeviceConstant *constant,
+                               const char *location) {
+  if (context->recorder && !context->recorder->mayLoad(*context, *constant))
+    leave(context, location);
+  if (void *data = loadConstant(*constant, *context->stream, context->error))
+    return data;
+  leave(context, location);
+}
+
+int64_t relax_rt_device_read(RelaxContext *context, const void *data,
+                             int64_t bytes) {
+  int64_t word = 0;
+  if (context->recorder && !context->recorder->mayWait(*context))
+    leave(context, nullptr);
+  DeviceStream &stream = *context->stream;
+  if (!stream.device.driver->download(&word, data, bytes, stream.handle,
+                                      context->error))
+    leave(context, nullptr);
+  return word;
+}
+
+void relax_rt_device_write(RelaxContext *context, void *data,
+                           const int64_t *words, int64_t count) {
+  // In pieces that no driver waits for.
+  DeviceStream &stream = *context->stream;
+  char *to = static_cast<char *>(data);
+  for (; count > 0; count -= 8, words += 8, to += 8 * sizeof(int64_t))
+    if (!stream.device.driver->upload(to, words,
+                                      (count < 8 ? count : 8) * sizeof(int64_t),
+                                      stream.handle, context->error))
+      leave(context, nullptr);
+}
+
+} // extern "C"

@@ -1,0 +1,55 @@
+//===- TVMFFI.cpp - the functions of TVM FFI that this process has --------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runtime/Core/TVMFFI.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+
+using namespace relax_rt;
+
+#ifdef __APPLE__
+constexpr const char *kLibrary = "libtvm_ffi.dylib";
+#else
+constexpr const char *kLibrary = "libtvm_ffi.so";
+#endif
+
+void *relax_rt::findFFIFunction(const char *name) {
+  if (void *function = dlsym(RTLD_DEFAULT, name))
+    return function;
+  // It may have been loaded for somebody's own use. The handle is kept, as the
+  // function is.
+  void *library = dlopen(kLibrary, RTLD_NOW | RTLD_NOLOAD);
+  return library ? dlsym(library, name) : nullptr;
+}
+
+void relax_rt::failWithoutFFI(const char *name) {
+  fprintf(stderr,
+          "relax-mlir: a value of TVM FFI was given, and the process has no "
+          "function %s; load %s where all can see it\n",
+          name, kLibrary);
+  abort();
+}
+
+// The weak ones are those that a program itself has, which no search finds, and
+// those of a library that is there already.
+#define RELAX_FFI_FUNCTION(name)                                               \
+  extern "C" decltype(relax_rt::name)::Type name __attribute__((weak));        \
+  decltype(relax_rt::name) relax_rt::name(#name, ::name)
+
+RELAX_FFI_FUNCTION(TVMFFIObjectIncRef);
+RELAX_FFI_FUNCTION(TVMFFIObjectDecRef);
+RELAX_FFI_FUNCTION(TVMFFIErrorCreate);
+RELAX_FFI_FUNCTION(TVMFFIErrorSetRaised);
+RELAX_FFI_FUNCTION(TVMFFITensorFromDLPackVersioned);
+RELAX_FFI_FUNCTION(TVMFFIFunctionCreate);
+RELAX_FFI_FUNCTION(TVMFFIFunctionGetGlobal);
+RELAX_FFI_FUNCTION(TVMFFIFunctionCall);
+RELAX_FFI_FUNCTION(TVMFFIStringFromByteArray);
+RELAX_FFI_FUNCTION(TVMFFIEnvGetStream);
+RELAX_FFI_FUNCTION(TVMFFIEnvCheckSignals);

@@ -1,0 +1,121 @@
+//===- MergeLaunches.cpp - launches side by side --------------------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/GPU/Matmul/Products.h"
+#include "Target/GPU/Passes.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// Whether an op of the host may run before a launch that it follows.
+static bool canMoveUp(Operation &op) {
+  return isMemoryEffectFree(&op) || isa<memref::AllocOp>(op);
+}
+
+/// Moves the body of a launch into `into`, where its blocks are those of
+/// `merged` from `first` on.
+static void moveBody(gpu::LaunchOp launch, gpu::LaunchOp merged, Block *into,
+                     Value first) {
+  OpBuilder builder(into->getTerminator());
+  Location loc = launch.getLoc();
+  Value block = merged.getBlockIds().x;
+  if (first) {
+    // Numbers of blocks are below 2^31, and so is their difference: its type
+    // says so to who computes with fewer bits than an index has.
+    auto narrow = [&](Value index) {
+      return arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(),
+                                          index);
+    };
+    block = arith::IndexCastUIOp::create(
+        builder, loc, builder.getIndexType(),
+        arith::SubIOp::create(builder, loc, narrow(block), narrow(first)));
+  }
+  auto replace = [](gpu::KernelDim3 from, gpu::KernelDim3 to) {
+    from.x.replaceAllUsesWith(to.x);
+    from.y.replaceAllUsesWith(to.y);
+    from.z.replaceAllUsesWith(to.z);
+  };
+  gpu::KernelDim3 blocks = merged.getBlockIds(), grid = merged.getGridSize();
+  replace(launch.getBlockIds(), {block, blocks.y, blocks.z});
+  replace(launch.getGridSize(), {launch.getGridSizeX(), grid.y, grid.z});
+  replace(launch.getThreadIds(), merged.getThreadIds());
+  replace(launch.getBlockSize(), merged.getBlockSize());
+  for (BlockArgument buffer : launch.getWorkgroupAttributions())
+    buffer.replaceAllUsesWith(
+        merged.addWorkgroupAttribution(buffer.getType(), buffer.getLoc()));
+  Block &body = launch.getBody().front();
+  into->getOperations().splice(into->getTerminator()->getIterator(),
+                               body.getOperations(), body.begin(),
+                               std::prev(body.end()));
+}
+
+/// One launch, with the blocks of `one` and behind them those of `other`.
+static gpu::LaunchOp merge(gpu::LaunchOp one, gpu::LaunchOp other) {
+  OpBuilder builder(other);
+  Location loc = other.getLoc();
+  Value count = one.getGridSizeX();
+  Value blocks =
+      arith::AddIOp::create(builder, loc, count, other.getGridSizeX());
+  Value shared = one.getDynamicSharedMemorySize();
+  if (Value others = other.getDynamicSharedMemorySize())
+    shared = shared ? builder.createOrFold<arith::MaxUIOp>(loc, shared, others)
+                    : others;
+  auto merged = gpu::LaunchOp::create(
+      builder, loc, blocks, other.getGridSizeY(), other.getGridSizeZ(),
+      other.getBlockSizeX(), other.getBlockSizeY(), other.getBlockSizeZ(),
+      shared);
+  builder.setInsertionPointToStart(&merged.getBody().front());
+  gpu::TerminatorOp::create(builder, loc);
+  builder.setInsertionPointToStart(&merged.getBody().front());
+  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                        merged.getBlockIds().x, count);
+  auto branch = scf::IfOp::create(builder, loc, isFirst,
+                                  /*withElseRegion=*/true);
+  // How many buffers of the block a launch has is an attribute without dialect.
+  for (NamedAttribute attribute : one->getDiscardableAttrs())
+    if (attribute.getNameDialect())
+      merged->setDiscardableAttr(attribute.getName(), attribute.getValue());
+  if (one->hasAttr(kManyBlocksAttr) && other->hasAttr(kManyBlocksAttr))
+    merged->setDiscardableAttr(kManyBlocksAttr, builder.getUnitAttr());
+  moveBody(one, merged, branch.thenBlock(), {});
+  moveBody(other, merged, branch.elseBlock(), count);
+  one.erase();
+  other.erase();
+  return merged;
+}
+
+/// Whether blocks work together, so that all must be of one kind.
+static bool isCluster(gpu::LaunchOp launch) {
+  return launch->hasAttr(NVVM::NVVMDialect::getClusterDimAttrName());
+}
+
+void relax::mergeLaunches(Operation *after, Operation *before) {
+  gpu::LaunchOp last;
+  Operation *next = after ? after->getNextNode() : &before->getBlock()->front();
+  while (next != before) {
+    Operation *op = next;
+    next = op->getNextNode();
+    auto launch = dyn_cast<gpu::LaunchOp>(op);
+    if (!launch) {
+      // What launches share is computed ahead of them.
+      if (last && canMoveUp(*op))
+        op->moveBefore(last);
+      else
+        last = nullptr;
+      continue;
+    }
+    if (last && !isCluster(last) && !isCluster(launch) &&
+        isEqualConstantIntOrValue(last.getBlockSizeX(), launch.getBlockSizeX()))
+      last = merge(last, launch);
+    else
+      last = launch;
+  }
+}
