@@ -14,7 +14,7 @@ SmallVector<FuncOp> relax::getCalleesFirst(ModuleOp module,
                                            SymbolTable &table) {
   struct Frame {
     FuncOp function;
-    SmallVector<FuncOp> callees; // not yet visited
+    SmallVector<FuncOp> callees; // callees not visited yet
   };
   SmallVector<FuncOp> order;
   SmallVector<Frame> stack;
@@ -58,13 +58,13 @@ DenseSet<FuncOp> relax::findRecursive(ModuleOp module) {
       else if (auto closure = dyn_cast<MakeClosureOp>(op))
         callee = table.lookup<FuncOp>(closure.getCallee());
       else if (isa<CallClosureOp>(op))
-        ++callees[function]; // one that is never known
+        ++callees[function]; // an unknown callee, never taken out
       if (!callee)
         return;
       callers[callee].push_back(function);
       ++callees[function];
     });
-  // Takes out functions that call nothing that is left.
+  // Repeatedly takes out the functions whose callees have all been taken out.
   SmallVector<FuncOp> ready;
   for (auto [function, count] : callees)
     if (count == 0)

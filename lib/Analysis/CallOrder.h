@@ -15,14 +15,14 @@
 
 namespace mlir::relax {
 
-/// The graph functions of `module` that have a body, each after those that it
-/// calls. Of functions that call each other, the first in the module comes
-/// last. `table` is that of the module.
+/// The graph functions of `module` that have a body, callees before callers. In
+/// a cycle of calls, the function that comes first in the module is ordered
+/// last. `table` is the symbol table of the module.
 SmallVector<FuncOp> getCalleesFirst(ModuleOp module, SymbolTable &table);
 
-/// The graph functions whose calls may nest without an end: those from which a
-/// cycle of calls can be reached, and those that call callables, of which
-/// chains of any length can be made.
+/// The graph functions whose calls may nest without bound: functions that can
+/// reach a cycle in the call graph, and functions that call closures, since
+/// closures can form chains of any length.
 DenseSet<FuncOp> findRecursive(ModuleOp module);
 
 } // namespace mlir::relax

@@ -1,12 +1,12 @@
-//===- IndexRangeRules.cpp - the elements of what ops give ----------------===//
+//===- IndexRangeRules.cpp - range rules of the individual ops ------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One rule for each op of which something is known (IndexRanges.cpp). A rule
-// claims what holds of all elements in memory.
+// One rule per op whose result can be bounded (see IndexRanges.cpp). A rule
+// must hold for all elements as they are stored in memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +18,11 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Constants that are larger tell nothing.
+/// Larger constants are not inspected.
 static constexpr int64_t kMaxElements = int64_t(1) << 20;
 
-/// Dimension `axis`, or the number of elements where that is left out; null
-/// where it is unknown.
+/// The size of dimension `axis`, or the number of elements if `axis` is not
+/// given; null if it is unknown.
 static SymExprAttr getSize(Value tensor, std::optional<int64_t> axis,
                            SymBuilder &math) {
   auto type = dyn_cast<RankedTensorType>(tensor.getType());
@@ -78,7 +78,7 @@ IndexRange IndexRanges::ofConstant(ConstantOp op) {
     else if (element.isSignlessInteger(64))
       addAll(int64_t());
   }
-  // INT64_MIN is no expression, so nothing is known of it.
+  // INT64_MIN cannot be represented as an expression, so give up.
   if (!least || *least == INT64_MIN)
     return {};
   return between(*least, *most);
@@ -89,7 +89,8 @@ IndexRange IndexRanges::ofBranches(IfOp op, unsigned result) {
   bool isFirst = true;
   for (Region &region : op->getRegions()) {
     IndexRange own = of(region.front().getTerminator()->getOperand(result));
-    // Symbols of a branch mean nothing outside: only numbers are taken there.
+    // Symbols of a branch are not visible outside, so keep only constant
+    // bounds.
     auto toNumber = [&](SymExprAttr end, bool isUpper) -> SymExprAttr {
       SymInterval interval = prover.interval(end);
       std::optional<int64_t> value = isUpper ? interval.upper : interval.lower;
@@ -104,7 +105,7 @@ IndexRange IndexRanges::ofBranches(IfOp op, unsigned result) {
 
 IndexRange IndexRanges::ofRemainder(IndexRange lhs, IndexRange rhs,
                                     bool hasSignOfDivisor) {
-  // Only of a divisor that is positive.
+  // Only positive divisors are handled.
   if (!rhs.lower || !isAtLeast(rhs.lower, 1))
     return {};
   IndexRange range;
@@ -115,7 +116,7 @@ IndexRange IndexRanges::ofRemainder(IndexRange lhs, IndexRange rhs,
     range.lower = number(0);
   else if (rhs.upper)
     range.lower = math.sub(number(1), rhs.upper);
-  // No further from 0 than the dividend is.
+  // The remainder is no further from 0 than the dividend.
   if (isNotNegative && lhs.upper)
     range.upper = range.upper ? math.min({range.upper, lhs.upper}) : lhs.upper;
   return range;
@@ -174,7 +175,7 @@ IndexRange IndexRanges::ofBinary(Operation *op, Type element) {
       })
       .Case(
           [&](ModOp) { return ofRemainder(l, r, /*hasSignOfDivisor=*/false); })
-      // By a number that is positive, what is not negative does not grow.
+      // Dividing a nonnegative value by a positive one does not increase it.
       .Case<DivideOp, FloorDivideOp>([&](auto) -> IndexRange {
         if (!isNotNegative(l) || !r.lower || !isAtLeast(r.lower, 1))
           return {};
@@ -208,7 +209,7 @@ IndexRange IndexRanges::computeResult(Operation *op, unsigned index) {
       cast<TensorType>(op->getResult(index).getType()).getElementType();
   auto indicesOf = [&](Value x, std::optional<int64_t> axis) {
     IndexRange range = below(getSize(x, axis, math));
-    // Sizes of tensors are numbers of 64 bits.
+    // Tensor sizes are 64-bit numbers.
     return element.getIntOrFloatBitWidth() >= 64 ? range
                                                  : ifFits(range, element);
   };
@@ -224,7 +225,7 @@ IndexRange IndexRanges::computeResult(Operation *op, unsigned index) {
           range = {start, math.sub(stop, one)};
         else if (isAtLeast(math.neg(op.getStep()), 1))
           range = {math.add(stop, one), start};
-        // The elements are between numbers of 64 bits.
+        // The elements fit in 64 bits.
         return element.isSignlessInteger(64) ? range : converted(range);
       })
       .Case<ZerosOp, ZerosLikeOp>([&](auto) { return between(0, 0); })
@@ -242,7 +243,7 @@ IndexRange IndexRanges::computeResult(Operation *op, unsigned index) {
         return join(between(on.getInt(), on.getInt()),
                     between(off.getInt(), off.getInt()));
       })
-      // Elements of the operand, in other places.
+      // Rearranged elements of the operand.
       .Case<ReshapeOp, BroadcastToOp, FlattenOp, PermuteDimsOp, ExpandDimsOp,
             SqueezeOp, SplitOp, RepeatOp, TileOp, FlipOp, ReverseSequenceOp,
             StridedSliceOp, DynamicStridedSliceOp, SortOp, MaxOp, MinOp, TakeOp,
@@ -267,7 +268,7 @@ IndexRange IndexRanges::computeResult(Operation *op, unsigned index) {
           return {};
         return join(of(op.getData()), of(op.getValues()));
       })
-      // Positions.
+      // Indices.
       .Case<ArgmaxOp, ArgminOp>(
           [&](auto op) { return indicesOf(op.getX(), op.getAxis()); })
       .Case([&](ArgsortOp op) { return indicesOf(op.getData(), op.getAxis()); })
@@ -349,7 +350,7 @@ IndexRange IndexRanges::computeResult(Operation *op, unsigned index) {
             element);
       })
       .Case([&](SignOp) { return between(-1, 1); })
-      // Passed on.
+      // Forwarded values.
       .Case([&](GetOp op) -> IndexRange {
         auto tuple = op.getInput().getDefiningOp<TupleOp>();
         return tuple ? of(tuple->getOperand(op.getIndex())) : IndexRange();

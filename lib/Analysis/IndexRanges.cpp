@@ -1,15 +1,15 @@
-//===- IndexRanges.cpp - what is known of the elements of tensors ---------===//
+//===- IndexRanges.cpp - value ranges of integer tensors ------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// From a tensor back to what it is computed from, each op once
-// (IndexRangeRules.cpp). Arithmetic is done without limits on symbolic ends,
-// then asked whether its result fits the element type: what may wrap around
-// tells little (`ifFits`). Nothing is assumed of parameters, of what loops
-// carry, of calls, and of floats.
+// Walks from a tensor back through its producers and visits each op once (rules
+// in IndexRangeRules.cpp). Bounds are symbolic and computed without overflow;
+// `ifFits` then checks whether they fit the element type, and drops the range
+// if the op may wrap around. Nothing is assumed about parameters, loop-carried
+// values, calls and floats.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +18,11 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Chains of ops that are longer, and expressions with more nodes, tell
-/// nothing.
+/// Limits on the length of op chains and the size of expressions.
 static constexpr unsigned kMaxDepth = 64;
 static constexpr unsigned kMaxNodes = 32;
 
-/// Takes the nodes of an expression from `left`; whether there were enough.
+/// Whether `expr` has at most `left` nodes; subtracts them from `left`.
 static bool isSmall(SymExprAttr expr, unsigned &left) {
   if (left-- == 0)
     return false;
@@ -42,7 +41,7 @@ bool IndexRanges::fitsWord(SymExprAttr value, bool isUpper) {
   SymInterval interval = prover.interval(value);
   if (isUpper ? interval.upper : interval.lower)
     return true;
-  // Each symbol is a number of 64 bits.
+  // Each symbol is a 64-bit number.
   bool fits = false;
   value.walkSymbols([&](StringAttr name) {
     if (fits)
@@ -74,8 +73,8 @@ IndexRange IndexRanges::ifFits(IndexRange range, Type element) {
   }
   if (lowerFits && upperFits)
     return range;
-  // Where `upper` is a number of the type, nothing wraps around. Where it is
-  // not, no number of the type is further from 0 than it is.
+  // If `upper` fits the type, nothing wraps around. If not, no value of the
+  // type is further from 0 than `upper` is.
   if (isNotNegative)
     return {isUnsigned ? number(0) : math.neg(upper), upper};
   return {};

@@ -1,13 +1,13 @@
-//===- IndexRanges.h - what is known of the elements of tensors -*- C++ -*-===//
+//===- IndexRanges.h - value ranges of integer tensors ----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A closed interval with symbolic ends in which all elements of a tensor of
-// integers are. It holds for the elements as they are in memory, after whatever
-// wraps around; of a tensor without elements it says nothing.
+// A closed interval with symbolic bounds that contains all elements of an
+// integer tensor. It describes the elements in memory, after any wraparound;
+// for an empty tensor it says nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,14 +19,14 @@
 
 namespace mlir::relax {
 
-/// An end that is null is unknown. Of an empty interval (`lower` above
-/// `upper`), the tensor has no elements.
+/// A null bound is unknown. An empty interval (`lower` above `upper`) means
+/// that the tensor has no elements.
 struct IndexRange {
   SymExprAttr lower, upper;
 };
 
-/// The ranges of the tensors of one function. Ends name symbols that are
-/// defined where the tensor is.
+/// Computes the ranges of the tensors of one function. Bounds only use symbols
+/// that are defined where the tensor is.
 class IndexRanges {
 public:
   explicit IndexRanges(FuncOp function)
@@ -35,7 +35,7 @@ public:
 
   IndexRange of(Value tensor);
 
-  /// Whether all elements are proved to be in [-size, size), or in [0, size).
+  /// Whether all elements are known to be in [-size, size), or in [0, size).
   bool areInside(Value tensor, SymExprAttr size, bool nonNegative = false);
 
 private:
@@ -48,21 +48,20 @@ private:
   IndexRange ofRemainder(IndexRange lhs, IndexRange rhs, bool hasSignOfDivisor);
 
   IndexRange join(IndexRange lhs, IndexRange rhs);
-  /// `range` of what is computed without limits, as elements of a type; nothing
-  /// where it may wrap around.
+  /// Converts `range`, computed without overflow, to a range of elements of the
+  /// given type; unknown if the value may wrap around.
   IndexRange ifFits(IndexRange range, Type element);
-  /// With what the type alone says.
+  /// Tightens `range` by the limits of the type.
   IndexRange limitedByType(IndexRange range, Type element);
   bool isAtLeast(SymExprAttr value, int64_t least);
-  /// Whether a value is at most the greatest, or at least the least, number of
-  /// 64 bits.
+  /// Whether a value is at most INT64_MAX (`isUpper`), or at least INT64_MIN.
   bool fitsWord(SymExprAttr value, bool isUpper);
 
   SymExprAttr number(int64_t value) { return math.constant(value); }
   IndexRange between(int64_t lower, int64_t upper) {
     return {number(lower), number(upper)};
   }
-  /// The indices of a dimension: [0, size).
+  /// The valid indices of a dimension: [0, size).
   IndexRange below(SymExprAttr size) {
     return {number(0), math.sub(size, number(1))};
   }

@@ -1,4 +1,4 @@
-//===- KernelPattern.cpp - what kind of loops a kernel has ----------------===//
+//===- KernelPattern.cpp - classification of kernels by loops -------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,11 +39,12 @@ StringRef relax::stringifyKernelPattern(KernelPattern pattern) {
 // One nest
 //===----------------------------------------------------------------------===//
 
-/// How a nest that writes at the permutation `write` of its loops reads.
+/// Classifies a read of a nest that writes at the permutation `write` of its
+/// loops.
 static KernelPattern compareRead(AffineMap read, AffineMap write) {
   if (read == write)
     return KernelPattern::ElementWise;
-  // Positions of the read dimensions among the written ones must increase.
+  // The read dimensions must be in the order in which they are written.
   int64_t last = -1;
   for (AffineExpr result : read.getResults()) {
     if (isa<AffineConstantExpr>(result))
@@ -58,7 +59,7 @@ static KernelPattern compareRead(AffineMap read, AffineMap write) {
   return KernelPattern::Broadcast;
 }
 
-/// Whether the body computes on its arguments only.
+/// Whether the body uses nothing but its arguments.
 static bool readsOnlyArguments(Block &body) {
   return llvm::none_of(body, [](Operation &op) {
     return isa<tensor::ExtractOp>(op) || op.getNumRegions() != 0;
@@ -153,7 +154,7 @@ static KernelPattern classifyNest(LinalgOp op) {
 // A kernel
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` gives values that are only overwritten or accumulated upon.
+/// Whether `op` creates values that are only overwritten or accumulated into.
 static bool isInitialisation(Operation *op) {
   return isa<linalg::FillOp>(op) &&
          llvm::all_of(op->getResult(0).getUses(), [](OpOperand &use) {
@@ -162,7 +163,7 @@ static bool isInitialisation(Operation *op) {
          });
 }
 
-/// Whether `op` computes no elements: sizes, numbers, casts, empty tensors.
+/// Whether `op` computes no elements: sizes, scalars, casts, empty tensors.
 static bool isScaffolding(Operation *op) {
   if (isa<tensor::EmptyOp, tensor::CastOp, tensor::DimOp, func::ReturnOp>(op))
     return true;
@@ -172,15 +173,15 @@ static bool isScaffolding(Operation *op) {
          !isa<tensor::ExtractOp>(op);
 }
 
-/// `value` without casts between static and dynamic sizes.
+/// Strips casts between static and dynamic sizes.
 static Value skipCasts(Value value) {
   while (auto cast = value.getDefiningOp<tensor::CastOp>())
     value = cast.getSource();
   return value;
 }
 
-/// Whether a nest reads what nests before it computed, at the element that it
-/// writes.
+/// Whether a nest reads results of earlier nests, and only at the element that
+/// it writes.
 static bool isEpilogue(Operation *op) {
   auto nest = dyn_cast<LinalgOp>(op);
   if (!nest || classifyNest(nest) != KernelPattern::ElementWise)
@@ -200,7 +201,7 @@ static bool isEpilogue(Operation *op) {
   return reads;
 }
 
-/// The kind of `op` after what came `before`.
+/// The kind of a kernel of kind `before` once `op`, of kind `kind`, is added.
 static KernelPattern combine(KernelPattern before, KernelPattern kind,
                              Operation *op) {
   if (before <= KernelPattern::Injective)
@@ -209,7 +210,7 @@ static KernelPattern combine(KernelPattern before, KernelPattern kind,
 }
 
 KernelPattern relax::classifyKernel(func::FuncOp kernel) {
-  // Of a kernel on buffers, only its calls are known.
+  // The body of a kernel on buffers is not analyzed.
   if (kernel.isExternal() || !kernel.getBody().hasOneBlock() ||
       kernel.getNumResults() == 0)
     return KernelPattern::Opaque;
@@ -232,8 +233,8 @@ KernelPattern relax::classifyKernel(func::FuncOp kernel) {
 // Reads of a parameter
 //===----------------------------------------------------------------------===//
 
-/// Calls `fn` on each use of `value` that is not for its size, through casts
-/// between static and dynamic sizes.
+/// Calls `fn` on each use of `value` other than for its size, looking through
+/// casts between static and dynamic sizes.
 static void walkElementUses(Value value, function_ref<void(OpOperand &)> fn) {
   for (OpOperand &use : value.getUses()) {
     if (auto cast = dyn_cast<tensor::CastOp>(use.getOwner()))
@@ -243,7 +244,7 @@ static void walkElementUses(Value value, function_ref<void(OpOperand &)> fn) {
   }
 }
 
-/// From what is read once, in place, to what cannot be told.
+/// Orders reads from most to least precise.
 static int getReadRank(KernelPattern read) {
   switch (read) {
   case KernelPattern::ElementWise:
@@ -308,7 +309,8 @@ bool relax::isCheap(func::FuncOp kernel) {
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-/// The one nest of a kernel; null where it has several or other computations.
+/// The only nest of a kernel; null if the kernel has several nests or other
+/// computations.
 static LinalgOp getOnlyNest(func::FuncOp kernel) {
   LinalgOp only;
   for (Operation &op : kernel.getBody().front()) {

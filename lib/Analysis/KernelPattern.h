@@ -1,23 +1,24 @@
-//===- KernelPattern.h - what kind of loops a kernel has --------*- C++ -*-===//
+//===- KernelPattern.h - classification of kernels by loops -----*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Algorithm 1 of the Relax paper: what may be fused with a kernel follows from
-// its loops, never from its name. For a nest without reductions, each read is
-// compared with the write, which is at W:
+// Algorithm 1 of the Relax paper: what a kernel can be fused with is derived
+// from its loops, never from its name. For a nest without reductions, each read
+// is compared with the write, which is at index W:
 //
 //   element-wise   reads at W               y[i, j] = exp(x[i, j])
-//   broadcast      at some of W, in order   y[i, j] = b[j]
-//   injective      anywhere, of W           y[i, j] = x[j, i], table[x[i], j]
+//   broadcast      at a subsequence of W    y[i, j] = b[j]
+//   injective      at any function of W     y[i, j] = x[j, i], table[x[i], j]
 //
-// With an element-wise read, broadcast reads beside it change nothing. A nest
-// with reductions is a sum of products (`out_ewise_fusible`: contractions and
-// convolutions) or another reduction. The kinds of several nests in one kernel
-// are combined as fusion would combine kernels of these kinds; where it would
-// not, and for whatever is no such nest, the kernel is opaque.
+// Additional broadcast reads do not change the kind of a nest that has an
+// element-wise read. A nest with reductions is either a sum of products
+// (`out_ewise_fusible`: contractions and convolutions) or another reduction. A
+// kernel with several nests gets the kind that the fusion of separate kernels
+// of these kinds would have. If they would not be fused, or if the kernel
+// contains anything else, it is opaque.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +30,7 @@
 
 namespace mlir::relax {
 
-/// From what fuses most to what fuses least.
+/// From most to least fusible.
 enum class KernelPattern {
   ElementWise,
   Broadcast,
@@ -41,25 +42,26 @@ enum class KernelPattern {
 
 StringRef stringifyKernelPattern(KernelPattern pattern);
 
-/// The kind of a kernel; one without a body is opaque.
+/// Classifies a kernel; one without a body is opaque.
 KernelPattern classifyKernel(func::FuncOp kernel);
 
-/// How the kernel reads its parameter `input`: element-wise and injective reads
-/// read each element once, broadcast ones (all reads with reuse, those of
-/// contractions too) several times. What is read by anything but a loop nest is
-/// opaque; what is not read is element-wise.
+/// Classifies how the kernel reads its parameter `input`. Element-wise and
+/// injective reads visit each element once; broadcast reads (all reads with
+/// reuse, including those of contractions) visit it several times. A parameter
+/// that is read by anything but a loop nest is opaque; an unread parameter is
+/// element-wise.
 KernelPattern classifyRead(func::FuncOp kernel, unsigned input);
 
-/// Whether two inputs of a reduction each miss a loop that its result has.
+/// Whether two inputs of a reduction each lack a loop that its result has.
 bool isContraction(linalg::LinalgOp op);
 
-/// Whether an element costs less to compute again than to load: additions,
+/// Whether recomputing an element is cheaper than loading it: additions,
 /// multiplications, conversions and the like.
 bool isCheap(func::FuncOp kernel);
 
-/// Whether the kernel is one loop nest that reads the parameter `input` only at
-/// the element that it writes of the parameter `destination`, so that both may
-/// be the same memory.
+/// Whether the kernel is one loop nest that reads parameter `input` only at the
+/// element of parameter `destination` that it writes, so that both can share
+/// memory.
 bool canReuseInput(func::FuncOp kernel, unsigned input, unsigned destination);
 
 } // namespace mlir::relax

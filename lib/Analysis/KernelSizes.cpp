@@ -1,4 +1,4 @@
-//===- KernelSizes.cpp - sizes in a kernel as expressions -----------------===//
+//===- KernelSizes.cpp - kernel sizes as symbolic expressions -------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -70,7 +70,7 @@ SymExprAttr KernelSizes::compute(Value value) {
   return computeArith(op);
 }
 
-/// Whether no value of a size is lost in the type.
+/// Whether the type can hold any size.
 static bool isWide(Type type) { return type.isIndex() || type.isInteger(64); }
 
 SymExprAttr KernelSizes::computeArith(Operation *op) {
@@ -84,7 +84,7 @@ SymExprAttr KernelSizes::computeArith(Operation *op) {
   SymExprAttr lhs = get(op->getOperand(0)), rhs = get(op->getOperand(1));
   if (!lhs || !rhs)
     return {};
-  // Where no operand is negative, all roundings and signs are the same.
+  // For nonnegative operands, all rounding modes and signedness variants agree.
   bool natural = isAtLeast(lhs, 0) && isAtLeast(rhs, 0);
   return llvm::TypeSwitch<Operation *, SymExprAttr>(op)
       .Case([&](arith::AddIOp) { return math.add(lhs, rhs); })
@@ -116,7 +116,7 @@ SymExprAttr KernelSizes::computeArith(Operation *op) {
       .Default(SymExprAttr());
 }
 
-/// A quotient or a remainder by what is never zero.
+/// A quotient or remainder whose divisor is known not to be zero.
 SymExprAttr KernelSizes::divide(SymExprAttr lhs, SymExprAttr rhs,
                                 SymKind kind) {
   if (!isAtLeast(rhs, 1))
@@ -175,7 +175,7 @@ SymExprAttr KernelSizes::getDim(Value buffer, int64_t axis) {
   }
   if (auto cast = buffer.getDefiningOp<memref::CastOp>())
     return getDim(cast.getSource(), axis);
-  // The sizes that are not in the type are operands.
+  // Dynamic sizes are operands.
   unsigned position = type.getDynamicDimIndex(axis);
   if (auto alloc = buffer.getDefiningOp<memref::AllocOp>())
     return get(alloc.getDynamicSizes()[position]);

@@ -1,13 +1,13 @@
-//===- KernelSizes.h - sizes in a kernel as expressions ---------*- C++ -*-===//
+//===- KernelSizes.h - kernel sizes as symbolic expressions -----*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The way back from index arithmetic to the expressions that it came from: what
-// a kernel on buffers computes of the sizes of its parameters, as expressions
-// of its symbols. Callers know the values of those, and so that of each
+// Recovers symbolic expressions from index arithmetic: describes what a kernel
+// on buffers computes from the sizes of its parameters as expressions of its
+// symbols. Callers know the values of the symbols, and so the value of each
 // expression.
 //
 //===----------------------------------------------------------------------===//
@@ -26,10 +26,10 @@ class KernelSizes {
 public:
   explicit KernelSizes(func::FuncOp kernel);
 
-  /// The expression that has the value of the integer `value`; null where
-  /// there is none in the kernel's symbols.
+  /// The expression for the value of the integer `value`; null if it cannot be
+  /// expressed in the kernel's symbols.
   SymExprAttr get(Value value);
-  /// That of a dimension of a buffer.
+  /// The expression for the size of a dimension of a buffer.
   SymExprAttr getDim(Value buffer, int64_t axis);
 
   SymBuilder &getMath() { return math; }

@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// What `relax.device` says: nullopt where it is missing.
+/// Reads `relax.device`; nullopt if the attribute is missing.
 static std::optional<bool> isHost(Attribute attribute) {
   auto place = dyn_cast_or_null<StringAttr>(attribute);
   if (!place)
@@ -74,7 +74,7 @@ Sides relax::findSides(FuncOp function, SymbolTableCollection &tables) {
   return sides;
 }
 
-/// Whether values of this type are somewhere.
+/// Whether values of this type live in host or device memory.
 static bool isPlaced(Type type) {
   if (auto tuple = dyn_cast<TupleType>(type))
     return llvm::any_of(tuple.getTypes(), isPlaced);
@@ -115,7 +115,7 @@ private:
     return success();
   }
 
-  /// Requires an operand to be on a side; `who` needs it there.
+  /// Requires an operand to be on the given side; `who` is named in the error.
   LogicalResult require(OpOperand &operand, bool host, const Twine &who) {
     Value value = operand.get();
     if (!isPlaced(value.getType()) || isOnHost(value) == host)
@@ -132,7 +132,8 @@ private:
     return failure();
   }
 
-  /// Requires all operands of `op` from `first` on to be where `places` are.
+  /// Requires all operands of `op` from `first` on to be on the same side as
+  /// the corresponding value of `places`.
   LogicalResult requireLike(Operation *op, ValueRange places,
                             const Twine &who) {
     for (auto [operand, like] : llvm::zip(op->getOpOperands(), places))
@@ -169,7 +170,7 @@ private:
                     op.getBody().front().getTerminator()->getOperands());
           return success();
         })
-        // Another view of what they are given.
+        // The result is a view of the operand.
         .Case<MatchCastOp, ReshapeOp, FlattenOp, ExpandDimsOp, SqueezeOp,
               TensorFromStorageOp, GetOp>([&](Operation *op) {
           place(op->getResult(0), isOnHost(op->getOperand(0)));
@@ -184,7 +185,7 @@ private:
             place(op.getResult(), isOnHost(op->getOperand(0)));
           return success();
         })
-        // No element is read, or by host code.
+        // These ops read no elements, or read them in host code.
         .Case<KillOp, ShapeOfOp, DimOp, AssertOp, ConditionOp, TensorToShapeOp,
               OutputOp, YieldOp>([](Operation *) { return success(); })
         .Case([&](ReturnOp op) -> LogicalResult {
@@ -206,8 +207,8 @@ private:
         });
   }
 
-  /// A copy gives its result where it says; other libraries are where the
-  /// function runs.
+  /// The result of a copy is where its attribute says; other libraries work on
+  /// the side that the function runs on.
   LogicalResult visitLibraryCall(Operation *op) {
     std::optional<bool> copied = isHost(op->getAttr(notes::kDevice));
     for (OpOperand &operand : op->getOpOperands()) {
@@ -226,7 +227,7 @@ private:
     auto callee =
         tables.lookupNearestSymbolFrom<FuncOp>(op, op.getCalleeAttr());
     if (!callee)
-      return success(); // is reported by the call's verifier
+      return success(); // reported by the call's verifier
     for (OpOperand &operand : op->getOpOperands())
       if (failed(require(operand,
                          isParameterOnHost(callee, operand.getOperandNumber()),
@@ -237,8 +238,8 @@ private:
     return success();
   }
 
-  /// Who calls a callable knows its type alone, and that says nothing of
-  /// places.
+  /// A caller of a closure knows only its type, which does not say where
+  /// tensors are.
   LogicalResult visitClosure(MakeClosureOp op) {
     auto callee =
         tables.lookupNearestSymbolFrom<FuncOp>(op, op.getCalleeAttr());

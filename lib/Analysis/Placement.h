@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A graph function runs on the device that its module is compiled for, or on
-// the host (`relax.device`, Notes.h). Its ops take and give tensors where it
-// runs; those of the other side come from copies, parameters and calls, and are
-// only passed on:
+// A graph function runs either on the device that its module is compiled for or
+// on the host (`relax.device`, Notes.h). Its ops consume and produce tensors on
+// that side. Tensors on the other side come from copies, parameters and calls,
+// and can only be passed on:
 //
 //   relax.func @main(%x)                      %x    device
 //     %0 = relax.exp %x                       %0    device
@@ -16,8 +16,8 @@
 //     %2 = relax.call @on_the_host(%1)        %2    host
 //     %3 = relax.exp %2                       error
 //
-// Where tensors are follows from the signatures of functions and the order of
-// the ops alone, so a function is looked at once.
+// Placement follows from function signatures and the order of ops alone, so one
+// walk over a function is enough.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,8 @@ bool isResultOnHost(FuncOp function, unsigned index);
 
 bool isStorageOnHost(AllocStorageOp op);
 
-/// What a call of a function does, and what those do that it calls.
+/// The sides used by a function and, transitively, by the functions that it
+/// calls.
 struct Sides {
   bool host = false, device = false;
 };
@@ -47,11 +48,11 @@ Sides findSides(FuncOp function, SymbolTableCollection &tables);
 
 class Placement {
 public:
-  /// Fails, with an error at the op, where tensors are not where they must be.
+  /// Emits an error at the op and fails if a tensor is on the wrong side.
   static FailureOr<Placement> of(FuncOp function,
                                  SymbolTableCollection &tables);
 
-  /// Of a tensor, a storage, or a tuple of tensors.
+  /// For a tensor, a storage, or a tuple of tensors.
   bool isOnHost(Value value) const { return onHost.contains(value); }
 
 private:
@@ -59,7 +60,8 @@ private:
   DenseSet<Value> onHost;
 };
 
-/// Fails, with errors, where a function of the module is not right.
+/// Checks all functions of the module; emits errors and fails if any is
+/// invalid.
 LogicalResult checkPlaces(ModuleOp module);
 
 } // namespace mlir::relax

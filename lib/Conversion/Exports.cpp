@@ -1,4 +1,4 @@
-//===- Exports.cpp - the outside of a lowered module ----------------------===//
+//===- Exports.cpp - exported interface of a module -----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,10 +17,10 @@ using namespace mlir;
 using namespace mlir::relax;
 
 //===----------------------------------------------------------------------===//
-// Signatures in words
+// Signatures as words
 //===----------------------------------------------------------------------===//
 
-/// DLPack's type code.
+/// The DLPack type code.
 static int64_t getTypeCode(Type element) {
   if (element.isInteger(1))
     return 6;
@@ -98,7 +98,7 @@ SmallVector<int64_t> relax::getSignatureWords(TypeRange parameters,
   return words;
 }
 
-/// A type as it is called in messages: "tensor f32 [n, 4]".
+/// Formats a type for messages: "tensor f32 [n, 4]".
 static std::string describeType(Type type) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -172,7 +172,7 @@ FailureOr<WeightTable> WeightTable::of(ModuleOp module, HostBuilder &builder) {
     return LLVM::LLVMArrayType::get(element, size);
   };
   Type i64 = builder.getI64Type();
-  // The runtime's: what is bound.
+  // The runtime's table of bound weights.
   result.table = builder.global("relax.weights", arrayOf(builder.pointer(), 1),
                                 LLVM::ZeroAttr::get(builder.getContext()),
                                 /*constant=*/false);
@@ -202,8 +202,8 @@ Value WeightTable::load(HostBuilder &builder, Value addresses, StringAttr name,
   return LLVM::LoadOp::create(builder, builder.pointer(), address);
 }
 
-/// A public function with the signature of TVM FFI, at whose start `builder`
-/// is.
+/// Creates a public function with the TVM FFI signature and sets `builder` to
+/// its start.
 static LLVM::LLVMFuncOp makeEntry(HostBuilder &builder, StringRef name) {
   auto module = cast<ModuleOp>(builder.getInsertionBlock()->getParentOp());
   builder.setInsertionPointToEnd(module.getBody());
@@ -237,7 +237,7 @@ void WeightTable::exportBinding(HostBuilder &builder) const {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// Whether a function, or what it refers to, reads a weight.
+/// Whether a function, directly or through what it references, reads a weight.
 static bool reachesWeight(FuncOp function, llvm::DenseSet<Operation *> &seen) {
   if (!seen.insert(function).second)
     return false;
@@ -300,7 +300,7 @@ void relax::exportFunction(HostBuilder &builder,
       LLVM::LinkageAttr::get(builder.getContext(), LLVM::Linkage::Internal));
   builder.setInsertionPointToStart(thunk.addEntryBlock());
   Value context = thunk.getArgument(0);
-  // All of them are bound, whichever branch needs one.
+  // All weights must be bound, whichever branch uses them.
   if (function.readsWeights)
     weights.getAddresses(builder, context);
   Slots in(builder, thunk.getArgument(1)), out(builder, thunk.getArgument(2));
@@ -330,7 +330,7 @@ void relax::exportFunction(HostBuilder &builder,
   for (auto [name, type] :
        llvm::zip_equal(function.parameterNames, function.parameters))
     for (const std::string &text : {name, describeType(type)})
-      // A zero character would end the text.
+      // A NUL character would end the text.
       (names += '\0') += llvm::join(llvm::split(StringRef(text), '\0'), "\\00");
 
   builder.setInsertionPointToEnd(module.getBody());

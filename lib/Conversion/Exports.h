@@ -1,4 +1,4 @@
-//===- Exports.h - the outside of a lowered module --------------*- C++ -*-===//
+//===- Exports.h - exported interface of a module ---------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,56 +16,58 @@
 
 namespace mlir::relax {
 
-/// The words that describe a type to the runtime (RelaxRuntime.h).
+/// Appends the words that describe a type to the runtime (RelaxRuntime.h).
 void appendWords(Type type, int64_t flags, SmallVectorImpl<int64_t> &words);
-/// Those of a signature. `flags` are those of each parameter, then of each
-/// result.
+/// The words that describe a signature. `flags` has one entry for each
+/// parameter, then one for each result.
 SmallVector<int64_t> getSignatureWords(TypeRange parameters, TypeRange results,
                                        int64_t device, ArrayRef<int64_t> flags);
 
 /// The weights of a module and the table of their addresses.
 class WeightTable {
 public:
-  /// Finds the weights that `module` names; fails where one name has two types.
+  /// Finds the weights that `module` names; fails if a name is used with two
+  /// types.
   static FailureOr<WeightTable> of(ModuleOp module, HostBuilder &builder);
 
   bool empty() const { return types.empty(); }
-  /// The addresses of the weights that a call uses. Fails at run time where a
+  /// The addresses of the weights that a call uses. Fails at run time if a
   /// weight is not bound.
   Value getAddresses(HostBuilder &builder, Value context) const;
-  /// Loads the address of a weight's data on a device, or on the host (0).
+  /// Loads the address of a weight's data on a device (DLPack's type; 0 for the
+  /// host).
   Value load(HostBuilder &builder, Value addresses, StringAttr name,
              int64_t device) const;
-  /// `__tvm_ffi_bind_weight`, and the reverse in `relax_unload`, which is
-  /// there.
+  /// Defines `__tvm_ffi_bind_weight`, and extends the existing `relax_unload`
+  /// to unbind the weights.
   void exportBinding(HostBuilder &builder) const;
 
 private:
-  /// By name and device: one that both sides read is there twice.
+  /// Keyed by name and device: a weight that both sides read has two entries.
   using Key = std::pair<StringAttr, int64_t>;
   llvm::MapVector<Key, RankedTensorType> types;
   LLVM::GlobalOp table, words, names;
 };
 
-/// What a caller from outside needs to know of a graph function.
+/// The properties of a graph function that its exported wrapper needs.
 struct ExportedFunction {
   StringRef name;
   SmallVector<Type> parameters, results;
   SmallVector<std::string> parameterNames;
-  /// Parameters that the function writes into.
+  /// The parameters that the function writes to.
   llvm::SmallBitVector mutableParameters;
-  /// Parameters and results that are on the host.
+  /// The parameters and results that are on the host.
   llvm::SmallBitVector hostParameters, hostResults;
-  /// Whether it, or what it calls, reads a weight.
+  /// Whether the function, or anything it calls, reads a weight.
   bool readsWeights = false;
-  /// Where it, and what it calls, runs.
+  /// The sides that the function, and everything it calls, uses.
   Sides sides;
 
   static ExportedFunction of(FuncOp function, const Writes &writes,
                              SymbolTableCollection &tables);
 };
 
-/// Makes `__tvm_ffi_<name>` and the thunk that calls the host function
+/// Creates `__tvm_ffi_<name>` and the thunk that calls the host function
 /// `callee`.
 void exportFunction(HostBuilder &builder, const ExportedFunction &function,
                     StringRef callee, const WeightTable &weights);

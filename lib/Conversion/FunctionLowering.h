@@ -1,14 +1,14 @@
-//===- FunctionLowering.h - a graph function as host code -------*- C++ -*-===//
+//===- FunctionLowering.h - lowers a function to host code ------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One walk over a function, in program order: every relax value becomes a list
-// of host values (HostBuilder.h), every symbol an `index` that is known from
-// where it is defined. Regions of `relax.if` and `relax.while` become those of
-// `scf`, with a scope of symbols of their own.
+// Walks a function once, in program order. Every relax value becomes a list of
+// host values (HostBuilder.h), and every symbol an `index` that is available
+// from its definition on. The regions of `relax.if` and `relax.while` become
+// `scf` regions with their own scope of symbols.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,8 @@ namespace mlir::relax {
 
 /// The name of the host function of a graph function.
 std::string hostName(StringRef function);
-/// Hides a function: nothing but the exports is seen from outside.
+/// Makes a function private; only the exported wrappers are visible from
+/// outside.
 void makeInternal(func::FuncOp function);
 
 /// Lowers one function, in program order.
@@ -38,19 +39,20 @@ public:
         context(host.getArgument(0)),
         functionName(function.getSymName().str()) {}
 
-  /// `mayRecurse`: whether calls of it may nest without an end.
+  /// `mayRecurse`: whether calls of the function may nest without bound.
   LogicalResult lower(FuncOp function, func::FuncOp host, bool mayRecurse);
 
 private:
   using Values = SmallVector<Value>;
 
-  // A relax value's host values.
+  // The host values of a relax value.
   ArrayRef<Value> get(Value value) { return values.find(value)->second; }
   Value getOne(Value value) { return get(value).front(); }
   void set(Value value, Values host) { values[value] = std::move(host); }
 
-  /// Lowers all of a block but its terminator, of which `finish` takes what it
-  /// passes on; the kills directly before it come after that.
+  /// Lowers a block except for its terminator, which is passed to `finish` to
+  /// forward its operands. Kills directly before the terminator are lowered
+  /// after that.
   LogicalResult lowerBlock(Block &block,
                            function_ref<void(Operation *)> finish);
   LogicalResult lowerOp(Operation &op);
@@ -58,7 +60,7 @@ private:
   LogicalResult evaluateComputedSizes(CallTIRInplaceOp op, func::FuncOp kernel,
                                       const SymSubstitution &known,
                                       SymbolValues &inKernel);
-  /// Calls a kernel unless no tensor that it writes has any elements.
+  /// Calls a kernel unless all tensors that it writes are empty.
   void callUnlessEmpty(func::FuncOp kernel, ValueRange args,
                        ValueRange written);
   LogicalResult lowerReshape(Operation *op);
@@ -75,7 +77,7 @@ private:
   LogicalResult lowerShapeToTensor(ShapeToTensorOp op);
   LogicalResult lowerTensorToShape(TensorToShapeOp op);
 
-  /// Enters the sizes that a value has at run time: defines what is new, and
+  /// Records the run-time sizes of a value: defines symbols that are new, and
   /// keeps the rest for `checkClaims`.
   struct Claim {
     SymExprAttr expr;
@@ -86,34 +88,33 @@ private:
              SmallVectorImpl<Claim> &claims);
   LogicalResult checkClaims(ArrayRef<Claim> claims);
   void checkRanges(FuncOp function);
-  /// The size of a dimension, where it is not proved to be one.
+  /// Checks the size of a dimension unless it is known to be nonnegative.
   void checkNotNegative(Operation *op, SymExprAttr dim, Value size);
   LogicalResult lowerCheckIndices(CheckIndicesOp op);
-  /// Fails with the message unless both sizes are equal.
+  /// Fails at run time with the message unless both sizes are equal.
   void checkEqual(Value actual, Value expected, const Twine &message);
 
-  /// The host values of `value` with a new reference to each tensor, as values
-  /// of `types`.
+  /// The host values of `operands`, converted to `types`, with a new reference
+  /// to each tensor.
   Values handOn(ValueRange operands, TypeRange types);
   Values convert(ArrayRef<Value> host, Type type);
   void retain(Value host);
-  /// Binds the host values of several relax values, which stand one behind the
-  /// other.
+  /// Binds concatenated host values to several relax values.
   void bind(ValueRange relaxValues, ValueRange host);
-  /// Binds host values to the results of an op, converted to their types from
-  /// `types`, of which they are.
+  /// Binds host values, which have the types `types`, to the results of an op,
+  /// converting them to the result types.
   void setResults(Operation *op, ValueRange host, TypeRange types);
   LogicalResult bindInplace(Operation *op, ValueRange operands,
                             ArrayRef<int64_t> indices);
   Value condition(Value value);
-  /// An element of a tensor, or the byte of a boolean; the host waits for it
-  /// where a device has the tensor.
+  /// Reads an element of a tensor (for a boolean, its byte). If the tensor is
+  /// on a device, the host waits for it.
   Value readElement(Value value, int64_t index);
-  /// The addresses of the weights, found once where the function begins.
+  /// The addresses of the weights, looked up once at the start of the function.
   Value getWeights();
-  /// A storage where the op's result is.
+  /// Allocates a storage on the side that the op's result is on.
   Value allocate(Operation *op, Value bytes, int64_t alignment);
-  /// DLPack's type of the device that has a tensor; 0 for the host.
+  /// The DLPack type of the device that holds a tensor; 0 for the host.
   int64_t deviceOf(Value value) const {
     return placement.isOnHost(value) ? 0 : builder.device;
   }

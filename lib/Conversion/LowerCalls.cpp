@@ -1,4 +1,4 @@
-//===- LowerCalls.cpp - calls in host code --------------------------------===//
+//===- LowerCalls.cpp - lowers calls to host code -------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,8 +23,8 @@ using namespace mlir::relax;
 
 void FunctionLowering::callUnlessEmpty(func::FuncOp kernel, ValueRange args,
                                        ValueRange written) {
-  // A tensor without elements may have dimensions of any size, which loops
-  // would go through.
+  // An empty tensor may still have huge dimensions that the kernel would loop
+  // over.
   Value isEmpty;
   for (Value tensor : written) {
     auto type = cast<MemRefType>(tensor.getType());
@@ -59,8 +59,8 @@ void FunctionLowering::callUnlessEmpty(func::FuncOp kernel, ValueRange args,
   func::CallOp::create(builder, kernel, args);
 }
 
-/// Ends the call where the kernel would compute a size that is beyond 64 bits,
-/// or divide by zero.
+/// Ends the call with an error if the kernel would compute a size that exceeds
+/// 64 bits, or divide by zero.
 LogicalResult FunctionLowering::evaluateComputedSizes(
     CallTIRInplaceOp op, func::FuncOp kernel, const SymSubstitution &known,
     SymbolValues &inKernel) {
@@ -69,7 +69,8 @@ LogicalResult FunctionLowering::evaluateComputedSizes(
     return success();
   SymBuilder math(builder.getContext());
   for (SymExprAttr expr : getSymExprs(computed)) {
-    // In symbols of this function, each is computed once for all calls.
+    // If expressed in symbols of this function, it is computed once for all
+    // calls.
     bool closed = true;
     expr.walkSymbols([&](StringAttr name) { closed &= known.contains(name); });
     SymExprAttr own = closed ? math.substitute(expr, known) : SymExprAttr();
@@ -90,7 +91,7 @@ LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
   if (kernel.isExternal())
     return op.emitOpError()
            << "calls '" << op.getCallee() << "', which has no body to compile";
-  // The kernel's symbols, as expressions of this function, or by value.
+  // The kernel's symbols, as expressions of this function or by value.
   SymSubstitution known;
   SymbolValues inKernel(builder, context, functionName);
   Values args;
@@ -116,7 +117,7 @@ LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
           known[dim.getName()] = actual[axis];
         continue;
       }
-      // The same by construction, nearly always.
+      // These are nearly always equal by construction.
       SymBuilder math(builder.getContext());
       bool closed = true;
       dim.walkSymbols([&](StringAttr name) { closed &= known.contains(name); });
@@ -124,7 +125,7 @@ LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
         continue;
       Value wanted = inKernel.evaluate(dim);
       if (!wanted)
-        continue; // given by a symbolic argument below
+        continue; // defined by a symbolic argument below
       Value size = builder.dim(tensor, axis);
       checkEqual(size, wanted,
                  "call of '" + op.getCallee() + "': operand " + Twine(index) +
@@ -195,7 +196,7 @@ LogicalResult FunctionLowering::lowerCall(CallOp op) {
   Values args = {context};
   for (auto [operand, type] :
        llvm::zip(op.getOperands(), callee.getArgumentTypes())) {
-    // Sizes that are static there must be so here.
+    // Sizes that are static in the callee's type must match at run time.
     SmallVector<Claim> claims;
     SmallVector<Type> flat;
     (void)flattenType(type, flat);
@@ -293,7 +294,7 @@ LogicalResult FunctionLowering::lowerCallClosure(CallClosureOp op) {
   Value in = builder.allocateWords(Slots::count(args));
   Value out = builder.allocateWords(Slots::count(TypeRange(results)));
   Slots(builder, in).write(args);
-  // RelaxClosure: the body, two counts, and then what is bound.
+  // Layout of RelaxClosure: the body, two counts, then the bound values.
   Value closure = builder.storageData(getOne(op.getCallee()));
   Value body = LLVM::LoadOp::create(builder, builder.pointer(), closure);
   Value bound =
@@ -308,7 +309,8 @@ LogicalResult FunctionLowering::lowerCallClosure(CallClosureOp op) {
   Slots slots(builder, out);
   for (Type result : type.getResults())
     slots.read(result, host);
-  // The function may be another language's, so what it claims is checked.
+  // The callee may be written in another language, so check the sizes it
+  // claims.
   SmallVector<Claim> claims;
   ArrayRef<Value> left = host;
   for (auto [index, result] : llvm::enumerate(op.getResultTypes()))

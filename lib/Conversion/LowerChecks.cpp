@@ -1,4 +1,4 @@
-//===- LowerChecks.cpp - what host code checks of sizes -------------------===//
+//===- LowerChecks.cpp - run-time size checks in host code ----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -67,7 +67,7 @@ LogicalResult FunctionLowering::checkClaims(ArrayRef<Claim> claims) {
 
 void FunctionLowering::checkRanges(FuncOp function) {
   DictionaryAttr ranges = function.getSymbolRanges();
-  // Where each symbol comes from, for the message.
+  // Where each symbol is defined, for the message.
   llvm::MapVector<StringAttr, std::string> defined;
   for (auto [index, argument] : llvm::enumerate(function.getArguments())) {
     std::string name = describeArgument(argument);
@@ -90,7 +90,7 @@ void FunctionLowering::checkRanges(FuncOp function) {
       builder.check(context, holds, "ValueError", what + message.str(), value,
                     limit);
     };
-    // Sizes of tensors and shapes are not negative.
+    // Sizes of tensors and shapes are never negative.
     bool isSize = !value.getDefiningOp<arith::IndexCastOp>() &&
                   !isa<BlockArgument>(value);
     if (!isSize || range.lower > 0)
@@ -137,7 +137,7 @@ LogicalResult FunctionLowering::lowerCheckIndices(CheckIndicesOp op) {
   Value tensor = getOne(op.getIndices());
   auto type = cast<MemRefType>(tensor.getType());
   SmallVector<SymExprAttr> bounds = getSymExprs(op.getBounds());
-  // What the runtime reads: words, and strings that end in zero.
+  // Arguments of the runtime: words and NUL-terminated strings.
   Values words{builder.index(type.getElementTypeBitWidth()),
                builder.index(op.getNonNegative() ? 0 : 1),
                builder.index(type.getRank()), builder.index(bounds.size())};

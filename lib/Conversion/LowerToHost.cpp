@@ -277,7 +277,7 @@ LogicalResult FunctionLowering::lowerOp(Operation &op) {
         return success();
       })
       .Default([&](Operation *op) -> LogicalResult {
-        // Scalar computations stay what they are.
+        // Scalar ops stay as they are.
         auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
         if (op->getDialect() && op->getDialect()->getNamespace() != "relax" &&
             op->getNumRegions() == 0 &&
@@ -366,8 +366,8 @@ LogicalResult FunctionLowering::lower(FuncOp function, func::FuncOp host,
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Fails where a function that callers from outside see has a name that no
-/// symbol of an object file can have, or takes or gives what they cannot.
+/// Fails if an exported function has a name that is not a valid object-file
+/// symbol, or a signature that external callers cannot use.
 static LogicalResult checkExport(FuncOp function) {
   if (!function.isPublic() || function.isExternal())
     return success();
@@ -404,7 +404,7 @@ public:
 
 private:
   LogicalResult lower(ModuleOp module) {
-    // DLPack's types.
+    // Device types of DLPack.
     int64_t type = StringSwitch<int64_t>(device)
                        .Case("", 0)
                        .Case("cuda", 2)
@@ -426,7 +426,7 @@ private:
     FailureOr<WeightTable> weights = WeightTable::of(module, builder);
     if (failed(weights))
       return failure();
-    // Names of their own: one of libm's must stay what it is there.
+    // Rename kernels so that none of them shadows a libm function.
     SymbolTable kernels(module);
     for (auto kernel :
          llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
@@ -440,7 +440,8 @@ private:
       if (!kernel.isExternal())
         makeInternal(kernel);
     }
-    // Read before there is more in the module: only these are called.
+    // Build the symbol table before adding to the module: only the original
+    // functions are called.
     SymbolTableCollection symbolTable;
     symbolTable.getSymbolTable(module);
     SmallVector<FuncOp> functions(module.getOps<FuncOp>());
@@ -461,8 +462,8 @@ private:
     for (FuncOp function : functions)
       if (function.isPublic() && !function.isExternal())
         exports.push_back(ExportedFunction::of(function, writes, symbolTable));
-    // Beside the functions that they take the place of, until all are done:
-    // calls look at the signatures of the old ones.
+    // Create the host functions next to the originals and erase those at the
+    // end, since calls look at the original signatures.
     for (FuncOp function : functions) {
       if (function.isExternal())
         continue;

@@ -1,4 +1,4 @@
-//===- LowerValues.cpp - tensors, shapes and constants in host code -------===//
+//===- LowerValues.cpp - lowers tensors, shapes and constants -------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -98,7 +98,7 @@ LogicalResult FunctionLowering::lowerReshape(Operation *op) {
     else if (!given.empty())
       sizes.push_back(given[axis]);
     else
-      sizes.push_back({}); // what is left of the elements
+      sizes.push_back({}); // inferred from the number of elements
     if (dim && !sizes.back())
       return failure();
   }
@@ -191,7 +191,7 @@ LogicalResult FunctionLowering::lowerConstant(ConstantOp op) {
           blob->getData());
   if (!elements)
     return op.emitOpError() << "holds elements of an unknown kind";
-  // In memory: integers without sign, a byte for a boolean.
+  // In memory, integers are signless and a boolean takes a byte.
   Type element = type.getElementType();
   auto plain = RankedTensorType::get(tensor.getShape(), element);
   if (element.isInteger(1)) {
@@ -202,7 +202,7 @@ LogicalResult FunctionLowering::lowerConstant(ConstantOp op) {
     elements =
         DenseElementsAttr::get(plain.clone(element), ArrayRef<int8_t>(bytes));
   } else {
-    // LLVM has no floats of 8 bits.
+    // LLVM has no 8-bit floats.
     if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8)
       element = builder.getI8Type();
     if (element != tensor.getElementType())

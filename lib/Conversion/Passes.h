@@ -14,7 +14,7 @@
 
 namespace mlir::relax {
 
-// The generated file undefines what selects its parts.
+// The generated file undefines the macros that select its parts.
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "Conversion/Passes.h.inc"

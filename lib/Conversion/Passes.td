@@ -11,33 +11,34 @@
 include "mlir/Pass/PassBase.td"
 
 def LowerToHostPass : Pass<"relax-lower-to-host", "::mlir::ModuleOp"> {
-  let summary = "turn graph functions into host code";
+  let summary = "lower graph functions to host code";
   let description = [{
     Turns each `relax.func` into a `func.func` on memrefs that computes symbols,
-    checks shapes, takes memory from the runtime and calls kernels; kernels get
-    memref parameters. Each public function is exported under the calling
-    convention of TVM FFI as `__tvm_ffi_<name>`, and weights are bound through
+    checks shapes, allocates memory through the runtime and calls kernels; kernels
+    get memref parameters. Each public function is exported under the TVM FFI
+    calling convention as `__tvm_ffi_<name>`, and weights are bound through
     `__tvm_ffi_bind_weight`.
 
-    Graph ops must be legalised and destinations explicit
+    Graph ops must be legalized and destinations explicit
     (`relax-lower-call-tir`); dataflow blocks must be inlined.
 
-    What is checked when a function is entered: element types, ranks and static
-    sizes; that a symbol has the same value in every place; expressions; declared
-    bounds. The message names the function, the parameter, and both numbers.
+    On entry, a function checks element types, ranks and static sizes; that each
+    use of a symbol has the same value; the sizes given by expressions; and
+    declared bounds. The message names the function, the parameter, and both
+    numbers.
 
-    Tensors are counted references. A function borrows its parameters; a
-    terminator takes a reference to what it passes on; `relax.kill` gives one
-    back.
+    Tensors are reference counted. A function borrows its parameters, a terminator
+    takes a reference to each value that it passes on, and `relax.kill` releases
+    one.
 
-    With `device="cuda"` the tensors are in the memory of a device, which host
-    code never touches: memory comes from `relax_rt_device_alloc`, constants from
-    `relax_rt_device_constant`, conditions and the sizes in `tensor_to_shape` are
-    read by `relax_rt_device_read`, and those of `shape_to_tensor` written by
-    `relax_rt_device_write`. Kernels are called as before; what their bodies
-    launch is for a later pass. `relax_unload` gives back what the runtime keeps
-    on devices for the module's globals, and its weights; whoever adds such a
-    global adds a call there.
+    With `device="cuda"`, tensors are in device memory, which host code never
+    touches: memory comes from `relax_rt_device_alloc` and constants from
+    `relax_rt_device_constant`; conditions and the sizes in `tensor_to_shape` are
+    read with `relax_rt_device_read`, and the sizes in `shape_to_tensor` are
+    written with `relax_rt_device_write`. Kernel calls do not change; a later pass
+    turns kernel bodies into launches. `relax_unload` releases what the runtime
+    holds on devices for the globals of the module, and the module's weights; code
+    that adds such a global must add a release to `relax_unload`.
 
     Before:
 
@@ -69,7 +70,8 @@ def LowerToHostPass : Pass<"relax-lower-to-host", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"device", "device", "std::string", /*default=*/"\"\"",
-           "the kind of device that has the tensors: \"cuda\"; empty for the CPU">
+           "the kind of device that holds the tensors: \"cuda\"; empty for the "
+           "CPU">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",

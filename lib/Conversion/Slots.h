@@ -1,4 +1,4 @@
-//===- Slots.h - values in the slots of the runtime -------------*- C++ -*-===//
+//===- Slots.h - host values in runtime slots -------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ class Slots {
 public:
   Slots(HostBuilder &builder, Value base) : builder(builder), base(base) {}
 
-  /// Reads a value of a relax type into its host values.
+  /// Reads a value of a relax type and appends its host values.
   void read(Type type, SmallVectorImpl<Value> &values) {
     if (auto tuple = dyn_cast<TupleType>(type)) {
       for (Type member : tuple.getTypes())
@@ -50,7 +50,7 @@ public:
     }
   }
 
-  /// The words that host values of these types take.
+  /// The number of words that host values of these types take.
   static int64_t count(TypeRange types) {
     int64_t total = 0;
     for (Type type : types) {

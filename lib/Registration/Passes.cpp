@@ -1,4 +1,4 @@
-//===- Passes.cpp - all passes and pipelines ------------------------------===//
+//===- Passes.cpp - registers all passes and pipelines --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Passes.h - all passes and pipelines ----------------------*- C++ -*-===//
+//===- Passes.h - registers all passes and pipelines ------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
 
 namespace mlir::relax {
 
-/// Registers every pass and pipeline of the project, by name. This is the one
-/// place that knows all targets.
+/// Registers every pass and pipeline of the project by name. This is the only
+/// file that knows all targets.
 void registerRelaxPasses();
 
 } // namespace mlir::relax

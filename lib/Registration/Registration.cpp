@@ -1,4 +1,4 @@
-//===- Registration.cpp - what the tools know -----------------------------===//
+//===- Registration.cpp - dialects and passes of the tools ----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ void mlir::relax::registerDialects(DialectRegistry &registry) {
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registry.insert<RelaxDialect>();
-  // PTX is made by a pass.
+  // Translations that the pass which emits PTX needs.
   registerAllGPUToLLVMIRTranslations(registry);
 }
 

@@ -1,4 +1,4 @@
-//===- Registration.h - what the tools know ---------------------*- C++ -*-===//
+//===- Registration.h - dialects and passes of the tools --------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,10 +12,10 @@
 
 namespace mlir::relax {
 
-/// Every dialect of MLIR with its extensions, and relax.
+/// Registers all MLIR dialects with their extensions, and the relax dialect.
 void registerDialects(DialectRegistry &registry);
 
-/// Every pass and pipeline of MLIR and of relax.
+/// Registers all passes and pipelines of MLIR and of this project.
 void registerPasses();
 
 } // namespace mlir::relax
