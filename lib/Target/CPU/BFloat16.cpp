@@ -1,12 +1,13 @@
-//===- BFloat16.cpp - bf16 on CPUs without it -----------------------------===//
+//===- BFloat16.cpp - bf16 for CPUs that lack it --------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A bf16 is the upper half of an f32: what computes, compares or converts is
-// done in f32, and what moves values moves integers of 16 bits.
+// A bf16 is the upper half of an f32. Instructions that compute, compare or
+// convert bf16 are expanded to f32; instructions that only move bf16 values
+// move 16-bit integers instead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +36,8 @@ static Value *toFloat(IRBuilder<> &builder, Value *value) {
                                type->getWithNewType(builder.getFloatTy()));
 }
 
-/// An f64 as an f32 that rounds to the bf16 that the f64 rounds to: what is
-/// lost on the way is kept in the last bit (rounding to odd).
+/// Converts an f64 to an f32 that rounds to the same bf16 as the f64 does: the
+/// last bit records whether anything was lost (rounding to odd).
 static Value *roundToOdd(IRBuilder<> &builder, Value *value) {
   Type *type = value->getType();
   Type *words = type->getWithNewType(builder.getInt32Ty());
@@ -44,7 +45,7 @@ static Value *roundToOdd(IRBuilder<> &builder, Value *value) {
       builder.CreateFPTrunc(value, type->getWithNewType(builder.getFloatTy()));
   Value *back = builder.CreateFPExt(near, type);
   Value *bits = builder.CreateBitCast(near, words);
-  // Towards zero, then odd, where it is not exact.
+  // If inexact, truncate toward zero, then set the last bit.
   Value *isLarger = builder.CreateFCmpOGT(
       builder.CreateUnaryIntrinsic(Intrinsic::fabs, back),
       builder.CreateUnaryIntrinsic(Intrinsic::fabs, value));
@@ -55,7 +56,7 @@ static Value *roundToOdd(IRBuilder<> &builder, Value *value) {
                                near->getType());
 }
 
-/// To the nearest, to even where there are two; NaN stays NaN, and is quiet.
+/// Rounds to nearest, ties to even. NaN becomes a quiet NaN.
 static Value *toBFloat16(IRBuilder<> &builder, Value *value) {
   if (value->getType()->getScalarType()->isDoubleTy())
     value = roundToOdd(builder, value);
@@ -75,7 +76,7 @@ static Value *toBFloat16(IRBuilder<> &builder, Value *value) {
                                type->getWithNewType(builder.getBFloatTy()));
 }
 
-/// The same call of an intrinsic on f32; null where it is none that computes.
+/// The same intrinsic call on f32; null if the intrinsic does not compute.
 static Value *callOnFloat(IRBuilder<> &builder, IntrinsicInst &call) {
   Type *wide = call.getType()->getWithNewType(builder.getFloatTy());
   SmallVector<Type *> overloads = {wide};
@@ -119,7 +120,7 @@ static Value *callOnFloat(IRBuilder<> &builder, IntrinsicInst &call) {
   return toBFloat16(builder, made);
 }
 
-/// What takes the place of an instruction, null where it may stay.
+/// The replacement of an instruction; null if it can stay.
 static Value *expand(Instruction &instruction) {
   IRBuilder<> builder(&instruction);
   bool makes = isBFloat16(instruction.getType());
@@ -175,7 +176,7 @@ static Type *bitsOf(Type *type) {
   return type->getWithNewType(Type::getInt16Ty(type->getContext()));
 }
 
-/// A load or a store by lanes: other calls have bf16 still.
+/// Whether `instruction` is a masked load or store. Other calls still use bf16.
 static bool isMasked(const Instruction &instruction) {
   auto *call = dyn_cast<IntrinsicInst>(&instruction);
   return call &&
@@ -184,8 +185,8 @@ static bool isMasked(const Instruction &instruction) {
                       call->getIntrinsicID());
 }
 
-/// Makes the values that a function moves integers of 16 bits, but for those
-/// that it is called with, calls others with, and returns.
+/// Replaces the bf16 values that a function moves by 16-bit integers, except
+/// for arguments, returned values, and operands and results of calls.
 static void moveBits(Function &function) {
   SmallVector<Instruction *> moves, masked, calls;
   for (Instruction &instruction : instructions(function)) {
@@ -209,7 +210,7 @@ static void moveBits(Function &function) {
         use.set(
             ConstantExpr::getBitCast(constant, bitsOf(constant->getType())));
   };
-  // What comes from outside, and goes there.
+  // Values that enter or leave the function.
   for (Argument &argument : function.args())
     if (isBFloat16(argument.getType())) {
       IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());

@@ -1,4 +1,4 @@
-//===- BFloat16.h - bf16 on CPUs without it ---------------------*- C++ -*-===//
+//===- BFloat16.h - bf16 for CPUs that lack it ------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,10 +15,10 @@ class TargetMachine;
 
 namespace mlir::relax {
 
-/// Computes in f32 what a module for an x86-64 without conversions of bf16
-/// computes in bf16, and converts by arithmetic of integers. LLVM 22 calls
-/// `__truncsfbf2` for each element there, which only the libgcc of GCC 13 and
-/// later has (llvm-project issue 97896).
+/// Expands bf16 arithmetic to f32 and bf16 conversions to integer arithmetic if
+/// the target is an x86-64 without bf16 conversions. LLVM 22 would call
+/// `__truncsfbf2` for each element, which only the libgcc of GCC 13 and later
+/// has (llvm-project issue 97896).
 void expandBFloat16(llvm::Module &module, const llvm::TargetMachine &machine);
 
 } // namespace mlir::relax

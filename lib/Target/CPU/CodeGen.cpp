@@ -33,13 +33,13 @@ using namespace mlir::relax;
 
 namespace {
 
-/// Keeps machine-level loop-invariant code motion away from functions that hold
-/// many accumulators. It would move the constant vectors of an epilogue (the
-/// coefficients of `exp`, say) out of the loop over tiles, over the reduction
-/// loop inside of it, where they take the registers of the accumulators: a
-/// matmul with 24 of them runs at half its speed. Other loops want their
-/// constants in registers, and the option of LLVM that turns the pass off is
-/// for all of them.
+/// Disables machine-level loop-invariant code motion for functions that hold
+/// many accumulators. It would hoist the constant vectors of an epilogue (such
+/// as the coefficients of `exp`) out of the loop over tiles. They would then be
+/// live across the reduction loop inside and take registers from the
+/// accumulators: a matmul with 24 of them runs at half its speed. Other loops
+/// want their constants in registers, and the LLVM option that disables the
+/// pass applies to all functions.
 class KeepAccumulators : public llvm::OptPassGate {
 public:
   explicit KeepAccumulators(llvm::Module &module) {
@@ -98,14 +98,14 @@ relax::createTargetMachine(const CPUTarget &target, std::string &error) {
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found)
     return nullptr;
-  // LLVM ends the process where it does not know a CPU.
+  // LLVM aborts on an unknown CPU.
   std::unique_ptr<llvm::MCSubtargetInfo> known(
       found->createMCSubtargetInfo(triple, "", ""));
   if (!target.cpu.empty() && known && !known->isCPUStringValid(target.cpu)) {
     error = "LLVM knows no CPU '" + target.cpu + "' for " + target.triple;
     return nullptr;
   }
-  // It ignores features that it does not know.
+  // LLVM ignores unknown features.
   for (StringRef feature : llvm::split(target.features, ',')) {
     StringRef name = feature.drop_front(feature.empty() ? 0 : 1);
     bool isMarked = feature.starts_with("+") || feature.starts_with("-");
@@ -173,7 +173,7 @@ relax::translateAndOptimize(ModuleOp module, llvm::LLVMContext &context,
   for (llvm::Function &function : *translated) {
     if (function.isDeclaration())
       continue;
-    // Schedules choose widths, and LLVM's loops should follow.
+    // Schedules choose vector widths; do not let LLVM narrow them.
     function.addFnAttr("prefer-vector-width", "512");
     bool isBaseline = isEntry(function);
     function.addFnAttr("target-cpu", isBaseline ? "" : machine.getTargetCPU());
@@ -183,7 +183,7 @@ relax::translateAndOptimize(ModuleOp module, llvm::LLVMContext &context,
   addFeatureChecks(*translated, getRequiredFeatures(machine));
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = optimization > 1;
-  // Kernels are vectors already where it pays.
+  // Kernels are already vectorized where it pays off.
   tuning.SLPVectorization = false;
   llvm::PassBuilder builder(&machine, tuning);
   llvm::LoopAnalysisManager loops;

@@ -21,45 +21,45 @@ class TargetMachine;
 
 namespace mlir::relax {
 
-/// What machine code is made for.
+/// The machine that code is generated for.
 struct CPUTarget {
   /// "x86_64-unknown-linux-gnu", "aarch64-linux-gnu", …
   std::string triple;
   /// A name that LLVM knows: "znver4", "cortex-a76"; "" is the baseline.
   std::string cpu;
-  /// Beyond those of the CPU: "+avx512f,-sse4a".
+  /// Features in addition to those of the CPU: "+avx512f,-sse4a".
   std::string features;
-  /// 0 to 3.
+  /// Optimization level, 0 to 3.
   unsigned optimization = 3;
 
-  /// The machine that this process runs on, with all its vector units.
+  /// The machine that this process runs on.
   static CPUTarget host();
 
-  /// Bits of the widest vector register: what schedules tile for. 128 where
-  /// nothing better is known.
+  /// Bits of the widest vector register, which schedules tile for; 128 if
+  /// unknown.
   unsigned vectorBits() const;
 
   /// The features that a CPU needs to run code for this target (Features.h).
   SmallVector<std::string> requiredFeatures() const;
 };
 
-/// LLVM's description of `target`; null, with `error` set, where LLVM has no
-/// such target.
+/// Creates LLVM's description of `target`; returns null and sets `error` if
+/// LLVM does not know the target.
 std::unique_ptr<llvm::TargetMachine>
 createTargetMachine(const CPUTarget &target, std::string &error);
 
-/// A module in the LLVM dialect as optimised LLVM IR for `machine`; null where
-/// it cannot be translated, with an error emitted.
+/// Translates a module in the LLVM dialect to LLVM IR optimized for `machine`.
+/// Emits an error and returns null if it cannot be translated.
 std::unique_ptr<llvm::Module> translateAndOptimize(ModuleOp module,
                                                    llvm::LLVMContext &context,
                                                    llvm::TargetMachine &machine,
                                                    unsigned optimization);
 
-/// A module in the LLVM dialect as a relocatable object file.
+/// Compiles a module in the LLVM dialect to a relocatable object file.
 LogicalResult emitObject(ModuleOp module, const CPUTarget &target,
                          SmallVectorImpl<char> &object);
 
-/// The same as assembly, for people.
+/// Compiles a module in the LLVM dialect to readable assembly.
 LogicalResult emitAssembly(ModuleOp module, const CPUTarget &target,
                            SmallVectorImpl<char> &assembly);
 

@@ -1,4 +1,4 @@
-//===- Features.cpp - what machine code needs of a CPU --------------------===//
+//===- Features.cpp - CPU features that code requires ---------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -40,7 +40,7 @@ relax::getRequiredFeatures(const llvm::TargetMachine &machine) {
        machine.getMCSubtargetInfo()->getEnabledProcessorFeatures())
     enabled.insert(feature.Key);
   llvm::SmallVector<llvm::StringRef> required;
-  for (llvm::StringRef name : known) // a name may be there twice, in a row
+  for (llvm::StringRef name : known) // consecutive names may be equal
     if (enabled.contains(name) && (required.empty() || required.back() != name))
       required.push_back(name);
   return required;
@@ -62,7 +62,7 @@ void relax::addFeatureChecks(llvm::Module &module,
   llvm::GlobalVariable *names = nullptr, *isChecked = nullptr;
   llvm::FunctionCallee require;
   for (llvm::Function &function : module) {
-    // What returns nothing calls the runtime alone.
+    // Functions that return nothing are only called by the runtime.
     if (function.isDeclaration() || !isEntry(function) ||
         !function.getReturnType()->isIntegerTy(32))
       continue;

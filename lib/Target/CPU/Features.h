@@ -1,13 +1,13 @@
-//===- Features.h - what machine code needs of a CPU ------------*- C++ -*-===//
+//===- Features.h - CPU features that code requires -------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The features of a CPU in one place: which ones code for a target may use, and
-// the check that compiled code carries. Runtime/CPUFeatures.def has their
-// names; Runtime/CPUFeatures.h says how the check works.
+// Computes which CPU features code for a target may use, and adds the run-time
+// check for them to compiled code. Runtime/CPUFeatures.def lists their names;
+// Runtime/CPUFeatures.h describes the check.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,13 +30,13 @@ namespace mlir::relax {
 llvm::SmallVector<llvm::StringRef>
 getRequiredFeatures(const llvm::TargetMachine &machine);
 
-/// Whether a function is called from outside before it is known that the CPU
-/// can run the rest. Such a function is compiled for the baseline.
+/// Whether a function can be called from outside before the CPU has been
+/// checked. Such a function is compiled for the baseline.
 bool isEntry(const llvm::Function &function);
 
-/// Lets each entry of `module` fail with the names of what the CPU lacks,
-/// before it does anything else. The check is done once: afterwards it costs a
-/// load and a branch that is never taken.
+/// Makes each entry of `module` check the CPU first and fail with the names of
+/// missing features. After the first call, the check costs a load and a branch
+/// that is never taken.
 void addFeatureChecks(llvm::Module &module,
                       llvm::ArrayRef<llvm::StringRef> features);
 

@@ -1,4 +1,4 @@
-//===- JIT.cpp - object code in this process ------------------------------===//
+//===- JIT.cpp - runs object code in this process -------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- JIT.h - object code in this process ----------------------*- C++ -*-===//
+//===- JIT.h - runs object code in this process -----------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,22 +20,22 @@ class LLJIT;
 
 namespace mlir::relax {
 
-/// Object files that have been linked into this process. Code lives as long as
-/// the session. Names that neither an object nor `define` gives are looked up
-/// in the process (libm, for one).
+/// Object files linked into this process. The code lives as long as the
+/// session. Symbols that neither an object nor `define` provides are looked up
+/// in the process (libm, for instance).
 class JITSession {
 public:
   static llvm::Expected<std::unique_ptr<JITSession>> create();
   ~JITSession();
 
-  /// Gives a symbol that objects may refer to, before the first look-up of
-  /// something that does.
+  /// Defines a symbol that objects may reference; call this before the first
+  /// lookup of code that uses it.
   llvm::Error define(llvm::StringRef name, void *address);
 
   /// Adds an object file; the bytes are copied.
   llvm::Error addObject(llvm::ArrayRef<char> object);
 
-  /// The address of a symbol; links what it needs.
+  /// Looks up the address of a symbol and links what it needs.
   llvm::Expected<void *> lookup(llvm::StringRef name);
 
 private:

@@ -1,4 +1,4 @@
-//===- OutlineParallel.cpp - parallel loops to the thread pool ------------===//
+//===- OutlineParallel.cpp - runs parallel loops on the thread pool -------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,7 +31,7 @@ struct OutlineParallel : relax::impl::OutlineParallelPassBase<OutlineParallel> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     SmallVector<scf::ForallOp> loops;
-    // The outermost ones; what is inside of them runs in order.
+    // Outermost loops only; loops inside them run sequentially.
     getOperation().walk<WalkOrder::PreOrder>([&](scf::ForallOp loop) {
       loops.push_back(loop);
       return WalkResult::skip();
@@ -41,7 +41,7 @@ struct OutlineParallel : relax::impl::OutlineParallelPassBase<OutlineParallel> {
         continue;
       else
         outline(loop, symbols);
-    // What is left.
+    // The remaining loops.
     IRRewriter rewriter(&getContext());
     SmallVector<scf::ForallOp> rest;
     getOperation().walk([&](scf::ForallOp loop) { rest.push_back(loop); });
@@ -61,7 +61,7 @@ struct OutlineParallel : relax::impl::OutlineParallelPassBase<OutlineParallel> {
            loop->getParentOfType<func::FuncOp>();
   }
 
-  /// Places on the stack go to where they are made once.
+  /// Moves stack allocations to the entry block so that each is made once.
   static void hoistPlaces(Region &region, Block *entry) {
     SmallVector<memref::AllocaOp> places;
     region.walk([&](memref::AllocaOp place) {
@@ -80,7 +80,7 @@ struct OutlineParallel : relax::impl::OutlineParallelPassBase<OutlineParallel> {
     auto pointer = LLVM::LLVMPointerType::get(context);
     auto i64 = IntegerType::get(context, 64);
 
-    // What the body uses from outside: constants are made again, the rest is in
+    // Constants used by the body are cloned into it; other values go through
     // the closure.
     OpBuilder builder(loop);
     auto [countAttr, grainAttr] = std::make_pair(
@@ -102,7 +102,6 @@ struct OutlineParallel : relax::impl::OutlineParallelPassBase<OutlineParallel> {
     }
     auto closureType = LLVM::LLVMStructType::getLiteral(context, fields);
 
-    // The function.
     auto bodyType = FunctionType::get(context, {pointer, i64, i64}, {});
     auto body = func::FuncOp::create(
         loc, (function.getSymName() + "_parallel").str(), bodyType);
@@ -137,7 +136,8 @@ struct OutlineParallel : relax::impl::OutlineParallelPassBase<OutlineParallel> {
       inner.clone(op, mapping);
     hoistPlaces(body.getBody(), entry);
 
-    // The call. The closure's place is made once, whatever loops are around.
+    // Emit the call. The closure is allocated once, outside any surrounding
+    // loops.
     OpBuilder start = OpBuilder::atBlockBegin(&function.getBody().front());
     Value one = LLVM::ConstantOp::create(start, loc, i64, 1);
     Value closure =

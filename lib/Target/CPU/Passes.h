@@ -25,12 +25,12 @@
 
 namespace mlir::relax {
 
-// The generated file undefines what selects its parts.
+// The generated file undefines the macros that select its parts.
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "Target/CPU/Passes.h.inc"
 
-/// How kernels are scheduled.
+/// Options for scheduling kernels.
 struct KernelOptions : PassPipelineOptions<KernelOptions> {
   Option<unsigned> vectorBits{*this, "vector-bits",
                               llvm::cl::desc("bits of a vector register"),
@@ -43,8 +43,9 @@ struct KernelOptions : PassPipelineOptions<KernelOptions> {
                         llvm::cl::init(true)};
 };
 
-/// The pipeline `relax-cpu-bufferize`, on modules: kernels become loops over
-/// memrefs (KernelBoundary.h). Those that are that already stay as they are.
+/// The pipeline `relax-cpu-bufferize`, on modules: turns kernels into loops
+/// over memrefs (KernelBoundary.h). Kernels that already are loops over memrefs
+/// do not change.
 void buildKernelBufferizePipeline(OpPassManager &manager,
                                   const KernelOptions &options = {});
 

@@ -11,19 +11,19 @@
 include "mlir/Pass/PassBase.td"
 
 def ScheduleKernelsPass : Pass<"relax-cpu-schedule-kernels", "::mlir::func::FuncOp"> {
-  let summary = "turn the structured ops of a kernel into loops over vectors";
+  let summary = "lower the structured ops of a kernel to vectorized loops";
   let description = [{
-    For kernels whose boundary are memrefs and whose body is on tensors. Reads what
-    the kernel computes from its structured ops, whatever they came from, and emits
-    loops for it: ops that share rows are done row by row with what is between them
-    in registers or in a row of cache; contractions with their prologues and
-    epilogues in blocks of registers (6 rows by 4 vectors); everything else along the
-    dimension in which memory is contiguous. What is left over at the end of a
-    dimension is done by smaller blocks, or by vectors with lanes off. Loops that may
-    run in parallel are `scf.forall`, with a step that is worth a thread.
+    Applies to kernels with memref parameters whose body is on tensors. Analyzes
+    the structured ops of the kernel, regardless of where they came from, and
+    emits loops: ops that share rows are computed row by row, with intermediates
+    in registers or in one row of cache; contractions, with their prologues and
+    epilogues, in register blocks (6 rows by 4 vectors); everything else along the
+    contiguous dimension. The remainder of a dimension is handled by smaller
+    blocks or masked vectors. Loops that may run in parallel become `scf.forall`,
+    with a step that is large enough for a thread.
 
-    A kernel that holds anything else is left as it is, for
-    `relax-bufferize-kernels` to turn into plain loops.
+    Kernels with any other ops do not change; `relax-bufferize-kernels` lowers
+    them to plain loops.
 
     Before:
 
@@ -66,20 +66,22 @@ def ScheduleKernelsPass : Pass<"relax-cpu-schedule-kernels", "::mlir::func::Func
 }
 
 def OutlineParallelPass : Pass<"relax-outline-parallel", "::mlir::ModuleOp"> {
-  let summary = "give parallel loops to the thread pool of the runtime";
+  let summary = "run parallel loops on the thread pool of the runtime";
   let description = [{
-    The body of each `scf.forall` of one dimension becomes a function of a closure
-    and a range of the loop, and the loop a call of the runtime,
+    Outlines the body of each one-dimensional `scf.forall` into a function of a
+    closure and a range of iterations, and replaces the loop by a call of the
+    runtime,
 
     ```c
     void relax_rt_parallel_for(void (*body)(void *closure, int64_t first, int64_t last),
                                void *closure, int64_t count, int64_t grain);
     ```
 
-    which calls `body` for ranges that cover [0, count) and begin at multiples of
-    `grain`, the step of the loop; a loop of one step runs where it is. What the body
-    uses is stored in the closure, on the caller's stack. Other parallel loops, and
-    all of them with `sequential`, become loops in order.
+    which calls `body` for ranges that cover [0, count) and start at multiples of
+    `grain`, the step of the loop; a loop with a single step runs inline. Values
+    that the body uses are stored in the closure, on the caller's stack. All other
+    parallel loops, or all parallel loops with `sequential`, become sequential
+    loops.
 
     Before:
 
@@ -106,7 +108,7 @@ def OutlineParallelPass : Pass<"relax-outline-parallel", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"sequential", "sequential", "bool", /*default=*/"false",
-           "make loops in order of all parallel loops">
+           "turn all parallel loops into sequential loops">
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mlir::func::FuncDialect",

@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - the order of the passes for the CPU ----------------===//
+//===- Pipelines.cpp - pass pipelines for the CPU -------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,19 +15,19 @@ using namespace mlir::relax;
 
 void relax::buildKernelBufferizePipeline(OpPassManager &manager,
                                          const KernelOptions &options) {
-  // Kernels in tensor form become ones on buffers.
+  // Switch the kernel interface from tensors to buffers.
   manager.addPass(createConvertKernelBoundaryPass());
-  // What a kernel may not add to the module by itself.
+  // Function passes must not add globals to the module, so do it here.
   manager.addPass(createOutlineConstantsPass());
   OpPassManager &kernels = manager.nest<func::FuncOp>();
-  // Schedules divide sizes, so none of them is 0.
+  // Schedules divide by sizes, so remove empty tensors first.
   kernels.addPass(createFoldEmptyTensorsPass());
   if (options.schedule) {
     ScheduleKernelsPassOptions schedule;
     schedule.vectorBits = options.vectorBits;
     kernels.addPass(createScheduleKernelsPass(schedule));
   }
-  // Whatever no schedule took, and the temporaries of what one did.
+  // Lower kernels without a schedule, and temporaries of scheduled ones.
   kernels.addPass(createBufferizeKernelsPass());
   OutlineParallelPassOptions parallel;
   parallel.sequential = !options.parallel;

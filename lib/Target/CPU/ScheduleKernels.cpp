@@ -1,4 +1,4 @@
-//===- ScheduleKernels.cpp - structured ops to loops over vectors ---------===//
+//===- ScheduleKernels.cpp - lowers structured ops to vector loops --------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,8 @@ static unsigned widestElement(func::FuncOp kernel) {
   };
   kernel.walk([&](linalg::GenericOp op) {
     for (OpOperand &operand : op->getOpOperands()) {
-      // What is the same for all of an innermost row is seldom in lanes.
+      // Operands that do not change along the innermost loop are rarely
+      // vectors.
       AffineMap map = op.getMatchingIndexingMap(&operand);
       if (op.isDpsInit(&operand) || op.getNumLoops() < 2 ||
           map.isFunctionOfDim(op.getNumLoops() - 1))
@@ -50,7 +51,7 @@ struct ScheduleKernels : relax::impl::ScheduleKernelsPassBase<ScheduleKernels> {
 
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
-    // What cannot be scheduled is left to plain loops.
+    // Kernels that cannot be scheduled become plain loops.
     if (failed(schedule(kernel)))
       keepLostOfSums(kernel);
   }

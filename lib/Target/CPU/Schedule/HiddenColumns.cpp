@@ -1,20 +1,20 @@
-//===- HiddenColumns.cpp - columns of a block that no row of it sees ------===//
+//===- HiddenColumns.cpp - skips fully masked columns ---------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A causal mask, as its loops show it: scores that are `hidden` (a constant) in
-// all columns j > e, where e is an expression of the row,
+// Recognizes a causal mask by its loops: scores that are `hidden` (a constant)
+// in all columns j > e, where e is an expression of the row,
 //
 //   s = select(j <= e & …, x, hidden)
 //
-// Where softmax (Softmax.h) is all that is done with them, the maximum does not
-// change by what is hidden, and the sums add zeros there: columns behind the
-// greatest e of a block of rows may be left out. They are, if nothing else
-// reads s and p. (What is left out is not read: an infinite v there is not
-// multiplied with zero.)
+// If the scores are used only by a softmax (Softmax.h), hidden scores do not
+// change the maximum and add zeros to the sums, so columns beyond the greatest
+// e of a block of rows are skipped, provided that nothing else reads s and p.
+// (Skipped columns are not read, so an infinite v there is not multiplied by
+// zero.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,8 @@ static bool findBound(Value condition, unsigned column, HiddenColumns &hidden) {
   return false;
 }
 
-/// Finds the op that hides columns; sets `number` to what it gives there.
+/// Finds the op that masks columns; sets `number` to the value that it uses for
+/// hidden columns.
 static std::optional<HiddenColumns> findMask(const Nest &nest, Axis column,
                                              std::optional<APFloat> &number) {
   for (const Stage &stage : nest.stages) {
@@ -90,7 +91,8 @@ HiddenColumns::match(const Nest &nest, function_ref<bool(OpResult)> isKept) {
   std::optional<Softmax> softmax = Softmax::match(hidden->op);
   if (!softmax || !softmax->vanishes(*number))
     return std::nullopt;
-  // Nothing else has these columns, but what makes the scores.
+  // Apart from the producer of the scores, no other stage may have these
+  // columns.
   for (const Stage &stage : nest.stages) {
     auto loop = stage.loopOf(*nest.columns);
     if (!loop)
@@ -109,8 +111,8 @@ HiddenColumns::match(const Nest &nest, function_ref<bool(OpResult)> isKept) {
   return hidden;
 }
 
-/// `value` of the body of a structured op at a point; null where something of
-/// it is.
+/// Evaluates `value`, from the body of a structured op, at a point; null if
+/// some part of it cannot be evaluated.
 static Value evaluateAt(Value value, linalg::GenericOp op, OpBuilder &builder,
                         function_ref<Value(unsigned)> index,
                         function_ref<Value(BlockArgument)> element,

@@ -1,4 +1,4 @@
-//===- NestDecisions.cpp - where a nest runs, and what is kept ------------===//
+//===- NestDecisions.cpp - work division and storage in a nest ------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,7 @@ std::optional<Axis> NestEmitter::lanesOf(const Stage &stage) const {
 void NestEmitter::chooseLevels() {
   if (!nest.rows.empty())
     return chooseRowLevels();
-  // The stage that costs most decides: the first reduction, if there is one.
+  // The most expensive stage decides: the first reduction, if there is one.
   const Stage *main = &nest.stages.back();
   for (const Stage &stage : nest.stages)
     if (stage.isReduction()) {
@@ -73,7 +73,8 @@ void NestEmitter::chooseLevels() {
   if (column)
     for (Level &level : MutableArrayRef(levels).take_back(2))
       level.singleTail = true;
-  // A thread takes enough rows to be worth the panel of the other operand.
+  // Give a thread enough rows to amortize loading the panel of the other
+  // operand.
   if (row)
     levels.back().unit = levels.back().step() * 16;
 }
@@ -93,13 +94,14 @@ void NestEmitter::chooseStorage() {
         if (!nest.isOuter(stage.axes[loop]))
           inner.push_back(dim);
       }
-      // Who reads it.
+      // Find the readers.
       bool readLater = false, readHere = false, onlyStages = true;
       Value shared;
       for (auto [reader, here] : graph.readersOf(result, nest)) {
         (here ? readHere : readLater) = true;
         onlyStages &= graph.isStage(reader);
-        // The destination of the last reader, if it reads what it overwrites.
+        // Try to share the destination of the last reader if that reads the
+        // element that it overwrites.
         if (reader == nest.stages.back().op && !reader.getNumReductionLoops() &&
             reader->getNumResults() == 1)
           for (OpOperand &operand : reader->getOpOperands())
@@ -114,12 +116,13 @@ void NestEmitter::chooseStorage() {
       }
       auto found = destinations.find(result);
       bool isOutput = found != destinations.end();
-      // Others read before the last reader writes, and no other value is there.
+      // This requires that all other readers run before the last one writes,
+      // and that the buffer does not hold another value yet.
       if (!onlyStages || (shared && taken.contains(shared)))
         shared = Value();
       if (readLater ||
           (readHere && !inner.empty() && outerLanes && !isOutput && !shared)) {
-        // A buffer for all of it.
+        // Allocate a buffer for the whole result.
         if (!isOutput) {
           SmallVector<Value> dynamic;
           for (auto [dim, expr] : llvm::enumerate(map.getResults()))

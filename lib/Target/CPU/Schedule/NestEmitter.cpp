@@ -1,4 +1,4 @@
-//===- NestEmitter.cpp - loops for the stages of a nest -------------------===//
+//===- NestEmitter.cpp - emits the loops of a nest ------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,7 +34,7 @@ LogicalResult NestEmitter::emit() {
   if (!nest.rows.empty())
     findHidden();
   emitParallel();
-  // What is not in memory is gone.
+  // Only results in memory outlive the nest.
   for (const Stage &stage : nest.stages)
     for (Value result : stage.op->getResults()) {
       emitter.storage.erase(result);
@@ -72,7 +72,7 @@ void NestEmitter::loop(Value from, Value to, int64_t step,
 }
 
 Value NestEmitter::grain(Value total, ArrayRef<Level> levels) {
-  // Simple operations on vectors in some 20 µs.
+  // About the number of simple vector operations in 20 µs.
   constexpr int64_t enough = 40000;
   Value work = emitter.constant(0);
   for (const Stage &stage : nest.stages) {
@@ -92,7 +92,7 @@ Value NestEmitter::grain(Value total, ArrayRef<Level> levels) {
   Value least = arith::CeilDivUIOp::create(
       builder, loc, emitter.constant(enough * emitter.lanes),
       arith::MaxUIOp::create(builder, loc, work, emitter.constant(1)));
-  // Sizes may be zero, steps may not.
+  // Sizes may be zero, but steps must not be.
   return arith::MaxUIOp::create(
       builder, loc, arith::MinUIOp::create(builder, loc, least, total),
       emitter.constant(1));
@@ -107,7 +107,8 @@ void NestEmitter::emitParallel() {
     emitBlock();
     return;
   }
-  // Work is divided along all levels; in maps and rows, lanes stay together.
+  // Work is divided along all levels; lanes of element-wise and row nests are
+  // not split.
   SmallVector<Level> divided(levels);
   bool isContraction = levels.back().unit != levels.back().step();
   if (!isContraction && levels.size() > 1 && levels.back().axis == outerLanes)
@@ -196,7 +197,7 @@ void NestEmitter::emitLevel(unsigned number,
     loop(from, full, step, [&](Value at) { emitOne(at, level.points, false); });
   if (size && *size % step == 0)
     return;
-  // What is left: [full, to).
+  // Remainder: [full, to).
   bool hasLanes = level.elements > 1;
   if (size) {
     int64_t left = *size % step;
@@ -280,7 +281,7 @@ SmallVector<Value> NestEmitter::split(Value at, ArrayRef<Axis> axes) {
 void NestEmitter::emitBlock() {
   PointEmitter::Scope scope(emitter);
   Points points(1);
-  // Rows outside, columns inside, whatever the order of the loops.
+  // Rows outside and columns inside, regardless of the order of the loops.
   SmallVector<unsigned> order =
       llvm::to_vector(llvm::seq<unsigned>(0, levels.size()));
   llvm::stable_sort(order, [&](unsigned a, unsigned b) {

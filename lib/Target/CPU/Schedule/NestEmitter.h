@@ -1,23 +1,23 @@
-//===- NestEmitter.h - loops for the stages of a nest -----------*- C++ -*-===//
+//===- NestEmitter.h - emits the loops of a nest ----------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The loops of a nest, from the outside:
+// The loops of a nest, from outermost to innermost:
 //
 //   scf.forall over blocks of the outer axes     one unit of work for a thread
-//     loops over blocks of each outer axis       full blocks, then what is left
+//     loops over blocks of each outer axis       full blocks, then the rest
 //       for each stage, for the points of the block together:
 //         loops over its own parallel axes
 //           loops over its reduction axes        accumulators in registers
 //
-// A block is some points along one or two outer axes whose code shares what it
+// A block is a group of points along one or two outer axes whose code shares
 // loads: 6 rows by 4 vectors in a contraction, so that 24 accumulators stay in
 // registers while 4 vectors of one operand and 6 scalars of the other are read.
-// What is left at the end of an axis is done by smaller blocks (rows) or by
-// vectors with lanes off (columns).
+// The remainder of an axis is handled by smaller blocks (rows) or by masked
+// vectors (columns).
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@
 
 namespace mlir::relax {
 
-/// What a point of an op costs, in simple vector operations.
+/// The cost of one point of an op, in simple vector operations.
 int64_t costOf(linalg::GenericOp op);
 
 class NestEmitter {
@@ -40,8 +40,8 @@ public:
       : graph(graph), nest(nest), emitter(emitter), builder(emitter.builder),
         loc(emitter.loc) {}
 
-  /// Emits the nest where the builder is. Results that later nests read are in
-  /// `emitter.storage` afterwards.
+  /// Emits the nest at the builder's insertion point. Afterwards,
+  /// `emitter.storage` holds the results that later nests read.
   LogicalResult emit();
 
 private:
@@ -49,31 +49,31 @@ private:
   struct Point {
     DenseMap<Axis, Lanes> at;
     Value mask;
-    /// The number in the block, and in the loops of a stage.
+    /// The index of the point in the block, and in the loops of a stage.
     unsigned id = 0, column = 0;
   };
   using Points = SmallVector<Point>;
 
-  /// An outer axis: its loop, its block.
+  /// An outer axis, its loop and its block.
   struct Level {
     Axis axis;
-    /// Points in a full block, and elements in a point.
+    /// Points in a full block, and elements per point.
     int64_t points = 1, elements = 1;
-    /// Points that one thread takes at least, in elements.
+    /// The minimum work of a thread, in elements.
     int64_t unit = 1;
-    /// What is left is done point by point rather than by a smaller block.
+    /// Handle the remainder point by point instead of by a smaller block.
     bool singleTail = false;
-    /// Points of the smaller blocks for what is left, if not any number.
+    /// Sizes of the smaller blocks for the remainder; empty for any size.
     SmallVector<int64_t> tails = {};
-    /// The axes that are joined to this one, the last fastest.
+    /// The axes that were merged into this one, the fastest-varying last.
     SmallVector<Axis> parts = {};
     int64_t step() const { return points * elements; }
   };
-  /// The block of a level that is emitted.
+  /// The current block of a level.
   struct Block {
     Value base;
     int64_t points = 1;
-    /// The last point has lanes off.
+    /// The last point is masked.
     bool partial = false;
   };
 
@@ -82,22 +82,23 @@ private:
   void formGroups();
   bool mayFollow(ArrayRef<Stage> group, const Stage &stage) const;
   bool isLocal(OpResult result) const;
-  /// The result of an earlier stage that `stage` reads last, where it writes
-  /// `result`; null if there is none.
+  /// The result of an earlier stage whose last reader is `stage`, at the
+  /// element of `result` that it writes, so that `result` can overwrite it;
+  /// null if there is none.
   Value overwritten(const Stage &stage, OpResult result) const;
-  /// The axis of columns that a reduction along the lanes is done for together,
-  /// so that its results are in lanes.
+  /// The column axis for a reduction along the lanes that is done for several
+  /// columns together, so that each lane ends up with one result.
   std::optional<Axis> acrossOf(const Stage &stage) const;
-  /// Finds columns that a mask hides, if leaving them out changes nothing.
+  /// Finds masked columns that can be skipped without changing the result.
   void findHidden();
-  /// How many columns any of the points sees.
+  /// The number of columns that are visible from at least one of the points.
   Value visibleColumns(const Points &points);
   void chooseStorage();
   void allocateRows();
   void emitParallel();
   Value grain(Value total, ArrayRef<Level> levels);
   void emitLevel(unsigned level, ArrayRef<std::pair<Value, Value>> ranges);
-  /// The positions along axes that were joined.
+  /// Splits the index of a merged axis into indices of the original axes.
   SmallVector<Value> split(Value at, ArrayRef<Axis> axes);
   void emitBlock();
 
@@ -108,20 +109,20 @@ private:
   void sumAcross(const Stage &stage, const Points &columns, const Point &all);
   void emitPoints(const Stage &stage, const Points &points);
   void emitReduction(const Stage &stage, const Points &points);
-  /// The values of all results at all points, reduced along `axes` from
-  /// `values` on; in blocks, where sums may be long. `lanesReduced`: lanes run
-  /// along the last axis, and are not combined yet; `copies` of accumulators
-  /// are.
+  /// Computes all results at all points, reduced along `axes` starting from
+  /// `values`, in blocks if the sums may be long. `lanesReduced`: the lanes run
+  /// along the last axis and are not combined yet; there are `copies` sets of
+  /// accumulators.
   SmallVector<Value> reduceAll(const Stage &stage, ArrayRef<Axis> axes,
                                const Points &points, SmallVector<Value> values,
                                ArrayRef<std::optional<Combiner>> combiners,
                                bool lanesReduced, int64_t copies);
-  /// The same of one block: all steps along `axes`.
+  /// Reduces one block: all steps along `axes`.
   SmallVector<Value> reduce(const Stage &stage, ArrayRef<Axis> axes,
                             const Points &points, SmallVector<Value> values,
                             bool lanesReduced);
-  /// The steps from `from` to `to` along the first axis; only whole vectors,
-  /// where the lanes run along it.
+  /// Reduces the steps from `from` to `to` along the first axis; if the lanes
+  /// run along it, only whole vectors.
   SmallVector<Value> reduceSteps(const Stage &stage, ArrayRef<Axis> axes,
                                  const Points &points,
                                  SmallVector<Value> values, bool lanesReduced,
@@ -141,7 +142,7 @@ private:
   SmallVector<Lanes> loopsAt(const Stage &stage, const Point &point) const;
   Value maskFor(Value base, Axis axis);
 
-  /// `body` gives what the loop carries on.
+  /// Emits a loop; `body` returns the next loop-carried values.
   SmallVector<Value>
   loop(Value from, Value to, int64_t step, ArrayRef<Value> inits,
        function_ref<SmallVector<Value>(Value, ArrayRef<Value>)> body);
@@ -160,17 +161,17 @@ private:
   DenseMap<Axis, Value> sizes;
   SmallVector<Level> levels;
   std::optional<Axis> outerLanes;
-  /// Stages that share their inner loops as well, for a block of rows; what is
-  /// read among them alone is never in memory.
+  /// Stages that also share their inner loops, for a block of rows. Values that
+  /// are only read within a group stay out of memory.
   SmallVector<ArrayRef<Stage>> groups;
   SmallVector<Block> blocks;
   /// Buffers that a result is written to.
   DenseMap<Value, SmallVector<Value>> destinations;
   /// Results with a temporary for one point of the outer axes.
   SmallVector<std::pair<Value, SmallVector<unsigned>>> rows;
-  /// Among them, results that take the place of earlier ones.
+  /// The results in `rows` that reuse the temporary of an earlier result.
   DenseMap<Value, Value> inPlace;
-  /// The columns that are hidden, if any are.
+  /// The masked columns, if any.
   std::optional<HiddenColumns> hidden;
   /// Results that later nests read from memory.
   DenseMap<Value, Value> exported;

@@ -1,14 +1,14 @@
-//===- NestReductions.cpp - the reductions of stages ----------------------===//
+//===- NestReductions.cpp - emits reductions ------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The loops of a reduction carry its accumulators in registers: one for each
-// point of the block, or several where lanes run along the reduction, since one
-// would wait for itself. Sums of floats that may be long are done in blocks
-// (LongSums.h), around the loops of a block:
+// A reduction loop carries its accumulators in registers: one for each point of
+// the block, or several if the lanes run along the reduction, to hide the
+// latency of a single accumulator. Possibly long sums of floats are done in
+// blocks (LongSums.h), by loops around the loops of a block:
 //
 //   for blocks of an axis                 carries totals
 //     for the steps of a block            carries accumulators, from zero
@@ -25,12 +25,12 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// A block that ends makes the accumulators of a tile, which fill the
-/// registers, go to memory and come back: with 256 products that cost 6 % of a
-/// product of 576 terms.
+/// Starting a new sum block spills and reloads the accumulators of a tile,
+/// since they fill the registers; with blocks of 256 products, this costs 6 %
+/// for a sum of 576 terms.
 static constexpr int64_t maxProductsOfTile = 2 * maxProducts;
 
-/// The values after one step, of all results at all points.
+/// The values of all results at all points after one more step.
 SmallVector<Value> NestEmitter::accumulate(const Stage &stage,
                                            const Points &points,
                                            ArrayRef<Value> values,
@@ -103,7 +103,7 @@ NestEmitter::reduceSteps(const Stage &stage, ArrayRef<Axis> axes,
       return reduce(stage, axes.drop_front(), at(base, 0),
                     llvm::to_vector(carried), lanesReduced);
     });
-  // The last axis, along the lanes.
+  // The last axis runs along the lanes.
   int64_t copies = copiesOf(stage, points, values);
   int64_t count = values.size() / copies;
   return loop(from, to, copies * emitter.lanes, values,
@@ -121,7 +121,8 @@ NestEmitter::reduceSteps(const Stage &stage, ArrayRef<Axis> axes,
               });
 }
 
-/// What is left along the lanes, into the first of the copies.
+/// Reduces the remainder along the lanes into the first copy of the
+/// accumulators.
 SmallVector<Value> NestEmitter::reduceRest(const Stage &stage, Axis axis,
                                            const Points &points,
                                            SmallVector<Value> values) {
@@ -153,7 +154,8 @@ NestEmitter::reduceAll(const Stage &stage, ArrayRef<Axis> axes,
                        ArrayRef<std::optional<Combiner>> combiners,
                        bool lanesReduced, int64_t copies) {
   size_t count = values.size();
-  // Copies of accumulators start from nothing, and are combined by halves.
+  // Additional copies of the accumulators start from the identity and are
+  // combined pairwise.
   auto copied = [&](ArrayRef<Value> values) {
     SmallVector<Value> all(values);
     for (int64_t copy = 1; copy < copies; ++copy)
@@ -171,7 +173,7 @@ NestEmitter::reduceAll(const Stage &stage, ArrayRef<Axis> axes,
     }
     return all;
   };
-  // The steps along each axis.
+  // The number of steps along each axis.
   SmallVector<std::optional<int64_t>> steps;
   for (Axis axis : axes)
     steps.push_back(staticSize(axis));
@@ -243,7 +245,7 @@ void NestEmitter::emitReduction(const Stage &stage, const Points &points) {
   bool asVectors = laneLoop && !lanesReduced;
   SmallVector<std::optional<Combiner>> combiners = Totals::combinersOf(op);
   lanesReduced &= llvm::all_of(combiners, [](auto &c) { return !!c; });
-  // The lanes' axis goes last.
+  // The axis along the lanes goes last.
   SmallVector<Axis> axes;
   for (auto [loop, axis] : llvm::enumerate(stage.axes))
     if (!stage.isParallel(loop) && !(lanesReduced && axis == lanes))
@@ -251,7 +253,7 @@ void NestEmitter::emitReduction(const Stage &stage, const Points &points) {
   if (lanesReduced)
     axes.push_back(*lanes);
 
-  // What it starts from.
+  // The initial values.
   SmallVector<Value> inits;
   for (const Point &point : points) {
     enter(point);
@@ -267,7 +269,8 @@ void NestEmitter::emitReduction(const Stage &stage, const Points &points) {
   SmallVector<Value> values(inits);
   int64_t copies = 1;
   if (lanesReduced) {
-    // Sums of a row do not depend on how many rows there are with it.
+    // In nests with row blocks, use one copy regardless of the block size, so
+    // that the result of a row does not depend on the number of rows.
     copies = points.size() >= 4 || !nest.rows.empty() ? 1 : 4;
     for (auto [index, value] : llvm::enumerate(values))
       value = combiners[index % numResults]->identity(

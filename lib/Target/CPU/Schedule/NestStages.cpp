@@ -1,4 +1,4 @@
-//===- NestStages.cpp - the points of stages ------------------------------===//
+//===- NestStages.cpp - emits the points of a stage -----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,7 +33,7 @@ SmallVector<Axis> NestEmitter::innerAxes(const Stage &stage) const {
   for (auto [loop, axis] : llvm::enumerate(stage.axes))
     if (stage.isParallel(loop) && !nest.isOuter(axis) && axis != lanes)
       inner.push_back(axis);
-  // Lanes run innermost.
+  // The lanes run innermost.
   if (lanes && !nest.isOuter(*lanes))
     if (auto loop = stage.loopOf(*lanes); loop && stage.isParallel(*loop))
       inner.push_back(*lanes);
@@ -96,13 +96,13 @@ void NestEmitter::emitInner(ArrayRef<Stage> group, ArrayRef<Axis> axes,
   loop(full, size, emitter.lanes, [&](Value at) { bind(at, 1, true, true); });
 }
 
-/// The sums of each of `vectors`, one for each lane, in a vector. Halves of
-/// pairs are added, then quarters, …: with `n` lanes, n - 1 additions.
+/// Sums the lanes of each of `vectors` into one lane of the result. Adds halves
+/// of pairs, then quarters, and so on: n - 1 additions for n lanes.
 static Value sumsOf(const Combiner &combiner, OpBuilder &builder, Location loc,
                     SmallVector<Value> vectors) {
   int64_t lanes = vectors.size();
   for (int64_t half = lanes / 2; half > 0; half /= 2) {
-    // Runs of `half` lanes: the even ones of both, and the odd ones.
+    // Separates the even and odd runs of `half` lanes of both vectors.
     SmallVector<int64_t> even, odd;
     for (int64_t run = 0; run < lanes; run += 2 * half)
       for (int64_t of : {int64_t(0), lanes})
@@ -129,7 +129,7 @@ void NestEmitter::emitAcross(ArrayRef<Stage> group, Axis axis,
     SmallVector<Value> at;
     for (int64_t lane = 0; lane < emitter.lanes; ++lane) {
       at.push_back(emitter.add(base, emitter.constant(lane)));
-      // Lanes that are off read the last column.
+      // Masked lanes read the last column.
       if (partial && lane > 0)
         at.back() = arith::MinUIOp::create(
             builder, loc, at.back(), emitter.add(size, emitter.constant(-1)));

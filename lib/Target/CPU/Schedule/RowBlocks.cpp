@@ -1,22 +1,23 @@
-//===- RowBlocks.cpp - several contractions for a block of rows -----------===//
+//===- RowBlocks.cpp - contractions fused by blocks of rows ---------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Attention, as its loops show it: a contraction, what is done with its rows,
-// and a contraction that sums over their columns,
+// Recognizes attention by its loops: a contraction, ops on its rows, and a
+// contraction that sums over its columns,
 //
 //   s[b, i, j] = Σ_d q[b, i, d] k[b, j, d]     ┐
 //   t[b, i]    = a reduction of s over j       │ share b and i
 //   y[b, i, e] = Σ_j f(s, t)[b, i, j] v[b, j, e] ┘
 //
-// Each alone would write and read all of s. Together they are done for a block
-// of rows i, and what is between them is in a few rows of cache. Rows are the
-// axes that both contractions share an operand along: k and v are the same for
-// all of them. Several such axes (the queries, and the heads of a group that
-// share keys) become one, so that a single query has a block as well.
+// Separate loops for each of these would write and read all of s. Instead, all
+// of them run for one block of rows i at a time, with intermediates in a few
+// rows of cache. The rows are the axes along which one operand of each
+// contraction does not change, as k and v do not change with i. Several such
+// axes (the queries, and the heads of a group that share keys) are merged into
+// one, so that a single query also fills a block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +30,7 @@ using namespace mlir;
 using namespace mlir::relax;
 
 //===----------------------------------------------------------------------===//
-// Which nests
+// Selection of nests
 //===----------------------------------------------------------------------===//
 
 std::optional<Nest> KernelGraph::joined(ArrayRef<Nest> parts) const {
@@ -46,13 +47,14 @@ std::optional<Nest> KernelGraph::joined(ArrayRef<Nest> parts) const {
     }
   if (nest.outer.empty() || first == last)
     return std::nullopt;
-  // Vectors of contractions run along what they have for themselves.
+  // Vectors of a contraction must run along an axis that is not an outer axis.
   auto hasLanes = [&](const Stage &stage) {
     return stage.lanes && !nest.isOuter(*stage.lanes);
   };
   if (!hasLanes(*first) || !hasLanes(*last))
     return std::nullopt;
-  // Columns: of the first contraction, reduced between, summed by the last.
+  // A column is an axis of the first contraction that a stage in between
+  // reduces and the last contraction sums over.
   auto reduces = [](const Stage &stage, Axis axis) {
     auto loop = stage.loopOf(axis);
     return loop && !stage.isParallel(*loop);
@@ -114,10 +116,10 @@ bool KernelGraph::readsAtPoint(linalg::GenericOp op, OpResult result) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Their loops
+// Loops
 //===----------------------------------------------------------------------===//
 
-/// The number of the axis that several axes of rows are.
+/// The pseudo-axis for several merged row axes.
 static constexpr Axis joinedRows = 1u << 30;
 
 void NestEmitter::chooseRowLevels() {
@@ -134,7 +136,8 @@ void NestEmitter::chooseRowLevels() {
     sizes[joinedRows] = product;
   }
   rows.unit = rows.points;
-  // What rows are certain to be a multiple of is the size of a smaller block.
+  // If the number of rows is a known multiple, use it as the size of a smaller
+  // block.
   int64_t multiple = 1;
   for (Axis axis : nest.rows)
     multiple *= staticSize(axis).value_or(1);
@@ -230,7 +233,8 @@ Value NestEmitter::overwritten(const Stage &stage, OpResult result) const {
     if (isTaken || before.getType() != result.getType() ||
         axes(value) != axes(result) || !graph.readsAtPoint(stage.op, value))
       continue;
-    // It is read here, and neither later nor by what is computed for this.
+    // `stage` must read it and must be the last to do so; ops that are inlined
+    // into `stage` must not read it.
     bool isRead = false, isLast = true, isBehind = false;
     for (const Stage &other : nest.stages) {
       isBehind |= other.op == stage.op;
