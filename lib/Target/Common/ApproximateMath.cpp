@@ -1,4 +1,4 @@
-//===- ApproximateMath.cpp - functions of vectors as polynomials ----------===//
+//===- ApproximateMath.cpp - vector math as polynomials -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,15 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Each function reduces its argument to a small interval, evaluates a
-// polynomial there and scales back. Coefficients are minimax fits of our own
-// (Lawson's algorithm in double precision, rounded). Errors are 1 to 3 units in
-// the last place; infinities, NaN, signed zero and denormal numbers give what
-// libm gives.
+// polynomial there and scales the result back. The coefficients are our own
+// minimax fits (Lawson's algorithm in double precision, rounded). Errors are 1
+// to 3 ulp; infinities, NaN, signed zeros and denormals give the same results
+// as libm.
 //
-// NaN passes wherever a comparison with it is false and its value is kept:
-// limits are `x > limit ? limit : x`, which is one instruction as well.
-// Integers are made of floats without a conversion, which NaN and infinities do
-// not have: 1.5 * 2^23 added to a float leaves its rounded value in the low
+// Selects are written so that NaN passes through: a comparison with NaN is
+// false, so `x > limit ? limit : x` keeps it (and is a single instruction).
+// Rounding to an integer avoids a conversion, which is undefined for NaN and
+// infinities: adding 1.5 * 2^23 to a float leaves the rounded value in the low
 // bits.
 //
 //===----------------------------------------------------------------------===//
@@ -35,7 +35,7 @@ using namespace mlir::relax;
 
 namespace {
 
-/// Arithmetic on vectors of f32, and of i32 for their bits.
+/// Arithmetic on f32 vectors, and on i32 vectors of their bits.
 class Floats {
 public:
   Floats(OpBuilder &builder, Location loc, VectorType type)
@@ -85,27 +85,27 @@ public:
   Value select(Value condition, Value yes, Value no) {
     return arith::SelectOp::create(builder, loc, condition, yes, no);
   }
-  /// Within [low, high]; NaN stays.
+  /// Clamps to [low, high]; NaN is kept.
   Value limit(Value value, float low, float high) {
     Value top = constant(high), bottom = constant(low);
     value = select(greater(value, top), top, value);
     return select(less(value, bottom), bottom, value);
   }
-  /// The value of a polynomial, coefficients from the highest power.
+  /// Evaluates a polynomial; the coefficient of the highest power comes first.
   Value polynomial(Value x, ArrayRef<float> coefficients) {
     Value sum = constant(coefficients.front());
     for (float coefficient : coefficients.drop_front())
       sum = fma(sum, x, constant(coefficient));
     return sum;
   }
-  /// 2^n for integers of which both 2^n and its bits exist: -126 to 127.
+  /// 2^n for an integer n from -126 to 127 (normal numbers).
   Value powerOfTwo(Value n) {
     return fromBits(
         make<arith::ShLIOp>(make<arith::AddIOp>(n, integer(127)), integer(23)));
   }
 
-  /// x = n ln 2 + r with |r| <= ln 2 / 2: n as a vector of integers, r, and
-  /// e^r - 1.
+  /// x = n ln 2 + r with |r| <= ln 2 / 2: holds n as a vector of integers, r,
+  /// and e^r - 1.
   struct Reduced {
     Value n, r, powerMinusOne;
   };
@@ -114,7 +114,7 @@ public:
     Value shifted = fma(x, constant(1.44269504f), magic);
     Value whole = sub(shifted, magic);
     Value n = make<arith::SubIOp>(bits(shifted), integer(0x4B400000));
-    // ln 2 in two parts, the first with few bits.
+    // ln 2 is split in two parts, the first with few bits.
     Value r = fma(whole, constant(-0.693359375f), x);
     r = fma(whole, constant(2.12194440e-4f), r);
     Value p =
@@ -127,13 +127,13 @@ public:
     x = limit(x, -104.0f, 89.0f);
     Reduced reduced = reduceExp(x);
     Value p = add(reduced.powerMinusOne, constant(1.0f));
-    // Two steps: 2^n itself may be too large or too small for a float.
+    // Scale in two steps, since 2^n itself may overflow or underflow.
     Value half = make<arith::ShRSIOp>(reduced.n, integer(1));
     Value rest = make<arith::SubIOp>(reduced.n, half);
     return mul(mul(p, powerOfTwo(half)), powerOfTwo(rest));
   }
 
-  /// e^x where 2^n and the result are normal numbers: |x| <= 87.
+  /// e^x if 2^n and the result are normal numbers: |x| <= 87.
   Value ordinaryExp(Value x) {
     Reduced reduced = reduceExp(x);
     Value p = add(reduced.powerMinusOne, constant(1.0f));
@@ -146,19 +146,20 @@ public:
     Reduced reduced = reduceExp(limited);
     Value scale = powerOfTwo(reduced.n);
     Value small = fma(scale, reduced.powerMinusOne, sub(scale, constant(1.0f)));
-    // The sign of zero, and what is smaller than the polynomial can tell.
+    // Keep the sign of zero and arguments too small for the polynomial.
     Value tiny = less(abs(x), constant(1e-7f));
     small = select(tiny, x, small);
     return select(greater(x, constant(87.0f)), exp(x), small);
   }
 
   Value log(Value x) {
-    // Denormal numbers are made normal first.
+    // Scale denormals to normal numbers first.
     Value isSmall = less(x, constant(1.17549435e-38f));
     Value scaled = select(isSmall, mul(x, constant(8388608.0f)), x);
     Value bias = select(isSmall, constant(-150.0f), constant(-127.0f));
     Value raw = bits(scaled);
-    // The exponent counts from sqrt(1/2), so that the rest is near one.
+    // Take the exponent relative to sqrt(1/2), so that the mantissa is near
+    // one.
     Value offset = make<arith::SubIOp>(raw, integer(0x3F3504F3));
     Value exponent = make<arith::ShRSIOp>(offset, integer(23));
     Value mantissa = fromBits(
@@ -175,7 +176,7 @@ public:
     tail = fma(e, constant(-2.12194440e-4f), tail);
     tail = fma(square, constant(-0.5f), tail);
     Value result = fma(e, constant(0.693359375f), add(z, tail));
-    // +inf and NaN give themselves, zero -inf, what is negative NaN.
+    // +inf and NaN map to themselves, zero to -inf, negative numbers to NaN.
     Value infinity = constant(INFINITY);
     Value isOrdinary = less(x, infinity);
     result = select(isOrdinary, result, x);
@@ -186,7 +187,7 @@ public:
   }
 
   Value log1p(Value x) {
-    // What 1 + x lost comes back as a factor.
+    // A correction factor for the rounding of 1 + x.
     Value one = constant(1.0f);
     Value sum = add(x, one);
     Value lost = sub(sum, one);
@@ -227,13 +228,13 @@ public:
     return select(less(size, constant(0.93f)), small, large);
   }
 
-  /// Sine or cosine of arguments whose quarter turns fit the reduction.
+  /// Sine or cosine, for arguments within the range of the reduction.
   Value sine(Value x, bool isCosine) {
     Value magic = constant(12582912.0f);
     Value shifted = fma(x, constant(0.636619772f), magic);
     Value whole = sub(shifted, magic);
     Value quarter = bits(shifted);
-    // pi/2 in three parts.
+    // pi/2 is split in three parts.
     Value r = fma(whole, constant(-1.57079625e+00f), x);
     r = fma(whole, constant(-7.54978942e-08f), r);
     r = fma(whole, constant(-5.39030253e-15f), r);
@@ -256,7 +257,7 @@ public:
     result = fromBits(make<arith::XOrIOp>(bits(result), sign));
     if (isCosine)
       return result;
-    // Near zero sine is its argument, with its sign.
+    // For small x, sin x = x, including the sign of zero.
     return select(less(abs(x), constant(1e-4f)), x, result);
   }
 
@@ -265,7 +266,7 @@ public:
   VectorType type, bitsType;
 };
 
-/// Rewrites `Op` on vectors of f32, f16 and bf16 by a function of `Floats`.
+/// Rewrites `Op` on vectors of f32, f16 and bf16 with a method of `Floats`.
 template <typename Op>
 struct Approximate : OpRewritePattern<Op> {
   using Function = function_ref<Value(Floats &, Value)>;
@@ -294,12 +295,12 @@ struct Approximate : OpRewritePattern<Op> {
   Value (*function)(Floats &, Value);
 };
 
-/// Marks an exponential that is alone, or nearly so, in its block.
+/// Marks an exponential in a block with at most one other.
 static constexpr StringLiteral isRare = "is_rare";
 
-/// An exponential in a small loop: a branch where all arguments are ordinary
-/// saves half of the work. Many in one block, those of an epilogue, stay as
-/// small as they can be.
+/// Adds a branch for the case that all arguments are in the normal range, which
+/// saves half of the work. Not used in blocks with many exponentials, such as
+/// epilogues, to limit code size.
 struct ApproximateRareExp : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -331,8 +332,8 @@ struct ApproximateRareExp : OpRewritePattern<math::ExpOp> {
   }
 };
 
-/// Sine and cosine: where an argument is so large that the reduction does not
-/// hold, all lanes go through libm.
+/// Sine and cosine; if any argument is too large for the reduction, all lanes
+/// call libm.
 template <typename Op, bool isCosine>
 struct ApproximateSine : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;

@@ -1,4 +1,4 @@
-//===- ApproximateMath.h - functions of vectors as polynomials --*- C++ -*-===//
+//===- ApproximateMath.h - vector math as polynomials -----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,9 @@
 
 namespace mlir::relax {
 
-/// Functions of vectors of f32 and less become polynomials; sines where there
-/// is a library of functions, whose those of large arguments are.
+/// Patterns that replace math functions on vectors of f32 and narrower floats
+/// by polynomials. Sine and cosine are included only if there is a math
+/// library, since large arguments need it.
 void populateApproximateMathPatterns(RewritePatternSet &patterns,
                                      bool hasLibrary);
 

@@ -16,7 +16,7 @@ Value relax::bytesOfBooleans(OpBuilder &builder, Location loc, Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   if (!type.getElementType().isInteger(1))
     return buffer;
-  // Both are the same descriptor once they are lowered.
+  // Both types lower to the same descriptor.
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfterValue(buffer);
   return UnrealizedConversionCastOp::create(

@@ -12,12 +12,12 @@
 
 namespace mlir::relax {
 
-/// A buffer of i8 in place of one of i1: a boolean has a byte of memory, which
-/// a vector of i1 would not have, and MLIR's lowering of stores does not give
-/// it. Other buffers are returned as they are.
+/// Views a buffer of i1 as a buffer of i8; other buffers are returned
+/// unchanged. A boolean takes a byte in memory, which neither vectors of i1 nor
+/// MLIR's lowering of stores respects.
 Value bytesOfBooleans(OpBuilder &builder, Location loc, Value buffer);
 
-/// Makes loads and stores of single booleans under `root` ones of bytes.
+/// Rewrites loads and stores of single booleans under `root` to access bytes.
 void storeBooleansAsBytes(Operation *root);
 
 } // namespace mlir::relax

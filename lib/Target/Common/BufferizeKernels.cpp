@@ -1,20 +1,20 @@
-//===- BufferizeKernels.cpp - tensors of a kernel become buffers ----------===//
+//===- BufferizeKernels.cpp - bufferizes kernels --------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One-shot bufferisation decides what is updated in place. What it allocates is
-// then placed here, by a rule simpler than upstream's passes for it, which a
-// kernel allows since no buffer leaves it:
+// One-shot bufferization decides what is updated in place. The buffers that it
+// allocates are then placed here. Since no buffer leaves a kernel, a rule that
+// is simpler than the upstream passes is enough:
 //
-//   a buffer whose aliases all lie in its own block ("local") is hoisted out of
-//   loops while its sizes allow it, goes to the stack if it is small and
-//   static, and is freed after its last use otherwise.
+//   a buffer whose aliases are all in its own block ("local") is hoisted out of
+//   loops as far as its sizes allow. If it is small and static, it is placed on
+//   the stack; otherwise, it is freed after its last use.
 //
-// A buffer that does leave its block, carried by a loop or yielded by a branch,
-// is left to upstream's ownership-based deallocation.
+// Buffers that leave their block, carried by a loop or yielded by a branch, are
+// left to upstream's ownership-based deallocation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,10 +45,10 @@ using namespace mlir::relax;
 
 /// Temporaries up to this size, in bytes, live on the stack.
 static constexpr int64_t maxStackBytes = 64 << 10;
-/// What a cache line and a vector register want.
+/// Alignment that suits cache lines and vector registers.
 static constexpr int64_t bufferAlignment = 64;
 
-/// Ops that bufferisation does not know, in terms of ones that it does.
+/// Rewrites ops that bufferization does not support.
 static LogicalResult decompose(func::FuncOp kernel) {
   RewritePatternSet patterns(kernel.getContext());
   tensor::populateDecomposeTensorConcatPatterns(patterns);
@@ -66,7 +66,8 @@ static LogicalResult bufferize(func::FuncOp kernel) {
   return bufferization::runOneShotBufferize(kernel, options, state);
 }
 
-/// Canonical forms of all dialects that a kernel on buffers has.
+/// Canonicalizes with the patterns of all dialects that a bufferized kernel
+/// uses.
 static void canonicalize(func::FuncOp kernel) {
   MLIRContext *context = kernel.getContext();
   RewritePatternSet patterns(context);
@@ -82,8 +83,8 @@ static void canonicalize(func::FuncOp kernel) {
   eliminateCommonSubExpressions(rewriter, dominance, kernel);
 }
 
-/// Copies become loops, but those of contiguous memory stay: a call of memcpy.
-/// Whatever no schedule took becomes loops too.
+/// Lowers copies to loops, except for contiguous ones, which become memcpy
+/// calls. Also lowers ops that no schedule handled.
 static LogicalResult lowerToLoops(func::FuncOp kernel, bool parallel) {
   IRRewriter rewriter(kernel.getContext());
   SmallVector<Operation *> ops;
@@ -94,7 +95,7 @@ static LogicalResult lowerToLoops(func::FuncOp kernel, bool parallel) {
   for (Operation *op : ops) {
     rewriter.setInsertionPoint(op);
     if (auto copy = dyn_cast<memref::CopyOp>(op)) {
-      // What an iteration has filled in its place.
+      // The iteration already wrote the result in place.
       if (copy.getSource() == copy.getTarget()) {
         rewriter.eraseOp(copy);
         continue;
@@ -128,7 +129,7 @@ static bool isSmall(MemRefType type) {
          maxStackBytes * 8 / std::max<int64_t>(bits, 8);
 }
 
-/// The op of the block of `alloc` that uses it, or what aliases it, last.
+/// The last op in the block of `alloc` that uses the buffer or an alias of it.
 static Operation *getLastUser(memref::AllocOp alloc,
                               const BufferViewFlowAnalysis &aliases) {
   Operation *last = alloc;
@@ -140,8 +141,8 @@ static Operation *getLastUser(memref::AllocOp alloc,
   return last;
 }
 
-/// Hoists, promotes and frees what is allocated; false where a buffer leaves
-/// its block.
+/// Hoists buffers, moves them to the stack or frees them; returns false if a
+/// buffer leaves its block.
 static bool placeBuffers(func::FuncOp kernel) {
   SmallVector<memref::AllocOp> allocs;
   kernel.walk([&](memref::AllocOp alloc) {
@@ -166,7 +167,7 @@ static bool placeBuffers(func::FuncOp kernel) {
       allLocal = false;
       continue;
     }
-    // Each iteration of a parallel loop needs its own.
+    // Each iteration of a parallel loop needs its own buffer.
     Operation *scope = alloc;
     while (auto loop = dyn_cast<LoopLikeOpInterface>(scope->getParentOp())) {
       if (isa<scf::ForallOp, scf::ParallelOp>(loop) ||
@@ -180,7 +181,7 @@ static bool placeBuffers(func::FuncOp kernel) {
       alloc->moveBefore(scope);
     OpBuilder builder(alloc);
     if (isSmall(alloc.getType())) {
-      // Out of branches as well: the stack grows once.
+      // Hoist out of branches as well, so that the stack grows once.
       Operation *frame = alloc;
       while (!isa<func::FuncOp, scf::ForallOp, scf::ParallelOp>(
           frame->getParentOp()))

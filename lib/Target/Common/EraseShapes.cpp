@@ -1,4 +1,4 @@
-//===- EraseShapes.cpp - kernels without symbolic shapes ------------------===//
+//===- EraseShapes.cpp - removes symbolic shapes from kernels -------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,22 +1,21 @@
-//===- ExpandSmallFloats.cpp - floats of 8 bits by their bits -------------===//
+//===- ExpandSmallFloats.cpp - expands 8-bit floats to bits ---------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Neither LLVM nor Vulkan has floats of 8 bits: they are bytes there. E5M2 is
-// the upper half of f16. The bits of E4M3 in the right place of an f32 are the
-// number but for a power of two, denormal numbers too:
+// Neither LLVM nor Vulkan has 8-bit floats, so they are bytes there. E5M2 is
+// the upper half of f16. The bits of E4M3, shifted into place in an f32, are
+// the number up to a power of two, even for denormals:
 //
 //   seeeemmm  ->  s 0000eeee mmm00000 ...  = number * 2^(7 - 127)
 //
-// Vulkan's devices may take denormal numbers for zero: for those, the exponent
-// is that of f32 at once, and what is denormal in 8 bits is counted.
+// Vulkan devices may flush denormals to zero. For these, the exponent is
+// rebased directly, and 8-bit denormals are converted as integers and scaled.
 //
-// To bytes, numbers are rounded to the nearest, of two to the even one, as
-// NumPy's ml_dtypes does: what is too large is infinite, or NaN where the
-// format has no infinity.
+// Conversions to bytes round to nearest, ties to even, as NumPy's ml_dtypes
+// does; overflow gives infinity, or NaN if the format has no infinity.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +45,7 @@ static bool isE4M3(Type type) {
 
 namespace {
 
-/// Arithmetic on numbers, or on vectors of them of one shape.
+/// Arithmetic on scalars, or on vectors of one shape.
 struct Bits : ImplicitLocOpBuilder {
   Bits(Location loc, OpBuilder &builder, Type shape)
       : ImplicitLocOpBuilder(loc, builder), shape(dyn_cast<VectorType>(shape)) {
@@ -91,7 +90,7 @@ struct Bits : ImplicitLocOpBuilder {
   Value select(Value condition, Value lhs, Value rhs) {
     return arith::SelectOp::create(*this, condition, lhs, rhs);
   }
-  /// To any other type of floats.
+  /// Converts to any other float type.
   Value convert(Value value, Type element) {
     unsigned from =
         getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
@@ -110,7 +109,7 @@ struct Bits : ImplicitLocOpBuilder {
   VectorType shape;
 };
 
-/// Bytes as f32 (E4M3) or f16 (E5M2).
+/// Converts bytes to f32 (E4M3) or f16 (E5M2).
 Value Bits::extend(Value bytes, bool isE4M3) {
   if (!isE4M3) {
     Type i16 = typeOf(getI16Type());
@@ -130,14 +129,15 @@ Value Bits::extend(Value bytes, bool isE4M3) {
   return as(getF32Type(), lor(value, sign));
 }
 
-/// Bytes as f32, by normal numbers alone.
+/// Converts bytes to f32 without using denormals.
 Value Bits::extendNormal(Value bytes, bool isE4M3) {
   int64_t mantissa = isE4M3 ? 3 : 2, bias = isE4M3 ? 7 : 15;
   Value wide = arith::ExtUIOp::create(*this, typeOf(getI32Type()), bytes);
   Value magnitude = land(wide, number(int64_t(0x7f)));
   Value offset = number((127 - bias) << 23);
   Value value = add(shl(magnitude, 23 - mantissa), offset);
-  // The largest exponent again, of NaN; of E5M2 of infinities too.
+  // Special values also have the largest exponent in f32: NaN, and infinities
+  // of E5M2.
   Value isSpecial = compare(arith::CmpIPredicate::uge, magnitude,
                             number(int64_t(isE4M3 ? 0x7f : 0x7c)));
   Value special = isE4M3 ? number(int64_t(0x7fc00000)) : add(value, offset);
@@ -152,19 +152,19 @@ Value Bits::extendNormal(Value bytes, bool isE4M3) {
   return as(getF32Type(), lor(value, sign));
 }
 
-/// f32 to bytes.
+/// Converts f32 to bytes.
 Value Bits::round(Value floats, bool isE4M3) {
   int64_t mantissa = isE4M3 ? 3 : 2, bias = isE4M3 ? 7 : 15;
   int64_t dropped = 23 - mantissa;
   Value bits = as(getI32Type(), floats);
   Value magnitude = land(bits, number(int64_t(0x7fffffff)));
-  // Half of the last bit, or just below that, is carried.
+  // Add half of the last bit, or just below that, and carry (ties to even).
   Value odd = land(shr(magnitude, dropped), number(int64_t(1)));
   Value normal = add(magnitude, number(((bias - 127) * (int64_t(1) << 23)) +
                                        (int64_t(1) << (dropped - 1)) - 1));
   normal = shr(add(normal, odd), dropped);
-  // What is smaller counts steps of the last bit: those of a float to which it
-  // is added.
+  // For denormals, add a float whose last bit has the weight of theirs, which
+  // rounds correctly.
   Value base = number((128 - bias + dropped) << 23);
   Value sum = arith::AddFOp::create(*this, as(getF32Type(), magnitude),
                                     as(getF32Type(), base));
@@ -199,14 +199,15 @@ struct Extend : OpRewritePattern<arith::ExtFOp> {
                  : onlyNormal ? b.extendNormal(bytes, isE4M3(from))
                               : b.extend(bytes, isE4M3(from));
     Type to = getElementTypeOrSelf(op.getType());
-    // bf16 has all of these numbers, but is not reached from f16.
+    // bf16 can represent all of these values, but there is no conversion from
+    // f16.
     if (to.isBF16())
       wide = b.convert(wide, b.getF32Type());
     rewriter.replaceOp(op, b.convert(wide, to));
     return success();
   }
 
-  /// As f16, two at a time.
+  /// Converts to f16 in pairs.
   Value extendPairs(Bits &b, Value bytes, Type format) const {
     auto pairType = VectorType::get(2, b.getI8Type());
     auto halves = VectorType::get(2, b.getF16Type());
@@ -252,7 +253,7 @@ struct Round : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
-/// What is exact in f32, or too large for 8 bits.
+/// Goes through f32: integers are exact there, or too large for 8 bits anyway.
 template <typename Op>
 struct OfInteger : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
@@ -314,7 +315,7 @@ struct ExpandSmallFloats
     patterns.add<Round, OfInteger<arith::SIToFPOp>, OfInteger<arith::UIToFPOp>,
                  Compare, Constant>(&getContext());
     GreedyRewriteConfig config;
-    // Bits of constants would be constants of 8 bits again.
+    // Folding would turn the bits of constants back into 8-bit float constants.
     config.enableFolding(false);
     if (failed(
             applyPatternsGreedily(getOperation(), std::move(patterns), config)))

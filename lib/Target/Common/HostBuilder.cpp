@@ -1,4 +1,4 @@
-//===- HostBuilder.cpp - pieces of host code ------------------------------===//
+//===- HostBuilder.cpp - building blocks of host code ---------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -169,7 +169,7 @@ void HostBuilder::exportUnload() {
 }
 
 Value HostBuilder::addressOfFunction(func::FuncOp function) {
-  // It is lowered to an address together with the function.
+  // Lowered to an address together with the function.
   Value constant = func::ConstantOp::create(*this, function.getFunctionType(),
                                             function.getSymName());
   return UnrealizedConversionCastOp::create(*this, TypeRange(pointer()),
@@ -270,7 +270,7 @@ Value HostBuilder::descriptorOf(Value tensor) {
 }
 
 Value HostBuilder::storageData(Value storage) {
-  // The second field of RelaxStorage.
+  // The data pointer is the second field of RelaxStorage.
   Value field = LLVM::GEPOp::create(*this, pointer(), getI64Type(), storage,
                                     ArrayRef<LLVM::GEPArg>{1});
   return LLVM::LoadOp::create(*this, pointer(), field);
@@ -348,7 +348,7 @@ Value SymbolValues::evaluate(SymExprAttr expr) {
     return builder.index(expr.getValue());
   if (Value value = lookup(expr))
     return value;
-  // The parts of an expression are checked together.
+  // Subexpressions are checked on their own.
   Value outer = std::exchange(overflow, Value());
   Value value = compute(expr);
   if (value) {

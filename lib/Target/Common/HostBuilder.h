@@ -1,13 +1,13 @@
-//===- HostBuilder.h - pieces of host code ----------------------*- C++ -*-===//
+//===- HostBuilder.h - building blocks of host code -------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Types of host code, and the few shapes of code it is made of: calls of the
-// runtime (lib/Runtime/Core/RelaxRuntime.h), checks that fail with a message,
-// and tensors put together from a storage and sizes.
+// The types of host code and helpers to build it: runtime calls
+// (lib/Runtime/Core/RelaxRuntime.h), checks that fail with a message, and
+// tensors assembled from a storage and sizes.
 //
 //   relax                         host
 //   tensor<?x4xf32, [n, 4]>       memref<?x4xf32>; allocated pointer = storage
@@ -33,28 +33,29 @@
 
 namespace mlir::relax {
 
-/// Appends the host types of a value of type `type`; fails where there are
-/// none.
+/// Appends the host types for a relax type; fails if it has none.
 LogicalResult flattenType(Type type, SmallVectorImpl<Type> &flat);
 
-/// How many host values a value of a type that has them becomes.
+/// The number of host values for a relax type that has them.
 size_t countHostValues(Type type);
 
-/// The memref of a tensor; null where the rank is unknown.
+/// The memref type for a tensor; null if the rank is unknown.
 MemRefType getHostTensor(Type type);
 
-/// "file:line:column" of the first file position in a location; else empty.
+/// "file:line:column" of the first file position in a location; empty if there
+/// is none.
 std::string describeLocation(Location loc);
 
-/// The name that the program gives to a parameter; empty where it has none.
+/// The parameter's name in the program; empty if it has none.
 StringRef getArgumentName(BlockArgument argument);
 /// "argument 0 'x'".
 std::string describeArgument(BlockArgument argument);
 
-/// Builds host code at one insertion point, and what it needs in the module.
+/// Builds host code at an insertion point, along with the globals and
+/// declarations that it needs in the module.
 class HostBuilder : public ImplicitLocOpBuilder {
 public:
-  /// `device`: DLPack's type of the device that has the tensors; 0 for the CPU.
+  /// `device`: DLPack type of the device that holds the tensors; 0 for the CPU.
   explicit HostBuilder(ModuleOp module, int64_t device = 0);
 
   const int64_t device;
@@ -64,56 +65,57 @@ public:
   }
   Value index(int64_t value);
   Value word(int64_t value);
-  /// index to i64 and back.
+  /// Converts between index and i64.
   Value toWord(Value index);
   Value toIndex(Value word);
 
-  /// The address of a constant string, that ends in zero.
+  /// The address of a NUL-terminated constant string.
   Value string(StringRef text);
   /// The address of a constant array of words.
   Value words(ArrayRef<int64_t> values);
-  /// A private global of any type; `fill` gives its initial value.
+  /// Creates a private global of any type; `fill` builds its initial value.
   LLVM::GlobalOp global(StringRef name, Type type, Attribute value,
                         bool constant);
   Value addressOf(LLVM::GlobalOp global);
-  /// A global structure for the runtime, of values that are known when the
-  /// program starts.
+  /// Creates a global structure for the runtime; its values are known at
+  /// program start.
   LLVM::GlobalOp record(StringRef name, ArrayRef<Type> types,
                         function_ref<SmallVector<Value>()> values);
-  /// Gives back what the runtime keeps for a record, in its third field.
+  /// Makes `relax_unload` release what the runtime keeps for a record, in its
+  /// third field.
   void unload(LLVM::GlobalOp record);
-  /// A constant's record for the runtime, which uploads it
+  /// Creates the record by which the runtime uploads a constant
   /// (RelaxDeviceConstant).
   LLVM::GlobalOp deviceConstant(LLVM::GlobalOp data, int64_t bytes);
-  /// `relax_unload`, which gives back what the runtime keeps for the module on
-  /// devices.
+  /// Exports `relax_unload`, which releases what the runtime keeps on devices
+  /// for the module.
   void exportUnload();
 
   Value addressOfFunction(func::FuncOp function);
-  /// An array of words on the stack of the function around.
+  /// An array of words on the stack of the enclosing function.
   Value allocateWords(int64_t count);
 
-  /// Calls a function of the runtime.
+  /// Calls a runtime function.
   Value call(StringRef name, Type result, ValueRange args,
              bool noreturn = false);
 
-  /// Fails unless `condition` holds. `%0` and `%1` in the message are the
-  /// values.
+  /// Fails at run time unless `condition` holds. `%0` and `%1` in the message
+  /// stand for the values.
   void check(Value context, Value condition, StringRef kind,
              const Twine &message, Value first = {}, Value second = {});
 
-  /// A contiguous tensor at `data`, kept alive by `storage`.
+  /// Builds a contiguous tensor at `data`, kept alive by `storage`.
   Value makeTensor(MemRefType type, Value storage, Value data,
                    ValueRange sizes);
-  /// The storage of a host value that is counted, which may be null at run
-  /// time; no value for others.
+  /// The storage of a reference-counted host value, which may be null at run
+  /// time; no value for other host values.
   Value storageOf(Value host);
-  /// The data of a storage.
+  /// The data pointer of a storage.
   Value storageData(Value storage);
   Value dataOf(Value tensor);
   Value null();
   Value dim(Value tensor, int64_t axis);
-  /// The same tensor as `type`, which agrees with it at run time.
+  /// Casts a tensor to `type`, which must match at run time.
   Value castTensor(Value tensor, Type type);
 
 private:
@@ -126,9 +128,10 @@ private:
   SmallVector<LLVM::GlobalOp> deviceConstants;
 };
 
-/// Values of symbols and expressions, by scope. An expression is computed once
-/// where it is first needed, and seen by what that point dominates. A value
-/// beyond 64 bits and a division by zero end the call with an error.
+/// Caches the values of symbols and expressions by scope. An expression is
+/// computed where it is first needed and reused in code that this point
+/// dominates. Overflow of 64 bits and division by zero end the call with an
+/// error.
 class SymbolValues {
 public:
   SymbolValues(HostBuilder &builder, Value context, StringRef function)
@@ -139,16 +142,16 @@ public:
   void enter() { scopes.emplace_back(); }
   void leave() { scopes.pop_back(); }
 
-  /// Whether the symbol is new here.
+  /// Defines a symbol; returns whether it is new.
   bool define(SymExprAttr symbol, Value value);
   Value lookup(SymExprAttr expr) const;
-  /// The value as `index`; null where a symbol has no value.
+  /// Evaluates to an `index`; null if a symbol has no value.
   Value evaluate(SymExprAttr expr);
-  /// The product of sizes, checked as well; `what` is for the message.
+  /// The checked product of sizes; `what` names it in the message.
   Value product(ValueRange factors, const Twine &what);
 
 private:
-  /// Arithmetic that notes what overflows, and checks what divides.
+  /// Arithmetic that records overflow and checks divisors.
   class Checked : public SymArithmetic {
   public:
     explicit Checked(SymbolValues &values)
@@ -166,14 +169,15 @@ private:
   Value compute(SymExprAttr expr);
   template <typename Op>
   Value checked(Value lhs, Value rhs);
-  /// Ends the call where something has overflowed since the last time.
+  /// Ends the call with an error if anything has overflowed since the last
+  /// check.
   void checkOverflow(const Twine &what);
 
   HostBuilder &builder;
   Value context;
   std::string function;
   SmallVector<llvm::DenseMap<Attribute, Value>> scopes;
-  /// Whether what was computed so far is beyond 64 bits.
+  /// Whether anything has overflowed since the last check.
   Value overflow;
 };
 

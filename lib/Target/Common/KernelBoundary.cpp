@@ -1,4 +1,4 @@
-//===- KernelBoundary.cpp - kernels with buffers at their boundary --------===//
+//===- KernelBoundary.cpp - buffers at the kernel boundary ----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,8 +24,9 @@ static MemRefType bufferType(RankedTensorType type) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-/// Whether a function is a kernel in tensor form: a destination for each
-/// result, behind the inputs. Others, as a helper on numbers, are left alone.
+/// Whether a function is a kernel in tensor form: after the inputs, it has one
+/// destination per result. Other functions, such as scalar helpers, are left
+/// alone.
 static bool isKernel(func::FuncOp function) {
   auto isTensor = llvm::IsaPred<RankedTensorType>;
   return llvm::any_of(function.getArgumentTypes(), isTensor) &&
@@ -38,7 +39,7 @@ static void convert(func::FuncOp kernel, ArrayRef<int64_t> destinations) {
   if (!isKernel(kernel))
     return;
   if (kernel.isExternal()) {
-    // Declarations change their type alone.
+    // Only the type of a declaration changes.
     auto types = llvm::map_to_vector(kernel.getArgumentTypes(), [](Type type) {
       auto tensor = dyn_cast<RankedTensorType>(type);
       return tensor ? Type(bufferType(tensor)) : type;
@@ -79,8 +80,8 @@ static void convert(func::FuncOp kernel, ArrayRef<int64_t> destinations) {
       FunctionType::get(kernel.getContext(), entry.getArgumentTypes(), {}));
 }
 
-/// The operands in which each kernel leaves its results. A kernel knows of one
-/// place for each, so all calls must name the same.
+/// The operands that receive the results of each kernel. The destinations of a
+/// kernel are fixed, so all calls must agree.
 static FailureOr<llvm::StringMap<SmallVector<int64_t>>>
 findDestinations(ModuleOp module) {
   llvm::StringMap<SmallVector<int64_t>> found;
@@ -88,7 +89,7 @@ findDestinations(ModuleOp module) {
     SmallVector<int64_t> indices(call.getInplaceIndices());
     int64_t next = call.getOperands().size();
     for (int64_t &index : indices)
-      if (index < 0) // a destination of its own, behind the operands
+      if (index < 0) // a separate destination after the operands
         index = next++;
     auto [known, isNew] = found.try_emplace(call.getCallee(), indices);
     if (isNew || known->second == indices)
@@ -104,9 +105,9 @@ findDestinations(ModuleOp module) {
   return found;
 }
 
-/// Whether code can hold elements of a type in memory. Others are refused here:
-/// MLIR's lowerings of memory end the process for some of them, and the bits of
-/// elements of 2 to 7 bits would lie differently in vectors and in arrays.
+/// Whether code can store elements of a type in memory. Other types are
+/// rejected here: some crash MLIR's memory lowerings, and elements of 2 to 7
+/// bits would be laid out differently in vectors and in arrays.
 static bool canHold(Type element) {
   if (isa<IntegerType>(element))
     return llvm::is_contained({1, 8, 16, 32, 64},

@@ -1,4 +1,4 @@
-//===- KernelBoundary.h - kernels with buffers at their boundary -*- C++ -*-==//
+//===- KernelBoundary.h - buffers at the kernel boundary --------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,21 +13,21 @@
 
 namespace mlir::relax {
 
-/// Fails where a tensor or a buffer of the module has elements of a type that
-/// no target has code for, such as i3, f80 or tf32; the error names the value.
+/// Emits an error that names the value, and fails, if a tensor or buffer of the
+/// module has an element type that no target supports, such as i3, f80 or tf32.
 LogicalResult checkElementTypes(ModuleOp module);
 
-/// Turns the kernels in tensor form of a module into ones that take buffers and
-/// return nothing, in place: parameters become memrefs of identity layout, and
-/// each result is materialised in its destination: the operand in which the
-/// calls of the kernel leave it, or where it is not called in place, the tensor
-/// parameter in the same place counted from the last. Symbolic shapes
-/// (`relax.shape`) and symbols of parameters are kept, so that calls still say
-/// what they mean. The body is still on tensors, between
+/// Changes the kernels of a module from tensor form to buffers, in place:
+/// parameters become memrefs with identity layout, and instead of being
+/// returned, each result is materialized in its destination. This is the
+/// operand where calls of the kernel leave it, or for kernels that are not
+/// called in place, the tensor parameter at the same position counted from the
+/// end. Symbolic shapes (`relax.shape`) and symbols of parameters are kept, so
+/// that calls remain meaningful. The body stays on tensors, between
 /// `bufferization.to_tensor` and `bufferization.materialize_in_destination`.
 ///
-/// Fails where calls of one kernel disagree on its destinations, and where
-/// `checkElementTypes` does.
+/// Fails if calls of one kernel disagree on its destinations, or if
+/// `checkElementTypes` fails.
 LogicalResult convertKernelBoundaries(ModuleOp module);
 
 } // namespace mlir::relax

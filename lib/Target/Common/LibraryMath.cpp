@@ -1,11 +1,11 @@
-//===- LibraryMath.cpp - functions that libm has and LLVM has not ---------===//
+//===- LibraryMath.cpp - math functions that need libm --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Every other op of math has an intrinsic of LLVM, which takes vectors as well.
+// LLVM has an intrinsic, which also takes vectors, for every other math op.
 //
 //===----------------------------------------------------------------------===//
 

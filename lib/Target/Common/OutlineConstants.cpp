@@ -1,4 +1,4 @@
-//===- OutlineConstants.cpp - constants of kernels become globals ---------===//
+//===- OutlineConstants.cpp - moves constants of kernels to globals -------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,7 @@ struct OutlineConstants
                SymbolTable &symbols,
                DenseMap<Attribute, memref::GlobalOp> &globals) {
     OpBuilder builder(constant);
-    // LLVM has no floats of 8 bits: as bytes both are the same in the end.
+    // LLVM has no 8-bit floats; as bytes, both formats become the same type.
     auto elements = cast<ElementsAttr>(constant.getValue());
     Type element = type.getElementType();
     if (auto dense = dyn_cast<DenseElementsAttr>(elements);

@@ -1,4 +1,4 @@
-//===- Passes.h - kernels to CPU code ---------------------------*- C++ -*-===//
+//===- Passes.h - passes shared by targets ----------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,14 +25,14 @@
 
 namespace mlir::relax {
 
-// The generated file undefines what selects its parts.
+// The generated file undefines the macros that select its parts.
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "Target/Common/Passes.h.inc"
 
-/// The pipeline `relax-cpu-to-llvm`, on modules: loops over memrefs, in kernels
-/// and host functions alike, become the LLVM dialect. Allocations become calls
-/// of `_mlir_memref_to_llvm_alloc` and `_mlir_memref_to_llvm_free`.
+/// The pipeline `relax-cpu-to-llvm`, on modules: lowers loops over memrefs, in
+/// kernels and host functions, to the LLVM dialect. Allocations become calls of
+/// `_mlir_memref_to_llvm_alloc` and `_mlir_memref_to_llvm_free`.
 void buildKernelToLLVMPipeline(OpPassManager &manager);
 
 /// Registers the pipeline.

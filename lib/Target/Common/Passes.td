@@ -1,4 +1,4 @@
-//===- Passes.td - what targets share ----------------------*- tablegen -*-===//
+//===- Passes.td - passes shared by targets ----------------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,13 +12,13 @@ include "mlir/Pass/PassBase.td"
 
 def ConvertKernelBoundaryPass
     : Pass<"relax-convert-kernel-boundary", "::mlir::ModuleOp"> {
-  let summary = "give kernels in tensor form buffers at their boundary";
+  let summary = "give kernels in tensor form a buffer interface";
   let description = [{
-    Turns tensor parameters into memrefs of identity layout and results into
-    writes of their destinations. The body stays on tensors, so that it may still
-    be tiled and fused. Symbolic shapes and symbols stay: calls of `relax` see a
-    kernel as before, but for the results that it no longer returns. Functions that
-    are no kernels in tensor form pass unchanged.
+    Turns tensor parameters into memrefs with identity layout, and results into
+    writes to their destinations. The body stays on tensors, so that it can still
+    be tiled and fused. Symbolic shapes and symbols are kept, so `relax` calls see
+    the same kernel, except that it no longer returns results. Functions that are
+    not kernels in tensor form do not change.
 
     Before:
 
@@ -48,10 +48,10 @@ def ConvertKernelBoundaryPass
 def EraseShapesPass : Pass<"relax-erase-shapes", "::mlir::func::FuncOp"> {
   let summary = "remove symbolic shapes from kernels on buffers";
   let description = [{
-    `relax.shape` and `relax.symbol` of parameters, and the ranges of symbols in
-    `relax.symbols`, say to calls and to passes over memory what the sizes of a
-    kernel mean. Code in LLVM's terms has no place for them: a memref becomes several
-    parameters there. Runs when no call of `relax` is left.
+    `relax.shape` and `relax.symbol` on parameters, and the symbol ranges in
+    `relax.symbols`, tell calls and memory passes what the sizes of a kernel mean.
+    They have no equivalent in the LLVM dialect, where a memref becomes several
+    parameters. Run this when no `relax` calls are left.
 
     Before:
 
@@ -71,9 +71,9 @@ def EraseShapesPass : Pass<"relax-erase-shapes", "::mlir::func::FuncOp"> {
 def OutlineConstantsPass : Pass<"relax-outline-constants", "::mlir::ModuleOp"> {
   let summary = "move constant tensors of kernels into globals";
   let description = [{
-    A kernel is bufferised on its own, in parallel with others, and may not touch
-    the module; its constant tensors become `memref.global`s before. Equal
-    constants share one.
+    Kernels are bufferized in parallel and must not modify the module then, so
+    their constant tensors become `memref.global`s first. Equal constants share
+    one global.
 
     Before:
 
@@ -95,13 +95,13 @@ def OutlineConstantsPass : Pass<"relax-outline-constants", "::mlir::ModuleOp"> {
 }
 
 def BufferizeKernelsPass : Pass<"relax-bufferize-kernels", "::mlir::func::FuncOp"> {
-  let summary = "turn the tensors of a kernel into buffers and loops";
+  let summary = "lower the tensors of a kernel to buffers and loops";
   let description = [{
-    For kernels whose boundary are memrefs. Bufferises the body in place wherever no
-    value is lost by it, turns what is left of `linalg` into loops and gives each
-    temporary a place: small ones of static size live on the stack, the others are
-    allocated outside of the loops that do not change their size, and freed at the
-    end of their block. Kernels that are on memrefs altogether pass unchanged.
+    Applies to kernels with memref parameters. Bufferizes the body in place
+    wherever no value would be lost, lowers the remaining `linalg` ops to loops
+    and places temporaries: small ones of static size live on the stack; others
+    are allocated outside the loops that do not change their size, and freed at
+    the end of their block. Kernels that only use memrefs do not change.
 
     Before:
 
@@ -133,7 +133,7 @@ def BufferizeKernelsPass : Pass<"relax-bufferize-kernels", "::mlir::func::FuncOp
   }];
   let options = [
     Option<"parallelLoops", "parallel-loops", "bool", /*default=*/"false",
-           "make `scf.parallel` of loops that do not depend on each other">
+           "emit `scf.parallel` for loops without dependences">
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
@@ -144,12 +144,12 @@ def BufferizeKernelsPass : Pass<"relax-bufferize-kernels", "::mlir::func::FuncOp
 }
 
 def ApproximateMathPass : Pass<"relax-approximate-math", "::mlir::func::FuncOp"> {
-  let summary = "replace functions of vectors by polynomials";
+  let summary = "replace math functions on vectors by polynomials";
   let description = [{
-    `exp`, `expm1`, `log`, `log1p`, `log2`, `log10`, `tanh`, `erf`, `sin` and `cos` of
-    vectors of f32, f16 and bf16 become arithmetic, within 3 units in the last place
-    of an f32, with the results of libm for infinities, NaN, zeros and denormal
-    numbers. Scalars and vectors of f64 stay, for libm.
+    Expands `exp`, `expm1`, `log`, `log1p`, `log2`, `log10`, `tanh`, `erf`, `sin`
+    and `cos` on vectors of f32, f16 and bf16 to arithmetic, to within 3 ulp of an
+    f32, with the results of libm for infinities, NaN, zeros and denormals.
+    Scalars and f64 vectors are left to libm.
 
     Before:
 
@@ -172,12 +172,13 @@ def ApproximateMathPass : Pass<"relax-approximate-math", "::mlir::func::FuncOp">
 }
 
 def LibraryMathPass : Pass<"relax-library-math", "::mlir::ModuleOp"> {
-  let summary = "call libm for what LLVM has no exact intrinsic for";
+  let summary = "call libm for math functions without an exact LLVM intrinsic";
   let description = [{
-    `acosh`, `asinh`, `atanh`, `cbrt`, `erf`, `erfc`, `expm1` and `log1p` become calls
-    of libm, f16 and bf16 by way of f32, and vectors element by element. To be run
-    while there may be ops of the vector dialect still, and before `expm1` and `log1p`
-    would become `exp(x) - 1` and `log(1 + x)`, which lose small arguments.
+    `acosh`, `asinh`, `atanh`, `cbrt`, `erf`, `erfc`, `expm1` and `log1p` become
+    calls of libm; f16 and bf16 go through f32, and vectors are processed element
+    by element. Run this while there may still be ops of the vector dialect, and
+    before `expm1` and `log1p` are expanded to `exp(x) - 1` and `log(1 + x)`,
+    which are inaccurate for small arguments.
 
     Before:
 
@@ -202,14 +203,14 @@ def LibraryMathPass : Pass<"relax-library-math", "::mlir::ModuleOp"> {
 }
 
 def ExpandSmallFloatsPass : Pass<"relax-expand-small-floats"> {
-  let summary = "convert floats of 8 bits by their bits";
+  let summary = "convert 8-bit floats by their bits";
   let description = [{
-    LLVM and Vulkan have no f8E4M3FN and f8E5M2: they are bytes there, and conversions
-    of them arithmetic on bits. Numbers are rounded to the nearest even one; what is too
-    large is NaN in f8E4M3FN, which has no infinity, and infinite in f8E5M2. With
-    `nvidia`, bytes become f16 by an instruction that GPUs have from sm_89 on; with
-    `only-normal` they become f32 without denormal numbers, which devices of Vulkan may
-    take for zero.
+    LLVM and Vulkan have no f8E4M3FN and f8E5M2, so they become bytes, and their
+    conversions become bit arithmetic. Numbers are rounded to nearest, ties to
+    even; overflow gives NaN for f8E4M3FN, which has no infinity, and infinity for
+    f8E5M2. With `nvidia`, bytes are converted to f16 by an instruction that GPUs
+    have from sm_89 on; with `only-normal`, they are converted to f32 without
+    denormals, which Vulkan devices may flush to zero.
 
     Before:
 

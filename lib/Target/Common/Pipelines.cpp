@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - loops over memrefs to LLVM -------------------------===//
+//===- Pipelines.cpp - lowers loops over memrefs to LLVM ------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,23 +16,23 @@ using namespace mlir;
 using namespace mlir::relax;
 
 void relax::buildKernelToLLVMPipeline(OpPassManager &manager) {
-  // Nothing after this asks for the meaning of sizes.
+  // The meaning of sizes is not needed from here on.
   manager.addNestedPass<func::FuncOp>(createEraseShapesPass());
   manager.addNestedPass<func::FuncOp>(createExpandSmallFloatsPass());
   manager.addNestedPass<func::FuncOp>(createApproximateMathPass());
   manager.addPass(createLibraryMathPass());
   OpPassManager &functions = manager.nest<func::FuncOp>();
-  // Vectors of more than one dimension become rows.
+  // Multi-dimensional vectors become rows.
   VectorTransferToSCFOptions unroll;
   functions.addPass(createConvertVectorToSCFPass(unroll.enableFullUnroll()));
-  // Views become arithmetic on offsets, and that becomes arith.
+  // Lower views to arithmetic on offsets.
   functions.addPass(memref::createExpandStridedMetadataPass());
   functions.addPass(createLowerAffinePass());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
   functions.addPass(createLoopInvariantCodeMotionPass());
   functions.addPass(createSCFToControlFlowPass());
-  // Each dialect to LLVM.
+  // Lower each dialect to LLVM.
   ConvertVectorToLLVMPassOptions vectors;
   vectors.reassociateFPReductions = true;
   vectors.vectorContractLowering = vector::VectorContractLowering::OuterProduct;
