@@ -16,13 +16,14 @@ namespace mlir::relax {
 struct Combiner {
   arith::AtomicRMWKind kind;
 
-  /// That of result `number` of `op`; none where the body does not end in one.
+  /// Matches result `number` of `op`; none if the body does not end in such an
+  /// op.
   static std::optional<Combiner> match(linalg::GenericOp op, unsigned number);
 
-  /// The value that changes nothing, as a vector.
+  /// The neutral element, as a vector.
   Value identity(OpBuilder &builder, Location loc, VectorType type) const;
   Value combine(OpBuilder &builder, Location loc, Value lhs, Value rhs) const;
-  /// All lanes of a vector combined.
+  /// Combines all lanes of a vector.
   Value reduce(OpBuilder &builder, Location loc, Value vector) const;
 };
 

@@ -1,4 +1,4 @@
-//===- KernelGraph.cpp - what a kernel computes, by stages ----------------===//
+//===- KernelGraph.cpp - kernels as a graph of stages ---------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Looks through what does not change a value.
+/// Looks through ops that do not change the value.
 static Value strip(Value tensor) {
   while (auto cast = tensor.getDefiningOp<tensor::CastOp>())
     tensor = cast.getSource();
@@ -27,7 +27,8 @@ linalg::GenericOp KernelGraph::producer(Value tensor) {
   return strip(tensor).getDefiningOp<linalg::GenericOp>();
 }
 
-/// Tensors that views of `tensor` look at: what a reshape or slice is made of.
+/// The tensors that `tensor` is a view of, such as the source of a reshape or
+/// slice.
 static Value viewed(Value tensor) {
   Operation *op = tensor.getDefiningOp();
   if (isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
@@ -73,7 +74,7 @@ FailureOr<KernelGraph> KernelGraph::read(func::FuncOp kernel, bool rowBlocks) {
   return graph;
 }
 
-/// Ops whose elements can be had one by one.
+/// Whether elements of the result can be computed individually.
 static bool isView(Operation *op) {
   if (auto pad = dyn_cast<tensor::PadOp>(op))
     return pad.getConstantPaddingValue() != nullptr;
@@ -114,7 +115,7 @@ LogicalResult KernelGraph::collect(func::FuncOp kernel) {
     outputs.push_back(
         {cast<OpResult>(strip(root.getSource())), root.getDest()});
   }
-  // A destination that is read as well: at the point that is written, no other.
+  // A destination may also be read, but only at the point that is written.
   for (linalg::GenericOp op : ops)
     for (auto [tensor, map] : reads(op)) {
       auto view = tensor.getDefiningOp<bufferization::ToTensorOp>();
@@ -168,7 +169,8 @@ void KernelGraph::relateAxes() {
     for (unsigned i = 0; i < op.getNumLoops(); ++i)
       classes.insert(count++);
   }
-  // Two loops of one op are never the same, even if they read the same tensor.
+  // Distinct loops of one op are never the same axis, even if they read the
+  // same tensor.
   auto wouldClash = [&](unsigned first, unsigned second) {
     unsigned a = classes.getLeaderValue(first);
     unsigned b = classes.getLeaderValue(second);
@@ -219,7 +221,7 @@ void KernelGraph::visitInlined(
       if (linalg::GenericOp source = producer(tensor))
         if (!isStage(source))
           seen.insert(source);
-    // What a reduction starts from.
+    // Initial values of a reduction.
     for (Value init : op.getDpsInits())
       if (linalg::GenericOp source = producer(init))
         if (!isStage(source))
@@ -227,7 +229,7 @@ void KernelGraph::visitInlined(
   }
 }
 
-/// Whether computing a point of `op` again costs more than keeping it.
+/// Whether recomputing a point of `op` costs more than storing it.
 static bool isExpensive(linalg::GenericOp op) {
   unsigned count = 0;
   for (Operation &inner : *op.getBody()) {
@@ -239,8 +241,8 @@ static bool isExpensive(linalg::GenericOp op) {
   return count > 12;
 }
 
-/// Whether `op` has the loops of a contraction that it reads: it may be done
-/// while that is in registers.
+/// Whether `op` has the loops of a contraction that it reads, so that it can
+/// use the results in registers.
 static bool isEpilogue(linalg::GenericOp op) {
   return llvm::any_of(KernelGraph::reads(op), [&](auto read) {
     linalg::GenericOp source = KernelGraph::producer(read.first);
@@ -255,7 +257,8 @@ void KernelGraph::chooseStages() {
       stageOps.insert(op);
   for (Output &output : outputs)
     stageOps.insert(output.value.getOwner());
-  // What depends on a reduction and is used in more loops than it has.
+  // Results that depend on a reduction and are used in more loops than they
+  // have.
   DenseSet<Operation *> afterReduction;
   for (linalg::GenericOp op : ops) {
     bool depends = op.getNumReductionLoops() > 0;
@@ -270,7 +273,7 @@ void KernelGraph::chooseStages() {
     if (depends)
       afterReduction.insert(op);
   }
-  // What more than one stage would compute.
+  // Ops that more than one stage would recompute.
   DenseMap<Operation *, unsigned> users;
   for (Operation *stage : stageOps)
     visitInlined(cast<linalg::GenericOp>(stage),
@@ -283,7 +286,7 @@ void KernelGraph::chooseStages() {
 
 std::optional<Axis> KernelGraph::chooseLanes(const Stage &stage,
                                              ArrayRef<Axis> outer) const {
-  // The axis that most of what is read and written is contiguous along.
+  // The axis along which most reads and writes are contiguous.
   DenseMap<Axis, int> votes;
   auto vote = [&](linalg::GenericOp op, AffineMap map, int weight) {
     if (!map || map.getNumResults() == 0)
@@ -291,8 +294,8 @@ std::optional<Axis> KernelGraph::chooseLanes(const Stage &stage,
     if (auto dim = dyn_cast<AffineDimExpr>(map.getResults().back()))
       votes[axisOf(op, dim.getPosition())] += weight * int(map.getNumResults());
   };
-  // Sums that are computed together weigh no more than one of them, and what
-  // is the same for all their terms does not count.
+  // Sums that are computed together count once, and operands that are the same
+  // for all of their terms do not count.
   bool areCombined = stage.isReduction();
   for (unsigned i = 0; i < stage.op->getNumResults(); ++i)
     areCombined &= Combiner::match(stage.op, i).has_value();
@@ -333,7 +336,8 @@ std::optional<Axis> KernelGraph::chooseLanes(const Stage &stage,
 
 SmallVector<Axis> KernelGraph::sharedAxes(ArrayRef<Stage> stages) const {
   SmallVector<Axis> shared;
-  // In the order of the last stage: that of its destination.
+  // In the order of the last stage, which determines the layout of the
+  // destination.
   const Stage &last = stages.back();
   for (auto [loop, axis] : llvm::enumerate(last.axes)) {
     bool everywhere =
@@ -346,7 +350,7 @@ SmallVector<Axis> KernelGraph::sharedAxes(ArrayRef<Stage> stages) const {
   }
   if (stages.size() > 1)
     return shared;
-  // Alone, a stage may use any axis.
+  // A single stage may use any axis.
   shared.clear();
   for (auto [loop, axis] : llvm::enumerate(last.axes))
     if (last.isParallel(loop))
@@ -381,8 +385,8 @@ void KernelGraph::formNests() {
       SmallVector<Stage> together = nest.stages;
       together.push_back(stage);
       SmallVector<Axis> outer = sharedAxes(together);
-      // A contraction is worth its own loops: it stays with what follows only
-      // if that has all of them.
+      // A contraction deserves its own loops: it only shares a nest if all of
+      // its parallel loops are shared.
       bool splits = llvm::any_of(together, [&](const Stage &other) {
         return other.isContraction() &&
                outer.size() < other.op.getNumParallelLoops();
@@ -414,7 +418,7 @@ replaceOps(func::FuncOp kernel, bool rowBlocks,
   OpBuilder builder(kernel.getBody().front().getTerminator());
   if (failed(emit(*graph, builder)))
     return failure();
-  // What was computed is gone; sizes of it may be left.
+  // The replaced ops are dead, except for uses of their sizes.
   for (bufferization::MaterializeInDestinationOp root : graph->roots)
     root.erase();
   for (Operation &op :

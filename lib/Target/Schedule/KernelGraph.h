@@ -1,22 +1,22 @@
-//===- KernelGraph.h - what a kernel computes, by stages --------*- C++ -*-===//
+//===- KernelGraph.h - kernels as a graph of stages -------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel is a graph of structured ops on tensors. Code is made of it by
-// *stages*: an op that computes its result point by point and keeps it (in a
-// register, a temporary or a destination). All other ops are computed where
-// their results are used. Stages that share loops form a *nest*:
+// A kernel is a graph of structured ops on tensors. An op that computes its
+// result point by point and keeps it (in a register, a temporary or a
+// destination) is a *stage*; code is generated for stages. All other ops are
+// inlined where their results are used. Stages that share loops form a *nest*:
 //
 //   x ─▶ max(n|d) ─▶ exp(x-max) ─▶ sum(n|d) ─▶ exp/sum ─▶ out       softmax
 //        stage       stage         stage       stage
 //        └──────────── one nest, outer axis n ─────┘
 //
-// Loops of different ops are related by the tensors between them: an *axis* is
-// a class of loops that run over the same dimension. An axis is *outer* in a
-// nest if every stage has it as a parallel loop.
+// Loops of different ops are related through the tensors between them: an
+// *axis* is a class of loops over the same dimension. An axis is *outer* in a
+// nest if it is a parallel loop of every stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,19 +31,19 @@ namespace mlir::relax {
 
 using Axis = unsigned;
 
-/// An op that keeps its results.
+/// An op whose results are kept.
 struct Stage {
   mutable linalg::GenericOp op; // its methods are not const
   /// The axis of each loop of `op`.
   SmallVector<Axis> axes;
-  /// The axis that vectors run along; none where nothing is contiguous.
+  /// The axis that is vectorized; none if nothing is contiguous.
   std::optional<Axis> lanes;
 
   bool isReduction() const { return op.getNumReductionLoops() > 0; }
-  /// Whether two inputs each miss a parallel loop.
+  /// Whether two inputs each lack a parallel loop.
   bool isContraction() const;
-  /// Whether the inputs of a contraction are each the same along one of two
-  /// axes.
+  /// Whether each of the two axes indexes an input of the contraction that the
+  /// other one does not.
   bool isShared(Axis axis, Axis other) const;
   bool isParallel(unsigned loop) const {
     return op.getIteratorTypesArray()[loop] == utils::IteratorType::parallel;
@@ -56,20 +56,22 @@ struct Stage {
   }
 };
 
-/// Stages in the order of execution, with the axes that all of them share.
+/// Stages in execution order, with the axes that all of them share.
 struct Nest {
   SmallVector<Stage> stages;
   SmallVector<Axis> outer;
-  /// The outer axes that all contractions share an operand along, where several
-  /// contractions are done for a block of rows (RowBlocks.cpp); else none.
+  /// If several contractions are computed together for blocks of rows
+  /// (RowBlocks.cpp): the outer axes along which they all share an operand.
+  /// Otherwise empty.
   SmallVector<Axis> rows;
-  /// The axis that the first contraction of them makes and the last sums over.
+  /// The axis that the first of these contractions produces and the last sums
+  /// over.
   std::optional<Axis> columns;
 
   bool isOuter(Axis axis) const { return llvm::is_contained(outer, axis); }
 };
 
-/// Where a result goes in the end: a buffer of the same type.
+/// The destination of a result: a buffer of the same type.
 struct Output {
   OpResult value;
   Value buffer;
@@ -77,19 +79,20 @@ struct Output {
 
 class KernelGraph;
 
-/// Replaces what a kernel computes by code: brings it into the form that the
-/// graph reads, lets `emit` make code of its nests at the end of the body, and
-/// takes away what that replaces. Where any of it fails, the kernel is as
-/// before. `rowBlocks`: contractions that share rows are one nest.
+/// Replaces the computations of a kernel by generated code: brings the kernel
+/// into the form that the graph reads, calls `emit` to generate code for its
+/// nests at the end of the body, and erases the replaced ops. On failure, the
+/// kernel does not change. `rowBlocks`: contractions that share rows form one
+/// nest.
 LogicalResult scheduleKernel(
     func::FuncOp kernel, bool rowBlocks,
     function_ref<LogicalResult(const KernelGraph &, OpBuilder &)> emit);
 
 class KernelGraph {
 public:
-  /// Reads a kernel whose boundary are memrefs. Failure means that it holds
-  /// something that only loops can do. `rowBlocks`: contractions that share
-  /// rows are one nest.
+  /// Reads a kernel with memref parameters. Fails if it contains ops that only
+  /// plain loops support. `rowBlocks`: contractions that share rows form one
+  /// nest.
   static FailureOr<KernelGraph> read(func::FuncOp kernel, bool rowBlocks);
 
   SmallVector<Nest> nests;
@@ -97,15 +100,15 @@ public:
   /// The ops that a schedule replaces.
   SmallVector<bufferization::MaterializeInDestinationOp> roots;
 
-  /// The structured op behind a tensor, or null.
+  /// The structured op that computes a tensor, or null.
   static linalg::GenericOp producer(Value tensor);
 
-  /// The tensors that an op reads, with the map from its loops to their
-  /// dimensions (null where it is computed in the body).
+  /// The tensors that an op reads, with the maps from its loops to their
+  /// dimensions (null if the index is computed in the body).
   static SmallVector<std::pair<Value, AffineMap>> reads(linalg::GenericOp op);
 
-  /// Calls `visit` for each op that is computed as part of `stage`: itself and
-  /// the ones that are not stages.
+  /// Calls `visit` for each op that is computed as part of `stage`: the stage
+  /// and the ops inlined into it.
   void visitInlined(linalg::GenericOp stage,
                     function_ref<void(linalg::GenericOp)> visit) const;
 
@@ -118,8 +121,8 @@ public:
   /// Whether a result of a stage of `nest` is read in another nest.
   bool isReadLater(OpResult result, const Nest &nest) const;
 
-  /// Whether `op` reads `result` at its own point along all axes of that, and
-  /// nowhere else.
+  /// Whether all reads of `result` in `op` are at its own point along all axes
+  /// of the result.
   bool readsAtPoint(linalg::GenericOp op, OpResult result) const;
 
   bool isStage(Operation *op) const { return stageOps.contains(op); }
@@ -131,7 +134,7 @@ private:
   void formNests();
   void joinRowBlocks();
   std::optional<Nest> joined(ArrayRef<Nest> parts) const;
-  /// The lanes of a stage, not along any of `outer`.
+  /// The axis to vectorize a stage along, excluding `outer`.
   std::optional<Axis> chooseLanes(const Stage &stage,
                                   ArrayRef<Axis> outer = {}) const;
   SmallVector<Axis> sharedAxes(ArrayRef<Stage> stages) const;
@@ -141,7 +144,7 @@ private:
   llvm::SetVector<Operation *> stageOps;
   DenseMap<Operation *, unsigned> firstLoop;
   llvm::EquivalenceClasses<unsigned> classes;
-  /// Loops whose results are read at other points than their own.
+  /// Axes of results that are read at points other than the reader's own.
   DenseSet<unsigned> irregular;
 };
 

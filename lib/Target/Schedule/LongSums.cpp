@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Blocks up to which totals are added up as they are.
+/// Up to this number of blocks, totals are added without compensation.
 static constexpr int64_t fewBlocks = 32;
 
 std::optional<SumBlocks>
@@ -28,7 +28,7 @@ SumBlocks::choose(ArrayRef<std::optional<int64_t>> sizes, int64_t most) {
     SumBlocks blocks{level, std::max<int64_t>(most / inner, 1), true};
     if (!size)
       return blocks;
-    // Blocks of one size, if some divisor is near.
+    // Use blocks of equal size if there is a divisor close by.
     for (int64_t steps = blocks.steps; 2 * steps > blocks.steps; --steps)
       if (*size % steps == 0) {
         blocks.steps = steps;

@@ -5,18 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A float that a million terms are added to loses a little with each of them.
-// So a reduction whose length is unknown or large is done in blocks: the terms
-// of a block are added up from zero, and its sum goes to a *total*. Where there
-// may be many blocks, what rounding takes from the total is kept as well, and
-// given back with the next block (Transforms/TwoSum.h):
+// An accumulator to which a million floats are added loses a little precision
+// with each of them. So reductions of unknown or large length are done in
+// blocks: the terms of a block are added starting from zero, and its sum is
+// added to a *total*. If there may be many blocks, the rounding error of the
+// total is kept as well, and added back with the next block
+// (Transforms/TwoSum.h):
 //
 //   for each block                        error of a sum of n terms, with unit
 //     sum = 0                             roundoff u and blocks of b terms:
 //     for each term of it: sum += term      |error| <= (b + 2) u Σ|term|
-//     total, lost += sum                  whatever n is (up to n u² Σ|term|)
+//     total, lost += sum                  for any n (up to n u² Σ|term|)
 //
-// What is not a sum of floats, as a maximum, is carried from block to block.
+// Other reductions, such as maxima, are carried from block to block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,29 +28,30 @@
 
 namespace mlir::relax {
 
-/// The most terms that one accumulator adds up in a row: of a plain sum, and of
-/// products, whose accumulators are in registers that a block has to give up.
+/// The maximum number of terms in a block: for plain sums, and for sums of
+/// products, whose accumulators must be spilled at the end of a block.
 constexpr int64_t maxTerms = 32, maxProducts = 256;
 
-/// The axes of a reduction, in blocks of some steps along one of them.
+/// The axes of a reduction, with blocks along one of them.
 struct SumBlocks {
-  /// The place of that axis, outermost first, and steps of a block along it.
+  /// The position of that axis, outermost first, and the steps per block along
+  /// it.
   unsigned level = 0;
   int64_t steps = 0;
   /// Whether there may be so many blocks that the error of totals matters.
   bool areMany = false;
 
-  /// Blocks of about `most` steps for axes with these sizes; none where all of
-  /// it is short.
+  /// Chooses blocks of about `most` steps for axes of these sizes; none if the
+  /// reduction is short.
   static std::optional<SumBlocks> choose(ArrayRef<std::optional<int64_t>> sizes,
                                          int64_t most);
 };
 
-/// What the blocks of a reduction are combined to: values, then for each sum
-/// of floats what its total has lost.
+/// The loop-carried state of a reduction in blocks: the values, then the
+/// rounding error of each float sum.
 class Totals {
 public:
-  /// Of values that `combiners`, in turn, combine.
+  /// The values are combined by `combiners`, repeated cyclically.
   Totals(OpBuilder &builder, Location loc,
          ArrayRef<std::optional<Combiner>> combiners, bool areMany)
       : builder(builder), loc(loc), combiners(combiners), areMany(areMany) {}
@@ -59,20 +61,20 @@ public:
   /// Whether any result is a sum of floats.
   static bool hasSums(ArrayRef<std::optional<Combiner>> combiners);
 
-  /// The totals before the first block.
+  /// The state before the first block.
   SmallVector<Value> begin(ArrayRef<Value> values) const;
-  /// What a block starts from.
+  /// The initial values of a block.
   SmallVector<Value> startBlock(ArrayRef<Value> totals) const;
-  /// The totals after a block that ended with `block`.
+  /// The state after a block that ended with `block`.
   SmallVector<Value> add(ArrayRef<Value> totals, ArrayRef<Value> block) const;
-  /// The values in the end.
+  /// The final values.
   SmallVector<Value> finish(ArrayRef<Value> totals) const;
 
 private:
   const std::optional<Combiner> &combinerOf(size_t value) const {
     return combiners[value % combiners.size()];
   }
-  /// The number of values, without what is lost.
+  /// The number of values, without rounding errors.
   size_t numValues(ArrayRef<Value> totals) const;
 
   OpBuilder &builder;
@@ -81,9 +83,9 @@ private:
   bool areMany;
 };
 
-/// Rewrites the long float sums of a kernel that no schedule takes: each gets a
-/// second result, which carries what rounding loses, so that plain loops have
-/// the same error bound (PlainSums.cpp).
+/// Rewrites the long float sums of an unscheduled kernel: each gets a second
+/// result that carries the rounding error, so that plain loops have the same
+/// error bound (PlainSums.cpp).
 void keepLostOfSums(func::FuncOp kernel);
 
 } // namespace mlir::relax

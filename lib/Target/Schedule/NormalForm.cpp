@@ -1,4 +1,4 @@
-//===- NormalForm.cpp - kernels as the graph of stages reads them ---------===//
+//===- NormalForm.cpp - normal form of scheduled kernels ------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace mlir::relax;
 
 using bufferization::MaterializeInDestinationOp;
 
-/// A reshape before a destination becomes one of the destination.
+/// Applies a reshape of the result to the destination instead.
 static MaterializeInDestinationOp
 peelReshapes(MaterializeInDestinationOp root) {
   OpBuilder builder(root);
@@ -58,8 +58,8 @@ peelReshapes(MaterializeInDestinationOp root) {
   }
 }
 
-/// A destination that is put together of parts, by a concatenation or by
-/// insertions of slices, becomes one destination for each part, in order.
+/// Splits a destination that is assembled by a concatenation, or by insertions
+/// of slices, into one destination per part, in order.
 static FailureOr<SmallVector<MaterializeInDestinationOp>>
 splitParts(MaterializeInDestinationOp root) {
   auto type = dyn_cast<MemRefType>(root.getDest().getType());
@@ -111,7 +111,8 @@ splitParts(MaterializeInDestinationOp root) {
   }
   if (insertions.empty())
     return SmallVector<MaterializeInDestinationOp>{root};
-  // What the parts leave of it stays if it is there already, or is anything.
+  // The rest of the destination needs no write if it is already there or
+  // undefined.
   auto view = whole.getDefiningOp<bufferization::ToTensorOp>();
   bool isThere = view && view.getBuffer() == root.getDest();
   bool keepsRest = !isThere && !whole.getDefiningOp<tensor::EmptyOp>();
@@ -131,7 +132,7 @@ splitParts(MaterializeInDestinationOp root) {
   return parts;
 }
 
-/// A copy of `tensor`, as an op that a destination may have behind it.
+/// A structured op that copies `tensor`, as the source of a destination.
 static Value copyOf(OpBuilder &builder, Location loc, Value tensor,
                     Value buffer) {
   PointEmitter sizes(builder, loc, 1);
@@ -171,7 +172,7 @@ LogicalResult relax::bringToNormalForm(func::FuncOp kernel) {
     if (failed(linalg::generalizeNamedOp(rewriter, op)))
       return failure();
   }
-  // Sizes of buffers are asked of the buffers.
+  // Take sizes from the buffers.
   kernel.walk([&](tensor::DimOp dim) {
     auto view = dim.getSource().getDefiningOp<bufferization::ToTensorOp>();
     if (!view)
@@ -216,7 +217,7 @@ void relax::collapseLoops(func::FuncOp kernel) {
   };
   if (!llvm::all_of(op->getOperands(), inMemory))
     return;
-  // Part of a buffer has gaps between its rows.
+  // A part of a buffer has gaps between its rows.
   for (auto root : kernel.getOps<MaterializeInDestinationOp>())
     if (!cast<MemRefType>(root.getDest().getType()).getLayout().isIdentity())
       return;

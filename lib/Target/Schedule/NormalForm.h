@@ -1,4 +1,4 @@
-//===- NormalForm.h - kernels as the graph of stages reads them -*- C++ -*-===//
+//===- NormalForm.h - normal form of scheduled kernels ----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,14 +12,14 @@
 
 namespace mlir::relax {
 
-/// Makes all structured ops generic, and puts one behind each destination:
+/// Generalizes all structured ops and makes each destination the target of one:
 /// reshapes before a destination become views of it, and destinations that are
-/// put together of parts become one for each part.
+/// assembled from parts are split.
 LogicalResult bringToNormalForm(func::FuncOp kernel);
 
-/// Loops of an element-wise kernel that run over contiguous memory in all
-/// operands become one: vectors then cross the ends of rows, however short
-/// those are.
+/// Merges the loops of an element-wise kernel that run over contiguous memory
+/// in all operands. Vectors can then cross the ends of rows, however short
+/// these are.
 void collapseLoops(func::FuncOp kernel);
 
 } // namespace mlir::relax

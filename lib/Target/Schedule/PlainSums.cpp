@@ -1,13 +1,13 @@
-//===- PlainSums.cpp - sums of floats that become plain loops -------------===//
+//===- PlainSums.cpp - accurate sums in plain loops -----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A reduction that no schedule takes becomes a loop with one accumulator for
-// each result. Where its sums may be long, it gets a second result: what
-// rounding took from the first, which is added to that at the end.
+// A reduction without a schedule becomes a loop with one accumulator per
+// result. If its sums may be long, it gets a second result, the rounding error
+// of the first, which is added to it at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Whether `op` has one result, a sum of floats with many terms, or of a number
-/// that is not known.
+/// Whether `op` has a single result that is a float sum of many terms, or of an
+/// unknown number.
 static bool isLongSum(linalg::GenericOp op) {
   if (!op.hasPureTensorSemantics() || op->getNumResults() != 1 ||
       !op.getNumReductionLoops() || !Totals::hasSums(Totals::combinersOf(op)))
@@ -35,7 +35,7 @@ static bool isLongSum(linalg::GenericOp op) {
   return SumBlocks::choose(sizes, maxTerms).has_value();
 }
 
-/// Zeros in the shape of `tensor`.
+/// A zero tensor with the shape of `tensor`.
 static Value zerosLike(OpBuilder &builder, Location loc, Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   SmallVector<Value> dynamic;

@@ -110,7 +110,7 @@ Value PointEmitter::vector(Lanes value) {
       builder, loc, vectorType(value.value.getType()), value.value);
   if (value.stride == 0)
     return all;
-  // Not `vector.step`, which there is no lowering of for GPUs.
+  // `vector.step` cannot be lowered for GPUs.
   auto type = vectorType(builder.getIndexType());
   SmallVector<Attribute> offsets;
   for (int64_t lane = 0; lane < lanes; ++lane)
@@ -156,7 +156,7 @@ FailureOr<Lanes> PointEmitter::apply(AffineExpr expr, ArrayRef<Lanes> dims) {
   default:
     break;
   }
-  // Divisions: by a positive constant.
+  // Division by a positive constant.
   bool uniform = lhs->isUniform() && rhs->isUniform();
   Value a = uniform ? lhs->value : vector(*lhs);
   Value b = uniform ? rhs->value : vector(*rhs);
@@ -194,7 +194,7 @@ Lanes PointEmitter::lookup(Value value, DenseMap<Value, Lanes> &values) {
   return found == values.end() ? Lanes{value} : found->second;
 }
 
-/// What a lane that is off must not do.
+/// Ops that masked lanes must not execute.
 static bool canTrap(Operation &op) {
   return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
              arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op);
@@ -227,8 +227,8 @@ std::optional<Lanes> PointEmitter::ofIndices(Operation &op,
   std::optional<int64_t> factor = getConstantIntValue(rhs.value);
   if (isa<arith::MulIOp>(op) && factor && rhs.stride == 0)
     return Lanes{multiply(lhs.value, rhs.value), lhs.stride * *factor};
-  // Neighbours from a multiple of their number on are all below another
-  // multiple, or none is.
+  // `lanes` consecutive indices from a multiple of `lanes` are either all below
+  // another multiple or all above.
   auto compare = dyn_cast<arith::CmpIOp>(op);
   using Predicate = arith::CmpIPredicate;
   if (compare && lhs.stride == 1 && rhs.stride == 0 &&
@@ -251,7 +251,7 @@ FailureOr<Lanes> PointEmitter::clone(Operation &op, IRMapping &uniform,
     uniform.map(operand, value.value);
   }
   if (op.getNumRegions()) {
-    // What regions capture: scalars alone.
+    // Regions may only capture scalars.
     WalkResult walk = op.walk([&](Operation *inner) {
       if (isa<linalg::IndexOp, tensor::ExtractOp>(inner))
         return WalkResult::interrupt();

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Emits what computes the element of a tensor at given indices, for one point
-// or for a vector of them ("lanes"). Bodies of structured ops are written for
-// one point; a value in them is kept a scalar as long as it is the same in all
-// lanes, so an index that lanes do not change costs a scalar load and a
-// broadcast, one that grows by one from lane to lane a vector load, and any
-// other a gather.
+// Emits code that computes the element of a tensor at given indices, for one
+// point or for a vector of points ("lanes"). Bodies of structured ops are
+// written for one point; a value in them stays scalar while it is the same in
+// all lanes. So an index that is the same in all lanes costs a scalar load and
+// a broadcast, an index that grows by one per lane a vector load, and any other
+// index a gather.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +25,11 @@
 
 namespace mlir::relax {
 
-/// A value at a point, in all lanes.
+/// The value of all lanes at a point.
 struct Lanes {
-  /// A scalar, the same in all lanes but for `stride`; or a vector.
+  /// A scalar, the same in all lanes except for `stride`, or a vector.
   Value value;
-  /// Of a scalar of type index: what it grows by from lane to lane.
+  /// For index scalars, the increment from lane to lane.
   int64_t stride = 0;
   bool isVector = false;
 
@@ -38,13 +38,13 @@ struct Lanes {
 
 /// Where the results of a stage are kept.
 struct Storage {
-  /// The buffer; null where results are SSA values, one for each point.
+  /// The buffer; null if results are SSA values, one per point.
   Value buffer;
   /// The dimensions of the tensor that the buffer has.
   SmallVector<unsigned> dims;
-  /// The buffer has a row for each point of a block before `dims`.
+  /// Before `dims`, the buffer has a dimension for the points of a block.
   bool perPoint = false;
-  /// Without a buffer: values differ by the column as well.
+  /// Without a buffer: there is a value per column, too.
   bool perColumn = false;
 };
 
@@ -56,9 +56,9 @@ public:
   /// The element of `tensor` at `index`.
   FailureOr<Lanes> element(Value tensor, ArrayRef<Lanes> index);
 
-  /// The values that the body of `op` yields at the point `loops`. `operand`
-  /// gives the values of the body's arguments. `contract` permits products and
-  /// sums to be fused.
+  /// Evaluates the body of `op` at the point `loops` and returns the yielded
+  /// values. `operand` returns the values of the body's arguments. `contract`
+  /// allows products and sums to be fused.
   FailureOr<SmallVector<Lanes>>
   body(linalg::GenericOp op, ArrayRef<Lanes> loops,
        function_ref<FailureOr<Lanes>(unsigned)> operand, bool contract);
@@ -69,41 +69,42 @@ public:
 
   LogicalResult store(Lanes value, Value buffer, ArrayRef<Lanes> index);
 
-  /// What an indexing map gives at a point.
+  /// Applies an indexing map at a point.
   FailureOr<SmallVector<Lanes>> apply(AffineMap map, ArrayRef<Lanes> dims);
 
-  /// A value in each lane of its own.
+  /// Converts a value to a vector.
   Value vector(Lanes value);
 
   Value constant(int64_t value);
   Value add(Value lhs, Value rhs);
   Value multiply(Value lhs, Value rhs);
-  /// Whether `value` is a multiple of `factor`, whatever its terms are.
+  /// Whether `value` is a multiple of `factor` regardless of the values of its
+  /// unknown terms.
   static bool isMultiple(Value value, int64_t factor);
   /// The size of a dimension of a tensor or buffer.
   Value size(Value shaped, unsigned dim);
-  /// The sizes of the axes of a nest, static where any operand has a static
-  /// one.
+  /// The sizes of the axes of a nest; static if any operand has a static size.
   FailureOr<DenseMap<Axis, Value>> sizes(const Nest &nest);
 
-  /// A loop; `body` gives what it carries on. Values are had once within it.
+  /// Emits a loop; `body` returns the next loop-carried values. The body has
+  /// its own scope.
   SmallVector<Value>
   loop(Value from, Value to, Value step, ValueRange inits,
        function_ref<SmallVector<Value>(Value, ValueRange)> body);
 
-  /// Where stages keep their results, and those that are SSA values.
+  /// Where stages keep their results, and the results that are SSA values.
   DenseMap<Value, Storage> storage;
   std::map<std::pair<void *, unsigned>, Lanes> kept;
-  /// The point that is computed; lanes that are off, where some are.
+  /// The current point, and the mask of active lanes if some are inactive.
   unsigned point = 0, column = 0;
   Value mask;
 
-  /// What tells the values of a stage apart.
+  /// Distinguishes the values of a stage at different points.
   unsigned number(const Storage &place) const {
     return place.perColumn ? point | column << 16 : point;
   }
 
-  /// Values that are had already are not computed again within a scope.
+  /// Values are computed once per scope and reused in nested scopes.
   struct Scope {
     explicit Scope(PointEmitter &emitter) : emitter(emitter) {
       emitter.scopes.emplace_back();
@@ -115,13 +116,13 @@ public:
   OpBuilder &builder;
   Location loc;
   const int64_t lanes;
-  /// Registers for vectors: 16 rather than 32.
+  /// There are 16 vector registers rather than 32.
   bool fewRegisters = false;
-  /// Whether buffers begin at the border of a vector: accesses whose index is a
-  /// multiple of the lanes are then said to be aligned.
+  /// Whether buffers are aligned to vectors: accesses at a multiple of the
+  /// lanes are then marked as aligned.
   bool alignedBuffers = false;
-  /// Whether lanes may read from anywhere; if not, no more than from neighbours
-  /// or from one place.
+  /// Whether lanes can read from arbitrary positions; if not, only consecutive
+  /// elements or a single element can be read.
   bool gathers = true;
 
 private:
@@ -133,23 +134,24 @@ private:
   FailureOr<Lanes> apply(AffineExpr expr, ArrayRef<Lanes> dims);
   FailureOr<Lanes> clone(Operation &op, IRMapping &uniform,
                          DenseMap<Value, Lanes> &values, bool contract);
-  /// What `op` makes of indices that differ by a constant from lane to lane, if
-  /// that is one such number, or one decision, again.
+  /// Evaluates `op` on indices that differ by a constant from lane to lane, if
+  /// the result is also such an index, or a condition that is the same in all
+  /// lanes.
   std::optional<Lanes> ofIndices(Operation &op, DenseMap<Value, Lanes> &values);
   Lanes lookup(Value value, DenseMap<Value, Lanes> &values);
-  /// Which lanes are on: the mask, or all of them.
+  /// The mask of active lanes.
   Value lanesOn();
-  /// What a vector at this place of a buffer is aligned to, in bytes; none
-  /// where that is not known.
+  /// The alignment in bytes of a vector at this index of a buffer; none if
+  /// unknown.
   llvm::MaybeAlign alignment(MemRefType type, ArrayRef<Lanes> index) const;
-  /// The offsets of lanes from the first element of a buffer.
+  /// The offsets of the lanes from the first element of a buffer.
   Value offsets(Value buffer, ArrayRef<Lanes> index);
   VectorType vectorType(Type element) {
     return VectorType::get({lanes}, element);
   }
 
   std::vector<std::map<Key, Lanes>> scopes;
-  /// Buffers in the shape of a reshaped tensor.
+  /// Buffers reshaped to the shape of a tensor.
   DenseMap<Value, Value> views;
 };
 

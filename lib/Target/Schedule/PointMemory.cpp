@@ -1,4 +1,4 @@
-//===- PointMemory.cpp - elements in memory, and of ops on tensors --------===//
+//===- PointMemory.cpp - memory and tensor ops of points ------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -50,7 +50,7 @@ Value PointEmitter::lanesOn() {
       builder, loc, vectorType(builder.getI1Type()), ArrayRef<int64_t>{lanes});
 }
 
-/// Whether lanes lie one after the other.
+/// Whether the lanes are consecutive elements.
 static bool isContiguous(ArrayRef<Lanes> index) {
   return !index.empty() && !index.back().isVector && index.back().stride == 1 &&
          llvm::all_of(index.drop_back(),
@@ -82,7 +82,7 @@ llvm::MaybeAlign PointEmitter::alignment(MemRefType type,
       !type.getLayout().isIdentity() || !llvm::isPowerOf2_64(bytes) ||
       !isMultiple(index.back().value, lanes))
     return std::nullopt;
-  // Rows are whole vectors.
+  // All rows must consist of whole vectors.
   if (type.getRank() > 1 &&
       (type.isDynamicDim(type.getRank() - 1) || type.getShape().back() % lanes))
     return std::nullopt;
@@ -168,7 +168,7 @@ LogicalResult PointEmitter::store(Lanes value, Value buffer,
 
 FailureOr<Lanes> PointEmitter::element(Value tensor, ArrayRef<Lanes> index) {
   Key key{{tensor.getAsOpaquePointer(), 0}, {mask.getAsOpaquePointer(), 0}};
-  // Values in registers differ from point to point; others by their index.
+  // Values in registers differ by point; others are identified by their index.
   if (auto found = storage.find(tensor); found != storage.end())
     if (!found->second.buffer || found->second.perPoint)
       key.front().second = number(found->second);
@@ -216,7 +216,7 @@ FailureOr<Lanes> PointEmitter::compute(Value tensor, ArrayRef<Lanes> index) {
   if (auto splat = dyn_cast<tensor::SplatOp>(op))
     return Lanes{splat.getInput()};
   if (isa<tensor::EmptyOp>(op)) {
-    // Nothing is known of it: anything will do.
+    // The element is undefined, so any value will do.
     Type type = cast<RankedTensorType>(tensor.getType()).getElementType();
     return Lanes{
         arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type))};
@@ -232,7 +232,8 @@ FailureOr<Lanes> PointEmitter::compute(Value tensor, ArrayRef<Lanes> index) {
     SmallVector<Lanes> loops(generic.getNumLoops());
     for (auto [dim, expr] : llvm::enumerate(map.getResults()))
       loops[cast<AffineDimExpr>(expr).getPosition()] = index[dim];
-    // A loop that the result does not show has one iteration, or any will do.
+    // A loop that does not appear in the result has one iteration, or any
+    // iteration will do.
     for (Lanes &loop : loops)
       if (!loop.value)
         return failure();
@@ -275,7 +276,7 @@ FailureOr<Lanes> PointEmitter::compute(Value tensor, ArrayRef<Lanes> index) {
     return element(slice.getSource(), at);
   }
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
-    // Memory has no gaps: a buffer may be looked at in the new shape.
+    // Buffers are contiguous, so they can be viewed in the new shape.
     if (auto view =
             collapse.getSrc().getDefiningOp<bufferization::ToTensorOp>()) {
       Value &buffer = views[tensor];
@@ -287,7 +288,7 @@ FailureOr<Lanes> PointEmitter::compute(Value tensor, ArrayRef<Lanes> index) {
       }
       return load(buffer, index);
     }
-    // The inner dimension of a group takes what is left of an index.
+    // The innermost dimension of a group gets the rest of the index.
     SmallVector<Lanes> at(collapse.getSrcType().getRank());
     for (auto [dim, group] :
          llvm::enumerate(collapse.getReassociationIndices())) {
@@ -297,7 +298,7 @@ FailureOr<Lanes> PointEmitter::compute(Value tensor, ArrayRef<Lanes> index) {
           at[group[i]] = {constant(0)};
           continue;
         }
-        // All outer dimensions of the group may be of size one.
+        // All outer dimensions of the group may have size one.
         bool last =
             llvm::all_of(ArrayRef(group).take_front(i), [&](int64_t outer) {
               return collapse.getSrcType().getDimSize(outer) == 1;
@@ -349,7 +350,7 @@ FailureOr<Lanes> PointEmitter::padded(tensor::PadOp pad,
   Value filler = pad.getConstantPaddingValue();
   if (!filler)
     return failure();
-  // Whether the point, or each lane of it, is in the source.
+  // Whether the point, or each lane, is inside the source.
   Value isInside, areInside;
   auto require = [&](Value &condition, Value more) {
     condition =
@@ -367,7 +368,7 @@ FailureOr<Lanes> PointEmitter::padded(tensor::PadOp pad,
     Lanes from = index[dim];
     from.value = arith::SubIOp::create(
         builder, loc, from.value, from.isVector ? vector({before}) : before);
-    // Below zero is far above as an unsigned number.
+    // As unsigned numbers, negative indices are large.
     Value position = from.isUniform() ? from.value : vector(from);
     Value limit = from.isUniform() ? extent : vector({extent});
     require(from.isUniform() ? isInside : areInside,

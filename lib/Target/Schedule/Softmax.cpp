@@ -1,4 +1,4 @@
-//===- Softmax.cpp - exponentials of rows, and their sums -----------------===//
+//===- Softmax.cpp - matches the softmax of a nest ------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,7 @@ static bool isBody(Value value, linalg::GenericOp op) {
   return value.getParentBlock() == op.getBody();
 }
 
-/// The only value that `op` yields.
+/// The op that computes the only value that `op` yields; null otherwise.
 static Operation *yielded(linalg::GenericOp op) {
   if (op->getNumResults() != 1)
     return nullptr;
@@ -43,7 +43,7 @@ static Operation *yielded(linalg::GenericOp op) {
   return isBody(value, op) ? value.getDefiningOp() : nullptr;
 }
 
-/// The operand of `op` that is behind an argument of its body, or null.
+/// The operand of `op` for an argument of its body, or null.
 static Value operandOf(Value argument, linalg::GenericOp op) {
   auto block = dyn_cast<BlockArgument>(argument);
   if (!block || block.getOwner() != op.getBody())
@@ -51,7 +51,7 @@ static Value operandOf(Value argument, linalg::GenericOp op) {
   return op->getOperand(block.getArgNumber());
 }
 
-/// Whether `op` reduces `source` along `axis` and nothing else, by `kind`.
+/// Whether `op` is a plain reduction of `source` of the given kind.
 static bool reduces(linalg::GenericOp op, Value source,
                     arith::AtomicRMWKind kind) {
   std::optional<Combiner> combiner;
@@ -95,7 +95,7 @@ static bool isPower(linalg::GenericOp op, Softmax &softmax) {
   return to && isLowest(*to) && instead && instead->isFinite();
 }
 
-/// Whether `op` sums `powers` times something.
+/// Whether `op` sums the products of `powers` and another factor.
 static bool mixes(linalg::GenericOp op, Value powers) {
   auto add = dyn_cast_or_null<arith::AddFOp>(yielded(op));
   if (!add || !Combiner::match(op, 0))
@@ -148,11 +148,11 @@ linalg::GenericOp Softmax::total() const {
 bool Softmax::vanishes(const APFloat &hidden) const {
   if (least < hidden)
     return false;
-  // Of minus infinity: zero, but for a maximum that is minus infinity too.
+  // exp(-inf - maximum) is zero, unless the maximum is minus infinity too.
   if (isLowest(hidden))
     return isGuarded || least.isFinite();
   if (isGuarded || !least.isFinite())
     return false;
-  // The exponential is zero in every format from some -1100 on.
+  // The exponential underflows to zero in every format below about -1100.
   return hidden.convertToDouble() - least.convertToDouble() < -2000;
 }

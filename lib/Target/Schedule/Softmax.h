@@ -1,18 +1,19 @@
-//===- Softmax.h - exponentials of rows, and their sums ---------*- C++ -*-===//
+//===- Softmax.h - matches the softmax of a nest ----------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What is done with the scores of attention, as its loops show it:
+// Matches the ops on the scores of attention:
 //
 //   t = max(least, max_j s)
-//   p = exp(s - t)              t is zero in it where it is minus infinity
+//   p = exp(s - t)              using t = 0 if t is minus infinity
 //   Σ_j p, Σ_j p v[j]
 //
-// A column whose score is low enough adds nothing to any of them, and parts of
-// the sums can be added up whatever maximum they were computed with.
+// A column with a sufficiently low score contributes nothing to the results,
+// and partial sums can be combined even if they were computed with different
+// maxima.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,40 +25,41 @@
 namespace mlir::relax {
 
 struct Softmax {
-  /// What is done with the results of `scores`, if it is nothing else.
+  /// Matches the ops that use the results of `scores`; none if there are
+  /// others.
   static std::optional<Softmax> match(linalg::GenericOp scores);
 
-  /// Whether a score of `hidden` adds nothing.
+  /// Whether a score of `hidden` contributes nothing.
   bool vanishes(const APFloat &hidden) const;
 
-  /// The op that sums `powers` as they are, or null.
+  /// The op that sums `powers` themselves, or null.
   linalg::GenericOp total() const;
 
   linalg::GenericOp scores, maximum, powers;
-  /// The ops that sum the powers, as they are or as a factor.
+  /// The ops that sum the powers, or products with them.
   SmallVector<linalg::GenericOp> sums;
-  /// What the maximum starts from.
+  /// The initial value of the maximum.
   APFloat least{0.0f};
-  /// Whether a maximum that is minus infinity counts as another number.
+  /// Whether a finite number is used instead of a maximum of minus infinity.
   bool isGuarded = false;
 };
 
-/// Columns that a mask hides: those from some expression of the row on.
+/// Columns that a mask hides: those beyond some expression of the row.
 struct HiddenColumns {
-  /// Finds them in `nest`, if leaving them out changes nothing; `isKept` says
-  /// whether a result is read elsewhere.
+  /// Finds the hidden columns of `nest` if skipping them changes nothing;
+  /// `isKept` says whether a result is read elsewhere.
   static std::optional<HiddenColumns>
   match(const Nest &nest, function_ref<bool(OpResult)> isKept);
 
-  /// How many columns are visible: more than none, up to the size. `index` is
-  /// the place along a loop of `op`, `element` the value of an argument of its
-  /// body. Null where one that is needed is null.
+  /// The number of visible columns, not clamped to [0, size]. `index` returns
+  /// the position along a loop of `op`, `element` the value of an argument of
+  /// its body. Null if either returns null for one that is needed.
   Value countVisible(OpBuilder &builder, Location loc,
                      function_ref<Value(unsigned)> index,
                      function_ref<Value(BlockArgument)> element) const;
 
   mutable linalg::GenericOp op; // its methods are not const
-  /// The last visible column and what is to be added, in the body of `op`.
+  /// The last visible column, and an offset to add to it, in the body of `op`.
   Value last;
   int64_t more = 0;
 };
@@ -65,7 +67,7 @@ struct HiddenColumns {
 /// The ops that read the only result of `op`.
 SmallVector<linalg::GenericOp> readersOf(linalg::GenericOp op);
 
-/// The number that a value is, or none.
+/// The constant value of a float, or none.
 std::optional<APFloat> numberOf(Value value);
 
 } // namespace mlir::relax
