@@ -1,4 +1,4 @@
-//===- Attention.cpp - nests that mix values by scores --------------------===//
+//===- Attention.cpp - recognizes attention -------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,8 @@ std::optional<Stored> Stored::match(const Stage &stage, unsigned number) {
     if (auto cast = dyn_cast<tensor::CastOp>(op)) {
       tensor = cast.getSource();
     } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
-      // One part: where it begins is known before the kernel.
+      // A single slice that starts at the origin: its position is known before
+      // the kernel runs.
       if (!slice.hasUnitStride() ||
           llvm::any_of(region.starts, [](OpFoldResult start) {
             return !isConstantIntValue(start, 0);
@@ -76,7 +77,7 @@ std::optional<int64_t> Stored::width() const {
 }
 
 //===----------------------------------------------------------------------===//
-// The form
+// Matching
 //===----------------------------------------------------------------------===//
 
 static bool startsFromZero(linalg::GenericOp op) {
@@ -84,13 +85,13 @@ static bool startsFromZero(linalg::GenericOp op) {
   return fill && matchPattern(fill.getInputs().front(), m_AnyZeroFloat());
 }
 
-/// Whether `op` gives f32.
+/// Whether the result of `op` is f32.
 static bool isSingle(linalg::GenericOp op) {
   return getElementTypeOrSelf(op->getResult(0).getType()).isF32();
 }
 
-/// The axis that a contraction sums over; none where it is more than one, or
-/// the contraction does not add products.
+/// The axis that a contraction sums over; none if it sums over several axes or
+/// is not a sum of products.
 static std::optional<Axis> summedBy(const Stage &stage) {
   if (!addsProduct(stage.op) || !startsFromZero(stage.op) ||
       stage.op.getNumReductionLoops() != 1)
@@ -120,7 +121,7 @@ std::optional<Attention> Attention::match(const KernelGraph &graph,
   Attention attention;
   attention.nest = &nest;
   attention.columns = *nest.columns;
-  // The first contraction makes scores, the last one sums over them.
+  // The first contraction computes the scores; the last one sums over them.
   for (const Stage &stage : nest.stages)
     if (stage.isContraction())
       (attention.products ? attention.mixture : attention.products) = &stage;
@@ -135,7 +136,7 @@ std::optional<Attention> Attention::match(const KernelGraph &graph,
   for (Axis axis : nest.outer)
     if (!llvm::is_contained(nest.rows, axis))
       attention.batch.push_back(axis);
-  // Each axis is one of these.
+  // All axes must be known.
   auto isKnown = [&](const Stage &stage, Axis own, Axis other) {
     return llvm::all_of(stage.axes, [&](Axis axis) {
       return nest.isOuter(axis) || axis == own || axis == other;
@@ -145,7 +146,7 @@ std::optional<Attention> Attention::match(const KernelGraph &graph,
       !isKnown(mixture, attention.columns, attention.inner))
     return std::nullopt;
 
-  // What lies between.
+  // Match the stages in between.
   auto hasColumns = [&](const Stage &stage) {
     return stage.loopOf(attention.columns).has_value();
   };
@@ -173,7 +174,7 @@ std::optional<Attention> Attention::match(const KernelGraph &graph,
   for (linalg::GenericOp sum : softmax.sums)
     if (!graph.readsAtPoint(sum, softmax.powers->getResult(0)))
       return std::nullopt;
-  // Of the rest, some come before the maximum, others after the sums.
+  // Other stages must come before the maximum or after the sums.
   bool isBefore = true;
   for (const Stage &stage : nest.stages) {
     isBefore &= stage.op != softmax.maximum;
@@ -206,7 +207,7 @@ std::optional<Attention> Attention::match(const KernelGraph &graph,
       attention.ends.push_back(&stage);
   }
 
-  // The operands. Neither keys nor values have rows.
+  // Match the operands. Neither keys nor values may depend on the rows.
   AffineMap first = products.op.getIndexingMapsArray()[0];
   attention.query =
       first.isFunctionOfDim(*products.loopOf(attention.columns)) ? 1 : 0;

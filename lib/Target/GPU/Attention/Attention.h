@@ -1,20 +1,20 @@
-//===- Attention.h - nests that mix values by scores ------------*- C++ -*-===//
+//===- Attention.h - recognizes attention -----------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A nest of several contractions that share rows (RowBlocks.cpp), in this form:
+// A nest of several contractions that share rows (RowBlocks.cpp), of this form:
 //
 //   x[batch, rows, j] = Σ_d query[batch, rows, d] key[batch, j, d]
-//   s = f(x)                            element by element, with anything else
+//   s = f(x)                            element-wise, with any other operands
 //   p = exp(s - max_j s)                Softmax.h
 //   y[batch, rows, e] = Σ_j p[batch, rows, j] value[batch, j, e]
-//   out = g(y, max_j s, Σ_j p)          element by element, with anything else
+//   out = g(y, max_j s, Σ_j p)          element-wise, with any other operands
 //
-// in whatever order the dimensions are. Each of batch and rows may be several
-// axes. Keys and values lie in memory; queries may be computed.
+// with dimensions in any order. Batch and rows may each consist of several
+// axes. Keys and values are in memory; queries may be computed on the fly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,40 +25,41 @@
 
 namespace mlir::relax {
 
-/// A tensor in memory, as it is or a part of a larger one.
+/// A tensor in memory, or a slice of one.
 struct Stored {
-  /// Operand `number` of a stage; none where it is not in memory without gaps.
+  /// Matches operand `number` of a stage; none if it is not contiguous in
+  /// memory.
   static std::optional<Stored> match(const Stage &stage, unsigned number);
 
-  /// How many elements can be read at once along memory, at most 16 bytes;
-  /// none where that depends on a size that is not known.
+  /// The number of contiguous elements that one access can read, at most 16
+  /// bytes; none if it depends on a dynamic size.
   std::optional<int64_t> width() const;
   Type elementType() const {
     return cast<MemRefType>(buffer.getType()).getElementType();
   }
-  /// The axis along memory.
+  /// The contiguous axis.
   Axis along() const { return *axes.back(); }
 
   Value buffer;
-  /// Of each dimension of the buffer: where the part begins, and the axis that
-  /// runs along it, if one does.
+  /// For each dimension of the buffer, the start of the slice and the axis that
+  /// runs along the dimension, if any.
   SmallVector<OpFoldResult> starts;
   SmallVector<std::optional<Axis>> axes;
 };
 
 struct Attention {
-  /// What a nest computes in this form; none where it is anything else.
+  /// Matches a nest; none if it is not of this form.
   static std::optional<Attention> match(const KernelGraph &graph,
                                         const Nest &nest);
 
   bool alongDepth() const { return key.along() == depth; }
 
   const Nest *nest = nullptr;
-  /// The two contractions.
+  /// The two contractions: query by key, and weights by value.
   const Stage *products = nullptr, *mixture = nullptr;
   Softmax softmax;
   linalg::GenericOp total;
-  /// The stages that follow.
+  /// The stages after the contractions.
   SmallVector<const Stage *> ends;
   SmallVector<Axis> batch;
   Axis columns = 0, depth = 0, inner = 0;

@@ -1,17 +1,18 @@
-//===- AttentionByMatrices.cpp - attention by matrices of a subgroup ------===//
+//===- AttentionByMatrices.cpp - attention by cooperative matrices --------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A subgroup has 16 rows of queries, and sums of their values, as matrices, in
-// whose elements it cannot look. So scores go through the memory of the block,
-// where two threads have a row; and what sums are multiplied with, where the
-// maximum has grown, is a matrix too, all columns of which are the same.
+// A subgroup computes 16 rows of queries and their output sums as cooperative
+// matrices, whose individual elements are not accessible. Scores therefore go
+// through shared memory, where two threads process a row. Likewise, the factors
+// that rescale the sums when the maximum grows form a matrix whose columns are
+// all the same.
 //
-// Keys and values take turns in one place. Those that come next are on their
-// way to registers meanwhile.
+// Keys and values take turns in one buffer; the next ones are loaded into
+// registers meanwhile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,10 +25,10 @@ using namespace mlir;
 using namespace mlir::relax;
 
 static constexpr int64_t lanesOfRow = 2, wordElements = 8;
-/// How much longer lines of scores are.
+/// Padding of the lines of scores, in elements.
 static constexpr int64_t scoresPadding = 4;
 
-/// Keys, or values, as a block has them in a step.
+/// The layout of the keys, or values, of one step in shared memory.
 struct AttentionEmitter::Lines {
   Lines(const Attention &attention, const Stored &region)
       : ofColumns(region.along() != attention.columns),
@@ -39,12 +40,12 @@ struct AttentionEmitter::Lines {
   int64_t pitch() const { return length + linePadding; }
   int64_t size() const { return count * pitch(); }
 
-  /// Whether a line is of a column; what it has; how many there are.
+  /// Whether a line is one column; elements per line; number of lines.
   bool ofColumns;
   int64_t length, count;
 };
 
-/// Words of a step that this thread brings.
+/// Loads this thread's words of a step.
 SmallVector<Value> AttentionEmitter::readLines(const Place &from,
                                                const Lines &lines, Value at) {
   SmallVector<Value> words;
@@ -64,7 +65,7 @@ SmallVector<Value> AttentionEmitter::readLines(const Place &from,
     Value inLine = lines.ofColumns ? element : column;
     Value source = emitter.add(
         emitter.add(from.origin, emitter.multiply(lineAt, stride)), inLine);
-    // Zeros are beyond the end.
+    // Pad with zeros beyond the end.
     Value inside = isLess(column, columnEnd);
     source = arith::SelectOp::create(builder, loc, inside, source, number(0));
     Value all = loadWords(from.data, source, wordElements);
@@ -92,7 +93,7 @@ void AttentionEmitter::storeLines(ValueRange words, const Lines &lines,
   }
 }
 
-/// Queries of all rows, in lines.
+/// Copies the queries of all rows to shared memory, row by row.
 void AttentionEmitter::stageRows(Value shared, int64_t pitch) {
   int64_t lanes = emitter.lanes, perRow = attention.depthSize / lanes;
   emitter.loop(
@@ -166,7 +167,7 @@ LogicalResult AttentionEmitter::emitByMatrices(const Shares &shares) {
   readAhead(row);
   gpu::BarrierOp::create(builder, loc);
 
-  // A thread has chunks of a row, between which are those of the other one.
+  // Two threads share a row and process alternating chunks of it.
   constexpr int64_t chunks = step / lanesOfRow / wordElements;
   Value half =
       emitter.multiply(remainder(lane, lanesOfRow), number(wordElements));
@@ -263,7 +264,7 @@ LogicalResult AttentionEmitter::emitByMatrices(const Shares &shares) {
           }
           next.push_back(mixed);
         }
-        // The next keys take the place of these values.
+        // The next keys overwrite these values.
         gpu::BarrierOp::create(builder, loc);
         next.append({most, total});
         return next;

@@ -1,19 +1,19 @@
-//===- AttentionByPoint.cpp - attention of few rows -----------------------===//
+//===- AttentionByPoint.cpp - attention with few rows ---------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Keys and values are read once for all rows of a block, by threads that each
-// have some elements of some columns:
+// Keys and values are read once for all rows of a block. Work is divided among
+// the threads of a block as follows:
 //
-//   keys    a slice of the depth: products of all slices meet in memory
-//   scores  a subgroup for a row: its maximum and its sum by shuffles
-//   values  a slice of the columns: sums of all slices meet in the end
+//   keys    a slice of the depth; partial products are added in shared memory
+//   scores  a subgroup for each row, which gets maximum and sum by shuffles
+//   values  a slice of the columns; partial sums are added at the end
 //
-// What is read next is on its way while scores are computed. Where there are
-// more threads than work, some do the same.
+// The next keys and values are loaded while scores are computed. If there are
+// more threads than work, some threads duplicate work.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +52,7 @@ struct AttentionEmitter::Division {
   int64_t valueSteps() const { return step / valueSlices; }
   int64_t rowSteps() const { return llvm::divideCeil(rows, subgroups); }
   int64_t keys() const { return depthSteps * columnSteps; }
-  /// Sizes of what lies in memory, in elements.
+  /// Sizes in shared memory, in elements.
   int64_t queries() const { return llvm::alignTo(depth * paddedRows, 4); }
   int64_t products() const {
     return std::max(keySlices * rows * step, valueSlices * rows * inner);
@@ -61,11 +61,11 @@ struct AttentionEmitter::Division {
   int64_t factors() const { return llvm::alignTo(paddedRows, 4); }
 
   int64_t rows, paddedRows;
-  /// Elements of a key that are read at once; threads along the depth and along
-  /// the columns; how often each reads.
+  /// Elements of a key per load; threads along the depth and along the columns;
+  /// loads per thread in each direction.
   int64_t keyWidth, keySlices = 1, keyGroups = 1;
   int64_t depthSteps = 1, columnSteps = 1;
-  /// The same of values, whose elements are chunks.
+  /// The same for values, which are divided into chunks.
   int64_t valueWidth = 1, valueSlices = 1, chunks = 1;
   int64_t depth, inner;
 };
@@ -93,7 +93,7 @@ Value AttentionEmitter::widen(Value vector) {
   auto wide = VectorType::get(size, f32);
   if (!type.getElementType().isBF16() || size % 2)
     return arith::ExtFOp::create(builder, loc, wide, vector);
-  // The upper halves of words.
+  // bf16 values are the upper halves of 32-bit floats.
   auto words = VectorType::get(size / 2, builder.getI32Type());
   auto half = VectorType::get(size / 2, f32);
   auto constant = [&](int32_t value) {
@@ -115,7 +115,8 @@ Value AttentionEmitter::widen(Value vector) {
 // Keys and values
 //===----------------------------------------------------------------------===//
 
-/// The number of a thread in what so many of them do.
+/// The index of a thread among `count` threads that share work; excess threads
+/// duplicate the last one.
 static Value threadOf(OpBuilder &builder, Location loc, Value thread,
                       int64_t count) {
   if (count == AttentionEmitter::blockThreads)
@@ -154,7 +155,7 @@ SmallVector<Value> AttentionEmitter::loadKeys(const Place &keys,
   Value group = remainder(own, by.keyGroups);
   Value slice = divideBy(own, by.keyGroups);
   Value column = emitter.add(at, emitter.multiply(group, number(by.keyWidth)));
-  // Whole vectors, up to the one that the last column is in.
+  // Only load whole vectors, up to the one that contains the last column.
   last = emitter.multiply(divideBy(last, by.keyWidth), number(by.keyWidth));
   column = arith::MinUIOp::create(builder, loc, column, last);
   for (int64_t k = 0; k < by.depthSteps; ++k) {
@@ -207,7 +208,7 @@ void AttentionEmitter::stageQueries(const Division &by, Value shared) {
 // A step
 //===----------------------------------------------------------------------===//
 
-/// What the keys of this thread add to the products of all rows.
+/// Stores the contribution of this thread's keys to the products of all rows.
 void AttentionEmitter::storeProducts(const Division &by, ValueRange keys,
                                      Value queries, Value products) {
   Value own = threadOf(builder, loc, thread, by.keyGroups * by.keySlices);
@@ -268,8 +269,8 @@ void AttentionEmitter::storeProducts(const Division &by, ValueRange keys,
             placeOf(row, emitter.add(group, number(i * by.keyGroups))));
 }
 
-/// Makes weights of the products of a step, and gives the new states: maxima,
-/// then totals, of the rows that this subgroup has.
+/// Turns the products of a step into weights and returns the new state (maxima,
+/// then totals) of the rows of this subgroup.
 SmallVector<Value> AttentionEmitter::weigh(const Division &by, Value at,
                                            ArrayRef<Point> rows,
                                            ValueRange states, Value products,
@@ -386,7 +387,8 @@ LogicalResult AttentionEmitter::emitByPoint(const Shares &shares,
   }
   gpu::BarrierOp::create(builder, loc);
 
-  // Keys, then sums of all rows, then the states of those of this subgroup.
+  // Loop-carried: keys, then sums of all rows, then the state of this
+  // subgroup's rows.
   size_t numKeys = carried.size();
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));

@@ -1,17 +1,17 @@
-//===- AttentionByTensorCores.cpp - attention of many rows ----------------===//
+//===- AttentionByTensorCores.cpp - attention with many rows --------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A subgroup has 16 rows: their queries, scores and sums are in registers, as
-// tensor cores have them. What comes out of one product, scores of 8 columns,
-// is half of what goes into the next. Weights are rounded to the type of
-// values.
+// A subgroup computes 16 rows and keeps their queries, scores and sums in
+// registers, in the layout of the tensor cores. The result of one mma, scores
+// of 8 columns, is half an operand of the next. Weights are rounded to the type
+// of the values.
 //
-// Keys and values of a step are copied to the memory of the block while those
-// of the step before are multiplied.
+// The keys and values of a step are copied to shared memory while those of the
+// previous step are multiplied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ void AttentionEmitter::stageQueries(Value shared, int64_t base) {
   int64_t lanes = emitter.lanes, depth = attention.depthSize;
   int64_t perRow = depth / lanes, together = 8;
   int64_t total = blockRows * perRow;
-  // Some at a time are on their way.
+  // Keep several loads in flight.
   emitter.loop(
       number(0), number(total), number(blockThreads * together), {},
       [&](Value first, ValueRange) {
@@ -108,7 +108,7 @@ void AttentionEmitter::copyStep(const Place &from, const Stored &region,
     Value to = emitter.add(
         emitter.add(base, emitter.multiply(line, emitter.constant(length))),
         emitter.multiply(turned, emitter.constant(chunk)));
-    // Zeros are beyond the end.
+    // Pad with zeros beyond the end.
     Value elements =
         arith::SelectOp::create(builder, loc, isLess(column, columnEnd),
                                 emitter.constant(chunk), emitter.constant(0));
@@ -123,7 +123,8 @@ void AttentionEmitter::copyStep(const Place &from, const Stored &region,
 // Products
 //===----------------------------------------------------------------------===//
 
-/// The products of 16 rows and the keys of a step: four of every 8 columns.
+/// The products of 16 rows with the keys of a step: four results per thread for
+/// every 8 columns.
 SmallVector<Value>
 AttentionEmitter::multiplyKeys(ArrayRef<SmallVector<Value>> queries,
                                Value shared, Value base) {
@@ -165,7 +166,7 @@ AttentionEmitter::multiplyKeys(ArrayRef<SmallVector<Value>> queries,
   return sums;
 }
 
-/// The sums and what the values of a step add by these weights.
+/// Adds the values of a step, scaled by the weights, to the sums.
 SmallVector<Value> AttentionEmitter::mix(ValueRange weights, Value shared,
                                          Value base, ValueRange before) {
   Type element = cast<MemRefType>(shared.getType()).getElementType();
@@ -194,7 +195,7 @@ SmallVector<Value> AttentionEmitter::mix(ValueRange weights, Value shared,
   return sums;
 }
 
-/// Two weights, as tensor cores have them.
+/// Packs two weights into an operand register of the tensor cores.
 Value AttentionEmitter::pack(Value low, Value high) {
   Type element = attention.value.elementType();
   Value pair = vector::FromElementsOp::create(
@@ -256,7 +257,7 @@ LogicalResult AttentionEmitter::emitByTensorCores(const Shares &shares) {
                                  emitter.multiply(turned, number(chunk))),
                      /*transpose=*/false));
   }
-  // A thread has two rows, of which three others have more columns.
+  // Each thread of a group of four has the same two rows and different columns.
   Value places[2], column = emitter.multiply(remainder(lane, 4), number(2));
   Point rows[2];
   for (int64_t i : {0, 1}) {
@@ -266,7 +267,8 @@ LogicalResult AttentionEmitter::emitByTensorCores(const Shares &shares) {
     readAhead(rows[i]);
   }
 
-  // Sums, maxima and totals of both rows, the place of this step's copies.
+  // Loop-carried: sums, maxima and totals of both rows, and the offset of this
+  // step's copies.
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
   int64_t numSums = inner / 8 * 4;
@@ -322,14 +324,14 @@ LogicalResult AttentionEmitter::emitByTensorCores(const Shares &shares) {
                                                factors[i / 2 % 2]));
         SmallVector<Value> after =
             mix(weights, shared, emitter.add(base, number(step * depth)), sums);
-        // The next copies take the place of this step's.
+        // The next copies overwrite this step's data.
         gpu::BarrierOp::create(builder, loc);
         llvm::append_range(after, state);
         after.push_back(other);
         return after;
       });
 
-  // Sums to memory, in rows.
+  // Write the sums to shared memory, row by row.
   NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0);
   gpu::BarrierOp::create(builder, loc);
   Type f32 = builder.getF32Type();

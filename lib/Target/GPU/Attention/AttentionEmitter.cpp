@@ -1,4 +1,4 @@
-//===- AttentionEmitter.cpp - attention on a GPU --------------------------===//
+//===- AttentionEmitter.cpp - emits attention for GPUs --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,7 +37,7 @@ LogicalResult AttentionEmitter::begin(Value blocks, int64_t blockThreads,
   block = launch.getBlockIds().x;
   for (const Output &output : graph.outputs)
     destinations[output.value].push_back(output.buffer);
-  // All that is known of a point is in registers.
+  // Scalars known for a row stay in registers.
   for (linalg::GenericOp op : {attention.products->op, attention.mixture->op,
                                attention.total, attention.softmax.maximum})
     emitter.storage[op->getResult(0)] = {};
@@ -58,7 +58,7 @@ void AttentionEmitter::locate(const Shares &shares) {
   split = rest(block, shares.splits);
   Value batches = count(attention.batch);
   divide(rest(unit, batches), attention.batch, batchPoint);
-  // The last rows may see the most columns: they begin first.
+  // With a causal mask, the last rows see the most columns, so start with them.
   Value behind = emitter.add(quotient(unit, batches), number(1));
   rowBegin =
       emitter.multiply(subtract(shares.rowBlocks, behind), number(shares.rows));
@@ -190,7 +190,7 @@ Value AttentionEmitter::score(Value product, const Point &row, Value column) {
     fail();
     return product;
   }
-  // Nothing is beyond the end.
+  // Columns beyond the end have a score of minus infinity.
   Value none = arith::ConstantOp::create(
       builder, loc,
       builder.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
@@ -208,7 +208,8 @@ Value AttentionEmitter::larger(Value lhs, Value rhs) {
   return arith::MaximumFOp::create(builder, loc, lhs, rhs);
 }
 
-/// What is taken from scores: a maximum of minus infinity has seen nothing.
+/// The value to subtract from scores. A maximum of minus infinity means that no
+/// column was visible yet.
 Value AttentionEmitter::shift(Value maximum) {
   if (attention.softmax.least.isFinite())
     return maximum;
@@ -219,7 +220,7 @@ Value AttentionEmitter::shift(Value maximum) {
   return arith::SelectOp::create(builder, loc, isNone, zero, maximum);
 }
 
-/// exp(value - maximum), as the hardware has it: by powers of two.
+/// exp(value - shift), via the hardware's exp2.
 Value AttentionEmitter::exponential(Value value, Value shift) {
   Value difference = arith::SubFOp::create(builder, loc, value, shift);
   Value factor = arith::ConstantOp::create(
@@ -232,7 +233,7 @@ Value AttentionEmitter::combineAll(const Combiner &combiner, Value value,
                                    Value shared) {
   for (int64_t mask = subgroupSize / 2; mask > 0; mask /= 2)
     value = combiner.combine(builder, loc, value, exchange(value, mask));
-  // All lanes write the same.
+  // All lanes write the same value.
   store(value, shared, divideBy(thread, subgroupSize));
   gpu::BarrierOp::create(builder, loc);
   for (int64_t i = 0; i < threads / subgroupSize; ++i) {
@@ -320,7 +321,7 @@ void AttentionEmitter::handOn(
               value, shares.sums,
               emitter.add(emitter.multiply(place, number(attention.innerSize)),
                           inner));
-          // All lanes of a row have them.
+          // All lanes of a row write the same values.
           store(maximum, shares.maxima, place);
           store(total, shares.totals, place);
         });

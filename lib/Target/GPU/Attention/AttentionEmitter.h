@@ -1,22 +1,22 @@
-//===- AttentionEmitter.h - attention on a GPU ------------------*- C++ -*-===//
+//===- AttentionEmitter.h - emits attention for GPUs ------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A block takes some rows and goes through columns, some at a time. Scores are
-// in registers and in the memory of the block; with each step, what was summed
-// before is brought to the new maximum:
+// A thread block computes some rows and loops over blocks of columns. Scores
+// are kept in registers and shared memory; each step rescales the previous sums
+// to the new maximum (online softmax):
 //
 //   t' = max(t, s)   l' = l exp(t - t') + Σ exp(s - t')   y' = y exp(t - t') +
 //   …
 //
-// Where rows are too few for all multiprocessors, several blocks share the
-// columns, and a second launch adds up what they found (combine). Few rows are
-// computed point by point (AttentionByPoint.cpp), many by tensor cores
-// (AttentionByTensorCores.cpp) or by matrices of a subgroup
-// (AttentionByMatrices.cpp); the host chooses.
+// If there are too few rows to occupy all multiprocessors, several blocks split
+// the columns (split-KV), and a second launch combines their results
+// (`combine`). Few rows are computed point by point (AttentionByPoint.cpp),
+// many with tensor cores (AttentionByTensorCores.cpp) or cooperative matrices
+// (AttentionByMatrices.cpp); the host chooses at run time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,21 +29,23 @@
 
 namespace mlir::relax {
 
-/// Emits a nest that mixes values by scores; fails where it is something else,
-/// and may then leave something behind.
+/// Emits a nest if it is attention. Fails otherwise, possibly leaving partial
+/// code behind.
 LogicalResult emitAttention(const KernelGraph &graph, const Nest &nest,
                             OpBuilder &builder, Location loc,
                             DenseMap<Value, Storage> &storage, const Chip &chip,
                             bool asVectors);
 
-/// How rows and columns are shared among blocks, as the host knows it.
+/// How rows and columns are divided among blocks (split-KV), as computed on the
+/// host.
 struct Shares {
-  /// Rows of a block, and the most blocks that columns are shared among.
+  /// Rows per block, and the maximum number of blocks.
   int64_t rows, blocks;
-  /// Blocks along rows; those that share the columns, and columns of each.
+  /// Number of blocks along the rows, number of column splits, and columns per
+  /// split.
   Value rowBlocks, splits, length;
-  /// What blocks find that share columns: sums [blocks * rows, inner], then the
-  /// maxima and totals of these.
+  /// Partial results of the splits: sums [blocks * rows, inner], then the
+  /// maxima and totals of the rows.
   Value sums, maxima, totals;
 };
 
@@ -56,90 +58,92 @@ public:
                     /*subgroupSize=*/32, lanes),
         attention(attention) {}
 
-  /// Columns that are taken at once, and the threads of a block.
+  /// Columns per step, and threads per block.
   static constexpr int64_t step = 64, blockThreads = 128;
 
-  /// How many elements a thread can take at once of queries and results.
+  /// How many elements of queries and results a thread can process at a time.
   static int64_t chooseWidth(const KernelGraph &graph,
                              const Attention &attention);
-  /// Makes room for `rows` of what blocks find that share columns.
+  /// Allocates buffers for `rows` rows of partial results.
   FailureOr<Shares> prepare(int64_t rows);
-  /// The number of rows, for the host.
+  /// The number of rows, computed on the host.
   Value countRows() { return count(nest.rows); }
-  /// Finds how blocks of `shares.rows` rows share what there is: at least
-  /// `least` steps each.
+  /// Divides the work among blocks of `shares.rows` rows with at least `least`
+  /// steps each.
   void share(Shares &shares, int64_t least);
 
-  /// Whether blocks of so many rows can be computed point by point; keys are
-  /// read by `width` elements.
+  /// Whether blocks of `rows` rows can be computed point by point when `width`
+  /// elements of a key are read at a time.
   static bool fitsPoints(const Attention &attention, int64_t rows,
                          int64_t width);
   LogicalResult emitByPoint(const Shares &shares, int64_t width);
   static bool fitsTensorCores(const Attention &attention);
   LogicalResult emitByTensorCores(const Shares &shares);
-  /// The same with matrices that a subgroup has together.
+  /// Like `emitByTensorCores`, but with cooperative matrices.
   LogicalResult emitByMatrices(const Shares &shares);
-  /// The launch that adds up what blocks found that share columns.
+  /// Emits the launch that combines the partial results of the splits.
   LogicalResult combine(const Shares &shares);
 
 private:
-  /// Where products are of tiles: the rows of a block and of a subgroup.
+  /// Rows per block and per subgroup if products are computed in tiles.
   static constexpr int64_t blockRows = 64, warpRows = 16;
 
-  /// An operand, where this block reads it.
+  /// An operand at the position where this block reads it.
   struct Place {
     Value data, origin;
     DenseMap<Axis, Value> strides;
   };
-  /// The ways that threads share a step, point by point.
+  /// How threads divide a step that is computed point by point.
   struct Division;
 
   LogicalResult begin(Value blocks, int64_t blockThreads, int64_t sharedBytes);
-  /// Finds out which rows and columns this block takes.
+  /// Computes the rows and columns of this block.
   void locate(const Shares &shares);
   Place open(const Stored &region);
   Point pointOf(Value row);
-  /// A row of this block; the last one there is where it is beyond that.
+  /// The index of a row of this block, clamped to the last row.
   Value clampRow(Value row);
-  /// The end of the columns that a row sees; null where it sees all.
+  /// The end of the visible columns of a row; null if all are visible.
   Value endOf(const Point &row);
   void limitColumns(Value visible);
-  /// The same by the most that any of so many rows sees; with 16 bytes of
-  /// the block's memory.
+  /// Limits the columns to those visible from at least one of `rows` rows; uses
+  /// 16 bytes of shared memory.
   void limitColumnsOfBlock(int64_t rows, int64_t sharedAt);
-  /// What does not depend on the column is read once.
+  /// Reads operands that do not depend on the column once.
   void readAhead(const Point &row);
-  /// The queries of a row, from `depth` on.
+  /// Elements of the query of a row, starting at `depth`.
   Lanes query(const Point &row, Lanes depth);
-  /// The score of a point, given the product.
+  /// Computes the score of a point from the product of query and key.
   Value score(Value product, const Point &row, Value column);
   Value exponential(Value value, Value maximum);
   Value shift(Value maximum);
   Value least();
   Value larger(Value lhs, Value rhs);
-  /// The value of the whole block; `shared` has an element for each subgroup.
+  /// Reduces a value over the whole block; `shared` has an element for each
+  /// subgroup.
   Value combineAll(const Combiner &combiner, Value value, Value shared);
-  /// Elements of an array as they are, `width` of them.
+  /// Loads `width` elements of an array without conversion.
   Value load(Value array, Value at, int64_t width);
   void store(Value value, Value array, Value at);
-  /// A vector in f32.
+  /// Extends a vector to f32.
   Value widen(Value vector);
   Value broadcast(Value value, int64_t width);
 
-  /// Hands on the results of this block: for each row the lanes that `sum`
-  /// gives at an element, its maximum and its total. Only of `size` elements
-  /// from one on, where that is not zero.
+  /// Writes the results of this block: `sum` returns the elements of a row at
+  /// an inner index, `state` its maximum and total. If `size` is not zero, only
+  /// the `size` elements from `from` on are written.
   void handOn(const Shares &shares,
               function_ref<Value(Value row, Value inner)> sum,
               function_ref<std::pair<Value, Value>(Value row)> state,
               int64_t from = 0, int64_t size = 0);
-  /// Lets the stages that follow run at a point.
+  /// Runs the stages after the contractions at a point.
   void finish(const Point &row, Value inner, Value sum, Value maximum,
               Value total);
 
   // Point by point.
   SmallVector<Value> loadKeys(const Place &keys, const Division &by, Value at);
-  /// Where a thread reads values in the step at a column.
+  /// The positions of the values that a thread reads in the step at column
+  /// `at`.
   SmallVector<Value> findValues(const Place &values, const Division &by,
                                 Value at);
   void stageQueries(const Division &by, Value shared);
@@ -149,7 +153,7 @@ private:
                            ValueRange states, Value products, Value weights,
                            Value factors);
 
-  // By tensor cores.
+  // With tensor cores.
   void stageQueries(Value shared, int64_t base);
   void copyStep(const Place &from, const Stored &region, Value shared,
                 Value base, Value at);
@@ -159,7 +163,7 @@ private:
                          ValueRange sums);
   Value pack(Value low, Value high);
 
-  // By matrices of a subgroup.
+  // With cooperative matrices.
   struct Lines;
   SmallVector<Value> readLines(const Place &from, const Lines &lines, Value at);
   void storeLines(ValueRange words, const Lines &lines, Value shared);

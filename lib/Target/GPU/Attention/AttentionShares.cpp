@@ -1,4 +1,4 @@
-//===- AttentionShares.cpp - how attention is shared among blocks ---------===//
+//===- AttentionShares.cpp - split-KV attention ---------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,7 +49,7 @@ void AttentionEmitter::share(Shares &shares, int64_t least) {
 }
 
 //===----------------------------------------------------------------------===//
-// Adding up
+// Combining partial results
 //===----------------------------------------------------------------------===//
 
 LogicalResult AttentionEmitter::combine(const Shares &shares) {
@@ -74,7 +74,7 @@ LogicalResult AttentionEmitter::combine(const Shares &shares) {
   auto rest = [&](Value lhs, Value rhs) {
     return builder.createOrFold<arith::RemUIOp>(loc, lhs, rhs);
   };
-  // Where the blocks that took this row have put it.
+  // Find where the blocks that computed this row stored their results.
   Value row = rest(block, rows), batch = quotient(block, rows);
   divide(batch, attention.batch, batchPoint);
   Value behind = emitter.add(divideBy(row, shares.rows), number(1));
@@ -89,7 +89,7 @@ LogicalResult AttentionEmitter::combine(const Shares &shares) {
     return emitter.add(first, emitter.multiply(split, number(shares.rows)));
   };
 
-  // All that is read is on its way before anything is computed.
+  // Issue all loads before computing anything.
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
   Value last = subtract(
@@ -107,7 +107,8 @@ LogicalResult AttentionEmitter::combine(const Shares &shares) {
     maxima.push_back(read(shares.maxima, splits.back(), least()));
     totals.push_back(read(shares.totals, splits.back(), zero));
   }
-  // Threads share the blocks as well as the elements; some do the same.
+  // Threads divide both the splits and the elements; excess threads duplicate
+  // work.
   constexpr int64_t together = 4;
   Value own = builder.createOrFold<arith::MinUIOp>(loc, thread,
                                                    number(chunks * slices - 1));
@@ -188,20 +189,20 @@ LogicalResult AttentionEmitter::combine(const Shares &shares) {
 }
 
 //===----------------------------------------------------------------------===//
-// The choice
+// Choice of a strategy
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Blocks among which columns are shared: so many small ones, or large ones,
-/// keep a large GPU busy.
+/// Target number of blocks that keeps a large GPU busy, for small and for large
+/// blocks.
 constexpr int64_t smallBlocks = 264, largeBlocks = 132;
-/// Rows of a block that is computed point by point, at most, and of one that
-/// tensor cores compute.
+/// Maximum rows of a block that is computed point by point, and rows of a block
+/// that uses tensor cores.
 constexpr int64_t fewRows = 8, manyRows = 64;
 
-/// A strategy to compute blocks of `rows` rows; at most `blocks` blocks share
-/// the columns, each of at least `leastSteps` steps.
+/// A strategy to compute blocks of `rows` rows; the columns are split among at
+/// most `blocks` blocks of at least `leastSteps` steps each.
 struct Strategy {
   int64_t rows, blocks, leastSteps;
   std::function<LogicalResult(AttentionEmitter &, const Shares &)> emit;
@@ -216,7 +217,7 @@ LogicalResult relax::emitAttention(const KernelGraph &graph, const Nest &nest,
   std::optional<Attention> attention = Attention::match(graph, nest);
   if (!attention || chip.subgroupSize != 32)
     return failure();
-  // Elements of keys that are read at once, where lines are whole vectors.
+  // Elements of a key per load, provided that lines consist of whole vectors.
   int64_t most = 128 / attention->key.elementType().getIntOrFloatBitWidth();
   std::optional<int64_t> width = attention->key.width();
   bool isUnknown = !width;
@@ -290,7 +291,7 @@ LogicalResult relax::emitAttention(const KernelGraph &graph, const Nest &nest,
     return AttentionEmitter(graph, *attention, builder, loc, storage, lanes)
         .combine(own);
   };
-  /// Emits two strategies; the host chooses one by `condition`.
+  /// Emits two strategies; `condition` selects one on the host at run time.
   auto choose = [&](Value condition, function_ref<LogicalResult()> first,
                     function_ref<LogicalResult()> second) -> LogicalResult {
     auto branch = scf::IfOp::create(builder, loc, condition,
