@@ -1,17 +1,18 @@
-//===- GridStride.cpp - few blocks that do what many would ----------------===//
+//===- GridStride.cpp - adds grid-stride kernels --------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Where launches wait for one another, each block that begins has to find out
-// that it may go on, and to tell others when it is done, which takes about as
-// long as a short block does its work. Of a kernel of many short blocks there
-// is a second one, of which any number of blocks can do the work of all: each
-// takes some in turn. Whoever launches it decides which one, and how many
-// blocks. It is a kernel of its own as the loop costs a launch 0.4 us, even
-// where a constant of the pipeline says that there is nothing to repeat.
+// If kernels wait for earlier kernels, each block has to find out whether it
+// may proceed, and to signal its own completion, which takes about as long as
+// the work of a short block. For a kernel with many short blocks, a second
+// version is therefore added in which a block loops over several block indices,
+// so that any number of blocks can do the work. The launcher chooses the
+// version and the number of blocks. The second version is a separate kernel
+// because the loop costs 0.4 us per launch, even if a constant of the pipeline
+// says that there is only one iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,7 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The number of blocks of the launch becomes the last argument.
+/// Appends the number of blocks of the launch as the last argument.
 static LogicalResult addGridSize(gpu::GPUFuncOp kernel) {
   unsigned last = kernel.getNumArguments();
   if (failed(kernel.insertArgument(last, IndexType::get(kernel.getContext()),
@@ -45,9 +46,9 @@ static LogicalResult addGridSize(gpu::GPUFuncOp kernel) {
   return success();
 }
 
-/// Puts what the kernel does into a loop over blocks, up to its last argument.
-/// Their numbers are below 2^31, which is said by their type: what is computed
-/// from them needs no more bits than from `gpu.block_id`.
+/// Wraps the kernel in a loop over block indices, up to the kernel's last
+/// argument. Block indices are below 2^31, so i32 is used: computations on them
+/// then need no more bits than with `gpu.block_id`.
 static void strideGrid(gpu::GPUFuncOp kernel) {
   Location loc = kernel.getLoc();
   Block &entry = kernel.getBody().front();
@@ -84,7 +85,7 @@ static void strideGrid(gpu::GPUFuncOp kernel) {
     }
     sharesMemory |= isa<gpu::DynamicSharedMemoryOp>(op);
   });
-  // All that came before a launch is there once it has been waited for.
+  // One wait makes the results of all earlier launches visible.
   for (NVVM::GriddepcontrolOp wait : waits) {
     builder.setInsertionPoint(wait);
     Value isFirst = arith::CmpIOp::create(

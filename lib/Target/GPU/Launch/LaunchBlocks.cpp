@@ -1,4 +1,4 @@
-//===- LaunchBlocks.cpp - threads that work together ----------------------===//
+//===- LaunchBlocks.cpp - cooperation of threads in a block ---------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace mlir::relax;
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// The value of the thread whose number differs in the bits of `mask`.
+/// Shuffle: gets the value of the thread whose index is XORed with `mask`.
 Value LaunchEmitter::exchange(Value value, int64_t mask) {
   Type type = value.getType(), i32 = builder.getI32Type();
   Value by = arith::ConstantIntOp::create(builder, loc, i32, mask);
@@ -58,7 +58,8 @@ Value LaunchEmitter::combineInBlock(const Combiner &combiner, Value value) {
   int64_t groups = threads / subgroupSize;
   if (groups == 1)
     return value;
-  // One value of each subgroup, by way of memory; a boolean takes a byte.
+  // Combine one value per subgroup through shared memory, with a byte for a
+  // boolean.
   Type type = value.getType();
   bool isBoolean = type.isInteger(1);
   Type inMemory = isBoolean ? builder.getI8Type() : type;
@@ -185,7 +186,7 @@ SmallVector<Value> LaunchEmitter::share(
   for (; begin + threads <= *size; begin += threads)
     values = step(emitter.add(thread, emitter.constant(begin)), values);
   if (begin < *size) {
-    // Threads without a step of their own look at the last.
+    // Threads without an iteration of their own repeat the last one.
     Value number = emitter.add(thread, emitter.constant(begin));
     Value isOn = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
                                        number, count);
@@ -215,7 +216,7 @@ void LaunchEmitter::emitRowStage(const Stage &stage, Point point) {
   SmallVector<Axis> inner = axesOf(stage, /*reduced=*/false);
   if (!inner.empty()) {
     emitShared(stage, inner, point);
-    // Others read what was written.
+    // Other threads read the results.
     if (&stage != &nest.stages.back())
       gpu::BarrierOp::create(builder, loc);
     return;
@@ -259,7 +260,8 @@ void LaunchEmitter::emitColumns() {
       emitter.multiply(arith::RemUIOp::create(builder, loc, block, blocks),
                        across),
       lane);
-  // All threads meet at the barrier: those past the end do the last column.
+  // All threads must reach the barrier, so threads past the end compute the
+  // last column.
   Value last =
       arith::SubIOp::create(builder, loc, columns, emitter.constant(1));
   Point point;
@@ -268,7 +270,7 @@ void LaunchEmitter::emitColumns() {
       order, [&](Axis axis) { return axis != column; }));
   divide(arith::DivUIOp::create(builder, loc, block, blocks), others, point);
 
-  // Each split has every so many elements of the sum.
+  // The elements of the sum are distributed cyclically among the splits.
   SmallVector<Axis> axes = axesOf(first, /*reduced=*/true);
   SmallVector<Value> partial, shared;
   for (auto [combiner, result] :

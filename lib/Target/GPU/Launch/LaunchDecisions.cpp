@@ -1,4 +1,4 @@
-//===- LaunchDecisions.cpp - how a nest runs on a GPU ---------------------===//
+//===- LaunchDecisions.cpp - launch configuration of a nest ---------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,10 +12,10 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Threads of a block in the form `columns`, and the most columns for which it
-/// is taken.
+/// Threads per block in the form `columns`, and the maximum number of columns
+/// for it.
 static constexpr int64_t columnThreads = 512, maxColumns = 1 << 16;
-/// What stages of a row may keep in the memory of a block, in bytes.
+/// Limit on the shared memory for results of row stages, in bytes.
 static constexpr int64_t maxSharedBytes = 32 << 10;
 
 SmallVector<Axis> LaunchEmitter::axesOf(const Stage &stage,
@@ -24,7 +24,7 @@ SmallVector<Axis> LaunchEmitter::axesOf(const Stage &stage,
   for (auto [loop, axis] : llvm::enumerate(stage.axes))
     if (stage.isParallel(loop) != reduced && (reduced || !nest.isOuter(axis)))
       axes.push_back(axis);
-  // Neighbours along memory are the work of neighbours.
+  // Adjacent threads process adjacent elements.
   if (stage.lanes)
     if (auto *found = llvm::find(axes, *stage.lanes); found != axes.end())
       std::rotate(found, found + 1, axes.end());
@@ -62,7 +62,7 @@ int64_t LaunchEmitter::chooseWidth(const KernelGraph &graph, const Nest &nest) {
       });
       if (!runs)
         continue;
-      // Along memory, or not at all.
+      // An axis may only run along contiguous memory, or not appear at all.
       isRegular &= isa<AffineDimExpr>(expr) && dim + 1 == map.getNumResults();
       isFlat &= map.getNumResults() == 1;
       if (!tensor.isDynamicDim(dim))
@@ -79,7 +79,7 @@ int64_t LaunchEmitter::chooseWidth(const KernelGraph &graph, const Nest &nest) {
         see(op, operand.get().getType(), op.getMatchingIndexingMap(&operand));
     });
   int64_t width = 16 / narrowest;
-  // What is left over of points in a row, a thread takes one by one.
+  // In a flat nest, a thread processes the remainder one element at a time.
   isFlat &= axes == nest.outer && llvm::none_of(nest.stages, [](auto &stage) {
               return stage.isReduction();
             });
@@ -94,12 +94,12 @@ bool LaunchEmitter::isVector(const Stage &stage, const Point &point) const {
 }
 
 bool LaunchEmitter::chooseRows() {
-  // Threads that a row is worth.
+  // The number of threads that a row can keep busy.
   int64_t wanted = 0;
-  bool isReduced = true; // and nothing else, so that no memory is shared
+  bool isReduced = true; // reductions only, so no shared memory is needed
   for (const Stage &stage : nest.stages) {
     SmallVector<Axis> inner = axesOf(stage, /*reduced=*/false);
-    // Threads of a block read together what lies together.
+    // A reduction along contiguous memory is divided among the threads.
     bool together = inner.empty() && stage.isReduction() && stage.lanes &&
                     !stage.isParallel(*stage.loopOf(*stage.lanes));
     isReduced &= inner.empty();
@@ -124,7 +124,7 @@ bool LaunchEmitter::chooseRows() {
 }
 
 bool LaunchEmitter::chooseColumns() {
-  // One reduction, and what is done with its results point by point.
+  // Requires one reduction, followed by point-by-point ops on its results.
   const Stage &first = nest.stages.front();
   if (!first.isReduction() || !first.lanes || !nest.isOuter(*first.lanes))
     return false;
@@ -139,7 +139,8 @@ bool LaunchEmitter::chooseColumns() {
       return false;
     combiners.push_back(*combiner);
   }
-  // Long sums for few points, which alone would leave most of the GPU idle.
+  // Only worthwhile for long sums of few points; without splitting these, most
+  // of the GPU would be idle.
   auto known = [&](Axis axis) {
     return getConstantIntValue(sizes[axis]).value_or(ShapedType::kDynamic);
   };

@@ -1,4 +1,4 @@
-//===- LaunchEmitter.cpp - a nest as a kernel of a GPU --------------------===//
+//===- LaunchEmitter.cpp - emits a nest as a GPU kernel -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Threads of a block in the form `points`.
+/// Threads per block in the form `points`.
 static constexpr int64_t pointsPerBlock = 256;
 
 //===----------------------------------------------------------------------===//
@@ -38,7 +38,7 @@ void LaunchEmitter::divide(Value number, ArrayRef<Axis> axes, Point &point) {
   for (size_t i = axes.size(); i-- > 0;) {
     Value at = number;
     if (isConstantIntValue(count(axes.take_front(i)), 1)) {
-      number = emitter.constant(0); // of the axes before, one point each
+      number = emitter.constant(0); // all remaining axes have one point
     } else {
       Value size = count(axes[i]);
       at = builder.createOrFold<arith::RemUIOp>(loc, number, size);
@@ -82,7 +82,7 @@ void LaunchEmitter::keep(const Stage &stage, const Point &point,
         !(isWritten && llvm::is_contained(found->second, place.buffer));
     if (!isWritten && !isHandedOn)
       continue;
-    // A value that all threads have is written by one.
+    // If all threads have the value, only one writes it.
     OpBuilder::InsertionGuard guard(builder);
     if (byOne) {
       Value first = arith::CmpIOp::create(
@@ -256,7 +256,7 @@ Value LaunchEmitter::chooseRow(Value total) {
   if (auto known = getConstantIntValue(total);
       known && *known % rowsOfBlock == 0)
     return row;
-  // Subgroups without a row look at the last.
+  // Subgroups without a row repeat the last one.
   hasRow = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, row,
                                  total);
   Value last = arith::SubIOp::create(builder, loc, total, emitter.constant(1));
@@ -271,7 +271,7 @@ void LaunchEmitter::emitPoints(Value number, Value total) {
     for (const Stage &stage : nest.stages)
       emitPoint(stage, point);
   };
-  // Of all points in a row, some may be left over.
+  // For a flat nest, the last thread may process a remainder.
   Value size, begin, end;
   if (order.size() == 1 && isWide(order.front())) {
     size = sizes[order.front()];
@@ -310,8 +310,8 @@ LogicalResult LaunchEmitter::emit() {
     wide = lanesOf(nest);
   bool rows = chooseRows();
   bool columns = !rows && chooseColumns();
-  // A row is one point of its outer axes; a thread may not reduce along lanes
-  // of several axes at once.
+  // A row is a single point of the outer axes, so they cannot be vectorized; a
+  // thread must not reduce along lanes of several axes at a time.
   if (rows && llvm::any_of(wide, [&](Axis axis) { return nest.isOuter(axis); }))
     return failure();
   Value total = count(order);

@@ -1,25 +1,25 @@
-//===- LaunchEmitter.h - a nest as a kernel of a GPU ------------*- C++ -*-===//
+//===- LaunchEmitter.h - emits a nest as a GPU kernel -----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A nest (Schedule/KernelGraph.h) becomes one launch, in one of three forms:
+// A nest (Schedule/KernelGraph.h) becomes one launch of one of these forms:
 //
-//   points   a thread for each point of the outer axes, neighbours along
-//            memory; reductions run in the thread
-//   columns  a block for some neighbours along memory, whose sums are long: its
-//            threads share each sum, and combine their parts in memory
-//   rows     a block for each point of the outer axes: its threads share the
-//            other axes of each stage, and combine what they reduce; where a
-//            subgroup does for a row, it has several
+//   points   a thread for each point of the outer axes, adjacent threads along
+//            contiguous memory; reductions run in the thread
+//   columns  a block for some adjacent points with long sums: its threads
+//            divide each sum and combine their parts in shared memory
+//   rows     a block for each point of the outer axes: its threads divide the
+//            other axes of each stage and combine partial reductions; if a
+//            subgroup is enough for a row, a block has several rows
 //
-// A thread takes several elements along memory at once where all that touches
-// them allows it: 16 bytes of the narrowest operand.
+// A thread processes several contiguous elements at a time if all accesses
+// allow it: 16 bytes of the narrowest operand.
 //
-// What stages hand on lies in registers, in memory of the block, or, where it
-// is large or read by a later nest, in a buffer of the kernel.
+// Intermediate results are kept in registers, in shared memory or, if they are
+// large or read by a later nest, in a buffer of the kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +35,8 @@ namespace mlir::relax {
 
 class LaunchEmitter {
 public:
-  /// `storage` has the results of nests before, and gets those of this one.
-  /// `lanes`: elements that a thread takes at once (`chooseWidth`).
+  /// `storage` contains the results of earlier nests and receives those of this
+  /// one. `lanes`: elements that a thread processes at a time (`chooseWidth`).
   LaunchEmitter(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
                 Location loc, DenseMap<Value, Storage> &storage,
                 unsigned subgroupSize, int64_t lanes)
@@ -47,7 +47,7 @@ public:
     emitter.gathers = false;
   }
 
-  /// How many elements a thread can take at once.
+  /// How many elements a thread can process at a time.
   static int64_t chooseWidth(const KernelGraph &graph, const Nest &nest);
 
   LogicalResult emit();
@@ -55,7 +55,7 @@ public:
 protected:
   using Point = DenseMap<Axis, Lanes>;
 
-  /// Steps of a thread whose loads are under way together.
+  /// Iterations of a thread whose loads are issued together.
   static constexpr int64_t stepsAtOnce = 8;
 
   LogicalResult findSizes() {
@@ -64,37 +64,38 @@ protected:
       sizes = std::move(*found);
     return failure(failed(found));
   }
-  /// Whether a block takes a row; its threads, if so.
+  /// Whether a block computes a row; if so, also chooses the threads.
   bool chooseRows();
-  /// Whether blocks take columns.
+  /// Whether blocks compute columns.
   bool chooseColumns();
   void emitColumns();
-  /// Results that `storage` has a buffer for already are put there.
+  /// Chooses where results are stored; buffers that `storage` already has are
+  /// reused.
   void chooseStorage();
-  /// Whether a later nest reads the result of a stage of this one.
+  /// Whether a later nest reads the result of a stage.
   bool isReadLater(OpResult result) const;
-  /// A buffer in the memory of a block.
+  /// Allocates a buffer in shared memory.
   Value allocateShared(ArrayRef<int64_t> shape, Type element);
   gpu::LaunchOp createLaunch(Value blocks, int64_t threads);
-  /// In the form `rows`: the row of a thread, out of `total`.
+  /// In the form `rows`: the row of this thread, out of `total`.
   Value chooseRow(Value total);
 
-  /// In the form `points`: those of the thread `number`, of `total`.
+  /// In the form `points`: emits the points of thread `number`, out of `total`.
   void emitPoints(Value number, Value total);
   void emitPoint(const Stage &stage, Point point);
   void emitRowStage(const Stage &stage, Point point);
   void emitShared(const Stage &stage, ArrayRef<Axis> axes, const Point &point);
-  /// Runs `body` for every so manieth number below `count`, that of this thread
-  /// first. Few steps are written out one by one, so that what they load is
-  /// asked for at once; the last of them, where `isOn` says which threads have
-  /// one (null: all).
+  /// Distributes the iterations below `count` cyclically among the threads and
+  /// runs `body` for each. Short loops are unrolled, so that their loads are
+  /// issued together; in the last iteration, `isOn` says whether the thread
+  /// takes part (null: all threads do).
   SmallVector<Value>
   share(Value count, ValueRange inits,
         function_ref<SmallVector<Value>(Value number, Value isOn, ValueRange)>
             body,
         ArrayRef<std::optional<Combiner>> combiners = {});
-  /// Runs `body` for every `stride`th number below `count` from `first`, which
-  /// is less than `stride`, on; in blocks of `most` steps where sums of floats
+  /// Runs `body` for every `stride`th index below `count`, starting at `first`,
+  /// which is less than `stride`; in blocks of `most` iterations if float sums
   /// may be longer.
   SmallVector<Value>
   addInBlocks(Value first, Value count, int64_t stride, int64_t most,
@@ -105,7 +106,7 @@ protected:
   FailureOr<SmallVector<Value>> initialValues(const Stage &stage,
                                               const Point &point);
   SmallVector<Value> reduceInOrder(const Stage &stage, const Point &point);
-  /// The values of the whole block, for each thread.
+  /// Reduces over the whole block; every thread gets the result.
   SmallVector<Value> reduceTogether(const Stage &stage, const Point &point,
                                     ArrayRef<Combiner> combiners);
   Value combineInBlock(const Combiner &combiner, Value value);
@@ -117,17 +118,17 @@ protected:
 
   SmallVector<Lanes> loopsAt(const Stage &stage, const Point &point) const;
   SmallVector<Axis> axesOf(const Stage &stage, bool reduced) const;
-  /// The axes that stages run along memory with: those inside of rows, if there
-  /// are any.
+  /// The contiguous axes of the stages; in a row, only inner axes if there are
+  /// any.
   static SmallVector<Axis> lanesOf(const Nest &nest);
-  /// Values as they are carried by a loop, with or without lanes.
+  /// Wraps loop-carried values as scalars or vectors by their type.
   static SmallVector<Lanes> asLanes(ArrayRef<Value> values);
   bool isWide(Axis axis) const { return llvm::is_contained(wide, axis); }
-  /// Whether the values of a stage differ from lane to lane at a point.
+  /// Whether the values of a stage at a point are vectors.
   bool isVector(const Stage &stage, const Point &point) const;
-  /// How many points the axes have, where a vector is one.
+  /// The number of points of the axes, where a vector counts as one point.
   Value count(ArrayRef<Axis> axes);
-  /// The coordinates of the point `number`, the last axis running fastest.
+  /// Splits a linear index into coordinates; the last axis varies fastest.
   void divide(Value number, ArrayRef<Axis> axes, Point &point);
   void fail() { hasFailed = true; }
 
@@ -140,18 +141,17 @@ protected:
   unsigned subgroupSize;
 
   DenseMap<Axis, Value> sizes;
-  /// The axes that vectors run along, if there are any.
+  /// The vectorized axes, if any.
   SmallVector<Axis> wide;
-  /// The outer axes, the one that memory is contiguous along last.
+  /// The outer axes; the contiguous one is last.
   SmallVector<Axis> order;
-  /// In the form `columns`: the axis that neighbours lie along, how many a
-  /// block takes at once, and how the results combine.
+  /// In the form `columns`: the axis along which threads are adjacent, how many
+  /// points of it a block computes at a time, and how the results are combined.
   Axis column = 0;
   int64_t width = 0;
   SmallVector<Combiner> combiners;
-  /// In the form `rows`: the threads of a row, how many rows a block has, the
-  /// number of a thread within its row, and whether there is such a row (null:
-  /// always).
+  /// In the form `rows`: threads per row, rows per block, the index of a thread
+  /// within its row, and whether that row exists (null: always).
   int64_t threads = 0, rowsOfBlock = 1;
   Value thread, hasRow;
   gpu::LaunchOp launch;

@@ -1,4 +1,4 @@
-//===- LaunchLoops.cpp - run on the GPU what no schedule took -------------===//
+//===- LaunchLoops.cpp - launches unscheduled loops on the GPU ------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,8 +23,8 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Small buffers that bufferisation has put on the host's stack, where a launch
-/// cannot reach them, are allocated like others.
+/// Turns small buffers on the host's stack, where a launch cannot reach them,
+/// into ordinary allocations.
 static void moveOffStack(func::FuncOp kernel) {
   for (auto place :
        llvm::to_vector(kernel.getBody().front().getOps<memref::AllocaOp>())) {
@@ -39,7 +39,8 @@ static void moveOffStack(func::FuncOp kernel) {
   }
 }
 
-/// Kernels have buffers and numbers; host code hands on addresses as well.
+/// Kernels only have buffers and scalars as parameters; host code also has
+/// addresses.
 static bool isKernel(func::FuncOp function) {
   return !function.isExternal() && llvm::hasSingleElement(function.getBody()) &&
          function.getNumResults() == 0 &&
@@ -49,7 +50,7 @@ static bool isKernel(func::FuncOp function) {
          });
 }
 
-/// Whether the host runs all of a branch, but for what it launches.
+/// Whether a branch contains nothing but launches and host code.
 static bool onlyLaunches(Operation &op) {
   if (!isa<scf::IfOp>(op) || op.getNumResults())
     return false;
@@ -61,7 +62,7 @@ static bool onlyLaunches(Operation &op) {
   return true;
 }
 
-/// Whether the host needs any of `values` for `op`.
+/// Whether host code in `op` needs any of `values`.
 static bool needs(Operation &op, const llvm::SmallDenseSet<Value> &values) {
   WalkResult walk = op.walk<WalkOrder::PreOrder>([&](Operation *inner) {
     for (Value operand : inner->getOperands())
@@ -73,8 +74,8 @@ static bool needs(Operation &op, const llvm::SmallDenseSet<Value> &values) {
   return walk.wasInterrupted();
 }
 
-/// Whether the host runs a loop, since what is parallel, or launched already,
-/// is within: passes over all elements, one after the other.
+/// Whether a loop runs on the host because it contains parallel loops or
+/// launches, such as consecutive passes over all elements.
 static bool isHostLoop(Operation &op) {
   auto loop = dyn_cast<scf::ForOp>(op);
   return loop && loop.getNumResults() == 0 &&
@@ -83,15 +84,15 @@ static bool isHostLoop(Operation &op) {
          });
 }
 
-/// The buffer that a view looks at.
+/// The buffer underlying a view.
 static Value viewedBuffer(Value buffer) {
   while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
     buffer = view.getViewSource();
   return buffer;
 }
 
-/// Whether `op` may write into `buffer`. Parameters of a kernel do not overlap,
-/// and neither do they and what it allocates.
+/// Whether `op` may write to `buffer`. Parameters of a kernel neither overlap
+/// each other nor buffers that the kernel allocates.
 static bool mayWrite(Operation *op, Value buffer) {
   WalkResult walk = op->walk([&](Operation *inner) {
     auto interface = dyn_cast<MemoryEffectOpInterface>(inner);
@@ -111,9 +112,10 @@ static bool mayWrite(Operation *op, Value buffer) {
   return walk.wasInterrupted();
 }
 
-/// The ops that compute what `user` needs of `onDevice`, in order, if they can
-/// be computed again where it runs: numbers that are made of elements which
-/// nobody writes up to `end`. What is in `present` is there already.
+/// The ops, in order, that compute the values of `onDevice` that `user` needs,
+/// if they can be recomputed in the launch of `user`: they must compute
+/// scalars, and only from elements that are not written before `end`. Ops in
+/// `present` are already in the launch.
 static FailureOr<SmallVector<Operation *>>
 scalarsBefore(Operation *user, Operation *end,
               const llvm::SmallDenseSet<Value> &onDevice,
@@ -157,7 +159,7 @@ scalarsBefore(Operation *user, Operation *end,
   return ordered;
 }
 
-/// Clones `scalars` where the builder is, for the uses in `user` alone.
+/// Clones `scalars` at the insertion point; only uses in `user` see the clones.
 static SmallVector<Operation *>
 repeatFor(Operation *user, ArrayRef<Operation *> scalars, OpBuilder &builder) {
   SmallVector<Operation *> clones;
@@ -190,7 +192,8 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
     for (scf::ForallOp loop : loops)
       if (failed(scf::forallToParallelLoop(rewriter, loop)))
         return signalPassFailure();
-    // What is launched behind a buffer's end may be what used it before.
+    // Free buffers at the end, since launches may move past the original
+    // position.
     Block &body = kernel.getBody().front();
     for (auto dealloc : llvm::to_vector(body.getOps<memref::DeallocOp>()))
       dealloc->moveBefore(body.getTerminator());
@@ -199,9 +202,9 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
       signalPassFailure();
   }
 
-  /// Launches what there is in a block that the host runs.
+  /// Creates launches for a block that runs on the host.
   LogicalResult launch(Block &body, llvm::SmallDenseSet<Value> &onDevice) {
-    // Runs of ops for the device, between what the host does.
+    // Groups of device ops, separated by host operations.
     SmallVector<SmallVector<Operation *>> runs(1);
     SmallVector<scf::ParallelOp> parallel;
     for (Operation &op : body.without_terminator()) {
@@ -236,7 +239,7 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
         return failure();
     }
     for (SmallVector<Operation *> &run : runs) {
-      // What each iteration computes for itself.
+      // Erase scalars that the iterations recompute.
       for (Operation *&op : llvm::reverse(run))
         if (isOpTriviallyDead(op)) {
           op->erase();
@@ -251,7 +254,8 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
     return success();
   }
 
-  /// Lets each iteration compute the numbers that it needs of the device.
+  /// Makes each iteration recompute the scalars that it needs from other
+  /// launches.
   LogicalResult takeScalarsAlong(scf::ParallelOp loop,
                                  const llvm::SmallDenseSet<Value> &onDevice) {
     if (llvm::any_of(loop->getOperands(),
@@ -266,8 +270,8 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
     return success();
   }
 
-  /// Adds an op to what one thread runs, with the numbers that it needs of what
-  /// another launch computes.
+  /// Adds an op to a single-thread launch, along with clones of the scalars
+  /// that it needs from other launches.
   LogicalResult addTo(SmallVector<Operation *> &run, Operation &op,
                       llvm::SmallDenseSet<Value> &onDevice) {
     FailureOr<SmallVector<Operation *>> scalars =
@@ -286,7 +290,7 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
     return success();
   }
 
-  /// A thread for each iteration.
+  /// Launches a thread for each iteration.
   void launch(scf::ParallelOp loop) {
     OpBuilder builder(loop);
     Location loc = loop.getLoc();
@@ -334,7 +338,7 @@ struct LaunchLoops : relax::impl::LaunchLoopsPassBase<LaunchLoops> {
   }
 
   void launch(ArrayRef<Operation *> run) {
-    // Behind everything of the host that lies between.
+    // Launch after all host code in between.
     OpBuilder builder(run.back());
     Location loc = run.front()->getLoc();
     Value one = arith::ConstantIndexOp::create(builder, loc, 1);

@@ -1,4 +1,4 @@
-//===- Mark.h - to take back what is emitted --------------------*- C++ -*-===//
+//===- Mark.h - undoes emitted code -----------------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 
 namespace mlir::relax {
 
-/// Where a builder stands, to take back what is emitted from there on.
+/// Remembers a position of a builder, to erase code emitted from there on.
 class Mark {
 public:
   explicit Mark(OpBuilder &builder)

@@ -1,13 +1,13 @@
-//===- Matrices.cpp - matrices that a subgroup has together ---------------===//
+//===- Matrices.cpp - cooperative matrices --------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Cooperative matrices of Vulkan, 16 x 16 elements each, in the ops that SPIR-V
-// has of them. A place in the memory of a block is a cast of its buffer and of
-// the number of the element, which the emitter of SPIR-V understands.
+// Vulkan's cooperative matrices, 16 x 16 elements each, in SPIR-V ops. A
+// position in shared memory is represented by a cast of the buffer and the
+// element index, which the SPIR-V emitter understands.
 //
 //===----------------------------------------------------------------------===//
 

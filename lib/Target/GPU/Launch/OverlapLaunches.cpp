@@ -1,15 +1,15 @@
-//===- OverlapLaunches.cpp - kernels that begin before others end ---------===//
+//===- OverlapLaunches.cpp - overlaps consecutive kernels -----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The kernels of a step of a decoder are short: much of their time passes
-// before the first load. Let each begin while the one before it ends, and wait
-// when it first needs memory. All kernels wait, so whatever ran before the one
-// that a kernel waits for has ended too. What nothing writes, such as weights,
-// is read before.
+// The kernels of a decoding step are short, and much of their time passes
+// before the first load. Each kernel therefore starts while the previous one
+// finishes, and waits when it first needs memory. Since all kernels wait,
+// everything before the awaited kernel has finished as well. Memory that is
+// never written, such as weights, is read before the wait.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Whether `op` reads what nothing writes.
+/// Whether `op` reads memory that is never written.
 static bool isInvariantLoad(Operation &op) {
   Value buffer;
   if (auto load = dyn_cast<memref::LoadOp>(op))
@@ -50,19 +50,20 @@ static bool isInvariantLoad(Operation &op) {
       memref::skipViewLikeOps(cast<MemrefValue>(buffer)));
   auto kernel = dyn_cast_if_present<gpu::GPUFuncOp>(
       argument ? argument.getOwner()->getParentOp() : nullptr);
-  // Behind the parameters there are buffers of the block.
+  // Block arguments after the parameters are shared memory buffers.
   return kernel && argument.getArgNumber() < kernel.getNumArguments() &&
          kernel.getArgAttr(argument.getArgNumber(), notes::kInvariant);
 }
 
-/// Whether `op` does not care when other kernels end.
+/// Whether `op` does not depend on the completion of other kernels.
 static bool isIndependent(Operation &op) {
   return !op.hasTrait<OpTrait::IsTerminator>() &&
          (isMemoryEffectFree(&op) || isInvariantLoad(op));
 }
 
-/// Moves loads of what nothing writes, and what they need, before `place`. What
-/// is copied to memory of the block stays behind what its threads do there.
+/// Moves loads of memory that is never written, and their operands, before
+/// `place`. Asynchronous copies to shared memory only move if the threads of
+/// the block do nothing there before.
 static void loadBefore(Operation &place) {
   Block *block = place.getBlock();
   BackwardSliceOptions options;
@@ -91,7 +92,7 @@ static void loadBefore(Operation &place) {
   }
 }
 
-/// Whether all threads of a block have the same `value`.
+/// Whether `value` is the same for all threads of a block.
 static bool isOfBlock(Value value) {
   llvm::SetVector<Operation *> needed;
   BackwardSliceOptions options;
@@ -104,8 +105,9 @@ static bool isOfBlock(Value value) {
          });
 }
 
-/// Waits in `block` before it touches memory that other kernels write; not
-/// where threads may be apart, if they wait `together`.
+/// Inserts a wait in `block` before the first access to memory that other
+/// kernels write. If a block must wait `together`, does not insert it where
+/// threads may have diverged.
 static void waitIn(Block &block, bool together) {
   Operation &first = *llvm::find_if_not(block, isIndependent);
   if (auto branch = dyn_cast<scf::IfOp>(first);
@@ -121,9 +123,10 @@ static void waitIn(Block &block, bool together) {
   loadBefore(*wait);
 }
 
-/// Lets the next kernel begin at once. Blocks that take tiles are few, and an
-/// SM that is done early would get more than its share of the next ones: they
-/// begin when the products are done.
+/// Lets the next kernel start immediately. Kernels with tiles are an exception:
+/// they have few blocks, and an SM that finishes early would get more than its
+/// share of the next kernel's blocks, so the next kernel starts after the
+/// products.
 static void letNextBegin(gpu::GPUFuncOp kernel) {
   auto create = [&](OpBuilder builder) {
     NVVM::GriddepcontrolOp::create(builder, kernel.getLoc(),
@@ -146,8 +149,9 @@ static void letNextBegin(gpu::GPUFuncOp kernel) {
     create(OpBuilder::atBlockBegin(&kernel.getBody().front()));
 }
 
-/// Whether it multiplies matrices that a subgroup has together. Its blocks are
-/// few, and an SM that is done early would get more than its share of the next.
+/// Whether a kernel multiplies cooperative matrices. It has few blocks, and an
+/// SM that finishes early would get more than its share of the next kernel's
+/// blocks.
 static bool hasMatrices(gpu::GPUFuncOp kernel) {
   return kernel
       .walk([](spirv::KHRCooperativeMatrixMulAddOp) {

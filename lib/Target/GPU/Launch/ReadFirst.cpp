@@ -1,4 +1,4 @@
-//===- ReadFirst.cpp - reads before what uses them ------------------------===//
+//===- ReadFirst.cpp - hoists loads ahead of computations -----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Puts what is needed before all else in a part of a block.
+/// Moves the `needed` ops of a range to its start.
 template <typename Range>
 static void putFirst(Range ops, const llvm::SetVector<Operation *> &needed) {
   Operation *place = nullptr;
@@ -44,7 +44,7 @@ void relax::readFirst(Block *block, Operation *from, Operation *behind) {
   putFirst(range(), needed);
 }
 
-/// The memory that all blocks see which `op` reads; null where it does not.
+/// The global memory that `op` reads; null if it reads none.
 static Value globalRead(Operation &op) {
   Value buffer;
   if (auto load = dyn_cast<memref::LoadOp>(op))
@@ -56,7 +56,7 @@ static Value globalRead(Operation &op) {
   return buffer;
 }
 
-/// Whether `op`, or what is in it, may write memory that all blocks see.
+/// Whether `op`, or an op in its regions, may write global memory.
 static bool writesGlobally(Operation &op) {
   auto isShared = [](Value buffer) {
     return bool(cast<MemRefType>(buffer.getType()).getMemorySpace());

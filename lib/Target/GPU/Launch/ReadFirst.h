@@ -1,12 +1,12 @@
-//===- ReadFirst.h - reads before what uses them ----------------*- C++ -*-===//
+//===- ReadFirst.h - hoists loads ahead of computations ---------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Memory of a GPU is far away: how fast it is read depends on how many reads
-// are under way. For code without writes or barriers.
+// GPU memory has a high latency, so throughput depends on the number of loads
+// in flight. Only for code without writes or barriers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,18 +17,17 @@
 
 namespace mlir::relax {
 
-/// Puts what is read, and what that needs, before all else from `from` to
-/// `behind`: the reads are then under way at the same time.
+/// Moves loads and their operands to the start of the range from `from` to
+/// `behind`, so that the loads are in flight together.
 void readFirst(Block *block, Operation *from = nullptr,
                Operation *behind = nullptr);
 
-/// The same of memory that all blocks see, up to where it is written; what a
-/// block does among its threads may lie between.
+/// The same for loads of global memory, up to the first write to global memory;
+/// shared memory accesses and barriers may lie in between.
 void readGlobalFirst(Block *block);
 
-/// Puts ops without effects right before what first uses them, so that what
-/// they compute takes registers no longer than it must. In the order of the
-/// block.
+/// Moves ops without side effects directly before their first use to shorten
+/// live ranges. `ops` must be in the order of the block.
 void computeLate(ArrayRef<Operation *> ops);
 
 } // namespace mlir::relax

@@ -1,4 +1,4 @@
-//===- TileEmitter.cpp - kernels of blocks that take tiles ----------------===//
+//===- TileEmitter.cpp - building blocks of tiled kernels -----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -57,7 +57,7 @@ int64_t WidthFinder::width() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Places and memory
+// Indices and memory
 //===----------------------------------------------------------------------===//
 
 Value TileEmitter::subtract(Value lhs, Value rhs) {
@@ -111,7 +111,8 @@ void TileEmitter::launchTiles(Value blocks, int64_t threads,
   Value bytes = arith::ConstantIntOp::create(builder, loc, builder.getI32Type(),
                                              sharedBytes);
   launch.getDynamicSharedMemorySizeMutable().assign(bytes);
-  // Loads stay before what uses them if registers need not be saved.
+  // Prevents the compiler from moving loads down to their uses to save
+  // registers.
   launch->setDiscardableAttr("nvvm.minctasm", builder.getI32IntegerAttr(1));
   thread = launch.getThreadIds().x;
 }

@@ -1,12 +1,12 @@
-//===- TileEmitter.h - kernels of blocks that take tiles --------*- C++ -*-===//
+//===- TileEmitter.h - building blocks of tiled kernels ---------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What products of matrices and attention are made of: arithmetic on places,
-// memory of the block, and tensor cores.
+// Shared by matmuls and attention: index arithmetic, shared memory, and tensor
+// cores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +17,14 @@
 
 namespace mlir::relax {
 
-/// Finds how many elements can be taken at once along an axis, of all that is
-/// shown to it.
+/// Computes how many elements can be processed at a time along an axis, given
+/// all ops that it is shown.
 class WidthFinder {
 public:
   WidthFinder(const KernelGraph &graph, Axis axis) : graph(graph), axis(axis) {}
 
   void see(linalg::GenericOp op, OpOperand &operand);
-  /// All of an op and of what is computed with it.
+  /// Takes an op, and all ops that are computed with it, into account.
   void see(linalg::GenericOp stage);
   int64_t width() const;
 
@@ -39,18 +39,19 @@ class TileEmitter : public LaunchEmitter {
 public:
   using LaunchEmitter::LaunchEmitter;
 
-  /// Rows and columns of a matrix that a subgroup has together.
+  /// Rows and columns of a cooperative matrix.
   static constexpr int64_t matrixSize = 16;
-  /// How much longer lines are in memory that a block shares, of 16-bit
-  /// elements and of sums: those that follow each other start in other banks.
+  /// Padding of lines in shared memory, for 16-bit elements and for sums:
+  /// consecutive lines start in different banks.
   static constexpr int64_t linePadding = 8;
 
 protected:
-  /// A launch whose blocks have so much memory, and the thread in it.
+  /// Creates a launch whose blocks have this much shared memory, and sets the
+  /// thread index.
   void launchTiles(Value blocks, int64_t threads, int64_t sharedBytes);
-  /// The memory of the block that the launch asks for, as an array.
+  /// Views a part of the dynamic shared memory as an array.
   Value viewShared(int64_t count, Type element, int64_t byte = 0);
-  /// A buffer as an array.
+  /// Views a buffer as an array.
   Value flatten(Value buffer);
 
   Value number(int64_t value) { return emitter.constant(value); }
@@ -59,36 +60,37 @@ protected:
   Value remainder(Value lhs, int64_t rhs);
   Value exclusiveOr(Value lhs, Value rhs);
   Value isLess(Value lhs, Value rhs);
-  /// Null where both are, as an operand of `both`.
+  /// The conjunction of two conditions; a null condition is true.
   Value both(Value lhs, Value rhs);
   /// Emits `body` where `condition` holds; always if it is null.
   void onlyIf(Value condition, function_ref<void()> body);
-  /// Null where a multiple of `step` up to `size` cannot go beyond it.
+  /// Whether `at` is inside `size`; null if a multiple of `step` below `size`
+  /// is always inside.
   Value isInside(Value at, Value size, int64_t step);
 
   // With tensor cores.
-  /// Elements that change places together.
+  /// Elements in the unit that is swizzled.
   static constexpr int64_t chunk = 8;
-  /// Where a chunk of a line of so many chunks lies.
+  /// The swizzled index of chunk `at` in a line of `chunks` chunks.
   Value turn(Value line, Value at, int64_t chunks);
-  /// Four matrices of 8 x 8, as a lane has them.
+  /// Loads four matrices of 8 x 8 in the register layout of the tensor cores.
   SmallVector<Value> loadMatrices(Value shared, Value at, bool transpose);
-  /// `sums` and the product of 16 x 16 and 16 x 8 elements.
+  /// Adds the product of 16 x 16 and 16 x 8 elements to `sums`.
   SmallVector<Value> multiplyMatrices(ValueRange a, ValueRange b,
                                       ValueRange sums, Type element);
 
-  // With matrices that a subgroup has together (Matrices.cpp).
+  // With cooperative matrices (Matrices.cpp).
   enum class MatrixUse { A, B, Sums };
-  /// Lines of `pitch` elements are the rows, or with `byColumns` the columns.
+  /// Lines of `pitch` elements are the rows or, with `byColumns`, the columns.
   Value loadMatrix(Value shared, Value at, int64_t pitch, MatrixUse use,
                    bool byColumns);
   void storeMatrix(Value matrix, Value shared, Value at, int64_t pitch);
   Value zeroMatrix();
-  /// `sum` and the product of `a` and `b`.
+  /// Adds the product of `a` and `b` to `sum`.
   Value addProduct(Value a, Value b, Value sum);
-  /// The products of their elements.
+  /// The element-wise product.
   Value scaleMatrix(Value matrix, Value by);
-  /// Elements as they are, in words.
+  /// Loads `width` elements as words, without conversion.
   Value loadWords(Value array, Value at, int64_t width);
   void storeWords(Value words, Value array, Value at);
   Value matrixPlace(Value shared, Value at);
