@@ -1,4 +1,4 @@
-//===- CheckChip.cpp - GPUs that code can be made for ---------------------===//
+//===- CheckChip.cpp - checks the name of the GPU -------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

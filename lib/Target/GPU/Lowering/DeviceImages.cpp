@@ -1,4 +1,4 @@
-//===- DeviceImages.cpp - kernels in the form of a device -----------------===//
+//===- DeviceImages.cpp - device-specific kernel images -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,12 +1,12 @@
-//===- DeviceImages.h - kernels in the form of a device ---------*- C++ -*-===//
+//===- DeviceImages.h - device-specific kernel images -----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A target whose kernels are neither PTX nor host functions says here how they
-// lie in a module, and how they get into an object file.
+// A target whose kernels are neither PTX nor host functions registers here how
+// to find the kernels in a module and how to embed them in an object file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,22 +17,23 @@
 
 namespace mlir::relax {
 
-/// The kernels of one kind of device.
+/// Describes the kernels of one kind of device.
 struct DeviceImage {
-  /// The number of the kind of device, as DLPack has it.
+  /// The device type in DLPack.
   int64_t device;
-  /// The kernels in a module. They are erased after their image is made.
+  /// Finds the kernels in a module. They are erased once the image is made.
   SmallVector<Operation *> (*find)(ModuleOp module);
-  /// The image of the kernels for the runtime, and its size.
+  /// Makes the image of the kernels for the runtime and computes its size.
   FailureOr<LLVM::GlobalOp> (*make)(ModuleOp module, HostBuilder &builder,
                                     int64_t &bytes);
 };
 
-/// Adds a kind of device. A target does so when its pipelines are registered.
+/// Registers a kind of device. Targets call this when they register their
+/// pipelines.
 void registerDeviceImage(const DeviceImage &image);
 
-/// The kind of device whose kernels a module has; null where it has none of
-/// those that are registered.
+/// The kind of device that the kernels of a module are for; null if it is not
+/// registered.
 const DeviceImage *findDeviceImage(ModuleOp module);
 
 } // namespace mlir::relax

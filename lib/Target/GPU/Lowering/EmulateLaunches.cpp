@@ -24,7 +24,7 @@ using namespace mlir;
 using namespace mlir::relax;
 
 static constexpr StringLiteral prefix = "relax.emulated.";
-/// What the memory of a block begins with (test/emulator).
+/// Size of the static part of a block's shared memory (see test/emulator).
 static constexpr int64_t staticSharedBytes = 48 << 10;
 
 SmallVector<func::FuncOp> relax::getEmulatedKernels(ModuleOp module) {
@@ -55,7 +55,8 @@ struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
       for (auto kernel : device.getOps<gpu::GPUFuncOp>())
         if (failed(emulate(kernel)))
           return signalPassFailure();
-      // Launches refer to it by name.
+      // Keep the kernels, since launches refer to them by name; erase only
+      // those without a body.
       for (auto kernel : llvm::to_vector(device.getOps<gpu::GPUFuncOp>()))
         if (kernel.getBody().empty())
           kernel.erase();
@@ -103,7 +104,7 @@ struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
     return failure(walk.wasInterrupted());
   }
 
-  /// Reads what a kernel's parameters of LLVM's types make up.
+  /// Reads a kernel parameter from its expansion to LLVM types.
   Value readArgument(Value args, int32_t &next, Type type) {
     auto read = [&](Type word) -> Value {
       Value address =
@@ -176,7 +177,7 @@ struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
     if (auto view = dyn_cast<memref::ViewOp>(op))
       return viewShared(view);
     if (isa<gpu::DynamicSharedMemoryOp>(op))
-      return WalkResult::advance(); // goes with its views
+      return WalkResult::advance(); // erased along with its views
     if (succeeded(replaceCopies(op)) || succeeded(replaceMatrices(op)))
       return WalkResult::advance();
     if (op->getDialect() &&
@@ -186,7 +187,7 @@ struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
     return WalkResult::advance();
   }
 
-  /// A part of the memory that the launch asks for.
+  /// Replaces a view of dynamic shared memory.
   WalkResult viewShared(memref::ViewOp view) {
     auto all = view.getSource().getDefiningOp<gpu::DynamicSharedMemoryOp>();
     if (!all)
@@ -206,7 +207,7 @@ struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
     return WalkResult::advance();
   }
 
-  /// The address of an element of an array.
+  /// The address of an array element.
   Value addressOf(Value array, Value index) {
     auto type = cast<MemRefType>(array.getType());
     assert(type.getRank() == 1 && type.getLayout().isIdentity());

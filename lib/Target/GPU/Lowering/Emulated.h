@@ -13,16 +13,16 @@
 
 namespace mlir::relax {
 
-/// The functions that `relax-gpu-emulate` has made, as the emulator calls them:
-/// with the addresses of their arguments.
+/// The functions that `relax-gpu-emulate` created, in the form that the
+/// emulator calls: with the addresses of their arguments.
 SmallVector<func::FuncOp> getEmulatedKernels(ModuleOp module);
 
-/// How many words of arguments such a function reads; noted on it until
-/// launches are lowered.
+/// The number of argument words of such a function; an attribute until launches
+/// are lowered.
 constexpr StringLiteral kEmulatedArgumentsAttr = "emulated_arguments";
 int64_t countEmulatedArguments(func::FuncOp function);
 
-/// The name of the kernel that such a function is of.
+/// The name of the kernel that such a function emulates.
 StringRef getEmulatedName(func::FuncOp function);
 
 } // namespace mlir::relax

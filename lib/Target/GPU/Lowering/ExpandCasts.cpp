@@ -1,4 +1,4 @@
-//===- ExpandCasts.cpp - conversions of vectors by words of bits ----------===//
+//===- ExpandCasts.cpp - fast vector conversions on words -----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // GPUs convert integers to floating point at a fraction of the rate of other
-// arithmetic, and have no arithmetic on bytes. But a byte in the lowest bits of
-// the float 2^23 adds its value to it:
+// arithmetic, and have no byte arithmetic. But a byte in the lowest bits of the
+// float 2^23 adds its value to it:
 //
 //   prmt(word, 0x4B000000) = 0x4B0000bb = 2^23 + b          b = that - 2^23
 //
-// and bits of four bytes are those of a word.
+// and bitwise operations on four bytes can be done on one word.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Whether a type is a vector of whole words of elements of so many bits.
+/// Whether a type is a vector of `bits`-bit elements that fills whole words.
 static bool isWords(Type type, unsigned bits) {
   auto vector = dyn_cast<VectorType>(type);
   return vector && vector.getRank() == 1 && !vector.isScalable() &&
@@ -54,7 +54,7 @@ static Value splat(OpBuilder &builder, Location loc, VectorType type,
                                    DenseElementsAttr::get(type, bits));
 }
 
-/// A word of four bytes of two words, of which `selector` has the numbers.
+/// Builds a word from four bytes of two words; `selector` has the byte indices.
 static Value permute(OpBuilder &builder, Location loc, Value first,
                      Value second, int64_t selector) {
   Type i32 = builder.getI32Type();
@@ -66,7 +66,7 @@ static Value permute(OpBuilder &builder, Location loc, Value first,
 
 namespace {
 
-/// Operations on the bits of bytes are those of words.
+/// Bitwise operations on bytes become operations on words.
 template <typename Op>
 struct BitsOfWords : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
@@ -84,8 +84,8 @@ struct BitsOfWords : OpRewritePattern<Op> {
   }
 };
 
-/// Bytes that are shifted to the right by the same number: what comes from the
-/// next byte is taken away.
+/// A right shift of bytes by a constant: the bits shifted in from the next byte
+/// are masked out.
 struct ShiftOfWords : OpRewritePattern<arith::ShRUIOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -109,7 +109,7 @@ struct ShiftOfWords : OpRewritePattern<arith::ShRUIOp> {
   }
 };
 
-/// Bytes to f32.
+/// Converts bytes to f32.
 template <typename Op>
 struct BytesToFloats : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
@@ -124,7 +124,7 @@ struct BytesToFloats : OpRewritePattern<Op> {
     Value words = toWords(rewriter, loc, op.getIn());
     double base = 0x1p23;
     if (std::is_same_v<Op, arith::SIToFPOp>) {
-      // From -128 on, counted from there.
+      // Add 128 to each byte, and to the base.
       words = arith::XOrIOp::create(
           rewriter, loc, words,
           splat(rewriter, loc, cast<VectorType>(words.getType()), 0x80808080));
@@ -139,7 +139,8 @@ struct BytesToFloats : OpRewritePattern<Op> {
       floats.push_back(
           arith::BitcastOp::create(rewriter, loc, rewriter.getF32Type(), bits));
     }
-    // A whole number that is taken away next goes with the base, exactly.
+    // Fold a subsequent subtraction of a small whole number into the base; this
+    // is exact.
     Operation *replaced = op;
     if (op->hasOneUse())
       if (auto less = dyn_cast<arith::SubFOp>(*op->user_begin())) {
@@ -161,7 +162,7 @@ struct BytesToFloats : OpRewritePattern<Op> {
   }
 };
 
-/// Bytes that are put into words, whose other bytes are known.
+/// Inserts bytes into words whose other bytes are constant.
 struct BytesIntoWords : OpRewritePattern<arith::OrIOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -197,8 +198,8 @@ struct BytesIntoWords : OpRewritePattern<arith::OrIOp> {
   }
 };
 
-/// Bytes that are the lower ones of halves of words, whose upper ones are
-/// known.
+/// Inserts bytes as the lower halves of 16-bit elements whose upper halves are
+/// constant.
 struct BytesIntoHalves : OpRewritePattern<arith::OrIOp> {
   using OpRewritePattern::OpRewritePattern;
 

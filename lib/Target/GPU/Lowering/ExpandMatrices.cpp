@@ -1,16 +1,17 @@
-//===- ExpandMatrices.cpp - matrices of a subgroup, lane by lane ----------===//
+//===- ExpandMatrices.cpp - cooperative matrices as vectors ---------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Of 16 x 16 elements a lane has half a row:
+// A lane holds half a row of the 16 x 16 elements:
 //
-//   lane l    row l / 2, the eight columns from l % 2 * 8 on
+//   lane l    row l / 2, eight columns starting at l % 2 * 8
 //
-// A product goes along the depth, with an element of the lane's row and eight
-// of its columns, which come from those that have them by shuffles.
+// A product loops over the depth. In each step, it multiplies one element of
+// the lane's row by eight elements of its columns, which come from other lanes
+// through shuffles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +36,7 @@ static constexpr int64_t lanes = 32, elements = 8, size = 16;
 
 namespace {
 
-/// Builds what a lane does.
+/// Builds the code of one lane.
 class Lane {
 public:
   Lane(ConversionPatternRewriter &rewriter, Location loc)
@@ -56,8 +57,8 @@ public:
   Value row() { return arith::DivUIOp::create(builder, lane, index(2)); }
   Value half() { return arith::RemUIOp::create(builder, lane, index(2)); }
 
-  /// The place of each element of the lane in the memory of the block, and that
-  /// memory; none where it is not known.
+  /// The shared memory buffer and the index of each element of the lane in it;
+  /// none if they are unknown.
   std::optional<std::pair<Value, SmallVector<Value>>>
   places(Value pointer, Value pitch, spirv::CooperativeMatrixLayoutKHR layout) {
     auto cast = pointer.getDefiningOp<UnrealizedConversionCastOp>();
@@ -75,7 +76,7 @@ public:
     return std::pair(cast.getOperand(0), all);
   }
 
-  /// Element `at` of what lane `source` has.
+  /// Element `at` of lane `source`.
   Value take(Value vector, Value at, Value source) {
     Value own = vector::ExtractOp::create(builder, vector, OpFoldResult(at));
     Type i32 = builder.getI32Type();
@@ -225,7 +226,7 @@ struct ExpandMatrices : relax::impl::ExpandMatricesPassBase<ExpandMatrices> {
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       return signalPassFailure();
-    // The places are nobody's any more.
+    // Erase the position casts, which are unused now.
     getOperation().walk([](UnrealizedConversionCastOp cast) {
       if (cast.getNumOperands() == 2 && cast->use_empty())
         cast.erase();

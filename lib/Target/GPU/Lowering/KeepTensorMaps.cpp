@@ -1,4 +1,4 @@
-//===- KeepTensorMaps.cpp - maps of tensors as parameters by value --------===//
+//===- KeepTensorMaps.cpp - passes tensor maps by value -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

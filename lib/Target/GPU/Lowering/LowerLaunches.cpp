@@ -1,4 +1,4 @@
-//===- LowerLaunches.cpp - launches to calls of the runtime ---------------===//
+//===- LowerLaunches.cpp - launches to runtime calls ----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The number of CUDA's devices, as DLPack has it.
+/// The device type of CUDA in DLPack.
 constexpr int64_t kCUDA = 2;
 
 namespace {
@@ -56,7 +56,8 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
     module->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
   }
 
-  /// Scratch memory whose size no caller could know is the device's as well.
+  /// Also allocates scratch memory whose size the callers cannot know on the
+  /// device.
   void allocateScratch(func::FuncOp function) {
     SmallVector<Operation *> ops;
     function.walk([&](Operation *op) {
@@ -97,7 +98,7 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
     }
   }
 
-  /// What the runtime keeps for a record is given back with the module.
+  /// Releases what the runtime keeps for a record when the module is unloaded.
   void unloadAtEnd(LLVM::GlobalOp record) {
     auto unload = getOperation().lookupSymbol<LLVM::LLVMFuncOp>("relax_unload");
     if (!unload)
@@ -107,8 +108,8 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
     builder->unload(record);
   }
 
-  /// The image of a GPU module: its assembly, a table of host functions, or
-  /// what the kind of device has.
+  /// Makes the image of a GPU module: its assembly, a table of host functions,
+  /// or a device-specific image.
   FailureOr<LLVM::GlobalOp> makeImage(Operation *device, int64_t &bytes) {
     if (image)
       return image->make(getOperation(), *builder, bytes);
@@ -125,8 +126,8 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
           LLVM::LLVMArrayType::get(builder->getI8Type(), bytes),
           builder->getStringAttr(text), /*constant=*/true);
     }
-    // "RELAXEM2", how many, and then for each a name, a function, and how many
-    // arguments it has.
+    // Format: "RELAXEM2", the number of kernels, then the name, function and
+    // number of arguments of each.
     SmallVector<func::FuncOp> bodies = getEmulatedKernels(getOperation());
     Type i64 = builder->getI64Type(), ptr = builder->pointer();
     SmallVector<Type> fields = {i64, i64};
@@ -182,7 +183,7 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
       });
       unloadAtEnd(kernel);
     }
-    // Each argument in a word of its own, and their addresses.
+    // Store each argument in a separate word, and collect their addresses.
     SmallVector<Value> words;
     for (Value operand : launch.getKernelOperands())
       appendWords(operand, words);
@@ -232,7 +233,8 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
     return success();
   }
 
-  /// The map that an argument is, in memory of the host; null for others.
+  /// Creates the tensor map for an argument, in host memory; null for other
+  /// arguments.
   Value makeTensorMap(Value argument, Location loc) {
     auto sourceOf = [](Value value) {
       auto cast = value.getDefiningOp<UnrealizedConversionCastOp>();
@@ -260,14 +262,14 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
           LLVM::GEPOp::create(
               *builder, builder->pointer(), builder->getI64Type(), shape,
               ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)}));
-    // Aligned to 64 bytes within.
+    // Extra space for the alignment to 64 bytes.
     Value place = builder->allocateWords(tensorMapWords + 7);
     return builder->call("relax_rt_device_tensor_map", builder->pointer(),
                          {place, builder->dataOf(tensor), shape,
                           builder->string(describeLocation(loc))});
   }
 
-  /// The parameters that a kernel has for a value, in LLVM's types.
+  /// Appends the kernel parameters for a value, in LLVM types.
   void appendWords(Value operand, SmallVectorImpl<Value> &words) {
     Type type = types->convertType(operand.getType());
     Value value = operand;
@@ -293,7 +295,7 @@ struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {
   llvm::SetVector<func::FuncOp> launching;
   HostBuilder *builder = nullptr;
   LLVMTypeConverter *types = nullptr;
-  const DeviceImage *image = nullptr; // null: PTX or host functions
+  const DeviceImage *image = nullptr; // null for PTX and host functions
   DenseMap<StringAttr, LLVM::GlobalOp> modules;
   DenseMap<Attribute, LLVM::GlobalOp> kernels;
 };

@@ -1,4 +1,4 @@
-//===- LowerPrefetches.cpp - prefetches of NVIDIA GPUs --------------------===//
+//===- LowerPrefetches.cpp - prefetches for NVIDIA GPUs -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

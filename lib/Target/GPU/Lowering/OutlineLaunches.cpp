@@ -1,4 +1,4 @@
-//===- OutlineLaunches.cpp - bodies of launches into one GPU module -------===//
+//===- OutlineLaunches.cpp - moves launches to one GPU module -------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ using namespace mlir::relax;
 
 static constexpr StringLiteral moduleName = "relax_kernels";
 
-/// A name as assemblers take it.
+/// Makes a name valid for assemblers.
 static std::string identifier(StringRef name) {
   std::string text = name.str();
   for (char &character : text)
@@ -41,8 +41,8 @@ static Value cast(OpBuilder &builder, Location loc, Value value, Type type) {
       .getResult(0);
 }
 
-/// Maps of tensors are given by value: the kernel has their address. Which of
-/// its parameters they become is noted for `relax-cuda-to-llvm`.
+/// Tensor maps are passed by value, and the kernel gets a pointer to the
+/// parameter. Records the resulting parameter numbers for `relax-cuda-to-llvm`.
 static void passMapsByValue(OpBuilder &builder, gpu::GPUFuncOp kernel,
                             SmallVectorImpl<Value> &operands) {
   Type pointer = LLVM::LLVMPointerType::get(kernel.getContext());
@@ -71,7 +71,8 @@ static void passMapsByValue(OpBuilder &builder, gpu::GPUFuncOp kernel,
   kernel->setAttr(kTensorMapsAttr, builder.getDenseI64ArrayAttr(maps));
 }
 
-/// The kernel knows of its parameters what the host function does.
+/// Copies `relax.invariant` from the parameters of the host function to the
+/// kernel.
 static void noteInvariants(gpu::GPUFuncOp kernel, ValueRange operands) {
   for (auto [index, operand] : llvm::enumerate(operands)) {
     auto buffer = dyn_cast<MemrefValue>(operand);
@@ -103,7 +104,8 @@ struct OutlineLaunches : relax::impl::OutlineLaunchesPassBase<OutlineLaunches> {
         gpu::GPUModuleOp::create(builder, module.getLoc(), moduleName);
     SymbolTable symbols(kernels);
     for (gpu::LaunchOp launch : launches) {
-      // What is cheap to compute anew, and simpler if it is known.
+      // Recompute these in the kernel: they are cheap, and known values
+      // simplify the code.
       if (failed(sinkOperationsIntoLaunchOp(launch, [](Operation *op) {
             return matchPattern(op, m_Constant()) || isa<memref::DimOp>(op);
           })))
@@ -112,7 +114,7 @@ struct OutlineLaunches : relax::impl::OutlineLaunchesPassBase<OutlineLaunches> {
       SmallVector<Value> operands;
       gpu::GPUFuncOp kernel = outlineKernelFunc(
           launch, identifier(function.getSymName()), operands);
-      symbols.insert(kernel); // under a name of its own
+      symbols.insert(kernel); // makes the name unique
       for (NamedAttribute attribute : launch->getDiscardableAttrs())
         kernel->setDiscardableAttr(attribute.getName(), attribute.getValue());
       if (std::optional<int64_t> size =
