@@ -1,15 +1,16 @@
-//===- ComputedPanel.cpp - matrices that tiles are computed of ------------===//
+//===- ComputedPanel.cpp - computed operands of a matmul ------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A matrix that is computed element by element, as a quantised one, goes to the
-// memory of the block by way of registers. What a stage needs is read before
-// the one before it is multiplied, and computed and stored behind that: reads
-// are under way meanwhile. Beyond the matrix, its last elements are read again:
-// they are multiplied by zeros, or belong to columns that are not kept.
+// An operand that is computed element by element, such as a dequantized matrix,
+// goes through registers to shared memory. The inputs of a stage are loaded
+// before the previous stage is multiplied; the stage is computed and stored
+// after that, so that the loads overlap with the products. Past the end of the
+// matrix, its last elements are read again; they are multiplied by zeros or
+// belong to columns that are discarded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +34,7 @@ MatmulEmitter::prepareUnits(const DepthUnits &units, const Tile &tile,
   }
   computed.size = std::max(computed.size, units.lanes);
   int64_t perLine = tile.depth / computed.size, threads = tile.threads();
-  // Units lie together along the depth.
+  // Units must be contiguous along the depth.
   ArrayRef<Axis> last = ArrayRef(matmul.depth).take_back(units.within.size());
   if (tile.depth % computed.size || units.lanes % chunk ||
       (!last.empty() && last != ArrayRef<Axis>(units.within)))
@@ -66,7 +67,7 @@ MatmulEmitter::prepareUnits(const DepthUnits &units, const Tile &tile,
   return computed;
 }
 
-/// Emits what computes the units of a step; null where that cannot be.
+/// Computes the units of a step; empty on failure.
 SmallVector<Value> MatmulEmitter::computeUnits(const Computed &computed,
                                                Value step, const Tile &tile) {
   const DepthUnits &shape = computed.shape;
@@ -87,7 +88,7 @@ SmallVector<Value> MatmulEmitter::computeUnits(const Computed &computed,
     Point point = corner.batch;
     divide(unit.column, matmul.columns, point);
     bool isWithin = llvm::is_contained(shape.within, lanes);
-    // The axis of the vectors is counted by them.
+    // The vectorized axis counts vectors, not elements.
     wide.clear();
     if (!isWithin) {
       SmallVector<Axis> across = shape.across;

@@ -1,14 +1,14 @@
-//===- ComputedWarpgroups.cpp - computed matrices for warpgroups ----------===//
+//===- ComputedWarpgroups.cpp - computed operands for warpgroups ----------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A matrix that is computed, as a quantised one, cannot be copied as it is: a
-// warpgroup of its own computes a stage of it, while others multiply (see
-// WarpgroupMatmul.cpp), and puts it where a copy would. What it is computed
-// from is read a step ahead.
+// An operand that is computed, such as a dequantized matrix, cannot be copied
+// as it is. Instead, dedicated producer warpgroups compute it stage by stage
+// while the others multiply (see WarpgroupMatmul.cpp), and store it in the
+// layout that a copy would produce. Its inputs are loaded a few steps ahead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,19 +29,20 @@ using namespace mlir;
 using namespace mlir::relax;
 
 //===----------------------------------------------------------------------===//
-// The choice
+// Choice of a tile
 //===----------------------------------------------------------------------===//
 
 int64_t relax::producerThreads(const WarpgroupTile &tile) {
-  // More of them where all have registers enough.
+  // Use two producer warpgroups if there are enough registers.
   return tile.columns >= 128 && tile.warpgroups <= 2 ? 2 * warpgroupThreads
                                                      : warpgroupThreads;
 }
 
 WarpgroupTile relax::chooseComputedTile(int64_t batches, int64_t rows,
                                         int64_t columns) {
-  // Of a step of the depth: products, and elements that a warpgroup computes,
-  // in a nanosecond; what a step takes at least. Blocks that run at once.
+  // Cost model per step of the depth: products per ns, elements that a
+  // warpgroup computes per ns, and the minimum time in ns; number of concurrent
+  // blocks.
   constexpr double products = 3400, elements = 16, leastStep = 180;
   constexpr double blocks = 132;
   WarpgroupTile best = {};
@@ -63,10 +64,11 @@ WarpgroupTile relax::chooseComputedTile(int64_t batches, int64_t rows,
 }
 
 //===----------------------------------------------------------------------===//
-// Those that compute
+// Producers
 //===----------------------------------------------------------------------===//
 
-/// Lets a loop read what a later step needs before it goes on with its own.
+/// Pipelines a loop so that it loads the inputs of a later step before it
+/// processes its own.
 static LogicalResult readAhead(OpBuilder &builder, scf::ForOp loop,
                                unsigned steps) {
   moveLoopInvariantCode(loop);
@@ -92,13 +94,13 @@ static LogicalResult readAhead(OpBuilder &builder, scf::ForOp loop,
   FailureOr<scf::ForOp> ahead = scf::pipelineForLoop(rewriter, loop, options);
   if (failed(ahead))
     return failure();
-  // What was read stays where it is: copies from register to register would
-  // wait for it.
+  // Unroll, so that loaded values stay in their registers; register-to-register
+  // copies would wait for the loads.
   return steps > 1 ? LogicalResult(loopUnrollByFactor(*ahead, steps))
                    : success();
 }
 
-/// Elements of a unit.
+/// The number of elements in a unit.
 static int64_t sizeOfUnit(const Matmul &matmul, const DepthUnits &units) {
   int64_t size = 1;
   SmallVector<int64_t> ranges = matmul.stage().op.getStaticLoopRanges();
@@ -110,7 +112,7 @@ static int64_t sizeOfUnit(const Matmul &matmul, const DepthUnits &units) {
 
 bool MatmulEmitter::canComputeForWarpgroups(const Matmul &matmul,
                                             const DepthUnits &units) {
-  // Units lie together along the depth, whole ones in each line.
+  // Units must be contiguous along the depth, and fill whole lines.
   ArrayRef<Axis> last = ArrayRef(matmul.depth).take_back(units.within.size());
   int64_t size = sizeOfUnit(matmul, units);
   return last == ArrayRef<Axis>(units.within) && size > 0 &&
@@ -125,8 +127,8 @@ LogicalResult MatmulEmitter::produceComputed(const WarpgroupTile &tile,
   WarpgroupBuilder warpgroups(builder, loc);
   int64_t stages = warpgroupStages(tile.stageBytes());
   int64_t warps = producerThreads(tile) / 32;
-  // The stages of a matrix as tiles have them: of what threads of a warpgroup
-  // compute, in lines of one step.
+  // Describe the stages of the matrix as a tile, computed by the threads of the
+  // producers in lines of one step.
   Tile part = {1, warps, 1, 1, tile.columns / (8 * warps), warpgroupLine, 1};
   Value outer = thread;
   thread = subtract(thread, number(tile.threads()));
@@ -160,14 +162,14 @@ LogicalResult MatmulEmitter::produceComputed(const WarpgroupTile &tile,
         });
         Value place = divideBy(emitter.add(start, number(boxBytes)), bytes);
         for (const Unit &unit : computed->units) {
-          // Stored at once, so that few registers are needed.
+          // Store immediately to save registers.
           Computed one = {units, {unit}, computed->size};
           SmallVector<Value> made = computeUnits(one, step, part);
           if (hasFailed)
             return SmallVector<Value>{stage, parity};
           storeUnits(one, made, shared, place);
         }
-        // What threads have stored is for the tensor cores.
+        // Make the stores visible to the tensor cores.
         MLIRContext *context = builder.getContext();
         NVVM::FenceProxyOp::create(
             builder, loc,
@@ -182,11 +184,12 @@ LogicalResult MatmulEmitter::produceComputed(const WarpgroupTile &tile,
   if (hasFailed)
     return failure();
   auto loop = cast<scf::ForOp>(last.front().getDefiningOp());
-  // As many steps as there are registers for, of which many threads have few.
+  // Load ahead as many steps as there are registers for; the more threads, the
+  // fewer registers each.
   constexpr int64_t words = 34;
   int64_t each = llvm::divideCeil(units.matrixBytes, 4);
   if (!units.within.empty())
-    ++each; // what a unit shares
+    ++each; // the value that a unit shares
   int64_t most = tile.warpgroups > 2 ? 2 : 4;
   int64_t ahead = std::clamp<int64_t>(
       words / (each * static_cast<int64_t>(computed->units.size())), 1, most);

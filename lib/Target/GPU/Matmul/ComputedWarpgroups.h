@@ -1,4 +1,4 @@
-//===- ComputedWarpgroups.h - computed matrices for warpgroups --*- C++ -*-===//
+//===- ComputedWarpgroups.h - computed operands for warpgroups --*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,11 +12,11 @@
 
 namespace mlir::relax {
 
-/// What is fast for a product of this size with a matrix that is computed.
+/// A fast tile for a matmul of this size with a computed operand.
 WarpgroupTile chooseComputedTile(int64_t batches, int64_t rows,
                                  int64_t columns);
 
-/// Threads that compute the matrix, for those that multiply it.
+/// The number of producer threads, which compute the operand.
 int64_t producerThreads(const WarpgroupTile &tile);
 
 } // namespace mlir::relax

@@ -1,4 +1,4 @@
-//===- Decoded.cpp - what the elements of a computed matrix are made of ---===//
+//===- Decoded.cpp - decodes quantized elements ---------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -62,7 +62,7 @@ bool relax::isSmall(Value bytes) {
 }
 
 //===----------------------------------------------------------------------===//
-// Numbers of 32 bits
+// 32-bit numbers
 //===----------------------------------------------------------------------===//
 
 Value relax::addedTo128(OpBuilder &builder, Location loc, Value bytes) {
@@ -82,7 +82,7 @@ Value relax::addedTo128(OpBuilder &builder, Location loc, Value bytes) {
 Value relax::withFewerOps(OpBuilder &builder, Location loc, Value value) {
   Scaled parts = Scaled::takeApart(value);
   auto number = parts.core.getDefiningOp<arith::UIToFPOp>();
-  // The scale times the bias must be exact, as it is if the scale was f16.
+  // Scale times bias must be exact, which holds if the scale was f16.
   auto wide = parts.scale ? parts.scale.getDefiningOp<arith::ExtFOp>()
                           : arith::ExtFOp();
   double bias = parts.bias + 128;
@@ -103,13 +103,13 @@ Value relax::withFewerOps(OpBuilder &builder, Location loc, Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Numbers of 16 bits
+// 16-bit numbers
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Bytes are put into the lowest bits of a power of two, to which they then add
-/// what they are: 2^7 of bf16 has room for 7 bits, 2^10 of f16 for 10.
+/// A byte in the lowest bits of a power of two adds its value to it: 2^7 in
+/// bf16 has room for 7 bits, 2^10 in f16 for 10.
 struct BytesAsHalves {
   OpBuilder &builder;
   Location loc;
@@ -133,7 +133,7 @@ struct BytesAsHalves {
                                          static_cast<int8_t>(mask))));
     return arith::AndIOp::create(builder, loc, bytes, some);
   }
-  /// Bytes, and the base.
+  /// The bytes plus the base.
   Value above(Value bytes) {
     auto type = halves.clone(builder.getI16Type());
     Value wide = arith::ExtUIOp::create(builder, loc, type, bytes);
@@ -145,7 +145,7 @@ struct BytesAsHalves {
         builder, loc, halves, arith::OrIOp::create(builder, loc, wide, high));
   }
   Value less(Value lhs, Value rhs) {
-    // A product and a sum are one instruction on all GPUs.
+    // A fused multiply-add is one instruction on all GPUs.
     return math::FmaOp::create(builder, loc, rhs, splat(-1), lhs);
   }
 };
@@ -170,7 +170,7 @@ Value relax::exactNumbers(OpBuilder &builder, Location loc, const Scaled &parts,
   if (auto number = parts.core.getDefiningOp<arith::SIToFPOp>()) {
     if (!getElementTypeOrSelf(number.getIn().getType()).isInteger(8))
       return {};
-    // The lower bits less what the sign says: nothing, or 128.
+    // The lower bits minus 128 if the sign bit is set.
     Value low = halves.above(halves.bits(number.getIn(), 0x7f));
     Value sign = halves.above(halves.bits(number.getIn(), 0x80));
     return halves.less(low, sign);

@@ -1,13 +1,13 @@
-//===- Decoded.h - what the elements of a computed matrix are made of -----===//
+//===- Decoded.h - decodes quantized elements -----------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Elements of quantised matrices are small numbers times something that some of
-// them share: what is shared need not be in each term of a sum, and numbers of
-// few bits are put together from them.
+// Elements of quantized matrices are small numbers with a scale and offset that
+// several of them share. Shared factors can be taken out of a sum, and small
+// numbers can be converted by bit operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@
 
 namespace mlir::relax {
 
-/// A vector of f32 as `(core - bias) * scale + offset`, of which all but the
-/// core are scalars, null where there is none: they can be taken out of a sum.
+/// A vector of f32 as `(core - bias) * scale + offset`. All but the core are
+/// scalars (null if absent) and can be taken out of a sum.
 struct Scaled {
   static Scaled takeApart(Value value);
 
@@ -27,19 +27,19 @@ struct Scaled {
   double bias = 0;
 };
 
-/// Whether all bytes of a vector are less than 128.
+/// Whether all bytes of a vector are known to be less than 128.
 bool isSmall(Value bytes);
 
-/// Bytes below 128 as f32, with 128 added: that is what they are in the upper
-/// bits of its mantissa.
+/// Converts bytes below 128 to f32 and adds 128, by inserting the byte into the
+/// upper bits of the mantissa.
 Value addedTo128(OpBuilder &builder, Location loc, Value bytes);
 
-/// `value` by fewer ops, where it is made of bytes below 128 as quantised
-/// numbers are; the same number.
+/// The same value computed with fewer ops if it is a dequantized vector of
+/// bytes below 128; otherwise `value`.
 Value withFewerOps(OpBuilder &builder, Location loc, Value value);
 
-/// The numbers of `parts`, less the bias, as elements of type bf16 or f16, if
-/// these have all of them; null otherwise.
+/// The numbers of `parts` minus the bias, converted to bf16 or f16 (`element`);
+/// null if they cannot all be represented.
 Value exactNumbers(OpBuilder &builder, Location loc, const Scaled &parts,
                    Type element);
 

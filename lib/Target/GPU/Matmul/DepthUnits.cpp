@@ -1,4 +1,4 @@
-//===- DepthUnits.cpp - what a thread reads of a sum at once --------------===//
+//===- DepthUnits.cpp - units of the depth of a matmul --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,9 +19,10 @@ std::optional<DepthUnits> DepthUnits::choose(const KernelGraph &graph,
   Axis last = matmul.depth.back();
   int64_t narrowest = 16;
   bool isRegular = true;
-  // The axes that each tensor in memory misses of those that are summed over.
+  // The depth axes that some tensor from which the matrix is computed does not
+  // depend on.
   llvm::SmallDenseSet<Axis> missed;
-  // The tensors in memory that vectors run along.
+  // Tensors in memory that have the vectorized axis.
   struct Read {
     bool ofMatrix;
     int64_t bytes;
@@ -46,7 +47,7 @@ std::optional<DepthUnits> DepthUnits::choose(const KernelGraph &graph,
           sizes[axis] = tensor.getDimSize(dim);
         if (axis != last)
           return;
-        // Along memory, or not at all.
+        // The vectorized axis may only run along contiguous memory.
         isRegular &= expr == part && dim + 1 == map.getNumResults();
         narrowest = std::min<int64_t>(
             narrowest, llvm::divideCeil(tensor.getElementTypeBitWidth(), 8));

@@ -1,4 +1,4 @@
-//===- FewRows.cpp - computed matrices times few rows ---------------------===//
+//===- FewRows.cpp - skinny matmuls with computed operands ----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,14 +13,14 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Elements of a lane in a unit, where no axis says what that is.
+/// Elements per lane in a unit if no axis determines them.
 static constexpr int64_t plainLanes = 8;
 
 //===----------------------------------------------------------------------===//
-// What it takes
+// Matching
 //===----------------------------------------------------------------------===//
 
-/// The buffer of a tensor that is one as a whole.
+/// The underlying buffer if the tensor is a whole buffer.
 static Value wholeBuffer(Value tensor) {
   auto view = tensor.getDefiningOp<bufferization::ToTensorOp>();
   auto type =
@@ -60,7 +60,7 @@ std::optional<FewRows> FewRows::match(const KernelGraph &graph,
         return type.getDimSize(dim);
     return ShapedType::kDynamic;
   };
-  // Units lie together along the depth.
+  // Units must be contiguous along the depth.
   Axis last = matmul.depth.back();
   ArrayRef<Axis> inner = ArrayRef(matmul.depth).take_back(units.within.size());
   if (inner != ArrayRef<Axis>(units.within) ||
@@ -82,7 +82,7 @@ std::optional<FewRows> FewRows::match(const KernelGraph &graph,
       if (axisOf(loop) == axis)
         found.within.push_back({loop, sizeOf(axis)});
 
-  // Elements depend on what is copied, and on places within units.
+  // The decode body may only use its inputs and indices within units.
   WalkResult walk = found.decode.getBody()->walk([&](Operation *op) {
     auto index = dyn_cast<linalg::IndexOp>(op);
     bool isKnown = !index || llvm::any_of(found.within, [&](auto loop) {
@@ -123,7 +123,7 @@ std::optional<FewRows> FewRows::match(const KernelGraph &graph,
     if (axes != expected || (!lines.hasLanes && lines.perUnit != 1))
       return std::nullopt;
     lines.length = found.count * lines.perUnit;
-    // Copies are of four bytes at least.
+    // Copies have at least four bytes.
     if (lines.length * lines.bytes() % 4)
       return std::nullopt;
     found.inputs.push_back(lines);
@@ -140,7 +140,7 @@ std::optional<FewRows> FewRows::match(const KernelGraph &graph,
 }
 
 //===----------------------------------------------------------------------===//
-// The choice
+// Choice of a tile
 //===----------------------------------------------------------------------===//
 
 int64_t StagedLines::pitch(int64_t lanes, int64_t units) const {
@@ -163,7 +163,7 @@ int64_t FewRowsTile::leastBytes(const FewRows &product) const {
 
 FewRowsTile FewRowsTile::choose(const FewRows &product, int64_t rows,
                                 int64_t columns, bool large) {
-  // Multiprocessors of a large GPU that should have work.
+  // Multiprocessors of a large GPU, which should all have work.
   constexpr int64_t multiprocessors = 132, most = 4;
   FewRowsTile tile = {rows, blockColumns, 8, rows <= 16 ? 2 : 1, 2};
   while (tile.columns < most * blockColumns &&

@@ -1,22 +1,22 @@
-//===- FewRows.h - computed matrices times few rows -------------*- C++ -*-===//
+//===- FewRows.h - skinny matmuls -------------------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A product of some rows with a matrix that is computed, as a quantised one:
-// what counts is how fast that is read, which is small. What it is computed
-// from is copied to the memory of the block as it is, and becomes operands of
-// tensor cores in registers:
+// The product of a few rows with a computed matrix, such as a dequantized one.
+// Performance depends on how fast the inputs of the matrix, which are small,
+// can be read. They are copied to shared memory as they are and become tensor
+// core operands in registers:
 //
 //   matrix, 16 columns at a time     x    rows, 8 at a time
 //   lane t of 4 has of each unit          the same elements of its row
 //   a quarter of the last axis
 //
-// A sum over the depth may be in any order, so elements stay where they lie:
-// those of a lane that follow each other are what the hardware takes together.
-// The scale of a unit multiplies its sums.
+// The depth can be summed in any order, so elements need not be rearranged: the
+// hardware gets consecutive elements of a lane together. The scale of a unit is
+// applied to its sums.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,27 +27,28 @@
 
 namespace mlir::relax {
 
-/// A matrix in memory, or what one is computed from, as a block copies it: so
-/// many elements of each line in a stage.
+/// A matrix in memory, or an input that one is computed from, as a block copies
+/// it: some elements of each line per stage.
 struct StagedLines {
   Value tensor, buffer;
-  /// Whether it has the last axis of the depth; else one number for each unit.
+  /// Whether it has the last axis of the depth; otherwise there is one number
+  /// per unit.
   bool hasLanes;
-  /// Elements of a line: all, of a unit.
+  /// Elements per line, and per unit of a line.
   int64_t length, perUnit;
   Type element;
 
   int64_t bytes() const { return element.getIntOrFloatBitWidth() / 8; }
-  /// How many can be copied at once, of so many units.
+  /// Bytes per copy for a stage of `units` units.
   int64_t copiedBytes(int64_t units) const;
-  /// How far lines are from each other in the memory of a block, in bytes, so
-  /// that what the lanes of a warp read is in banks of its own.
+  /// The distance of lines in shared memory in bytes, chosen so that the lanes
+  /// of a warp read different banks.
   int64_t pitch(int64_t lanes, int64_t units) const;
 };
 
-/// What a product must be for this.
+/// A matmul that this strategy supports.
 struct FewRows {
-  /// Lanes that share a unit, and elements that one of them has in a step.
+  /// Lanes that share a unit, and elements per lane in a step.
   static constexpr int64_t quad = 4, perStep = 4;
 
   static std::optional<FewRows> match(const KernelGraph &graph,
@@ -55,39 +56,39 @@ struct FewRows {
                                       const DepthUnits &units);
 
   linalg::GenericOp decode;
-  /// Of the inputs of `decode`.
+  /// The inputs of `decode`.
   SmallVector<StagedLines> inputs;
   StagedLines rows;
   /// The loops of `decode` within a unit, and their sizes.
   SmallVector<std::pair<unsigned, int64_t>> within;
-  /// Elements that a lane has side by side; elements and number of units.
+  /// Consecutive elements per lane, elements per unit, and number of units.
   int64_t lanes, unit, count;
 };
 
 struct FewRowsTile {
-  /// What tensor cores take at once.
+  /// The shape of a tensor core operation.
   static constexpr int64_t blockColumns = 16, blockRows = 8;
 
-  /// For up to so many rows, a multiple of 8. `large`: a GPU whose blocks can
-  /// have 227 KiB of memory.
+  /// Chooses a tile for up to `rows` rows, a multiple of 8. `large`: the GPU
+  /// has 227 KiB of shared memory per block.
   static FewRowsTile choose(const FewRows &product, int64_t rows,
                             int64_t columns, bool large);
 
   int64_t rows, columns;
-  /// Warps, which share the depth of a stage, with so many units each.
+  /// Warps, which divide the depth of a stage, and units per warp.
   int64_t warps, units;
   int64_t stages;
 
   int64_t threads() const { return 32 * warps; }
   int64_t unitsOfStage() const { return warps * units; }
   int64_t stageBytes(const FewRows &product) const;
-  /// Of sums, so that rows that follow each other by two start in other banks.
+  /// The distance of rows of sums; every second row starts in a different bank.
   int64_t pitch() const { return columns + 4; }
-  /// What a block needs, at least: two stages, later the sums of its warps.
+  /// Required shared memory in bytes: two stages, later the sums of all warps.
   int64_t leastBytes(const FewRows &product) const;
 };
 
-/// For as many rows as the tile has.
+/// Emits a skinny matmul for up to as many rows as the tile has.
 LogicalResult emitFewRows(const KernelGraph &graph, const Matmul &matmul,
                           OpBuilder &builder, Location loc,
                           DenseMap<Value, Storage> &storage, int64_t lanes,

@@ -1,13 +1,13 @@
-//===- FewRowsEmitter.cpp - computed matrices times few rows --------------===//
+//===- FewRowsEmitter.cpp - skinny matmuls --------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Stages of lines lie in the memory of the block, in a ring: while one is
-// multiplied, the next ones are copied. What lies beyond them is zero. Warps
-// share the units of a stage; their sums are added up in the end.
+// Stages of lines form a ring buffer in shared memory: while one is multiplied,
+// the next ones are copied. The area beyond the matrices is filled with zeros.
+// Warps divide the units of a stage; their sums are added at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,24 +36,24 @@ public:
   LogicalResult emitProduct();
 
 private:
-  /// A ring of stages of lines.
+  /// A ring buffer of stages of lines.
   struct Ring {
     StagedLines lines;
     Value view, source, first, limit;
     int64_t count, pitch, chunk;
-    /// Whether lines may be beyond the last one.
+    /// Whether a block may extend beyond the last line.
     bool mayEnd;
   };
   Ring makeRing(const StagedLines &lines, int64_t count, Value first,
                 Value limit, int64_t &bytes);
   void copy(const Ring &ring, Value stage, Value step);
-  /// Elements of a lane in a unit, or the one of all.
+  /// Loads the elements of a lane in a unit, or the unit's only element.
   Value load(const Ring &ring, Value stage, Value line, Value unit,
              int64_t offset);
 
-  /// The part of a unit that a lane has, of 16 columns.
+  /// A lane's part of a unit, for 16 columns.
   struct Fragment {
-    /// Words of two elements for each of two lines.
+    /// Pairs of elements for each of two lines.
     SmallVector<Value> words[2];
     Value scale[2], offset[2];
   };
@@ -100,7 +100,7 @@ FewRowsEmitter::Ring FewRowsEmitter::makeRing(const StagedLines &lines,
   return ring;
 }
 
-/// Begins to copy a stage; what lies beyond the lines is zero.
+/// Starts to copy a stage, padded with zeros beyond the lines.
 void FewRowsEmitter::copy(const Ring &ring, Value stage, Value step) {
   const StagedLines &lines = ring.lines;
   int64_t inStage = tile.unitsOfStage() * lines.perUnit;
@@ -153,7 +153,7 @@ Value FewRowsEmitter::load(const Ring &ring, Value stage, Value line,
       emitter.add(at, lanesAt), /*nontemporal=*/false, llvm::MaybeAlign(bytes));
 }
 
-/// Pairs of neighbours, as tensor cores take them.
+/// Packs neighboring elements in pairs for the tensor cores.
 SmallVector<Value> FewRowsEmitter::wordsOf(Value vector) {
   SmallVector<Value> words;
   auto ints = VectorType::get(product.lanes / 2, builder.getI32Type());
@@ -173,7 +173,7 @@ FailureOr<FewRowsEmitter::Fragment>
 FewRowsEmitter::decode(Value stage, Value column, Value unit, int64_t part) {
   Fragment fragment;
   linalg::GenericOp op = product.decode;
-  // Where a lane is within the unit.
+  // The lane's indices within the unit.
   SmallVector<Lanes> loops(op.getNumLoops(), Lanes{number(0)});
   int64_t rest = part;
   for (auto [loop, size] : llvm::reverse(ArrayRef(product.within))) {
@@ -184,7 +184,7 @@ FewRowsEmitter::decode(Value stage, Value column, Value unit, int64_t part) {
     loops[loop] = {number(rest % size)};
     rest /= size;
   }
-  // Of an input, the places that it has.
+  // The offset of these indices in an input.
   auto offsetOf = [&](unsigned input) {
     AffineMap map = op.getMatchingIndexingMap(&op->getOpOperand(input));
     int64_t offset = 0;
@@ -225,7 +225,7 @@ FewRowsEmitter::decode(Value stage, Value column, Value unit, int64_t part) {
   return fragment;
 }
 
-/// Whether both are computed in the same way from the same.
+/// Whether both values are computed by the same ops from the same operands.
 static bool areSame(Value lhs, Value rhs) {
   if (lhs == rhs)
     return true;
@@ -237,13 +237,13 @@ static bool areSame(Value lhs, Value rhs) {
              /*markEquivalent=*/nullptr, OperationEquivalence::IgnoreLocations);
 }
 
-/// `sums`, and what a unit adds to them.
+/// Adds the product of a unit to `sums`.
 SmallVector<Value> FewRowsEmitter::multiplyUnit(Value stage, Value unit,
                                                 ValueRange sums) {
   SmallVector<Value> next = llvm::to_vector(sums);
   int64_t parts = partsOfUnit(), steps = product.lanes / FewRows::perStep;
   const Ring &rows = rings.back();
-  // Rows, by part of the unit.
+  // Rows, for each part of the unit.
   SmallVector<SmallVector<SmallVector<Value>>> x(countN());
   for (int64_t n = 0; n < countN(); ++n)
     for (int64_t part = 0; part < parts; ++part) {
@@ -252,7 +252,7 @@ SmallVector<Value> FewRowsEmitter::multiplyUnit(Value stage, Value unit,
           load(rows, stage, line, unit, part * FewRows::quad * product.lanes)));
     }
   SmallVector<Value> zeros(4, zero());
-  // The sum of all elements of a row.
+  // The sum of all elements of a row, by multiplying with ones.
   SmallVector<SmallVector<Value>> totals(countN());
   auto total = [&](int64_t n, int64_t which) {
     if (totals[n].empty()) {
@@ -322,7 +322,7 @@ SmallVector<Value> FewRowsEmitter::multiplyUnit(Value stage, Value unit,
   return next;
 }
 
-/// Puts what the warps have where all threads see it, in rows.
+/// Stores the sums of all warps row by row in shared memory.
 Value FewRowsEmitter::storeSums(ValueRange sums) {
   int64_t pitch = tile.pitch();
   Value shared =
@@ -364,7 +364,7 @@ LogicalResult FewRowsEmitter::emitProduct() {
   rings.back().mayEnd =
       isInside(number(0), count(matmul.rows), tile.rows) != nullptr;
   int64_t steps = llvm::divideCeil(product.count, tile.unitsOfStage());
-  // Groups may be empty: what counts is how many there are.
+  // Empty groups are committed too, since waits count groups.
   auto copyStage = [&](Value stage, Value step) {
     for (const Ring &ring : rings)
       copy(ring, stage, step);
@@ -381,7 +381,7 @@ LogicalResult FewRowsEmitter::emitProduct() {
   }
   int64_t sums = countM() * countN() * 4;
   SmallVector<Value> carried(sums, zero());
-  // The stages that are multiplied and copied.
+  // The ring indices of the stage to multiply and the stage to copy.
   carried.push_back(number(0));
   carried.push_back(number(tile.stages - 1));
   auto after = [&](Value stage) -> Value {

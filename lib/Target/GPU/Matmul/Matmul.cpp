@@ -1,4 +1,4 @@
-//===- Matmul.cpp - nests that multiply matrices --------------------------===//
+//===- Matmul.cpp - matches matmuls and their operands --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The argument of the body that `factor` is, as it is or extended; none where
-/// it is anything else.
+/// The number of the body argument that `factor` is, possibly extended; none
+/// otherwise.
 static std::optional<unsigned> argumentOf(Value factor, Block *body) {
   if (auto extend = factor.getDefiningOp<arith::ExtFOp>())
     factor = extend.getIn();
@@ -76,7 +76,8 @@ std::optional<Matmul> Matmul::match(const Nest &nest) {
                 : matmul.columns)
         .push_back(axis);
   }
-  // Results are contiguous along columns.
+  // Swap the operands if needed, so that results are contiguous along the
+  // columns.
   AffineMap out = maps[2];
   if (out.getNumResults() == 0)
     return std::nullopt;
@@ -87,7 +88,7 @@ std::optional<Matmul> Matmul::match(const Nest &nest) {
   }
   if (matmul.rows.empty() || matmul.columns.empty())
     return std::nullopt;
-  // In the order that they have in memory.
+  // Order axes as in memory.
   auto sort = [&](SmallVector<Axis> &axes, unsigned number) {
     SmallVector<Axis> sorted;
     for (unsigned dim = 0; dim < maps[number].getNumResults(); ++dim)
@@ -102,7 +103,7 @@ std::optional<Matmul> Matmul::match(const Nest &nest) {
   return matmul;
 }
 
-/// The buffer that a tensor is a view of, element by element.
+/// The buffer that a tensor is an element-wise view of.
 static Value bufferOf(Value tensor, const DenseMap<Value, Storage> &storage) {
   if (linalg::GenericOp source = KernelGraph::producer(tensor))
     for (OpResult result : source->getResults())
@@ -140,7 +141,7 @@ std::optional<Panel> Panel::match(const Matmul &matmul, unsigned number,
       stage.op.getMatchingIndexingMap(&stage.op->getOpOperand(number));
   for (unsigned dim = 0; dim < map.getNumResults(); ++dim)
     panel.dims.push_back(stage.axes[map.getDimPosition(dim)]);
-  // The axes of each must follow each other, in their order.
+  // Axes of each kind must be adjacent and in order.
   for (ArrayRef<Axis> axes : {outer, ArrayRef<Axis>(matmul.depth)}) {
     auto *first = llvm::find(panel.dims, axes.front());
     for (Axis axis : axes) {

@@ -1,4 +1,4 @@
-//===- Matmul.h - nests that multiply matrices ------------------*- C++ -*-===//
+//===- Matmul.h - matches matmuls and their operands ------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,8 +9,8 @@
 //
 //   out[batch, rows, columns] += a[batch, rows, k] * b[batch, columns, k]
 //
-// in whatever order the dimensions are, followed by element-wise stages on the
-// same points. Each of batch, rows, columns and the depth may be several axes.
+// with dimensions in any order, followed by element-wise stages on the same
+// points. Batch, rows, columns and depth may each consist of several axes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ namespace mlir::relax {
 bool addsProduct(linalg::GenericOp op);
 
 struct Matmul {
-  /// The product that a nest computes; none where it is anything else.
+  /// Matches a nest; none if it is not a matmul.
   static std::optional<Matmul> match(const Nest &nest);
 
   const Stage &stage() const { return nest->stages.front(); }
@@ -38,56 +38,57 @@ struct Matmul {
   /// The operands of the contraction that have the rows and the columns.
   unsigned a = 0, b = 1;
   SmallVector<Axis> batch, rows, columns;
-  /// The axes to sum over, in the order that they have in `b`.
+  /// The reduction axes, in the order of `b`.
   SmallVector<Axis> depth;
 };
 
-/// A matrix in memory without gaps, or a batch of them.
+/// A contiguous matrix in memory, or a batch of them.
 struct Panel {
-  /// That of operand `number`, whose lines are at `outer` (rows or columns) or,
-  /// the other way round, at `depth`. None where it is not in memory, or lines
-  /// are not at equal distances. `storage` has what nests before have made.
+  /// Matches operand `number`, whose lines are indexed by `outer` (rows or
+  /// columns) or, if transposed, by the depth. None if it is not in memory or
+  /// its lines are not equidistant. `storage` has the results of earlier nests.
   static std::optional<Panel> match(const Matmul &matmul, unsigned number,
                                     ArrayRef<Axis> outer,
                                     const DenseMap<Value, Storage> &storage);
 
   Value buffer;
-  /// The axes of the dimensions, as the operand has them.
+  /// The axes of the operand's dimensions.
   SmallVector<Axis> dims;
-  /// Static sizes of them.
+  /// Their static sizes.
   SmallVector<int64_t> shape;
-  /// Whether lines run along the depth, or along the columns; their length.
+  /// Whether lines run along the depth or along `outer`; elements per line.
   bool alongDepth = true;
   int64_t line = 1;
-  /// How many elements can be copied at once: a power of two, at most 8.
+  /// Elements per copy: a power of two, at most 8.
   int64_t width = 1;
 };
 
-/// How a thread takes the depth of a product.
+/// How a thread divides the depth of a matmul.
 struct DepthUnits {
-  /// None where the axes that a unit has are not known, or too long.
-  /// What `prepared` makes of rows in the end is computed where it is read.
+  /// None if the axes of a unit are unknown or too long. The results of
+  /// `prepared`, which the rows are read from, are computed where they are
+  /// used.
   static std::optional<DepthUnits> choose(const KernelGraph &graph,
                                           const Matmul &matmul,
                                           const Nest *prepared = nullptr);
 
-  /// Elements of the last axis that are taken at once.
+  /// Elements of the last axis per vector.
   int64_t lanes = 1;
-  /// The axes that units are counted by, and those within a unit. The last axis
-  /// may be among either.
+  /// The axes that count units, and the axes within a unit. The last axis may
+  /// be in either list.
   SmallVector<Axis> across, within;
-  /// What is read of both operands for a unit.
+  /// Bytes of both operands that are read for a unit.
   int64_t vectorBytes = 0, matrixBytes = 0;
 };
 
-/// How many rows, columns and steps of the depth a block takes at once, and how
-/// its warps share them.
+/// The rows, columns and depth that a block processes per stage, and how its
+/// warps divide them.
 struct Tile {
   /// Warps along rows, columns and depth.
   int64_t warpsM, warpsN, warpsK;
-  /// 16 rows and 8 columns of a warp at a time, this often.
+  /// Fragments of 16 rows and of 8 columns per warp.
   int64_t countM, countN;
-  /// Steps of the depth in a stage, and stages in memory at once.
+  /// Depth of a stage, and number of stages in memory.
   int64_t depth, stages;
 
   int64_t rows() const { return warpsM * countM * 16; }
@@ -95,12 +96,12 @@ struct Tile {
   int64_t threads() const { return warpsM * warpsN * warpsK * 32; }
 };
 
-/// The same where warpgroups multiply, and blocks may share the depth.
+/// A tile for warpgroups; blocks of a cluster may split the depth.
 struct WarpgroupTile {
-  /// Warpgroups, each of which takes 64 rows.
+  /// Warpgroups, each of which computes 64 rows.
   int64_t warpgroups;
   int64_t columns;
-  /// Blocks of a cluster, each of which takes a part of the depth.
+  /// Split-K: the number of blocks of a cluster that divide the depth.
   int64_t split;
 
   bool operator==(const WarpgroupTile &other) const {
@@ -108,17 +109,17 @@ struct WarpgroupTile {
            split == other.split;
   }
   int64_t rows() const { return 64 * warpgroups; }
-  /// Those that multiply.
+  /// Threads that multiply.
   int64_t threads() const { return 128 * warpgroups; }
-  /// What is fast for a product of this size, as far as it is known.
+  /// A fast tile for a matmul of this size, as far as is known.
   static WarpgroupTile choose(int64_t batches, int64_t rows, int64_t columns,
                               int64_t depth);
-  /// Bytes of both matrices in a stage.
+  /// Bytes of both operands in a stage.
   int64_t stageBytes() const { return (rows() + columns) * 128; }
 };
 
-/// How many rows, columns and steps of the depth a block takes at once where
-/// each thread takes `countM` times `countN` points, in groups of four.
+/// The rows, columns and depth that a block processes per stage if each thread
+/// computes `countM` by `countN` points, in groups of four.
 struct ScalarTile {
   int64_t threadsM, threadsN;
   int64_t countM, countN;
@@ -128,7 +129,7 @@ struct ScalarTile {
   int64_t columns() const { return threadsN * countN; }
   int64_t threads() const { return threadsM * threadsN; }
 
-  /// Lines of both operands, and of the sums after them, are this much longer.
+  /// Padding of lines of the operands and, later, of the sums.
   static constexpr int64_t padding = 4;
   int64_t sharedBytes() const {
     return 4 * std::max(depth * (rows() + columns() + 2 * padding),

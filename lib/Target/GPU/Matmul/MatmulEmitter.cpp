@@ -1,4 +1,4 @@
-//===- MatmulEmitter.cpp - products of matrices on a GPU ------------------===//
+//===- MatmulEmitter.cpp - matmuls on a GPU -------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Blocks along rows that follow each other, so that they share columns in the
+/// Consecutive blocks go along the rows, so that they share columns in the
 /// cache.
 static constexpr int64_t blocksTogether = 8;
 
@@ -100,7 +100,7 @@ MatmulEmitter::Corner MatmulEmitter::locate(Value block, int64_t rows,
     found.column = emitter.multiply(block, number(columns));
     return found;
   }
-  // Some blocks along rows, then the next columns.
+  // A group of blocks along the rows, then the next columns.
   Value group = emitter.multiply(across, number(blocksTogether));
   Value first =
       emitter.multiply(quotient(block, group), number(blocksTogether));
@@ -114,7 +114,7 @@ MatmulEmitter::Corner MatmulEmitter::locate(Value block, int64_t rows,
 }
 
 //===----------------------------------------------------------------------===//
-// What follows the product
+// Epilogue
 //===----------------------------------------------------------------------===//
 
 int64_t MatmulEmitter::chooseWidth(const KernelGraph &graph,
@@ -198,7 +198,7 @@ void MatmulEmitter::finishPoints(Value sum, Value row, Value column) {
   divide(column, matmul.columns, point);
   if (emitter.lanes > 1)
     point[matmul.columns.front()].stride = 1;
-  // What the sums start from.
+  // Initial values of the sums.
   auto inits = initialValues(matmul.stage(), point);
   if (failed(inits))
     return fail();
@@ -216,12 +216,12 @@ void MatmulEmitter::finishPoints(Value sum, Value row, Value column) {
 }
 
 //===----------------------------------------------------------------------===//
-// The choice
+// Choice of a strategy
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Multiprocessors that should have work, of a large GPU.
+/// Multiprocessors of a large GPU, which should all have work.
 constexpr int64_t multiprocessors = 132;
 
 //           warps     counts  depth stages
@@ -233,9 +233,10 @@ constexpr Tile tileMany = {2, 2, 1,  2, 4,  64, 4};
 constexpr Tile tileLarge = {2, 2, 1,  4, 8,  64, 3};
 // clang-format on
 
-/// The tile for few rows and a matrix of `width` columns: half as wide where
-/// that gives more multiprocessors work, with as many stages as the blocks that
-/// share one have memory for. What few blocks read is far away.
+/// Adapts a tile for few rows to a matrix of `width` columns: halves its width
+/// if that keeps more multiprocessors busy, and uses as many stages as fit in
+/// memory with the expected number of blocks per multiprocessor. The fewer the
+/// blocks, the more reads must be in flight.
 Tile fit(Tile tile, int64_t width) {
   constexpr int64_t perBlock = 96 << 10, perMultiprocessor = 200 << 10;
   if (llvm::divideCeil(width, tile.columns()) <= multiprocessors / 2)
@@ -248,8 +249,8 @@ Tile fit(Tile tile, int64_t width) {
   return tile;
 }
 
-// Of a matrix that is computed: what is read of it is in registers until the
-// stage before is done with, so that long stages keep more reads under way.
+// For computed operands. Their inputs stay in registers until the previous
+// stage is done, so long stages keep more reads in flight.
 // clang-format off
 constexpr Tile computed16 = {1, 1, 8,  1, 4,  512, 2};
 constexpr Tile computed32 = {1, 1, 4,  2, 4,  256, 2};
@@ -258,7 +259,7 @@ constexpr Tile computedMany = {2, 2, 1,  2, 4,  64, 3};
 constexpr Tile computedLarge = {2, 2, 1,  4, 8,  64, 3};
 // clang-format on
 
-// Of a subgroup's matrices, for few rows and for many.
+// For cooperative matrices, with few and with many rows.
 // clang-format off
 constexpr Tile matrix16 = {1, 4, 1,  1, 2,  128, 1};
 constexpr Tile matrix32 = {1, 4, 1,  2, 2,  64, 1};
@@ -270,14 +271,14 @@ constexpr ScalarTile scalarSmall = {4, 16, 4, 4, 16};
 constexpr ScalarTile scalarMany = {16, 16, 4, 4, 16};
 constexpr ScalarTile scalarLarge = {16, 16, 8, 8, 16};
 
-/// The number of rows from which on tiles of this size give all
-/// multiprocessors work.
+/// The number of rows up to which tiles of this size do not occupy all
+/// multiprocessors.
 int64_t rowsForAll(int64_t rows, int64_t columns, int64_t width) {
   int64_t across = llvm::divideCeil(std::max<int64_t>(width, 1), columns);
   return (llvm::divideCeil(multiprocessors, across) - 1) * rows;
 }
 
-/// Tiles of warpgroups, each for up to so many rows.
+/// Warpgroup tiles, each with the maximum number of rows it is used for.
 SmallVector<std::pair<int64_t, WarpgroupTile>>
 chooseWarpgroupTiles(const Matmul &matmul, std::optional<int64_t> rows,
                      bool isComputed) {
@@ -331,7 +332,7 @@ std::unique_ptr<Product> Product::find(const KernelGraph &graph,
   product->rows = *rows;
   outside.allocateResults();
 
-  // One row, or few points: what does for other kernels.
+  // For a single row, or few, a generic kernel is enough.
   bool isComputed =
       KernelGraph::producer(matmul->operand(matmul->b)) != nullptr;
   auto emitGeneric = [=, &graph, &nest, &builder, &storage]() {
@@ -350,7 +351,7 @@ std::unique_ptr<Product> Product::find(const KernelGraph &graph,
     };
   };
 
-  // Few rows of tiles leave most of the GPU idle where the sums are long.
+  // With few rows, tiles would leave most of the GPU idle if the sums are long.
   linalg::GenericOp op = matmul->stage().op;
   bool isLong = llvm::any_of(
       llvm::seq<unsigned>(0, op.getNumLoops()), [&](unsigned loop) {

@@ -1,16 +1,16 @@
-//===- MatmulEmitter.h - products of matrices on a GPU ----------*- C++ -*-===//
+//===- MatmulEmitter.h - matmuls on a GPU -----------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A block computes a tile of the product. It copies what it needs of both
-// matrices to its memory, some steps of the depth at a time, and multiplies
-// from there: with tensor cores (TensorCoreMatmul.cpp), with matrices of a
-// subgroup (MatrixMatmul.cpp), or point by point (ScalarMatmul.cpp). The tile
-// then goes through its memory once more, so that the element-wise stages that
-// follow run along memory, wide.
+// A block computes one tile of the product. It copies its parts of both
+// operands to shared memory, one stage of the depth at a time, and multiplies
+// from there: with tensor cores (TensorCoreMatmul.cpp), with cooperative
+// matrices (MatrixMatmul.cpp), or point by point (ScalarMatmul.cpp). The tile
+// then goes through shared memory once more, so that element-wise stages in the
+// epilogue can use wide contiguous accesses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace mlir::relax {
 
 class MatmulEmitter : public TileEmitter {
 public:
-  /// `lanes`: columns that a thread takes at once in the stages that follow.
+  /// `lanes`: columns that a thread processes at a time in the epilogue.
   MatmulEmitter(const KernelGraph &graph, const Matmul &matmul,
                 OpBuilder &builder, Location loc,
                 DenseMap<Value, Storage> &storage, int64_t lanes)
@@ -32,79 +32,81 @@ public:
                     /*subgroupSize=*/32, lanes),
         matmul(matmul) {}
 
-  /// How many columns a thread can take at once in the stages that follow.
+  /// How many columns a thread can process at a time in the epilogue.
   static int64_t chooseWidth(const KernelGraph &graph, const Matmul &matmul);
 
-  /// The number of rows, for the host.
+  /// The number of rows, computed on the host.
   FailureOr<Value> countRows();
-  /// Makes places for what later nests read, whoever writes it.
+  /// Allocates buffers for results that later nests read, whichever kernel
+  /// writes them.
   void allocateResults();
 
-  /// With `manyRows`, for any number of rows; else for those of one tile.
-  /// `b` is in memory, or computed by units.
+  /// Emits a kernel for any number of rows with `manyRows`, otherwise for the
+  /// rows of one tile. `b` is in memory, or computed in units.
   LogicalResult emit(const Tile &tile, bool manyRows, const Panel &a,
                      const std::optional<Panel> &b,
                      const std::optional<DepthUnits> &units);
   LogicalResult emit(const ScalarTile &tile, bool manyRows);
-  /// With matrices that a subgroup has together; `matrixBytes` is what a block
-  /// needs.
+  /// The same with cooperative matrices.
   LogicalResult emitByMatrices(const Tile &tile, bool manyRows, const Panel &a,
                                const Panel &b);
   static int64_t matrixBytes(const Tile &tile, const Panel &a, const Panel &b);
-  /// Whether warpgroups can multiply these.
+  /// Whether warpgroups can multiply these operands.
   static bool canUseWarpgroups(const Matmul &matmul, const Panel &a,
                                const std::optional<Panel> &b,
                                const std::optional<DepthUnits> &units);
   static bool canComputeForWarpgroups(const Matmul &matmul,
                                       const DepthUnits &units);
-  /// For any number of rows. `b` is in memory, or computed by units.
+  /// Emits a kernel with warpgroups for any number of rows. `b` is in memory,
+  /// or computed in units.
   LogicalResult emit(const WarpgroupTile &tile, const Panel &a,
                      const std::optional<Panel> &b,
                      const std::optional<DepthUnits> &units);
 
 protected:
-  /// Where the block is: its first row and column, and the batch.
+  /// The position of a block: its first row and column, and the batch.
   struct Corner {
     Value row, column;
     Point batch;
   };
 
-  /// A launch of blocks for all tiles, `split` for each of them.
+  /// Creates a launch with `split` blocks per tile.
   LogicalResult begin(int64_t rows, int64_t columns, int64_t threads,
                       int64_t sharedBytes, bool manyRows, int64_t split = 1);
   Corner locate(Value tile, int64_t rows, int64_t columns, bool manyRows);
-  /// Lets the stages that follow run on the tile in the memory of the block:
-  /// `parts` of it, to be added up.
+  /// Runs the epilogue on a tile in shared memory, given as `parts` partial
+  /// sums.
   void finish(Value sums, int64_t parts, int64_t rows, int64_t columns,
               int64_t pitch);
-  /// The same of some of its places, by what `load` gives for them. Where
-  /// `rowsAtOnce` is not zero, so many follow each other from `firstRow` on.
+  /// The same for a subset of the points, whose sums `load` returns. If
+  /// `rowsAtOnce` is not zero, that many consecutive rows start at `firstRow`.
   void finishTile(Value first, Value step, int64_t rows, int64_t columns,
                   int64_t pitch, int64_t rowsAtOnce,
                   function_ref<Value(Value)> load);
   void finishPoints(Value sum, Value row, Value column);
-  /// One or more sums, as a thread takes them.
+  /// One sum, or a vector of sums.
   Value loadSums(Value sums, Value at);
   Type sumsType();
 
   // With tensor cores.
-  /// What a thread copies in each stage.
+  /// The elements that a thread copies in each stage.
   struct Line {
     Value from, to;
-    /// Whether it is in the matrix, but for the depth; null where it always is.
+    /// Whether the line is inside the matrix, regardless of the depth; null if
+    /// it always is.
     Value isInside;
-    /// Its place along the depth; null where all of that is inside.
+    /// The position along the depth; null if it is always inside.
     Value depth;
-    /// Whether this thread has anything to copy; null where all have.
+    /// Whether this thread takes part; null if all threads do.
     Value isOn;
   };
   /// The part of a panel that a block copies in each stage.
   struct Copies {
     Value source;
     SmallVector<Line> lines;
-    /// Elements that are copied at once.
+    /// Elements per copy.
     int64_t width;
-    /// How far a stage is from the next one.
+    /// The distance from a stage to the next.
     Value depthStep;
   };
   Value distance(const Panel &panel, Axis axis);
@@ -112,19 +114,19 @@ protected:
                        int64_t count, const Tile &tile, int64_t base);
   void copyStage(const Copies &copies, Value shared, Value stage, Value step,
                  const Tile &tile);
-  /// What a thread computes at once: its column, its place in a stage's depth,
-  /// and where its chunks go.
+  /// The elements that a thread computes together: their column, their position
+  /// along the depth of a stage, and where their chunks are stored.
   struct Unit {
     Value column, depth;
     SmallVector<Value> to;
-    /// Whether this thread has it; null where all have.
+    /// Whether this thread takes part; null if all threads do.
     Value isOn;
   };
-  /// The part of a computed matrix that a block makes in each stage.
+  /// The part of a computed operand that a block produces in each stage.
   struct Computed {
     DepthUnits shape;
     SmallVector<Unit> units;
-    /// Elements of a unit.
+    /// Elements per unit.
     int64_t size;
   };
   FailureOr<Computed> prepareUnits(const DepthUnits &units, const Tile &tile,
@@ -138,18 +140,18 @@ protected:
   Value storeSums(const Tile &tile, ValueRange sums);
 
   // With warpgroups.
-  /// An operand as it is copied to the memory of a block.
+  /// An operand as it is copied to shared memory.
   struct Boxes {
     Value map;
-    /// Where a box is, the outermost first; null along the two dimensions in
+    /// The indices of a box, outermost first; null for the two dimensions in
     /// which boxes differ.
     SmallVector<Value> at;
     unsigned depthDim, outerDim;
     bool alongDepth;
-    /// Rows or columns of a box, and where those of a stage begin.
+    /// Rows or columns per box, and where the boxes of a stage start.
     int64_t lines;
     SmallVector<Value> starts;
-    /// Where it lies in a stage, in bytes.
+    /// The offset in a stage, in bytes.
     int64_t offset;
   };
   Boxes prepareBoxes(const Panel &panel, ArrayRef<Axis> outer,
@@ -160,8 +162,7 @@ protected:
                  Value start);
   void produce(const WarpgroupTile &tile, ArrayRef<Boxes> operands,
                Value barriers, Value base, Value firstStep, Value endStep);
-  /// The same where threads of a warpgroup compute `b`
-  /// (ComputedWarpgroups.cpp).
+  /// Producer code for a `b` that is computed (ComputedWarpgroups.cpp).
   LogicalResult produceComputed(const WarpgroupTile &tile, const Boxes &a,
                                 const DepthUnits &units, Value barriers,
                                 Value base, int64_t steps);

@@ -1,16 +1,15 @@
-//===- MatrixMatmul.cpp - products by matrices of a subgroup --------------===//
+//===- MatrixMatmul.cpp - matmuls with cooperative matrices ---------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Parts of both operands lie in the memory of the block, one step of the depth
-// at a time; those of the next step are on their way to registers meanwhile.
-// Lines are 16 bytes longer than what they have, so that lines which follow
-// each other begin in other banks. What lies beyond the operands is read from
-// within: along the depth it is zero then, and of rows and columns that are
-// not there nobody reads the sums. These take the place of the operands.
+// One stage of both operands is in shared memory; the next one is loaded into
+// registers meanwhile. Lines are padded by 16 bytes, so that consecutive lines
+// start in different banks. Reads past the end of an operand are clamped: along
+// the depth, zeros are used instead; sums of rows and columns that do not exist
+// are discarded. The sums later overwrite the operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,16 +18,16 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// How much longer lines of sums are here.
+/// Padding of the lines of sums.
 static constexpr int64_t sumsPadding = 4;
 
 namespace {
 
-/// An operand as a block has it, and how its threads bring it there.
+/// An operand in a block, and how its threads load it.
 struct Part {
   Value source, shared;
   int64_t width;
-  /// How far a step is from the next one, in the operand.
+  /// The distance from a step to the next in the operand.
   Value step;
   bool alongDepth;
   int64_t pitch;
@@ -93,7 +92,7 @@ LogicalResult MatmulEmitter::emitByMatrices(const Tile &tile, bool manyRows,
     int64_t total = lines * perLine;
     for (int64_t done = 0; done < total; done += threads) {
       Value at = emitter.add(thread, number(done));
-      if (done + threads > total) // some do the same
+      if (done + threads > total) // excess threads duplicate work
         at = atMost(at, number(total - 1));
       Value line = divideBy(at, perLine);
       Value inLine =
@@ -194,7 +193,7 @@ LogicalResult MatmulEmitter::emitByMatrices(const Tile &tile, bool manyRows,
         return next;
       });
 
-  // Rows of each warp, as many as a matrix has, at a time.
+  // One row of matrices per warp at a time.
   int64_t lanes = emitter.lanes, perRow = tile.columns() / lanes;
   Value warpRow = emitter.multiply(remainder(warp, tile.warpsM),
                                    number(matrixSize * pitch));

@@ -1,4 +1,4 @@
-//===- MatvecEmitter.cpp - matrices times a vector on a GPU ---------------===//
+//===- MatvecEmitter.cpp - matrix-vector products on a GPU ----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,11 +15,11 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The most threads and columns of a block.
+/// Limits on the threads and columns per block.
 static constexpr int64_t maxThreads = 128, maxWidth = 8;
-/// Registers of a thread for what it has read ahead.
+/// Registers per thread for values that are loaded ahead.
 static constexpr int64_t maxWords = 64;
-/// Blocks that should be there, to give a large GPU work.
+/// The number of blocks that keeps a large GPU busy.
 static constexpr int64_t manyBlocks = 512;
 
 bool MatvecEmitter::chooseBlocks() {
@@ -34,14 +34,15 @@ bool MatvecEmitter::chooseBlocks() {
     return false;
   length = getConstantIntValue(count(units.across)).value_or(maxThreads);
   threads = std::min<int64_t>(llvm::alignTo(length, subgroupSize), maxThreads);
-  // The vector is read once for all columns of a block: the more it is, the
-  // more columns are worth their registers (by measurement, as the square of
-  // what it has for each byte of the matrix). But there are to be many blocks.
+  // The vector is read once for all columns of a block. The more data it has
+  // relative to the matrix, the more columns are worth their registers
+  // (measurements suggest the square of this ratio), as long as there are
+  // enough blocks.
   int64_t ratio = units.vectorBytes / units.matrixBytes;
   int64_t wanted = ratio * ratio / 2;
-  if (prepared) // each block does that
+  if (prepared) // repeated by each block
     wanted = std::max<int64_t>(wanted, 4);
-  // Each lane ends with one sum.
+  // Each lane ends up with one sum.
   int64_t numProducts = products.size();
   int64_t most = std::min<int64_t>(maxWidth, subgroupSize);
   if (numProducts > most)
@@ -67,7 +68,7 @@ LogicalResult MatvecEmitter::setUpRows() {
     return failure();
   for (auto [axis, size] : *more)
     sizes.try_emplace(axis, size);
-  // What the last stage makes is computed where it is read.
+  // Inline the last stage where its result is read.
   emitter.storage.erase(prepared->stages.back().op->getResult(0));
   bool asVectors = chooseWidth(graph, *prepared) > 1;
   for (const Stage &stage : ArrayRef(prepared->stages).drop_back()) {
@@ -87,8 +88,8 @@ void MatvecEmitter::prepare(const Point &base) {
     emitRowStage(stage, base);
 }
 
-/// Some steps of the threads, those of this one being `threads` apart. What
-/// they need of the matrices, which nothing writes, is read first.
+/// Adds `count` steps, `threads` units apart. Loads the matrix elements, which
+/// nothing writes, first.
 SmallVector<Value> MatvecEmitter::addSteps(Value from, int64_t count,
                                            Value isLastOn, const Point &base,
                                            ValueRange before, bool isFirst) {
@@ -143,7 +144,7 @@ SmallVector<Value> MatvecEmitter::addAll(const Point &base) {
   SmallVector<Value> sums(width * products.size(), zero);
   Value total = count(units.across);
   std::optional<int64_t> known = getConstantIntValue(total);
-  // The terms that a thread adds up in a unit.
+  // The number of terms that a thread adds per unit.
   int64_t terms = *getConstantIntValue(count(units.within)) *
                   (isWide(matmul.depth.back()) ? emitter.lanes : 1);
   std::optional<Combiner> addition = Combiner{arith::AtomicRMWKind::addf};
@@ -170,7 +171,7 @@ SmallVector<Value> MatvecEmitter::addAll(const Point &base) {
     done += count;
   };
   add(std::min(steps, together));
-  // Whole rounds in a loop, what is left behind it.
+  // Whole rounds in a loop, then the remainder.
   int64_t rounds = (steps - done - isPartial) / together;
   if (rounds > 1 && !hasFailed) {
     int64_t stride = together * threads;
@@ -188,7 +189,7 @@ SmallVector<Value> MatvecEmitter::addAll(const Point &base) {
   return sums;
 }
 
-/// Adds up what the threads have, and lets one go on with each column.
+/// Adds the sums of all threads; then one thread per column runs the epilogue.
 void MatvecEmitter::finish(ValueRange sums, const Point &base) {
   int64_t groups = threads / subgroupSize, numSums = sums.size();
   Type f32 = builder.getF32Type();
@@ -203,7 +204,7 @@ void MatvecEmitter::finish(ValueRange sums, const Point &base) {
   auto add = [&](Value lhs, Value rhs) -> Value {
     return arith::AddFOp::create(builder, loc, lhs, rhs);
   };
-  // Of two lanes, each goes on with half of the columns.
+  // In each exchange between two lanes, each lane keeps half of the sums.
   int64_t mask = subgroupSize / 2;
   for (; all.size() > 1; mask /= 2) {
     Value place =
@@ -280,7 +281,7 @@ LogicalResult MatvecEmitter::emitProduct() {
       loc, count(matmul.columns), emitter.constant(width));
   OpBuilder::InsertionGuard guard(builder);
   launch = createLaunch(emitter.multiply(perRow, count(others)), threads);
-  // As many registers as it takes, as long as an SM has some blocks.
+  // Use as many registers as needed while an SM can still hold a few blocks.
   launch->setDiscardableAttr("nvvm.minctasm", builder.getI32IntegerAttr(4));
   launch->setDiscardableAttr(kManyBlocksAttr, builder.getUnitAttr());
   {
@@ -306,7 +307,8 @@ LogicalResult MatvecEmitter::emitProduct() {
   return failure(hasFailed);
 }
 
-/// Whether two products differ in their matrices only, which are read alike.
+/// Whether two products differ only in their matrices, which have the same
+/// layout.
 static bool areAlike(const Matmul &one, const Matmul &other) {
   linalg::GenericOp first = one.stage().op, second = other.stage().op;
   auto typeOf = [](const Matmul &matmul) {
@@ -325,7 +327,7 @@ LogicalResult relax::emitMatvec(const KernelGraph &graph,
                                 Location loc,
                                 const DenseMap<Value, Storage> &storage,
                                 unsigned subgroupSize) {
-  // Which axes of the depth are within a unit.
+  // The positions of the depth axes that are within a unit.
   auto within = [](const DepthUnits &units, const Matmul &product) {
     return llvm::map_to_vector(units.within, [&](Axis axis) {
       return llvm::find(product.depth, axis) - product.depth.begin();

@@ -1,24 +1,24 @@
-//===- MatvecEmitter.h - matrices times a vector on a GPU -------*- C++ -*-===//
+//===- MatvecEmitter.h - matrix-vector products -----------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A product with one row, or few of them: what counts is how fast the matrix is
-// read, which each element of is needed once. A block takes some columns of the
-// result, and its threads share their sums:
+// A product with one or a few rows. Performance depends on how fast the matrix,
+// each element of which is needed once, can be read. A block computes some
+// columns of the result, and its threads divide each sum:
 //
 //   thread t:  for each unit u = t, t + threads, ...
-//                x = vector[unit u]                          once for all
-//                columns for each column c:  sum[c] += x * matrix[c, unit u]
+//                x = vector[unit u]    (shared by all columns)
+//                for each column c:  sum[c] += x * matrix[c, unit u]
 //
-// All blocks may have to know something of the whole row before that, as the
-// sum of the squares that a norm divides by: each of them finds it.
+// Some nests need a property of the whole row first, such as the sum of squares
+// for a norm. Each block computes it redundantly.
 //
-// A unit is what is read together: one vector of the last axis; and all of the
-// axes that something which the matrix is computed from does not have, so that
-// a byte that holds two elements, or the scale of a group, is read once.
+// A unit is what a thread reads together: one vector of the last axis, extended
+// along all axes that some input of the matrix does not depend on, so that a
+// byte that holds two elements, or the scale of a group, is read only once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,26 +48,26 @@ public:
   LogicalResult emitProduct();
 
 private:
-  /// The most elements of a unit.
+  /// The maximum number of elements in a unit.
   static constexpr int64_t maxUnit = 64;
 
-  /// What a thread takes at once: the vectors of the rows, and those of the
-  /// matrices for each sum.
+  /// A unit of a thread: its points, and the vectors of the rows and matrices
+  /// at them.
   struct Unit {
     SmallVector<Point> parts;
     SmallVector<SmallVector<Value>> elements;
-    /// Whether the thread has it (null: it has).
+    /// Whether the thread takes part (null: always).
     Value isOn;
   };
 
   bool chooseBlocks();
-  /// A constant, the same each time, so that reads are known to be the same.
+  /// A cached constant, so that equal loads can be recognized.
   Value number(int64_t value) {
     Value &known = numbers[value];
     return known ? known : known = emitter.constant(value);
   }
   Point columnAt(Value number, const Point &base);
-  /// The axes of another product where `point` has those of the first.
+  /// Translates a point of the first product to the axes of another product.
   Point pointOf(size_t product, Point point) const;
   Unit readUnit(Value unit, const Point &base);
   SmallVector<Value> addUnit(const Unit &unit, ValueRange before);
@@ -75,7 +75,7 @@ private:
                               const Point &base, ValueRange before,
                               bool isFirst);
   SmallVector<Value> addAll(const Point &base);
-  /// What all threads must know of a row before it is multiplied.
+  /// Computes the properties of a row that all threads need before the product.
   LogicalResult setUpRows();
   void prepare(const Point &base);
   FailureOr<Value> operandAt(size_t product, unsigned number,
@@ -90,16 +90,16 @@ private:
   const Matmul &matmul;
   const Nest *prepared;
   const DepthUnits &units;
-  /// Columns of a block; the first of them. Steps whose reads are under way
+  /// Columns per block; the first of them; steps whose loads are in flight
   /// together.
   int64_t width = 1, together = 1;
   Value first;
   DenseMap<int64_t, Value> numbers;
 };
 
-/// Emits the products of a nest for few rows, one or several of the same rows;
-/// fails, and leaves nothing behind, where it cannot. What `prepared` computes
-/// of a row is done by each block.
+/// Emits one or several products of the same rows, for a nest with few rows.
+/// Fails without leaving code behind if that is not possible. Each block
+/// computes the stages of `prepared` for its row.
 LogicalResult emitMatvec(const KernelGraph &graph, ArrayRef<Matmul> products,
                          const Nest &nest, const Nest *prepared,
                          OpBuilder &builder, Location loc,

@@ -1,4 +1,4 @@
-//===- MatvecUnits.cpp - what a unit adds to the sums of columns ----------===//
+//===- MatvecUnits.cpp - inner loop of matrix-vector products -------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -46,7 +46,7 @@ FailureOr<Value> MatvecEmitter::operandAt(size_t product, unsigned number,
   auto type = cast<VectorType>(value.getType());
   if (type.getElementType().isF32())
     return value;
-  // What was computed is not rounded on its way to the sum.
+  // Use the value before it is rounded to a narrower type.
   if (auto narrow = value.getDefiningOp<arith::TruncFOp>())
     if (getElementTypeOrSelf(narrow.getIn().getType()).isF32())
       return narrow.getIn();
@@ -116,7 +116,7 @@ MatvecEmitter::Unit MatvecEmitter::readUnit(Value unit, const Point &base) {
   return read;
 }
 
-/// What a unit adds to the sums.
+/// Adds the products of a unit to the sums.
 SmallVector<Value> MatvecEmitter::addUnit(const Unit &unit, ValueRange before) {
   size_t vectors = unit.parts.size();
   SmallVector<Value> xs, totals(vectors);

@@ -1,4 +1,4 @@
-//===- MergeLaunches.cpp - launches side by side --------------------------===//
+//===- MergeLaunches.cpp - merges independent launches --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,21 +15,21 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Whether an op of the host may run before a launch that it follows.
+/// Whether a host op can be moved before the preceding launch.
 static bool canMoveUp(Operation &op) {
   return isMemoryEffectFree(&op) || isa<memref::AllocOp>(op);
 }
 
-/// Moves the body of a launch into `into`, where its blocks are those of
-/// `merged` from `first` on.
+/// Moves the body of a launch into `into`; block `first` of `merged` becomes
+/// its first block.
 static void moveBody(gpu::LaunchOp launch, gpu::LaunchOp merged, Block *into,
                      Value first) {
   OpBuilder builder(into->getTerminator());
   Location loc = launch.getLoc();
   Value block = merged.getBlockIds().x;
   if (first) {
-    // Numbers of blocks are below 2^31, and so is their difference: its type
-    // says so to who computes with fewer bits than an index has.
+    // Block indices, and so their difference, are below 2^31. The casts tell
+    // this to code that uses narrower integers.
     auto narrow = [&](Value index) {
       return arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(),
                                           index);
@@ -57,7 +57,7 @@ static void moveBody(gpu::LaunchOp launch, gpu::LaunchOp merged, Block *into,
                                std::prev(body.end()));
 }
 
-/// One launch, with the blocks of `one` and behind them those of `other`.
+/// Merges two launches: the blocks of `one` come first, then those of `other`.
 static gpu::LaunchOp merge(gpu::LaunchOp one, gpu::LaunchOp other) {
   OpBuilder builder(other);
   Location loc = other.getLoc();
@@ -79,7 +79,8 @@ static gpu::LaunchOp merge(gpu::LaunchOp one, gpu::LaunchOp other) {
                                         merged.getBlockIds().x, count);
   auto branch = scf::IfOp::create(builder, loc, isFirst,
                                   /*withElseRegion=*/true);
-  // How many buffers of the block a launch has is an attribute without dialect.
+  // Skip the count of workgroup buffers, which is an attribute without a
+  // dialect.
   for (NamedAttribute attribute : one->getDiscardableAttrs())
     if (attribute.getNameDialect())
       merged->setDiscardableAttr(attribute.getName(), attribute.getValue());
@@ -92,7 +93,7 @@ static gpu::LaunchOp merge(gpu::LaunchOp one, gpu::LaunchOp other) {
   return merged;
 }
 
-/// Whether blocks work together, so that all must be of one kind.
+/// Whether blocks form clusters, and so must all run the same code.
 static bool isCluster(gpu::LaunchOp launch) {
   return launch->hasAttr(NVVM::NVVMDialect::getClusterDimAttrName());
 }
@@ -105,7 +106,7 @@ void relax::mergeLaunches(Operation *after, Operation *before) {
     next = op->getNextNode();
     auto launch = dyn_cast<gpu::LaunchOp>(op);
     if (!launch) {
-      // What launches share is computed ahead of them.
+      // Move ops that later launches need before the first one.
       if (last && canMoveUp(*op))
         op->moveBefore(last);
       else

@@ -1,4 +1,4 @@
-//===- Products.cpp - products of matrices of one operand -----------------===//
+//===- Products.cpp - matmuls that share an operand -----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,8 +45,8 @@ LogicalResult relax::emitAlone(const KernelGraph &graph, const Nest &nest,
   return emitNest(graph, nest, builder, loc, results, subgroupSize, asVectors);
 }
 
-/// The nests of one contraction each that a nest of several is made of; none
-/// where it has one only.
+/// Splits a nest with several contractions into nests with one each; empty if
+/// there is only one.
 static SmallVector<Nest> splitContractions(const Nest &nest) {
   SmallVector<Nest> parts;
   for (const Stage &stage : nest.stages) {
@@ -59,7 +59,7 @@ static SmallVector<Nest> splitContractions(const Nest &nest) {
   return parts;
 }
 
-/// Whether the rows of two products are those of one operand.
+/// Whether two matmuls have the same rows of the same operand.
 static bool shareRows(const Matmul &one, const Matmul &other) {
   auto positions = [](const Matmul &matmul) {
     const Stage &stage = matmul.stage();
@@ -74,7 +74,7 @@ static bool shareRows(const Matmul &one, const Matmul &other) {
          positions(one) == positions(other);
 }
 
-/// Whether a nest reads what another one computes.
+/// Whether a nest reads results of another nest.
 static bool readsFrom(const KernelGraph &graph, const Nest &nest,
                       const Nest &source) {
   return llvm::any_of(source.stages, [&](const Stage &stage) {
@@ -85,8 +85,8 @@ static bool readsFrom(const KernelGraph &graph, const Nest &nest,
   });
 }
 
-/// Whether `nest` makes the rows that the products of `next` multiply: the last
-/// of its stages is read there, the others are of whole rows.
+/// Whether `nest` computes the rows for the matmuls of `next`: these read its
+/// last stage, and its other stages compute properties of whole rows.
 static bool preparesRows(const KernelGraph &graph, const Nest &nest,
                          const Nest &next) {
   SmallVector<Nest> parts = splitContractions(next);
@@ -134,7 +134,7 @@ Storage relax::allocateWhole(const Stage &stage, OpResult result,
 
 namespace {
 
-/// Products of the same rows, and what is done for some numbers of them.
+/// Emits matmuls of the same rows, with code for different numbers of rows.
 class ProductsEmitter {
 public:
   ProductsEmitter(const KernelGraph &graph, OpBuilder &builder, Location loc,
@@ -143,7 +143,8 @@ public:
       : graph(graph), builder(builder), loc(loc), storage(storage), chip(chip),
         subgroupSize(chip.subgroupSize), asVectors(asVectors) {}
 
-  /// How many of the nests are emitted; they must be given up where it is none.
+  /// Returns the number of emitted nests; if it is zero, the caller must
+  /// discard the emitted code.
   size_t emit(ArrayRef<Nest> all);
 
 private:
@@ -162,7 +163,7 @@ private:
       return KernelGraph::producer(matmul.operand(matmul.b)) != nullptr;
     });
   }
-  /// Whether one row has a form of its own.
+  /// Whether there is special code for a single row.
   bool isRowSpecial() const {
     return asVectors && (prepared || (!parts.empty() && isComputed()));
   }
@@ -178,10 +179,10 @@ private:
   unsigned subgroupSize;
   bool asVectors;
 
-  /// What makes the rows, if that is a nest as well, and the nests behind it.
+  /// The nest that computes the rows, if any, and the matmul nests after it.
   const Nest *prepared = nullptr;
   ArrayRef<Nest> nests;
-  /// Of a single nest of several products: each of them.
+  /// If there is a single nest with several matmuls, a nest for each of them.
   SmallVector<Nest> parts;
   SmallVector<std::unique_ptr<Product>> products;
 };
@@ -222,7 +223,7 @@ bool ProductsEmitter::collect(ArrayRef<Nest> all) {
   nests = all.take_front(count);
   if (!prepared)
     return true;
-  // Where all of them do that, nobody else may need it.
+  // The rows can be inlined only if nothing else reads them.
   auto readers =
       graph.readersOf(prepared->stages.back().op->getResult(0), *prepared);
   return llvm::all_of(readers, [&](auto reader) {
@@ -232,7 +233,7 @@ bool ProductsEmitter::collect(ArrayRef<Nest> all) {
   });
 }
 
-/// One row, which what prepares it is done for by each block.
+/// Emits code for one row, in which each block also computes the operand row.
 LogicalResult ProductsEmitter::emitRow() {
   auto emit = [&](ArrayRef<Matmul> together, const Nest &nest) {
     return emitMatvec(graph, together, nest, prepared, builder, loc, storage,
@@ -254,7 +255,7 @@ LogicalResult ProductsEmitter::emitRow() {
 }
 
 LogicalResult ProductsEmitter::emitFor(int64_t rows) {
-  // Matrices that are computed have a form of their own, of one product.
+  // Computed operands need separate kernels, each with one product.
   if (!parts.empty() && !isComputed() &&
       rows <= products.front()->ways.front().maxRows &&
       succeeded(emitAlone(graph, nests.front(), builder, loc, storage,
@@ -273,8 +274,8 @@ LogicalResult ProductsEmitter::emitWays() {
   Value rows = products.front()->rows;
   std::optional<int64_t> number = getConstantIntValue(rows);
   OpBuilder::InsertionGuard guard(builder);
-  // Where there are no more rows than that; the builder goes on where there
-  // are.
+  // Emits code for at most `limit` rows; the builder continues in the else
+  // branch.
   auto branchUpTo = [&](int64_t limit, function_ref<LogicalResult()> emit) {
     Mark mark(builder);
     Value most = arith::ConstantIndexOp::create(builder, loc, limit);

@@ -1,14 +1,14 @@
-//===- Products.h - products of matrices of one operand ---------*- C++ -*-===//
+//===- Products.h - matmuls that share an operand ---------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Products that share their rows are done together: those that do not depend on
-// each other in one launch, those that meet element by element in one pass over
-// the operand where that has a single row. What makes that operand of each row,
-// as a norm, is then done by the blocks that multiply it.
+// Matmuls that share their rows are emitted together: independent ones in one
+// launch, and ones that are combined element by element in one pass over the
+// operand if it has a single row. If the operand is computed row by row, as by
+// a norm, the blocks that multiply the row also compute it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace mlir::relax {
 
-/// A way to compute a product, for up to so many rows.
+/// A strategy to compute a matmul with up to `maxRows` rows.
 struct Way {
   static constexpr int64_t any = std::numeric_limits<int64_t>::max();
 
@@ -29,11 +29,11 @@ struct Way {
   std::function<LogicalResult()> emit;
 };
 
-/// A nest that multiplies matrices. What does well depends on the number of
-/// rows: where that is not known, the host chooses when it knows.
+/// A matmul nest. The best strategy depends on the number of rows; if that is
+/// dynamic, the host chooses at run time.
 struct Product {
-  /// Null where the nest is anything else. What the ways need before them is
-  /// emitted.
+  /// Null if the nest is not a matmul. Also emits code that the strategies
+  /// share.
   static std::unique_ptr<Product> find(const KernelGraph &graph,
                                        const Nest &nest, OpBuilder &builder,
                                        Location loc,
@@ -46,40 +46,41 @@ struct Product {
   }
 
   Matmul matmul;
-  /// How many there are.
+  /// The number of rows.
   Value rows;
-  /// For ever more rows; the last does for any number.
+  /// Strategies for increasing numbers of rows; the last one supports any
+  /// number.
   SmallVector<Way> ways;
 };
 
-/// Emits the products that `nests` begins with, and what prepares their rows if
-/// that comes first. Returns how many nests that were; none, with nothing left
-/// behind, where the first is something else.
+/// Emits the matmuls at the start of `nests`, including a nest before them that
+/// computes their rows. Returns the number of emitted nests; zero, with no code
+/// left behind, if the first nest is neither.
 size_t emitProducts(const KernelGraph &graph, ArrayRef<Nest> nests,
                     OpBuilder &builder, Location loc,
                     DenseMap<Value, Storage> &storage, const Chip &chip,
                     bool asVectors);
 
-/// Emits a nest as LaunchEmitter does, as vectors if it can. Nothing is left
-/// behind where that fails.
+/// Emits a nest with LaunchEmitter, vectorized if possible. Leaves no code
+/// behind on failure.
 LogicalResult emitNest(const KernelGraph &graph, const Nest &nest,
                        OpBuilder &builder, Location loc,
                        DenseMap<Value, Storage> &storage, unsigned subgroupSize,
                        bool asVectors);
 
-/// The same where all that others read of it has its storage already.
+/// The same if all results that other nests read already have storage.
 LogicalResult emitAlone(const KernelGraph &graph, const Nest &nest,
                         OpBuilder &builder, Location loc,
                         const DenseMap<Value, Storage> &storage,
                         unsigned subgroupSize, bool asVectors);
 
-/// A buffer with all dimensions of a result of a stage.
+/// Allocates a buffer for all dimensions of a result of a stage.
 Storage allocateWhole(const Stage &stage, OpResult result,
                       const DenseMap<Axis, Value> &sizes, OpBuilder &builder,
                       Location loc);
 
-/// Makes one launch of those between two ops of a block, which must not depend
-/// on each other, as far as their blocks have as many threads.
+/// Merges the launches between two ops of a block, which must be independent of
+/// each other, if their blocks have the same number of threads.
 void mergeLaunches(Operation *after, Operation *before);
 
 } // namespace mlir::relax

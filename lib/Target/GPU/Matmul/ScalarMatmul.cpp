@@ -1,13 +1,13 @@
-//===- ScalarMatmul.cpp - products of matrices, point by point ------------===//
+//===- ScalarMatmul.cpp - matmuls, point by point -------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Single precision, and what tensor cores cannot take: each thread computes
-// some rows of some columns in registers. The operands may be computed, and lie
-// in any order.
+// For single precision and for other matmuls that tensor cores do not support:
+// each thread computes some rows and columns in registers. Operands may be
+// computed and have any layout.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// What a thread reads of a line at once.
+/// Elements that a thread reads of a line at a time.
 static constexpr int64_t group = 4;
 static constexpr int64_t padding = ScalarTile::padding;
 
@@ -30,7 +30,7 @@ void MatmulEmitter::stageScalars(unsigned operand, ArrayRef<Axis> outer,
   const Stage &stage = matmul.stage();
   AffineMap map =
       stage.op.getMatchingIndexingMap(&stage.op->getOpOperand(operand));
-  // Neighbours along memory are read by neighbours.
+  // Adjacent threads read adjacent elements.
   bool alongDepth = stage.axes[map.getDimPosition(map.getNumResults() - 1)] ==
                     matmul.depth.back();
   int64_t fast = alongDepth ? tile.depth : count;
@@ -52,7 +52,7 @@ void MatmulEmitter::stageScalars(unsigned operand, ArrayRef<Axis> outer,
       PointEmitter::Scope scope(emitter);
       Value across = emitter.add(first, outerAt);
       Value along = emitter.add(step, depthAt);
-      // Read in any case, from within, and then forget what is outside.
+      // Clamp the index and discard out-of-bounds values.
       Value inside = both(isInside(across, limit, count),
                           isInside(along, depth, tile.depth));
       auto clamp = [&](Value value, Value size, int64_t multiple) -> Value {
@@ -97,7 +97,8 @@ LogicalResult MatmulEmitter::emit(const ScalarTile &tile, bool manyRows) {
   PointEmitter::Scope scope(emitter);
   Type f32 = builder.getF32Type();
   Value shared = viewShared(bytes / 4, f32);
-  // The groups of a thread are apart, so that those of neighbours lie together.
+  // The groups of a thread are spread out, so that groups of adjacent threads
+  // are contiguous.
   Value atM = emitter.multiply(divideBy(thread, tile.threadsN), number(group));
   Value atN = emitter.multiply(remainder(thread, tile.threadsN), number(group));
   auto offset = [&](int64_t i, int64_t threads) {
@@ -146,7 +147,7 @@ LogicalResult MatmulEmitter::emit(const ScalarTile &tile, bool manyRows) {
     gpu::BarrierOp::create(builder, loc);
     return after;
   };
-  // Registers have no room for what totals lose.
+  // There are not enough registers to carry the rounding error of the totals.
   Value depth = this->count(matmul.depth), step = number(tile.depth);
   std::optional<int64_t> known = getConstantIntValue(depth);
   std::optional<SumBlocks> blocks = SumBlocks::choose(

@@ -1,17 +1,17 @@
-//===- TensorCoreMatmul.cpp - products of matrices by tensor cores --------===//
+//===- TensorCoreMatmul.cpp - matmuls with tensor cores -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Stages of both matrices lie in the memory of the block, in a ring: while one
-// is multiplied, the next ones are copied. What lies beyond the matrices is
-// copied as zeros.
+// Stages of both operands form a ring buffer in shared memory: while one is
+// multiplied, the next ones are copied. Elements beyond the operands are copied
+// as zeros.
 //
-// Eight elements are a chunk. Chunks change places within their line, from line
-// to line, so that eight lines of one column of chunks are in banks of their
-// own.
+// Eight elements form a chunk. Chunks are swizzled: they are permuted within
+// each line, so that eight consecutive chunks of a column are in different
+// banks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// How far points are from each other that follow each other along `axis`.
+/// The distance of consecutive points along `axis`.
 Value MatmulEmitter::distance(const Panel &panel, Axis axis) {
   Value product = number(1);
   for (Axis other : llvm::reverse(panel.dims)) {
@@ -176,7 +176,7 @@ SmallVector<Value> MatmulEmitter::multiplyStage(const Tile &tile, Value shared,
   return next;
 }
 
-/// Puts what the warps have where all threads see it, in rows.
+/// Stores the sums of all warps row by row in shared memory.
 Value MatmulEmitter::storeSums(const Tile &tile, ValueRange sums) {
   int64_t pitch = tile.columns() + linePadding;
   Value shared =
@@ -235,7 +235,7 @@ LogicalResult MatmulEmitter::emit(const Tile &tile, bool manyRows,
     computed = *prepared;
   }
   int64_t steps = llvm::divideCeil(a.line, tile.depth);
-  // Groups may be empty: what counts is how many there are.
+  // Empty groups are committed too, since waits count groups.
   auto endGroup = [&] { NVVM::CpAsyncCommitGroupOp::create(builder, loc); };
   auto waitFor = [&](int32_t others) {
     NVVM::CpAsyncWaitGroupOp::create(builder, loc, others);
@@ -256,7 +256,7 @@ LogicalResult MatmulEmitter::emit(const Tile &tile, bool manyRows,
       arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
   int64_t count = tile.countM * tile.countN * 4;
   SmallVector<Value> carried(count, zero);
-  // The stages that are multiplied and copied.
+  // The offsets of the stage to multiply and the stage to copy.
   carried.push_back(number(0));
   carried.push_back(number((tile.stages - 1) * stageSize));
   auto after = [&](Value stage) -> Value {
@@ -273,7 +273,7 @@ LogicalResult MatmulEmitter::emit(const Tile &tile, bool manyRows,
   auto lastOf = [&](Value step) -> Value {
     return arith::MinUIOp::create(builder, loc, step, number(steps - 1));
   };
-  // What was read is used behind the product.
+  // Moves computations on loaded values after the product.
   auto computeBehind = [&](Operation *before, Operation *behind) {
     Block *block = builder.getInsertionBlock();
     Operation *from = before->getNextNode(), *to = behind->getNextNode();

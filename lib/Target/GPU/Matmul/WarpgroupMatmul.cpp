@@ -1,19 +1,20 @@
-//===- WarpgroupMatmul.cpp - products of matrices by warpgroups -----------===//
+//===- WarpgroupMatmul.cpp - matmuls with warpgroups ----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One warp of a block copies, a stage of both matrices at a time, into a ring;
-// the others multiply, 64 rows each warpgroup. Two barriers for each stage hand
-// it on and give it back:
+// One warp of a block copies both operands into a ring buffer, one stage at a
+// time; the others multiply, with 64 rows per warpgroup. Each stage has two
+// barriers, one to signal that it is full and one that it is free:
 //
 //   copies      wait until it is free  |  copy, which completes `full`
 //   products    wait until it is full  |  multiply, then arrive at `free`
 //
-// Where there are few tiles, the blocks of a cluster share the depth of one:
-// each then adds up a part of the tile from the memory of all.
+// If there are few tiles, the blocks of a cluster can divide the depth
+// (split-K); each block then adds up a part of the tile from the shared memory
+// of all of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,31 +27,31 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Rows of a warpgroup.
+/// Rows per warpgroup.
 static constexpr int64_t warpgroupRows = 64;
-/// The most blocks that share the depth of a tile. More are faster for up to
-/// 128 rows, but sums of them were wrong where two blocks shared a
-/// multiprocessor: not until that is understood.
+/// The maximum split-K factor. Larger factors are faster for up to 128 rows,
+/// but gave wrong sums if two blocks shared a multiprocessor, so they stay
+/// disabled until that is understood.
 static constexpr int64_t maxSplit = 1;
 static int64_t pitchOf(const WarpgroupTile &tile) {
   return tile.columns + TileEmitter::linePadding;
 }
 
 //===----------------------------------------------------------------------===//
-// The choice
+// Choice of a tile
 //===----------------------------------------------------------------------===//
 
-/// Blocks that run at once on a GPU with all that its memory takes: clusters
-/// lie within parts of the GPU, which they do not fill.
+/// Concurrent blocks if each uses all shared memory. Clusters stay within parts
+/// of the GPU, which they cannot fill.
 static double blocksAtOnce(int64_t split) {
   return split <= 2 ? 132 : split == 4 ? 112 : 96;
 }
 
-/// About how many nanoseconds a product takes: waves of blocks, that multiply,
-/// or read, where that takes longer; and no less than the memory does.
+/// Estimated time of a matmul in ns: waves of blocks that are limited by
+/// products or reads, but at least the time to read the matrix from memory.
 static double costOf(const WarpgroupTile &tile, int64_t batches, int64_t rows,
                      int64_t columns, int64_t depth) {
-  // Products and bytes of a block, bytes of the GPU, in a nanosecond.
+  // Per ns: products and bytes of a block, and bytes of the whole GPU.
   constexpr double products = 3400, bytes = 105, allBytes = 3800;
   constexpr double start = 2000, leastStep = 180;
   double sums = tile.rows() * tile.columns;
@@ -76,7 +77,7 @@ WarpgroupTile WarpgroupTile::choose(int64_t batches, int64_t rows,
   for (int64_t warpgroups : {2, 1})
     for (int64_t width : {256, 128, 64})
       for (int64_t split = 1; split <= maxSplit; split *= 2) {
-        // Each block has some of the depth.
+        // Each block must have a part of the depth.
         if ((split - 1) * llvm::divideCeil(steps, split) >= steps)
           continue;
         WarpgroupTile tile = {warpgroups, width, split};
@@ -91,7 +92,7 @@ WarpgroupTile WarpgroupTile::choose(int64_t batches, int64_t rows,
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// A map has one dimension for all of `outer`, and one for the depth.
+/// A tensor map has one dimension for all of `outer`, and one for the depth.
 static unsigned mapRank(const Matmul &matmul, const Panel &panel,
                         ArrayRef<Axis> outer) {
   return panel.dims.size() - outer.size() - matmul.depth.size() + 2;
@@ -109,8 +110,9 @@ bool MatmulEmitter::canUseWarpgroups(const Matmul &matmul, const Panel &a,
          mapRank(matmul, *b, matmul.columns) <= maxTensorMapRank;
 }
 
-/// Where a warpgroup's rows begin that are wanted from `row` on: copies of
-/// boxes are slow that are not all inside, so the last ones overlap.
+/// The first row that a warpgroup computes if it should start at `row`. Boxes
+/// that are partly out of bounds are slow to copy, so the last ones overlap
+/// their predecessors instead.
 Value MatmulEmitter::firstRow(Value row, int64_t rows) {
   Value size = count(matmul.rows);
   if (std::optional<int64_t> known = getConstantIntValue(size);
@@ -169,7 +171,7 @@ MatmulEmitter::Boxes MatmulEmitter::prepareBoxes(const Panel &panel,
 // Roles of warps
 //===----------------------------------------------------------------------===//
 
-/// Begins to copy a step to the stage that begins at `start`.
+/// Starts to copy the operands of a step to the stage at `start`.
 void MatmulEmitter::copyBoxes(const Boxes &boxes, Value step, Value barriers,
                               Value stage, Value start) {
   SmallVector<Value> at = boxes.at;
@@ -203,7 +205,7 @@ void MatmulEmitter::produce(const WarpgroupTile &tile, ArrayRef<Boxes> operands,
                });
 }
 
-/// The next stage of the ring, and the parity of its phase.
+/// Returns the next stage of the ring buffer and the parity of its phase.
 SmallVector<Value> MatmulEmitter::advance(Value stage, Value parity,
                                           int64_t stages) {
   Value next = emitter.add(stage, number(1));
@@ -248,7 +250,7 @@ Value MatmulEmitter::consume(const WarpgroupTile &tile, const Boxes &a,
           sums =
               warpgroups.multiply(sums, lhs, rhs, part, element, tile.columns);
         warpgroups.endProducts();
-        // Those of the stage before are done.
+        // The products of the previous stage are done.
         warpgroups.waitForProducts(1);
         Value isLater = arith::CmpIOp::create(
             builder, loc, arith::CmpIPredicate::ne, step, number(0));
@@ -267,7 +269,7 @@ void MatmulEmitter::finishWarpgroups(const WarpgroupTile &tile, Value sums,
   WarpgroupBuilder warpgroups(builder, loc);
   int64_t pitch = pitchOf(tile), threads = tile.threads();
   Value lane = remainder(thread, 32);
-  // Products have read what lies there.
+  // The products have read the stages, which the sums now overwrite.
   warpgroups.barrier(1, threads);
   Value stored = viewShared(tile.rows() * pitch, builder.getF32Type());
   Value row =
@@ -301,7 +303,7 @@ void MatmulEmitter::finishWarpgroups(const WarpgroupTile &tile, Value sums,
                }
                return sum;
              });
-  // Others may still read.
+  // Other blocks may still read this block's sums.
   warpgroups.clusterBarrier();
 }
 
@@ -317,7 +319,8 @@ LogicalResult MatmulEmitter::emit(const WarpgroupTile &tile, const Panel &a,
       warpgroupAlignment +
       std::max(stages * tile.stageBytes(), tile.rows() * pitchOf(tile) * 4);
   OpBuilder::InsertionGuard guard(builder);
-  // The last warp copies; several do where they compute.
+  // The last warp copies; for a computed operand, there are several producer
+  // warps.
   int64_t others = b ? 32 : producerThreads(tile);
   if (failed(begin(tile.rows(), tile.columns, tile.threads() + others, bytes,
                    /*manyRows=*/true, tile.split)))
@@ -329,7 +332,7 @@ LogicalResult MatmulEmitter::emit(const WarpgroupTile &tile, const Panel &a,
         builder.getDenseI32ArrayAttr({static_cast<int32_t>(tile.split), 1, 1}));
   PointEmitter::Scope scope(emitter);
   WarpgroupBuilder warpgroups(builder, loc);
-  // Boxes of rows, one for each warpgroup, and of columns.
+  // Boxes of rows, one per warpgroup, and boxes of columns.
   SmallVector<Value> rows, columns;
   for (int64_t i = 0; i < tile.warpgroups; ++i)
     rows.push_back(firstRow(emitter.add(corner.row, number(i * warpgroupRows)),
@@ -350,13 +353,13 @@ LogicalResult MatmulEmitter::emit(const WarpgroupTile &tile, const Panel &a,
   onlyIf(isZero(thread), [&] {
     for (const Boxes &boxes : operands)
       warpgroups.prefetch(boxes.map);
-    // One that copies, and those that compute.
+    // Arrivals: one for copies, plus one per warp that computes.
     warpgroups.initBarriers(barriers, 0, stages, b ? 1 : 1 + others / 32);
     warpgroups.initBarriers(barriers, stages, stages, 4 * tile.warpgroups);
     warpgroups.endInit();
   });
   gpu::BarrierOp::create(builder, loc);
-  // The part of the depth.
+  // The range of the depth that this block processes.
   int64_t steps = llvm::divideCeil(a.line, warpgroupLine);
   int64_t each = llvm::divideCeil(steps, tile.split);
   Value part = remainder(launch.getBlockIds().x, tile.split);
@@ -376,7 +379,7 @@ LogicalResult MatmulEmitter::emit(const WarpgroupTile &tile, const Panel &a,
   else if (failed(produceComputed(tile, operands[0], *units, barriers, ahead,
                                   steps)))
     return failure();
-  // All threads of a cluster meet, as those do that hand on their sums.
+  // Producers must also take part in the cluster barriers that exchange sums.
   for (int64_t i = 0; i < (tile.split > 1 ? 2 : 0); ++i)
     warpgroups.clusterBarrier();
   builder.setInsertionPoint(roles.thenBlock()->getTerminator());

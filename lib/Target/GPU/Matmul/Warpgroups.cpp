@@ -1,4 +1,4 @@
-//===- Warpgroups.cpp - what kernels of sm_90 are made of -----------------===//
+//===- Warpgroups.cpp - building blocks for sm_90 kernels -----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -64,7 +64,7 @@ void WarpgroupBuilder::endInit() {
 }
 
 void WarpgroupBuilder::wait(Value barriers, Value at, Value parity) {
-  // So many nanoseconds before it looks again.
+  // Timeout before the barrier is polled again, in ns.
   constexpr int64_t ticks = 10000000;
   nvgpu::MBarrierTryWaitParityOp::create(builder, loc, barriers, parity,
                                          number(ticks), at);
@@ -137,7 +137,7 @@ void WarpgroupBuilder::barrier(int32_t number, int64_t threads) {
 }
 
 void WarpgroupBuilder::clusterBarrier() {
-  // A warp arrives once, whatever its lanes did before.
+  // A warp arrives once, regardless of any divergence before.
   Value all =
       arith::ConstantIntOp::create(builder, loc, builder.getI32Type(), -1);
   NVVM::SyncWarpOp::create(builder, loc, all);
@@ -185,8 +185,9 @@ Value WarpgroupBuilder::zeroSums(int64_t columns) {
   return LLVM::ZeroOp::create(builder, loc, type);
 }
 
-/// Bits 0-13: the address; 16-29: from one block of lines to the next; 32-45:
-/// from eight lines to the next eight; all by 16 bytes. 62: swizzled.
+/// Matrix descriptor. Bits 0-13: address; 16-29: distance of blocks of lines;
+/// 32-45: distance of groups of eight lines; all in units of 16 bytes. 62:
+/// swizzled.
 Value WarpgroupBuilder::describe(const WarpgroupMatrix &matrix, int64_t step) {
   Type i64 = builder.getI64Type();
   auto word = [&](int64_t value) {

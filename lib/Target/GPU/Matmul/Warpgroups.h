@@ -1,17 +1,17 @@
-//===- Warpgroups.h - what kernels of sm_90 are made of ---------*- C++ -*-===//
+//===- Warpgroups.h - building blocks for sm_90 kernels ---------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Boxes of tensors are copied to the memory of a block by one thread, which
-// names their place in a map of the tensor; barriers in that memory count the
-// bytes that have come. Warpgroups, of four warps, multiply from there.
+// One thread copies boxes of tensors to shared memory by their coordinates in a
+// tensor map; barriers in shared memory count the arriving bytes. Warpgroups,
+// which consist of four warps, multiply from there.
 //
-// Lines in that memory are 128 bytes long, and the eight chunks of 16 bytes in
-// one change places from line to line (swizzled), as copies put them and
-// products expect them. A matrix whose lines are longer is a row of blocks of
+// Lines in shared memory are 128 bytes long. Their eight 16-byte chunks are
+// permuted from line to line (swizzled), as written by the copies and expected
+// by the products. A matrix with longer lines consists of several blocks of
 // such lines.
 //
 //===----------------------------------------------------------------------===//
@@ -24,33 +24,33 @@
 
 namespace mlir::relax {
 
-/// Threads of a warpgroup.
+/// Threads per warpgroup.
 constexpr int64_t warpgroupThreads = 128;
-/// Elements of 16 bits in a line, and its bytes.
+/// 16-bit elements per line, and bytes per line.
 constexpr int64_t warpgroupLine = 64, warpgroupLineBytes = 128;
-/// The dimensions that a map can have.
+/// The maximum number of dimensions of a tensor map.
 constexpr int64_t maxTensorMapRank = 5;
-/// What a block may have of memory, in bytes.
+/// Shared memory per block, in bytes.
 constexpr int64_t maxBlockBytes = 227 << 10;
-/// The swizzle repeats itself after so many bytes.
+/// The period of the swizzle, in bytes.
 constexpr int64_t warpgroupAlignment = 1024;
 
-/// How many stages of so many bytes a block has in its memory.
+/// The number of stages of `stageBytes` bytes that fit in shared memory.
 constexpr int64_t warpgroupStages(int64_t stageBytes) {
-  // What barriers take; beyond so many, stages do not make anything faster.
+  // Space for barriers; more stages than this do not improve performance.
   constexpr int64_t barrierBytes = 256, maxStages = 8;
   int64_t room =
       (maxBlockBytes - warpgroupAlignment - barrierBytes) / stageBytes;
   return room < maxStages ? room : maxStages;
 }
 
-/// An operand of a product in the memory of a block.
+/// A matmul operand in shared memory.
 struct WarpgroupMatrix {
-  /// Where it begins, as a number of bytes; i64.
+  /// The start address in bytes, as i64.
   Value address;
   /// Whether lines run along the depth.
   bool alongDepth;
-  /// Bytes of a block of lines, where they do not run along the depth.
+  /// Bytes per block of lines, if lines do not run along the depth.
   int64_t blockBytes;
 };
 
@@ -59,53 +59,55 @@ public:
   WarpgroupBuilder(OpBuilder &builder, Location loc)
       : builder(builder), loc(loc) {}
 
-  /// The map of a tensor in memory, to copy boxes of it; made by the host where
-  /// it launches (LowerLaunches.cpp). What lies beyond the tensor is zero.
+  /// Creates a tensor map of a buffer, to copy boxes of it; the host makes the
+  /// map at the launch (LowerLaunches.cpp). Out-of-bounds elements are zero.
   Value makeTensorMap(Value buffer, ArrayRef<int64_t> box);
 
   Value createBarriers(int64_t count);
-  /// Lets barriers complete a phase when `arrivals` have come; for one thread.
+  /// Initializes barriers whose phases complete after `arrivals` arrivals; call
+  /// from one thread.
   void initBarriers(Value barriers, int64_t first, int64_t count,
                     int64_t arrivals);
-  /// After all of them, before other threads may use them.
+  /// Call after initializing all barriers, before other threads use them.
   void endInit();
-  /// Waits for the end of the phase of this parity.
+  /// Waits until the phase of this parity is complete.
   void wait(Value barriers, Value at, Value parity);
   void arrive(Value barriers, Value at);
   void arriveExpecting(Value barriers, Value at, int64_t bytes);
-  /// Begins to copy the box at `coordinates`, the outermost first, to
-  /// `offset` bytes into the memory that the launch asks for.
+  /// Starts to copy the box at `coordinates`, outermost first, to byte `offset`
+  /// of dynamic shared memory.
   void copyBox(Value map, ArrayRef<Value> coordinates, Value barriers, Value at,
                Value offset);
   void prefetch(Value map);
 
-  /// Where the memory that the launch asks for begins, in bytes.
+  /// The start address of dynamic shared memory, in bytes.
   Value dynamicMemory();
-  /// The number of a warp, which the compiler then knows to be that of a warp.
+  /// The index of the warp, in a form that the compiler knows to be uniform.
   Value warpOf(Value thread);
-  /// Waits for some threads of a block, whole warps.
+  /// Synchronizes `threads` threads of a block, which must be whole warps.
   void barrier(int32_t number, int64_t threads);
 
-  /// Waits for all blocks of a cluster, or those of its threads that still run.
+  /// Synchronizes all blocks of a cluster, or those of their threads that still
+  /// run.
   void clusterBarrier();
-  /// Where an array in memory of this block lies in that of another block of
-  /// the cluster.
+  /// The address of an array of this block in the shared memory of another
+  /// block of the cluster.
   Value addressInCluster(Value array, int64_t block);
-  /// An element or vector there.
+  /// Loads an element or vector from there.
   Value loadInCluster(Value address, Value at, Type type);
 
-  /// Sums of a warpgroup for 64 rows: zeros.
+  /// Zero-initialized sums of a warpgroup for 64 rows.
   Value zeroSums(int64_t columns);
-  /// Begins to add the product of `a` (64 rows) and `b` at a step of 16 of the
-  /// depth, within the lines or beyond.
+  /// Starts to add the product of `a` (64 rows) and `b` at a step of 16 along
+  /// the depth.
   Value multiply(Value sums, const WarpgroupMatrix &a, const WarpgroupMatrix &b,
                  int64_t step, Type element, int64_t columns);
   void beginProducts();
   void endProducts();
-  /// Waits until at most so many groups of products are under way.
+  /// Waits until at most `others` groups of products are in flight.
   void waitForProducts(int64_t others);
-  /// Two sums that are neighbours in a row: of columns `8 * pair + 2 * (lane %
-  /// 4)`, in the warp's row `8 * half + lane / 4` of 16.
+  /// Two adjacent sums of a row: columns `8 * pair + 2 * (lane % 4)` onward, in
+  /// row `8 * half + lane / 4` of the warp's 16 rows.
   Value sumsOf(Value sums, int64_t pair, int64_t half);
 
 private:
