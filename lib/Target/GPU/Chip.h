@@ -1,4 +1,4 @@
-//===- Chip.h - what schedules may use of a GPU -----------------*- C++ -*-===//
+//===- Chip.h - GPU features used by schedules ------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,25 +13,25 @@
 
 namespace mlir::relax {
 
-/// A GPU, by its name: "sm_90a" of NVIDIA; "subgroup_8", any of Vulkan on which
-/// so many threads exchange values, "subgroup_8_bound" where buffers have no
-/// addresses, "subgroup_8_narrow" where there are no integers of 64 bits
-/// either, "subgroup_8_overlap" where kernels can wait for others themselves,
-/// "subgroup_32_matrices" where those threads multiply matrices as well; empty
-/// for any of NVIDIA.
+/// Describes a GPU by name: "sm_90a" for an NVIDIA GPU; "subgroup_8" for any
+/// Vulkan device with subgroups of 8 threads that can shuffle; with suffix
+/// "_bound" for devices without buffer addresses, "_narrow" if they lack 64-bit
+/// integers as well, "_overlap" if kernels can wait for earlier kernels
+/// themselves, and "_matrices" (as in "subgroup_32_matrices") if there are
+/// cooperative matrices too; empty for any NVIDIA GPU.
 struct Chip {
-  /// Threads that exchange values by shuffles; 1 where none do.
+  /// Threads that can exchange values by shuffles; 1 if there are no shuffles.
   unsigned subgroupSize = 32;
-  /// What NVIDIA has beside: `mma` and asynchronous copies, and from sm_90a on
-  /// products by warpgroups.
+  /// NVIDIA features: `mma` and asynchronous copies, and warpgroup products
+  /// (from sm_90a on).
   bool hasTensorCores = true, hasWarpgroups = false;
-  /// Whether a subgroup has matrices together, of bf16 and of f16.
+  /// Whether there are cooperative matrices of bf16 and f16.
   bool hasMatrices = false;
-  /// What a block may share, in bytes, as the launch asks for it.
+  /// Available shared memory per block, in bytes.
   int64_t sharedBytes = 160 << 10;
 
-  /// Whether there is such a GPU; of NVIDIA, those that have tensor cores of
-  /// bf16 and asynchronous copies, and that the compiler knows.
+  /// Whether the name denotes a known GPU. NVIDIA GPUs must have bf16 tensor
+  /// cores and asynchronous copies, and be known to the compiler.
   static bool isKnown(StringRef name);
 
   static bool isVulkan(StringRef name) { return name.starts_with("subgroup_"); }
@@ -45,7 +45,8 @@ struct Chip {
         chip.subgroupSize = 1;
       chip.hasTensorCores = false;
       chip.hasMatrices = name == "_matrices" && chip.subgroupSize == 32;
-      // Nearly every device has as much; those with matrices have more.
+      // Nearly all devices have this much; devices with cooperative matrices
+      // have more.
       chip.sharedBytes = (chip.hasMatrices ? 48 : 32) << 10;
     }
     return chip;

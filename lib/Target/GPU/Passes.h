@@ -25,7 +25,7 @@
 
 namespace mlir::relax {
 
-// The generated file undefines what selects its parts.
+// The generated file undefines the macros that select its parts.
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "Target/GPU/Passes.h.inc"
@@ -37,18 +37,18 @@ struct LaunchOptions : PassPipelineOptions<LaunchOptions> {
                            llvm::cl::init("")};
 };
 
-/// The pipeline `relax-gpu-bufferize`, on modules: kernels whose boundary are
-/// memrefs become host functions that launch GPU code.
+/// The pipeline `relax-gpu-bufferize`, on modules: turns kernels with memref
+/// parameters into host functions that launch GPU code.
 void buildKernelLaunchPipeline(OpPassManager &manager,
                                const LaunchOptions &options = {});
 
-/// On a launch, and on its kernel: its blocks are many, and short.
+/// On a launch and its kernel: it has many short blocks.
 constexpr StringLiteral kManyBlocksAttr = "many_blocks";
-/// On a kernel: the name of that which does the same with any number of blocks
-/// (`relax-gpu-grid-stride`); on that one, nothing more.
+/// On a kernel: the name of the variant that does the same with any number of
+/// blocks (`relax-gpu-grid-stride`). On that variant: a unit attribute.
 constexpr StringLiteral kGridStrideAttr = "grid_stride";
 
-/// On a launch: its kernel waits by itself for those before it.
+/// On a launch: its kernel itself waits for earlier kernels.
 constexpr StringLiteral kOverlapsAttr = "overlaps";
 
 struct CUDAOptions : PassPipelineOptions<CUDAOptions> {
@@ -58,15 +58,15 @@ struct CUDAOptions : PassPipelineOptions<CUDAOptions> {
                            llvm::cl::init("sm_80")};
 };
 
-/// The pipeline `relax-cuda-to-llvm`, on modules: launches become PTX in the
-/// module and calls of the runtime, all else the LLVM dialect.
+/// The pipeline `relax-cuda-to-llvm`, on modules: lowers launches to PTX in the
+/// module and runtime calls, and everything else to the LLVM dialect.
 void buildCUDAToLLVMPipeline(OpPassManager &manager,
                              const CUDAOptions &options = {});
 
-/// Words of a map of a tensor, as kernels have it.
+/// The size of a tensor map, in words.
 constexpr int64_t tensorMapWords = 16;
 
-/// The parameters of a kernel, in LLVM's types, that are such maps.
+/// The parameters of a kernel, counted in LLVM types, that are tensor maps.
 constexpr StringLiteral kTensorMapsAttr = "tensor_maps";
 
 /// Registers the two pipelines.

@@ -11,10 +11,10 @@
 include "mlir/Pass/PassBase.td"
 
 def CheckChipPass : Pass<"relax-gpu-check-chip", "::mlir::ModuleOp"> {
-  let summary = "fail where there is no such GPU";
+  let summary = "fail if the GPU is unknown";
   let description = [{
-    An error where `chip` names no GPU that code can be made for, before anything that
-    asks what it has. The module stays as it is.
+    Emits an error if `chip` names a GPU that code cannot be generated for, before
+    any pass asks for its features. The module does not change.
 
     Before:
 
@@ -38,25 +38,26 @@ def CheckChipPass : Pass<"relax-gpu-check-chip", "::mlir::ModuleOp"> {
 }
 
 def ScheduleLaunchesPass : Pass<"relax-gpu-schedule-kernels", "::mlir::func::FuncOp"> {
-  let summary = "turn the structured ops of a kernel into launches of a GPU";
+  let summary = "lower the structured ops of a kernel to GPU launches";
   let description = [{
-    For kernels whose boundary are memrefs and whose body is on tensors. Reads what
-    the kernel computes from its structured ops, as `relax-cpu-schedule-kernels` does,
-    and emits a `gpu.launch` for each nest of stages: with a thread for each point, or,
-    where stages reduce along memory or share rows, a block for each row, whose threads
-    combine what they have by shuffles. Intermediates that are read by a later launch
-    get a buffer of the kernel.
+    Applies to kernels with memref parameters whose body is on tensors. Analyzes
+    the structured ops of the kernel, as `relax-cpu-schedule-kernels` does, and
+    emits a `gpu.launch` for each nest of stages, with a thread for each point or,
+    if stages reduce along contiguous memory or share rows, a block for each row,
+    whose threads combine their results by shuffles. Intermediate results that a
+    later launch reads get a buffer in the kernel.
 
-    Products of matrices are computed in tiles, by tensor cores where the operands are
-    bf16 or f16. What tiles do well depends on the number of rows: where it is not known,
-    the host chooses among several launches. For sm_90a, boxes of the operands are
-    copied by maps of the tensors: casts of their buffers, which the host has until
+    Matmuls are computed in tiles, with tensor cores if the operands are bf16 or
+    f16. The best tile depends on the number of rows; if that is dynamic, the host
+    chooses among several launches. For sm_90a, boxes of the operands are copied
+    through tensor maps, which are represented by casts of the buffers until
     `relax-gpu-lower-launches`.
 
-    Attention, contractions that share rows with a softmax between them, is one launch
-    without scores in memory, or two where blocks share the columns.
+    Attention, that is contractions that share rows with a softmax between them,
+    becomes one launch without scores in memory, or two launches if several blocks
+    split the columns (split-KV).
 
-    A kernel that holds anything else is left as it is.
+    Kernels with any other ops do not change.
 
     Before:
 
@@ -94,7 +95,8 @@ def ScheduleLaunchesPass : Pass<"relax-gpu-schedule-kernels", "::mlir::func::Fun
     Option<"subgroupSize", "subgroup-size", "unsigned", /*default=*/"32",
            "threads that exchange values by shuffles">,
     Option<"chip", "chip", "std::string", /*default=*/"\"\"",
-           "the GPU, as sm_90a, to use what it alone has; empty for any">
+           "the GPU, such as sm_90a, whose specific features may be used; empty "
+           "for any">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
@@ -110,13 +112,13 @@ def ScheduleLaunchesPass : Pass<"relax-gpu-schedule-kernels", "::mlir::func::Fun
 }
 
 def LaunchLoopsPass : Pass<"relax-gpu-launch-loops", "::mlir::func::FuncOp"> {
-  let summary = "run what no schedule took on the GPU as well";
+  let summary = "launch unscheduled loops on the GPU";
   let description = [{
-    In kernels on memrefs, host code may compute sizes, allocate buffers and launch.
-    A branch that does no more than that is host code too, and so is a loop around
-    parallel ones. Each of these is a launch with a thread for each iteration;
-    everything else, loops that touch memory, goes into a launch of one thread.
-    Allocations stay outside.
+    In kernels on memrefs, host code may compute sizes, allocate buffers and
+    launch. A branch that only contains such code also stays on the host, as does
+    a loop around parallel loops. Each parallel loop becomes a launch with a
+    thread for each iteration; all other code that touches memory becomes a launch
+    of one thread. Allocations stay outside.
 
     Before:
 
@@ -154,9 +156,10 @@ def LaunchLoopsPass : Pass<"relax-gpu-launch-loops", "::mlir::func::FuncOp"> {
 def OutlineLaunchesPass : Pass<"relax-gpu-outline-launches", "::mlir::ModuleOp"> {
   let summary = "move the bodies of launches into one GPU module";
   let description = [{
-    Upstream's outlining makes a GPU module of each kernel; here they share one, which
-    is compiled and loaded at once. Constants and sizes of buffers are computed where
-    they are used rather than passed; maps of tensors are passed by value.
+    Upstream's outlining creates a GPU module for each kernel; here, all kernels
+    share one module, which is compiled and loaded in one step. Constants and
+    buffer sizes are recomputed where they are used instead of being passed;
+    tensor maps are passed by value.
 
     Before:
 
@@ -184,11 +187,12 @@ def OutlineLaunchesPass : Pass<"relax-gpu-outline-launches", "::mlir::ModuleOp">
 }
 
 def KeepTensorMapsPass : Pass<"relax-gpu-keep-tensor-maps", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "let kernels read maps of tensors where their parameters are";
+  let summary = "pass tensor maps to kernels by value";
   let description = [{
-    `relax-gpu-outline-launches` notes which parameters of a kernel are maps of
-    tensors. When the kernel is in the LLVM dialect, they become parameters by value,
-    of which there is no copy: hardware takes the address of the parameter alone.
+    `relax-gpu-outline-launches` records which parameters of a kernel are tensor
+    maps. Once the kernel is in the LLVM dialect, this pass makes them by-value
+    parameters that are never copied, since the hardware requires the address of
+    the parameter itself.
 
     Before:
 
@@ -208,12 +212,12 @@ def KeepTensorMapsPass : Pass<"relax-gpu-keep-tensor-maps", "::mlir::gpu::GPUMod
 }
 
 def OverlapLaunchesPass : Pass<"relax-gpu-overlap-launches", "::mlir::ModuleOp"> {
-  let summary = "let kernels begin before those before them end";
+  let summary = "let a kernel begin before earlier ones end";
   let description = [{
-    Each kernel lets the next one begin at once, and waits for those before it when it
-    first touches memory (programmatic dependent launch, from sm_90 on). What is marked
-    `relax.invariant` is never written, and read before that. All launches are marked,
-    so that the runtime makes use of it.
+    Each kernel lets the next one start immediately, and waits for earlier kernels
+    when it first touches memory (programmatic dependent launch, sm_90 and later).
+    Memory marked `relax.invariant` is never written, and is read before the wait.
+    All launches are marked so that the runtime enables the overlap.
 
     Before:
 
@@ -239,19 +243,19 @@ def OverlapLaunchesPass : Pass<"relax-gpu-overlap-launches", "::mlir::ModuleOp">
   }];
   let options = [
     Option<"together", "together", "bool", /*default=*/"false",
-           "for what lets a block wait, not a thread: in no branch that threads take "
-           "apart; kernels that multiply matrices of subgroups do not wait">,
+           "for targets on which blocks wait as a whole: do not wait in "
+           "divergent branches, or in kernels that multiply cooperative matrices">,
   ];
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
 def GridStridePass : Pass<"relax-gpu-grid-stride", "::mlir::ModuleOp"> {
-  let summary = "add kernels of which any number of blocks can do a launch";
+  let summary = "add kernel variants that run with any number of blocks";
   let description = [{
-    Of a kernel that has `many_blocks` there is another afterwards, whose blocks
-    do several of a launch each, as far apart as there are blocks. Both are given
-    the number of blocks of the launch. The other one waits for kernels before it
-    (`relax-gpu-overlap-launches`) once.
+    Adds a variant of each kernel with `many_blocks` in which a block processes
+    several blocks of the launch, with a stride of the number of actual blocks.
+    Both variants get the number of blocks of the launch as an argument. The
+    variant waits for earlier kernels (`relax-gpu-overlap-launches`) only once.
 
     Before:
 
@@ -297,10 +301,10 @@ def GridStridePass : Pass<"relax-gpu-grid-stride", "::mlir::ModuleOp"> {
 }
 
 def LowerPrefetchesPass : Pass<"relax-gpu-lower-prefetches"> {
-  let summary = "turn prefetches into those of NVIDIA GPUs";
+  let summary = "lower prefetches to NVIDIA instructions";
   let description = [{
-    LLVM's intrinsic for prefetches is nothing on NVIDIA GPUs; these can be asked for
-    from sm_90 on.
+    LLVM's prefetch intrinsic does nothing on NVIDIA GPUs; this pass replaces it
+    by instructions, which can be used from sm_90 on.
 
     Before:
 
@@ -320,11 +324,11 @@ def LowerPrefetchesPass : Pass<"relax-gpu-lower-prefetches"> {
 def ExpandCastsPass : Pass<"relax-gpu-expand-casts", "::mlir::gpu::GPUModuleOp"> {
   let summary = "convert vectors of bytes and bf16 to f32 by their bits";
   let description = [{
-    NVIDIA's GPUs have no arithmetic on bytes, and convert them to f32 at a fraction of
-    the rate of other arithmetic; so do they with bf16. Vectors of bytes are taken as
-    words: operations on bits, and shifts by a constant, are those of words, and a byte
-    becomes a float where it is put into the lowest bits of 2^23, which is taken away
-    again. bf16 is the upper half of f32.
+    NVIDIA GPUs have no byte arithmetic, and convert bytes and bf16 to f32 at a
+    fraction of the rate of other arithmetic. Vectors of bytes are treated as
+    words: bitwise operations and shifts by a constant are done on words, and a
+    byte becomes a float by inserting it into the lowest bits of 2^23, which is
+    then subtracted. bf16 is the upper half of f32.
 
     Before:
 
@@ -360,10 +364,11 @@ def ExpandCastsPass : Pass<"relax-gpu-expand-casts", "::mlir::gpu::GPUModuleOp">
 }
 
 def ExpandMatricesPass : Pass<"relax-gpu-expand-matrices", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "multiply matrices of a subgroup lane by lane";
+  let summary = "expand cooperative matrices to vectors";
   let description = [{
-    Cooperative matrices become vectors: each of 32 lanes has half a row of 16 elements,
-    and lanes exchange what they multiply. For devices that have none, as the emulator.
+    Each of 32 lanes holds half a row of 16 elements as a vector, and lanes
+    exchange operands by shuffles. For devices without cooperative matrices, such
+    as the emulator.
 
     Before:
 
@@ -400,10 +405,10 @@ def ExpandMatricesPass : Pass<"relax-gpu-expand-matrices", "::mlir::gpu::GPUModu
 def EmulateLaunchesPass : Pass<"relax-gpu-emulate", "::mlir::ModuleOp"> {
   let summary = "compile GPU kernels for the host, to run on an emulated device";
   let description = [{
-    Each kernel of the GPU module becomes a host function that asks the emulator
-    (`relax_emulator_id`, `_barrier`, `_shuffle`, `_shared`, …) for what hardware would
-    give it. An emulated device runs GPU code where there is no GPU, so that its
-    results can be tested; it is slow.
+    Each kernel of the GPU module becomes a host function that calls the emulator
+    (`relax_emulator_id`, `_barrier`, `_shuffle`, `_shared`, …) instead of using
+    GPU hardware. The emulated device runs GPU code on machines without a GPU, to
+    test its results; it is slow.
 
     Before:
 
@@ -435,12 +440,12 @@ def EmulateLaunchesPass : Pass<"relax-gpu-emulate", "::mlir::ModuleOp"> {
 }
 
 def LowerLaunchesPass : Pass<"relax-gpu-lower-launches", "::mlir::ModuleOp"> {
-  let summary = "turn launches into calls of the runtime";
+  let summary = "lower launches to runtime calls";
   let description = [{
-    The binary of a GPU module, or the host functions of an emulated one, becomes a
-    constant of the module, and each launch of a kernel a call of
-    `relax_rt_device_launch` (lib/Runtime/Core/RelaxRuntime.h). Maps of tensors are made
-    by `relax_rt_device_tensor_map`, and handed on by value.
+    The binary of a GPU module, or the host functions of an emulated one, becomes
+    a constant of the module, and each launch becomes a call of
+    `relax_rt_device_launch` (lib/Runtime/Core/RelaxRuntime.h). Tensor maps are
+    made by `relax_rt_device_tensor_map` and passed by value.
 
     Before:
 

@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - the order of the passes for GPUs -------------------===//
+//===- Pipelines.cpp - pass pipelines for GPUs ----------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,7 @@ void relax::buildKernelLaunchPipeline(OpPassManager &manager,
   manager.addPass(createConvertKernelBoundaryPass());
   manager.addPass(createOutlineConstantsPass());
   OpPassManager &kernels = manager.nest<func::FuncOp>();
-  // Schedules divide sizes, so none of them is 0.
+  // Schedules divide by sizes, so remove empty tensors first.
   kernels.addPass(createFoldEmptyTensorsPass());
   ScheduleLaunchesPassOptions schedule;
   schedule.chip = options.chip;
@@ -35,14 +35,14 @@ void relax::buildKernelLaunchPipeline(OpPassManager &manager,
   kernels.addPass(createLaunchLoopsPass());
 }
 
-/// Whether a chip, "sm_90a", is of this version or a later one.
+/// Whether a chip, such as "sm_90a", has at least this version.
 static bool isFrom(unsigned least, StringRef chip) {
   unsigned version = 0;
   chip.consume_front("sm_");
   return !chip.consumeInteger(10, version) && version >= least;
 }
 
-/// The version of PTX that the code of a chip needs.
+/// The PTX version required for a chip.
 static StringRef ptxOf(StringRef chip) {
   if (isFrom(110, chip) && !isFrom(120, chip))
     return "+ptx90";
@@ -53,17 +53,17 @@ static StringRef ptxOf(StringRef chip) {
   return isFrom(89, chip) ? "+ptx81" : "+ptx80";
 }
 
-/// Whether kernels of a chip can wait for those before them, and prefetch.
+/// Whether kernels of a chip can wait for earlier kernels, and prefetch.
 static bool canOverlap(StringRef chip) { return isFrom(90, chip); }
 
-/// Whether a chip converts floats of 8 bits.
+/// Whether a chip can convert 8-bit floats.
 static bool hasSmallFloats(StringRef chip) { return isFrom(89, chip); }
 
 static void addDevicePasses(OpPassManager &manager, StringRef chip) {
   if (canOverlap(chip))
     manager.addPass(createOverlapLaunchesPass());
   GpuNVVMAttachTargetOptions target;
-  // With what no other chip has.
+  // Including features that are specific to the chip.
   target.chip = chip.str();
   target.features = ptxOf(chip).str();
   target.optLevel = 3;
@@ -85,7 +85,7 @@ static void addDevicePasses(OpPassManager &manager, StringRef chip) {
   convert.indexBitwidth = 64;
   kernels.addPass(createConvertGpuOpsToNVVMOps(convert));
   kernels.addPass(createConvertToLLVMPass());
-  // LLVM leaves prefetches out for older ones.
+  // LLVM drops prefetches for older chips.
   if (canOverlap(chip))
     kernels.addPass(createLowerPrefetchesPass());
   kernels.addPass(createKeepTensorMapsPass());

@@ -1,4 +1,4 @@
-//===- ScheduleLaunches.cpp - structured ops to launches of a GPU ---------===//
+//===- ScheduleLaunches.cpp - structured ops to GPU launches --------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,7 @@ struct ScheduleLaunches
 
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
-    // Contractions that share rows together, if they are attention.
+    // First try to match contractions that share rows as attention.
     for (bool rowBlocks : {true, false})
       for (bool asVectors : {true, false})
         if (succeeded(scheduleKernel(
