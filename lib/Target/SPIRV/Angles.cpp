@@ -5,16 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// |x| = quarter * pi/2 + r with |r| <= pi/4. Small arguments subtract multiples
-// of pi/2, in parts that are exact (Cody and Waite). Of large ones |x| = m 2^e,
-// m an integer, the bits of 2/pi that matter begin at the exponent (Payne and
-// Hanek): those before them add multiples of four quarters.
+// Finds r with |x| = quarter * pi/2 + r and |r| <= pi/4. For small arguments,
+// multiples of pi/2 are subtracted in parts that are exact (Cody and Waite).
+// For large arguments |x| = m 2^e with an integer m, the relevant bits of 2/pi
+// start at a position given by the exponent (Payne and Hanek), since earlier
+// bits only add multiples of four quarters.
 //
 //   2/pi    0.10100010111110011000001101101110...
-//                    |<--- window --->|            beginning at bit e - 1
-//   m * window, without what overflows    qq.fffff...   quarter, fraction
+//                    |<--- window --->|            starting at bit e - 1
+//   m * window, without the overflow      qq.fffff...   quarter, fraction
 //
-// All in words of 32 bits, which every device has.
+// All of this uses 32-bit words, which every device has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,8 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// 2/pi behind 32 zeros, from the highest bit: those of the largest f64.
+/// 32 zeros, then the bits of 2/pi needed for the largest f64, from the
+/// highest.
 static constexpr uint32_t twoOverPi[] = {
     0x00000000, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599,
     0x3c439041, 0xfe5163ab, 0xdebbc561, 0xb7246e3a, 0x424dd2e0, 0x06492eea,
@@ -38,12 +40,12 @@ static constexpr uint32_t twoOverPi[] = {
     0x9e5fea2d, 0x7527bac7, 0xebe5f17b, 0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1,
     0x1f8d5d08, 0x56033046,
 };
-/// So many bits of those belong to no window of the exponent 0.
+/// The first bit of the window for the exponent 0.
 static constexpr int64_t leading = 30;
 
 namespace {
 
-/// Arithmetic on words of 32 bits.
+/// Arithmetic on 32-bit words.
 struct Words {
   Value word(int64_t value) {
     return arith::ConstantOp::create(
@@ -67,7 +69,7 @@ struct Words {
   Value shr(Value value, Value by) {
     return arith::ShRUIOp::create(builder, loc, value, by);
   }
-  /// lhs + rhs, and the carry is added to `carry`, which may be null.
+  /// Computes lhs + rhs and adds the carry to `carry`, which may be null.
   Value addWithCarry(Value lhs, Value rhs, Value &carry) {
     Value sum = add(lhs, rhs);
     Value isOver = arith::CmpIOp::create(builder, loc,
@@ -85,15 +87,16 @@ struct Words {
   Location loc;
 };
 
-/// Words of 2/pi from a bit on, which is at most `largest`; the highest first.
+/// Words of 2/pi from bit `shift` on, which is at most `largest`; the highest
+/// first.
 SmallVector<Value> Words::window(Value shift, int64_t largest, size_t count) {
   SmallVector<Value> all;
   for (uint32_t bits : ArrayRef(twoOverPi).take_front(largest / 32 + count + 1))
     all.push_back(word(bits));
-  // The first word, by the bits of its number.
+  // Select the first word, by the bits of its index.
   Value number = shr(shift, word(5));
   for (int64_t step = 32; step; step /= 2) {
-    size_t kept = count + step; // as many as the lower bits may ask for
+    size_t kept = count + step; // enough for all values of the lower bits
     if (kept >= all.size())
       continue;
     Value isSet = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
@@ -120,7 +123,7 @@ SmallVector<Value> Words::multiply(ArrayRef<Value> lhs, ArrayRef<Value> rhs) {
     for (size_t j = 0; i + j < rhs.size(); ++j) {
       auto product =
           arith::MulUIExtendedOp::create(builder, loc, factor, rhs[j]);
-      // No carry: what is carried is less than the largest word.
+      // This cannot overflow: the carry is less than the largest word.
       Value carry = product.getHigh();
       Value low = addWithCarry(product.getLow(), carried, carry);
       sum[i + j] = addWithCarry(sum[i + j], low, carry);
@@ -132,7 +135,7 @@ SmallVector<Value> Words::multiply(ArrayRef<Value> lhs, ArrayRef<Value> rhs) {
 
 } // namespace
 
-/// By multiples of pi/2, in parts.
+/// Reduces by subtracting multiples of pi/2, in parts.
 std::pair<Value, Value> Functions::subtractQuarters(Value size) {
   Value whole = nearest(mul(size, constant(M_2_PI)));
   SmallVector<double> parts = {0x1.92p+0, 0x1.fb4p-12, 0x1.444p-24,
@@ -150,7 +153,7 @@ std::pair<Value, Value> Functions::subtractQuarters(Value size) {
   return {r, quarter};
 }
 
-/// By the bits of 2/pi. Of NaN and of infinity, any number.
+/// Reduces with the bits of 2/pi. The result is arbitrary for NaN and infinity.
 std::pair<Value, Value> Functions::multiplyBits(Value size) {
   Words w{builder, loc};
   Value raw = bits(size);
@@ -166,17 +169,17 @@ std::pair<Value, Value> Functions::multiplyBits(Value size) {
   int64_t bias = isDouble() ? 1023 + 52 : 127 + 23;
   mantissa.push_back(w.lor(w.land(high, w.word((int64_t(1) << place) - 1)),
                            w.word(int64_t(1) << place)));
-  int64_t least = bias - leading; // the exponent whose window is all of them
+  int64_t least = bias - leading; // its window starts at bit 0
   int64_t largest = isDouble() ? 2046 : 254;
   Value shift = w.sub(w.shr(high, w.word(place)), w.word(least));
-  // The number next to a multiple of pi/2 has a fraction of 2^-30, 2^-61 of
-  // f64: that many bits more than those of the result.
+  // The closest number to a multiple of pi/2 leaves a fraction of 2^-30 (2^-61
+  // for f64), so this many bits beyond those of the result are needed.
   SmallVector<Value> window =
       w.window(shift, largest - least, isDouble() ? 6 : 3);
   std::reverse(window.begin(), window.end());
   SmallVector<Value> product = w.multiply(mantissa, window);
   size_t used = isDouble() ? 4 : 2;
-  // Rounded to the nearest quarter; what is left is of either sign.
+  // Round to the nearest quarter; the remainder may be negative.
   Value top = product.back();
   Value quarter = w.shr(w.add(top, w.word(int64_t(1) << 29)), w.word(30));
   product.back() = w.sub(top, w.shl(quarter, w.word(30)));
@@ -206,7 +209,7 @@ Functions::Angle Functions::reduceAngle(Value x) {
       scf::YieldOp::create(builder, at, ValueRange{r, quarter});
     };
   };
-  // Where products with parts of pi/2 are exact, but the last.
+  // Up to here, products with all parts of pi/2 but the last are exact.
   Value isSmall = less(size, constant(isDouble() ? 0x1p22 : 0x1p13));
   auto branch = scf::IfOp::create(builder, loc, isSmall,
                                   inBranch(&Functions::subtractQuarters),
@@ -243,7 +246,7 @@ Value Functions::isSet(Value word, int32_t bit) {
                                zero);
 }
 
-/// Near zero a sine is its argument, with its sign.
+/// Near zero, a sine equals its argument, including the sign of zero.
 Value Functions::nearZero(Value x, Value result) {
   return select(less(abs(x), constant(isDouble() ? 1e-9 : 1e-4)), x, result);
 }
@@ -252,14 +255,14 @@ Value Functions::sine(Value x, bool isCosine) {
   Angle angle = reduceAngle(x);
   Value odd = isSet(angle.quarter, 1), half = isSet(angle.quarter, 2);
   if (isCosine) {
-    // cos(x + pi/2) = -sin x: of quarters 1 and 2 it is negative.
+    // cos(x + pi/2) = -sin x, so the result is negative in quarters 1 and 2.
     Value negative = arith::XOrIOp::create(builder, loc, odd, half);
     Value size = select(odd, angle.sine, angle.cosine);
     return select(negative, sub(constant(0), size), size);
   }
   Value size = select(odd, angle.cosine, angle.sine);
   Value negated = sub(constant(0), size);
-  // Of -x it is the negative one.
+  // sin(-x) = -sin x.
   Value below = less(x, constant(0));
   Value negative = arith::XOrIOp::create(builder, loc, half, below);
   return nearZero(x, select(negative, negated, size));
@@ -269,7 +272,7 @@ Value Functions::tan(Value x) {
   Angle angle = reduceAngle(x);
   Value odd = isSet(angle.quarter, 1);
   Value below = less(x, constant(0));
-  // Every other quarter it is -cos r / sin r.
+  // In odd quarters, the tangent is -cos r / sin r.
   Value negative = arith::XOrIOp::create(builder, loc, odd, below);
   Value size = div(select(odd, angle.cosine, angle.sine),
                    select(odd, angle.sine, angle.cosine));

@@ -1,14 +1,14 @@
-//===- ExpandMath.cpp - functions of reals as arithmetic ------------------===//
+//===- ExpandMath.cpp - math functions as arithmetic ----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Vulkan asks little of functions: a sine may be wrong by 2^-11, and of f64
-// there is none. So polynomials take their place, those of the CPU where it has
-// one, those of Functions.h else. What is exact in SPIR-V stays: roots,
-// rounding, signs.
+// Vulkan guarantees little about math functions: a sine may be off by 2^-11,
+// and there are none for f64. So they are replaced by the CPU's polynomials
+// where these exist, and by Functions.h elsewhere. Functions that are exact in
+// SPIR-V stay: roots, rounding, signs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,8 @@ using namespace mlir::relax;
 
 namespace {
 
-/// The CPU's polynomials are of vectors: a scalar is one of a single element.
+/// The CPU's polynomials need vectors, so turn a scalar into a vector of one
+/// element.
 template <typename Op>
 struct ScalarAsVector : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
@@ -48,8 +49,8 @@ struct ScalarAsVector : OpRewritePattern<Op> {
   }
 };
 
-/// A function of f64 or f32, by a function of `Functions`; of less it is that
-/// of f32.
+/// Expands a function on f64 or f32 with a method of `Functions`; narrower
+/// types go through f32.
 template <typename Op>
 struct AsArithmetic : OpRewritePattern<Op> {
   AsArithmetic(MLIRContext *context, Value (*function)(Functions &, ValueRange))
@@ -79,7 +80,7 @@ struct AsArithmetic : OpRewritePattern<Op> {
   Value (*function)(Functions &, ValueRange);
 };
 
-/// What the CPU has for f32 and less is taken from there.
+/// The same for f64 only; the CPU's polynomials handle f32 and narrower types.
 template <typename Op>
 struct AsArithmeticOfDoubles : AsArithmetic<Op> {
   using AsArithmetic<Op>::AsArithmetic;
@@ -92,7 +93,7 @@ struct AsArithmeticOfDoubles : AsArithmetic<Op> {
   }
 };
 
-/// A vector is taken apart.
+/// Splits an op on vectors into ops on their elements.
 template <typename Op>
 struct ByElements : OpRewritePattern<Op> {
   ByElements(MLIRContext *context, bool ofDoubles)
@@ -160,7 +161,7 @@ static void populateFunctions(RewritePatternSet &patterns) {
 #undef RELAX_ALL
 }
 
-/// The whole part: the largest whole number of the size, with the sign.
+/// trunc(x) = floor(|x|) with the sign of x.
 struct ExpandTrunc : OpRewritePattern<math::TruncOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -174,7 +175,7 @@ struct ExpandTrunc : OpRewritePattern<math::TruncOp> {
   }
 };
 
-/// An integer, or a vector of which each element is that.
+/// An integer constant, or a splat vector of it.
 static Value integerOf(OpBuilder &builder, Location loc, Type type,
                        const APInt &value) {
   TypedAttr attribute =
@@ -184,7 +185,7 @@ static Value integerOf(OpBuilder &builder, Location loc, Type type,
   return arith::ConstantOp::create(builder, loc, attribute);
 }
 
-/// The number of bits that are set: added up in pairs, in fours, and so on.
+/// Counts set bits by adding pairs, groups of four, and so on.
 struct ExpandPopulationCount : OpRewritePattern<math::CtPopOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -200,7 +201,7 @@ struct ExpandPopulationCount : OpRewritePattern<math::CtPopOp> {
     };
     Value count = op.getOperand();
     for (unsigned width = 1; width < bits; width *= 2) {
-      // Fields of `width` bits, every other one.
+      // Every other field of `width` bits.
       Value mask =
           number(APInt::getSplat(bits, APInt::getLowBitsSet(2 * width, width)));
       Value odd = arith::ShRUIOp::create(rewriter, loc, count,
@@ -214,7 +215,7 @@ struct ExpandPopulationCount : OpRewritePattern<math::CtPopOp> {
   }
 };
 
-/// Zeros below the lowest bit that is set: those that borrowing 1 sets.
+/// Counts the zeros below the lowest set bit: the bits of ~x & (x - 1).
 struct ExpandTrailingZeros : OpRewritePattern<math::CountTrailingZerosOp> {
   using OpRewritePattern::OpRewritePattern;
 

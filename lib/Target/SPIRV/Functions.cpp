@@ -1,4 +1,4 @@
-//===- Functions.cpp - functions of reals as arithmetic -------------------===//
+//===- Functions.cpp - math functions as arithmetic -----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -71,8 +71,8 @@ Value Functions::polynomial(Value x, ArrayRef<double> coefficients) {
   return sum;
 }
 
-/// 1.5 * 2^52, 2^23 of f32: added to a number it leaves the rounded one in the
-/// low bits.
+/// 1.5 * 2^52, or 1.5 * 2^23 for f32: adding it to a number leaves the rounded
+/// value in the low bits.
 static double magicOf(Type type) {
   return type.isF64() ? 6755399441055744.0 : 12582912.0;
 }
@@ -83,7 +83,7 @@ Value Functions::nearest(Value x) {
 }
 
 Value Functions::roundEven(Value x) {
-  // Larger ones are whole.
+  // Larger numbers are already whole.
   Value size = abs(x), whole = constant(isDouble() ? 0x1p52 : 0x1p23);
   Value rounded = withSign(sub(add(size, whole), whole), x);
   return select(less(size, whole), rounded, x);
@@ -126,7 +126,7 @@ SmallVector<double> Functions::inverseFactorials(int from) {
 Value Functions::reduceExp(Value x, Value &n) {
   Value whole = nearest(mul(x, constant(M_LOG2E)));
   n = toInteger(whole);
-  // ln 2 in two parts, the first with few bits.
+  // ln 2 is split in two parts, the first with few bits.
   Value r = sub(x, mul(whole, constant(0x1.62e42fee00000p-1)));
   r = sub(r, mul(whole, constant(0x1.a39ef35793c76p-33)));
   return mul(polynomial(r, inverseFactorials(14)), r);
@@ -193,7 +193,7 @@ Value Functions::log(Value x) {
   SmallVector<double> series;
   for (int n = 23; n >= 3; n -= 2)
     series.push_back(2.0 / n);
-  // 2s = f - s f: exact where the mantissa is near one.
+  // 2s = f - s f, which is exact if the mantissa is near one.
   Value tail = mul(s, sub(mul(polynomial(z, series), z), f));
   Value result = add(add(mul(e, constant(0x1.a39ef35793c76p-33)), tail), f);
   result = add(result, mul(e, constant(0x1.62e42fee00000p-1)));
@@ -205,7 +205,7 @@ Value Functions::log(Value x) {
 Value Functions::log1p(Value x) {
   if (!isDouble())
     return math::Log1pOp::create(builder, loc, x);
-  // What 1 + x lost comes back as a factor.
+  // A correction factor for the rounding of 1 + x.
   Value sum = add(x, constant(1));
   Value corrected = mul(log(sum), div(x, sub(sum, constant(1))));
   Value isLarge = less(constant(1e30), x);
@@ -213,7 +213,8 @@ Value Functions::log1p(Value x) {
 }
 
 Value Functions::atan(Value x) {
-  // To [0, 1], then near the next eighth: atan x = atan c + atan(x-c)/(1+xc).
+  // Reduce to [0, 1], then to the nearest eighth: atan x = atan c +
+  // atan((x-c)/(1+xc)).
   Value size = abs(x), one = constant(1);
   Value isLarge = less(one, size);
   Value t = select(isLarge, div(one, size), size);
@@ -246,7 +247,7 @@ Value Functions::atan2(Value y, Value x) {
   Value angle = atan(slope);
   angle = select(isVertical, constant(M_PI_2), angle);
   angle = select(equal(y, zero), zero, angle);
-  // Also where x is a zero with a sign.
+  // Also true for a negative zero.
   Value isLeft = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
                                        bits(x), integer(0));
   Value isPole = arith::AndIOp::create(builder, loc, isVertical,
@@ -258,7 +259,7 @@ Value Functions::atan2(Value y, Value x) {
 }
 
 Value Functions::asin(Value x) {
-  // sqrt((1 - x)(1 + x)) is exact near one.
+  // sqrt((1 - x)(1 + x)) is accurate near one.
   Value one = constant(1);
   Value root = sqrt(mul(sub(one, x), add(one, x)));
   Value result =
@@ -323,8 +324,9 @@ Value Functions::atanh(Value x) {
 }
 
 Value Functions::erf(Value x) {
-  // Up to 3 the series of x e^(-x^2) (2x)^2n / (1 * 3 * 5 ...), whose terms are
-  // all positive; beyond, 1 - e^(-x^2) / (x sqrt(pi)) by a continued fraction.
+  // Up to 3, the series of x e^(-x^2) (2x)^2n / (1 * 3 * 5 ...), all of whose
+  // terms are positive; beyond, 1 - e^(-x^2) / (x sqrt(pi)) by a continued
+  // fraction.
   Value size = abs(x);
   Value limited = select(less(constant(3), size), constant(3), size);
   Value square = mul(limited, limited);
@@ -347,8 +349,8 @@ Value Functions::erf(Value x) {
 }
 
 Value Functions::remainder(Value x, Value y) {
-  // Long division: twos and fours of the divisor are taken away, from that on
-  // which has the exponent of what is left. Each step is exact.
+  // Long division: subtract power-of-two multiples of the divisor, starting
+  // with the exponent of the remainder. Each step is exact.
   Value left = abs(x), divisor = abs(y);
   int64_t mantissaBits = isDouble() ? 52 : 23;
   Value mantissa = integer((int64_t(1) << mantissaBits) - 1);
@@ -383,7 +385,7 @@ Value Functions::remainder(Value x, Value y) {
         scf::YieldOp::create(builder, at, sub(args[0], multiple));
       });
   Value result = withSign(loop.getResult(0), x);
-  // Nothing is left over by zero, or of what is no number.
+  // NaN for a zero divisor and for operands that are not finite numbers.
   Value isNone = arith::OrIOp::create(
       builder, loc, compare(Predicate::UEQ, divisor, constant(0)),
       arith::OrIOp::create(builder, loc,

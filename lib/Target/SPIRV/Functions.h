@@ -1,16 +1,15 @@
-//===- Functions.h - functions of reals as arithmetic -----------*- C++ -*-===//
+//===- Functions.h - math functions as arithmetic ---------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// SPIR-V for Vulkan has no functions of f64 beyond the root, and of f32 it has
-// inexact ones. Arguments are reduced to where a series is short, and its terms
-// summed up; errors are some units in the last place. Of f32, exponentials
-// and logarithms stay as they are, for the CPU's polynomials. Infinities,
-// NaN and signed zeros give what libm gives, as do denormal numbers where the
-// device has them.
+// SPIR-V for Vulkan only has the square root for f64, and inexact functions for
+// f32. Arguments are reduced to a range where a short series suffices; errors
+// are a few ulp. Exponentials and logarithms of f32 are left to the CPU's
+// polynomials. Infinities, NaN and signed zeros give the same results as libm,
+// as do denormals on devices that support them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,10 +48,10 @@ public:
   Value acosh(Value x);
   Value atanh(Value x);
   Value erf(Value x);
-  /// The nearest whole number, of two the even one.
+  /// Rounds to the nearest whole number, ties to even.
   Value roundEven(Value x);
   Value pow(Value x, Value y);
-  /// x - n y for the whole n next to x / y towards zero, exactly.
+  /// x - n y, exactly, where n is x / y truncated to a whole number.
   Value remainder(Value x, Value y);
 
 private:
@@ -73,49 +72,50 @@ private:
   Value less(Value lhs, Value rhs);
   Value equal(Value lhs, Value rhs);
   Value select(Value condition, Value yes, Value no);
-  /// Of coefficients from the highest power.
+  /// The coefficient of the highest power comes first.
   Value polynomial(Value x, ArrayRef<double> coefficients);
   /// 1/n!, ..., 1/2!, 1.
   static SmallVector<double> inverseFactorials(int from);
-  /// x = m 2^e, of a positive x: m, between the roots of 1/2 and of 2, and e.
+  /// For positive x = m 2^e: m between sqrt(1/2) and sqrt(2), and e.
   std::pair<Value, Value> splitExponent(Value x);
-  /// A power of two that is infinite, or zero, if that of x is.
+  /// Clamps an exponent to a range beyond which 2^x is infinite or zero.
   Value limitExponent(Value x);
-  /// 2^n for whole n from -1022 to 1023, as an integer.
+  /// 2^n for an integer n from -1022 to 1023.
   Value powerOfTwo(Value n);
-  /// p 2^n, also where 2^n is no normal number.
+  /// p 2^n, even if 2^n is not a normal number.
   Value timesPowerOfTwo(Value p, Value n);
-  /// A number within bounds; NaN stays.
+  /// Clamps to [low, high]; NaN is kept.
   Value limit(Value x, double low, double high);
-  /// The nearest whole number, of arguments up to 2^51, 2^22 of f32.
+  /// Rounds to the nearest whole number, for arguments up to 2^51 (2^22 for
+  /// f32).
   Value nearest(Value x);
   Value toInteger(Value whole);
-  /// x = n ln 2 + r, and e^r - 1.
+  /// x = n ln 2 + r; returns e^r - 1.
   Value reduceExp(Value x, Value &n);
 
   // Power.cpp
-  /// hi + lo: a number with about twice the digits.
+  /// hi + lo: a number with about twice the precision.
   struct Pair {
     Value hi, lo;
   };
-  /// A number that is hi + lo in f64, and has more digits than the type.
+  /// A constant with more precision than the type, given as hi + lo in f64.
   Pair pairOf(double hi, double lo);
-  /// The sum of numbers of which the first is the larger.
+  /// The exact sum of two numbers; `large` must have the larger magnitude.
   Pair sumOf(Value large, Value small);
   Pair productOf(Value lhs, Value rhs);
   Pair mul(Pair lhs, Pair rhs);
-  /// Of a positive number.
+  /// The logarithm of a positive number.
   Pair log2Pair(Value x);
   Value exp2(Pair x);
 
   // Angles.cpp
-  /// |x| = quarter * pi/2 + r: sine and cosine of r. A quarter counts in i32,
-  /// and whole turns may be missing.
+  /// |x| = quarter * pi/2 + r: sine and cosine of r. The quarter is an i32,
+  /// modulo full turns.
   struct Angle {
     Value sine, cosine, quarter;
   };
   Angle reduceAngle(Value x);
-  /// r and the quarter of a size.
+  /// r and the quarter of a nonnegative argument.
   std::pair<Value, Value> subtractQuarters(Value size);
   std::pair<Value, Value> multiplyBits(Value size);
   Value isSet(Value word, int32_t bit);

@@ -28,8 +28,9 @@ SmallVector<spirv::ModuleOp> relax::getSPIRVKernels(ModuleOp module) {
   return found;
 }
 
-/// MLIR has no OpAtomicLoad: it is written as OpAtomicOr with zero and without
-/// order, for which all who look at the same word would have to queue.
+/// MLIR has no OpAtomicLoad, so kernels contain a relaxed OpAtomicOr with zero,
+/// which would serialize all threads that poll the same word. Replaces these by
+/// OpAtomicLoad.
 static void useAtomicLoads(SmallVectorImpl<uint32_t> &words) {
   constexpr uint32_t kConstant = 43, kAtomicLoad = 227, kAtomicOr = 241;
   constexpr size_t kHeader = 5;
@@ -65,12 +66,13 @@ relax::makeSPIRVImage(ModuleOp module, HostBuilder &builder, int64_t &bytes) {
     std::string name;
     LLVM::GlobalOp code;
     int64_t bytes;
-    /// Bytes that a block shares, its threads, the width of a subgroup.
+    /// Shared memory in bytes, threads per block, and subgroup size.
     ArrayRef<int64_t> block;
     ArrayRef<int64_t> parameters;
-    DenseI64ArrayAttr bindings; // null: none are bound
+    DenseI64ArrayAttr bindings; // null: no descriptors
     DenseI64ArrayAttr narrow;   // null: none
-    /// Words before the parameters, and at most.
+    /// Number of words before the parameters, and maximum number of push
+    /// constants.
     ArrayRef<int64_t> pushed;
     int64_t strided;
   };

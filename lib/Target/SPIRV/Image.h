@@ -13,30 +13,32 @@
 
 namespace mlir::relax {
 
-/// On a `spirv.module` of a kernel: the words of a launch that it reads, in the
-/// order in which it has them; and of a block the bytes that it shares, its
-/// threads, and how many of these exchange values (0: none do). Where buffers
-/// are bound, which of the words are pointers of those, in their order; and
-/// which must be numbers of 32 bits.
+/// Attributes on the `spirv.module` of a kernel. `parameters`: the words of a
+/// launch that it reads, in the order in which it gets them. `block`: shared
+/// memory in bytes, threads per block, and the size of the subgroup (0:
+/// unused). `bindings`: with descriptors, which of the parameters are the
+/// pointers of bound buffers, in order. `narrow`: which of the parameters must
+/// fit in 32 bits.
 constexpr StringLiteral kParametersAttr = "parameters";
 constexpr StringLiteral kBlockAttr = "block";
 constexpr StringLiteral kBindingsAttr = "bindings";
 constexpr StringLiteral kNarrowAttr = "narrow";
-/// How many words are pushed before the parameters, and how many at most.
+/// The number of words before the parameters, and the maximum number of push
+/// constants.
 constexpr StringLiteral kPushedAttr = "pushed";
 
-/// The name of the module that a kernel becomes.
+/// The name of the SPIR-V module of a kernel.
 std::string getSPIRVName(StringRef kernel);
 
-/// Those of all kernels of a program.
+/// The SPIR-V modules of all kernels.
 SmallVector<spirv::ModuleOp> getSPIRVKernels(ModuleOp module);
 
-/// The binary of a kernel.
+/// Serializes a kernel to a SPIR-V binary.
 LogicalResult serializeKernel(spirv::ModuleOp kernel,
                               SmallVectorImpl<uint32_t> &words);
 
-/// The image of a program's kernels for the runtime (VulkanImage.h there), and
-/// its size.
+/// Makes the image of all kernels for the runtime (see VulkanImage.h) and
+/// computes its size.
 FailureOr<LLVM::GlobalOp> makeSPIRVImage(ModuleOp module, HostBuilder &builder,
                                          int64_t &bytes);
 

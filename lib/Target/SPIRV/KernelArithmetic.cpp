@@ -1,12 +1,12 @@
-//===- KernelArithmetic.cpp - ops on elements in SPIR-V -------------------===//
+//===- KernelArithmetic.cpp - scalar ops in SPIR-V ------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Sums and products of reals are not fused unless the op allows it
-// (NoContraction): what a kernel computes is the same on every device.
+// Float sums and products are not fused unless the op allows it
+// (NoContraction), so that a kernel computes the same results on every device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,8 +43,9 @@ Value KernelEmitter::reinterpret(Value value, Type type) {
 }
 
 Value KernelEmitter::extendSigned(Value value, Type type) {
-  // Mesa 22.3 compares what OpSConvert makes as if nothing were less than it
-  // (docs/vulkan.md): the sign bit is flipped, and taken away.
+  // Mesa 22.3 miscompiles signed comparisons of OpSConvert results
+  // (docs/vulkan.md): nothing compares as less than them. Extend without sign
+  // instead, then flip the sign bit and subtract it.
   unsigned bits = value.getType().getIntOrFloatBitWidth();
   Value sign = number(int64_t(1) << (bits - 1), type);
   Value wide = spirv::UConvertOp::create(builder, type, value);
@@ -73,7 +74,7 @@ Value KernelEmitter::convertInt(Value value, Type type, bool isSigned) {
   }
   if (isSigned && type.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth())
     return extendSigned(value, type);
-  // What was made wide before.
+  // Undo an earlier extension.
   if (auto wide = value.getDefiningOp<spirv::UConvertOp>())
     if (Type narrow = wide.getOperand().getType();
         narrow == type &&
@@ -82,8 +83,8 @@ Value KernelEmitter::convertInt(Value value, Type type, bool isSigned) {
   return spirv::UConvertOp::create(builder, type, value);
 }
 
-/// Halves of words become upper halves, as bf16 becomes f32, without being
-/// taken out of the words.
+/// Shifts a half of a word to the upper half, as when bf16 becomes f32, without
+/// extracting it from the word.
 Value KernelEmitter::shiftLeft(Value lhs, Value rhs, Type type) {
   APInt bits;
   auto wide = lhs.getDefiningOp<spirv::UConvertOp>();
@@ -265,7 +266,7 @@ FailureOr<Value> KernelEmitter::emitMath(Operation &op, ValueRange operands,
   return failure();
 }
 
-/// Products of twice the width in two halves, and sums with their carry.
+/// Products of twice the width as two halves, and sums with carry.
 void KernelEmitter::emitExtended(Operation &op) {
   Values low, high;
   Values lhs(elementsOf(op.getOperand(0))), rhs(elementsOf(op.getOperand(1)));
@@ -284,7 +285,8 @@ void KernelEmitter::emitExtended(Operation &op) {
               builder, both, ArrayRef<int32_t>{half}));
     if (!isa<arith::MulSIExtendedOp>(op))
       continue;
-    // A negative factor counts as 2^bits more.
+    // As unsigned numbers, negative factors are larger by 2^bits; correct for
+    // that.
     for (auto [factor, other] : {std::pair(x, y), std::pair(y, x)}) {
       Value excess = spirv::SelectOp::create(
           builder, type,

@@ -1,13 +1,14 @@
-//===- KernelArrays.cpp - memory of a block and of a thread in SPIR-V -----===//
+//===- KernelArrays.cpp - memory of blocks and threads --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What a launch asks for is one array of vectors of words where whole vectors
-// and words are all that is touched in it, so that its parts may overlap, and
-// 16 bytes are read at once. Else each part is an array of its own.
+// Shared memory of a launch becomes one array of vectors of words if all
+// accesses are whole vectors or words, so that its parts can overlap and 16
+// bytes can be accessed at a time. Otherwise, each part becomes a separate
+// array.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,7 @@ KernelEmitter::allocateArray(MemRefType type, StorageClass where,
   buffer.type = MemRefType::get(type.getShape(), type.getElementType());
   int64_t bytes = bytesOf(element);
   if (asVectors && count * bytes % 16 == 0) {
-    // Elements of less than a word are parts of words.
+    // Elements smaller than a word are packed into words.
     element = VectorType::get(4, bytes < 4 ? builder.getI32Type() : element);
     buffer.perVector = 16 / bytes;
     count /= buffer.perVector;
@@ -53,8 +54,8 @@ KernelEmitter::allocateArray(MemRefType type, StorageClass where,
   return buffer;
 }
 
-/// Whether whole vectors of 16 bytes are read or written in a part of the
-/// memory of the block, and nothing else but words.
+/// Whether all accesses to a view of shared memory are aligned 16-byte vectors
+/// or words.
 bool KernelEmitter::isReadAsVectors(memref::ViewOp view) {
   MemRefType type = view.getType();
   std::optional<int64_t> byte = getConstantIntValue(view.getByteShift());
@@ -76,7 +77,7 @@ bool KernelEmitter::isReadAsVectors(memref::ViewOp view) {
       else if (auto store = dyn_cast<vector::StoreOp>(user))
         see(store.getVectorType().getNumElements(), store.getAlignment());
       else if (isa<UnrealizedConversionCastOp>(user))
-        hasMatrices = true; // lines of whole vectors
+        hasMatrices = true; // their lines are whole vectors
       else
         hasOthers |= !isWord || !isa<memref::LoadOp, memref::StoreOp>(user);
     }
@@ -84,7 +85,7 @@ bool KernelEmitter::isReadAsVectors(memref::ViewOp view) {
   return (hasVectors || isWord) && !hasOthers && size <= 4;
 }
 
-/// A part of memory that is one array of vectors of words, so that parts which
+/// Views a part of the single array of vectors of words, in which parts that
 /// are used one after the other may overlap.
 FailureOr<KernelEmitter::Buffer> KernelEmitter::viewWords(memref::ViewOp view,
                                                           int64_t byte) {

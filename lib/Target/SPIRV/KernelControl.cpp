@@ -1,11 +1,11 @@
-//===- KernelControl.cpp - branches and loops of kernels in SPIR-V --------===//
+//===- KernelControl.cpp - control flow in SPIR-V -------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Values go from block to block in variables.
+// Block arguments and results become variables.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is not left to the driver:
+// Divisions that are not left to the driver:
 //
-// - Integers of 64 bits: with NVIDIA's 580.159, a loop that adds its counter to
-//   the remainder of such a division to find an address reads, but for its
-//   first round, what the first thread of the block reads.
+// - 64-bit integers: with NVIDIA's driver 580.159, a loop that adds its counter
+//   to the remainder of such a division to compute an address reads the data of
+//   the block's first thread in all iterations but the first.
 // - Remainders of negative numbers, which Vulkan does not define.
-// - Quotients of f32 by more than 2^126, and of f16 by more than 2^14, which it
-//   does not define either: 3e38 / 3e38 is 0 on an H200.
+// - f32 quotients with divisors above 2^126, and f16 quotients with divisors
+//   above 2^14, which are not defined either: 3e38 / 3e38 is 0 on an H200.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ Value KernelEmitter::subtractProduct(Value from, Value lhs, Value rhs) {
                                spirv::IMulOp::create(builder, type, lhs, rhs));
 }
 
-/// Digit by digit. `quotient` and `remainder` are variables.
+/// Long division by binary digits. `quotient` and `remainder` are variables.
 void KernelEmitter::divideLong(Value lhs, Value rhs, Value quotient,
                                Value remainder) {
   Type i64 = builder.getI64Type();
@@ -42,7 +42,8 @@ void KernelEmitter::divideLong(Value lhs, Value rhs, Value quotient,
   OpBuilder::InsertionGuard guard(builder);
   Block *merge, *next;
   beginLoop(loop, merge, next);
-  // What is left to divide is above the digits that are known.
+  // `quotient` holds the remaining digits of the dividend above the known
+  // digits of the result.
   Value digits = read(quotient), before = read(remainder);
   Value digit =
       spirv::ShiftRightLogicalOp::create(builder, i64, digits, number(63, i64));
@@ -101,7 +102,8 @@ KernelEmitter::Division KernelEmitter::divideUnsigned(Value lhs, Value rhs) {
   };
   Value from = low(lhs), divisor = low(rhs);
   if (narrowOf(lhs)) {
-    // By what is longer there is nothing to divide.
+    // If the divisor is longer than 32 bits, the quotient is 0; divide by 1
+    // instead.
     Value isLess = narrowOf(rhs) ? Value() : isLong(rhs);
     auto orElse = [&](Value shorter, Value longer) {
       return isLess ? Value(spirv::SelectOp::create(builder, i32, isLess,
@@ -128,7 +130,7 @@ KernelEmitter::Division KernelEmitter::divideUnsigned(Value lhs, Value rhs) {
   return {quotient, read(results[1])};
 }
 
-/// By what both are without their signs.
+/// Divides the absolute values, then fixes the signs.
 KernelEmitter::Division KernelEmitter::divideSigned(Value lhs, Value rhs) {
   Type i64 = builder.getI64Type();
   Value zero = number(0, i64);
@@ -170,8 +172,8 @@ Value KernelEmitter::divide(Value lhs, Value rhs, bool isSigned,
   return wantsRemainder ? lastDivision.remainder : lastDivision.quotient;
 }
 
-/// What is large is divided by after both are made smaller; f16 in f32, which
-/// rounds as it should.
+/// Scales both operands down if the divisor is large. f16 is divided in f32,
+/// which rounds correctly.
 Value KernelEmitter::divideReals(Value lhs, Value rhs, Value divisor) {
   Type type = lhs.getType(), i32 = builder.getI32Type(),
        f32 = builder.getF32Type();

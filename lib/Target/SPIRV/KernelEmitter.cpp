@@ -1,4 +1,4 @@
-//===- KernelEmitter.cpp - a GPU kernel as a SPIR-V module ----------------===//
+//===- KernelEmitter.cpp - emits a kernel as a SPIR-V module --------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -163,7 +163,7 @@ LogicalResult KernelEmitter::emitGPU(Operation &op) {
     bind(id, {convertInt(number, indexType(), /*isSigned=*/false)});
     return success();
   }
-  // Grids of other kernels may be launched in parts.
+  // The grids of other kernels may be split into several dispatches.
   if (auto size = dyn_cast<gpu::GridDimOp>(op);
       size && (dimension(size) || kernel->hasAttr(kGridStrideAttr))) {
     bind(size, {builtin(spirv::BuiltIn::NumWorkgroups, dimension(size))});
@@ -204,7 +204,7 @@ LogicalResult KernelEmitter::emitGPU(Operation &op) {
     return success();
   }
   if (isa<gpu::DynamicSharedMemoryOp>(op))
-    return success(); // goes with its views
+    return success(); // handled along with its views
   return op.emitOpError("cannot be lowered to SPIR-V");
 }
 
@@ -236,7 +236,7 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
       cast && cast->getNumOperands() == 1 &&
       buffers.count(cast->getOperand(0)) &&
       isa<MemRefType>(cast->getResult(0).getType())) {
-    // The bytes of booleans.
+    // View booleans as bytes.
     Buffer buffer = buffers[cast->getOperand(0)];
     buffer.base = baseOf(buffer);
     buffer.type = llvm::cast<MemRefType>(cast->getResult(0).getType());
@@ -244,7 +244,7 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
     return success();
   }
   if (isa<UnrealizedConversionCastOp>(op) && op.getNumOperands() == 2)
-    return success(); // a place, which goes with what is there
+    return success(); // a matrix position, handled at its use
   if (isa<arith::MulUIExtendedOp, arith::MulSIExtendedOp,
           arith::AddUIExtendedOp>(op)) {
     emitExtended(op);
@@ -321,7 +321,8 @@ FailureOr<spirv::ModuleOp> KernelEmitter::emit(Block *body, StringRef name) {
   builder.setInsertionPointToEnd(module.getBody());
   function =
       spirv::FuncOp::create(builder, "main", builder.getFunctionType({}, {}));
-  // Variables and parameters, and then all else.
+  // The entry block is for variables and parameters; all other code comes after
+  // it.
   Block *entry = function.addEntryBlock();
   Block *rest = new Block();
   function.getBody().push_back(rest);

@@ -1,38 +1,38 @@
-//===- KernelEmitter.h - a GPU kernel as a SPIR-V module --------*- C++ -*-===//
+//===- KernelEmitter.h - emits a kernel as a SPIR-V module ------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels of the shared middle (gpu.func) in the form that Vulkan takes.
-// Shaders know neither vectors of more than four elements nor memrefs, and
-// leave bf16 and narrow booleans to others; so here
+// Emits a GPU kernel (gpu.func) in the form that Vulkan accepts. Shaders have
+// neither memrefs nor vectors of more than four elements, and support for bf16
+// and booleans in memory is optional, so
 //
-//   a vector      is the list of its elements, each a value of its own
-//   a buffer      is an address, 64 bits wide, to which offsets are added
-//   a reference   is a pointer made of that where memory is touched, by 16
-//   bytes
-//                 at once where the access is aligned so
-//   bf16, f8      are integers of their bits, i1 in memory a byte
-//   index         is i64; i32 for devices without longer integers
-//   a matrix      of a subgroup is one value
-//   a loop        carries its values in variables, which drivers put into
+//   a vector      is a list of its elements, each a separate value
+//   a buffer      is a 64-bit address to which offsets are added
+//   a reference   is a pointer computed from that address for each access, of
+//                 16 bytes at a time if the access is aligned
+//   bf16, f8      are integers with the same bits; i1 in memory is a byte
+//   index         is i64, or i32 on devices without 64-bit integers
+//   a matrix      (cooperative) is one value
+//   a loop        carries its values in variables, which drivers keep in
 //                 registers
 //
-// Of the words that a launch has for its arguments (relax_rt_device_launch) a
-// kernel is given those that it reads, 8 bytes each:
+// A kernel gets those argument words of a launch (relax_rt_device_launch) that
+// it reads, 8 bytes each:
 //
-//   word 0        the number of the first block, where a launch is split
-//   word 1 ...    `parameters`, in their order
+//   word 0        the index of the first block, if a launch is split
+//   word 1 ...    `parameters`, in order
 //
-// as push constants; where they are too many for those, word 1 is the address
-// of a block of memory that begins with the first parameter. What waits for
-// other launches has more words before those (VulkanImage.h).
+// as push constants. If there are too many, word 1 is the address of a block of
+// memory that starts with the first parameter. Kernels that wait for other
+// launches have additional words before these (VulkanImage.h).
 //
-// Devices without addresses of buffers have them bound: a buffer is then where
-// it begins in what is bound to the number of its pointer among `bindings`, and
-// the parameters in memory are where word 1 says in what is bound last.
+// On devices without buffer addresses, buffers are bound as descriptors: the
+// descriptor with the index of the buffer's pointer in `bindings` contains the
+// buffer, and the pointer word is its offset. If the parameters are in memory,
+// they are in the last descriptor, at the offset in word 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,14 +53,14 @@
 
 namespace mlir::relax {
 
-/// Bytes that a scalar occupies in memory.
+/// The bytes that a scalar occupies in memory.
 inline int64_t bytesOf(Type type) {
   return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
 }
 
 class KernelEmitter {
 public:
-  /// What is narrow has an index of 32 bits, and buffers that are bound.
+  /// `isNarrow` implies 32-bit indices and bound buffers.
   KernelEmitter(gpu::GPUFuncOp kernel, bool isBound, bool isNarrow,
                 int64_t maxPushed)
       : isBound(isBound || isNarrow), isNarrow(isNarrow), maxPushed(maxPushed),
@@ -71,36 +71,36 @@ public:
 
   /// The words of the launch that the kernel reads.
   ArrayRef<int64_t> getParameters() const { return parameters; }
-  /// Which of the parameters are pointers of what is bound.
+  /// Indices of the parameters that are pointers of bound buffers.
   SmallVector<int64_t> getBindings() const;
-  /// Which of them are neither that nor the bits of a number.
+  /// Indices of the parameters that are neither pointers nor scalars.
   SmallVector<int64_t> getNarrow() const;
-  /// Bytes of memory that a block shares.
+  /// Shared memory per block, in bytes.
   int64_t getSharedBytes() const { return sharedBytes; }
-  /// The threads of a block, and how many of them exchange values, or 0.
+  /// Threads per block, and the subgroup size (0: unused).
   int64_t getThreads();
   int64_t getSubgroup() const { return subgroup; }
-  /// Words that are pushed before the parameters.
+  /// Words before the parameters.
   int64_t getHeadWords() const { return waits ? relax_rt::kWaitingWords : 1; }
 
 private:
   using Values = SmallVector<Value, 1>;
 
-  /// A memref. Sizes, strides and the offset that its type does not have are
+  /// A memref. Sizes, strides and an offset that its type does not specify are
   /// values, or words of the launch.
   struct Buffer {
     MemRefType type;
-    /// An address; or the pointer to an array of the block or of the thread,
-    /// whose elements may be vectors of several elements of the buffer.
+    /// An address, or a pointer to an array in shared or thread-local memory,
+    /// whose elements may be vectors of several buffer elements.
     Value base;
-    /// The word of the allocated pointer of a parameter; -1 of others.
+    /// For parameters, the word of the allocated pointer; -1 for others.
     int64_t word = -1;
     Value offset;
     SmallVector<Value> sizes, strides;
-    /// What it is bound as, where the base is no array; -1 of arrays.
+    /// The descriptor, if the base is not an array; -1 for arrays.
     int64_t binding = -1;
     int64_t perVector = 1;
-    /// Of a part of the memory of the block: its first element in there.
+    /// In shared memory, the index of the first element.
     int64_t first = 0;
   };
 
@@ -110,25 +110,25 @@ private:
   LogicalResult emitIf(scf::IfOp op);
   LogicalResult emitFor(scf::ForOp op);
   LogicalResult emitWhile(scf::WhileOp op);
-  /// The blocks of a loop: entry and header branch on, the header to the one
-  /// that this returns.
+  /// Creates the blocks of a loop. The entry and the header branch on; the
+  /// header to the returned block.
   Block *beginLoop(spirv::LoopOp loop, Block *&merge, Block *&next);
 
-  // KernelWaits.cpp: launches that wait for one another.
+  // KernelWaits.cpp: kernels that wait for other launches.
   Value isFirstThread();
   Value wordAt(Value address);
   LogicalResult emitWait(Operation *op);
   void countBlock();
 
-  // KernelEmitter.cpp: functions, variables.
+  // KernelEmitter.cpp: ops and variables.
   LogicalResult emitBlock(Block &block);
   LogicalResult emitOp(Operation &op);
   LogicalResult emitGPU(Operation &op);
-  /// What the threads of a block have written is seen by each of them.
+  /// Barrier: makes writes of all threads of a block visible to each other.
   void waitForThreads();
   Value builtinWord(spirv::BuiltIn which, unsigned component);
   Value builtin(spirv::BuiltIn which, unsigned component);
-  /// Variables of the thread, one for each value of these types.
+  /// Creates thread-local variables, one for each value of these types.
   SmallVector<Value> makeVariables(TypeRange types);
   void assign(ArrayRef<Value> variables, ValueRange values);
   void bindLoaded(ValueRange results, ArrayRef<Value> variables);
@@ -139,11 +139,11 @@ private:
   // KernelParameters.cpp
   void bindArguments();
   Value parameter(int64_t word);
-  /// All 64 bits of a word.
+  /// All 64 bits of a parameter.
   Value wholeParameter(int64_t word);
   Operation *makePlace();
   void placeParameters();
-  /// The pointer to an element of what is bound, seen as an array.
+  /// A pointer to an element of a bound buffer, viewed as an array.
   Value boundElement(int64_t binding, Value at, Type type);
 
   // KernelModule.cpp
@@ -166,7 +166,7 @@ private:
   Value sizeOf(const Buffer &buffer, unsigned dim);
   Value strideOf(const Buffer &buffer, unsigned dim);
   Value offsetOf(const Buffer &buffer);
-  /// The number of an element, from `base` on.
+  /// The linear index of an element, relative to `base`.
   Value linearize(const Buffer &buffer, ValueRange indices);
   Value pointerTo(Buffer &buffer, Value at, Type type);
   Value loadElement(Buffer &buffer, Value at);
@@ -174,7 +174,7 @@ private:
   Values loadVector(Buffer &buffer, Value at, int64_t count, int64_t align);
   void storeVector(Buffer &buffer, Value at, ArrayRef<Value> values,
                    int64_t align);
-  /// Bytes that are touched at once, of elements that lie together.
+  /// Bytes per access for `count` contiguous elements.
   int64_t chooseChunk(const Buffer &buffer, int64_t count, int64_t align);
 
   // KernelMatrices.cpp
@@ -195,16 +195,16 @@ private:
   };
   Value subtractProduct(Value from, Value lhs, Value rhs);
   void divideLong(Value lhs, Value rhs, Value quotient, Value remainder);
-  /// What a number of 64 bits is made of that has no more than 32; or null.
+  /// The 32-bit value that a 64-bit value was extended from; null if unknown.
   Value narrowOf(Value value);
-  /// Of numbers of 64 bits.
+  /// Divisions of 64-bit integers.
   Division divideUnsigned(Value lhs, Value rhs);
   Division divideSigned(Value lhs, Value rhs);
   Value divide(Value lhs, Value rhs, bool isSigned, bool wantsRemainder);
-  /// `divisor`: what `rhs` is made of.
+  /// `divisor`: the operand that `rhs` was computed from.
   Value divideReals(Value lhs, Value rhs, Value divisor);
 
-  // KernelArithmetic.cpp: an op on elements.
+  // KernelArithmetic.cpp: scalar ops.
   FailureOr<Value> emitScalar(Operation &op, ValueRange operands, Type type);
   void emitExtended(Operation &op);
   FailureOr<Value> emitCast(Operation &op, Value value, Type type);
@@ -229,7 +229,7 @@ private:
   /// The type of an element as a value, and in memory.
   Type typeOf(Type element);
   Type memoryType(Type element);
-  /// Those of all elements of a value.
+  /// Appends the types of all elements of a value.
   void appendTypes(Type type, SmallVectorImpl<Type> &types);
   /// The elements of a value.
   ArrayRef<Value> elementsOf(Value value) { return values[value]; }
@@ -246,29 +246,28 @@ private:
   spirv::FuncOp function;
   DenseMap<Value, Values> values;
   DenseMap<Value, Buffer> buffers;
-  /// Parameters, and what stands for each until all are known; and for the
-  /// number of the first block, if that is used.
+  /// Parameters, and placeholder ops for each of them (and for the index of the
+  /// first block) until all are known.
   SmallVector<int64_t> parameters;
-  /// Of what is bound, the words of the pointers.
+  /// For each descriptor, the word of the buffer's pointer.
   SmallVector<int64_t> bindings;
   SmallVector<Operation *> places;
-  /// Words that are the bits of numbers.
+  /// Words that are scalars.
   DenseSet<int64_t> numbers;
-  /// What is narrow has the upper halves of some as well, by their words.
+  /// If narrow, placeholders for the upper halves of some words.
   llvm::MapVector<int64_t, Operation *> upperPlaces;
   Operation *firstBlock = nullptr;
-  /// Of a kernel that waits, the words before its parameters.
+  /// If the kernel waits, placeholders for the words before its parameters.
   Operation *head[relax_rt::kWaitingWords] = {};
   llvm::StringMap<spirv::GlobalVariableOp> globals;
-  /// The last division of 64 bits, as quotients and remainders are often of the
-  /// same numbers: in which block, of what, and whether these have signs.
+  /// The last 64-bit division, since quotient and remainder are often needed
+  /// for the same operands: block, operands, signedness.
   std::tuple<Block *, Value, Value, bool> lastDivided;
   Division lastDivision;
-  /// The memory of a block that the launch asks for, where all of it is made of
-  /// vectors of words.
+  /// The shared memory of the launch, if it is one array of vectors of words.
   Value words;
   std::optional<bool> isOfWords;
-  /// Parts of it, where they are arrays of their own.
+  /// The parts of shared memory that are separate arrays.
   std::map<std::pair<int64_t, const void *>, Buffer> views;
   int64_t sharedBytes = 0, subgroup = 0;
   bool hasFailed = false, hasMatrices = false, waits = false;

@@ -1,12 +1,13 @@
-//===- KernelMatrices.cpp - matrices of a subgroup in SPIR-V --------------===//
+//===- KernelMatrices.cpp - cooperative matrices in SPIR-V ----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The ops of lib/Target/GPU/Launch/Matrices.cpp, whose places are casts of a
-// buffer and the number of an element. A matrix is one value.
+// Lowers the ops of lib/Target/GPU/Launch/Matrices.cpp, which represent
+// positions as casts of a buffer and an element index. A matrix is a single
+// value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The pointer of a place, and how far lines are from each other there.
+/// The pointer to a matrix, and the distance of its lines.
 FailureOr<std::pair<Value, Value>>
 KernelEmitter::matrixPlace(Operation *op, Value pointer, Value pitch) {
   auto cast = pointer.getDefiningOp<UnrealizedConversionCastOp>();
@@ -62,7 +63,7 @@ LogicalResult KernelEmitter::emitMatrix(Operation &op) {
         IntegerAttr());
     return success();
   }
-  // All others are as they are.
+  // Other matrix ops are cloned.
   if (!isa<spirv::KHRCooperativeMatrixMulAddOp, spirv::CompositeConstructOp,
            spirv::FMulOp>(op))
     return op.emitOpError("cannot be lowered to SPIR-V");

@@ -1,4 +1,4 @@
-//===- KernelMemory.cpp - what kernels read and write in SPIR-V -----------===//
+//===- KernelMemory.cpp - memory accesses in SPIR-V -----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ using spirv::StorageClass;
 Value KernelEmitter::baseOf(Buffer &buffer) {
   if (buffer.base)
     return buffer.base;
-  int64_t pointer = buffer.word + 1; // the aligned one
+  int64_t pointer = buffer.word + 1; // use the aligned pointer
   buffer.base = parameter(pointer);
   if (isBound) {
     buffer.binding = llvm::find(bindings, pointer) - bindings.begin();
@@ -67,7 +67,7 @@ Value KernelEmitter::offsetOf(const Buffer &buffer) {
 
 Value KernelEmitter::linearize(const Buffer &buffer, ValueRange indices) {
   Value at = offsetOf(buffer);
-  // a[i][j] of sizes m, n: (0 + i) * n + j.
+  // a[i][j] with sizes m, n: i * n + j.
   if (buffer.type.getLayout().isIdentity() && buffer.strides.empty()) {
     at = {};
     for (auto [dim, value] : llvm::enumerate(indices)) {
@@ -200,8 +200,8 @@ Value KernelEmitter::pointerTo(Buffer &buffer, Value at, Type type) {
       add(base, multiply(at, bytes)));
 }
 
-/// What is touched at once of elements that are `stored` so: words, where those
-/// are less, or the memory is made of them.
+/// The unit of access for elements that are `stored` in this type: words if the
+/// elements are smaller or the memory consists of words.
 static Type unitOf(const Value &base, int64_t perVector, Type stored) {
   Type i32 = IntegerType::get(stored.getContext(), 32);
   if (perVector == 1)
@@ -255,7 +255,7 @@ KernelEmitter::Values KernelEmitter::loadVector(Buffer &buffer, Value at,
       elements.push_back(loadElement(buffer, add(at, index(i))));
     return elements;
   }
-  // Elements of less than a word come as words.
+  // Elements smaller than a word are loaded as words.
   Type i32 = builder.getI32Type();
   Type unit = size < 4 ? i32 : unitOf(buffer.base, buffer.perVector, stored);
   int64_t units = chunk / bytesOf(unit), perUnit = bytesOf(unit) / size;
@@ -339,7 +339,7 @@ LogicalResult KernelEmitter::emitGather(vector::GatherOp op) {
   for (auto [at, isOn, other] :
        llvm::zip(elementsOf(op.getIndices()), elementsOf(op.getMask()),
                  elementsOf(op.getPassThru()))) {
-    // Lanes that are off look at the first.
+    // Masked lanes read the first element.
     Value own = spirv::SelectOp::create(
         builder, type, isOn, convertInt(at, type, /*isSigned=*/true), index(0));
     Value loaded = loadElement(buffer, add(from, own));
@@ -400,7 +400,7 @@ LogicalResult KernelEmitter::emitMemory(Operation &op, bool &isKnown) {
   } else if (auto cast = dyn_cast<memref::ReinterpretCastOp>(op)) {
     return emitReinterpret(cast);
   } else if (auto cast = dyn_cast<memref::CastOp>(op)) {
-    // What the source knows is as good.
+    // The source's description is valid for the result, too.
     buffers[cast] = Buffer(buffers[cast.getSource()]);
   } else if (auto view = dyn_cast<memref::ViewOp>(op)) {
     return keep(view, viewShared(view));
@@ -411,7 +411,7 @@ LogicalResult KernelEmitter::emitMemory(Operation &op, bool &isKnown) {
   } else if (auto load = dyn_cast<vector::MaskedLoadOp>(op)) {
     return emitMaskedLoad(load);
   } else {
-    // A hint and no more.
+    // Hints can be dropped.
     isKnown = isa<memref::PrefetchOp, memref::AssumeAlignmentOp>(op) &&
               op.getNumResults() == 0;
   }

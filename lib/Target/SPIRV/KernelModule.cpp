@@ -1,12 +1,12 @@
-//===- KernelModule.cpp - what a SPIR-V module says of itself -------------===//
+//===- KernelModule.cpp - capabilities and memory model -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What a kernel needs of a device, how it is entered, and which memory model it
-// is written for.
+// Determines the capabilities that a kernel requires, its entry point, and its
+// memory model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Whether a module computes with reals of a width.
+/// Whether a module computes with floats of a width.
 static bool usesFloats(spirv::ModuleOp module, unsigned width) {
   WalkResult walk = module.walk([&](Operation *op) {
     return llvm::any_of(op->getResultTypes(),
@@ -32,7 +32,7 @@ static bool usesFloats(spirv::ModuleOp module, unsigned width) {
   return walk.wasInterrupted();
 }
 
-/// What a module needs of a device, read off the types in it.
+/// The capabilities that a module requires, derived from its types.
 static SmallVector<spirv::Capability> findCapabilities(spirv::ModuleOp module) {
   using spirv::Capability;
   std::set<Capability> found = {Capability::Shader};
@@ -87,8 +87,9 @@ static SmallVector<spirv::Capability> findCapabilities(spirv::ModuleOp module) {
   return llvm::to_vector(found);
 }
 
-/// In Vulkan's memory model, threads see of the memory of a block what others
-/// have written where that is said; and `amongBlocks` of that of the device.
+/// Vulkan's memory model: makes writes to shared memory visible to other
+/// threads of the block and, with `amongBlocks`, writes to device memory
+/// visible to other blocks.
 static void shareMemory(spirv::ModuleOp module, bool amongBlocks) {
   auto isShared = [&](Value pointer) {
     auto where = cast<spirv::PointerType>(pointer.getType()).getStorageClass();
@@ -153,7 +154,7 @@ void KernelEmitter::finish(StringRef entry) {
       llvm::to_vector(kernel.getKnownBlockSizeAttr().asArrayRef());
   spirv::ExecutionModeOp::create(builder, function,
                                  spirv::ExecutionMode::LocalSize, sizes);
-  // Infinities, NaN and signs of zeros are as IEEE 754 has them.
+  // Preserve infinities, NaN and signed zeros as in IEEE 754.
   for (int32_t width : {16, 32, 64})
     if (usesFloats(module, width))
       spirv::ExecutionModeOp::create(

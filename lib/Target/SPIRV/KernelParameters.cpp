@@ -1,12 +1,12 @@
-//===- KernelParameters.cpp - what kernels are given in SPIR-V ------------===//
+//===- KernelParameters.cpp - kernel parameters in SPIR-V -----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Which words a kernel reads is known at its end; until then an op stands for
-// each.
+// The words that a kernel reads are only known once all of it is emitted; until
+// then, a placeholder op stands for each word.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ void KernelEmitter::placeParameters() {
   int64_t count = static_cast<int64_t>(parameters.size());
   int64_t before = getHeadWords();
   bool inMemory = before + count > maxPushed;
-  // Where that is narrow, a word is two halves, the lower one first.
+  // If narrow, a word consists of two halves, the lower one first.
   int64_t parts = isNarrow ? 2 : 1;
   SmallVector<Type> types(parts * (before + (inMemory ? 1 : count)),
                           indexType());
@@ -78,7 +78,7 @@ void KernelEmitter::placeParameters() {
     place->getResult(0).replaceAllUsesWith(value);
     place->erase();
   };
-  if (firstBlock) // of which blocks use 32 bits
+  if (firstBlock) // its users only need 32 bits
     replace(firstBlock, readPushed(0));
   if (waits)
     for (auto [number, place] : llvm::enumerate(head))
@@ -171,7 +171,7 @@ Value KernelEmitter::boundElement(int64_t binding, Value at, Type type) {
     variable = spirv::GlobalVariableOp::create(
         builder, spirv::PointerType::get(block, storage), name,
         /*descriptorSet=*/0, static_cast<unsigned>(binding));
-    // Others are parts of the same buffer.
+    // Other variables are views of the same buffer.
     variable->setAttr("aliased", builder.getUnitAttr());
   }
   Value all = spirv::AddressOfOp::create(builder, variable);

@@ -1,11 +1,11 @@
-//===- KernelVectors.cpp - vectors of kernels as lists of elements --------===//
+//===- KernelVectors.cpp - vectors as lists of elements -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Elements of a vector of several dimensions are in the order of memory.
+// The elements of a multi-dimensional vector are in row-major order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The number of the first element at a static position of leading dimensions;
-/// none where it is not static.
+/// The linear index of the first element at a static position of leading
+/// dimensions; none if the position is not static.
 static std::optional<int64_t> placeOf(VectorType type,
                                       ArrayRef<int64_t> position) {
   int64_t place = 0;
@@ -31,7 +31,7 @@ static std::optional<int64_t> placeOf(VectorType type,
   return place;
 }
 
-/// Visits the elements of a box within a vector: their numbers in both.
+/// Visits the elements of a box within a vector, with their indices in both.
 static void visitBox(VectorType all, ArrayRef<int64_t> offsets,
                      ArrayRef<int64_t> sizes,
                      function_ref<void(int64_t whole, int64_t part)> visit) {
@@ -63,7 +63,7 @@ Value KernelEmitter::combine(vector::CombiningKind kind, Value lhs, Value rhs) {
                         bool keepsNaN) -> Value {
     Value result = spirv::SelectOp::create(
         builder, type, compareFloats(predicate, lhs, rhs), lhs, rhs);
-    // A comparison with NaN has taken `rhs`.
+    // The comparison selects `rhs` for NaN.
     Value isNaN = spirv::IsNanOp::create(builder, keepsNaN ? lhs : rhs);
     return spirv::SelectOp::create(builder, type, isNaN, lhs, result);
   };
@@ -107,7 +107,7 @@ Value KernelEmitter::combine(vector::CombiningKind kind, Value lhs, Value rhs) {
 }
 
 LogicalResult KernelEmitter::emitReduction(vector::ReductionOp op) {
-  // In pairs, so that sums are short: ((a+b)+(c+d)).
+  // Add in pairs for a short dependence chain: ((a+b)+(c+d)).
   Values level = llvm::to_vector<1>(elementsOf(op.getVector()));
   while (level.size() > 1) {
     Values next;
@@ -124,8 +124,7 @@ LogicalResult KernelEmitter::emitReduction(vector::ReductionOp op) {
   return success();
 }
 
-/// The word that these are all parts of, in its order; null where there is
-/// none.
+/// The word that `parts` are the consecutive parts of; null if there is none.
 Value KernelEmitter::wordOf(ArrayRef<Value> parts) {
   int64_t bits = 32 / static_cast<int64_t>(parts.size());
   Value found;

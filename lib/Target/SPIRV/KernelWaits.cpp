@@ -1,18 +1,18 @@
-//===- KernelWaits.cpp - launches that wait for one another in SPIR-V -----===//
+//===- KernelWaits.cpp - kernels that wait for launches -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Between two launches of which one needs the other, a barrier in the list of
-// commands lets the device run empty, and start anew. Where a kernel waits
-// itself, its blocks are there already, and have read what nothing writes. The
-// blocks of a launch count themselves in a word when they are done; those of
-// the next look at it. Those who wait are no more than a device has at once, as
-// many that look are in each other's way, and devices take the blocks of
-// launches in order, so what is waited for runs, or has run. A block that waits
-// too long says so all the same, and goes on.
+// A barrier between two dependent launches would drain the device before the
+// second one starts. If a kernel waits itself instead, its blocks are already
+// resident and have loaded data that nothing writes. Blocks of a launch
+// increment a counter in memory when they finish, and blocks of the next launch
+// poll it. At most as many blocks wait as are resident at a time, since many
+// polling blocks slow each other down. Devices schedule the blocks of launches
+// in order, so the blocks that are waited for are running or have finished. A
+// block that waits too long reports this and continues.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Looks at a word of up to a microsecond each: a minute at most.
+/// Polls take up to a microsecond each, so this is at most about a minute.
 static constexpr int64_t kMostLooks = 1 << 26;
 
 Value KernelEmitter::isFirstThread() {
@@ -41,7 +41,7 @@ Value KernelEmitter::wordAt(Value address) {
       address);
 }
 
-/// What this block has written is seen by those that acquire it afterwards.
+/// Writes of this block become visible to blocks that acquire them afterwards.
 constexpr auto kRelease =
     spirv::MemorySemantics::Release | spirv::MemorySemantics::MakeAvailable;
 constexpr auto kAcquire =
@@ -77,7 +77,7 @@ LogicalResult KernelEmitter::emitWait(Operation *op) {
       OpBuilder::InsertionGuard guard(builder);
       Block *merge, *next;
       beginLoop(loop, merge, next);
-      // What is loaded may be in a cache of the SM for ever.
+      // A plain load could forever return a value from the cache of the SM.
       Value came =
           spirv::AtomicOrOp::create(builder, i32, counter, spirv::Scope::Device,
                                     spirv::MemorySemantics::None, word(0));

@@ -19,7 +19,7 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Copies become loops over the elements.
+/// Expands copies to loops over the elements.
 static void expandCopies(gpu::GPUFuncOp kernel) {
   SmallVector<memref::CopyOp> copies;
   kernel.walk([&](memref::CopyOp copy) { copies.push_back(copy); });
@@ -45,7 +45,8 @@ static void expandCopies(gpu::GPUFuncOp kernel) {
   }
 }
 
-/// What a single thread runs in order of loops that might be parallel.
+/// Turns parallel loops, which a single thread runs here, into sequential
+/// loops.
 static LogicalResult expandParallelLoops(gpu::GPUFuncOp kernel) {
   SmallVector<scf::ParallelOp> loops;
   kernel.walk([&](scf::ParallelOp loop) { loops.push_back(loop); });
@@ -58,7 +59,7 @@ static LogicalResult expandParallelLoops(gpu::GPUFuncOp kernel) {
   return success();
 }
 
-/// Regions that are chosen by a number become branches.
+/// Expands `scf.index_switch` to branches.
 static void expandSwitches(gpu::GPUFuncOp kernel) {
   SmallVector<scf::IndexSwitchOp> switches;
   kernel.walk([&](scf::IndexSwitchOp op) { switches.push_back(op); });
@@ -70,7 +71,7 @@ static void expandSwitches(gpu::GPUFuncOp kernel) {
         rewriter.eraseOp(into->getTerminator());
       rewriter.mergeBlocks(&from.front(), into);
     };
-    // From the last case on, each around what comes behind it.
+    // Process the last case first, so that each branch encloses the later ones.
     rewriter.setInsertionPoint(op);
     scf::IfOp outermost;
     for (auto [number, region] :

@@ -21,7 +21,7 @@
 
 namespace mlir::relax {
 
-// The generated file undefines what selects its parts.
+// The generated file undefines the macros that select its parts.
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "Target/SPIRV/Passes.h.inc"
@@ -44,13 +44,13 @@ struct SPIRVOptions : PassPipelineOptions<SPIRVOptions> {
       llvm::cl::init(relax_rt::kPushedWords)};
 };
 
-/// The pipeline `relax-gpu-to-spirv`, on modules: what is launched becomes a
-/// `spirv.module` for each kernel.
+/// The pipeline `relax-gpu-to-spirv`, on modules: turns each launched kernel
+/// into a `spirv.module`.
 void buildSPIRVPipeline(OpPassManager &manager,
                         const SPIRVOptions &options = {});
 
-/// The pipeline `relax-vulkan-to-llvm`, on modules: launches become SPIR-V in
-/// the module and calls of the runtime, all else the LLVM dialect.
+/// The pipeline `relax-vulkan-to-llvm`, on modules: lowers launches to SPIR-V
+/// in the module and runtime calls, and everything else to the LLVM dialect.
 void buildVulkanToLLVMPipeline(OpPassManager &manager,
                                const SPIRVOptions &options = {});
 

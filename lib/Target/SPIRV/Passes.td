@@ -11,11 +11,11 @@
 include "mlir/Pass/PassBase.td"
 
 def ExpandMathPass : Pass<"relax-spirv-expand-math", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "turn functions of reals into arithmetic";
+  let summary = "expand math functions to arithmetic";
   let description = [{
-    What SPIR-V has of such functions is as inexact as a device likes, and of f32 and
-    less only. They become polynomials, as on the CPU (`relax-cpu-approximate-math`),
-    so that results are the same on every device.
+    The math functions of SPIR-V have device-dependent precision and only support
+    f32 and narrower types. They are replaced by polynomials, as on the CPU
+    (`relax-approximate-math`), so that results are the same on every device.
 
     Before:
 
@@ -48,18 +48,20 @@ def ExpandMathPass : Pass<"relax-spirv-expand-math", "::mlir::gpu::GPUModuleOp">
 }
 
 def LowerKernelsPass : Pass<"relax-spirv-lower-kernels", "::mlir::ModuleOp"> {
-  let summary = "turn GPU kernels into SPIR-V for Vulkan";
+  let summary = "lower GPU kernels to SPIR-V for Vulkan";
   let description = [{
-    Each kernel becomes a module of its own, which reads buffers by their addresses and
-    all else from words that are pushed; `parameters` are the words of a launch that it
-    reads. `relax-gpu-lower-launches` makes a binary of it. With `bound`, buffers are
-    bound to a kernel, and `bindings` says which parameters are pointers of them. With
-    `narrow`, an index has 32 bits beside.
+    Each kernel becomes a separate module, which accesses buffers by their
+    addresses and gets all other arguments as push constants; `parameters` lists
+    the words of a launch that it reads. `relax-gpu-lower-launches` serializes the
+    module. With `bound`, buffers are passed as descriptors, and `bindings` lists
+    the parameters that are pointers of buffers. With `narrow`, indices also have
+    32 bits.
 
-    Where a kernel waits for those before it (`relax-gpu-overlap-launches`), it looks at
-    a word in memory in which their blocks count themselves when they are done, and its
-    own count in another one: `pushed` says how many words are pushed before those
-    that `parameters` names, and how many there may be.
+    If a kernel waits for earlier kernels (`relax-gpu-overlap-launches`), it polls
+    a word in memory in which the blocks of the previous kernel count themselves
+    when they finish, and counts its own blocks in another word. `pushed` has the
+    number of words before those in `parameters`, and the maximum number of push
+    constants.
 
     Before:
 
@@ -93,11 +95,12 @@ def LowerKernelsPass : Pass<"relax-spirv-lower-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"bound", "bound", "bool", /*default=*/"false",
-           "for devices without addresses of buffers">,
+           "for devices without buffer addresses">,
     Option<"narrow", "narrow", "bool", /*default=*/"false",
-           "for those without integers of 64 bits as well">,
+           "for devices that also lack 64-bit integers">,
     Option<"pushed", "pushed", "int64_t", /*default=*/"16",
-           "words of 8 bytes that are pushed at most; others are in memory">,
+           "maximum number of push constants, in 8-byte words; further "
+           "parameters go to memory">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect",

@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - the order of the passes for Vulkan -----------------===//
+//===- Pipelines.cpp - pass pipelines for Vulkan --------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,10 +29,10 @@ void relax::buildSPIRVPipeline(OpPassManager &manager,
     manager.addPass(createGridStridePass());
   }
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
-  // Views become arithmetic on offsets.
+  // Lower views to arithmetic on offsets.
   kernels.addPass(memref::createExpandStridedMetadataPass());
   kernels.addPass(createLowerAffinePass());
-  // Places within a block fit in 32 bits, which devices compute with.
+  // Indices within a block fit in 32 bits, which devices handle natively.
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
   kernels.addPass(arith::createArithUnsignedWhenEquivalentPass());
@@ -40,7 +40,7 @@ void relax::buildSPIRVPipeline(OpPassManager &manager,
   narrow.bitwidthsSupported = {32};
   kernels.addPass(arith::createArithIntRangeNarrowing(narrow));
   kernels.addPass(createExpandMathPass());
-  // Floats of 8 bits and bf16 are stored, and computed as f32.
+  // 8-bit floats and bf16 are only stored; computations use f32.
   ExpandSmallFloatsPassOptions bytes;
   bytes.onlyNormal = true;
   kernels.addPass(createExpandSmallFloatsPass(bytes));
@@ -68,7 +68,7 @@ void relax::buildVulkanToLLVMPipeline(OpPassManager &manager,
   buildKernelToLLVMPipeline(manager);
 }
 
-/// The number of Vulkan's devices, as DLPack has it.
+/// The device type of Vulkan in DLPack.
 constexpr int64_t kVulkan = 7;
 
 void relax::registerRelaxSPIRVPipelines() {

@@ -1,13 +1,14 @@
-//===- Power.cpp - powers of reals as arithmetic --------------------------===//
+//===- Power.cpp - powers as arithmetic -----------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// x^y = 2^(y log2 x). Of the exponent, the digits behind the point alone count
-// for those of the result, and before it are up to ten bits: so it is computed
-// in pairs of numbers. What is exact, as 3^2, comes out exact.
+// x^y = 2^(y log2 x). Only the fractional part of the exponent determines the
+// digits of the result, and up to ten bits come before the binary point, so the
+// exponent is computed with twice the precision. Exact results, such as 3^2,
+// are exact.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +36,7 @@ Functions::Pair Functions::sumOf(Value large, Value small) {
 }
 
 Functions::Pair Functions::productOf(Value lhs, Value rhs) {
-  // Products of halves have no more digits than there are.
+  // Split the factors, so that products of the halves are exact.
   int64_t low = isDouble() ? 27 : 12;
   auto halve = [&](Value x) -> Pair {
     Value hi = fromBits(arith::AndIOp::create(builder, loc, bits(x),
@@ -103,13 +104,13 @@ Value Functions::pow(Value x, Value y) {
   Value size = abs(x), isZero = equal(size, zero);
   Value isOrdinary = both(less(zero, size), less(size, infinity));
   Pair log = log2Pair(select(isOrdinary, size, one));
-  // Powers of all but 1 are infinite, or zero, before that.
+  // Beyond this, powers of all numbers but 1 are infinite or zero.
   Value limited =
       isDouble() ? limit(y, -0x1p80, 0x1p80) : limit(y, -0x1p40, 0x1p40);
   Value result = exp2(mul(log, {limited, zero}));
   Value isSmall = exclusive(isZero, less(y, zero));
   result = select(isOrdinary, result, select(isSmall, zero, infinity));
-  // A negative base: an odd power is negative, a broken one none.
+  // A negative base: odd powers are negative, and non-integer powers are NaN.
   Value whole = floor(y), isWhole = equal(whole, y);
   Value half = mul(y, constant(0.5));
   Value isOdd = both(isWhole, compare(Predicate::UNE, floor(half), half));
