@@ -27,7 +27,7 @@ func.func @e5m2(%x: f8E5M2) -> f32 {
   return %0 : f32
 }
 
-// The bits of E4M3 are the number but for a power of two; NaN has bits of its own.
+// The bits of E4M3 are the number up to a power of two; NaN needs special treatment.
 // CHECK-LABEL: func @e4m3(
 // CHECK-DAG: %[[SCALE:.*]] = arith.constant dense<1.329228E+36> : vector<4xf32>
 // CHECK-DAG: %[[NAN:.*]] = arith.constant dense<2143289344> : vector<4xi32>
@@ -44,7 +44,7 @@ func.func @e4m3(%x: vector<4xf8E4M3FN>) -> vector<4xbf16> {
   return %0 : vector<4xbf16>
 }
 
-// Rounded numbers are bytes; the largest byte is NaN.
+// Rounded numbers become bytes; the largest byte is NaN.
 // CHECK-LABEL: func @round(
 // CHECK: arith.extf %arg0 : f16 to f32
 // CHECK: %[[SUM:.*]] = arith.addf
@@ -56,7 +56,7 @@ func.func @round(%x: f16) -> f8E4M3FN {
   return %0 : f8E4M3FN
 }
 
-// Constants are those of bytes.
+// Constants become constant bytes.
 // CHECK-LABEL: func @constants(
 // CHECK: %[[BYTES:.*]] = arith.constant dense<[60, -64]> : vector<2xi8>
 // CHECK: arith.bitcast %[[BYTES]] : vector<2xi8> to vector<2xf8E5M2>

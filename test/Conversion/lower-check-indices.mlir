@@ -4,7 +4,7 @@
 // RUN: relax-opt %s -relax-lower-to-host | FileCheck %s
 // RUN: not relax-opt %s -relax-lower-to-host=device=cuda 2>&1 | FileCheck %s --check-prefix=DEVICE
 
-// The runtime is given: 64 bits, negative ones count, rank 2, 2 bounds; the sizes; the bounds.
+// Arguments of the runtime call: 64 bits, negative indices allowed, rank 2, 2 bounds; the sizes; the bounds.
 // DEVICE: 'relax.check_indices' op reads indices that are on a device; relax-check-indices is for functions that run on the host
 // CHECK-DAG: llvm.mlir.global internal constant @[[TEXT:.*]]("main: gather_nd\00indices\00rows, whose size is n + 1 = \00columns, whose size is \00")
 // CHECK-DAG: llvm.mlir.global internal constant @[[PLACE:.*]]("{{.*}}lower-check-indices.mlir:[[#@LINE + 6]]:3\00")

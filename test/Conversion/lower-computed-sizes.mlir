@@ -1,7 +1,7 @@
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a kernel computes of its symbols, the host computes before the call, with checks.
+// Sizes that a kernel computes from its symbols are computed on the host before the call, with checks.
 
 // RUN: split-file %s %t
 // RUN: relax-opt %t/known.mlir -relax-lower-to-host | FileCheck %s

@@ -4,7 +4,7 @@
 // RUN: relax-opt --relax-lower-to-host="device=cuda" --split-input-file --verify-diagnostics %s | FileCheck %s
 // RUN: relax-opt --relax-lower-to-host --split-input-file %s | FileCheck %s --check-prefix=CPU
 
-// Memory is the device's, and freed as the host's is; kernels are called as ever.
+// Memory is allocated on the device and released like host memory; kernel calls do not change.
 // CHECK-LABEL: func.func private @relax.graph.allocation(
 // CHECK: %[[S:.*]] = llvm.call @relax_rt_device_alloc(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, i64, i64, !llvm.ptr) -> !llvm.ptr
 // CHECK: call @relax.kernel.k(
@@ -39,7 +39,8 @@ relax.func @signature(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #re
 
 // -----
 
-// A constant has a record that the runtime may change: address, bytes, and what is loaded, which is given back.
+// A constant has a record that the runtime may change: address, bytes, and the loaded copy, which is released on
+// unload.
 // CHECK-DAG: llvm.mlir.global internal constant @[[DATA:relax.constant[.0-9]*]](dense<[1, 0, 1]> : tensor<3xi8>)
 // CHECK-DAG: llvm.mlir.global internal @[[RECORD:relax.device_constant[.0-9]*]]() {{.*}}: !llvm.struct<(ptr, i64, ptr)> {
 // CHECK-DAG: llvm.mlir.addressof @[[DATA]]
@@ -60,7 +61,7 @@ relax.func @constant() -> tensor<3xi1> {
 
 // -----
 
-// What is bound to a module goes with it.
+// Weights bound to a module are released with it.
 // CHECK-DAG: llvm.mlir.global internal @[[TABLE:relax.weights[.0-9]*]](#llvm.zero) {{.*}}: !llvm.array<1 x ptr>
 // CHECK-DAG: llvm.mlir.global internal constant @[[TYPES:relax.weight_types[.0-9]*]](
 // CHECK-LABEL: llvm.func @relax_unload(
@@ -78,7 +79,7 @@ relax.func @weight() -> tensor<4xf32> {
 
 // -----
 
-// A condition is a byte of the device.
+// A condition is read as a byte from the device.
 // CHECK-LABEL: func.func private @relax.graph.condition(
 // CHECK: %[[WORD:.*]] = llvm.call @relax_rt_device_read(%{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, !llvm.ptr, i64) -> i64
 // CHECK: %[[BYTE:.*]] = llvm.trunc %[[WORD]] : i64 to i8

@@ -3,7 +3,7 @@
 
 // RUN: relax-opt --relax-lower-to-host="device=abacus" --verify-diagnostics %s
 
-// A device is one of those that there are.
+// Unknown devices are rejected.
 // expected-error@below {{there is no device 'abacus'; there are "", "cuda" and "vulkan"}}
 module {
 }

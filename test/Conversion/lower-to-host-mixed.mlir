@@ -5,15 +5,15 @@
 
 !t = tensor<?xf32, #relax.shape<[n]>>
 
-// A function of the host alone uses no device (0); one of the device (2) has parts on the host (65536).
+// A host-only function uses no device (0); a device function (2) also has host parts (65536).
 // CHECK: @relax.words{{.*}}dense<[1, 1, 3, 3, 0, 4, 2, 32, 0, 1, -1, 4, 2, 32, 0, 1, -1]>
 // CHECK: @relax.words{{.*}}dense<[1, 2, 3, 6, 65538, 4, 2, 32, 512, 1, -1, 4, 2, 32, 512, 1, -1, 4, 2, 32, 512, 1, 2]>
 
-// The weight of each side has a place of its own: of f32 (2, 32), on the device (512) and on the host.
+// A weight used on both sides has an entry for each: f32 (2, 32), on the device (512) and on the host.
 // CHECK: llvm.mlir.global internal constant @relax.weight_types(dense<[2, 4, 2, 32, 512, 1, 2, 4, 2, 32, 0, 1, 2]>
 // CHECK: llvm.mlir.global internal @relax.weights{{.*}}!llvm.array<1 x ptr>
 
-// Memory is taken where it is needed, and the copy knows both places.
+// Memory is allocated on the side that needs it, and the copy knows both sides.
 // CHECK-LABEL: func.func private @relax.graph.main
 // CHECK: llvm.call @relax_rt_alloc(
 // CHECK: llvm.call @relax_rt_call_library(
@@ -32,7 +32,7 @@ relax.func @main(%x: !t) -> (!t, tensor<2xf32>) {
   relax.return %4, %w : !t, tensor<2xf32>
 }
 
-// On the host elements are read, and constants lie in the code.
+// On the host, elements are read directly, and constants are part of the code.
 // CHECK-LABEL: func.func private @relax.graph.host
 // CHECK-NOT: relax_rt_device
 // CHECK: memref.load

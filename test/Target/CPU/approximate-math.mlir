@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -relax-approximate-math | FileCheck %s
 
-// Vectors become arithmetic without a conversion to integers, which NaN has not.
+// Math functions on vectors become arithmetic without conversions to integers, which are undefined for NaN.
 // CHECK-LABEL: func.func @exp(
 // CHECK-NOT:     math.exp
 // CHECK-NOT:     arith.fptosi
@@ -17,7 +17,8 @@ func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
   return %0 : vector<16xf32>
 }
 
-// Many of them, as in the epilogue of a contraction, have no branches.
+// Blocks with many exponentials, such as the epilogue of a contraction, get no
+// branches.
 // CHECK-LABEL: func.func @many(
 // CHECK-NOT:     scf.if
 // CHECK:         return
@@ -38,7 +39,7 @@ func.func @half(%x: vector<16xf16>) -> vector<16xf16> {
   return %0 : vector<16xf16>
 }
 
-// Large arguments of sine go through libm, lane by lane.
+// Large arguments of sine call libm lane by lane.
 // CHECK-LABEL: func.func @sin(
 // CHECK:         scf.if
 // CHECK:         } else {

@@ -4,9 +4,9 @@
 // RUN: relax-opt %s -relax-convert-kernel-boundary -relax-cpu-bufferize="schedule=0" | FileCheck %s
 // RUN: relax-opt %s -relax-convert-kernel-boundary -relax-cpu-bufferize="schedule=0" -relax-cpu-to-llvm | FileCheck %s --check-prefix=LLVM
 
-// Plain loops, for what no schedule takes.
+// Kernels without a schedule become plain loops.
 
-// Constants are globals, each once.
+// Constants become globals; equal constants share one.
 // CHECK:       memref.global "private" constant @[[CONSTANT:.*]] : memref<2xf32> = dense<[1.000000e+00, 2.000000e+00]> {alignment = 64 : i64}
 // CHECK-NOT:   memref.global
 // CHECK-LABEL: func.func private @constant(
@@ -21,7 +21,7 @@ func.func private @constant(%x: tensor<2xf32>, %out: tensor<2xf32>) -> tensor<2x
   return %1 : tensor<2xf32>
 }
 
-// The result is written where it belongs, without a copy.
+// The result is written to its destination without a copy.
 // CHECK-LABEL: func.func private @in_place(
 // CHECK-SAME:    %[[X:.*]]: memref<?xf32>, %[[OUT:.*]]: memref<?xf32>)
 // CHECK-NOT:     memref.alloc
@@ -45,8 +45,7 @@ func.func private @concat(%x: tensor<?xf32>, %y: tensor<?xf32>, %out: tensor<?xf
   return %0 : tensor<?xf32>
 }
 
-// A temporary of static size is on the stack, one of dynamic size is freed; both
-// are made outside of the loop.
+// A temporary of static size is on the stack, one of dynamic size is freed; both are allocated outside the loop.
 // CHECK-LABEL: func.func private @temporaries(
 // CHECK:         memref.alloca() {{.*}} : memref<8xf32>
 // CHECK:         memref.alloc(%{{.*}}) {{.*}} : memref<?xf32>

@@ -5,7 +5,8 @@
 // RUN: relax-translate %s --relax-to-assembly --target=x86_64-linux-gnu | FileCheck %s --check-prefix=BASELINE
 // RUN: relax-translate %s --relax-to-assembly --target=aarch64-linux-gnu --target-cpu=cortex-a76 | FileCheck %s --check-prefixes=CHECK,ARM
 
-// Whoever calls from outside learns what the CPU lacks, from code that any CPU runs; others are known to be called then.
+// External callers are told which features the CPU lacks, by code that runs on any CPU; other functions are only called
+// after the check.
 // CHECK-LABEL: __tvm_ffi_main:
 // HASWELL-NOT:   {{[yz]mm}}
 // CHECK:         relax_rt_require_cpu

@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -pass-pipeline="builtin.module(func.func(relax-erase-shapes))" | FileCheck %s
 
-// What other dialects say of a parameter stays.
+// Parameter attributes of other dialects are kept.
 // CHECK-LABEL: func.func private @k(
 // CHECK-SAME:    %{{.*}}: memref<?x4xf32>, %{{.*}}: memref<8xf32> {bufferization.writable = true}, %{{.*}}: index) {
 func.func private @k(%x: memref<?x4xf32> {relax.shape = #relax.shape<[n, 4]>},

@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -relax-convert-kernel-boundary | FileCheck %s
 
-// Inputs are read, destinations written; symbolic shapes and symbols stay.
+// Inputs are read, destinations written; symbolic shapes and symbols are kept.
 // CHECK-LABEL: func.func private @kernel(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?x4xf32> {relax.shape = #relax.shape<[n, 4]>},
 // CHECK-SAME:    %[[OUT:[a-z0-9]+]]: memref<?x4xf32> {relax.shape = #relax.shape<[n, 4]>}, %{{.*}}: index {relax.symbol = "m"}) {
@@ -31,7 +31,7 @@ func.func private @two(%x: tensor<4xf32>, %a: tensor<4xf32>, %b: tensor<4xf32>) 
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 
-// Bounds of symbols stay with the shapes that define them.
+// Bounds of symbols are kept along with the shapes that define the symbols.
 // CHECK-LABEL: func.func private @bounded(
 // CHECK-SAME:    relax.shape = #relax.shape<[n]>
 // CHECK-SAME:    attributes {relax.symbols = {n = #relax.range<1, 8>}}
@@ -43,11 +43,11 @@ func.func private @bounded(
   return %0 : tensor<?xf32>
 }
 
-// A declaration changes its type alone.
+// Only the type of a declaration changes.
 // CHECK-LABEL: func.func private @declared(memref<?xf32> {relax.shape = #relax.shape<[n]>}, memref<?xi1> {relax.shape = #relax.shape<[n]>})
 func.func private @declared(tensor<?xf32> {relax.shape = #relax.shape<[n]>}, tensor<?xi1> {relax.shape = #relax.shape<[n]>}) -> (tensor<?xi1> {relax.shape = #relax.shape<[n]>})
 
-// A function on memrefs is a kernel already.
+// A function on memrefs already is a kernel on buffers.
 // CHECK-LABEL: func.func @memrefs(
 // CHECK-NEXT:    return
 func.func @memrefs(%x: memref<4xf32>) {

@@ -4,7 +4,7 @@
 // RUN: relax-opt %s -relax-library-math | FileCheck %s
 // RUN: relax-opt %s -relax-cpu-to-llvm | FileCheck %s --check-prefix=LLVM
 
-// Each lane calls libm; what LLVM has an intrinsic for stays.
+// Each lane calls libm; functions with an LLVM intrinsic do not change.
 // CHECK-DAG:     func.func private @log1p(f64) -> f64
 // CHECK-DAG:     func.func private @asinhf(f32) -> f32
 // CHECK-LABEL: func.func @doubles(

@@ -6,7 +6,7 @@
 // RUN: relax-opt %s -relax-cpu-to-llvm | relax-translate --relax-to-assembly --target=aarch64-linux-gnu | FileCheck %s --check-prefix=ARM
 // RUN: relax-opt %s -relax-cpu-to-llvm | not relax-translate --relax-to-object --target=unknown-linux 2>&1 | FileCheck %s --check-prefix=ERROR
 
-// One vector, with the registers of each target.
+// A vector in the registers of each target.
 // ZEN4-LABEL: kernel:
 // ZEN4:         vfmadd{{.*}}zmm
 // HASWELL-LABEL: kernel:

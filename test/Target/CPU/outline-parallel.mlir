@@ -5,7 +5,7 @@
 // RUN: relax-opt %s -relax-outline-parallel="sequential" | FileCheck %s --check-prefix=SEQUENTIAL
 // RUN: relax-opt %s -relax-outline-parallel -relax-cpu-to-llvm | FileCheck %s --check-prefix=LLVM
 
-// The body becomes a function of a closure and a range; constants are made again.
+// The body becomes a function of a closure and a range; constants are cloned.
 // CHECK-LABEL: func.func @kernel(
 // CHECK:         %[[CLOSURE:.*]] = llvm.alloca
 // CHECK:         llvm.store %{{.*}} : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>, !llvm.ptr

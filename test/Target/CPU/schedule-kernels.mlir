@@ -4,8 +4,8 @@
 // RUN: relax-opt %s -relax-convert-kernel-boundary -relax-cpu-schedule-kernels -canonicalize -cse | FileCheck %s
 // RUN: relax-opt %s -relax-convert-kernel-boundary -relax-cpu-schedule-kernels="vector-bits=256" -canonicalize -cse | FileCheck %s --check-prefix=AVX2
 
-// Element-wise: full vectors, then what is left with lanes off. Producers are
-// computed where they are used.
+// Element-wise: full vectors, then a masked remainder. Producers are inlined
+// where they are used.
 // CHECK-LABEL: func.func private @chain(
 // CHECK-NOT:     memref.alloc
 // CHECK:         scf.forall
@@ -28,7 +28,7 @@ func.func private @chain(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32
   return %1 : tensor<?xf32>
 }
 
-// Rows that are contiguous are one: short ones fill vectors as well.
+// Contiguous rows are merged, so short rows also fill vectors.
 // CHECK-LABEL: func.func private @collapse(
 // CHECK:         memref.collapse_shape {{.*}} into memref<?xf32>
 // CHECK:         vector.load {{.*}} : memref<?xf32>, vector<16xf32>
@@ -37,8 +37,8 @@ func.func private @collapse(%x: tensor<?x3xf32>, %out: tensor<?x3xf32>) -> tenso
   return %0 : tensor<?x3xf32>
 }
 
-// A contraction with an epilogue: 6 rows by 4 vectors in registers, one loop over
-// the reduction, then fewer rows for what is left.
+// A contraction with an epilogue: 6 rows by 4 vectors in registers, one loop over the reduction, then fewer rows for
+// the remainder.
 // CHECK-LABEL: func.func private @matmul(
 // CHECK-NOT:     memref.alloc
 // CHECK:         scf.forall
@@ -67,7 +67,7 @@ func.func private @matmul(%x: tensor<?x48xf32>, %w: tensor<48x128xf32>, %out: te
   return %1 : tensor<?x128xf32>
 }
 
-// A transposed operand is read along the reduction, 4 by 4 dot products at once.
+// A transposed operand is read along the reduction, 4 by 4 dot products at a time.
 // CHECK-LABEL: func.func private @transposed(
 // CHECK:         %{{.*}}:16 = scf.for
 // CHECK:         vector.reduction <add>
@@ -85,7 +85,7 @@ func.func private @transposed(%x: tensor<?x64xf32>, %w: tensor<?x64xf32>, %out: 
   return %0 : tensor<?x?xf32>
 }
 
-// Stages that share rows are done row by row: the sum is a scalar in a register.
+// Stages that share rows are computed row by row: the sum is a scalar in a register.
 // CHECK-LABEL: func.func private @rows(
 // CHECK-NOT:     memref.alloc
 // CHECK:         scf.forall
@@ -118,8 +118,8 @@ func.func private @rows(%x: tensor<?x64xf32>, %out: tensor<?x64xf32>) -> tensor<
   return %2 : tensor<?x64xf32>
 }
 
-// A sum of unknown length is done in blocks of 32 steps with 4 accumulators; the
-// loop over blocks carries a total and what rounding takes from it.
+// A sum of unknown length is computed in blocks of 32 steps with 4 accumulators; the loop over blocks carries a total
+// and its rounding error.
 // CHECK-LABEL: func.func private @long_sum(
 // CHECK:         %{{.*}}:2 = scf.for {{.*}} step %c2048 iter_args(%[[TOTAL:.*]] = %{{.*}}, %[[LOST:.*]] = %{{.*}})
 // CHECK:           %{{.*}}:4 = scf.for {{.*}} step %c64
@@ -142,8 +142,8 @@ func.func private @long_sum(%x: tensor<?xf32>, %out: tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
 
-// A contraction over a known number of terms: blocks of one size that divides
-// it, few enough for totals to be added up as they are.
+// A contraction over a known number of terms: blocks of equal size that divides
+// it, few enough for totals to be added without compensation.
 // CHECK-LABEL: func.func private @long_products(
 // CHECK:         %{{.*}}:24 = scf.for {{.*}} to %c1536 step %c512
 // CHECK:           %{{.*}}:24 = scf.for {{.*}} step %c1
@@ -156,8 +156,9 @@ func.func private @long_products(%x: tensor<?x1536xf32>, %w: tensor<1536x64xf32>
   return %0 : tensor<?x64xf32>
 }
 
-// What no schedule takes, here an element at a computed place of the result of
-// another op with a loop in it, carries what a sum loses as a second result.
+// A kernel without a schedule, here one that reads an element at a computed
+// index from the result of another op with a loop in it, carries the rounding
+// error of a sum as a second result.
 // CHECK-LABEL: func.func private @plain_sum(
 // CHECK:         linalg.generic {{.*}} iterator_types = ["reduction"]} ins({{.*}}) outs(%{{.*}}, %{{.*}} : tensor<f32>, tensor<f32>)
 // CHECK:           math.absf
@@ -189,9 +190,9 @@ func.func private @plain_sum(%x: tensor<?xf32>, %y: tensor<?xf32>, %out: tensor<
   return %0 : tensor<f32>
 }
 
-// Attention: both contractions and the softmax between them for a block of 6 rows.
-// Scores are in 6 rows of memory; keys that lie row by row are summed across the
-// lanes; columns that the mask hides from all rows of the block are left out.
+// Attention: both contractions and the softmax between them for a block of 6 rows. Scores are in 6 rows of memory; keys
+// that are stored row by row are summed across the lanes; columns that the mask hides from all rows of the block are
+// skipped.
 // CHECK-LABEL: func.func private @attention(
 // CHECK-COUNT-1: scf.forall
 // CHECK:           memref.alloc({{.*}}) {{.*}} : memref<6x?xf32>
@@ -276,7 +277,8 @@ func.func private @attention(%q: tensor<?x64xf32>, %k: tensor<?x64xf32>, %v: ten
   return %y : tensor<?x32xf32>
 }
 
-// Booleans have a byte each in memory: vectors of them are vectors of bytes.
+// Booleans take a byte each in memory: vectors of booleans are accessed as
+// vectors of bytes.
 // CHECK-LABEL: func.func private @booleans(
 // CHECK:         vector.load {{.*}} : memref<?xi8>, vector<{{.*}}xi8>
 // CHECK:         arith.cmpi ne
@@ -293,7 +295,7 @@ func.func private @booleans(%x: tensor<?xi1>, %y: tensor<?xi1>, %out: tensor<?xi
   return %0 : tensor<?xi1>
 }
 
-// A kernel that is more than structured ops is left for plain loops.
+// A kernel with other than structured ops is left for plain loops.
 // CHECK-LABEL: func.func private @other(
 // CHECK:         scf.for {{.*}} -> (tensor<4xf32>)
 // CHECK:         bufferization.materialize_in_destination
@@ -307,7 +309,7 @@ func.func private @other(%x: tensor<4xf32>, %n: index, %out: tensor<4xf32>) -> t
   return %r : tensor<4xf32>
 }
 
-// Three loops over contiguous memory become one.
+// Three loops over contiguous memory are merged into one.
 // CHECK-LABEL: func.func private @three_loops(
 // CHECK:         memref.collapse_shape {{.*}} {{\[\[}}0, 1, 2]] : memref<?x2x64xf32> into memref<?xf32>
 // CHECK:         vector.load {{.*}} : memref<?xf32>, vector<16xf32>

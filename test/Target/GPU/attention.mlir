@@ -3,8 +3,8 @@
 
 // RUN: relax-opt %s -split-input-file -relax-gpu-schedule-kernels -canonicalize | FileCheck %s
 
-// Four rows, the heads of a group, are computed point by point, by as many blocks as there are columns for; what they
-// find is added up. More rows go to tensor cores. No buffer has scores.
+// Four rows, the heads of a group, are computed point by point, with the columns split among as many blocks as are
+// useful; their results are then combined. More rows use tensor cores. No buffer holds scores.
 // CHECK-LABEL: func.func @attend(
 // CHECK-NOT: memref.alloc({{.*}}?
 // CHECK: %[[SUMS:.*]] = memref.alloc() {{.*}} : memref<540672xf32>
@@ -12,7 +12,7 @@
 // CHECK: scf.if
 // CHECK: gpu.launch
 // CHECK-SAME: dynamic_shared_memory_size
-// The values are asked for before the keys arrive.
+// The loads of values are issued before the keys arrive.
 // CHECK-COUNT-4: memref.prefetch
 // CHECK-COUNT-4: vector.load {{.*}} {alignment = 16 : i64} : memref<?xbf16>, vector<8xbf16>
 // CHECK: gpu.barrier
@@ -29,7 +29,7 @@
 // CHECK: scf.for
 // CHECK: nvgpu.ldmatrix {{.*}} transpose = false
 // CHECK: nvvm.mma.sync
-// The columns behind a row are not looked at, and give nothing where others of its block see them.
+// Columns beyond a row are skipped, and contribute nothing if other rows of the block see them.
 // CHECK: arith.cmpi sle
 // CHECK: math.exp2
 // CHECK: arith.truncf {{.*}} : vector<2xf32> to vector<2xbf16>

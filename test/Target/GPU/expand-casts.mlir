@@ -4,7 +4,7 @@
 // RUN: relax-opt %s -relax-gpu-expand-casts | FileCheck %s
 
 gpu.module @kernels {
-  // A byte in the lowest bits of 2^23; a whole number that is taken away next goes with that.
+  // A byte in the lowest bits of 2^23; the subsequent subtraction of a whole number is folded into the base.
   // CHECK-LABEL: func @unsigned
   // CHECK-DAG: %[[HIGH:.*]] = arith.constant 1258291200 : i32
   // CHECK-DAG: %[[BASE:.*]] = arith.constant dense<0x4B000008> : vector<4xf32>
@@ -22,7 +22,7 @@ gpu.module @kernels {
     return %1 : vector<4xf32>
   }
 
-  // Signed bytes are counted from -128 on.
+  // Signed bytes are offset by 128.
   // CHECK-LABEL: func @signed
   // CHECK: arith.xori %{{.*}}, %{{.*}} : vector<1xi32>
   // CHECK-NOT: arith.sitofp
@@ -32,7 +32,8 @@ gpu.module @kernels {
     return %0 : vector<4xf32>
   }
 
-  // Bits of bytes are bits of words; what a shift brings from the next byte is taken away.
+  // Bitwise operations on bytes become operations on words; bits that a shift brings in from the next byte are masked
+  // out.
   // CHECK-LABEL: func @nibbles
   // CHECK-DAG: dense<4> : vector<2xi32>
   // CHECK-DAG: dense<252645135> : vector<2xi32>
@@ -45,7 +46,7 @@ gpu.module @kernels {
     return %0 : vector<8xi8>
   }
 
-  // Bytes that go into words whose other bytes are known.
+  // Bytes inserted into words whose other bytes are known.
   // CHECK-LABEL: func @into_words
   // CHECK-COUNT-4: nvvm.prmt
   // CHECK-NOT: arith.extui
@@ -58,7 +59,7 @@ gpu.module @kernels {
     return %2 : vector<4xi32>
   }
 
-  // Bytes that are the lower ones of halves.
+  // Bytes as the lower bytes of halves.
   // CHECK-LABEL: func @into_halves
   // CHECK: %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
   // CHECK: %[[LOW:.*]] = nvvm.prmt <default> %{{.*}}, %[[WORD]], %{{.*}} : i32
@@ -83,7 +84,7 @@ gpu.module @kernels {
     return %0 : vector<2xf32>
   }
 
-  // What is no whole words stays.
+  // Vectors that do not fill whole words do not change.
   // CHECK-LABEL: func @others
   // CHECK: arith.uitofp %{{.*}} : vector<3xi8> to vector<3xf32>
   func.func @others(%x: vector<3xi8>) -> vector<3xf32> {

@@ -5,9 +5,9 @@
 // RUN: relax-opt %s -split-input-file -relax-gpu-bufferize -relax-cuda-to-llvm=chip=sm_80 | FileCheck %s --check-prefix=PTX
 // RUN: relax-opt %s -split-input-file -relax-gpu-bufferize=chip=sm_90a -relax-cuda-to-llvm=chip=sm_90a | FileCheck %s --check-prefix=SM90
 
-// Codes, scales and rows are copied as they are. A lane reads four bytes of each of two columns, of which the lower and
-// the upper halves are numbers of a step each: 128 is added in their upper byte, and taken away again. The scale of the
-// group multiplies its sums.
+// Codes, scales and rows are copied as they are. A lane reads four bytes for each of two columns, whose lower and upper
+// halves are numbers of one step each: the upper byte adds 128, which is then subtracted. The scale of the group is
+// applied to its sums.
 // CHECK-LABEL: func.func @groups(
 // CHECK: gpu.launch
 // CHECK-DAG: nvgpu.device_async_copy {{.*}}, 16 {bypassL1} : memref<{{.*}}xi8> to memref<{{.*}}xi8, #gpu.address_space<workgroup>>
@@ -88,7 +88,7 @@ func.func @groups(%x: memref<12x64x2x16xbf16>, %w: memref<512x64x16xi8>, %s: mem
 
 // -----
 
-// Floats of 8 bits have all that bf16 takes of them: no group is needed. GPUs from sm_89 on convert them.
+// bf16 can represent all 8-bit floats, so no group is needed. GPUs from sm_89 on convert them in hardware.
 // CHECK-LABEL: func.func @floats(
 // CHECK: vector.load {{.*}} : memref<{{.*}}xf8E4M3FN, #gpu.address_space<workgroup>>, vector<8xf8E4M3FN>
 // CHECK: arith.extf %{{.*}} : vector<8xf8E4M3FN> to vector<8xbf16>

@@ -5,7 +5,7 @@
 // RUN: relax-opt %s -relax-gpu-to-spirv=overlap=true | FileCheck %s --check-prefix=SPIRV
 // RUN: not relax-opt %s -relax-gpu-to-spirv 2>&1 | FileCheck %s --check-prefix=PLAIN
 
-// Both kernels are given the number of blocks of the launch.
+// Both kernels get the number of blocks of the launch.
 // CHECK-LABEL: gpu.func @many(
 // CHECK-SAME: %[[END:[a-z0-9]+]]: index) workgroup
 // CHECK-SAME: grid_stride = @many_grid_stride
@@ -15,8 +15,8 @@
 // CHECK: memref.load %{{.+}}[%[[BLOCK]]]
 // CHECK: arith.addi %{{.+}}, %[[END]]
 
-// A block goes from its own number on in steps of as many as there are, up to the number of blocks of the launch. It
-// waits once, and its threads meet behind each, as they share memory.
+// A block starts at its own index and advances by the number of actual blocks, up to the number of blocks of the
+// launch. It waits once, and its threads synchronize after each iteration, since they share memory.
 // CHECK-LABEL: gpu.func @many_grid_stride(
 // CHECK-SAME: %[[END:[a-z0-9]+]]: index) workgroup
 // CHECK-NOT: many_blocks
@@ -42,32 +42,34 @@
 // CHECK-NEXT: scf.yield
 // CHECK: gpu.return
 
-// Nothing is shared: the threads do not have to meet.
+// No memory is shared, so the threads need not synchronize.
 // CHECK-LABEL: gpu.func @apart_grid_stride(
 // CHECK: scf.while
 // CHECK-NOT: gpu.barrier
 // CHECK: gpu.return
 
-// Others are as they were; so are those whose blocks have more than one number.
+// Other kernels do not change, nor do kernels whose grids have more than one
+// dimension.
 // CHECK-LABEL: gpu.func @few(
 // CHECK-NOT: grid_stride
 // CHECK-LABEL: gpu.func @plane(
 // CHECK-NOT: grid_stride
 
-// All launches of a kernel say how many blocks they have.
+// All launches of a kernel pass their number of blocks.
 // CHECK-LABEL: func.func @host
 // CHECK: gpu.launch_func @kernels::@many blocks in (%[[COUNT:.+]], %{{.+}}, %{{.+}}) threads {{.*}} args({{.*}}, %[[COUNT]] : index)
 // CHECK: gpu.launch_func @kernels::@apart blocks in (%[[COUNT]], {{.*}} args({{.*}}, %[[COUNT]] : index)
 // CHECK: gpu.launch_func @kernels::@apart blocks in (%[[OTHER:.+]], %{{.+}}, %{{.+}}) threads {{.*}} args({{.*}}, %[[OTHER]] : index)
 
-// The runtime is told; that there is one does not change the first kernel.
+// The runtime is given the variant; its existence does not change the first
+// kernel.
 // SPIRV: spirv.module @spirv.many
 // SPIRV-SAME: grid_stride = @spirv.many_grid_stride
 // SPIRV-NOT: NumWorkgroups
 // SPIRV: spirv.module @spirv.many_grid_stride
 // SPIRV: NumWorkgroups
 
-// Grids of other kernels may be launched in parts, and have no one size.
+// Grids of other kernels may be launched in parts, and so have no single size.
 // PLAIN: error: 'gpu.grid_dim' op cannot be lowered to SPIR-V
 module attributes {gpu.container_module} {
   gpu.module @kernels {

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // RUN: relax-opt %s -split-input-file -verify-diagnostics -relax-gpu-launch-loops | FileCheck %s
-// What is launched stays as it is.
+// Existing launches do not change.
 // RUN: relax-opt %s -split-input-file -verify-diagnostics -relax-gpu-launch-loops -relax-gpu-launch-loops | FileCheck %s
 
-// A thread for each iteration of a parallel loop, one for what is in order; the host allocates, and frees last.
+// A thread for each iteration of a parallel loop, one thread for sequential code; the host allocates first and frees
+// last.
 // CHECK-LABEL: func.func @two(
 // CHECK: memref.alloc
 // CHECK: gpu.launch
@@ -35,7 +36,7 @@ func.func @two(%x: memref<?xf32>) {
 
 // -----
 
-// The host goes through passes, each of which is parallel; what is in order between them is launched as well.
+// The host loops over passes, each of which is parallel; sequential code between them is launched as well.
 // CHECK-LABEL: func.func @passes(
 // CHECK-NOT: gpu.launch
 // CHECK: scf.for
@@ -65,7 +66,7 @@ func.func @passes(%x: memref<?x8xindex>, %passes: index) {
 
 // -----
 
-// Host code hands on addresses; it is no kernel.
+// Host code passes addresses, so it is not a kernel.
 // CHECK-LABEL: func.func @host(
 // CHECK-NOT: gpu.launch
 func.func @host(%context: !llvm.ptr, %x: memref<4xf32>) {
@@ -77,7 +78,7 @@ func.func @host(%context: !llvm.ptr, %x: memref<4xf32>) {
 
 // -----
 
-// What the device computes is no size for the host.
+// A value that the device computes cannot be a size on the host.
 func.func @depends(%x: memref<4xindex>) {
   %c0 = arith.constant 0 : index
   %n = memref.load %x[%c0] : memref<4xindex>
@@ -89,7 +90,8 @@ func.func @depends(%x: memref<4xindex>) {
 
 // -----
 
-// What a parallel loop needs of memory is read by each of its threads.
+// Each thread of a parallel loop reads the scalars that the loop needs from
+// memory.
 // CHECK-LABEL: func.func @position(
 // CHECK-NOT: memref.load
 // CHECK: gpu.launch {{.*}} threads({{.*}}) in (%{{.*}} = %c256
@@ -115,7 +117,7 @@ func.func @position(%x: memref<?xf32>, %p: memref<1xi64>, %out: memref<?xf32>) {
 
 // -----
 
-// Not where it is written in between: one thread does all of it, in order.
+// Not if they are overwritten in between: one thread does all of it, in order.
 // CHECK-LABEL: func.func @written(
 // CHECK: gpu.launch {{.*}} threads({{.*}}) in (%{{.*}} = %c1
 // CHECK: memref.load

@@ -5,7 +5,7 @@
 // RUN: relax-opt %s -relax-cuda-to-llvm=chip=sm_90 | FileCheck %s --check-prefix=PTX
 // RUN: relax-opt %s -relax-gpu-outline-launches -relax-gpu-emulate -relax-gpu-lower-launches | FileCheck %s --check-prefix=EMULATE
 
-// All kernels are in one module, under names that an assembler takes; sizes are asked for where they are used.
+// All kernels are in one module, with names that are valid in assembly; sizes are computed where they are used.
 // OUTLINE: gpu.module @relax_kernels
 // OUTLINE: gpu.func @relax_kernel_f(%{{.*}}: memref<?xf32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>}
 // OUTLINE: memref.dim
@@ -44,7 +44,7 @@ func.func @relax.kernel.f(%x: memref<?xf32>) {
   return
 }
 
-// Scratch memory whose size the callers do not know is the device's, for as long as it is used.
+// Scratch memory of a size that the callers do not know is allocated on the device while it is used.
 // PTX-LABEL: llvm.func @relax.kernel.scratch
 // PTX: %[[STORAGE:.*]] = llvm.call @relax_rt_device_scratch(%{{.*}}, %{{.*}}) : (i64, !llvm.ptr) -> !llvm.ptr
 // PTX: llvm.call @relax_rt_device_launch

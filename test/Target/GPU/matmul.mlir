@@ -4,8 +4,8 @@
 // RUN: relax-opt %s -split-input-file -relax-gpu-bufferize | FileCheck %s
 // RUN: relax-opt %s -split-input-file -relax-gpu-bufferize -relax-cuda-to-llvm=chip=sm_80 | FileCheck %s --check-prefix=PTX
 
-// The host chooses by the number of rows: a row by itself, then tiles of 16, 32 and 64 rows and of many. Bias and
-// conversion are in the kernels.
+// The host chooses by the number of rows: special code for one row, then tiles of 16, 32, 64 and of many rows. Bias and
+// conversion are fused into the kernels.
 // CHECK-LABEL: func.func @by_rows(
 // CHECK: %[[ROWS:.*]] = memref.dim %arg0, %{{.*}} : memref<?x256xbf16>
 // CHECK: %[[ONE:.*]] = arith.cmpi ule, %[[ROWS]], %{{.*}} : index
@@ -59,7 +59,7 @@ func.func @by_rows(%x: memref<?x256xbf16>, %w: memref<128x256xbf16>, %c: memref<
 
 // -----
 
-// A matrix by columns is transposed when it is loaded; a known number of rows leaves no choice.
+// A column-major matrix is transposed when it is loaded; a static number of rows leaves no choice.
 // CHECK-LABEL: func.func @by_columns(
 // CHECK-NOT: scf.if
 // CHECK: gpu.launch
@@ -78,7 +78,7 @@ func.func @by_columns(%x: memref<24x64xf16>, %w: memref<64x40xf16>, %out: memref
 
 // -----
 
-// Single precision stays exact to the last bit of a product: no tensor cores.
+// Single-precision products are exact to the last bit: no tensor cores.
 // CHECK-LABEL: func.func @single(
 // CHECK: gpu.launch
 // CHECK-NOT: nvvm.mma.sync

@@ -5,9 +5,9 @@
 // RUN: relax-opt %s -relax-gpu-bufferize | FileCheck %s --check-prefix=TILE
 // RUN: relax-opt %s -relax-gpu-bufferize -relax-cuda-to-llvm=chip=sm_80 | FileCheck %s --check-prefix=PTX
 
-// Of one row, a thread takes a group of each of eight columns. It reads the bytes of a group once for both halves, all
-// of the matrix before it computes, and what it multiplies behind that; bytes become floats with 128 added, which is
-// taken from the sum, as the scale is.
+// For one row, a thread processes a group of each of eight columns. It reads the bytes of a group once for both halves,
+// loads all of the matrix before it computes, and the elements of the row after that; bytes become floats with 128
+// added, which is subtracted from the sum, where the scale is applied as well.
 // CHECK-LABEL: func.func @matmul(
 // CHECK: scf.if
 // CHECK: gpu.launch
@@ -24,8 +24,8 @@
 // CHECK: gpu.barrier
 // CHECK: nvvm.minctasm
 
-// Of several rows, the matrix goes through registers to the memory of the block: it is read before the product of the
-// stage before, and stored behind that.
+// For several rows, the matrix goes through registers to shared memory: it is loaded before the product of the previous
+// stage, and stored after that.
 // TILE: nvgpu.device_async_copy
 // TILE: nvvm.cp.async.wait.group
 // TILE: vector.load %{{.*}} : memref<4096x128x16xi8>, vector<16xi8>

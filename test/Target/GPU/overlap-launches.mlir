@@ -6,14 +6,14 @@
 // RUN: relax-opt %s -relax-cuda-to-llvm=chip=sm_90 | FileCheck %s --check-prefix=PTX
 // RUN: relax-opt %s -relax-cuda-to-llvm=chip=sm_80 | FileCheck %s --check-prefix=OLD
 
-// A kernel lets the next one begin at once, and waits before it reads.
+// A kernel lets the next one begin immediately, and waits before it reads.
 // CHECK-LABEL: gpu.func @reads
 // CHECK-NEXT: nvvm.griddepcontrol launch_dependents
 // CHECK: gpu.block_id
 // CHECK: nvvm.griddepcontrol wait
 // CHECK-NEXT: memref.load
 
-// Of two branches each waits for itself, one that does nothing as well.
+// Both branches wait, including one that does nothing.
 // CHECK-LABEL: gpu.func @parts
 // CHECK: nvvm.griddepcontrol launch_dependents
 // CHECK: scf.if
@@ -23,9 +23,9 @@
 // CHECK-NEXT: nvvm.griddepcontrol wait
 // CHECK-NEXT: }
 
-// What nothing writes is read before, wherever it stands in the block; what depends on anything else is not. The same
-// goes for what is copied to memory of the block, up to where its threads meet. Blocks that take tiles let the next
-// kernel begin behind their products.
+// Memory that nothing writes is read before the wait, wherever the read is in the block; reads that depend on other
+// memory are not. The same goes for copies to shared memory, up to the first barrier. Tiled kernels let the next kernel
+// begin after their products.
 // CHECK-LABEL: gpu.func @weights(%arg0: memref<64xf32>, %arg1: memref<64xf32>, %arg2: memref<64xindex>)
 // CHECK: nvvm.griddepcontrol launch_dependents
 // CHECK: memref.load %arg0
@@ -47,11 +47,11 @@
 // PTX-SAME: griddepcontrol.launch_dependents
 // PTX-SAME: griddepcontrol.wait
 
-// The runtime is told.
+// Launches are marked for the runtime.
 // CHECK-LABEL: func.func @host
 // CHECK: gpu.launch_func @kernels::@reads {{.*}} {overlaps}
 
-// A block waits as a whole: not in a branch that its threads take apart.
+// A block waits as a whole: not in a divergent branch.
 // TOGETHER-LABEL: gpu.func @parts
 // TOGETHER: scf.if
 // TOGETHER-NEXT: nvvm.griddepcontrol wait
@@ -61,7 +61,7 @@
 // TOGETHER-NOT: griddepcontrol
 // TOGETHER-LABEL: func.func @host
 
-// Before sm_90 kernels do not wait for others.
+// Before sm_90, kernels do not wait for others.
 // OLD-NOT: griddepcontrol
 module attributes {gpu.container_module} {
   gpu.module @kernels {

@@ -3,8 +3,8 @@
 
 // RUN: relax-opt %s -split-input-file -relax-gpu-schedule-kernels | FileCheck %s
 
-// Products of one operand that do not need each other are one launch, whose first blocks are those of the first, for
-// few rows as for many.
+// Independent products of one operand are merged into one launch that starts with the blocks of the first product, for
+// few rows as well as for many.
 // CHECK-LABEL: func.func @siblings(
 // CHECK: %[[ROWS:.*]] = memref.dim %arg0
 // CHECK: arith.cmpi ule, %[[ROWS]], %c1
@@ -66,8 +66,8 @@ func.func @siblings(%x: memref<?x512xbf16>, %v: memref<64x512xbf16>, %w: memref<
 
 // -----
 
-// Products of one operand that meet element by element are one pass for one row, in which no memory is between them;
-// for more rows the first is kept.
+// Products of one operand that are combined element by element are computed in one pass for a single row, with no
+// memory in between; for more rows, the first product is stored.
 // CHECK-LABEL: func.func @gated(
 // CHECK: %[[KEPT:.*]] = memref.alloc(%{{.*}}) {alignment = 64 : i64} : memref<?x64xf32>
 // CHECK: arith.cmpi ule, %{{.*}}, %c1

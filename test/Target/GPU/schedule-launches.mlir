@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -split-input-file -relax-gpu-schedule-kernels | FileCheck %s
 
-// A thread for each vector of 16 bytes where rows are whole vectors; it is aligned.
+// A thread for each vector of 16 bytes if rows are whole vectors; the accesses are aligned.
 // CHECK-LABEL: func.func @points(
 // CHECK: gpu.launch
 // CHECK: %[[INSIDE:.*]] = arith.cmpi ult
@@ -20,7 +20,7 @@ func.func @points(%x: memref<4096xbf16>, %out: memref<4096xbf16>) {
 
 // -----
 
-// What is left over of points in a row, a thread takes one by one.
+// A thread processes the remainder of a flat nest one element at a time.
 // CHECK-LABEL: func.func @points_left_over(
 // CHECK: gpu.launch
 // CHECK: %[[BEGIN:.*]] = arith.muli %{{.*}}, %c8
@@ -58,7 +58,7 @@ func.func @points_of_rows(%x: memref<?x24xbf16>, %out: memref<?x24xbf16>) {
 
 // -----
 
-// Neighbours are all on one side of a multiple of their number: halves change places as vectors.
+// Consecutive lanes are all on one side of a multiple of their number: halves are swapped as vectors.
 // CHECK-LABEL: func.func @halves(
 // CHECK: gpu.launch
 // CHECK: %[[UPPER:.*]] = arith.cmpi uge, %[[AT:.*]], %c16{{.*}} : index
@@ -87,7 +87,7 @@ func.func @halves(%x: memref<?x32xbf16>, %out: memref<?x32xbf16>) {
 
 // -----
 
-// What lanes would gather is read element by element.
+// Gathers are replaced by scalar loads.
 // CHECK-LABEL: func.func @reversed(
 // CHECK: gpu.launch
 // CHECK-NOT: vector
@@ -113,7 +113,7 @@ func.func @reversed(%x: memref<32xbf16>, %out: memref<32xbf16>) {
 
 // -----
 
-// A block for each row: threads sum what lies together, exchange it, and one of them writes.
+// A block for each row: threads sum contiguous elements, exchange their sums, and one of them writes.
 // CHECK-LABEL: func.func @rows(
 // CHECK: gpu.launch {{.*}} workgroup(%{{.*}} : memref<8xf32, #gpu.address_space<workgroup>>)
 // CHECK: vector.load %arg0[%{{.*}}, %{{.*}}] {alignment = 16 : i64} : memref<?x2048xf32>, vector<4xf32>
@@ -143,8 +143,8 @@ func.func @rows(%x: memref<?x2048xf32>, %out: memref<?xf32>) {
 
 // -----
 
-// A short row is that of a subgroup, four to a block: no memory is shared, and what a thread loads is asked for at
-// once. Threads without a last step, and subgroups without a row, look at what others do and leave it.
+// A short row is computed by one subgroup, four rows to a block: no memory is shared, and the loads of a thread are
+// issued together. Threads without a last step, and subgroups without a row, repeat the work of others and discard it.
 // CHECK-LABEL: func.func @short_rows(
 // CHECK: gpu.launch {{.*}} threads({{.*}}) in (%{{.*}} = %c128
 // CHECK-NOT: workgroup
@@ -175,7 +175,7 @@ func.func @short_rows(%x: memref<?x192xf32>, %out: memref<?xf32>) {
 
 // -----
 
-// A block for some columns whose sums are long: its threads have parts of each sum, and add them in memory.
+// A block for a few columns with long sums: its threads compute parts of each sum, and add them in shared memory.
 // CHECK-LABEL: func.func @columns(
 // CHECK: gpu.launch {{.*}} workgroup(%[[PARTS:.*]] : memref<{{.*}}xf32, #gpu.address_space<workgroup>>)
 // CHECK: scf.for

@@ -5,8 +5,8 @@
 // RUN: relax-opt %s -split-input-file -relax-gpu-bufferize | FileCheck %s --check-prefix=ANY
 // RUN: relax-opt %s -split-input-file -relax-gpu-bufferize=chip=sm_90a -relax-cuda-to-llvm=chip=sm_90a | FileCheck %s --check-prefix=PTX
 
-// One warp copies boxes of both matrices, 64 rows of the first for each warpgroup, of which there are two; they
-// multiply, hand back what they have read, and then run what follows. No other chip can do that.
+// One warp copies boxes of both matrices, with 64 rows of the first matrix for each of two warpgroups; the warpgroups
+// multiply, release the stages that they have read, and then run the epilogue. Other chips cannot do this.
 // ANY-NOT: wgmma
 // CHECK-LABEL: func.func @whole_tiles(
 // CHECK-DAG: %[[A:.*]] = builtin.unrealized_conversion_cast %arg0 : memref<2048x512xbf16> to !nvgpu.tensormap.descriptor<tensor = memref<64x64xbf16
@@ -59,7 +59,7 @@ func.func @whole_tiles(%x: memref<2048x512xbf16>, %w: memref<4096x512xbf16>, %ou
 
 // -----
 
-// The second matrix is given by columns: boxes of 64 of them.
+// The second matrix is column-major: boxes of 64 columns.
 // CHECK-LABEL: func.func @few_tiles(
 // CHECK-DAG: builtin.unrealized_conversion_cast %arg1 : memref<4096x4096xf16> to !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16
 // CHECK: gpu.launch
@@ -84,8 +84,8 @@ func.func @few_tiles(%x: memref<64x4096xf16>, %w: memref<4096x4096xf16>, %out: m
 
 // -----
 
-// A matrix that is computed has a warpgroup of its own, which reads what it needs two steps ahead, and lets the tensor
-// cores see what it has stored. Each block has as many rows as registers last for: decoded once, numbers serve them all.
+// A computed matrix has its own producer warpgroup, which loads its inputs two steps ahead and makes its stores visible
+// to the tensor cores. Each block has as many rows as registers allow, so that decoded numbers are used by all of them.
 // CHECK-LABEL: func.func @computed(
 // CHECK: %[[ALL:.*]] = memref.collapse_shape %arg0 {{\[\[}}0], [1, 2]] : memref<2048x16x32xbf16> into memref<2048x512xbf16>
 // CHECK: builtin.unrealized_conversion_cast %[[ALL]] : memref<2048x512xbf16> to !nvgpu.tensormap.descriptor<tensor = memref<64x64xbf16

@@ -4,14 +4,14 @@
 // RUN: relax-opt %s -relax-gpu-to-spirv | FileCheck %s
 // RUN: relax-opt %s -relax-gpu-to-spirv | FileCheck %s --check-prefix=NONE
 
-// Drivers are never asked for what they get wrong.
+// Divisions that drivers get wrong are not left to them.
 // NONE-NOT: spirv.UDiv {{.+}} : i64
 // NONE-NOT: spirv.SDiv {{.+}} : i64
 // NONE-NOT: spirv.UMod
 // NONE-NOT: spirv.SRem
 
-// Of numbers that may be long, those that fit are divided as words, others digit by digit. The quotient is that of the
-// remainder.
+// 64-bit numbers that fit in a word are divided as words, others digit by digit. Quotient and remainder share one
+// division.
 // CHECK-LABEL: spirv.module @spirv.long
 // CHECK: spirv.BitwiseOr
 // CHECK: spirv.mlir.selection
@@ -20,7 +20,7 @@
 // CHECK-NOT: spirv.mlir.loop
 // CHECK: spirv.Return
 
-// Numbers of blocks are words: what they are divided by is one, or there is nothing to divide.
+// Block indices are words: a longer divisor is replaced by one, since there is nothing to divide.
 // CHECK-LABEL: spirv.module @spirv.blocks
 // CHECK-NOT: spirv.mlir.loop
 // CHECK: spirv.Select
@@ -40,7 +40,7 @@
 // CHECK: %[[PRODUCT:.+]] = spirv.IMul %[[QUOTIENT]], %[[Y]] : i32
 // CHECK: spirv.ISub %[[X]], %[[PRODUCT]] : i32
 
-// Constants that are not large are divided by as they are.
+// Constant divisors that are not large are used unchanged.
 // CHECK-LABEL: spirv.module @spirv.reals
 // CHECK: %[[SCALE:.+]] = spirv.Select
 // CHECK: %[[FROM:.+]] = spirv.FMul %{{.+}}, %[[SCALE]] {no_contraction} : f32

@@ -3,8 +3,8 @@
 
 // RUN: relax-opt %s -split-input-file -relax-gpu-to-spirv | FileCheck %s
 
-// Of a buffer the address alone is pushed, and its size where it is asked for: words 1 and 3 of its five. A vector is a
-// list of elements that are read 16 bytes at once, and sums are not fused.
+// For a buffer, only the address is pushed, and its size if it is used: words 1 and 3 of its five. A vector becomes a
+// list of elements that are read 16 bytes at a time, and sums are not fused.
 // CHECK-LABEL: spirv.module @spirv.elements PhysicalStorageBuffer64 GLSL450
 // CHECK-SAME: #spirv.vce<v1.5, [Shader, Int64, SignedZeroInfNanPreserve, PhysicalStorageBufferAddresses], []>
 // CHECK-SAME: block = array<i64: 0, 256, 0>
@@ -43,8 +43,8 @@ func.func @elements(%x: memref<?xf32>) {
 
 // -----
 
-// A loop carries its values in variables: they have their first values where it does not run at all. Threads exchange
-// values, and share memory; what they write to memory is seen behind a barrier as well.
+// A loop carries its values in variables, which keep their initial values if it does not run at all. Threads use
+// shuffles and shared memory; writes to memory are visible after a barrier as well.
 // CHECK-LABEL: spirv.module @spirv.sum
 // CHECK-SAME: GroupNonUniform, GroupNonUniformShuffle
 // CHECK-SAME: block = array<i64: 32, 64, 8>
@@ -108,7 +108,7 @@ func.func @narrow(%x: memref<?xbf16>, %y: memref<?xi1>) {
 
 // -----
 
-// A product of twice the width is a structure of two halves.
+// A product of twice the width is a struct of two halves.
 // CHECK-LABEL: spirv.module @spirv.products
 // CHECK: %[[BOTH:.+]] = spirv.UMulExtended %{{.+}}, %{{.+}} : !spirv.struct<(i32, i32)>
 // CHECK: %[[LOW:.+]] = spirv.CompositeExtract %[[BOTH]][0 : i32]

@@ -7,8 +7,8 @@
 // RUN:   | FileCheck %s --implicit-check-not=AtomicIAdd
 // RUN: relax-opt %s -relax-gpu-bufferize=chip=subgroup_32 | FileCheck %s --check-prefix=WITHOUT
 
-// Parts of both operands go to the memory of the block by way of registers, words at once; a subgroup has matrices of
-// them, and sums that a loop carries.
+// Parts of both operands go through registers to shared memory, in words; a subgroup loads them as cooperative
+// matrices, and a loop carries the sums.
 // LAUNCH-LABEL: func.func @product
 // LAUNCH: gpu.launch
 // LAUNCH-DAG: builtin.unrealized_conversion_cast %{{.+}}, %{{.+}} : memref<{{.+}}>, index to !spirv.ptr<i16, Workgroup>
@@ -22,7 +22,7 @@
 // LAUNCH: spirv.KHR.CooperativeMatrixMulAdd %[[A]], %[[B]], %{{.+}}
 // LAUNCH: spirv.KHR.CooperativeMatrixStore
 
-// The memory of the block is made of vectors of 16 bytes, and what threads see of it is said in Vulkan's memory model.
+// Shared memory is made of 16-byte vectors, and visibility between threads is declared in Vulkan's memory model.
 // CHECK: spirv.module @spirv.product PhysicalStorageBuffer64 Vulkan requires #spirv.vce<v1.6,
 // CHECK-SAME: BFloat16CooperativeMatrixKHR, VulkanMemoryModel
 // CHECK-SAME: CooperativeMatrixKHR, BFloat16TypeKHR], [SPV_KHR_cooperative_matrix, SPV_KHR_bfloat16]>
@@ -33,7 +33,7 @@
 // CHECK: spirv.KHR.CooperativeMatrixLoad %{{.+}}, %{{.+}}, <RowMajor>, <NonPrivatePointer> : !spirv.ptr<vector<4xi32>, Workgroup>, i32 -> !spirv.coopmatrix<16x16xbf16, Subgroup, MatrixA>
 // CHECK: spirv.KHR.CooperativeMatrixMulAdd
 
-// Without them it is computed point by point.
+// Without cooperative matrices, the product is computed point by point.
 // WITHOUT-LABEL: func.func @product
 // WITHOUT-NOT: coopmatrix
 func.func @product(%x: memref<200x128xbf16>, %y: memref<96x128xbf16>, %out: memref<200x96xf32>) {

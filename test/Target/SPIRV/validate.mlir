@@ -10,7 +10,7 @@
 // RUN: relax-translate %t.mlir --relax-to-spirv --kernel=halves -o %t.spv
 // RUN: spirv-val --target-env vulkan1.2 %t.spv
 
-// What schedules make for rows, of products and of vectors is SPIR-V that Vulkan takes.
+// Scheduled rows, matmuls and vectors lower to SPIR-V that Vulkan accepts.
 func.func @rows(%x: memref<?x64xf32>, %out: memref<?xf32>) {
   %0 = bufferization.to_tensor %x restrict : memref<?x64xf32> to tensor<?x64xf32>
   %1 = bufferization.to_tensor %out restrict writable : memref<?xf32> to tensor<?xf32>

@@ -5,8 +5,9 @@
 // RUN: relax-opt %s -relax-gpu-to-spirv | FileCheck %s --check-prefix=PLAIN
 // RUN: not relax-opt %s -relax-gpu-to-spirv="overlap=true bound=true" 2>&1 | FileCheck %s --check-prefix=BOUND
 
-// What nothing writes is read first. Where there is something to wait for, the first thread of a block looks at the
-// count of the launch before, and what that has written is seen by all. At the end a block counts itself.
+// Memory that nothing writes is read first. If there is something to wait for, the first thread of a block polls the
+// counter of the previous launch, whose writes are then visible to all threads. At the end, a block increments its own
+// launch's counter.
 // CHECK-LABEL: spirv.module @spirv.waits PhysicalStorageBuffer64 Vulkan
 // CHECK-SAME: VulkanMemoryModel, VulkanMemoryModelDeviceScope
 // CHECK-SAME: pushed = array<i64: 4, 16>
