@@ -9,6 +9,7 @@
 
 #include "Target/CPU/CodeGen.h"
 #include "Target/CPU/JIT.h"
+#include "Target/GPU/Chip.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
 #include "mlir/CAPI/Wrap.h"
@@ -37,6 +38,21 @@ void mlirRelaxGetRequiredFeatures(MlirRelaxCPUTarget target,
                                   MlirStringCallback callback, void *userData) {
   for (const std::string &name : unwrapTarget(target).requiredFeatures())
     callback(wrap(StringRef(name)), userData);
+}
+
+bool mlirRelaxChipParse(MlirStringRef name, MlirRelaxChip *chip) {
+  std::optional<Chip> parsed = Chip::parse(unwrap(name));
+  if (parsed)
+    *chip = {parsed->kind == Chip::Kind::Vulkan ? "vulkan" : "cuda",
+             parsed->hasAddresses, parsed->hasInt64, parsed->canOverlap,
+             parsed->pushedWords};
+  return parsed.has_value();
+}
+
+bool mlirRelaxChipRunsOn(MlirStringRef code, MlirStringRef device) {
+  std::optional<Chip> chip = Chip::parse(unwrap(code));
+  std::optional<Chip> there = Chip::parse(unwrap(device));
+  return chip && there && chip->runsOn(*there);
 }
 
 MlirLogicalResult mlirRelaxEmitObject(MlirModule module,

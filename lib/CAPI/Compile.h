@@ -34,6 +34,23 @@ MLIR_CAPI_EXPORTED void
 mlirRelaxGetRequiredFeatures(MlirRelaxCPUTarget target,
                              MlirStringCallback callback, void *userData);
 
+/// What the name of a GPU says, such as "sm_90" or "subgroup_32_bound".
+typedef struct MlirRelaxChip {
+  const char *device; // "cuda" or "vulkan"
+  /// Vulkan: what devices may lack, whether kernels wait by themselves, and the
+  /// 8-byte words of push constants.
+  bool hasAddresses, hasInt64, canOverlap;
+  unsigned pushedWords;
+} MlirRelaxChip;
+
+/// Reads the name of a GPU; false if it has another form.
+MLIR_CAPI_EXPORTED bool mlirRelaxChipParse(MlirStringRef name,
+                                           MlirRelaxChip *chip);
+
+/// Whether code for a GPU runs on a device, both by name.
+MLIR_CAPI_EXPORTED bool mlirRelaxChipRunsOn(MlirStringRef code,
+                                            MlirStringRef device);
+
 /// Makes an object file of a module in the LLVM dialect, and passes its bytes
 /// to `callback`. Errors are diagnostics of the module's context.
 MLIR_CAPI_EXPORTED MlirLogicalResult

@@ -592,6 +592,27 @@ static void populateCodeGeneration(nb::module_ &m) {
       },
       "triple"_a, "cpu"_a, "features"_a);
   m.def(
+      "parse_chip",
+      [](const std::string &name) -> std::optional<nb::dict> {
+        MlirRelaxChip chip;
+        if (!mlirRelaxChipParse(toRef(name), &chip))
+          return std::nullopt;
+        nb::dict made;
+        made["device"] = chip.device;
+        made["bound"] = !chip.hasAddresses && chip.hasInt64;
+        made["narrow"] = !chip.hasInt64;
+        made["overlap"] = chip.canOverlap;
+        made["pushed"] = chip.pushedWords;
+        return made;
+      },
+      "name"_a);
+  m.def(
+      "chip_runs_on",
+      [](const std::string &code, const std::string &device) {
+        return mlirRelaxChipRunsOn(toRef(code), toRef(device));
+      },
+      "code"_a, "device"_a);
+  m.def(
       "emit_object",
       [](MlirModule module, const std::string &triple, const std::string &cpu,
          const std::string &features,

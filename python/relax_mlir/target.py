@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import re
 from collections.abc import Sequence
 
 from . import _relax, runtime
@@ -40,8 +39,7 @@ class Target:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "libraries", tuple(self.libraries))
-        if not re.fullmatch(r"\w*", self.chip):
-            raise RelaxError(f"there is no GPU {self.chip!r}")
+        gpu.device_of(self.chip)  # raises for a name that is not one of a GPU
         for name in self.libraries:
             if name not in ("cublaslt", "cublaslt:auto") or not self.chip:
                 raise RelaxError(
@@ -86,14 +84,12 @@ class Target:
             fail(f"'{text}' names nothing behind the colon; expected '{kind}' alone, or what it is, as in 'cuda:sm_90'")
         if libraries and kind != "cuda":
             fail(f"there is no library '{libraries[0]}' for '{text}'")
+        if kind in ("cuda", "vulkan") and rest and gpu.device_of(rest) != kind:
+            examples = "'sm_80', 'sm_90', …" if kind == "cuda" else "'subgroup_8', 'subgroup_32', …"
+            fail(f"'{rest}' is not a GPU for {kind}; those are named {examples}")
         if kind == "cuda":
-            if rest and rest != "emulated" and not re.fullmatch(r"sm_\d+[af]?", rest):
-                fail(f"'{rest}' is no GPU of NVIDIA; they are named 'sm_80', 'sm_90', …")
             return Target.cuda(rest or None, libraries)
         if kind == "vulkan":
-            names = r"subgroup_((1|2|4|8|16|32|64|128)(_bound|_narrow|_overlap)?|32_matrices)"
-            if rest and not re.fullmatch(names, rest):
-                fail(f"'{rest}' is no kind of device of Vulkan; they are named 'subgroup_8', 'subgroup_32', …")
             return Target.vulkan(rest or None)
         if kind == "cpu":
             host = Target.host()
@@ -118,20 +114,7 @@ class Target:
     def runs_on(self, device: runtime.Device) -> bool:
         """Whether kernels can run on a device: PTX runs on what is newer, that of "sm_90a" on this chip alone, and
         that of "sm_100f" on those with the same first number."""
-        if self.device == "vulkan":
-            # What a device has need not be used: matrices, addresses of buffers, integers of 64 bits.
-            name, kind = re.fullmatch(
-                r"(.*?_\d+)(.*)", device.architecture if device.kind == "vulkan" else "_0"
-            ).groups()
-            kinds = ["_matrices", "_overlap", "", "_bound", "_narrow"]
-            return self.chip in [name + each for each in kinds[kinds.index(kind or "_overlap") :]]
-        match = re.fullmatch(r"sm_(\d+)(\d)([af]?)", self.chip)
-        if not match:
-            return self.chip == "emulated"  # whether that is here is known when the code is linked
-        capability = (int(match[1]), int(match[2]))
-        if match[3] == "a":
-            return device.capability == capability
-        return device.capability >= capability and (not match[3] or device.capability[0] == capability[0])
+        return device.kind == self.device and _relax.chip_runs_on(self.chip, device.architecture)
 
     @property
     def required_features(self) -> tuple[str, ...]:

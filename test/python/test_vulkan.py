@@ -53,7 +53,7 @@ def test_the_device_is_described(device):
     assert Target.parse("vulkan").device == "vulkan"
     assert Target.parse("vulkan").runs_on(device)
     assert not Target.parse("vulkan:subgroup_128").runs_on(device)
-    with pytest.raises(RelaxError, match="'sm_90' is no kind of device of Vulkan"):
+    with pytest.raises(RelaxError, match="'sm_90' is not a GPU for vulkan"):
         Target.parse("vulkan:sm_90")
 
 

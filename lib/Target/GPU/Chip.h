@@ -1,56 +1,75 @@
-//===- Chip.h - GPU features used by schedules ------------------*- C++ -*-===//
+//===- Chip.h - GPUs that code is made for ----------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A GPU has a name, and this is the only place that reads it; Python asks
+// through the C API.
+//
+//   sm_90                  NVIDIA GPUs from this version on
+//   sm_90a                 this GPU alone, with its warpgroup products
+//   sm_100f                GPUs of this family
+//   subgroup_8             Vulkan devices whose subgroups of 8 threads shuffle
+//   subgroup_8_bound       also devices without buffer addresses
+//   subgroup_8_narrow      also devices without 64-bit integers
+//   subgroup_8_overlap     kernels wait for earlier kernels by themselves
+//   subgroup_32_matrices   and use cooperative matrices
+//   emulated               the device of the tests, which runs on the host
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef RELAX_TARGET_GPU_CHIP_H
 #define RELAX_TARGET_GPU_CHIP_H
 
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/Support/LLVM.h"
-#include "llvm/ADT/StringRef.h"
 
 namespace mlir::relax {
 
-/// Describes a GPU by name: "sm_90a" for an NVIDIA GPU; "subgroup_8" for any
-/// Vulkan device with subgroups of 8 threads that can shuffle; with suffix
-/// "_bound" for devices without buffer addresses, "_narrow" if they lack 64-bit
-/// integers as well, "_overlap" if kernels can wait for earlier kernels
-/// themselves, and "_matrices" (as in "subgroup_32_matrices") if there are
-/// cooperative matrices too; empty for any NVIDIA GPU.
+/// A GPU, or a kind of GPU. The default is any NVIDIA GPU.
 struct Chip {
+  enum class Kind { NVIDIA, Vulkan, Emulated };
+  Kind kind = Kind::NVIDIA;
+
   /// Threads that can exchange values by shuffles; 1 if there are no shuffles.
   unsigned subgroupSize = 32;
-  /// NVIDIA features: `mma` and asynchronous copies, and warpgroup products
-  /// (from sm_90a on).
-  bool hasTensorCores = true, hasWarpgroups = false;
-  /// Whether there are cooperative matrices of bf16 and f16.
-  bool hasMatrices = false;
   /// Available shared memory per block, in bytes.
   int64_t sharedBytes = 160 << 10;
 
-  /// Whether the name denotes a known GPU. NVIDIA GPUs must have bf16 tensor
-  /// cores and asynchronous copies, and be known to the compiler.
-  static bool isKnown(StringRef name);
+  /// The version of an NVIDIA GPU, 90 for "sm_90"; 0 for any. Its suffix is 'a'
+  /// for code for one GPU, 'f' for code for a family, or 0.
+  unsigned version = 0;
+  char suffix = 0;
+  /// NVIDIA: `mma` and asynchronous copies; warpgroup products.
+  bool hasTensorCores = true, hasWarpgroups = false;
 
-  static bool isVulkan(StringRef name) { return name.starts_with("subgroup_"); }
+  /// Vulkan: buffer addresses, 64-bit integers, cooperative matrices of bf16
+  /// and f16.
+  bool hasAddresses = true, hasInt64 = true, hasMatrices = false;
+  /// Vulkan: whether kernels wait for earlier kernels by themselves.
+  bool canOverlap = false;
+  /// Vulkan: 8-byte words of push constants.
+  unsigned pushedWords = 16;
 
-  static Chip parse(StringRef name, unsigned subgroupSize) {
-    Chip chip;
-    chip.subgroupSize = subgroupSize;
-    chip.hasWarpgroups = name == "sm_90a";
-    if (name.consume_front("subgroup_")) {
-      if (name.consumeInteger(10, chip.subgroupSize))
-        chip.subgroupSize = 1;
-      chip.hasTensorCores = false;
-      chip.hasMatrices = name == "_matrices" && chip.subgroupSize == 32;
-      // Nearly all devices have this much; devices with cooperative matrices
-      // have more.
-      chip.sharedBytes = (chip.hasMatrices ? 48 : 32) << 10;
-    }
-    return chip;
+  /// Reads a name; none if it has another form. GPUs of the future have names,
+  /// too.
+  static std::optional<Chip> parse(StringRef name);
+
+  /// Reads the name of a GPU that code can be made for: NVIDIA GPUs have bf16
+  /// tensor cores and asynchronous copies, and LLVM knows them. Emits an error
+  /// for other names.
+  static FailureOr<Chip>
+  parseTarget(StringRef name, function_ref<InFlightDiagnostic()> emitError);
+
+  /// Whether an NVIDIA GPU has at least this version.
+  bool isFrom(unsigned least) const {
+    return kind == Kind::NVIDIA && version >= least;
   }
+
+  /// Whether code for this GPU runs on a device.
+  bool runsOn(const Chip &device) const;
 };
 
 } // namespace mlir::relax

@@ -92,8 +92,6 @@ def ScheduleLaunchesPass : Pass<"relax-gpu-schedule-kernels", "::mlir::func::Fun
     ```
   }];
   let options = [
-    Option<"subgroupSize", "subgroup-size", "unsigned", /*default=*/"32",
-           "threads that exchange values by shuffles">,
     Option<"chip", "chip", "std::string", /*default=*/"\"\"",
            "the GPU, such as sm_90a, whose specific features may be used; empty "
            "for any">

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Target/Common/Passes.h"
+#include "Target/GPU/Chip.h"
 #include "Target/GPU/Passes.h"
 #include "Transforms/Legalize/Passes.h"
 #include "mlir/Conversion/Passes.h"
@@ -35,36 +36,27 @@ void relax::buildKernelLaunchPipeline(OpPassManager &manager,
   kernels.addPass(createLaunchLoopsPass());
 }
 
-/// Whether a chip, such as "sm_90a", has at least this version.
-static bool isFrom(unsigned least, StringRef chip) {
-  unsigned version = 0;
-  chip.consume_front("sm_");
-  return !chip.consumeInteger(10, version) && version >= least;
-}
-
-/// The PTX version required for a chip.
-static StringRef ptxOf(StringRef chip) {
-  if (isFrom(110, chip) && !isFrom(120, chip))
+/// The PTX version required for an NVIDIA GPU.
+static StringRef ptxOf(const Chip &chip) {
+  if (chip.isFrom(110) && !chip.isFrom(120))
     return "+ptx90";
-  if (chip.ends_with("f") || chip.contains("103") || isFrom(121, chip))
+  if (chip.suffix == 'f' || chip.version == 103 || chip.isFrom(121))
     return "+ptx88";
-  if (isFrom(100, chip))
-    return isFrom(120, chip) ? "+ptx87" : "+ptx86";
-  return isFrom(89, chip) ? "+ptx81" : "+ptx80";
+  if (chip.isFrom(100))
+    return chip.isFrom(120) ? "+ptx87" : "+ptx86";
+  return chip.isFrom(89) ? "+ptx81" : "+ptx80";
 }
 
-/// Whether kernels of a chip can wait for earlier kernels, and prefetch.
-static bool canOverlap(StringRef chip) { return isFrom(90, chip); }
-
-/// Whether a chip can convert 8-bit floats.
-static bool hasSmallFloats(StringRef chip) { return isFrom(89, chip); }
-
-static void addDevicePasses(OpPassManager &manager, StringRef chip) {
-  if (canOverlap(chip))
+static void addDevicePasses(OpPassManager &manager, StringRef name) {
+  // The first pass refuses other names.
+  Chip chip = Chip::parse(name).value_or(Chip());
+  // Kernels can wait for earlier kernels, and prefetch.
+  bool canOverlap = chip.isFrom(90);
+  if (canOverlap)
     manager.addPass(createOverlapLaunchesPass());
   GpuNVVMAttachTargetOptions target;
   // Including features that are specific to the chip.
-  target.chip = chip.str();
+  target.chip = name.str();
   target.features = ptxOf(chip).str();
   target.optLevel = 3;
   manager.addPass(createGpuNVVMAttachTarget(target));
@@ -75,7 +67,7 @@ static void addDevicePasses(OpPassManager &manager, StringRef chip) {
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
   ExpandSmallFloatsPassOptions floats;
-  floats.nvidia = hasSmallFloats(chip);
+  floats.nvidia = chip.isFrom(89);
   kernels.addPass(createExpandSmallFloatsPass(floats));
   kernels.addPass(createExpandCastsPass());
   kernels.addPass(createCSEPass());
@@ -86,7 +78,7 @@ static void addDevicePasses(OpPassManager &manager, StringRef chip) {
   kernels.addPass(createConvertGpuOpsToNVVMOps(convert));
   kernels.addPass(createConvertToLLVMPass());
   // LLVM drops prefetches for older chips.
-  if (canOverlap(chip))
+  if (canOverlap)
     kernels.addPass(createLowerPrefetchesPass());
   kernels.addPass(createKeepTensorMapsPass());
   kernels.addPass(createCanonicalizerPass());

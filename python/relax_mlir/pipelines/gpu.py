@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .. import _relax
+from ..errors import RelaxError
 from ._generated import (
     DispatchCublasLt,
     FuseOps,
@@ -66,18 +68,20 @@ def default_pipeline(use_bounds: bool = False, chip: str = "", libraries: Sequen
 
 def device_of(chip: str) -> str:
     """The kind of device that a chip is: "subgroup_8" is any of Vulkan with so many threads that exchange values."""
-    return "vulkan" if chip.startswith("subgroup_") else "cuda" if chip else ""
+    return _parse(chip)["device"] if chip else ""
 
 
 def options_of(chip: str) -> dict[str, Any]:
     """The options for a device of Vulkan: "subgroup_8_bound" has no addresses of buffers, "_narrow" no integers of
     64 bits beside; kernels for "_overlap" and "_matrices" can wait for others, those for the latter are pushed more."""
-    return {
-        "bound": chip.endswith("_bound"),
-        "narrow": chip.endswith("_narrow"),
-        "overlap": chip.endswith(("_overlap", "_matrices")),
-        "pushed": 32 if chip.endswith("_matrices") else 16,
-    }
+    return {name: value for name, value in _parse(chip).items() if name != "device"}
+
+
+def _parse(chip: str) -> dict[str, Any]:
+    parsed = _relax.parse_chip(chip)
+    if parsed is None:
+        raise RelaxError(f"there is no GPU {chip!r}; NVIDIA GPUs are named 'sm_90', Vulkan devices 'subgroup_32'")
+    return parsed
 
 
 def launches_to_code(chip: str) -> LaunchesToLLVM | LaunchesToVulkan:

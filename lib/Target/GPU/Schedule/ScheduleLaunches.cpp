@@ -27,6 +27,13 @@ struct ScheduleLaunches
 
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
+    if (!chip.empty()) {
+      FailureOr<Chip> named =
+          Chip::parseTarget(chip, [&] { return kernel.emitError(); });
+      if (failed(named))
+        return signalPassFailure();
+      has = *named;
+    }
     // First try to match contractions that share rows as attention.
     for (bool rowBlocks : {true, false})
       for (bool asVectors : {true, false})
@@ -42,7 +49,6 @@ struct ScheduleLaunches
   LogicalResult emit(const KernelGraph &graph, OpBuilder &builder, Location loc,
                      bool asVectors) {
     DenseMap<Value, Storage> storage;
-    Chip has = Chip::parse(chip, subgroupSize);
     for (ArrayRef<Nest> left = graph.nests; !left.empty();) {
       const Nest &nest = left.front();
       if (!nest.rows.empty()) {
@@ -64,6 +70,8 @@ struct ScheduleLaunches
     }
     return success();
   }
+
+  Chip has;
 };
 
 } // namespace
