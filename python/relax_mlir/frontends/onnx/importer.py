@@ -25,6 +25,7 @@ from ... import op
 from ...annotations import Tensor
 from ...errors import FrontendError, RelaxError
 from ...location import SourceLocation, located
+from ...symbolic import ExprLike, Facts, Sym
 from ...values import Value
 from ..registry import Registry, Use
 from . import dtypes, functions, known
@@ -193,14 +194,30 @@ class Importer:
         return made
 
     def name_sizes(self, value: Value, base: str) -> Value:
-        """The tensor with a symbol for each size that is unknown."""
+        """The tensor with a symbol for each size that is unknown, and broadcast sizes as what they must be."""
         shape = value.shape
         if shape is None:
             raise FrontendError("the number of axes of the result depends on the run; give its operands fixed shapes")
-        if None not in shape:
-            return value
-        sizes = [self.symbols.fresh(base.lower()) if size is None else size for size in shape]
-        return op.match_cast(value, Tensor(sizes, value.dtype))
+        sizes = [
+            self.symbols.fresh(base.lower()) if size is None else _settled(size, self.symbols.facts) for size in shape
+        ]
+        return value if sizes == list(shape) else op.match_cast(value, Tensor(sizes, value.dtype))
+
+
+def _settled(size: ExprLike, facts: Facts) -> ExprLike:
+    """What a broadcast size is in all runs in which its operands agree.
+
+    Words at n positions and the first min(n, 512) rows of a table give broadcast(n, min(n, 512)). Both agree only where
+    they are equal, or one of them is 1, and then n is the result in both cases: a size that is not larger than n, and
+    is 0 only where n is.
+    """
+    if not isinstance(size, Sym) or size.kind != "broadcast":
+        return size
+    for largest in size.operands:
+        others = [other for other in size.operands if other is not largest]
+        if all(facts.less_equal(other, largest) and facts.less_equal(Sym.min(largest, 1), other) for other in others):
+            return largest
+    return size
 
 
 def _origins(operand: Operand) -> frozenset[str]:

@@ -12,6 +12,7 @@ import collections
 import dataclasses
 import os
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -56,6 +57,14 @@ class ModelMetadata:
     graph_name: str = ""
 
 
+@dataclasses.dataclass(frozen=True)
+class Compilation:
+    """How long a session took to make a program: to import the model, and to compile it."""
+
+    import_seconds: float
+    compile_seconds: float
+
+
 class InferenceSession:
     """A model that runs: `InferenceSession(path).run(None, {"x": x})`.
 
@@ -64,6 +73,10 @@ class InferenceSession:
       sess_options, providers: accepted for onnxruntime's sake.
       symbols, dims: bounds and relations of sizes, as for `from_onnx`.
       folder: where files with tensors of the model are, for a model that is given as bytes.
+
+    Attributes:
+      compilations: one for each program that the session has made, in order. One is enough, unless inputs decide what
+        a program is.
 
     Raises:
       ModelFileError, UnsupportedOpError, FrontendError: as `from_onnx`.
@@ -87,6 +100,7 @@ class InferenceSession:
         self._inputs = {entry.name: entry for entry in model_inputs(self._model)}
         self._overridable = {entry.name: entry for entry in self._model.graph.inputs if entry.name not in self._inputs}
         self._outputs = {entry.name: entry for entry in self._model.graph.outputs}  # one may be named twice
+        self.compilations: list[Compilation] = []
         self._needed: set[str] = set()
         self._sized: set[str] = set()
         self._programs: collections.OrderedDict[Any, CompiledProgram] = collections.OrderedDict()
@@ -161,13 +175,16 @@ class InferenceSession:
                 if key in self._programs:
                     self._programs.move_to_end(key)
                     return self._programs[key]
+                start = time.perf_counter()
                 try:
-                    program = build_program(self._model, options, self._file).compile()
+                    built = build_program(self._model, options, self._file)
                 except ValueRequiredError as error:
                     if not feeds or not self._learn(error):
                         raise
                     continue
-                self._programs[key] = program
+                imported = time.perf_counter()
+                program = self._programs[key] = built.compile()
+                self.compilations.append(Compilation(imported - start, time.perf_counter() - imported))
                 if len(self._programs) > _PROGRAMS:
                     self._programs.popitem(last=False)
                 return program

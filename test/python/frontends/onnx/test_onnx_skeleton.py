@@ -99,6 +99,34 @@ def test_computations_of_shapes_leave_nothing_in_the_program():
     np.testing.assert_array_equal(program.compile(cached=False)(x=x)["y"], x.reshape(6, 4))
 
 
+@pytest.mark.parametrize("sizes, given", [((2, 3), (2, 3, 2, 4)), ((0, 3), (0, 3, 2, 4)), ((2, 0), (2, 0, 2, 4))])
+def test_what_remains_of_a_shape_is_right_for_empty_tensors(sizes, given):
+    nodes = [node("Reshape", "x shape", "heads"), node("Shape", "heads", "sizes"), node("Reshape", "heads sizes", "y")]
+    made = model(nodes, [("x", F32, ["batch", "length", 8])], [("y", F32, None)], {"shape": [0, 0, -1, 4]})
+    assert run(made, x=np.zeros((*sizes, 8), np.float32))[0].shape == given
+
+
+def test_positions_are_as_many_as_words():
+    """The first rows of a table are at most as many as it has; a sum with them has the size of the words."""
+    nodes = [
+        node("Shape", "words", "size", start=1, end=2),
+        node("Slice", "table zero size zero", "positions"),
+        node("Add", "words positions", "sum"),
+        node("Reshape", "sum shape", "y"),
+    ]
+    table = RNG.standard_normal((6, 8)).astype(np.float32)
+    constants = {"table": table, "zero": np.zeros(1, np.int64), "shape": [0, 0, -1, 4]}
+    made = model(nodes, [("words", F32, ["batch", "n", 8])], [("y", F32, None)], constants)
+    program = from_onnx(made)
+    assert "broadcast(" not in str(program.module).partition("relax.reshape")[2]
+    call = program.compile(cached=False)
+    for length in (0, 1, 4, 6):
+        words = RNG.standard_normal((2, length, 8)).astype(np.float32)
+        np.testing.assert_allclose(call(words)["y"], (words + table[:length]).reshape(2, length, 2, 4))
+    with pytest.raises(ValueError):
+        call(np.zeros((2, 7, 8), np.float32))
+
+
 def test_weights_of_one_name_in_several_graphs():
     """The names that tell them apart do not meet that of another weight."""
     tables = {name: RNG.standard_normal((9, 9)).astype(np.float32) for name in ("then", "else", "w.1")}

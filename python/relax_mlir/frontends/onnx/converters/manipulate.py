@@ -12,7 +12,7 @@ import numpy as np
 
 from .... import op
 from ....dtypes import is_float
-from ....symbolic import ExprLike, Sym
+from ....symbolic import ExprLike, Facts, Range, Sym
 from ....values import Value
 from ...conditions import compare, junction
 from ..data import Data
@@ -35,7 +35,24 @@ def reshape(ctx: Lowering, x: Data, shape: Data | None = None) -> Data:
         sizes = [_copied(ctx, size, x, axis) for axis, size in enumerate(sizes)]
     elif -1 in sizes and 0 in sizes:
         ctx.fail("the shape has 0 and -1, which allowzero does not allow")
+    if sizes.count(-1) == 1:
+        sizes[sizes.index(-1)] = _remaining(ctx, math.prod(x.shape), math.prod(s for s in sizes if s != -1))
     return Data(x.dtype, value=op.reshape(ctx.value(x), sizes))
+
+
+def _remaining(ctx: Lowering, total: ExprLike, known: ExprLike) -> ExprLike:
+    """The size that -1 stands for, as an expression that is right for empty tensors as well; -1 where there is none.
+
+    12*b*n elements in b*n rows are rows of 12. A quotient says that only of b*n >= 1, so the factors that both have
+    are cancelled; then what remains times the other sizes is the number of elements, whatever b and n are.
+    """
+    quotient = total // known if known != 0 else -1
+    if not isinstance(quotient, Sym):
+        return quotient if quotient * known == total else -1
+    found = Facts({Sym(name): Range(1) for name in quotient.symbols}).simplify(quotient)
+    if found.is_constant:
+        found = found.value
+    return found if ctx.equal(found * known, total) else -1
 
 
 def _copied(ctx: Lowering, size: ExprLike, x: Data, axis: int) -> ExprLike:
