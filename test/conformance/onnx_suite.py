@@ -1,9 +1,12 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the node suite of ONNX (`onnx.backend.test`), each case as it is and with every size symbolic.
+"""Runs the suite of ONNX (`onnx.backend.test`): each case of an op as it is and with every size symbolic, and models.
 
-    python test/conformance/onnx_suite.py [--mode static|symbolic|both] [--filter REGEX] [--results FILE]
+    python test/conformance/onnx_suite.py [--mode static|symbolic|both|models] [--filter REGEX] [--results FILE]
                                           [--timeout SECONDS] [--update] [--page FILE]
+
+Without a mode, all of them run. The models are the files that the package onnx brings along: small ones, those that
+PyTorch wrote, and known networks with generated weights. Their sizes are fixed.
 
 A case runs in a worker process, so that a crash or a hang is one failure. Each result is a line of JSON in the file of
 results; a run that was interrupted goes on behind the last one, and `--fresh` begins again. `--update` writes the list
@@ -33,6 +36,8 @@ HERE = Path(__file__).parent
 PASSING = HERE / "onnx_passing.txt"
 PAGE = HERE.parents[1] / "docs" / "generated" / "onnx-conformance.md"
 MODES = ("static", "symbolic")
+MODELS = "models"
+"""The mode of what `collect_models` gives."""
 
 
 @dataclasses.dataclass
@@ -60,6 +65,57 @@ def collect() -> list[Case]:
         values = [[_to_array(value) for value in part] for part in (inputs, outputs)]
         cases.append(Case(case.name, case.model, *values, case.rtol, case.atol))
     return cases
+
+
+def collect_models() -> list[Case]:
+    """The models that are files of the package."""
+    from onnx.backend.test.loader import load_model_tests
+
+    cases = []
+    for kind in ("simple", "pytorch-converted", "pytorch-operator", "real"):
+        for test in load_model_tests(kind=kind):
+            if test.model_dir is not None:
+                cases.append(_read_case(test))
+            elif "/light/" in test.url:
+                cases.append(_read_network(test))
+    return cases
+
+
+def _read_case(test: Any) -> Case:
+    """A model with the first set of its inputs and outputs."""
+    model, folder = onnx.load(f"{test.model_dir}/model.onnx"), Path(test.model_dir) / "test_data_set_0"
+    parts = []
+    for what, entries in (("input", model_inputs(model)), ("output", model.graph.output)):
+        files = [folder / f"{what}_{index}.pb" for index in range(len(entries))]
+        parts.append([_read_value(path, entry.type) for path, entry in zip(files, entries)])
+    return Case(test.name, model, *parts, test.rtol, test.atol)
+
+
+def _read_network(test: Any) -> Case:
+    """A network, of which only the outputs are files; its inputs count from 0 up to 1."""
+    path = Path(onnx.__file__).parents[1] / test.url
+    model = onnx.load(path)
+    inputs = []
+    for entry in model_inputs(model):
+        shape = [dim.dim_value or 1 for dim in entry.type.tensor_type.shape.dim]
+        count = int(np.prod(shape))
+        inputs.append((np.arange(count).reshape(shape) / count).astype(np.float32))
+    files = [path.with_name(f"{path.stem}_output_{index}.pb") for index in range(len(model.graph.output))]
+    outputs = [_read_value(file, entry.type) for file, entry in zip(files, model.graph.output)]
+    return Case(test.name, model, inputs, outputs, test.rtol, test.atol)
+
+
+def _read_value(path: Path, type: Any) -> Any:
+    is_sequence = type.HasField("sequence_type")
+    proto = onnx.SequenceProto() if is_sequence else onnx.TensorProto()
+    proto.ParseFromString(path.read_bytes())
+    return numpy_helper.to_list(proto) if is_sequence else numpy_helper.to_array(proto)
+
+
+def model_inputs(model: Any) -> list[Any]:
+    """The inputs that have no value in the model."""
+    given = {tensor.name for tensor in model.graph.initializer}
+    return [entry for entry in model.graph.input if entry.name not in given]
 
 
 def _to_array(value: Any) -> Any:
@@ -126,11 +182,11 @@ def attempt(case: Case, mode: str) -> tuple[str, str]:
     """How far a case comes (pass, import, run or compare), and what is wrong."""
     from relax_mlir.frontends.onnx import InferenceSession
 
-    model = case.model if mode == "static" else symbolic(case.model)
+    model = symbolic(case.model) if mode == "symbolic" else case.model
     stage = "import"
     try:
         session = InferenceSession(model.SerializeToString())
-        feeds = {entry.name: value for entry, value in zip(model.graph.input, case.inputs)}
+        feeds = {entry.name: value for entry, value in zip(model_inputs(model), case.inputs)}
         stage = "run"
         made = session.run(None, feeds)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is the result of the case
@@ -204,13 +260,14 @@ def write_page(results: dict[tuple[str, str], tuple[str, str]], path: Path) -> N
         "",
         "<!-- Written by `make conformance-onnx`. -->",
         "",
-        f"The node suite of onnx {onnx.__version__}, by the suite's own tolerances. In the symbolic form each size of "
-        "each input and output has a name of its own.",
+        f"The suite of onnx {onnx.__version__}, by its own tolerances: the cases of ops, static and symbolic, and models. "
+        "In the symbolic form each size of each input and output has a name of its own. The models are the files of the "
+        "package: small ones, those that PyTorch wrote, and known networks with generated weights.",
         "",
         "| form | cases that ran | pass |",
         "|---|---|---|",
     ]
-    for mode in MODES:
+    for mode in (*MODES, MODELS):
         stages = [stage for (_, form), (stage, _) in results.items() if form == mode]
         lines.append(f"| {mode} | {len(stages)} | {stages.count('pass')} |")
     missing = collections.defaultdict(list)
@@ -228,7 +285,7 @@ def write_page(results: dict[tuple[str, str], tuple[str, str]], path: Path) -> N
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--mode", choices=[*MODES, "both"], default="both")
+    parser.add_argument("--mode", choices=[*MODES, "both", MODELS], help="all unless given; both forms of cases of ops")
     parser.add_argument("--filter", default="", help="a regular expression that names of cases match")
     parser.add_argument("--results", type=Path, default=Path("build/onnx-suite.jsonl"))
     parser.add_argument("--timeout", type=float, default=60)
@@ -239,16 +296,22 @@ def main() -> int:
     if options.fresh:
         options.results.unlink(missing_ok=True)
     results = read_results(options.results)
-    modes = MODES if options.mode == "both" else (options.mode,)
-    cases = [case for case in collect() if re.search(options.filter, case.name)]
-    tasks = [(case, mode) for mode in modes for case in cases if (case.name, mode) not in results]
+    modes = {None: (*MODES, MODELS), "both": MODES}.get(options.mode, (options.mode,))
+    cases = {mode: collect_models() for mode in modes if mode == MODELS}
+    if ops := [mode for mode in modes if mode != MODELS]:
+        cases |= dict.fromkeys(ops, collect())
+    tasks = [
+        (case, mode)
+        for mode, found in cases.items()
+        for case in found
+        if re.search(options.filter, case.name) and (case.name, mode) not in results
+    ]
     options.results.parent.mkdir(parents=True, exist_ok=True)
     with options.results.open("a") as file:
         for name, mode, stage, reason in run(tasks, options.timeout):
             results[name, mode] = (stage, reason)
             print(json.dumps({"name": name, "mode": mode, "stage": stage, "reason": reason}), file=file, flush=True)
-    names = {case.name for case in cases}
-    shown = {key: value for key, value in results.items() if key[0] in names}
+    shown = {key: value for key, value in results.items() if re.search(options.filter, key[0])}
     for mode in modes:
         stages = collections.Counter(stage for (_, form), (stage, _) in shown.items() if form == mode)
         print(f"{mode}: {stages['pass']} of {sum(stages.values())} pass", dict(stages))
