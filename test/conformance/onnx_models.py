@@ -160,7 +160,7 @@ def write_page(results: list[Result], path: Path) -> None:
         "<!-- Written by `make conformance-onnx-models`. -->",
         "",
         "Models of packages, at several sizes with one compilation for all of them, against onnxruntime "
-        f"{onnxruntime.__version__}: {passing} of {len(results)} pass. The difference is the largest of all results, as "
+        f"{onnxruntime.__version__}: {passing} of {len(results)} pass. The difference is the largest at all sizes, as "
         "a share of the largest magnitude of the result.",
         "",
         "| model | package | sizes | difference | import s | compile s | result |",

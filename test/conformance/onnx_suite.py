@@ -260,9 +260,9 @@ def write_page(results: dict[tuple[str, str], tuple[str, str]], path: Path) -> N
         "",
         "<!-- Written by `make conformance-onnx`. -->",
         "",
-        f"The suite of onnx {onnx.__version__}, by its own tolerances: the cases of ops, static and symbolic, and models. "
-        "In the symbolic form each size of each input and output has a name of its own. The models are the files of the "
-        "package: small ones, those that PyTorch wrote, and known networks with generated weights.",
+        f"The suite of onnx {onnx.__version__}, by its own tolerances: cases of ops, static and symbolic, and models. "
+        "In the symbolic form each size of each input and output has a name of its own. The models are the files of "
+        "the package: small ones, those that PyTorch wrote, and known networks with generated weights.",
         "",
         "| form | cases that ran | pass |",
         "|---|---|---|",

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...annotations import Tensor
 from ...builder import BlockBuilder
-from ...errors import FrontendError
+from ...errors import FrontendError, UnsupportedOpError
 from ...values import Value
 from ..program import FUNCTION, Program, Report
 from ..signature import Input, Output, Signature
@@ -22,6 +22,7 @@ from . import converters as _converters  # noqa: F401 - registers the converters
 from . import dtypes
 from .converters.cast import bit_kernels
 from .data import Data, Operand, Optional_
+from .errors import UndecidedBranchError, ValueRequiredError
 from .importer import Importer
 from .model import Model, OptionalType, SequenceType, Source, TensorType, ValueInfo, ValueType, read_model
 from .registry import registry
@@ -91,12 +92,38 @@ def model_inputs(model: Model) -> list[ValueInfo]:
 
 
 def build_program(model: Model, options: Options, file: str = "model.onnx") -> Program:
-    """The program of a model that has been read."""
+    """The program of a model that has been read.
+
+    Where sizes choose between branches of which only one fits the rest of the model, the program has that one, and
+    checks the condition. Whether one fits shows in an import with it.
+    """
+    decisions: dict[int, bool] = {}
+    while True:
+        try:
+            return _build_program(model, options, file, decisions)
+        except UndecidedBranchError as error:
+            fitting = [choice for choice in (True, False) if _fits(model, options, {**decisions, error.index: choice})]
+            if len(fitting) != 1:
+                raise error.error from error.__cause__
+            decisions[error.index] = fitting[0]
+
+
+def _fits(model: Model, options: Options, decisions: Mapping[int, bool]) -> bool:
+    """Whether a model is valid with these choices of branches, as far as an import comes."""
+    try:
+        _build_program(model, options, "model.onnx", decisions)
+    except FrontendError as error:
+        reason = error.__cause__ or error
+        return isinstance(reason, (UndecidedBranchError, ValueRequiredError, UnsupportedOpError))
+    return True
+
+
+def _build_program(model: Model, options: Options, file: str, decisions: Mapping[int, bool]) -> Program:
     graph = model.graph
     inputs = model_inputs(model)
     _check_names(options, graph.inputs)
     table = SymbolTable(options.symbols, options.dims)
-    importer = Importer(model, registry, table, file)
+    importer = Importer(model, registry, table, file, decisions)
     uses = list(importer.uses())
     registry.require(uses)
     given = {*options.values, *options.shapes}
@@ -227,8 +254,6 @@ def _tensor(name: str, type: TensorType, options: Options) -> _Leaf:
             raise FrontendError(f"the value of the input '{name}' has elements of {given.dtype}; expected {type}")
         return _Leaf(name, type, to_carrier(given, type.dtype), True)
     if type.dtype == dtypes.STRING:
-        from .errors import ValueRequiredError
-
         raise ValueRequiredError(
             f"the input '{name}' is text, which is worked on while the model is imported: give values={{'{name}': "
             "array}}, or use InferenceSession",

@@ -26,3 +26,18 @@ class ValueRequiredError(FrontendError):
 
 class ModelFileError(FrontendError):
     """A file that is not a valid ONNX model: damaged, cyclic, or with data that is missing or outside of its folder."""
+
+
+class UndecidedBranchError(FrontendError):
+    """A branch must be chosen while the model is imported, by a condition on sizes that only a run knows.
+
+    `api.build_program` tries both choices, so users see `error` where neither is the only one.
+
+    Attributes:
+      index: the number of the branch, in the order of the import.
+    """
+
+    def __init__(self, index: int, error: FrontendError) -> None:
+        super().__init__(str(error))
+        self.index = index
+        self.error = error

@@ -44,20 +44,35 @@ class Importer:
     Attributes:
       weights: what the program brings along, by name.
       counts: how often each op was imported.
+      decisions: for branches that a condition on sizes chooses, by their number: the choice to import the model with.
     """
 
-    def __init__(self, model: Model, registry: Registry, symbols: SymbolTable, file: str) -> None:
+    def __init__(
+        self,
+        model: Model,
+        registry: Registry,
+        symbols: SymbolTable,
+        file: str,
+        decisions: Mapping[int, bool] | None = None,
+    ) -> None:
         self.model = model
         self.registry = registry
         self.symbols = symbols
         self.weights: dict[str, np.ndarray] = {}
         self.counts: collections.Counter[str] = collections.Counter()
+        self.decisions = decisions or {}
+        self._branches = 0
         self._file = file
         self._opsets = dict(model.opsets)
         self._calls: list[str] = []
         self._initializers: dict[int, tuple[Any, Data]] = {}
         self._names: dict[int, tuple[np.ndarray, str]] = {}
         self._taken: set[str] = set()
+
+    def count_branch(self) -> int:
+        """The number of the next branch whose condition is not known; an import that is repeated gives the same."""
+        self._branches += 1
+        return self._branches - 1
 
     # --- ops
 

@@ -74,6 +74,40 @@ def test_a_branch_that_does_not_fit_is_not_built():
         run(made, c=np.asarray(False), x=X)
 
 
+def branches_of_ranks(*after):
+    """Squeezes an axis whose size is 1, as PyTorch's `squeeze(1)` is exported, then does something with the result."""
+    then = graph([node("Squeeze", "x axis", "t")], [], [("t", F32, None)])
+    other = graph([node("Identity", "x", "u")], [], [("u", F32, None)])
+    nodes = [
+        node("Shape", "x", "size", start=1, end=2),
+        node("Equal", "size axis", "is_one"),
+        node("If", "is_one", "flat", then_branch=then, else_branch=other),
+        *after,
+    ]
+    return model(nodes, [("x", F32, ["n", "m", 4])], [("y", F32, None)], {"axis": [1], "w": W})
+
+
+W = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+
+def test_the_branch_that_fits_the_rest_is_taken():
+    """One program for all sizes that ONNX allows; the others are refused when it is called."""
+    session = onnxruntime.InferenceSession(branches_of_ranks(node("Gemm", "flat w", "y")).SerializeToString())
+    for n in (1, 3):
+        x = np.arange(4 * n, dtype=np.float32).reshape(n, 1, 4)
+        np.testing.assert_array_equal(session.run(None, {"x": x})[0], x[:, 0] @ W)
+    with pytest.raises(ValueError, match="else branch, which does not fit"):
+        session.run(None, {"x": np.zeros((2, 3, 4), np.float32)})
+    assert len(session.compilations) == 1
+
+
+def test_branches_that_both_fit_the_rest_make_programs():
+    session = onnxruntime.InferenceSession(branches_of_ranks(node("Relu", "flat", "y")).SerializeToString())
+    for shape, made in (((2, 1, 4), (2, 4)), ((2, 3, 4), (2, 3, 4))):
+        assert session.run(None, {"x": np.ones(shape, np.float32)})[0].shape == made
+    assert len(session.compilations) == 2
+
+
 def test_sequences_and_optionals():
     made = model(
         [

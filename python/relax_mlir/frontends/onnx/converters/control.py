@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 import numpy as np
 from mlir import ir
@@ -15,9 +16,10 @@ from ....errors import FrontendError
 from ....scope import FunctionScope, current_function, discard
 from ....symbolic import Sym
 from ....values import Value
+from ...conditions import negate
 from .. import dtypes
 from ..data import Data, Operand, as_branch
-from ..errors import ValueRequiredError
+from ..errors import UndecidedBranchError, ValueRequiredError
 from ..lowering import Lowering
 from ..model import Graph, TensorType
 from ..registry import register_data
@@ -33,6 +35,9 @@ def if_(ctx: Lowering, condition: Data) -> tuple[Operand, ...]:
     if condition.is_constant:
         chosen = branches[0 if condition.elements.reshape(-1)[0] else 1]  # type: ignore[union-attr]
         return tuple(ctx.importer.run(chosen, ctx.scope))
+    index = ctx.importer.count_branch()
+    if index in ctx.importer.decisions:
+        return _decided(ctx, condition, branches, ctx.importer.decisions[index])
     builder = current_function().builder
     kinds: list[list[str]] = []
     try:
@@ -43,20 +48,47 @@ def if_(ctx: Lowering, condition: Data) -> tuple[Operand, ...]:
                     kinds.append([result.dtype for result in results])
                     builder.yield_(*(ctx.value(result) for result in results))
     except _NotATensor:
-        ctx.elements(condition, "the condition of branches that give sequences or optionals")
+        _require_choice(ctx, condition, index, "the condition of branches that give sequences or optionals")
         raise
-    except ValueRequiredError:
+    except (ValueRequiredError, UndecidedBranchError):
         raise
-    except FrontendError:
+    except FrontendError as error:
         # A branch may be valid only where it is taken, as one for another number of axes.
         if condition.origins or condition.elements is not None:
-            ctx.elements(condition, "the condition, since a branch is not valid for all inputs,")
+            what = "the condition, since a branch is not valid for all inputs,"
+            _require_choice(ctx, condition, index, what, error)
         raise
     if kinds[0] != kinds[1]:
         ctx.fail(f"the branches give elements of {', '.join(kinds[0])} and of {', '.join(kinds[1])}")
     if any(result.shape is None for result in branch.results):
-        ctx.elements(condition, "the condition of branches whose results have different numbers of axes")
+        what = "the condition of branches whose results have different numbers of axes"
+        _require_choice(ctx, condition, index, what)
     return tuple(Data(kind, value=result) for kind, result in zip(kinds[0], branch.results))
+
+
+def _decided(ctx: Lowering, condition: Data, branches: Sequence[Graph], choice: bool) -> tuple[Operand, ...]:
+    """The branch that the rest of the model needs; that the condition chooses it is checked where the program runs."""
+    wanted = condition.elements.reshape(-1)[0]  # type: ignore[union-attr]
+    message = f"these sizes choose the {'else' if choice else 'then'} branch, which does not fit the rest of the model"
+    ctx.require(wanted if choice else negate(wanted), message)
+    return tuple(ctx.importer.run(branches[0 if choice else 1], ctx.scope))
+
+
+def _require_choice(
+    ctx: Lowering, condition: Data, index: int, what: str, cause: FrontendError | None = None
+) -> NoReturn:
+    """Asks for what decides a branch: for the sizes of a condition both choices are tried before users see that.
+
+    Args:
+      cause: why one of the branches is not valid.
+    """
+    try:
+        ctx.elements(condition, what)
+        raise AssertionError(what)
+    except FrontendError as error:
+        if condition.elements is None:
+            raise error from cause
+        raise UndecidedBranchError(index, error) from cause
 
 
 class _NotATensor(Exception):

@@ -23,6 +23,9 @@ def matmul(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
 @register("Gemm")
 def gemm(ctx: Lowering, a: Value, b: Value, c: Value | None = None) -> Value:
     """`alpha * a @ b + beta * c`, either operand transposed before."""
+    for name, matrix in (("A", a), ("B", b)):
+        if matrix.ndim != 2:
+            ctx.fail(f"{name} has the rank {matrix.ndim}; expected a matrix")
     alpha, beta = ctx.float("alpha", 1.0), ctx.float("beta", 1.0)
     a = op.permute_dims(a, [1, 0]) if ctx.int("transA", 0) else a
     b = op.permute_dims(b, [1, 0]) if ctx.int("transB", 0) else b
