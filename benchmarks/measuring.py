@@ -15,6 +15,7 @@ answers requests, one line of JSON each, and that is stopped (SIGSTOP) whenever 
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -29,6 +30,9 @@ from typing import Any
 
 DISTURBED = 0.06
 """How much of a processor others may use while one is timed."""
+
+SECONDS = 0.1
+"""What is timed takes at least as long; shorter calls are repeated."""
 
 
 def _busy_seconds() -> float:
@@ -140,6 +144,29 @@ def serve(start: Callable[[], Callable[[dict[str, Any]], dict[str, Any]]], insta
     say(getattr(answer, "hello", {}))
     for line in sys.stdin:
         say(answer(json.loads(line)))
+
+
+def missing(reason: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """A side that says why it cannot run."""
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        raise AssertionError(reason)
+
+    answer.hello = {"missing": reason}  # type: ignore[attr-defined]
+    return answer
+
+
+def time_of(call: Callable[[], Any]) -> float:
+    """Seconds of a call."""
+    count = 1
+    while True:
+        start = time.perf_counter()
+        for _ in range(count):
+            call()
+        seconds = time.perf_counter() - start
+        if seconds >= SECONDS:
+            return seconds / count
+        count = max(count + 1, math.ceil(count * 1.2 * SECONDS / max(seconds, 1e-6)))
 
 
 def take_turns(workers: Sequence[Worker], request: Mapping[str, Any], rounds: int) -> dict[str, dict[str, float]]:

