@@ -6,74 +6,61 @@
 >>> session = onnxruntime.InferenceSession("model.onnx")
 >>> (y,) = session.run(None, {"x": x})
 
-Options of sessions are accepted and have no effect: a program is compiled for this machine as it is.
+A package that imports onnxruntime by its name gets this module if it is put in its place first:
+
+>>> sys.modules["onnxruntime"] = relax_mlir.onnx
 """
 
 from __future__ import annotations
 
-import dataclasses
-import enum
 from typing import Any
 
+from .frontends.onnx.binding import IOBinding, OrtValue
 from .frontends.onnx.session import InferenceSession, ModelMetadata, NodeArg
+from .frontends.onnx.session_options import (
+    CPU,
+    ExecutionMode,
+    ExecutionOrder,
+    GraphOptimizationLevel,
+    RunOptions,
+    SessionOptions,
+)
+
+__version__ = "1.32.0"
+"""The version of onnxruntime whose names these are."""
 
 __all__ = [
     "ExecutionMode",
+    "ExecutionOrder",
     "GraphOptimizationLevel",
+    "IOBinding",
     "InferenceSession",
     "ModelMetadata",
     "NodeArg",
+    "OrtValue",
     "RunOptions",
+    "SessionIOBinding",
     "SessionOptions",
     "disable_telemetry_events",
+    "enable_telemetry_events",
+    "get_all_providers",
     "get_available_providers",
     "get_device",
     "set_default_logger_severity",
+    "set_default_logger_verbosity",
 ]
 
-
-class GraphOptimizationLevel(enum.IntEnum):
-    """How much onnxruntime changes a graph."""
-
-    ORT_DISABLE_ALL = 0
-    ORT_ENABLE_BASIC = 1
-    ORT_ENABLE_EXTENDED = 2
-    ORT_ENABLE_ALL = 99
-
-
-class ExecutionMode(enum.IntEnum):
-    """How onnxruntime orders nodes."""
-
-    ORT_SEQUENTIAL = 0
-    ORT_PARALLEL = 1
-
-
-@dataclasses.dataclass
-class SessionOptions:
-    """What onnxruntime lets a session be made with."""
-
-    intra_op_num_threads: int = 0
-    inter_op_num_threads: int = 0
-    log_severity_level: int = 2
-    graph_optimization_level: GraphOptimizationLevel = GraphOptimizationLevel.ORT_ENABLE_ALL
-    execution_mode: ExecutionMode = ExecutionMode.ORT_SEQUENTIAL
-    enable_cpu_mem_arena: bool = True
-    enable_mem_pattern: bool = True
-
-    def add_session_config_entry(self, key: str, value: str) -> None:
-        """A setting of onnxruntime by its name."""
-
-
-@dataclasses.dataclass
-class RunOptions:
-    """What onnxruntime lets a call be made with."""
-
-    log_severity_level: int = 2
+SessionIOBinding = IOBinding
 
 
 def get_available_providers() -> list[str]:
     """Where sessions run, as onnxruntime names it."""
-    return ["CPUExecutionProvider"]
+    return [CPU]
+
+
+def get_all_providers() -> list[str]:
+    """The same: no others are known."""
+    return [CPU]
 
 
 def get_device() -> str:
@@ -85,5 +72,13 @@ def set_default_logger_severity(severity: Any) -> None:
     """How much onnxruntime logs; here nothing is logged."""
 
 
-def disable_telemetry_events() -> None:
+def set_default_logger_verbosity(verbosity: Any) -> None:
+    """Likewise."""
+
+
+def enable_telemetry_events() -> None:
     """Whether onnxruntime reports its use; here nothing is reported."""
+
+
+def disable_telemetry_events() -> None:
+    """Likewise."""

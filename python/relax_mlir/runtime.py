@@ -21,6 +21,7 @@ from .execution.shared_library import (
     set_pool_limit,
     set_thread_count,
     thread_count,
+    threads,
     trim_pool,
 )
 
@@ -41,6 +42,7 @@ __all__ = [
     "set_pool_limit",
     "set_thread_count",
     "thread_count",
+    "threads",
     "to_host",
     "to_numpy",
     "trim_pool",

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -154,7 +156,41 @@ def thread_count() -> int:
 
 
 def set_thread_count(count: int | None) -> None:
-    """Sets it; None for one thread a processor. No call may be running."""
+    """Sets it; None for one thread a processor. Waits for the kernel that is running, if there is one."""
     if count is not None and not 1 <= count <= _MOST_THREADS:
         raise RelaxError(f"{count} threads; expected from 1 to {_MOST_THREADS}, or None")
     library().relax_rt_set_thread_count(ctypes.c_int32(count or 0))
+
+
+class _Lent:
+    """How many calls have asked for a number of threads of their own, and what the number was before them."""
+
+    lock = threading.Lock()
+    calls = 0
+    before = 0
+
+
+@contextlib.contextmanager
+def threads(count: int | None) -> Iterator[None]:
+    """Runs the kernels of a block on that many threads, the calling one included; None leaves the number as it is.
+
+    The process has one pool of threads, which all calls share: calls that run at the same time on other threads of
+    Python have the number of the latest block. The number of before comes back when the last block ends. A block whose
+    number differs from it starts its threads anew, some ten microseconds for each.
+    """
+    if count is None:
+        yield
+        return
+    with _Lent.lock:
+        if not _Lent.calls:
+            _Lent.before = thread_count()
+        if thread_count() != count:
+            set_thread_count(count)
+        _Lent.calls += 1
+    try:
+        yield
+    finally:
+        with _Lent.lock:
+            _Lent.calls -= 1
+            if not _Lent.calls and thread_count() != _Lent.before:
+                set_thread_count(_Lent.before)

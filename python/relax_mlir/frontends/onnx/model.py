@@ -131,6 +131,7 @@ class Model:
       opsets: the version of each domain.
       functions: those of the file, by `kind`.
       folder: where files with its tensors are.
+      description, domain, version: what the file says of the model, for people.
     """
 
     graph: Graph
@@ -140,6 +141,9 @@ class Model:
     metadata: dict[str, str]
     ir_version: int
     producer: str = ""
+    description: str = ""
+    domain: str = ""
+    version: int = 0
 
     def array(self, tensor: Any) -> np.ndarray:
         """The elements of a tensor of the file."""
@@ -173,6 +177,9 @@ def read_model(source: Source, folder: str | os.PathLike[str] | None = None) -> 
         {entry.key: entry.value for entry in proto.metadata_props},
         proto.ir_version,
         proto.producer_name,
+        proto.doc_string,
+        proto.domain,
+        proto.model_version,
     )
 
 

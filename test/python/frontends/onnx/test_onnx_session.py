@@ -180,3 +180,172 @@ def test_an_operand_that_only_a_run_knows():
     session = onnxruntime.InferenceSession(made.SerializeToString())
     with pytest.raises(UnsupportedOpError, match="ReduceSum"):
         session.run(None, {"x": X[:, :1], "z": X})
+
+
+def negative(shape=("n", 3), kind=F32, **fields):
+    """The session of a model that negates its input."""
+    made = model([node("Neg", "x", "y")], [("x", kind, list(shape))], [("y", kind, list(shape))])
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return onnxruntime.InferenceSession(made.SerializeToString())
+
+
+# A binding keeps where inputs and outputs are; a call reads and writes there.
+def test_bindings():
+    session = negative()
+    x, y = X.copy(), np.empty_like(X)
+    binding = session.io_binding()
+    binding.bind_cpu_input("x", x)
+    binding.bind_output("y")
+    session.run_with_iobinding(binding)
+    (made,) = binding.get_outputs()
+    assert (made.shape(), made.data_type(), made.element_type()) == ([2, 3], "tensor(float)", F32)
+    np.testing.assert_array_equal(np.from_dlpack(made), -X)
+    x += 1  # the binding reads the same memory again
+    binding.bind_output("y", "cpu", 0, np.float32, y.shape, y.ctypes.data)
+    session.run_with_iobinding(binding)
+    np.testing.assert_array_equal(y, -X - 1)
+    copied = binding.copy_outputs_to_cpu()[0]
+    assert not np.shares_memory(copied, y)
+    binding.clear_binding_inputs()
+    binding.bind_input("x", "cpu", 0, F32, (1, 3), x.ctypes.data)
+    place = onnxruntime.OrtValue.ortvalue_from_shape_and_type((1, 3), np.float32)
+    binding.bind_ortvalue_output("y", place)
+    session.run_with_iobinding(binding)
+    np.testing.assert_array_equal(place.numpy(), -x[:1])
+    assert place.data_ptr() == binding.get_outputs()[0].data_ptr()
+    binding.bind_ortvalue_input("x", onnxruntime.OrtValue.ortvalue_from_numpy(X))
+    with pytest.raises(ValueError, match=r"output 'y' is float32 of the shape \[1, 3\]; got .* \[2, 3\]"):
+        session.run_with_iobinding(binding)
+    binding.clear_binding_outputs()
+    with pytest.raises(ValueError, match="no output is bound"):
+        session.run_with_iobinding(binding)
+
+
+@pytest.mark.parametrize(
+    "bind, message",
+    [
+        (lambda binding: binding.bind_cpu_input("z", X), "no input 'z'"),
+        (lambda binding: binding.bind_output("z"), "no output 'z'"),
+        (lambda binding: binding.bind_output("y", "cuda"), "'cpu' with the index 0; got 'cuda'"),
+        (lambda binding: binding.bind_output("y", buffer_ptr=64), "'y' is bound to memory; give its element type"),
+        (lambda binding: binding.bind_input("x", "cpu", 0, F32, (-1, 3), 64), "sizes of at least 0"),
+        (lambda binding: negative().run_with_iobinding(binding), "belongs to another session"),
+    ],
+)
+def test_bindings_that_are_wrong(bind, message):
+    with pytest.raises(ValueError, match=message):
+        bind(negative().io_binding())
+
+
+def test_values():
+    value = onnxruntime.OrtValue.ortvalue_from_numpy(X)
+    assert value.data_ptr() == X.ctypes.data and value.is_tensor() and value.has_value()
+    assert value.__dlpack_device__() == (1, 0) and np.asarray(value) is value.numpy()
+    (made,) = negative().run_with_ort_values(["y"], {"x": value})
+    np.testing.assert_array_equal(made.numpy(), -X)
+    made.update_inplace(X)
+    np.testing.assert_array_equal(made.numpy(), X)
+    with pytest.raises(ValueError, match=r"float32 of the shape \[2, 3\]; got int64"):
+        made.update_inplace(X.astype(np.int64))
+    bits = X.astype(ml_dtypes.bfloat16).view(np.uint16)
+    half = onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, onnx.TensorProto.BFLOAT16)
+    assert half.data_type() == "tensor(bfloat16)" and half.numpy().dtype == ml_dtypes.bfloat16
+    with pytest.raises(ValueError, match="do not have the size"):
+        onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, F32)
+    with pytest.raises(ValueError, match="no tensors with elements of complex64"):
+        onnxruntime.OrtValue.ortvalue_from_numpy(X.astype(np.complex64))
+
+
+# Lists have the element type of the input, if it has their numbers.
+def test_lists_are_tensors():
+    ints, floats = negative(kind=onnx.TensorProto.INT32), negative()
+    np.testing.assert_array_equal(ints.run(None, {"x": [[1, 2, 3]]})[0], np.int32([[-1, -2, -3]]))
+    np.testing.assert_array_equal(floats.run(None, {"x": [[1, 2.5, 3]]})[0], np.float32([[-1, -2.5, -3]]))
+    for session, value, message in (
+        (ints, [[1, 2, 2**40]], "numbers from 1 to 1099511627776"),
+        (ints, [[1, 2, 2.5]], "elements of float64; expected tensor.int32."),
+        (floats, [[1, 2], [3]], "the input 'x' is not a tensor"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            session.run(None, {"x": value})
+
+
+def test_options_of_sessions(monkeypatch):
+    from relax_mlir import runtime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = runtime.thread_count() + 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_free_dimension_override_by_name("n", 2)
+    options.add_free_dimension_override_by_name("unknown", 2)
+    made = model([node("Neg", "x", "y")], [("x", F32, ["n", 3])], [("y", F32, None)]).SerializeToString()
+    session = onnxruntime.InferenceSession(made, options)
+    before, seen = runtime.thread_count(), []
+    program = next(iter(session._programs.values()))
+    monkeypatch.setattr(program, "_main", Watched(program._main, lambda: seen.append(runtime.thread_count())))
+    session.run(None, {"x": X})
+    assert seen == [before + 1] and runtime.thread_count() == before
+    with pytest.raises(ValueError, match="'n'|x"):
+        session.run(None, {"x": X[:1]})
+    run_options = onnxruntime.RunOptions()
+    run_options.terminate = True
+    with pytest.raises(ValueError, match="terminate is set"):
+        session.run(None, {"x": X}, run_options)
+
+
+class Watched:
+    """A function of a program that calls another one first."""
+
+    def __init__(self, entry, before):
+        self.entry, self.before = entry, before
+
+    def __getattr__(self, name):
+        return getattr(self.entry, name)
+
+    def run(self, *arguments):
+        self.before()
+        return self.entry.run(*arguments)
+
+
+def test_options_that_are_refused():
+    options = onnxruntime.SessionOptions()
+    with pytest.raises(AttributeError, match="no_such_option"):
+        options.no_such_option = 1
+    for act, message in (
+        (lambda: options.add_session_config_entry("other.key", "1"), "no session setting 'other.key'"),
+        (lambda: options.add_session_config_entry("session.set_denormal_as_zero", "1"), "denormal numbers are kept"),
+        (lambda: options.register_custom_ops_library("x.so"), "x.so"),
+        (lambda: options.add_initializer("w", X), "'w' cannot be replaced"),
+        (lambda: options.add_free_dimension_override_by_denotation("DATA_BATCH", 1), "DATA_BATCH"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            act()
+    for field, value in (("enable_profiling", True), ("optimized_model_filepath", "x"), ("intra_op_num_threads", -1)):
+        options = onnxruntime.SessionOptions()
+        setattr(options, field, value)
+        with pytest.raises(ValueError, match=field):
+            onnxruntime.InferenceSession(b"", options)
+    with pytest.raises(TypeError, match="expected relax_mlir.onnx.SessionOptions"):
+        onnxruntime.InferenceSession(b"", {})
+
+
+def test_providers():
+    made = model([node("Neg", "x", "y")], [("x", F32, ["n"])], [("y", F32, None)]).SerializeToString()
+    with pytest.warns(UserWarning, match="'CUDAExecutionProvider' is not available.*runs on the CPU"):
+        session = onnxruntime.InferenceSession(
+            made, providers=[("CUDAExecutionProvider", {"device_id": 0}), ("CPUExecutionProvider", {})]
+        )
+    assert session.get_providers() == ["CPUExecutionProvider"] == list(session.get_provider_options())
+    with pytest.raises(TypeError, match="expected a list"):
+        onnxruntime.InferenceSession(made, providers="CPUExecutionProvider")
+    with pytest.raises(TypeError, match="has the member 1"):
+        onnxruntime.InferenceSession(made, providers=[1])
+    with pytest.raises(ValueError, match="2 members for 1 providers"):
+        onnxruntime.InferenceSession(made, None, ["CPUExecutionProvider"], [{}, {}])
+
+
+def test_what_a_model_says_of_itself():
+    said = negative(producer_name="p", doc_string="d", domain="a.b", model_version=3).get_modelmeta()
+    assert (said.producer_name, said.description, said.domain, said.version) == ("p", "d", "a.b", 3)
+    assert (said.graph_name, said.graph_description, said.custom_metadata_map) == ("test", "", {})
