@@ -53,7 +53,7 @@ def compile_code(
             with contextlib.suppress(ValueError):  # such an entry is replaced
                 return Code.from_json(*found)
     module = module.clone()
-    functions = _describe_functions(module)
+    functions = describe_functions(module)
     weights = _find_weights(module)
     is_mixed = bool(target.chip) and mixed.has_host_functions(module)
     host_weights = _find_weights(module, on_host=True) if is_mixed else ()
@@ -137,7 +137,7 @@ def _compiler_version() -> str:
     return digest.hexdigest()
 
 
-def _describe_functions(module: Module) -> dict[str, dict[str, Any]]:
+def describe_functions(module: Module) -> dict[str, dict[str, Any]]:
     """Graph functions with a body that may be called from outside."""
     described = {}
     for operation in module.ir.body.operations:

@@ -18,9 +18,11 @@ from targets import needs_linker
 from tiny_models import random_weights, smollm2, write_gguf, write_hugging_face
 
 from relax_mlir import RelaxError, Target, parse
-from relax_mlir.cli import commands
+from relax_mlir.cli import commands, programs
 from relax_mlir.cli.app import app
-from relax_mlir.cli.commands import call, parse_argument, read_program
+from relax_mlir.cli.calling import call
+from relax_mlir.cli.commands import read_program
+from relax_mlir.cli.inputs import parse_argument
 from relax_mlir.export import Exported
 from relax_mlir.models import Program, build
 from relax_mlir.runtime import library_path
@@ -137,7 +139,7 @@ def test_results_that_cannot_be_written(program, tmp_path, monkeypatch):
     monkeypatch.setattr("os.replace", fail)
     (tmp_path / "x.npz").write_text("before")
     with pytest.raises(RelaxError, match="cannot write '.*x.npz': No space left on device"):
-        call(str(program), ["2x4xf32", "4xf32"], function="main", output=tmp_path / "x.npz", target=None)
+        call(str(program), ["2x4xf32", "4xf32"], outputs=[str(tmp_path / "x.npz")])
     assert (tmp_path / "x.npz").read_text() == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["program.mlir", "x.npz"]
 
@@ -147,7 +149,7 @@ def test_results_go_where_a_link_leads(program, tmp_path):
     (tmp_path / "link.npz").symlink_to(tmp_path / "there.npz")
     planted = tmp_path / f".link.npz.{os.getpid()}.part"
     planted.symlink_to(tmp_path / "secret")
-    call(str(program), ["2x4xf32", "4xf32"], function="main", output=tmp_path / "link.npz", target=None)
+    call(str(program), ["2x4xf32", "4xf32"], outputs=[str(tmp_path / "link.npz")])
     assert np.load(tmp_path / "there.npz")["arr_0"].shape == (2, 4) and (tmp_path / "link.npz").is_symlink()
     assert planted.is_symlink() and not (tmp_path / "secret").exists()
 
@@ -213,7 +215,7 @@ def nothing_is_compiled(monkeypatch):
         raise AssertionError("it was compiled, or its weights were read")
 
     monkeypatch.setattr(Program, "compile", fail)
-    monkeypatch.setattr(commands, "compile_module", fail)
+    monkeypatch.setattr(programs, "compile_module", fail)
     monkeypatch.setattr(commands, "load_exported", fail)
     monkeypatch.setattr(Exported, "load", fail)
 
@@ -361,10 +363,7 @@ def test_inspect_smollm2():
             ["inspect", "nothing.pt2"],
             "'nothing.pt2' is a program of PyTorch; compile it first: relax-mlir compile nothing.pt2 -o FOLDER",
         ),
-        (
-            ["run", "nothing.pt2"],
-            "'nothing.pt2' is a program of PyTorch; compile it first: relax-mlir compile nothing.pt2 -o FOLDER",
-        ),
+        (["run", "nothing.pt2"], "cannot read 'nothing.pt2': there is no such file"),
         (["explain", "nothing.mlir"], "'nothing.mlir' is neither a program of PyTorch, a .pt2 file"),
         (["explain", "."], "'.' is a folder; expected a program of PyTorch (.pt2), or an ONNX model (.onnx)"),
         (["generate", "nothing", "hello"], "there is no model at 'nothing'"),

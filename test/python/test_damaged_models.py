@@ -15,7 +15,7 @@ import pytest
 from tiny_models import CONFIG, random_weights, write_gguf, write_hugging_face
 
 from relax_mlir import ModelError, RelaxError, models
-from relax_mlir.cli.commands import parse_argument
+from relax_mlir.cli.inputs import parse_argument
 from relax_mlir.export import read_code, write_metadata
 from relax_mlir.models import LlamaConfig, Tokenizer
 from relax_mlir.models.exported import read_description

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,22 @@ ModelArgument = Annotated[
     typer.Argument(
         metavar="MODEL",
         help="A .gguf file, a folder in Hugging Face's form, an exported folder, or 'smollm2' where it is installed.",
+    ),
+]
+ProgramArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        help="An ONNX model (.onnx), a program of PyTorch (.pt2) or in a .mlir file, or an exported folder.",
+    ),
+]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        "-i",
+        help="name=VALUE, or VALUE by position; may be given repeatedly. VALUE is x.npy, a number, or a shape with a "
+        "type, such as 2x128xf32, filled at random; all.npz holds inputs under their names.",
     ),
 ]
 Layout = Annotated[
@@ -108,22 +125,27 @@ def explain(
 
 @app.command()
 def run(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A program in a .mlir file, or an exported folder.")],
+    source: ProgramArgument,
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="ARGUMENT...",
-            help="The arguments: x.npy, a number, or a shape with a type, such as 2x128xf32, filled at random.",
+        typer.Argument(metavar="ARGUMENT...", help="Inputs, as for --input."),
+    ] = None,
+    inputs: Inputs = None,
+    function: Function = "main",
+    output: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--output", "-o", help="A .npz file for all results, or name=file.npy for one; may be given repeatedly."
         ),
     ] = None,
-    function: Function = "main",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A .npz file for the results.")] = None,
+    save: Annotated[Path | None, typer.Option("--save", help="A folder for the results, a .npy file each.")] = None,
     target: Where = None,
 ) -> None:
-    """Calls a function of a program and shows its results."""
-    from .commands import call
+    """Calls a model, or a function of a program, and shows its results."""
+    from .calling import call
 
-    call(source, arguments or [], function=function, output=output, target=target)
+    arguments = [*(arguments or []), *(inputs or [])]
+    call(source, arguments, function=function, outputs=output or [], folder=save, target=target)
 
 
 @app.command()
@@ -190,14 +212,59 @@ def inspect(
 
 @app.command()
 def bench(
-    model: ModelArgument,
-    prompts: Annotated[str, typer.Option(help="Lengths of prompts.")] = "1,16,128,512",
-    batches: Annotated[str, typer.Option(help="Sizes of batches.")] = "1",
-    steps: Annotated[int, typer.Option(help="Tokens to generate after each prompt.")] = 32,
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A language model, as for generate, or a program, as for run.")
+    ],
+    prompts: Annotated[str | None, typer.Option(help="Of language models: lengths of prompts [1,16,128,512].")] = None,
+    batches: Annotated[str | None, typer.Option(help="Of language models: sizes of batches [1].")] = None,
+    steps: Annotated[int | None, typer.Option(help="Of language models: tokens after each prompt [32].")] = None,
     layout: Layout = None,
+    inputs: Inputs = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option(help="Of programs: the sizes of random inputs by symbol, such as batch=8,seq=128."),
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, max=1024, help="Of programs: threads of the CPU.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Of programs: rounds whose median is shown [10].")] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(help="Of ONNX models: auto (onnxruntime, if it is installed), onnxruntime, or none [auto]."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Of programs: write JSON, in seconds and bytes.")] = False,
     target: Where = None,
 ) -> None:
-    """Measures prompts and generation, in tokens per second."""
+    """Measures a language model, in tokens per second, or a program: compiling, and the median of calls."""
+    from .programs import is_program
+
+    of_models = {"prompts": prompts, "batches": batches, "steps": steps, "layout": layout}
+    of_programs = {"input": inputs, "sizes": sizes, "threads": threads, "rounds": rounds, "against": against}
+    of_programs["json"] = as_json or None
+    if is_program(source):
+        _refuse(source, "is a program, not a language model", of_models)
+        from .bench import bench as measure_program
+
+        measure_program(
+            source,
+            inputs or [],
+            sizes=sizes or "",
+            threads=threads,
+            rounds=10 if rounds is None else rounds,
+            against=against or "auto",
+            target=target,
+            as_json=as_json,
+        )
+        return
+    _refuse(source, "is a language model, not a program", of_programs)
     from .commands import measure
 
-    measure(model, prompts, batches, steps, options={"layout": layout, "context": None, "target": target})
+    options = {"layout": layout, "context": None, "target": target}
+    measure(source, prompts or "1,16,128,512", batches or "1", 32 if steps is None else steps, options=options)
+
+
+def _refuse(source: str, why: str, options: Mapping[str, object]) -> None:
+    """Refuses options that have no effect on a source."""
+    from ..errors import RelaxError
+
+    given = [f"--{name}" for name, value in options.items() if value is not None]
+    if given:
+        raise RelaxError(f"'{source}' {why}; leave {' and '.join(given)} out")

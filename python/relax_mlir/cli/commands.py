@@ -4,40 +4,30 @@
 
 from __future__ import annotations
 
-import io
-import os
-import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tvm_ffi
-from mlir import ir
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from .. import compile as compile_module
-from .. import dtypes, load
+from .. import load
 from ..compiler import compile_code
 from ..errors import ModelError, RelaxError
 from ..export import Exported, check_folder, open_exported
 from ..export import export as export_code
-from ..files import write_whole
 from ..frontends.program import Program as ImportedProgram
 from ..models import LanguageModel, Sampling, Tokenizer, build
 from ..models.exported import Description, is_exported, load_exported, read_description
 from ..models.generation import check_lengths
 from ..models.loading import Program, options_for
-from ..module import Module
-from ..reading import reading
-from ..runtime import Device, Executable, to_host
 from ..target import Target
 
 # Answers go to the standard output, everything about them to the standard error. Paths, names and errors are text of
@@ -134,7 +124,7 @@ def _describe_target(target: Target) -> str:
     return f"{target.triple}:{target.cpu}" if target.cpu else target.triple
 
 
-# --- compile and run
+# --- compile and explain
 
 
 @contextmanager
@@ -157,7 +147,7 @@ def export(
 def _export(
     source: str, output: Path, *, layout: str | None, context: int | None, target: str, smallest: int | None
 ) -> None:
-    if kind := _imported_kind(source):
+    if kind := imported_kind(source):
         refuse_options(source, f"is {kind}, not a language model", layout, context)
         program = read_imported_program(source, smallest)
         with progress(f"compiling {source}"):
@@ -185,14 +175,14 @@ _IMPORTED = {".pt2": "a program of PyTorch", ".onnx": "an ONNX model"}
 """Files of other frameworks, by suffix."""
 
 
-def _imported_kind(source: str) -> str | None:
+def imported_kind(source: str) -> str | None:
     """What a file of another framework is; None for other sources."""
     return None if Path(source).is_dir() else _IMPORTED.get(Path(source).suffix)
 
 
 def refuse_imported_program(source: str) -> None:
     """Refuses a file of another framework where only what it is compiled to can be used."""
-    if kind := _imported_kind(source):
+    if kind := imported_kind(source):
         raise ModelError(
             f"'{source}' is {kind}; compile it first: relax-mlir compile {source} -o FOLDER "
             "(relax-mlir explain shows its sizes)"
@@ -226,130 +216,6 @@ def read_imported_program(source: str, smallest: int | None) -> ImportedProgram:
 def explain(source: str, smallest: int | None) -> None:
     """Shows what is known of a program of another framework."""
     print(read_imported_program(source, smallest).report)
-
-
-_ARGUMENT = re.compile(r"((?:\d+x)*)([a-wyz]+\d*\w*)$")
-
-
-def parse_argument(text: str, generator: np.random.Generator) -> Any:
-    """An argument of a function: a file, a number, or a shape to fill at random."""
-    if text.endswith(".npy"):
-        with reading(text):
-            try:
-                return np.load(text, allow_pickle=False)
-            except (ValueError, EOFError) as error:
-                raise RelaxError(f"cannot read '{text}': {error}") from None
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    match = _ARGUMENT.match(text)
-    if not match:
-        raise RelaxError(f"argument {text!r} is no .npy file, number or shape such as 2x128xf32")
-    try:
-        dtype = dtypes.to_numpy(match[2])
-    except ValueError as error:
-        raise RelaxError(f"argument {text!r}: {error}") from None
-    try:
-        array = np.empty(tuple(map(int, match[1].split("x")[:-1])), dtype)
-    except (MemoryError, ValueError, OverflowError):  # the latter two: more than there are addresses
-        raise RelaxError(f"argument {text!r}: there is no memory for so many elements") from None
-    elements, piece = array.reshape(-1), 1 << 16  # a piece at a time, as the generator has types of its own
-    for begin in range(0, len(elements), piece):
-        part = elements[begin : begin + piece]
-        if dtypes.is_float(match[2]):
-            part[...] = generator.standard_normal(len(part))
-        else:
-            part[...] = generator.integers(0, 2 if match[2] == "bool" else 100, len(part))
-    return array
-
-
-def open_executable(source: str, target: str | None, check: Callable[[Mapping[str, int]], None]) -> Executable:
-    """A program in a file, compiled, or one of an exported folder.
-
-    Args:
-      check: called with the functions and how many parameters each has, before code is made or weights are read.
-    """
-    if Path(source).is_dir():
-        exported = open_exported(source)
-        check_target(exported, target)
-        check({name: len(function["parameters"]) for name, function in exported.code.functions.items()})
-        return exported.load()
-    refuse_imported_program(source)
-    with progress(f"compiling {source}"):
-        module = load(source)
-        check(_parameter_counts(module))
-        return compile_module(module, target=target)
-
-
-def _parameter_counts(module: Module) -> dict[str, int]:
-    """How many parameters each function has that can be called from outside."""
-    functions = [operation.operation for operation in module.ir.body.operations]
-    return {
-        ir.StringAttr(function.attributes["sym_name"]).value: len(function.regions[0].blocks[0].arguments)
-        for function in functions
-        if function.name == "relax.func" and "sym_visibility" not in function.attributes and function.regions[0].blocks
-    }
-
-
-def call(source: str, arguments: Sequence[str], *, function: str, output: Path | None, target: str | None) -> None:
-    generator = np.random.default_rng(0)
-    if output:
-        _check_output(output)
-    values = [parse_argument(text, generator) for text in arguments]
-
-    def check(counts: Mapping[str, int]) -> None:
-        if counts and function not in counts:
-            raise RelaxError(f"'{source}' has no function '{function}'; it has {', '.join(counts)}")
-        if len(values) != counts.get(function, len(values)):
-            count = f"{counts[function]} argument{'s' * (counts[function] != 1)}"
-            raise RelaxError(f"'{function}' takes {count}, got {len(values)}")
-
-    executable = open_executable(source, target, check)
-    device = Device(executable.code.device) if executable.code.device else None
-    parameters = executable.code.functions.get(function, {}).get("parameters", ())
-    try:
-        if device:
-            on_host = [parameter.get("place") == "host" for parameter in parameters]
-            for index, value in enumerate(values):
-                if isinstance(value, np.ndarray) and not (index < len(on_host) and on_host[index]):
-                    values[index] = device.put(value)
-        results = executable[function](*values)
-        arrays = [to_host(result) if hasattr(result, "__dlpack__") else result for result in _flatten(results)]
-    except (TypeError, ValueError, MemoryError, RuntimeError, OverflowError, KeyError) as error:
-        raise RelaxError(error.args[0] if isinstance(error, KeyError) else str(error)) from None
-    for index, result in enumerate(arrays):
-        what = f"{list(result.shape)} {result.dtype}\n" if isinstance(result, np.ndarray) else ""
-        print(f"result {index}: {what}{result}")
-    if output:
-        _save(output, [result for result in arrays if isinstance(result, np.ndarray)])
-
-
-def _check_output(path: Path) -> None:
-    """What is wrong with a place for results, before they are computed."""
-    if os.path.isdir(path):
-        raise RelaxError(f"cannot write '{path}': it is a folder; expected the name of a .npz file")
-    if not os.path.isdir(path.parent):
-        raise RelaxError(f"cannot write '{path}': there is no folder '{path.parent}'")
-
-
-def _save(path: Path, arrays: Sequence[np.ndarray]) -> None:
-    """Writes a .npz file whole or not at all; a device stays what it is."""
-    path = path if path.suffix == ".npz" or path.is_char_device() else path.with_name(f"{path.name}.npz")
-    content = io.BytesIO()
-    try:
-        np.savez(content, *arrays)
-        write_whole(path, content.getbuffer())
-    except OSError as error:
-        raise RelaxError(f"cannot write '{path}': {error.strerror or error}") from None
-
-
-def _flatten(results: Any) -> list[Any]:
-    """Members of tuples one by one."""
-    if isinstance(results, (Sequence, tvm_ffi.Array)):
-        return [array for member in results for array in _flatten(member)]
-    return [results]
 
 
 # --- generate and chat

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from .. import _relax
 from ..errors import MissingPackageError, RelaxError
 from ..files import write_whole
 from ..module import Module
+from .results import unique_stem
 
 
 @dataclasses.dataclass
@@ -58,17 +58,6 @@ def lives(function: ir.Operation, sizes: Mapping[str, int], default: int) -> lis
     return list(found.values())
 
 
-def _path_of(name: str, used: set[str]) -> Path:
-    """Where the picture of a function goes; names that differ in what files cannot have get numbers."""
-    stem = plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[:200]
-    count = 1
-    while stem in used:
-        count += 1
-        stem = f"{plain}-{count}"
-    used.add(stem)
-    return Path(f"{stem}-memory.png")
-
-
 def draw(module: Module, default: int = 128) -> Iterator[Path]:
     """Writes one picture for each function, in the working directory."""
     try:
@@ -90,7 +79,7 @@ def draw(module: Module, default: int = 128) -> Iterator[Path]:
             axes.barh(bottom + mebibytes / 2, life.end - life.begin, mebibytes, life.begin, edgecolor="white")
             bottom += mebibytes
         axes.set(title=f"{name}: storages, symbols = {default}", xlabel="op", ylabel="MiB")
-        path = _path_of(name, used)
+        path = Path(f"{unique_stem(name, used)}-memory.png")
         content = io.BytesIO()
         figure.savefig(content, dpi=120, format="png")
         try:
