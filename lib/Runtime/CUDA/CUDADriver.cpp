@@ -1,4 +1,4 @@
-//===- CUDADriver.cpp - devices of the CUDA driver ------------------------===//
+//===- CUDADriver.cpp - the CUDA device driver ----------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,16 +17,16 @@ using namespace relax_rt;
 
 namespace {
 
-/// The first version that reads the PTX that we make.
+/// The first driver version that accepts the PTX version we emit.
 constexpr int kLeastVersion = 12000;
-/// A function that is loaded, with the dynamic shared memory that it may have.
+/// A loaded function and the dynamic shared memory that it may use.
 struct Kernel {
   void *function;
   std::atomic<int64_t> sharedBytes;
 };
 
-/// What a kernel may have of shared memory without asking, less what is static
-/// in it.
+/// Dynamic shared memory that a kernel may use without raising its limit, with
+/// room left for its static shared memory.
 constexpr int64_t kPlainSharedBytes = 32 << 10;
 
 std::string versionText(int version) {
@@ -40,7 +40,7 @@ std::string versionText(int version) {
 
 ForkResetMutex opening, loading, sharedMemory;
 
-/// Null with the error set; tried again the next time.
+/// Returns null with `error` set on failure; the next call tries again.
 const cuda::Library *openLibrary(Error &error) {
   static const cuda::Library *opened = nullptr;
   std::lock_guard<std::mutex> lock(opening);
@@ -130,7 +130,7 @@ public:
 
   bool upload(void *to, const void *from, size_t bytes, void *stream,
               Error &error) override {
-    // A few words go with the command: the host does not wait.
+    // Small uploads travel inside the command, so the host does not wait.
     if (bytes <= kCommandBytes && bytes % sizeof(uint32_t) == 0) {
       uint32_t words[kCommandBytes / sizeof(uint32_t)];
       memcpy(words, from, bytes);
@@ -143,7 +143,8 @@ public:
     }
     return check(cuda.upload(asPointer(to), from, bytes, stream),
                  "copy to the device", error) &&
-           wait(stream, error); // the source may be pinned, and read later
+           wait(stream, error); // the source may be pinned, and then is read
+                                // asynchronously
   }
   bool download(void *to, const void *from, size_t bytes, void *stream,
                 Error &error) override {
@@ -177,7 +178,7 @@ public:
     if (shape[6] > known->sharedBytes.load(std::memory_order_acquire))
       result = allowShared(*known, shape[6]);
     if (result == cuda::kSuccess) {
-      // Asked each time, so that one process can compare.
+      // Read at each launch, so that one process can compare both settings.
       bool mayOverlap = shape[7] != 0 && isOn("RELAX_DEVICE_OVERLAP", true);
       cuda::LaunchAttribute overlaps{cuda::kProgrammaticStreamSerialization,
                                      {1}};
@@ -200,7 +201,7 @@ public:
     uint32_t box[kMaxRank], steps[kMaxRank];
     int64_t rank = shape[1];
     uint64_t bytes = sizeof(uint16_t);
-    // The innermost first. An empty tensor has a map, which nothing uses.
+    // Sizes innermost first. The map of an empty tensor is valid but unused.
     for (int64_t i = 0; i < rank; ++i) {
       int64_t size = shape[2 + rank - 1 - i];
       sizes[i] = size > 0 ? size : 1;
@@ -249,7 +250,8 @@ public:
 private:
   static constexpr size_t kCommandBytes = 64;
 
-  /// So that an error of a kernel is that of its own launch.
+  /// Whether to wait after each launch, so that an error is attributed to the
+  /// kernel that caused it.
   static bool waitsForKernels() {
     static const bool waits = isOn("RELAX_DEVICE_SYNCHRONIZE");
     return waits;
@@ -260,7 +262,7 @@ private:
                  error);
   }
 
-  /// The message is made where there is an error only.
+  /// The message is built only if there is an error.
   bool check(int result, const char *what, Error &error) {
     return result == cuda::kSuccess || report(result, what, error);
   }
@@ -283,8 +285,8 @@ private:
     return Loaded::of(kernel.loaded, unload).on[index];
   }
 
-  /// Raises what a kernel may have of shared memory; never lowers it, since
-  /// another thread may be about to launch.
+  /// Raises the limit of dynamic shared memory of a kernel. Never lowers it,
+  /// since another thread may be about to launch.
   int allowShared(Kernel &kernel, int64_t bytes) {
     std::lock_guard<std::mutex> lock(sharedMemory);
     if (bytes <= kernel.sharedBytes.load(std::memory_order_relaxed))
@@ -296,7 +298,7 @@ private:
     return result;
   }
 
-  /// Loads a kernel; null with the error set.
+  /// Loads a kernel. Returns null with `error` set on failure.
   Kernel *load(RelaxDeviceKernel &kernel, Error &error) {
     std::lock_guard<std::mutex> lock(loading);
     std::atomic<void *> &place = placeOf(kernel);
@@ -326,8 +328,8 @@ private:
     return made;
   }
 
-  /// The machine code of assembly, from the cache where it is there; null where
-  /// there is none.
+  /// Links PTX to machine code, or takes it from the cache. Returns null if
+  /// that fails.
   void *loadAssembly(const CubinCache::Text &text) {
     int version = 0;
     cuda.driverVersion(&version);
@@ -356,7 +358,7 @@ private:
   }
 
   void *loadModule(RelaxDeviceModule &module, Error &error) {
-    // Where there is no cache, or anything fails, it is as if there were none.
+    // Without a cache, or if the cache fails, the driver compiles the PTX.
     CubinCache::Text text;
     if (DiskCache::isEnabled() && CubinCache::isAssembly(module.image, text))
       if (void *loaded = loadAssembly(text))
@@ -383,7 +385,7 @@ private:
 
   const cuda::Library &cuda;
   const int32_t id;
-  const int index; // of the runtime's device
+  const int index; // index of the device in the runtime
   const cuda::Context context;
   const Description description;
 };
@@ -430,7 +432,8 @@ static std::unique_ptr<DeviceDriver> openDevice(int32_t id, int index,
              (text ? text : "error " + std::to_string(result)));
     return nullptr;
   }
-  // Hopper alone has code that no later chip runs.
+  // Only Hopper has an architecture-specific target ("sm_90a") that no later
+  // chip runs.
   description = {name,
                  major,
                  minor,

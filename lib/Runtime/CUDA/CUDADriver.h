@@ -1,13 +1,13 @@
-//===- CUDADriver.h - the CUDA driver's interface, as far as used -*- C++ -===//
+//===- CUDADriver.h - the CUDA driver interface (subset) --------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Declarations of our own, so that neither headers nor libraries of CUDA are
-// needed to build. The driver is opened at run time: libcuda.so.1, or what the
-// environment variable RELAX_CUDA_DRIVER names.
+// Our own declarations, so that the build needs neither headers nor libraries
+// of CUDA. The driver is opened at run time: libcuda.so.1, or the library named
+// by the environment variable RELAX_CUDA_DRIVER.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,8 @@ constexpr int kFloat16 = 6, kBFloat16 = 9, kSwizzle128 = 3, kPromote128 = 2;
 // CUfunction_attribute
 constexpr FunctionOption kMaxDynamicSharedBytes = 8;
 
-// CUlaunchAttributeID: begins before what is in the stream has ended.
+// CUlaunchAttributeID: the kernel may begin before earlier work in the stream
+// has ended.
 constexpr int kProgrammaticStreamSerialization = 6;
 
 /// CUlaunchAttribute
@@ -71,8 +72,7 @@ struct LaunchConfig {
   unsigned count;
 };
 
-/// Each function that is used: its field, its name in the library, and its
-/// parameters.
+/// The driver functions used: the field, the exported name and the parameters.
 #define RELAX_CUDA_FUNCTIONS(X)                                                \
   X(init, cuInit, (unsigned flags))                                            \
   X(driverVersion, cuDriverGetVersion, (int *version))                         \

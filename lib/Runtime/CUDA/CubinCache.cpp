@@ -1,4 +1,4 @@
-//===- CubinCache.cpp - machine code on disk ------------------------------===//
+//===- CubinCache.cpp - disk cache of CUDA machine code -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

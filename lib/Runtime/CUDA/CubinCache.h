@@ -1,12 +1,12 @@
-//===- CubinCache.h - machine code on disk ----------------------*- C++ -*-===//
+//===- CubinCache.h - disk cache of CUDA machine code -----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the driver's assembler has made of PTX, so that the next process need
-// not wait for it (DiskCache.h).
+// Caches the machine code that the driver assembles from PTX, so that the next
+// process need not wait for it (DiskCache.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,10 @@ namespace relax_rt {
 struct CubinCache {
   struct Text {
     const char *data;
-    size_t bytes; // without the zero that ends it
+    size_t bytes; // without the terminating zero
   };
 
-  /// Whether an image is PTX, rather than machine code already.
+  /// Returns whether an image is PTX rather than machine code.
   static bool isAssembly(const void *image, Text &text);
 
   static std::string keyOf(const Text &text, int64_t architecture,

@@ -1,14 +1,14 @@
-//===- CublasLt.cpp - products by cuBLASLt --------------------------------===//
+//===- CublasLt.cpp - matrix products by cuBLASLt -------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// cuBLASLt's matrices are stored by columns, so it computes the transposed
-// product: D' [n, m] = W' [n, k] @ X' [k, m]. What it is asked for each shape,
-// and the algorithm that it chooses, is kept; so a call in a capture, which has
-// run once before, asks nothing.
+// cuBLASLt stores matrices in column-major order, so it computes the transposed
+// product: D' [n, m] = W' [n, k] @ X' [k, m]. The descriptors for each shape,
+// and the algorithm that the library chooses, are cached; so a captured call,
+// which has run once before, makes no queries.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ namespace {
 
 ForkResetMutex opening;
 
-/// The library; null with the error set.
+/// Opens the library. Returns null with `error` set on failure.
 const cublaslt::Library *openLibrary(Error &error) {
   static const cublaslt::Library *opened = nullptr;
   std::lock_guard<std::mutex> lock(opening);
@@ -37,7 +37,7 @@ const cublaslt::Library *openLibrary(Error &error) {
   std::string reason;
   for (const char *path : {given ? given : "libcublasLt.so.13",
                            "libcublasLt.so.12", "libcublasLt.so.11"}) {
-    // What another library has opened is that of its driver.
+    // Prefer a copy that is already loaded: it matches the loaded driver.
     for (int flags : {RTLD_NOLOAD, 0})
       if (!handle)
         handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | flags);
@@ -81,13 +81,13 @@ int typeOf(DLDataType dtype) {
                                  : cublaslt::kF32;
 }
 
-/// What an algorithm is chosen for.
+/// The key under which an algorithm is chosen.
 struct Problem {
   int64_t m, n, k;
   int type, resultType;
   bool isTransposed;
   int epilogue;
-  uint32_t alignment; // of all addresses
+  uint32_t alignment; // alignment common to all addresses
   uint64_t workspaceBytes;
 
   bool operator<(const Problem &other) const {
@@ -99,7 +99,7 @@ struct Problem {
   }
 };
 
-/// A problem in the library's terms.
+/// A problem expressed as cuBLASLt descriptors, with the chosen algorithm.
 class Plan {
 public:
   explicit Plan(const cublaslt::Library &library) : library(library) {}
@@ -172,15 +172,15 @@ private:
   }
 };
 
-/// What there is of the library on one device. Its mutex is held while a plan
-/// is used, since the bias of a call is part of it.
+/// The cuBLASLt state of one device. The mutex is held while a plan is used,
+/// since each call stores its bias pointer in the plan.
 struct OnDevice {
   std::mutex mutex;
   cublaslt::Handle handle = nullptr;
   std::map<Problem, std::unique_ptr<Plan>> plans;
 };
 
-/// Sizes that differ at each call leave no more than so many.
+/// Upper bound on cached plans, for programs whose sizes differ at each call.
 constexpr size_t kMostPlans = 1024;
 
 uint32_t alignmentOf(std::initializer_list<const void *> addresses) {
@@ -192,10 +192,11 @@ uint32_t alignmentOf(std::initializer_list<const void *> addresses) {
 
 } // namespace
 
-/// The library function "relax.cublaslt": x, a matrix or a stack of rows; a
-/// matrix; a vector where there is a bias; the result; scratch memory. Numbers:
-/// whether the matrix is transposed, an activation (0 none, 1 relu, 2 gelu by
-/// tanh), whether there is a bias. False with the call's error set.
+/// The library function "relax.cublaslt". Tensors: x (a matrix or a stack of
+/// rows), a matrix, an optional bias vector, the result, scratch memory.
+/// Numbers: whether the matrix is transposed, the activation (0 none, 1 relu, 2
+/// gelu by tanh), whether there is a bias. Returns false with the error of the
+/// call set.
 static bool multiply(RelaxContext &context, const int64_t *words,
                      const int64_t *slots) {
   Error &error = context.error;

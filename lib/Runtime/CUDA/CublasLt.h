@@ -1,14 +1,13 @@
-//===- CublasLt.h - cuBLASLt's interface, as far as used --------*- C++ -*-===//
+//===- CublasLt.h - the cuBLASLt interface (subset) -------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Declarations of our own, as those of the driver (CUDADriver.h). The library
-// is opened when it is first called: libcublasLt.so of CUDA 11 to 13, one that
-// the process has already before others, or what the environment variable
-// RELAX_CUBLASLT names.
+// Our own declarations, as for the driver (CUDADriver.h). The library is opened
+// on first use: libcublasLt.so of CUDA 11 to 13, preferably one that is already
+// loaded, or the library named by the environment variable RELAX_CUBLASLT.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +36,7 @@ constexpr int kComputeF32 = 68;
 constexpr int kPlain = 0, kTransposed = 1;
 // cublasLtMatmulDescAttributes_t
 constexpr int kTransposeA = 3, kEpilogue = 7, kBiasPointer = 8;
-// cublasLtEpilogue_t, of which a bias is a bit
+// cublasLtEpilogue_t; the bias is a separate bit.
 constexpr int kNoEpilogue = 1, kRelu = 2, kBias = 4, kGelu = 32;
 // cublasLtMatmulPreferenceAttributes_t
 constexpr int kMaxWorkspaceBytes = 1, kMinAlignmentA = 5, kMinAlignmentB = 6,
@@ -56,8 +55,7 @@ struct Choice {
   int reserved[4];
 };
 
-/// Each function that is used: its field, its name in the library, and its
-/// parameters.
+/// The library functions used: the field, the exported name and the parameters.
 #define RELAX_CUBLASLT_FUNCTIONS(X)                                            \
   X(create, cublasLtCreate, (Handle * handle))                                 \
   X(createOperation, cublasLtMatmulDescCreate,                                 \

@@ -196,7 +196,7 @@ public:
   }
 
   int64_t *position() const { return slots; }
-  /// Whether the function writes into one of the tensors.
+  /// Returns whether the function writes into one of the tensors.
   bool writes() const { return isWritten; }
 
 private:
@@ -212,7 +212,7 @@ private:
                     ", got " + std::to_string(actual));
   }
 
-  /// A number for a tensor without dimensions.
+  /// Unpacks a number that is passed for a tensor of rank 0.
   bool unpackNumber(const Value &type, const TVMFFIAny &arg,
                     const Place &what) {
     bool isReal = arg.typeIndex == kReal;
@@ -307,7 +307,7 @@ private:
         return false;
       data = static_cast<char *>(storage->data);
     } else if (arg.typeIndex == kTensor) {
-      // The result may be this very tensor, which must then stay alive.
+      // A result may be this very tensor, which must then stay alive.
       storage = borrow(arg.object, data);
       if (!storage)
         return fail(context.error, "MemoryError", what.str() + ": no memory");

@@ -14,8 +14,8 @@
 
 namespace relax_rt {
 
-/// The text that begins a message, made only where there is one: refers to a
-/// function object that must outlive it.
+/// The prefix of an error message, built lazily. Refers to a function object
+/// that must outlive it.
 class Place {
 public:
   template <typename Text>
@@ -30,29 +30,29 @@ private:
   std::string (*print)(const void *text);
 };
 
-/// The type of a parameter or a result. It points into the words of a
-/// signature, so reading it allocates nothing and a call can do so anew.
+/// The type of a parameter or a result: a view of the words of a signature, so
+/// that reading it allocates nothing and each call can parse it again.
 struct Value {
   int64_t kind = 0;
   int64_t bits = 0;
   int64_t flags = 0;
   DLDataType dtype{0, 0, 1};
   int64_t rank = 0;
-  /// `rank` sizes, -1 where unknown.
+  /// `rank` sizes, -1 if unknown.
   const int64_t *dims = nullptr;
-  /// Of a callable: its signature.
+  /// For a callable: its signature.
   const int64_t *signature = nullptr;
-  /// Of a tuple: so many values.
+  /// For a tuple: the number of members.
   int64_t memberCount = 0;
   const int64_t *members = nullptr;
 
-  /// Moves `words` behind the value.
+  /// Reads a value and advances `words` past it.
   static Value read(const int64_t *&words);
-  /// DLPack's type of the device that has it.
+  /// The DLPack type of the device that holds the value.
   int32_t device() const { return deviceOfWord(flags >> RelaxDeviceShift); }
-  /// Of a tensor with these slots; -1 where they do not fit in 63 bits.
+  /// The size of a tensor with these slots; -1 if it does not fit in 63 bits.
   int64_t countBytes(const int64_t *slots) const;
-  /// DLPack's type of a device from a word, where 0 is the CPU.
+  /// Decodes the DLPack type of a device from a word; 0 is the CPU.
   static int32_t deviceOfWord(int64_t word) {
     return word ? static_cast<int32_t>(word) : kDLCPU;
   }
@@ -60,10 +60,10 @@ struct Value {
   static std::string nameOf(DLDataType dtype);
 };
 
-/// A signature in words, which must outlive it.
+/// A signature encoded in words, which must outlive this object.
 struct Signature {
-  /// Of a function, with the names of its parameters; of a callable value
-  /// without.
+  /// `names` are the names of the function and its parameters; null for
+  /// callable values.
   explicit Signature(const int64_t *words, const char *names = nullptr)
       : function(names ? names : "callable"), parameterCount(words[0]),
         resultCount(words[1]), inSlots(words[2]), outSlots(words[3]),
@@ -71,42 +71,41 @@ struct Signature {
         hasHostParts(words[4] & RelaxHostParts), parameters(words + 5),
         names(names) {}
 
-  /// Fills `slots` from the arguments. False with `context.error` set where an
-  /// argument is not what its parameter says.
+  /// Fills `slots` from the arguments. Returns false with `context.error` set
+  /// if an argument does not match its parameter.
   bool unpack(RelaxContext &context, const TVMFFIAny *args, int32_t count,
               int64_t *slots) const;
-  /// Gives back what `unpack` made references of.
+  /// Releases the references that `unpack` took.
   void release(const int64_t *slots) const;
 
-  /// The words of the results.
+  /// The words that describe the results.
   const int64_t *results() const;
-  /// The results as one value: the only one, or a tuple.
+  /// The results as one value: the single result, or a tuple.
   Value result() const;
 
-  /// Whether results can be copied to so many tensors of the caller, for hosts
-  /// that have no TVM FFI to hand over new ones.
+  /// Whether results can be copied to `count` tensors of the caller, for hosts
+  /// without TVM FFI, which cannot receive new ones.
   bool acceptsDestinations(int32_t count) const;
-  /// Checks all that is known of destinations before the results are. False
-  /// with `context.error` set.
+  /// Checks everything known about destinations before the results exist.
+  /// Returns false with `context.error` set.
   bool checkDestinations(RelaxContext &context,
                          const TVMFFIAny *destinations) const;
-  /// Copies the results, and gives back their references. False with
-  /// `context.error` set, and nothing written, where a destination does not
-  /// fit.
+  /// Copies the results and releases their references. If a destination does
+  /// not fit, writes nothing and returns false with `context.error` set.
   bool copyResults(RelaxContext &context, const int64_t *slots,
                    const TVMFFIAny *destinations) const;
 
   const char *function;
   int64_t parameterCount, resultCount, inSlots, outSlots;
-  /// DLPack's type of the device that the function uses.
+  /// The DLPack type of the device that the function uses.
   int32_t device;
-  /// Whether some of it runs on the host all the same.
+  /// Whether parts of a device function run on the host.
   bool hasHostParts;
-  /// The words of the parameters.
+  /// The words that describe the parameters.
   const int64_t *parameters;
 
 private:
-  /// Whether what the function writes into lies apart from its other arguments.
+  /// Whether the arguments that the function writes do not overlap the others.
   bool checkWritten(RelaxContext &context, const int64_t *slots) const;
   /// "main: argument 1 'x' (tensor f32 [n])".
   std::string describeParameter(int64_t index) const;
@@ -114,69 +113,69 @@ private:
   const char *names;
 };
 
-/// Fills the slots of one value. False with `context.error` set where it is not
-/// what `type` says.
+/// Fills the slots of one value. Returns false with `context.error` set if the
+/// argument does not match `type`.
 bool unpackValue(RelaxContext &context, const Value &type, const TVMFFIAny &arg,
                  const Place &what, int64_t *&slots);
 
-/// Makes a value of its slots, and takes over their references. False where
-/// there is no TVM FFI to hold it.
+/// Makes a value from its slots and takes over their references. Returns false
+/// if there is no TVM FFI to hold it.
 bool makeValue(RelaxContext &context, const Value &type, int64_t *&slots,
                TVMFFIAny *out);
-/// A tensor object for the slots of a tensor on a device, that takes over a
-/// reference of `storage`, or of nothing where that is null.
+/// Makes a tensor object from the slots of a device tensor. Takes over a
+/// reference to `storage` unless that is null.
 bool makeView(const Value &type, DLDevice device, RelaxStorage *storage,
               const int64_t *slots, TVMFFIAny *out);
-/// An object of TVM FFI, that a global function makes of its arguments.
+/// Makes a TVM FFI object by calling a global function with `args`.
 bool makeObject(const char *name, std::vector<TVMFFIAny> &args, TVMFFIAny *out);
-/// Replaces each storage by a reference for somebody outside the call
-/// (`share`). False where there is no memory for one; moves `slots` behind the
-/// value.
+/// Replaces each storage by a reference that may outlive the call (`share`) and
+/// advances `slots` past the value. Returns false if out of memory.
 bool shareSlots(const Value &type, int64_t *&slots);
-/// Gives back the reference of each slot that has a storage; moves `slots`
-/// behind the value.
+/// Releases the reference of each slot that has a storage; advances `slots`
+/// past the value.
 void releaseSlots(const Value &type, const int64_t *&slots);
-/// Makes a value of the results of a function. False with `context.error` set
-/// where they cannot be handed over.
+/// Makes a value of the results of a function. Returns false with
+/// `context.error` set if they cannot be passed to the caller.
 bool makeResult(RelaxContext &context, const Signature &signature,
                 int64_t *slots, TVMFFIAny *out);
 
-/// A function of the caller's language, as a callable of compiled code.
+/// Wraps a function of the caller's language as a callable of compiled code.
 RelaxStorage *makeForeignClosure(RelaxContext &context, const Value &type,
                                  TVMFFIObject *function);
 
-/// The tensor that an argument is; null where it is something else.
+/// Returns the tensor that an argument holds, or null if it is not a tensor.
 const DLTensor *tensorOf(const TVMFFIAny &arg);
-/// The same, checked; null with `error` set where it is not as `type` says.
-/// `what` begins the message; `device` is where it must be.
+/// Like `tensorOf`, but checked: returns null with `error` set if the tensor
+/// does not match `type`. `what` begins the message; `device` is where the
+/// tensor must be.
 const DLTensor *readTensor(const Value &type, const TVMFFIAny &arg,
                            const Place &what, DLDevice device, Error &error);
-/// Whether it is a tensor that nothing may be written into.
+/// Returns whether the argument is a read-only tensor.
 bool isReadOnly(const TVMFFIAny &arg);
-/// Where a tensor of a call is.
+/// The device of a tensor of this type in a call.
 DLDevice deviceOf(const RelaxContext &context, const Value &type);
 
-/// Writes a number as an element of a float type; false for other types.
+/// Writes a number as an element of a float type. Returns false for other
+/// types.
 bool writeReal(DLDataType dtype, double real, void *to);
-/// Whether its sizes can be those of a tensor: none is negative, and the bytes
-/// fit in 63 bits. False with the error set; `what` begins the message.
+/// Checks that no size is negative and that the bytes fit in 63 bits. Returns
+/// false with `error` set; `what` begins the message.
 bool checkSizes(const DLTensor &tensor, const Place &what, Error &error);
-/// The same of the strides of a tensor with such sizes.
+/// Checks likewise that the strides keep every offset within 63 bits.
 bool checkOffsets(const DLTensor &tensor, const Place &what, Error &error);
-/// Whether the elements lie one behind the other.
+/// Returns whether the elements are contiguous in row-major order.
 bool isContiguous(const DLTensor &tensor);
-/// Whether code may read a tensor 16 bytes at once; on the host it need not be
-/// told.
+/// Whether the data is aligned for 16-byte accesses; required on devices only.
 bool isAligned(const DLTensor &tensor);
-/// -1 where they do not fit in 63 bits (`checkSizes`).
+/// -1 if it does not fit in 63 bits (`checkSizes`).
 int64_t countBytes(const DLTensor &tensor);
-/// Copies a tensor of the host in the order of its elements.
+/// Copies a host tensor, strided or not, to contiguous memory.
 void copyElements(const DLTensor &tensor, char *to);
 inline char *dataOf(const DLTensor &tensor) {
   return static_cast<char *>(tensor.data) + tensor.byteOffset;
 }
 
-/// A piece of memory.
+/// A range of memory.
 struct Span {
   char *begin;
   int64_t bytes;
@@ -186,7 +185,7 @@ struct Span {
            other.begin < begin + bytes;
   }
 };
-/// That of a tensor.
+/// The memory range of a tensor.
 inline Span spanOf(const DLTensor &tensor) {
   return {dataOf(tensor), countBytes(tensor)};
 }

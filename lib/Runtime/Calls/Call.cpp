@@ -35,7 +35,7 @@ void relax_rt::destroyPooled(RelaxStorage *storage) {
   Pool::free(storage->owner, storage->bytes);
 }
 
-/// A call's storages are touched by its own thread only.
+/// The list of a call's storages is only accessed by the call's own thread.
 void relax_rt::unlink(RelaxStorage *storage) {
   if (!storage->context)
     return;
@@ -57,7 +57,7 @@ void relax_rt::link(RelaxContext *context, RelaxStorage *storage) {
 
 RelaxStorage *relax_rt::allocate(RelaxContext *context, int64_t bytes,
                                  int64_t align) {
-  // The header lies in front of the data, in the same block.
+  // The header precedes the data in the same block.
   static_assert(sizeof(RelaxStorage) <= kAlignment, "");
   size_t front = align > static_cast<int64_t>(kAlignment) ? align : kAlignment;
   void *block = nullptr;
@@ -161,7 +161,7 @@ void relax_rt::abandon(RelaxContext &context) {
   }
 }
 
-/// What outlives the call has no call any more.
+/// Storages that outlive the call no longer belong to it.
 static void detach(RelaxContext &context) {
   while (RelaxStorage *storage = context.storages)
     unlink(storage);
@@ -169,8 +169,8 @@ static void detach(RelaxContext &context) {
 
 namespace {
 
-/// Words that start out as zero, on the stack where they are few. Null where
-/// there is no memory.
+/// Zero-initialized words, on the stack if there are few. Null if out of
+/// memory.
 struct Slots {
   explicit Slots(int64_t count)
       : data(count <= kFew
@@ -189,7 +189,7 @@ struct Slots {
   int64_t *data;
 };
 
-/// Lets go of the weights that a call has used.
+/// Releases the weights that a call has used.
 struct WeightsOfCall {
   WeightsOfCall(RelaxContext &context, WeightSet *given) : context(context) {
     context.weights = given ? given->retain() : nullptr;
@@ -209,12 +209,12 @@ struct Run {
   int64_t *in, *out;
   bool hasError;
 
-  /// What has a destructor is in other frames than that of `setjmp`.
+  /// `setjmp` and objects with destructors must not share a frame.
   static void start(void *self) {
     auto *run = static_cast<Run *>(self);
     if (setjmp(run->context.escape)) {
       run->hasError = true;
-      leaveKernel(); // as scratch memory may be left
+      leaveKernel(); // scratch memory may be live
     }
     run->code(run->closure, &run->context, run->in, run->out);
   }
@@ -264,7 +264,7 @@ int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
   if (signature.device != kDLCPU &&
       !call.enter(context, signature, args, count))
     return failed();
-  // The caller may give destinations behind the arguments.
+  // The caller may append destinations to the arguments.
   int32_t parameters = static_cast<int32_t>(signature.parameterCount);
   const TVMFFIAny *destinations =
       count > parameters && signature.acceptsDestinations(count - parameters)

@@ -15,33 +15,32 @@ namespace relax_rt {
 using CompiledCode = void (*)(void *closure, RelaxContext *context, int64_t *in,
                               int64_t *out);
 
-/// Runs the code. False with `context.error` set where it fails; what it had
-/// allocated is left to `abandon`.
+/// Runs compiled code. Returns false with `context.error` set if it fails;
+/// `abandon` then frees what the code had allocated.
 bool runCompiled(RelaxContext &context, CompiledCode code, void *closure,
                  int64_t *in, int64_t *out);
-/// Frees what a failed call had allocated, whoever held it.
+/// Frees everything that a failed call had allocated, whoever held it.
 void abandon(RelaxContext &context);
 
-/// Unpacks the arguments, runs the code, and packs its results. 0, or -1 with
-/// an error raised. `weights` are what the call is to use, where it is not to
-/// use those that are bound.
+/// Unpacks the arguments, runs the code and packs its results. Returns 0, or -1
+/// with an error raised. `weights` overrides the bound weights unless null.
 int callCompiled(const Signature &signature, const TVMFFIAny *args,
                  int32_t count, TVMFFIAny *result, CompiledCode code,
                  void *closure, WeightSet *weights = nullptr);
 
-/// A library function that the runtime has itself. Each is one static object,
-/// which adds itself when the runtime is loaded. They may be captured, but for
-/// copies to the host, and functions with these are not
-/// (`Signature::hasHostParts`).
+/// A library function built into the runtime. Each is one static object, which
+/// registers itself when the runtime is loaded. Calls of it may be captured in
+/// graphs, except copies to the host: functions that contain these are not
+/// captured (`Signature::hasHostParts`).
 class RuntimeFunction {
 public:
-  /// False with the error of the call set.
+  /// Returns false with the error of the call set.
   using Call = bool (*)(RelaxContext &context, const int64_t *words,
                         const int64_t *slots);
 
   RuntimeFunction(const char *name, Call call);
 
-  /// Null where there is none.
+  /// Returns null if there is no function of this name.
   static const RuntimeFunction *find(const char *name);
 
   const char *const name;

@@ -26,9 +26,9 @@ static int64_t *boundOf(RelaxClosure *closure) {
   return reinterpret_cast<int64_t *>(closure + 1);
 }
 
-/// A closure may hold the last reference of another, and that one of a third:
-/// what is left to destroy waits in a list, so that chains of any length take
-/// no stack.
+/// Closures may hold the last reference to other closures. Pending destructions
+/// are queued instead of recursed into, so that long chains cannot overflow the
+/// stack.
 static void destroyClosure(RelaxStorage *storage) {
   static thread_local RelaxStorage *waiting = nullptr;
   static thread_local bool isAtWork = false;
@@ -52,7 +52,7 @@ bool relax_rt::isClosure(const RelaxStorage *storage) {
   return storage->destroy == destroyClosure;
 }
 
-/// Null where there is no memory.
+/// Returns null if out of memory.
 static RelaxStorage *makeClosure(RelaxContext *context, RelaxClosureBody body,
                                  int64_t bound, const int64_t *slots,
                                  int64_t storages, RelaxStorage *const *kept) {
@@ -78,11 +78,11 @@ static RelaxClosure *closureOf(RelaxStorage *storage) {
 
 namespace {
 
-/// Copies of closures of a call and of what they hold on to, for somebody
-/// outside. They may be nested to any depth, and hold on to the same ones.
+/// Copies closures of a call, and everything they hold, for use outside the
+/// call. They may be nested to any depth and share captured closures.
 class ClosureCopies {
 public:
-  /// A reference of the copy; null where there is no memory.
+  /// Returns a reference to the copy, or null if out of memory.
   RelaxStorage *of(RelaxStorage *original) {
     RelaxStorage *&copy = copies[original];
     if (copy) {
@@ -94,12 +94,12 @@ public:
                        closure->storages, keptOf(closure));
     if (!copy)
       return nullptr;
-    closureOf(copy)->storages = 0; // it holds on to nothing yet
+    closureOf(copy)->storages = 0; // it holds nothing yet
     waiting.push_back(original);
     return copy;
   }
 
-  /// Lets the copies hold on to what the originals do.
+  /// Gives the copies references to copies of what the originals hold.
   bool finish() {
     while (!waiting.empty()) {
       RelaxStorage *original = waiting.back();
@@ -112,7 +112,7 @@ public:
 
 private:
   bool fill(RelaxClosure *original, RelaxClosure *copy) {
-    // The slots have the same storages, in the same order.
+    // The slots list the same storages in the same order.
     int64_t *slot = boundOf(copy), *end = slot + copy->bound;
     for (int64_t i = 0; i < original->storages; ++i) {
       RelaxStorage *kept = keptOf(original)[i];
@@ -158,7 +158,7 @@ extern "C" RelaxStorage *
 relax_rt_make_closure(RelaxContext *context, RelaxClosureBody body,
                       int64_t bound, const int64_t *slots, int64_t storages,
                       RelaxStorage *const *kept, const char *location) {
-  // With the weights that the call uses, which the slots may point to.
+  // Includes the weights of the call, which the slots may point to.
   auto **all = static_cast<RelaxStorage **>(
       alloca((storages + 1) * sizeof(RelaxStorage *)));
   std::copy(kept, kept + storages, all);
@@ -178,7 +178,7 @@ relax_rt_make_closure(RelaxContext *context, RelaxClosureBody body,
 // Functions of the caller's language
 //===----------------------------------------------------------------------===//
 
-/// Calls a function and gives its results to `out`. An error is left in the
+/// Calls a function and stores its results in `out`. Leaves an error in the
 /// context.
 static bool callForeign(RelaxContext *context, void *function,
                         const int64_t *words, int64_t *in, int64_t *out) {
@@ -189,7 +189,7 @@ static bool callForeign(RelaxContext *context, void *function,
   const int64_t *parameters = signature.parameters;
   bool made = true;
   for (TVMFFIAny &arg : args) {
-    // The function borrows what it is given; what is made of it owns.
+    // The function borrows its arguments; the objects made of them own.
     Value type = Value::read(parameters);
     int64_t *own = next;
     made = shareSlots(type, next);
@@ -236,8 +236,8 @@ static void foreignBody(RelaxContext *context, int64_t *bound, int64_t *in,
 RelaxStorage *relax_rt::makeForeignClosure(RelaxContext &context,
                                            const Value &type,
                                            TVMFFIObject *function) {
-  // The caller keeps the function while the call lasts; a callable that is
-  // returned or captured lives longer.
+  // The caller keeps the function alive during the call; a callable that is
+  // returned or captured outlives it.
   int64_t bound[] = {reinterpret_cast<int64_t>(function),
                      reinterpret_cast<int64_t>(type.signature)};
   RelaxStorage *kept = allocate(&context, 0, 64);
@@ -247,7 +247,7 @@ RelaxStorage *relax_rt::makeForeignClosure(RelaxContext &context,
       makeClosure(&context, foreignBody, 2, bound, 1, &kept);
   if (!storage)
     return nullptr;
-  // The closure alone holds it.
+  // Only the closure owns it.
   unlink(kept);
   TVMFFIObjectIncRef(function);
   kept->bytes = reinterpret_cast<int64_t>(function);
@@ -263,10 +263,11 @@ RelaxStorage *relax_rt::makeForeignClosure(RelaxContext &context,
 // Libraries
 //===----------------------------------------------------------------------===//
 
-/// Copies the first tensor into the second. False with the call's error set.
+/// Copies the first tensor into the second. Returns false with the call's error
+/// set.
 static bool copyAcross(RelaxContext &context, const int64_t *words,
                        const int64_t *slots) {
-  ++words; // how many tensors
+  ++words; // number of tensors
   Value from = Value::read(words), to = Value::read(words);
   const int64_t *toSlots = slots + 2 + from.rank;
   int64_t bytes = from.countBytes(slots);
@@ -284,7 +285,8 @@ static bool copyAcross(RelaxContext &context, const int64_t *words,
 
 static const RuntimeFunction copying("relax.copy", copyAcross);
 
-/// All of them, each with the next one. Zero before any static object is made.
+/// Intrusive list of all functions. Zero-initialized before any static
+/// constructor runs.
 static const RuntimeFunction *runtimeFunctions;
 
 RuntimeFunction::RuntimeFunction(const char *name, Call call)
@@ -299,7 +301,7 @@ const RuntimeFunction *RuntimeFunction::find(const char *name) {
   return function;
 }
 
-/// Calls the function. False with `context.error` set.
+/// Calls the function. Returns false with `context.error` set.
 static bool callLibrary(RelaxContext *context, const char *name,
                         const int64_t *words, const int64_t *slots,
                         int64_t integers) {
@@ -319,7 +321,7 @@ static bool callLibrary(RelaxContext *context, const char *name,
   for (int64_t i = 0; i < count; ++i) {
     Value type = Value::read(words);
     if (made) {
-      // A weight has no storage of its own.
+      // Weights have no storage of their own.
       auto *storage = reinterpret_cast<RelaxStorage *>(slots[0]);
       RelaxStorage *shared = storage            ? share(storage)
                              : context->weights ? context->weights->keep()

@@ -19,7 +19,8 @@ using namespace relax_rt;
 
 namespace {
 
-/// Calls `visit(type, slots)` for what is no tuple; false where one is false.
+/// Calls `visit(type, slots)` for each value that is not a tuple; stops and
+/// returns false if a visit does.
 template <typename Slot, typename Visit>
 bool forEachValue(const Value &type, Slot *&slots, Visit &visit) {
   if (type.kind == RelaxTuple) {
@@ -57,16 +58,16 @@ CapturedCall::CapturedCall(CapturedFunction *function, RelaxContext &context,
     : function(function), context(context), signature(signature), in(in),
       destinations(destinations) {}
 
-/// All that the host code depends on: numbers, sizes and addresses. Leaves it
-/// empty where there are functions among them.
+/// Collects everything that the host code depends on: numbers, sizes and
+/// addresses. The key stays empty if an argument is a function.
 void CapturedCall::makeKey() {
   key.reserve(signature.inSlots + 16);
   bool isPlain =
       forEachValue(signature.parameters, signature.parameterCount, in,
                    [&](const Value &type, const int64_t *slots) {
                      if (type.kind == RelaxTensor) {
-                       // Which storage it is matters not, but a result may be
-                       // one.
+                       // The identity of the storage is irrelevant, but whether
+                       // there is one is not: a result may be this storage.
                        key.push_back(slots[0] != 0);
                        key.insert(key.end(), slots + 1, slots + 2 + type.rank);
                      } else if (type.kind == RelaxShape) {
@@ -131,7 +132,7 @@ CapturedCall::Outcome CapturedCall::begin(CompiledCode code, void *closure,
   {
     std::lock_guard<std::mutex> lock(pool->mutex);
     if ((graph = pool->find(function, hash, key))) {
-      // It was captured while other weights were bound.
+      // The graph was captured while other weights were bound.
       if (graph->pinned && !graph->pinned->isBoundIn(graph->weights[0].second))
         stale = pool->remove(
             std::find(pool->graphs.begin(), pool->graphs.end(), graph));
@@ -154,7 +155,7 @@ CapturedCall::Outcome CapturedCall::begin(CompiledCode code, void *closure,
     context.recorder = &recorder;
     return Run;
   }
-  // Memory that other calls have left may be too much.
+  // If memory runs out, free memory cached by earlier calls, then retry.
   if (!isReady && !isRefused &&
       !capture(*graph, code, closure, out, /*isLast=*/false)) {
     context.stream->device.trim();
@@ -173,7 +174,7 @@ void CapturedCall::observe(const int64_t *out) {
   graph.key = std::move(key);
   graph.uses = std::move(recorder.uses);
   graph.weights = std::move(recorder.weights);
-  // Which allocations are results, each of them of one result alone.
+  // Finds which allocations become results; each must be exactly one result.
   std::vector<RelaxStorage *> storages;
   if (destinations)
     forEachValue(signature.results(), signature.resultCount, out,
@@ -214,7 +215,7 @@ void CapturedCall::end() {
 
 CapturedCall::Outcome CapturedCall::replay(const std::shared_ptr<Graph> &graph,
                                            int64_t *out) {
-  // Where it is not there, or was given back meanwhile, the code runs.
+  // If the graph is missing or was released meanwhile, the code runs.
   std::vector<Graph::Copy> copies;
   {
     std::lock_guard<std::mutex> lock(pool->mutex);
@@ -224,8 +225,8 @@ CapturedCall::Outcome CapturedCall::replay(const std::shared_ptr<Graph> &graph,
       return launch(*graph, out) ? Replayed : graph->executable ? Failed : Run;
     copies = graph->copies;
   }
-  // New results, without the lock: where there is no memory for them, that of
-  // graphs is given back.
+  // Allocates new results without the lock. If memory runs out, the memory of
+  // graphs is released.
   std::vector<RelaxStorage *> storages;
   for (const Graph::Copy &copy : copies) {
     RelaxStorage *storage =
@@ -250,7 +251,7 @@ CapturedCall::Outcome CapturedCall::replay(const std::shared_ptr<Graph> &graph,
   }
   if (isThere && graph->executable)
     return Failed;
-  // Its results have taken the graph's memory, and would do so again.
+  // Its results took over the graph's memory, and would again.
   if (!isThere) {
     ++function->failures;
     dropped = pool->insert(graph);
@@ -260,8 +261,8 @@ CapturedCall::Outcome CapturedCall::replay(const std::shared_ptr<Graph> &graph,
   return Run;
 }
 
-/// Under the mutex. False with the error set, or with the graph given back
-/// where the device has no memory for it.
+/// Must hold the mutex. Returns false with the error set, or with the graph
+/// released if the device has no memory for it.
 bool CapturedCall::launch(Graph &graph, int64_t *out) {
   DeviceDriver &driver = *context.stream->device.driver;
   if (!driver.launchGraph(graph.executable, context.stream->handle,
@@ -288,8 +289,8 @@ bool CapturedCall::launch(Graph &graph, int64_t *out) {
 // Captures
 //===----------------------------------------------------------------------===//
 
-/// Lets kernels write results to their destinations, where nothing that the
-/// call reads lies there.
+/// Lets kernels write results directly to their destinations, unless the call
+/// reads memory there.
 void CapturedCall::placeResults(Graph &graph, Recorder &recorder) {
   std::vector<Span> read;
   forEachValue(signature.parameters, signature.parameterCount, in,
@@ -300,7 +301,7 @@ void CapturedCall::placeResults(Graph &graph, Recorder &recorder) {
                  return true;
                });
   for (auto [words, table] : graph.weights) {
-    // The ones that the code will use; where none is bound, it fails.
+    // The weights that the code will use; without bound weights the code fails.
     if (!context.weights)
       context.weights = WeightSet::pin(table);
     if (!context.weights)
@@ -325,7 +326,7 @@ void CapturedCall::placeResults(Graph &graph, Recorder &recorder) {
   }
 }
 
-/// How the results of later calls are made of those of the captured one.
+/// Records how later calls derive their results from the captured ones.
 void CapturedCall::describeResults(Graph &graph, const int64_t *out) const {
   graph.out.assign(out, out + signature.outSlots);
   forEachValue(
@@ -350,9 +351,9 @@ void CapturedCall::describeResults(Graph &graph, const int64_t *out) const {
       });
 }
 
-/// Runs the code into the stream of the pool. What fails is forgotten: then the
-/// graph is refused, and the code runs as always.
-/// False where it lacks memory, and this is not the last attempt.
+/// Captures the code into the pool's stream. On failure the graph is refused,
+/// the error is dropped and the code runs as usual. Returns false if memory
+/// runs out and this is not the last attempt.
 bool CapturedCall::capture(Graph &graph, CompiledCode code, void *closure,
                            int64_t *out, bool isLast) {
   Device &device = context.stream->device;
@@ -360,14 +361,14 @@ bool CapturedCall::capture(Graph &graph, CompiledCode code, void *closure,
   std::lock_guard<std::mutex> quiet(device.captures);
   std::lock_guard<std::mutex> lock(pool->mutex);
   if (graph.executable || graph.isRefused)
-    return true; // another thread was first
+    return true; // another thread captured it first
   if (!pool->makeRoom(graph, dropped))
     return true;
   DeviceDriver &driver = *device.driver;
   DeviceStream *stream = pool->open(context.error);
   if (stream && driver.beginCapture(stream->handle, context.error)) {
-    // The arguments stay the call's: what the capture allocates and counts is
-    // undone, and a failing one does not give them back.
+    // The arguments still belong to the call: the storages of the capture are
+    // undone separately, and a failed capture does not release arguments.
     RelaxStorage *outer = std::exchange(context.storages, nullptr);
     DeviceStream *caller = std::exchange(context.stream, stream);
     std::vector<RelaxStorage *> arguments = argumentStorages();

@@ -1,18 +1,18 @@
-//===- Destinations.cpp - tensors of the caller that calls write into -----===//
+//===- Destinations.cpp - caller-provided result tensors ------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A call may give destinations behind its arguments. The results are copied
-// there after the call, so a destination may lie in an argument's memory. Two
-// things would lose data, and are errors: destinations that overlap each other,
-// and one that overlaps a result which is a view of memory that the caller
-// sees, an argument that comes back.
+// A caller may append destinations to the arguments. The results are copied
+// there after the call, so a destination may overlap an argument. Two things
+// would lose data, and are errors: destinations that overlap each other, and a
+// destination that overlaps a result which is a view of memory visible to the
+// caller (a returned argument).
 //
-// A function in place writes into its parameters while it reads others, so
-// there no two arguments may overlap of which it writes into one.
+// An in-place function writes some parameters while it reads others, so no
+// argument that it writes may overlap another argument.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using namespace relax_rt;
 
 namespace {
 
-/// An argument's memory.
+/// The memory of an argument.
 struct Argument {
   Span memory;
   int64_t index;
@@ -49,7 +49,7 @@ void collect(const Value &type, int64_t index, const int64_t *&slots,
   }
 }
 
-/// Calls `visit(index, type, tensor)` until it is false.
+/// Calls `visit(index, type, tensor)` until a call returns false.
 template <typename Visit>
 bool forEach(const Signature &signature, const TVMFFIAny *destinations,
              Visit visit) {
@@ -84,8 +84,8 @@ bool Signature::checkWritten(RelaxContext &context,
             [](const Argument &a, const Argument &b) {
               return a.memory.begin < b.memory.begin;
             });
-  // Of those that begin before: the one that reaches furthest, and the same of
-  // those that are written.
+  // Among the spans that begin earlier: the one that ends last, and the same
+  // for written spans.
   const Argument *furthest = nullptr, *furthestWritten = nullptr;
   for (const Argument &argument : arguments) {
     const Argument *other = argument.isWritten ? furthest : furthestWritten;
@@ -143,7 +143,7 @@ bool Signature::checkDestinations(RelaxContext &context,
       return fail(error, "ValueError",
                   what() + ": is read-only; pass a writable copy");
   }
-  // Fewer than a hundred, nearly always one.
+  // Quadratic, but there are fewer than a hundred and nearly always one.
   return forEach(
       *this, destinations, [&](int64_t i, const Value &, const DLTensor &to) {
         return forEach(*this, destinations,
@@ -170,8 +170,8 @@ bool Signature::copyResults(RelaxContext &context, const int64_t *slots,
             return fail(error, "ValueError",
                         nameOf(*this, i) +
                             wrongSize(axis, own[2 + axis], to.shape[axis]));
-        // Copying the results before this one must leave it as it is. A
-        // device cannot move it within memory that overlaps.
+        // Copying earlier results must not change this one, and a device cannot
+        // copy between overlapping ranges.
         Span from{reinterpret_cast<char *>(own[1]), countBytes(to)};
         own += 2 + type.rank;
         bool isMovedThere = type.device() != kDLCPU && dataOf(to) != from.begin;

@@ -22,7 +22,8 @@ using namespace relax_rt;
 // Devices
 //===----------------------------------------------------------------------===//
 
-/// All kinds, each with the next one. Zero before any static object is made.
+/// Intrusive list of all kinds. Zero-initialized before any static constructor
+/// runs.
 static const DeviceKind *kinds;
 
 DeviceKind::DeviceKind(int32_t type, const char *name, Open open)
@@ -46,7 +47,7 @@ std::string Device::nameOf(DLDevice which) {
   return kind + ":" + std::to_string(which.id);
 }
 
-/// Read without a lock, written under one; in the order of their indices.
+/// Indexed by device; read without a lock, written under one.
 static std::atomic<Device *> devices[kMaxDevices];
 
 Device *Device::at(int index) {
@@ -61,7 +62,7 @@ bool relax_rt::isOn(const char *variable, bool otherwise) {
     return otherwise;
   if (!strcmp(text, "0") || !strcmp(text, "1"))
     return *text == '1';
-  // Once for each, as they are looked at often.
+  // Variables already reported: they are read often, but reported once.
   static auto &told = *new std::set<std::string>; // never destroyed
   bool isFirst;
   {
@@ -74,7 +75,7 @@ bool relax_rt::isOn(const char *variable, bool otherwise) {
   return otherwise;
 }
 
-/// How many forks lie between this process and the first that opened a device.
+/// Number of forks between the process that first opened a device and this one.
 static std::atomic<int> forksUntilNow{0};
 
 Device::Device(DLDevice id, int index, std::unique_ptr<DeviceDriver> driver)
@@ -120,7 +121,7 @@ Device *Device::find(DLDevice which, Error &error) {
     fail(error, "DeviceError", "there is no device " + nameOf(which));
   if (!driver)
     return nullptr;
-  // Libraries with compiled code are closed after this.
+  // Registered here so that it runs before compiled code is unloaded.
   watchProcessEnd();
   if (count == 0) {
     pthread_atfork(nullptr, nullptr, [] {
@@ -135,7 +136,7 @@ Device *Device::find(DLDevice which, Error &error) {
 DeviceStream &Device::currentStream() {
   void *handle =
       TVMFFIEnvGetStream ? TVMFFIEnvGetStream(id.type, id.id) : nullptr;
-  // Nearly always the same as before.
+  // Fast path: nearly always the stream of the previous call.
   DeviceStream *last = lastStream.load(std::memory_order_acquire);
   if (last && last->handle == handle)
     return *last;
@@ -169,7 +170,7 @@ void Device::giveBack(DeviceStream &stream) {
 
 void Device::trim() {
   std::lock_guard<std::mutex> quiet(captures);
-  // What is free now, and nothing that is freed while the device is waited for.
+  // Blocks that are free now, not those freed while waiting for the device.
   std::vector<std::pair<void *, int>> blocks;
   {
     std::lock_guard<std::mutex> lock(mutex);
@@ -180,7 +181,7 @@ void Device::trim() {
         stream->free[index].clear();
       }
   }
-  Error ignored; // a device that has failed takes its memory back all the same
+  Error ignored; // a failed device takes its memory back, too
   driver->synchronize(ignored);
   std::lock_guard<std::mutex> lock(mutex);
   for (auto [data, index] : blocks) {
@@ -189,8 +190,8 @@ void Device::trim() {
   }
 }
 
-/// Not under the mutex. What is free goes back where there is too little; then
-/// the graphs, which can be captured again.
+/// Must not hold the mutex. If memory runs out, releases free blocks first,
+/// then graphs, which can be captured again.
 void *Device::take(size_t bytes, bool isPooled, bool mayTrim, Error &error) {
   for (int attempt = 0;; ++attempt) {
     error.message.clear();
@@ -299,7 +300,7 @@ RelaxStorage *DeviceStream::allocate(RelaxContext *context, int64_t bytes,
 void DeviceStream::destroy(RelaxStorage *storage) {
   auto *stream = static_cast<DeviceStream *>(storage->owner);
   SizeClass size = SizeClass::of(storage->bytes);
-  // In a child of a fork the mutex may be one that is never given back.
+  // In a forked child the mutex may be locked forever.
   if (stream->device.isOwn()) {
     std::lock_guard<std::mutex> lock(stream->device.mutex);
     stream->device.statistics.used -= size.bytes;
@@ -315,7 +316,7 @@ GraphPool &DeviceStream::graphs() {
     if (graphPool.compare_exchange_strong(known, made,
                                           std::memory_order_acq_rel))
       return *made;
-    delete made; // another thread was first
+    delete made; // another thread created it first
   }
   return *known;
 }
@@ -346,11 +347,11 @@ bool relax_rt::copyTensor(RelaxContext &context, int32_t device, void *to,
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// The innermost call of this thread that runs on a device.
+/// The innermost device call of this thread.
 static thread_local RelaxContext *currentDeviceCall = nullptr;
 
-/// The number of the first device of this type that has a tensor of `arg`; -1
-/// where none has.
+/// The number of the first device of this type that holds a tensor of `arg`, or
+/// -1.
 static int32_t findDevice(int32_t type, const TVMFFIAny &arg) {
   if (const DLTensor *tensor = tensorOf(arg))
     return tensor->device.type == type ? tensor->device.id : -1;
@@ -392,7 +393,7 @@ bool DeviceCall::finish(RelaxContext &context) {
 DeviceCall::~DeviceCall() {
   if (!entered)
     return;
-  Error ignored; // the call has failed, or has finished
+  Error ignored; // the call has already failed or finished
   if (!outer)
     currentDeviceCall->stream->device.driver->flush(
         currentDeviceCall->stream->handle, ignored);
@@ -408,14 +409,14 @@ Loaded &Loaded::of(void *&loaded, void (*unload)(Device &, void *)) {
     if (published.compare_exchange_strong(known, made,
                                           std::memory_order_acq_rel))
       return *made;
-    delete made; // another thread was first
+    delete made; // another thread created it first
   }
   return *static_cast<Loaded *>(known);
 }
 
 static ForkResetMutex constants;
 
-/// Uploads a constant. Null with the error set.
+/// Uploads a constant. Returns null with `error` set.
 static void *loadConstant(RelaxDeviceConstant &constant, DeviceStream &stream,
                           Error &error) {
   Device &device = stream.device;
@@ -430,7 +431,7 @@ static void *loadConstant(RelaxDeviceConstant &constant, DeviceStream &stream,
   void *data = device.allocate(constant.bytes, error);
   if (!data)
     return nullptr;
-  // Other streams may read it next.
+  // Other streams may be the next to read it.
   if (!device.driver->upload(data, constant.data, constant.bytes, stream.handle,
                              error) ||
       !device.synchronize(error)) {
@@ -441,7 +442,7 @@ static void *loadConstant(RelaxDeviceConstant &constant, DeviceStream &stream,
   return data;
 }
 
-/// Ends the call; its error is set.
+/// Ends the call, whose error is already set.
 [[noreturn]] static void leave(RelaxContext *context, const char *location) {
   context->error.location = location;
   longjmp(context->escape, 1);
@@ -474,7 +475,7 @@ void relax_rt_device_unload(void **loaded) {
   if (!all || !all->unload)
     return;
   for (int index = 0; Device *device = Device::at(index); ++index) {
-    Error ignored; // the device may be gone, as at the end of the process
+    Error ignored; // the device may be gone, e.g. at process exit
     DeviceScope scope;
     void *what = all->on[index].load(std::memory_order_acquire);
     if (!what || !scope.enter(*device, ignored))
@@ -490,11 +491,11 @@ void relax_rt_device_launch(RelaxDeviceKernel *kernel, const int64_t *shape,
     return;
   RelaxContext *context = currentDeviceCall;
   if (!context) {
-    // Compiled code launches in the thread of its call only.
+    // Compiled code launches only in the thread of its call.
     fprintf(stderr, "relax-mlir: '%s' launched outside a call\n", kernel->name);
     abort();
   }
-  // Drivers load the module, or each kernel by itself.
+  // Some drivers load modules, others individual kernels.
   if (context->recorder) {
     context->recorder->use(&kernel->module->loaded);
     context->recorder->use(&kernel->loaded);
@@ -546,7 +547,7 @@ int64_t relax_rt_device_read(RelaxContext *context, const void *data,
 
 void relax_rt_device_write(RelaxContext *context, void *data,
                            const int64_t *words, int64_t count) {
-  // In pieces that no driver waits for.
+  // Split into pieces small enough that no driver blocks.
   DeviceStream &stream = *context->stream;
   char *to = static_cast<char *>(data);
   for (; count > 0; count -= 8, words += 8, to += 8 * sizeof(int64_t))

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is the same for every kind of device: which there are, a pool of memory
-// for each stream, what globals of compiled code have become there, and the
-// calls of functions that run there. A kind of device is a `DeviceDriver`.
+// The parts of a device that are common to all kinds: the list of devices, a
+// memory pool for each stream, the loaded instances of globals of compiled
+// code, and calls of device functions. A kind of device is a `DeviceDriver`.
 //
-// Memory that the host frees is used again by what comes later in the same
-// stream, whatever of it the device has reached by then; so a call frees
-// without waiting. Only what goes back to the driver waits for the device.
+// Memory that the host frees is reused by later work in the same stream,
+// however far the device has got; so a call frees memory without waiting. Only
+// returning memory to the driver waits for the device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,13 +29,13 @@
 
 namespace relax_rt {
 
-/// Whether an environment variable is "1" and not "0"; `otherwise` where it has
-/// no value, or another one, which the standard error is told.
+/// Reads a Boolean environment variable, "1" or "0". Returns `otherwise` if it
+/// is unset or has another value, which is reported on standard error.
 bool isOn(const char *variable, bool otherwise = false);
 
-/// What a device can do. All but the descriptions is called between `enter` and
-/// `leave`, which nest, by several threads at a time. False with the error set
-/// where something fails.
+/// The operations of a device. Everything except the descriptions is called
+/// between `enter` and `leave`, which nest, and by several threads
+/// concurrently. Functions that fail return false with `error` set.
 class DeviceDriver {
 public:
   virtual ~DeviceDriver() = default;
@@ -43,9 +43,10 @@ public:
   struct Description {
     std::string name;
     int64_t major, minor, bytes;
-    /// Threads that exchange values; 1 where none do.
+    /// Threads that can exchange values (shuffles); 1 if unsupported.
     int64_t subgroup;
-    /// What code is compiled for, as a target names it: "sm_90a".
+    /// The architecture that code is compiled for, as targets name it:
+    /// "sm_90a".
     std::string architecture;
   };
   virtual Description describe() const = 0;
@@ -53,14 +54,16 @@ public:
   virtual bool enter(Error &error) = 0;
   virtual void leave() = 0;
 
-  /// True with a null pointer where there is no memory. At least 256 aligned.
+  /// Returns true with a null pointer if out of memory. Aligned to 256 bytes or
+  /// more.
   virtual bool allocate(size_t bytes, void *&data, Error &error) = 0;
-  /// Nothing under way uses it.
+  /// No work in flight may use the memory.
   virtual void free(void *data) = 0;
-  /// Of a module that `launch` has loaded; nothing under way uses it.
+  /// Unloads a module that `launch` has loaded; no work in flight may use it.
   virtual void unloadModule(void *module) = 0;
-  /// Whether kernels can use this memory. That of others is as good, unless
-  /// only the runtime has any: what else there is would end the device.
+  /// Whether kernels can access this memory. True by default; overridden where
+  /// only memory of the runtime is valid and any other pointer would crash the
+  /// device.
   virtual bool owns(const void *data, size_t bytes) {
     (void)data;
     (void)bytes;
@@ -68,66 +71,66 @@ public:
   }
   /// Waits for all streams.
   virtual bool synchronize(Error &error) = 0;
-  /// Tells what kernels took, if that is asked for.
+  /// Prints kernel times if profiling is enabled.
   virtual void reportTimes() {}
 
-  // In the order of the stream.
+  // The following operations execute in stream order.
 
-  /// A call has ended: what it has put into the stream may begin.
+  /// Called when a call has ended: work put into the stream may start.
   virtual bool flush(void *stream, Error &error) {
     (void)stream;
     (void)error;
     return true;
   }
-  /// `from` is in the host's memory, and has been read on return.
+  /// `from` is host memory and has been read on return.
   virtual bool upload(void *to, const void *from, size_t bytes, void *stream,
                       Error &error) = 0;
-  /// `to` is in the host's memory, and is written on return.
+  /// `to` is host memory and has been written on return.
   virtual bool download(void *to, const void *from, size_t bytes, void *stream,
                         Error &error) = 0;
-  /// Within the device, or from another of the same kind.
+  /// Copies within the device, or from another device of the same kind.
   virtual bool copy(void *to, const void *from, size_t bytes, void *stream,
                     Error &error) = 0;
-  /// As `relax_rt_device_launch`; the grid is not empty.
+  /// See `relax_rt_device_launch`; the grid is not empty.
   virtual bool launch(RelaxDeviceKernel &kernel, const int64_t *shape,
                       void **args, void *stream, Error &error) = 0;
 
-  /// As `relax_rt_device_tensor_map`; `map` is aligned to 64 bytes.
+  /// See `relax_rt_device_tensor_map`; `map` is 64-byte aligned.
   virtual bool makeTensorMap(void *map, const void *data, const int64_t *shape,
                              Error &error) = 0;
 
-  // Graphs: what was put into a stream, to be put into others again.
+  // Graphs: work recorded from one stream, to be replayed in others.
 
-  /// Whether streams can be captured at all.
+  /// Whether streams support capture.
   virtual bool canCapture() const = 0;
-  /// A stream that waits for no other one; null with the error set.
+  /// Creates a stream that waits for no other. Returns null with `error` set.
   virtual void *createStream(Error &error) = 0;
   virtual void destroyStream(void *stream) = 0;
-  /// From here to `endCapture` nothing that is put into the stream runs. No
+  /// Until `endCapture`, work put into the stream is recorded, not run. No
   /// thread waits for the device meanwhile.
   virtual bool beginCapture(void *stream, Error &error) = 0;
-  /// The graph; null with the error set, or where it is not `wanted`.
+  /// Returns the graph; null with `error` set, or if it is not `wanted`.
   virtual void *endCapture(void *stream, bool wanted, Error &error) = 0;
   virtual bool launchGraph(void *graph, void *stream, Error &error) = 0;
-  /// It may be under way still.
+  /// The graph may still be executing.
   virtual void destroyGraph(void *graph) = 0;
 };
 
 class Device;
 class GraphPool;
 
-/// A stream of a device, with the free memory that is used in its order.
+/// A stream of a device, with the free memory that is reused in its order.
 class DeviceStream {
 public:
-  /// Where all is captured, no memory is given back to get more.
+  /// A capture stream does not release memory in order to get more.
   DeviceStream(Device &device, void *handle, bool isCapture = false)
       : device(device), handle(handle), isCapture(isCapture) {}
 
-  /// Counted, and freed by the call if it fails; `context` may be null for a
-  /// block of no call. Null with the error set.
+  /// Reference-counted, and freed by the call if it fails; `context` may be
+  /// null for a block outside calls. Returns null with `error` set.
   RelaxStorage *allocate(RelaxContext *context, int64_t bytes, Error &error);
 
-  /// The graphs that are launched into it.
+  /// The graphs that are launched into this stream.
   GraphPool &graphs();
 
   Device &device;
@@ -142,50 +145,50 @@ private:
   std::vector<void *> free[SizeClass::kCount]; // under the device's mutex
 };
 
-/// A device that is there. It is never destroyed.
+/// A device of the machine, never destroyed.
 class Device {
 public:
-  /// Null with the error set where there is none such.
+  /// Returns null with `error` set if there is no such device.
   static Device *find(DLDevice which, Error &error);
-  /// The one of an index; null where there is none.
+  /// Returns the device of an index, or null.
   static Device *at(int index);
   /// "cuda:0".
   static std::string nameOf(DLDevice which);
 
   Device(DLDevice id, int index, std::unique_ptr<DeviceDriver> driver);
 
-  /// Whether this process has opened it, and was not forked since: drivers have
-  /// threads and state that a child has not.
+  /// Whether this process opened the device. A forked child did not: drivers
+  /// have threads and state that it lacks.
   bool isOwn() const;
-  /// False with the error set where it is not.
+  /// Like `isOwn`, but returns false with `error` set.
   bool checkOwn(Error &error) const;
 
-  /// That on which the caller works now.
+  /// The stream on which the caller currently works.
   DeviceStream &currentStream();
 
-  /// Memory that is not from a pool, unused memory of which is given back where
-  /// there is no other. Null with the error set.
+  /// Allocates outside the pools; if memory runs out, unused memory of the
+  /// pools is released. Returns null with `error` set.
   void *allocate(size_t bytes, Error &error);
 
-  /// Waits for all streams. Not within a capture.
+  /// Waits for all streams. Must not be called during a capture.
   bool synchronize(Error &error);
 
   void trim();
-  /// Gives back the memory that is free in one stream, that nothing uses.
+  /// Releases the free memory of one stream.
   void giveBack(DeviceStream &stream);
-  /// Those of all streams.
+  /// The graph pools of all streams.
   std::vector<GraphPool *> graphPools();
   RelaxPoolStatistics readStatistics();
   void resetPeak();
   void setLimit(int64_t bytes);
 
   const DLDevice id;
-  /// Counts the devices of all kinds in this process.
+  /// The number of the device among devices of all kinds in this process.
   const int index;
   const std::unique_ptr<DeviceDriver> driver;
-  /// Held while a stream is captured, and while the device is waited for: a
-  /// driver takes no such wait within a capture of any thread. It comes before
-  /// the mutexes of graphs, and those before the device's own.
+  /// Held while a stream is captured and while the host waits for the device:
+  /// drivers reject such a wait while any thread captures. Lock order: this
+  /// mutex, the mutexes of graphs, the device's own mutex.
   std::mutex captures;
 
 private:
@@ -200,7 +203,7 @@ private:
   int64_t limit = 0;
 };
 
-/// Makes a device the current one of this thread, for as long as it lives.
+/// RAII: makes a device current in this thread.
 class DeviceScope {
 public:
   DeviceScope() = default;
@@ -222,18 +225,19 @@ private:
   Device *device = nullptr;
 };
 
-/// A call of a function that runs on a device, for as long as it lives.
+/// RAII: a call of a function that runs on a device.
 class DeviceCall {
 public:
   DeviceCall() = default;
   ~DeviceCall();
 
-  /// Finds the device that the arguments are on. False with `context.error`
-  /// set.
+  /// Finds the device that holds the arguments. Returns false with
+  /// `context.error` set.
   bool enter(RelaxContext &context, const Signature &signature,
              const TVMFFIAny *args, int32_t count);
 
-  /// All has been put into the stream. False with `context.error` set.
+  /// Called when all work is in the stream. Returns false with `context.error`
+  /// set.
   bool finish(RelaxContext &context);
 
 private:
@@ -242,31 +246,32 @@ private:
   bool entered = false;
 };
 
-/// Of all kinds together; no machine has as many.
+/// Devices of all kinds together; more than any machine has.
 constexpr int kMaxDevices = 32;
 
-/// What a global of compiled code has become on each device, by its index; null
-/// at first.
+/// The loaded instances of a global of compiled code, by device index;
+/// initially null.
 struct Loaded {
   void (*unload)(Device &device, void *what);
   std::atomic<void *> on[kMaxDevices] = {};
 
-  /// That of a global, made where there is none yet. `unload` may be null.
+  /// Returns the instances of a global, creating the object if needed. `unload`
+  /// may be null.
   static Loaded &of(void *&loaded, void (*unload)(Device &device, void *what));
 };
 
-/// A kind of device. Its driver has one static object, which adds itself to the
-/// kinds when the runtime is loaded.
+/// A kind of device. Its driver defines one static object, which registers
+/// itself when the runtime is loaded.
 class DeviceKind {
 public:
-  /// Opens a device that will have this index. Null with the error set.
+  /// Opens the device that gets this index. Returns null with `error` set.
   using Open = std::unique_ptr<DeviceDriver> (*)(int32_t id, int index,
                                                  Error &error);
 
-  /// `type` is DLPack's number of the kind.
+  /// `type` is DLPack's number for the kind.
   DeviceKind(int32_t type, const char *name, Open open);
 
-  /// Null where there is no driver for a kind.
+  /// Returns null if there is no driver for the kind.
   static const DeviceKind *find(int32_t type);
 
   const int32_t type;

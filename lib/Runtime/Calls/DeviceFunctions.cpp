@@ -1,12 +1,12 @@
-//===- DeviceFunctions.cpp - what other languages ask of devices ----------===//
+//===- DeviceFunctions.cpp - device functions for other languages ---------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Functions of TVM FFI's convention: the caller's language makes exceptions of
-// their errors.
+// Functions with TVM FFI's calling convention: the caller's language turns
+// their errors into exceptions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace relax_rt;
 
 namespace {
 
-/// Runs `body(error)` and hands its error on.
+/// Runs `body(error)` and raises its error.
 template <typename Body>
 int guarded(Body body) {
   Error error;
@@ -30,7 +30,7 @@ int guarded(Body body) {
   return -1;
 }
 
-/// Reads a device from two arguments, behind which there are `more`.
+/// Reads a device from two arguments, which `more` arguments follow.
 bool readDevice(const TVMFFIAny *args, int32_t count, int32_t first,
                 int32_t more, DLDevice &device, Error &error) {
   if (count != first + 2 + more || args[first].typeIndex != kInteger ||
@@ -45,7 +45,7 @@ bool readDevice(const TVMFFIAny *args, int32_t count, int32_t first,
                   " with the number " + std::to_string(id));
 }
 
-/// Runs `body(device, error)` where the device is the current one.
+/// Runs `body(device, error)` with the device made current.
 template <typename Body>
 int onDevice(const TVMFFIAny *args, int32_t count, int32_t more, Body body) {
   return guarded([&](Error &error) {
@@ -69,7 +69,7 @@ TVMFFIAny makeInteger(int64_t value) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// A tensor's elements in new memory on another device, or on the same.
+/// Copies a tensor's elements to new memory on a device, possibly the same one.
 /// `target` is null for the host.
 RelaxStorage *copyTo(Device *target, const DLTensor &tensor,
                      RelaxContext &context) {
@@ -92,7 +92,7 @@ RelaxStorage *copyTo(Device *target, const DLTensor &tensor,
          "devices of two kinds copy through the host: copy to the CPU first");
     return nullptr;
   }
-  // Copies within the host, and strided ones into something contiguous.
+  // Also handles host-to-host copies, and makes strided tensors contiguous.
   RelaxStorage *storage = nullptr;
   if (!source && (!target || !isContiguous(tensor))) {
     if (!(storage = allocateTensor(context, kDLCPU, bytes)))
@@ -119,12 +119,12 @@ RelaxStorage *copyTo(Device *target, const DLTensor &tensor,
           : driver.copy(result->data, data, bytes, stream.handle, error);
   if (storage)
     relax_rt_release(storage);
-  // What fails is this copy, and no call that comes later.
+  // Report a failure here, not in a later call.
   copied = copied && driver.flush(stream.handle, error);
   return copied ? result : nullptr;
 }
 
-/// `copyTo` as an object of TVM FFI.
+/// Wraps the result of `copyTo` in a TVM FFI object.
 bool makeCopy(const DLTensor &tensor, DLDevice where, TVMFFIAny *result,
               RelaxContext &context) {
   Device *target = nullptr;
@@ -139,14 +139,14 @@ bool makeCopy(const DLTensor &tensor, DLDevice where, TVMFFIAny *result,
   type.rank = tensor.ndim;
   std::vector<int64_t> slots = {0, reinterpret_cast<int64_t>(storage->data)};
   slots.insert(slots.end(), tensor.shape, tensor.shape + tensor.ndim);
-  // On failure the storage is released there.
+  // `makeView` releases the storage on failure.
   return makeView(type, where, storage, slots.data(), result) ||
          fail(context.error, "RuntimeError",
               "the copy could not be handed over; is libtvm_ffi in the "
               "process?");
 }
 
-/// The shape and the type of the elements: "[2, 3] of f32".
+/// Formats the shape and element type: "[2, 3] of f32".
 std::string describe(const DLTensor &tensor) {
   std::string text;
   for (int32_t i = 0; i < tensor.ndim; ++i)
@@ -154,7 +154,7 @@ std::string describe(const DLTensor &tensor) {
   return "[" + text + "] of " + Value::nameOf(tensor.dtype);
 }
 
-/// Writes the elements of a tensor into one of a device.
+/// Writes the elements of a tensor into a device tensor.
 bool writeInto(const DLTensor &from, const DLTensor &to, Error &error) {
   if (from.ndim != to.ndim ||
       !std::equal(from.shape, from.shape + from.ndim, to.shape) ||

@@ -39,8 +39,8 @@ std::string Value::nameOf(DLDataType dtype) {
 // In memory
 //===----------------------------------------------------------------------===//
 
-/// `bytes` times the sizes, or -1 where one is negative, or the product is
-/// beyond 63 bits.
+/// Returns `bytes` times the sizes, or -1 if a size is negative or the product
+/// exceeds 63 bits.
 static int64_t multiply(int64_t bytes, const int64_t *sizes, int64_t rank) {
   bool isBeyond = false, isEmpty = false;
   for (int64_t i = 0; i < rank; ++i) {
@@ -90,7 +90,7 @@ bool relax_rt::checkSizes(const DLTensor &tensor, const Place &what,
                   "] has more bytes than 63 bits can count");
 }
 
-/// Whether the offset of every element, in bytes, is within 63 bits.
+/// Whether the byte offset of every element fits in 63 bits.
 static bool hasOffsets(const DLTensor &tensor) {
   int64_t lowest = 0, highest = 0;
   for (int32_t i = 0; i < tensor.ndim; ++i) {
@@ -115,7 +115,7 @@ bool relax_rt::checkOffsets(const DLTensor &tensor, const Place &what,
 bool relax_rt::isContiguous(const DLTensor &tensor) {
   if (!tensor.strides)
     return true;
-  uint64_t stride = 1; // of tensors without elements it may wrap
+  uint64_t stride = 1; // may wrap for tensors without elements
   bool contiguous = true;
   for (int32_t i = tensor.ndim; i-- > 0;) {
     if (tensor.shape[i] == 0)
@@ -132,7 +132,7 @@ bool relax_rt::isAligned(const DLTensor &tensor) {
          reinterpret_cast<uintptr_t>(dataOf(tensor)) % 16 == 0;
 }
 
-/// Copies `tensor` row by row in the order of its elements.
+/// Copies `tensor` row by row in row-major order.
 static void copyStrided(const DLTensor &tensor, const char *from, char *&to,
                         int32_t axis, int64_t element) {
   if (axis == tensor.ndim) {
@@ -159,8 +159,8 @@ void relax_rt::copyElements(const DLTensor &tensor, char *to) {
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// The bits of a float of so many exponent and mantissa bits that is next to
-/// `real`, with ties to even.
+/// Rounds `real` to a float of the given exponent and mantissa widths, ties to
+/// even, and returns its bits.
 static uint32_t roundToBits(double real, int exponentBits, int mantissaBits,
                             bool hasInfinity) {
   uint32_t sign = std::signbit(real) ? 1u << (exponentBits + mantissaBits) : 0;
@@ -168,7 +168,7 @@ static uint32_t roundToBits(double real, int exponentBits, int mantissaBits,
   uint32_t infinity = ((1u << exponentBits) - 1) << mantissaBits;
   uint32_t nan = infinity | (hasInfinity ? 1u << (mantissaBits - 1)
                                          : (1u << mantissaBits) - 1);
-  // Without infinities, one pattern is no number.
+  // Formats without infinities have a single NaN pattern.
   uint32_t beyond = hasInfinity ? infinity : nan;
   if (real == 0)
     return sign;
@@ -178,12 +178,13 @@ static uint32_t roundToBits(double real, int exponentBits, int mantissaBits,
     return sign | beyond;
   int exponent = 0;
   std::frexp(real, &exponent);
-  exponent = std::max(exponent - 1, 1 - bias); // denormal numbers share one
+  exponent =
+      std::max(exponent - 1, 1 - bias); // subnormal numbers share one exponent
   double steps =
       std::nearbyint(std::ldexp(std::fabs(real), mantissaBits - exponent));
   if (exponent > bias + 1)
     return sign | beyond;
-  // A carry out of the mantissa is one into the exponent, as it should be.
+  // A carry out of the mantissa correctly increments the exponent.
   uint32_t bits = (uint32_t(exponent + bias - 1) << mantissaBits) +
                   static_cast<uint32_t>(steps);
   return sign | (bits < beyond ? bits : beyond);

@@ -95,7 +95,7 @@ void GraphPool::closeIfUnused() {
   for (const std::shared_ptr<Graph> &graph : graphs)
     if (graph->executable)
       return;
-  Error ignored; // a device that has failed takes its memory back all the same
+  Error ignored; // a failed device takes its memory back, too
   target.device.driver->synchronize(ignored);
   target.device.giveBack(*stream);
   target.device.driver->destroyStream(stream->handle);
@@ -105,7 +105,7 @@ void GraphPool::closeIfUnused() {
 std::shared_ptr<Graph> GraphPool::find(CapturedFunction *function,
                                        uint64_t hash,
                                        const std::vector<int64_t> &key) {
-  // Old calls count less and less.
+  // Decay the counts, so that old calls lose weight.
   if (++uses % (16 * function->limit) == 0)
     for (const std::shared_ptr<Graph> &graph : graphs)
       graph->calls /= 2;
@@ -125,13 +125,13 @@ GraphPool::remove(std::list<std::shared_ptr<Graph>>::iterator at) {
   graphs.erase(at);
   if (void *executable = std::exchange(graph->executable, nullptr))
     target.device.driver->destroyGraph(executable);
-  graph->isRefused = true; // for another thread that has it
+  graph->isRefused = true; // another thread may hold it
   return graph;
 }
 
 std::shared_ptr<Graph> GraphPool::insert(std::shared_ptr<Graph> graph) {
   if (find(graph->function, graph->hash, graph->key))
-    return graph; // of another thread
+    return graph; // captured by another thread
   int64_t count = 0;
   auto oldest = graphs.end();
   for (auto at = graphs.begin(); at != graphs.end(); ++at) {
@@ -141,8 +141,8 @@ std::shared_ptr<Graph> GraphPool::insert(std::shared_ptr<Graph> graph) {
     if (oldest == graphs.end() || (*at)->lastUse < (*oldest)->lastUse)
       oldest = at;
   }
-  // That many calls may take turns, and each is still known when it comes
-  // again.
+  // Keeps this many candidates, so that calls that take turns are recognized
+  // when they come again.
   std::shared_ptr<Graph> dropped;
   if (count >= 4 * graph->function->limit + 16)
     dropped = remove(oldest);
@@ -165,7 +165,7 @@ bool GraphPool::makeRoom(const Graph &candidate,
   }
   if (count < candidate.function->limit)
     return true;
-  // Calls that take turns differ by one.
+  // Calls that take turns differ in count by at most one.
   if (candidate.calls < (*rarest)->calls + 2) {
     ++candidate.function->crowded;
     return false;
@@ -189,9 +189,9 @@ void GraphPool::drop(const std::function<bool(const Graph &)> &test,
 void GraphPool::dropAll(Device &device,
                         const std::function<bool(const Graph &)> &test) {
   if (!device.isOwn())
-    return; // they are the parent's
+    return; // they belong to the parent process
   std::vector<GraphPool *> pools = device.graphPools();
-  Error ignored; // the device may be gone, as at the end of the process
+  Error ignored; // the device may be gone, e.g. at process exit
   DeviceScope scope;
   if (pools.empty() || !scope.enter(device, ignored))
     return;
@@ -217,7 +217,7 @@ void GraphPool::dropUsersOf(const void *used) {
 // Captured functions
 //===----------------------------------------------------------------------===//
 
-/// The captured function that is called next in this thread.
+/// The captured function that this thread is about to call.
 static thread_local CapturedFunction *current = nullptr;
 
 CapturedFunction *CapturedFunction::takeCurrent() {
@@ -240,7 +240,7 @@ int CapturedFunction::call(const TVMFFIAny *args, int32_t count,
   current = this;
   int failed = TVMFFIFunctionCall(function, const_cast<TVMFFIAny *>(args),
                                   count, result);
-  current = nullptr; // where the function was none of compiled code
+  current = nullptr; // in case the function was not compiled code
   return failed;
 }
 
@@ -261,7 +261,7 @@ int64_t CapturedFunction::countGraphs() const {
 
 using Shared = std::shared_ptr<CapturedFunction>;
 
-/// A function object of `call` that keeps a captured function.
+/// Makes a function object of `call` that keeps a captured function alive.
 static bool makeFunction(const Shared &captured,
                          int (*call)(void *self, const TVMFFIAny *args,
                                      int32_t count, TVMFFIAny *result),
@@ -315,7 +315,7 @@ extern "C" int relax_rt_capture(void *, const TVMFFIAny *args, int32_t count,
   if (count != 2 || args[0].typeIndex != kFunction ||
       args[1].typeIndex != kInteger)
     return failed("TypeError", "capture: expected a function and an integer");
-  // Each is an entry of a list that every call searches.
+  // Every call searches a list of this length.
   if (args[1].integer < 1 || args[1].integer > 1 << 16)
     return failed("ValueError", "capture: expected from 1 to 65536 graphs");
   auto captured =

@@ -5,29 +5,30 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What host code puts into a stream depends on its slots, and on numbers that
-// it reads from the device. A function that reads none does the same whenever
-// it is called with the same slots, so what it does can be captured once, as a
-// graph, and launched at once:
+// The work that host code puts into a stream depends on its slots and on
+// numbers that it reads from the device. A function that reads none does the
+// same work whenever it is called with the same slots, so that work can be
+// captured once, as a graph, and launched in one step:
 //
 //   first call with these slots    runs, and is watched
 //   second call                    runs into a stream of our own, which is
 //                                  captured; the graph is launched
 //   later calls                    launch the graph
 //
-// A function keeps a limited number of graphs. When all of them are taken,
-// a call is captured in the place of another only if it is made more often
-// (`GraphPool::makeRoom`): calls that take turns would only replace each
-// other's graphs otherwise. Those that find no room run, and are counted.
+// A function keeps a limited number of graphs. When all of them are taken, a
+// call is captured in place of another only if it is made more often
+// (`GraphPool::makeRoom`): otherwise, calls that take turns would only evict
+// each other's graphs. Calls that find no room run uncaptured, and are counted.
 //
-// All graphs of a stream share their memory, that of the stream which captures:
-// what one has in it is of no use when the next one starts. So results are
-// copied out; or the caller gives destinations, which are part of the key: then
-// kernels write there, where nothing that the call reads lies there too.
+// All graphs of a stream share the memory of the capturing stream: the contents
+// that one graph leaves there are lost when the next one starts. So results are
+// copied out. If the caller gives destinations, they are part of the key, and
+// kernels write there directly, unless the call reads from the same memory.
 //
-// Nothing of ours waits for the device meanwhile (`Device::captures`). Another
-// library that does so in another thread has an error of the driver, and ends
-// the capture, which lasts as long as one run of the host code.
+// The runtime itself never waits for the device during a capture
+// (`Device::captures`). Another library that does so in another thread gets an
+// error from the driver and breaks the capture, which lasts as long as one run
+// of the host code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,27 +44,28 @@
 
 namespace relax_rt {
 
-/// What host code does in a call that is watched, or captured.
+/// Records the actions of host code during a call that is observed or captured.
 struct Recorder {
-  /// Memory for an allocation of host code, of the device. Null with the
-  /// call's error set.
+  /// Allocates device memory for host code. Returns null with the call's error
+  /// set.
   RelaxStorage *allocate(RelaxContext &context, int64_t bytes, int64_t align);
-  /// Whether host code may wait for the device, or call what may; false with
-  /// the call's error set.
+  /// Whether host code may wait for the device, or call something that may.
+  /// Returns false with the call's error set.
   bool mayWait(RelaxContext &context);
-  /// The same of the upload of a constant.
+  /// The same for the upload of a constant.
   bool mayLoad(RelaxContext &context, const RelaxDeviceConstant &constant);
-  /// Host code uses what a global has become on the device.
+  /// Notes that host code uses the loaded instance of a global.
   void use(const void *loaded);
   void useWeights(const int64_t *words, void **table);
 
   bool isCapture = false;
   /// Whether host code has waited.
   bool waits = false;
-  /// The storages of allocations in their order; of a capture, how many.
+  /// The allocated storages in order; during a capture only their number
+  /// matters.
   std::vector<RelaxStorage *> allocated;
   int64_t allocations = 0;
-  /// Of a capture: the places of allocations that are not from the pool.
+  /// For a capture: indices and memory of allocations that bypass the pool.
   std::vector<std::pair<int64_t, Span>> given;
   std::vector<const void *> uses;
   std::vector<std::pair<const int64_t *, void **>> weights;
@@ -71,15 +73,15 @@ struct Recorder {
 
 class CapturedFunction;
 
-/// A captured function's calls with the same slots on one stream.
+/// The calls of a captured function with equal slots on one stream.
 struct Graph {
-  /// Where a result that lies in the graph's memory is copied from.
+  /// The source of a result that lies in the graph's memory.
   struct Copy {
     int64_t slot;
     void *from;
     int64_t bytes;
   };
-  /// A result that is an argument.
+  /// A result that is one of the arguments.
   struct Return {
     int64_t slot, argument;
   };
@@ -87,21 +89,22 @@ struct Graph {
   CapturedFunction *function = nullptr;
   uint64_t hash = 0;
   std::vector<int64_t> key;
-  /// Null before it is captured, and when it was given back.
+  /// Null before the capture and after the graph was released.
   void *executable = nullptr;
-  /// It could not be captured, or was given back.
+  /// Capturing failed, or the graph was released.
   bool isRefused = false;
   int64_t lastUse = 0;
-  /// How often it was called lately (`GraphPool::find`).
+  /// How often it was called recently (`GraphPool::find`).
   int64_t calls = 0;
-  /// What the watched call has seen: globals, weights, and for each result
-  /// which allocation it is, or -1.
+  /// Observed in the first call: globals, weights, and for each result the
+  /// index of its allocation, or -1.
   std::vector<const void *> uses;
   std::vector<std::pair<const int64_t *, void **>> weights;
-  /// Those that its kernels read, if it is captured.
+  /// The weights that the captured kernels read.
   PinnedWeights pinned;
   std::vector<int64_t> resultAllocations;
-  /// The slots of its results, and those of them that differ at each call.
+  /// The slots of the results, and the indices of those that differ at each
+  /// call.
   std::vector<int64_t> out;
   std::vector<Copy> copies;
   std::vector<Return> returns;
@@ -112,37 +115,38 @@ class GraphPool {
 public:
   explicit GraphPool(DeviceStream &target) : target(target) {}
 
-  /// Gives back those of a device, or of all, that a test holds for. Their
-  /// memory goes with the last one.
+  /// Releases the graphs of a device, or of all devices, that satisfy a
+  /// predicate. Their memory is freed with the last one.
   static void dropAll(Device &device,
                       const std::function<bool(const Graph &)> &test);
   static void dropAll(const std::function<bool(const Graph &)> &test);
-  /// Those that use what a global has become, or a table of weights.
+  /// Drops the graphs that use a loaded global or a table of weights.
   static void dropUsersOf(const void *used);
 
 private:
   friend class CapturedCall;
   friend class CapturedFunction;
 
-  /// The stream that captures; null with the error set. Under the mutex.
+  /// Returns the capturing stream, or null with `error` set. Must hold the
+  /// mutex.
   DeviceStream *open(Error &error);
-  /// Gives back memory and stream where no graph is left. Under the mutex, and
+  /// Frees memory and stream if no graph is left. Must hold the mutex and
   /// `Device::captures`.
   void closeIfUnused();
-  /// The graph of a call, which counts as one use of it.
+  /// Finds the graph of a call and counts one use of it.
   std::shared_ptr<Graph> find(CapturedFunction *function, uint64_t hash,
                               const std::vector<int64_t> &key);
-  /// Keeps what was watched of a call. The function's oldest one that is not
-  /// captured goes where there are too many, and is returned: graphs are
-  /// destroyed without locks, as what they hold may have to be waited for.
+  /// Keeps the observation of a call. If there are too many, evicts the
+  /// function's oldest graph that is not captured and returns it: graphs are
+  /// destroyed without locks, as their destruction may wait.
   std::shared_ptr<Graph> insert(std::shared_ptr<Graph> graph);
-  /// Whether the function may have one more graph, perhaps in the place of one
+  /// Whether the function may have one more graph, possibly in place of one
   /// that is called less often, which is moved to `dropped`.
   bool makeRoom(const Graph &candidate, std::shared_ptr<Graph> &dropped);
-  /// Moves graphs to `dropped`.
+  /// Moves graphs that satisfy `test` to `dropped`.
   void drop(const std::function<bool(const Graph &)> &test,
             std::list<std::shared_ptr<Graph>> &dropped);
-  /// Takes a graph out of the list, and gives it back to the driver.
+  /// Removes a graph from the list and returns it to the driver.
   std::shared_ptr<Graph> remove(std::list<std::shared_ptr<Graph>>::iterator at);
 
   DeviceStream &target;
@@ -155,34 +159,34 @@ private:
 /// A function whose calls are captured.
 class CapturedFunction {
 public:
-  /// Takes a reference of a function of TVM FFI. At most `limit` graphs are
-  /// kept for each stream.
+  /// Takes a reference to a TVM FFI function. Keeps at most `limit` graphs for
+  /// each stream.
   CapturedFunction(TVMFFIObject *function, int64_t limit);
   ~CapturedFunction();
 
   int call(const TVMFFIAny *args, int32_t count, TVMFFIAny *result);
-  /// That of the call of compiled code that begins in this thread; null for
-  /// most.
+  /// Takes the captured function of the compiled call that begins in this
+  /// thread; usually null.
   static CapturedFunction *takeCurrent();
 
-  /// How many graphs there are.
+  /// The number of graphs.
   int64_t countGraphs() const;
 
   const int64_t limit;
-  /// Its host code waits for the device, or calls functions of others.
+  /// The host code waits for the device, or calls foreign functions.
   std::atomic<bool> isExcluded{false};
   std::atomic<int64_t> captures{0}, replays{0}, failures{0};
-  /// Calls that ran because others have all the graphs.
+  /// Calls that ran uncaptured because other calls occupy all graphs.
   std::atomic<int64_t> crowded{0};
 
 private:
   TVMFFIObject *const function;
 };
 
-/// A call of compiled code, that may be one of a captured function.
+/// A call of compiled code, possibly of a captured function.
 class CapturedCall {
 public:
-  /// `function` may be null: then nothing happens here.
+  /// With a null `function` this object does nothing.
   CapturedCall(CapturedFunction *function, RelaxContext &context,
                const Signature &signature, int64_t *in,
                const TVMFFIAny *destinations);
@@ -193,9 +197,9 @@ public:
     Failed,   ///< with `context.error` set
   };
   Outcome begin(CompiledCode code, void *closure, int64_t *out);
-  /// After the code has run.
+  /// Called after the code has run.
   void observe(const int64_t *out);
-  /// The call has succeeded.
+  /// Called when the call has succeeded.
   void end();
 
 private:
@@ -215,7 +219,7 @@ private:
   const TVMFFIAny *destinations;
   GraphPool *pool = nullptr;
   Recorder recorder;
-  /// What becomes of a call that is watched.
+  /// The graph under construction from a call that is observed.
   std::shared_ptr<Graph> watched;
   std::vector<int64_t> key;
   uint64_t hash = 0;

@@ -1,4 +1,4 @@
-//===- ReadOnly.cpp - tensors that nothing may be written into ------------===//
+//===- ReadOnly.cpp - read-only tensors -----------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // DLPack marks tensors that are read-only. TVM FFI's tensor objects have no
-// field for that, but they hold the DLPack tensor that they were made of, right
-// behind what the ABI describes. Which objects do is known by their deleter: it
-// is that of an object which is made here for comparison.
+// field for that, but they hold the DLPack tensor that they were made from,
+// right after the fields that the ABI describes. Such objects are recognized by
+// their deleter: it equals the deleter of an object that is created here for
+// comparison.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +27,8 @@ struct DLPackObject {
   DLManagedTensorVersioned *made;
 };
 
-/// The deleter of objects that are made of a DLPack tensor, with strides or
-/// without; null where they hold it elsewhere.
+/// The deleter of objects made from a DLPack tensor, with or without strides;
+/// null if another build of the library stores it elsewhere.
 Deleter findDeleter(bool hasStrides) {
   int64_t one[] = {1};
   DLManagedTensorVersioned managed{};
@@ -47,7 +48,7 @@ Deleter findDeleter(bool hasStrides) {
 } // namespace
 
 bool relax_rt::isReadOnly(const TVMFFIAny &arg) {
-  constexpr uint64_t kReadOnly = 1; // of DLPack's flags
+  constexpr uint64_t kReadOnly = 1; // a DLPack flag
   if (arg.typeIndex != kTensor)
     return false;
   static const Deleter known[] = {findDeleter(true), findDeleter(false)};

@@ -17,11 +17,11 @@ using namespace relax_rt;
 
 namespace {
 
-/// What keeps a result's memory and describes it.
+/// Owns the memory of a result and describes it.
 struct ResultTensor {
   DLManagedTensorVersioned managed;
   RelaxStorage *storage;
-  int64_t shape[1]; // and strides, as many as dimensions
+  int64_t shape[1]; // followed by the strides
 };
 
 } // namespace
@@ -40,7 +40,7 @@ bool relax_rt::makeView(const Value &type, DLDevice device,
   for (int64_t i = type.rank; i-- > 0;) {
     shape[i] = slots[2 + i];
     strides[i] = stride;
-    // Only without elements is it beyond 64 bits, and then it is never used.
+    // Exceeds 64 bits only if there are no elements; then it is unused.
     if (__builtin_mul_overflow(stride, shape[i], &stride))
       stride = 0;
   }
@@ -75,7 +75,7 @@ namespace {
 bool makeTensor(RelaxContext &context, const Value &type, int64_t *slots,
                 TVMFFIAny *out) {
   auto *storage = reinterpret_cast<RelaxStorage *>(slots[0]);
-  // A parameter that comes back is the same object.
+  // A parameter that is returned is passed back as the same object.
   if (TVMFFIObject *object = storage ? objectOf(storage) : nullptr) {
     auto *tensor = contentOf<DLTensor>(object);
     bool same = tensor->ndim == type.rank &&
@@ -91,8 +91,8 @@ bool makeTensor(RelaxContext &context, const Value &type, int64_t *slots,
       return true;
     }
   }
-  // What nobody counts is given out as a copy: a weight, a constant, or a
-  // parameter that came as a bare pointer.
+  // Memory without a reference count is returned as a copy: a weight, a
+  // constant, or a parameter passed as a bare pointer.
   if (!storage) {
     int64_t bytes = type.countBytes(slots);
     storage = allocateTensor(context, type.device(), bytes);
@@ -100,7 +100,7 @@ bool makeTensor(RelaxContext &context, const Value &type, int64_t *slots,
                                 reinterpret_cast<void *>(slots[1]), bytes))
       return false;
     slots[1] = reinterpret_cast<int64_t>(storage->data);
-    unlink(storage); // the object's from here on
+    unlink(storage); // owned by the object from here on
   }
   return makeView(type, deviceOf(context, type), storage, slots, out);
 }
@@ -208,7 +208,7 @@ bool relax_rt::makeValue(RelaxContext &context, const Value &type,
   return false;
 }
 
-/// Calls `visit` for each slot that has a storage or null.
+/// Calls `visit` for each slot that holds a storage or null.
 template <typename Slot, typename Visit>
 static void visitStorages(const Value &type, Slot *&slots, Visit visit) {
   switch (type.kind) {

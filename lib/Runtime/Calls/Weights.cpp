@@ -22,7 +22,7 @@ using namespace relax_rt;
 // Sets
 //===----------------------------------------------------------------------===//
 
-/// Held to take a reference from a table, and to change a table or a set that
+/// Held to take a reference from a table, and to modify a table or a set that
 /// only its table refers to.
 static ForkSafeMutex tables;
 
@@ -61,7 +61,8 @@ WeightSet *WeightSet::create(int64_t count) {
 void WeightSet::waitFor(DLDevice device) {
   if (device.type == kDLCPU)
     return;
-  Error ignored; // the device may have failed, or be the parent's of a fork
+  Error
+      ignored; // the device may have failed, or belong to the parent of a fork
   Device *used = Device::find(device, ignored);
   DeviceScope scope;
   if (used && scope.enter(*used, ignored))
@@ -87,7 +88,7 @@ void WeightSet::release() {
     destroy();
 }
 
-/// The `destroy` of storages that hold a reference of a set.
+/// The `destroy` of storages that hold a reference to a set.
 static void destroyKeeper(RelaxStorage *storage) {
   auto *set = static_cast<WeightSet *>(storage->owner);
   Pool::free(storage, sizeof(RelaxStorage));
@@ -121,7 +122,7 @@ bool WeightSet::bind(void **table, int64_t count, DLDevice device,
                      BoundWeight *begin, BoundWeight *end, Error &error) {
   watchProcessEnd();
   WeightSet *made = create(count), *old = nullptr;
-  // Of another thread, which was first.
+  // Whether another thread bound weights on another device first.
   bool isElsewhere = false, isBound = made;
   if (made) {
     std::lock_guard<std::mutex> lock(tables);
@@ -140,11 +141,11 @@ bool WeightSet::bind(void **table, int64_t count, DLDevice device,
         }
         old = std::exchange(setOf(table), set);
       }
-      // Weights of the host leave the others where they are.
+      // Binding host weights does not change the device of the others.
       if (device.type == kDLCPU && current)
         device = current->where;
       set->where = device;
-      // What it replaces is given back below, where no lock is held.
+      // Replaced weights are released below, where no lock is held.
       for (BoundWeight *weight = begin; weight != end; ++weight) {
         set->data[weight->index] = weight->data;
         set->isBound[weight->index] = true;
@@ -197,7 +198,7 @@ static std::string readString(const TVMFFIAny &arg) {
   return {};
 }
 
-/// Copies a weight from the host to a device. Null with the error set.
+/// Copies a weight from the host to a device. Returns null with `error` set.
 static RelaxStorage *upload(const void *data, int64_t bytes, DLDevice device,
                             Error &error) {
   Device *target = Device::find(device, error);
@@ -210,7 +211,7 @@ static RelaxStorage *upload(const void *data, int64_t bytes, DLDevice device,
     return nullptr;
   if (!target->driver->upload(storage->data, data, bytes, stream.handle,
                               error) ||
-      !target->synchronize(error)) { // every stream reads it
+      !target->synchronize(error)) { // any stream may read it
     relax_rt_release(storage);
     return nullptr;
   }
@@ -219,8 +220,8 @@ static RelaxStorage *upload(const void *data, int64_t bytes, DLDevice device,
 
 namespace {
 
-/// Checks weights, and collects what is to be bound. What it has collected is
-/// given back with it.
+/// Checks weights and collects them for binding. The destructor releases those
+/// that were not bound.
 class Binding {
 public:
   Binding(const int64_t *words, const char *names, void **table, Error &error)
@@ -234,10 +235,11 @@ public:
       relax_rt_release(weight.keeper);
   }
 
-  /// False with the error set.
+  /// Returns false with `error` set.
   bool add(const std::string &name, const TVMFFIAny &arg);
 
-  /// Binds all of them; false with the error set, where none is bound.
+  /// Binds all collected weights, or returns false with `error` set and binds
+  /// none.
   bool bind(void **table) {
     BoundWeight *begin = weights.data();
     bool isDone = WeightSet::bind(table, *words, device, begin,
@@ -255,7 +257,7 @@ private:
   const int64_t *words;
   const char *names;
   Error &error;
-  /// Of those that are not on the host: the first one says which.
+  /// The device of the weights that are not on the host, set by the first.
   DLDevice device{kDLCPU, 0};
   std::vector<BoundWeight> weights;
 };
@@ -265,7 +267,7 @@ private:
 bool Binding::add(const std::string &name, const TVMFFIAny &arg) {
   const int64_t *next = words;
   const char *nextName = names;
-  // One that is read on the host and on the device is there twice.
+  // A weight that both host and device read has two entries.
   bool isFound = false;
   for (int64_t i = 0, total = *next++; i < total; ++i) {
     Value type = Value::read(next);
@@ -293,7 +295,7 @@ bool Binding::addOne(int64_t index, const Value &type, const TVMFFIAny &arg,
       device = {type.device(), given && given->device.type == type.device()
                                    ? given->device.id
                                    : 0};
-    // Those of the host are copied there.
+    // Host tensors are copied to the device.
     if (!given || given->device.type != kDLCPU)
       expected = device;
   }
@@ -378,7 +380,7 @@ extern "C" void *const *relax_rt_weights(RelaxContext *context,
                                          const char *names, void **table) {
   if (context->recorder)
     context->recorder->useWeights(words, table);
-  // All of them are there, and stay so, once the call has any.
+  // Once the call has a set, every weight in it is bound, and stays so.
   WeightSet *set = context->weights;
   int64_t unbound = -1;
   if (!set) {
@@ -400,7 +402,7 @@ extern "C" void *const *relax_rt_weights(RelaxContext *context,
     names += strlen(names) + 1; // and its type
   }
   context->error.kind = "ValueError";
-  // In steps, so that no string is left to destroy when control leaves.
+  // Appends in place: the `longjmp` would skip the destructors of temporaries.
   std::string &message = context->error.message;
   message = context->error.function;
   message += ": weight '";

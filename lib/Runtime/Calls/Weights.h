@@ -5,16 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A module has a pointer to the set of weights that are bound. A call pins the
-// set when it first needs a weight, and uses it to its end; a call of a closure
-// uses the set that the closure was made with. Binding replaces the set while
+// A module has a pointer to the set of bound weights. A call pins the set when
+// it first needs a weight and uses that set until it ends; a call of a closure
+// uses the set that the closure was created with. Binding replaces the set
+// while calls run:
 // calls run:
 //
 //   table ──▶ set 2 ◀── later calls
 //             set 1 ◀── calls that began before, and graphs captured from them
 //
-// So no call sees weights of two sets, and what a set holds lives as long as
-// anybody uses it: objects of TVM FFI, and memory that weights were copied to.
+// So no call sees weights of two sets. Everything a set holds (TVM FFI objects,
+// and memory that weights were copied to) lives as long as anybody uses the
+// set.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +30,7 @@
 
 namespace relax_rt {
 
-/// A weight that is given: its place in the table, its data, and what keeps the
+/// A weight to bind: its index in the table, its data, and the owner of the
 /// data, which may be null.
 struct BoundWeight {
   int64_t index;
@@ -36,43 +38,46 @@ struct BoundWeight {
   RelaxStorage *keeper;
 };
 
-/// What the weights of a module are for a call.
+/// A consistent set of weights of a module, as seen by one call.
 class WeightSet {
 public:
-  /// The set that is bound, with a reference; null where none is.
+  /// Returns a reference to the bound set, or null if there is none.
   static WeightSet *pin(void **table);
-  /// Whether it is the one that is bound.
+  /// Returns whether this set is the bound one.
   bool isBoundIn(void **table) const;
 
-  /// Binds weights of a table of `count`; `device` has those that are not on
-  /// the host. Takes over the references of their keepers. False with the error
-  /// set, where nothing is bound.
+  /// Binds weights of a table of `count` entries; `device` holds those that are
+  /// not on the host. Takes over the references to their keepers. On failure
+  /// binds nothing and returns false with `error` set.
   static bool bind(void **table, int64_t count, DLDevice device,
                    BoundWeight *begin, BoundWeight *end, Error &error);
-  /// Takes the set out of the table.
+  /// Removes the set from the table.
   static void unbind(void **table);
 
   WeightSet *retain() {
     references.fetch_add(1, std::memory_order_relaxed);
     return this;
   }
-  /// What was last used may be under way on a device, and is waited for.
+  /// Drops a reference. The last one waits for the device, which may still use
+  /// the weights.
   void release();
-  /// A storage that holds a reference; null where there is no memory.
+  /// Returns a storage that holds a reference to the set; null if out of
+  /// memory.
   RelaxStorage *keep();
-  /// The set that such a storage holds; null of any other storage.
+  /// Returns the set that such a storage holds; null for any other storage.
   static WeightSet *keptBy(const RelaxStorage *storage);
 
   void *const *addresses() const { return data; }
-  /// The place of a weight that is not bound, or -1.
+  /// Returns the index of an unbound weight, or -1.
   int64_t findUnbound() const;
-  /// Where those are that are not on the host; of type `kDLCPU` where none is.
+  /// The device of the weights that are not on the host; `kDLCPU` if there are
+  /// none.
   DLDevice device() const { return where; }
 
 private:
   static WeightSet *create(int64_t count);
   void destroy();
-  /// Waits for what may use weights on a device.
+  /// Waits for work that may use weights on a device.
   static void waitFor(DLDevice device);
 
   std::atomic<int64_t> references{1};
@@ -83,7 +88,7 @@ private:
   bool *isBound = nullptr;
 };
 
-/// A reference of a set, or of none.
+/// An owning reference to a set, or null.
 class PinnedWeights {
 public:
   PinnedWeights() = default;

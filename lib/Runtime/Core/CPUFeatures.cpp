@@ -1,4 +1,4 @@
-//===- CPUFeatures.cpp - what this CPU has --------------------------------===//
+//===- CPUFeatures.cpp - detection of CPU features ------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ using namespace relax_rt;
 
 namespace {
 
-/// Whether a name of the table is the one of `length` characters at `text`.
+/// Whether the `length` characters at `text` spell `name`.
 [[maybe_unused]] bool isNamed(const char *name, const char *text,
                               size_t length) {
   return strlen(name) == length && memcmp(name, text, length) == 0;
@@ -32,13 +32,13 @@ struct Registers {
   uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
 };
 
-/// CPUID; zeros where the CPU has no such leaf.
+/// Executes CPUID; returns zeros if the CPU lacks the leaf.
 Registers readCPUID(uint32_t leaf, uint32_t subleaf) {
   Registers found;
   if (__get_cpuid_max(leaf & 0x80000000, nullptr) < leaf)
     return found;
   if (leaf == 7 && subleaf) {
-    // Some CPUs give nonsense for subleaves that they lack.
+    // Some CPUs return garbage for subleaves that they lack.
     __cpuid_count(7, 0, found.eax, found.ebx, found.ecx, found.edx);
     if (found.eax < subleaf)
       return Registers();
@@ -53,7 +53,7 @@ uint64_t readSavedState() {
   if (!(readCPUID(1, 0).ecx & kHasXGETBV))
     return 0;
   uint32_t low, high;
-  // XGETBV by its bytes: assemblers know its name with an option only.
+  // XGETBV in bytes: assemblers accept its mnemonic only with an option.
   __asm__ volatile(".byte 0x0f, 0x01, 0xd0" : "=a"(low), "=d"(high) : "c"(0));
   return (uint64_t(high) << 32) | low;
 }
@@ -61,8 +61,8 @@ uint64_t readSavedState() {
 constexpr uint64_t None = 0, AVX = 0x6, AVX512 = 0xe6, AMX = 0x60000,
                    APX = 0x80000;
 
-/// Whether a bit of CPUID is set. That of AVX10 is a version: leaf 7 says
-/// whether there is one, and leaf 0x24 has it in the low byte of `ebx`.
+/// Whether a CPUID bit is set. AVX10 has a version instead: leaf 7 says whether
+/// it exists, and the low byte of `ebx` of leaf 0x24 holds the version.
 bool hasBit(uint32_t leaf, uint32_t subleaf, uint32_t Registers::*word,
             uint32_t bit) {
   Registers found = readCPUID(leaf, subleaf);
@@ -74,7 +74,7 @@ bool hasBit(uint32_t leaf, uint32_t subleaf, uint32_t Registers::*word,
 bool hasFeature(const char *text, size_t length) {
   static const uint64_t saved = readSavedState();
 #ifdef __APPLE__
-  // The system saves these registers from their first use on.
+  // The system enables these registers on first use.
   constexpr uint64_t kOnDemand = AVX512;
 #else
   constexpr uint64_t kOnDemand = 0;
@@ -104,7 +104,7 @@ bool hasFeature(const char *text, size_t length) {
 
 #else
 
-/// There is no way to know, and the code is taken at its word.
+/// Features cannot be detected here; trust the compiled code.
 bool hasFeature(const char *, size_t) { return true; }
 
 #endif

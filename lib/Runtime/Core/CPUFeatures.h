@@ -1,15 +1,15 @@
-//===- CPUFeatures.h - what this CPU has ------------------------*- C++ -*-===//
+//===- CPUFeatures.h - detection of CPU features ----------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Code for a CPU with extensions that this one lacks ends the process by an
-// illegal instruction, somewhere. So compiled code carries the names of what it
-// needs (CPUFeatures.def), and its entries ask `relax_rt_require_cpu` once
-// before anything else of it runs. The entries themselves are compiled for the
-// baseline of the architecture.
+// Running code compiled for an extension that the CPU lacks ends the process
+// with an illegal instruction at some random place. So compiled code carries
+// the names of the features it needs (CPUFeatures.def), and its entry points
+// call `relax_rt_require_cpu` once before anything else. The entry points
+// themselves are compiled for the baseline of the architecture.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +20,8 @@
 
 namespace relax_rt {
 
-/// Those of `features`, names with commas between them, that this CPU or its
-/// operating system lacks, in the same form. A name that is not known here is
-/// missing.
+/// Returns the subset of `features` (comma-separated) that this CPU or its
+/// operating system lacks, in the same form. Unknown names count as missing.
 std::string findMissingFeatures(const char *features);
 
 } // namespace relax_rt

@@ -22,58 +22,58 @@ class WeightSet;
 struct Recorder;
 
 struct Error {
-  /// The name of a Python exception.
+  /// The name of a Python exception type.
   const char *kind = "RuntimeError";
   std::string message;
   /// "file:line:column", or null.
   const char *location = nullptr;
   const char *function = nullptr;
-  /// Another library has raised it already.
+  /// Another library has already raised the error.
   bool raised = false;
-  /// The caller's language has it as an exception already, as one of a signal.
+  /// The error is already an exception in the caller's language, e.g. from a
+  /// signal handler.
   bool isPending = false;
 };
 
-/// Sets the error, and returns false.
+/// Sets `error` and returns false.
 bool fail(Error &error, const char *kind, std::string message);
 
-/// Hands an error to the caller's language.
+/// Passes an error to the caller's language.
 void raise(const Error &error);
 
-/// Lets a call free the storage where it fails.
+/// Registers a storage with a call, which frees it on failure.
 void link(RelaxContext *context, RelaxStorage *storage);
 void unlink(RelaxStorage *storage);
 
-/// A storage of that call, or of none where that is null; null where there is
-/// no memory.
+/// Allocates a storage for a call, or for none if `context` is null. Returns
+/// null if out of memory.
 RelaxStorage *allocate(RelaxContext *context, int64_t bytes, int64_t align);
 
-/// Memory for a tensor of that call, on a device of this type of DLPack. Null
-/// with the call's error set.
+/// Allocates memory for a tensor of the call on a device of this DLPack type.
+/// Returns null with the call's error set.
 RelaxStorage *allocateTensor(RelaxContext &context, int32_t device,
                              int64_t bytes);
-/// Copies within the memory of such tensors; on a device, nothing is
-/// moved to memory that overlaps. False with the call's error set.
+/// Copies between such tensors. On a device, source and destination must not
+/// overlap. Returns false with the call's error set.
 bool copyTensor(RelaxContext &context, int32_t device, void *to,
                 const void *from, int64_t bytes);
 
-/// The `destroy` of storages from the pool.
+/// The `destroy` of pooled storages.
 void destroyPooled(RelaxStorage *storage);
-/// A storage that keeps an object of TVM FFI whose data it is, and belongs to
-/// no call; null where there is no memory.
+/// Returns a storage, owned by no call, that keeps a TVM FFI object alive and
+/// exposes its data. Returns null if out of memory.
 RelaxStorage *borrow(TVMFFIObject *object, void *data);
-/// The object that a storage keeps; null where it keeps none.
+/// Returns the object that a storage keeps alive, or null.
 TVMFFIObject *objectOf(const RelaxStorage *storage);
-/// A reference for somebody outside the call, who may keep it for any time and
-/// drop it in any thread, whatever becomes of the call. Null where there is no
-/// memory.
+/// Returns a reference that may outlive the call and be dropped in any thread
+/// at any time. Returns null if out of memory.
 RelaxStorage *share(RelaxStorage *storage);
-/// The same of a callable.
+/// The same for a callable.
 RelaxStorage *shareClosure(RelaxStorage *storage);
-/// Whether it is a callable.
+/// Returns whether the storage is a callable.
 bool isClosure(const RelaxStorage *storage);
-/// The weights that a callable was made with, which its slots may point to;
-/// null where its call had used none.
+/// Returns the weights that a callable was created with, which its slots may
+/// point to; null if its call had used none.
 WeightSet *weightsOf(const RelaxStorage *closure);
 
 } // namespace relax_rt
@@ -81,14 +81,14 @@ WeightSet *weightsOf(const RelaxStorage *closure);
 struct RelaxContext {
   std::jmp_buf escape;
   RelaxStorage *storages = nullptr;
-  /// The device that the function uses, and the caller's stream there; null
-  /// where all of it runs on the host.
+  /// The caller's stream on the device that the function uses; null for a
+  /// function that runs on the host.
   relax_rt::DeviceStream *stream = nullptr;
-  /// The line of what was launched last, or null.
+  /// The source location of the last launch, or null.
   const char *lastLaunch = nullptr;
-  /// Of a call of a captured function, that is watched or captured.
+  /// Set if the call is observed or captured (Graphs.h).
   relax_rt::Recorder *recorder = nullptr;
-  /// The weights that the call uses from the first time on; null before.
+  /// The weights of the call, pinned at the first use; null before.
   relax_rt::WeightSet *weights = nullptr;
   relax_rt::Error error;
 };

@@ -28,12 +28,12 @@ constexpr char kEntry[] = ".relax", kPart[] = ".part";
 constexpr size_t kMagicBytes = 8, kDigestBytes = 32, kKeyBytes = 64,
                  kLengthBytes = 8;
 constexpr uint64_t kLimit = uint64_t(1) << 30;
-/// No entry is larger.
+/// The maximum size of an entry.
 constexpr int64_t kMostBytes = int64_t(1) << 32;
-/// After these seconds no process is writing a part any more.
+/// After this many seconds, partial files count as abandoned.
 constexpr int64_t kPartSeconds = 3600;
 
-/// Empty where there is none.
+/// The cache folder; empty if there is none.
 std::string folder() {
   if (const char *named = std::getenv("RELAX_CACHE_DIR"))
     return named;
@@ -44,7 +44,7 @@ std::string folder() {
   return home && *home == '/' ? std::string(home) + "/.cache/relax-mlir" : "";
 }
 
-/// What is not a number is left to the compiler to refuse.
+/// An invalid number is ignored here; the compiler reports it.
 uint64_t readLimit() {
   const char *text = std::getenv("RELAX_CACHE_BYTES");
   if (!text || !*text || text[std::strspn(text, "0123456789")])
@@ -52,14 +52,14 @@ uint64_t readLimit() {
   return std::strtoull(text, nullptr, 10);
 }
 
-/// Whether only this user can have written a file.
+/// Whether only this user can have written the file.
 bool isTrusted(const struct stat &status) {
   return S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
          !(status.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/// Opens a file that is trusted; -1 where it is not. Links are not followed,
-/// and pipes are not waited for.
+/// Opens a trusted file; returns -1 otherwise. Does not follow links or block
+/// on pipes.
 int openTrusted(const std::string &path, struct stat &status) {
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0)
@@ -99,12 +99,12 @@ bool readEntry(const std::string &path, std::string &content) {
   content.resize(isRead ? status.st_size : 0);
   isRead = isRead && readAll(file, &content[0], content.size());
   if (isRead)
-    futimens(file, nullptr); // it has been used
+    futimens(file, nullptr); // marks the entry as recently used
   close(file);
   return isRead;
 }
 
-/// Whether a file begins as entries do.
+/// Whether the file starts with the magic number of entries.
 bool isEntry(const std::string &path) {
   struct stat status;
   int file = openTrusted(path, status);
@@ -127,8 +127,8 @@ bool makeFolders(const std::string &path) {
   }
 }
 
-/// What lies between the magic number and the data: the digest, the key, and
-/// the description behind its length.
+/// The header between magic number and data: the digest, the key, and the
+/// description, preceded by its length.
 std::string makeFront(const char *kind, const std::string &key,
                       const char *data, size_t bytes) {
   std::string description = std::string("{\"kind\": \"") + kind + "\"}";
@@ -166,8 +166,8 @@ bool isPartName(const std::string &name) {
          endsIn(name, kPart);
 }
 
-/// Removes what has not been used for longest, where there is too much, and
-/// parts of entries that a process has left.
+/// Removes the least recently used entries while the cache is too large, and
+/// abandoned partial files.
 void shrink(const std::string &where) {
   struct Entry {
     int64_t time;
@@ -234,7 +234,8 @@ void DiskCache::write(const char *kind, const std::string &key,
     return;
   auto *begin = static_cast<const char *>(data);
   std::string front = kMagic + makeFront(kind, key, begin, bytes);
-  // A reader never sees half an entry. The file is new, and this user's alone.
+  // Written under a temporary name and renamed, so that readers never see a
+  // partial entry. The file is new and owned by this user.
   std::string part = where + "/." + key + ".XXXXXX" + kPart;
   int file = mkstemps(&part[0], strlen(kPart));
   if (file < 0)

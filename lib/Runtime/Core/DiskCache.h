@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What drivers make of code, so that the next process need not wait for it. The
-// entries lie in the folder of the compiler's own cache, in its format, under
-// its limit, and are trusted and removed by its rules, all of which
-// python/relax_mlir/cache.py states. The description is {"kind": "<kind>"}.
+// Caches the code that drivers compile, so that the next process need not wait
+// for it. The entries live in the folder of the compiler's cache, in its
+// format, under its limit and its rules of trust and eviction, all of which
+// python/relax_mlir/cache.py documents. The description is {"kind": "<kind>"}.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace relax_rt {
 
 struct DiskCache {
   static bool isEnabled();
-  /// False where there is no entry of this kind. `key` is a SHA-256 in
+  /// Returns false if there is no entry of this kind. `key` is a SHA-256 in
   /// hexadecimal.
   static bool read(const char *kind, const std::string &key, std::string &data);
   static void write(const char *kind, const std::string &key, const void *data,

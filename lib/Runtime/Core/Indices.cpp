@@ -1,14 +1,14 @@
-//===- Indices.cpp - checks of indices ------------------------------------===//
+//===- Indices.cpp - bounds checks of index tensors -----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One pass over the tensor finds whether any index is invalid, without a branch
-// and by additions alone, which all vector units have: the sum or difference of
-// an invalid index and a bound has its sign set. Only where one has, a second
-// pass looks which it is.
+// A first pass over the tensor finds out whether any index is invalid. It is
+// branch-free and uses only additions, which all vector units have: the sum or
+// difference of an invalid index and its bound has the sign bit set. Only if
+// one has, a second pass looks for the index.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,14 +22,14 @@
 
 namespace {
 
-/// Whether some of `count` indices, each `step` after the one before it, may
-/// not be in [-back, size). There may be false alarms of very large sizes.
+/// Whether any of `count` indices, `step` apart, may be outside [-back, size).
+/// May report false positives for very large sizes.
 template <typename T>
 bool mayBeInvalid(const T *indices, int64_t count, int64_t step, int64_t back,
                   int64_t size) {
   using Word = std::make_unsigned_t<T>;
   constexpr int64_t most = std::numeric_limits<T>::max();
-  // No index of this type is further from 0 than such a size.
+  // No index of this type is further from 0 than this size.
   Word low = static_cast<Word>(std::min(back, most));
   Word last = static_cast<Word>(std::min(size - 1, most));
   Word signs = 0;
@@ -47,7 +47,7 @@ bool mayBeInvalid(const T *indices, int64_t count, int64_t step, int64_t back,
   return signs >> (std::numeric_limits<Word>::digits - 1);
 }
 
-/// The string behind one that ends in zero.
+/// The string after a zero-terminated one.
 const char *next(const char *text) { return text + strlen(text) + 1; }
 
 class Check {
@@ -82,7 +82,7 @@ private:
   int64_t getSize(int64_t which) const {
     return std::max<int64_t>(bounds[which], 0);
   }
-  /// How far an index may be below 0.
+  /// The number of valid negative indices.
   int64_t getBack(int64_t which) const {
     return countsFromEnd ? getSize(which) : 0;
   }
@@ -96,7 +96,7 @@ private:
   const char *text, *location;
 };
 
-/// Appends in place: control leaves by a jump, so that nothing is destroyed.
+/// Appends in place: the `longjmp` would skip the destructors of temporaries.
 void append(std::string &to, int64_t value) {
   char digits[24];
   snprintf(digits, sizeof(digits), "%lld", static_cast<long long>(value));

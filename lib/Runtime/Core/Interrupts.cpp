@@ -1,15 +1,14 @@
-//===- Interrupts.cpp - calls that the user ends --------------------------===//
+//===- Interrupts.cpp - interruption of calls by the user -----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A signal handler of Python only notes that there was a signal. Code that runs
-// long asks for what is noted, which needs the interpreter's lock: other
-// threads of Python may hold that for 5 ms. So it is asked for ten times a
-// second, and in the thread alone that handles signals, the process's first
-// one.
+// Python's signal handler only records that a signal arrived. Long-running code
+// polls for it, which needs the interpreter lock, and other Python threads may
+// hold that for 5 ms. So it polls only ten times a second, and only in the
+// thread that handles signals, the main thread of the process.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +25,7 @@ namespace {
 
 constexpr int64_t kPeriod = 100; // milliseconds
 
-/// Where each thread stands: it is the first one of this process or not.
+/// Per thread: whether it is the main thread, and when it polled last.
 struct Poll {
   pid_t process;
   bool isFirst;
@@ -52,12 +51,12 @@ bool relax_rt::isInterrupted(RelaxContext &context) {
   if (time < own.next)
     return false;
   own.next = time + kPeriod;
-  // The child of a fork has one thread, whichever that was.
+  // The only thread of a forked child is its main thread.
   if (pid_t process = getpid(); own.process != process) {
     own.process = process;
     own.isFirst = process == static_cast<pid_t>(syscall(SYS_gettid));
   }
-  // What is captured is undone where it fails, and runs again.
+  // Not during a capture, which would fail and run again.
   if (!own.isFirst || context.recorder || !TVMFFIEnvCheckSignals ||
       !TVMFFIEnvCheckSignals())
     return false;

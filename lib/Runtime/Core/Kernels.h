@@ -12,18 +12,18 @@
 
 namespace relax_rt {
 
-/// Runs kernel code of this thread. False where it was left by `leaveKernel`;
-/// the scratch memory that it had is free then.
+/// Runs kernel code in this thread. Returns false if the code was left by
+/// `leaveKernel`; its scratch memory is freed then.
 bool runKernel(void (*code)(void *), void *closure);
 
-/// Whether the user has asked for the call of this thread to end, which its
-/// error says then. Asks seldom, so it may be called often.
+/// Returns whether the user has interrupted the call of this thread, and sets
+/// its error if so. Rate-limited, so it may be called often.
 bool isInterrupted(RelaxContext &context);
 
-/// The innermost call of this thread that runs compiled code; null outside.
+/// The innermost compiled call of this thread; null outside of calls.
 RelaxContext *currentCall();
 
-/// Leaves the innermost `runKernel` of this thread, which must have one.
+/// Unwinds to the innermost `runKernel` of this thread, which must exist.
 [[noreturn]] void leaveKernel();
 
 } // namespace relax_rt

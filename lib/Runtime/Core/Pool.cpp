@@ -1,21 +1,21 @@
-//===- Pool.cpp - pooled memory and its counts ----------------------------===//
+//===- Pool.cpp - pooled memory and its statistics ------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Blocks of size classes, four to each power of two, so that sizes that grow by
-// one token at a time are served by the same block. Freed blocks stay with the
-// thread that freed them, up to a limit, then go to a shared list: a steady
-// state takes no lock and asks the system for nothing. A free block holds the
-// link to the next one, so that freeing needs no memory. Large blocks are
-// mapped with huge pages, which nearly doubles the bandwidth of streaming
-// reads.
+// Blocks come in size classes, four to each power of two, so that sizes that
+// grow by one token at a time reuse the same block. Freed blocks stay with the
+// thread that freed them, up to a limit, then move to a shared list: in steady
+// state the pool takes no lock and makes no system call. A free block stores
+// the link to the next one, so that freeing needs no memory. Large blocks use
+// huge pages, which nearly doubles the bandwidth of streaming reads.
 //
-// Results may be freed at any time: in destructors of static objects, in those
-// of thread-local ones after this thread's list is gone, and in the child of a
-// fork. So nothing here has a destructor but what hands a thread's list on.
+// Results may be freed at any time: in destructors of static objects, in
+// destructors of thread-local objects after this thread's list is gone, and in
+// the child of a fork. So nothing here has a destructor except the object that
+// hands over a thread's list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ void *takeFromSystem(size_t bytes) {
     return nullptr;
   void *data;
   if (bytes >= kHugePage) {
-    // Room for the start to be moved to the border of a huge page.
+    // Slack to align the start to a huge page.
     size_t mapped = bytes + kHugePage;
     void *whole = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -75,7 +75,7 @@ void giveToSystem(void *data, size_t bytes) {
     free(data);
 }
 
-/// The free blocks of each class.
+/// The free blocks by class.
 struct Lists {
   struct Block {
     Block *next;
@@ -85,7 +85,7 @@ struct Lists {
     first[index] = new (data) Block{first[index]};
     ++count[index];
   }
-  /// Null where there is none.
+  /// Returns null if there is no free block.
   void *pop(int index) {
     Block *block = first[index];
     if (block) {
@@ -102,23 +102,23 @@ struct Lists {
 ForkSafeMutex sharedMutex;
 Lists shared; // under the mutex
 
-/// A thread keeps some blocks of each class, and fewer of the large ones.
+/// How many free blocks of a size a thread keeps; fewer if large.
 uint32_t kept(size_t bytes) { return bytes >= (size_t(64) << 20) ? 2 : 32; }
 
-/// What a thread keeps, and whether it may: it has no destructor, so it can be
-/// used for as long as the thread runs any code.
+/// The blocks that a thread keeps, and whether it still may. Has no destructor,
+/// so that it stays usable as long as the thread runs any code.
 struct Own {
   Lists lists;
   enum { New, Used, Gone } state;
 };
 thread_local Own ownBlocks;
 
-/// The blocks of this thread; null where the thread ends.
+/// The free blocks of this thread; null once the thread is ending.
 Lists *own() {
   Own &mine = ownBlocks;
   if (mine.state == Own::New) {
     mine.state = Own::Used;
-    /// Hands the blocks to the other threads.
+    /// Hands the blocks to the other threads when the thread ends.
     struct Ending {
       ~Ending() {
         Own &mine = ownBlocks;

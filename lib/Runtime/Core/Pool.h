@@ -12,20 +12,20 @@
 
 namespace relax_rt {
 
-/// What every block is aligned to; a cache line.
+/// The alignment of every block: a cache line.
 constexpr size_t kAlignment = 64;
 
-/// Sizes of blocks, four to each power of two. The bytes of a class are 256,
-/// and then (4 + q) << s for q from 1 to 4.
+/// Size classes of blocks, four to each power of two. The sizes are 256, and
+/// then (4 + q) << s for q from 1 to 4.
 struct SizeClass {
   static constexpr int kCount = 4 * 48;
-  /// What the largest holds.
+  /// The size of the largest class.
   static constexpr size_t kMost = size_t(1) << 47;
 
   int index;
   size_t bytes;
 
-  /// The smallest that holds `bytes`.
+  /// Returns the smallest class that holds `bytes`.
   static SizeClass of(size_t bytes) {
     if (bytes <= 256)
       return {0, 256};
@@ -40,9 +40,9 @@ struct SizeClass {
 };
 
 struct Pool {
-  /// Null where there is no memory.
+  /// Returns null if out of memory.
   static void *allocate(size_t bytes);
-  /// `bytes` as it was allocated.
+  /// `bytes` must be the size that was allocated.
   static void free(void *data, size_t bytes);
   static void trim();
 };

@@ -18,7 +18,7 @@ using namespace relax_rt;
 // Forks
 //===----------------------------------------------------------------------===//
 
-/// All mutexes that a fork waits for. They are leaves: any order will do.
+/// All mutexes that a fork acquires. They are leaves, so any order will do.
 static std::atomic<ForkSafeMutex *> safeMutexes{nullptr};
 static std::atomic<ForkResetMutex *> resetMutexes{nullptr};
 
@@ -37,7 +37,7 @@ struct ForkHandlers {
     for (ForkResetMutex *mutex = resetMutexes; mutex; mutex = mutex->next)
       new (static_cast<std::mutex *>(mutex)) std::mutex;
   }
-  /// Once in the process.
+  /// Registers the handlers once per process.
   static void install() {
     static int failed = pthread_atfork(lock, unlock, startChild);
     (void)failed;
@@ -53,8 +53,8 @@ struct ForkHandlers {
 };
 } // namespace relax_rt
 
-// What a fork has locked is unlocked after it, so no such mutex is made in
-// between: they are made while the library is loaded.
+// A fork unlocks every mutex that it has locked, so none may be created in
+// between: all are created while the library is loaded.
 ForkSafeMutex::ForkSafeMutex() { ForkHandlers::add(this, safeMutexes); }
 ForkResetMutex::ForkResetMutex() { ForkHandlers::add(this, resetMutexes); }
 
@@ -65,7 +65,8 @@ ForkResetMutex::ForkResetMutex() { ForkHandlers::add(this, resetMutexes); }
 static std::atomic<bool> isEnding{false};
 
 void relax_rt::watchProcessEnd() {
-  // Libraries with compiled code are closed after this.
+  // Exit handlers run in reverse order of registration, so this one runs before
+  // compiled code is unloaded.
   static bool isWatched =
       (std::atexit([] { isEnding.store(true, std::memory_order_relaxed); }),
        true);

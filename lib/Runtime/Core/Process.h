@@ -12,10 +12,10 @@
 
 namespace relax_rt {
 
-/// A mutex that the child of a fork finds unlocked, with the data it guards in
-/// a consistent state: a fork waits until it holds every such mutex. For static
-/// objects only. Whoever holds one takes no other mutex of the runtime, and
-/// calls no code of others.
+/// A mutex that is unlocked in a forked child, with the data that it guards in
+/// a consistent state: a fork first acquires every such mutex. For static
+/// objects only. A thread that holds one must not take another mutex of the
+/// runtime or call foreign code.
 class ForkSafeMutex : public std::mutex {
 public:
   ForkSafeMutex();
@@ -25,9 +25,9 @@ private:
   ForkSafeMutex *next;
 };
 
-/// A mutex that the child of a fork finds unlocked, whatever the parent's other
-/// threads were doing: for what is only set when it is complete, and may take
-/// long. For static objects only.
+/// A mutex that is reset in a forked child, whatever the parent's other threads
+/// were doing. For data that is published only when complete, and operations
+/// that may take long. For static objects only.
 class ForkResetMutex : public std::mutex {
 public:
   ForkResetMutex();
@@ -37,10 +37,10 @@ private:
   ForkResetMutex *next;
 };
 
-/// Lets `isProcessEnding` know when the process ends from here on.
+/// Arranges for `isProcessEnding` to detect the end of the process.
 void watchProcessEnd();
 /// Whether static objects are being destroyed, so that neither drivers nor
-/// other libraries may be called any more.
+/// other libraries may be called.
 bool isProcessEnding();
 
 } // namespace relax_rt

@@ -1,12 +1,12 @@
-//===- RelaxRuntime.h - what compiled code calls ----------------*- C++ -*-===//
+//===- RelaxRuntime.h - interface of compiled code --------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The C interface between compiled code and the runtime. The runtime knows
-// nothing of the compiler: a model runs with it alone.
+// The C interface between compiled code and the runtime. The runtime does not
+// depend on the compiler: a model runs with the runtime alone.
 //
 // A call, from the outside in:
 //
@@ -15,12 +15,13 @@
 //                    arguments to slots   shape checks
 //
 // A tensor is a memref whose allocated pointer is its `RelaxStorage`, or null
-// where somebody else keeps the memory alive (a weight, a constant). Storages
-// are counted: whoever returns or carries on a tensor takes a reference.
+// if something else keeps the memory alive (a weight, a constant). Storages are
+// reference-counted: whoever returns a tensor or passes it on takes a
+// reference.
 //
 // A failure leaves compiled code by `longjmp` to `relax_rt_call`, which frees
-// what the call had allocated: compiled code has nothing to clean up, and no
-// check after each call.
+// everything that the call had allocated: compiled code needs neither cleanup
+// nor a check after each call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,63 +37,65 @@
 extern "C" {
 #endif
 
-/// One call from the outside; compiled functions hand it on.
+/// One call from the outside; compiled functions pass it along.
 typedef struct RelaxContext RelaxContext;
 
-/// A counted block of memory. Compiled code reads `data` only.
+/// A reference-counted block of memory. Compiled code reads only `data`.
 typedef struct RelaxStorage {
   int64_t references;
   void *data;
   int64_t bytes;
-  /// The call that is to free it should it fail, and its neighbours there.
+  /// The call that frees it on failure, and its neighbors in that call's list.
   RelaxContext *context;
   struct RelaxStorage *previous, *next;
-  /// Gives the memory back: the pool's, or another library's.
+  /// Returns the memory to the pool or to another library.
   void (*destroy)(struct RelaxStorage *storage);
   void *owner;
 } RelaxStorage;
 
-/// At least `bytes` bytes, aligned to `align`; fails where there is no memory.
+/// Allocates at least `bytes` bytes, aligned to `align`. Ends the call if out
+/// of memory.
 RELAX_RT_EXPORT RelaxStorage *relax_rt_alloc(RelaxContext *context,
                                              int64_t bytes, int64_t align,
                                              const char *location);
 RELAX_RT_EXPORT void relax_rt_retain(RelaxStorage *storage);
 RELAX_RT_EXPORT void relax_rt_release(RelaxStorage *storage);
 
-/// Ends the call with an error of a Python exception's name. `%0` and `%1` in
-/// the message stand for the values; `location` is a `file:line:column`.
+/// Ends the call with an error; `kind` is the name of a Python exception type.
+/// `%0` and `%1` in the message stand for the values; `location` is a
+/// `file:line:column`.
 RELAX_RT_EXPORT void relax_rt_fail(RelaxContext *context, const char *kind,
                                    const char *message, const char *location,
                                    int64_t first, int64_t second)
     __attribute__((noreturn));
 
 /// Fails with an IndexError unless each index is in [-d, d), or in [0, d), for
-/// its bound `d`. `words`: bits of an index; whether negative ones count from
-/// the end; the rank of the tensor, and how many bounds there are; the sizes;
-/// the bounds. Several bounds are one for each position in the last dimension.
-/// `text`, strings that end in zero: what fails, the operand, and what each
-/// bound is.
+/// its bound `d`. `words`: the bit width of an index; whether negative ones
+/// count from the end; the rank of the tensor and the number of bounds; the
+/// sizes; the bounds. Several bounds apply to the positions in the last
+/// dimension, one each. `text` holds zero-terminated strings: the failing op,
+/// the operand, and the meaning of each bound.
 RELAX_RT_EXPORT void relax_rt_check_indices(RelaxContext *context,
                                             const void *indices,
                                             const int64_t *words,
                                             const char *text,
                                             const char *location);
 
-/// Fails with a RecursionError where little of the stack is left. Functions
-/// that may call themselves begin with it.
+/// Fails with a RecursionError if the stack is nearly exhausted. Functions that
+/// may call themselves begin with this check.
 RELAX_RT_EXPORT void relax_rt_check_stack(RelaxContext *context,
                                           const char *location);
 
 /// Runs `body(closure, begin, end)` over [0, count) in pieces of at least
 /// `grain` on the thread pool; the caller takes part. Nested or concurrent
-/// calls run where they are.
+/// calls run serially in their own thread.
 typedef void (*RelaxParallelBody)(void *closure, int64_t begin, int64_t end);
 RELAX_RT_EXPORT void relax_rt_parallel_for(RelaxParallelBody body,
                                            void *closure, int64_t count,
                                            int64_t grain);
 
-/// Scratch memory of kernels, from the pool. Where there is none, the kernel is
-/// left, and the call fails.
+/// Allocates scratch memory for kernels from the pool. If out of memory, the
+/// kernel is left and the call fails.
 RELAX_RT_EXPORT void *_mlir_memref_to_llvm_alloc(size_t bytes);
 RELAX_RT_EXPORT void *_mlir_memref_to_llvm_aligned_alloc(size_t align,
                                                          size_t bytes);
@@ -117,33 +120,33 @@ enum RelaxValueKind {
   RelaxCallable = 7,
 };
 enum RelaxTensorFlags {
-  /// The function writes into this argument.
+  /// The function writes to this argument.
   RelaxMutable = 1,
-  /// From this bit on: DLPack's type of the device that has it; 0 for the CPU.
+  /// Bits from here on: the DLPack type of the value's device; 0 for the CPU.
   RelaxDeviceShift = 8,
 };
-/// Beside the type of a device: some of the function runs on the host.
+/// Combined with the type of a device: parts of the function run on the host.
 enum { RelaxHostParts = 1 << 16 };
 
-/// A callable is a storage whose data begins with these words; behind them lie
-/// the slots of what is bound to it, then the storages that those hold on to.
+/// A callable is a storage whose data begins with these words, followed by the
+/// slots of the bound values and then by the storages that those hold.
 typedef void (*RelaxClosureBody)(RelaxContext *context, int64_t *bound,
                                  int64_t *in, int64_t *out);
 typedef struct RelaxClosure {
   RelaxClosureBody body;
   int64_t bound, storages;
 } RelaxClosure;
-/// Takes over a reference of each storage.
+/// Takes over a reference to each storage.
 RELAX_RT_EXPORT RelaxStorage *
 relax_rt_make_closure(RelaxContext *context, RelaxClosureBody body,
                       int64_t bound, const int64_t *slots, int64_t storages,
                       RelaxStorage *const *kept, const char *location);
 
-/// Calls a function that is registered with TVM FFI under a name, or one of the
-/// runtime: "relax.copy" copies its first tensor into the second, from or to
-/// the host or a device; "relax.cublaslt" multiplies (CublasLt.h). `words`: how
-/// many tensors, then each; `slots`: those of the tensors, then `integers`
-/// numbers.
+/// Calls a function registered with TVM FFI, or one of the runtime's own:
+/// "relax.copy" copies its first tensor into the second, from or to the host or
+/// a device; "relax.cublaslt" multiplies (CublasLt.h). `words`: the number of
+/// tensors, then each tensor; `slots`: the slots of the tensors, then
+/// `integers` numbers.
 RELAX_RT_EXPORT void
 relax_rt_call_library(RelaxContext *context, const char *name,
                       const char *location, const int64_t *words,
@@ -163,65 +166,66 @@ RELAX_RT_EXPORT int relax_rt_call(const int64_t *words, const char *names,
                                   const struct TVMFFIAny *args, int32_t count,
                                   struct TVMFFIAny *result);
 
-/// Fails with the features of `features`, LLVM's names with commas between
-/// them, that this CPU lacks; else notes in `isChecked` that it has all. The
-/// entries of compiled code begin with it (CPUFeatures.h).
+/// Fails, naming the missing features, if this CPU lacks any of `features`
+/// (comma-separated LLVM names); otherwise records success in `isChecked`. The
+/// entry points of compiled code begin with it (CPUFeatures.h).
 RELAX_RT_EXPORT int relax_rt_require_cpu(const char *features,
                                          int32_t *isChecked);
-/// Writes the names of those that are missing, in the same form, as a string of
-/// at most `size` bytes; returns how many are needed.
+/// Writes the names of the missing features, in the same form, as a string of
+/// at most `size` bytes; returns the number of bytes needed.
 RELAX_RT_EXPORT int64_t relax_rt_missing_features(const char *features,
                                                   char *out, int64_t size);
 
-/// Binds weights: the arguments are a name and a tensor, or several such pairs,
-/// which are bound together or not at all. A tensor object is held until other
-/// weights are bound in its place, or the code is unloaded, and the last call
-/// that uses it is over. A bare DLTensor cannot be held: its memory must stay
-/// as long. Calls that run meanwhile use what was bound when they began.
-/// `words`: how many, then each tensor; `names`: each name and type; `table`:
-/// one pointer, the runtime's, null at the start.
+/// Binds weights. The arguments are one or more pairs of a name and a tensor,
+/// which are bound together or not at all. A tensor object is kept alive until
+/// it is replaced or the code is unloaded, and the last call that uses it has
+/// ended. A bare DLTensor cannot be kept alive: the caller must keep its memory
+/// for as long. Running calls continue to use the weights that were bound when
+/// they began. `words`: the number of weights, then each tensor; `names`: the
+/// name and type of each; `table`: one pointer owned by the runtime, initially
+/// null.
 RELAX_RT_EXPORT int relax_rt_bind_weights(const int64_t *words,
                                           const char *names, void **table,
                                           const struct TVMFFIAny *args,
                                           int32_t count,
                                           struct TVMFFIAny *result);
 
-/// The addresses of the weights of a table, the same ones for the whole call.
-/// Fails where a weight is not bound yet.
+/// Returns the addresses of a table's weights, which stay the same for the
+/// whole call. Fails if a weight is not bound.
 RELAX_RT_EXPORT void *const *relax_rt_weights(RelaxContext *context,
                                               const int64_t *words,
                                               const char *names, void **table);
 
-/// Lets go of the weights of code that is unloaded. None is bound afterwards.
+/// Releases the weights of code that is being unloaded.
 RELAX_RT_EXPORT void relax_rt_unload_weights(const int64_t *words,
                                              void **table);
 
-/// Ends the call where the user has asked for that (Ctrl-C). Host code calls it
-/// between kernels, and where a loop begins again; kernels on several threads
-/// end between two pieces of their work.
+/// Ends the call if the user has interrupted it (Ctrl-C). Host code calls this
+/// between kernels and at loop back edges; multithreaded kernels check between
+/// two pieces of their work.
 RELAX_RT_EXPORT void relax_rt_poll(RelaxContext *context);
 
 //===----------------------------------------------------------------------===//
 // Devices
 //===----------------------------------------------------------------------===//
 //
-// A function of a device has its tensors there: on that of the first tensor
-// argument there, or on device 0 where there is none. Its work is put into the
-// caller's stream, and host code waits only where it reads a number, or a
-// tensor is copied to the host. Parts of it may run on the host, and have their
-// tensors there: each value of a signature says where it is.
+// The tensors of a device function live on the device of its first device
+// tensor argument, or on device 0 if there is none. Its work is put into the
+// caller's stream; host code waits only to read a number or to copy a tensor to
+// the host. Parts of the function may run on the host and have their tensors
+// there: the signature gives the device of each value.
 
-/// As `relax_rt_alloc`, of the device: the header is in the host's memory, and
-/// the data is used in the order of the stream. `align` is at most 256.
+/// Like `relax_rt_alloc`, but for device memory: the header is in host memory,
+/// and the data is used in stream order. `align` is at most 256.
 RELAX_RT_EXPORT RelaxStorage *relax_rt_device_alloc(RelaxContext *context,
                                                     int64_t bytes,
                                                     int64_t align,
                                                     const char *location);
 
-/// Globals of compiled code that are loaded to each device when they are first
-/// used there. `loaded` is the runtime's, and null at the start. Each is given
-/// to `relax_rt_device_unload` by the function `relax_unload` of compiled code,
-/// which is called when that goes; where the process ends it does nothing.
+/// Globals of compiled code that are loaded to each device on first use there.
+/// `loaded` belongs to the runtime and is initially null. When compiled code is
+/// unloaded, its function `relax_unload` passes each one to
+/// `relax_rt_device_unload`, which does nothing at process exit.
 typedef struct RelaxDeviceModule {
   const void *image;
   int64_t bytes;
@@ -238,55 +242,57 @@ typedef struct RelaxDeviceConstant {
   void *loaded;
 } RelaxDeviceConstant;
 
-/// Takes back what `loaded` of a global has become on every device, when they
-/// are done with it. Nothing uses it any more.
+/// Frees the loaded instances of a global on every device, after waiting for
+/// the devices. The global must not be used again.
 RELAX_RT_EXPORT void relax_rt_device_unload(void **loaded);
 
 /// Launches a kernel in the call of this thread. `shape`: the grid's x, y, z,
-/// the block's x, y, z, bytes of dynamic shared memory, and 1 if it may begin
-/// before those before it end, as it waits for them itself, else 0; `args`: a
-/// pointer to each argument. A grid without blocks launches nothing.
+/// the block's x, y, z, bytes of dynamic shared memory, and 1 if the kernel
+/// itself waits for earlier kernels and so may start before they end, else 0;
+/// `args`: a pointer to each argument. An empty grid launches nothing.
 RELAX_RT_EXPORT void relax_rt_device_launch(RelaxDeviceKernel *kernel,
                                             const int64_t *shape, void **args,
                                             const char *location);
-/// Memory of the device for the call of this thread, as `relax_rt_device_alloc`
-/// gives.
+/// Allocates device memory for the call of this thread, like
+/// `relax_rt_device_alloc`.
 RELAX_RT_EXPORT RelaxStorage *relax_rt_device_scratch(int64_t bytes,
                                                       const char *location);
-/// Makes the map of a contiguous tensor on the call's device, by which kernels
-/// copy boxes of it, within 23 words at `place`; returns its address, which is
-/// an argument of a launch. `shape`: 1 for bf16 and 0 for f16, the rank, the
-/// sizes of the tensor, and those of the box.
+/// Creates a tensor map (TMA descriptor) of a contiguous tensor on the call's
+/// device, by which kernels copy boxes of it. The map is stored within the 23
+/// words at `place`; its address, which is returned, is an argument of a
+/// launch. `shape`: 1 for bf16 and 0 for f16, the rank, the sizes of the
+/// tensor, and the sizes of the box.
 RELAX_RT_EXPORT void *relax_rt_device_tensor_map(void *place, const void *data,
                                                  const int64_t *shape,
                                                  const char *location);
-/// The address of a constant on the call's device.
+/// Returns the address of a constant on the call's device.
 RELAX_RT_EXPORT void *relax_rt_device_constant(RelaxContext *context,
                                                RelaxDeviceConstant *constant,
                                                const char *location);
-/// At most 8 bytes, little-endian, with zeros above. Waits for the stream.
+/// Reads at most 8 bytes, little-endian and zero-extended. Waits for the
+/// stream.
 RELAX_RT_EXPORT int64_t relax_rt_device_read(RelaxContext *context,
                                              const void *data, int64_t bytes);
 RELAX_RT_EXPORT void relax_rt_device_write(RelaxContext *context, void *data,
                                            const int64_t *words, int64_t count);
 
-// Functions of TVM FFI's convention. The device is given as two arguments, its
-// type and its number.
+// Functions with TVM FFI's calling convention. A device is passed as two
+// arguments, its type and its number.
 
-/// (tensor, device) -> a new contiguous tensor there.
+/// (tensor, device) -> a new contiguous tensor on that device.
 RELAX_RT_EXPORT int relax_rt_copy(void *self, const struct TVMFFIAny *args,
                                   int32_t count, struct TVMFFIAny *result);
-/// (tensor, tensor of a device) -> nothing; writes the elements of the first
-/// into the second, which has its shape and type, without gaps.
+/// (tensor, device tensor) -> nothing; copies the elements of the first into
+/// the second, which must be contiguous and have the same shape and type.
 RELAX_RT_EXPORT int relax_rt_write(void *self, const struct TVMFFIAny *args,
                                    int32_t count, struct TVMFFIAny *result);
-/// (device) -> (name, major and minor of the capability, bytes of memory, how
-/// many threads exchange values, what code is compiled for: "sm_90a").
+/// (device) -> (name, major and minor compute capability, bytes of memory,
+/// subgroup size, architecture that code is compiled for: "sm_90a").
 RELAX_RT_EXPORT int relax_rt_device_describe(void *self,
                                              const struct TVMFFIAny *args,
                                              int32_t count,
                                              struct TVMFFIAny *result);
-/// (device): waits for all that is under way there.
+/// (device): waits for all work on the device.
 RELAX_RT_EXPORT int relax_rt_device_synchronize(void *self,
                                                 const struct TVMFFIAny *args,
                                                 int32_t count,
@@ -295,27 +301,27 @@ RELAX_RT_EXPORT int relax_rt_device_synchronize(void *self,
 RELAX_RT_EXPORT int
 relax_rt_device_pool_statistics(void *self, const struct TVMFFIAny *args,
                                 int32_t count, struct TVMFFIAny *result);
-/// (device): sets the peak to what is in use now.
+/// (device): resets the peak to the bytes now in use.
 RELAX_RT_EXPORT int
 relax_rt_device_pool_reset_peak(void *self, const struct TVMFFIAny *args,
                                 int32_t count, struct TVMFFIAny *result);
-/// (device): gives unused memory back.
+/// (device): releases unused memory.
 RELAX_RT_EXPORT int relax_rt_device_pool_trim(void *self,
                                               const struct TVMFFIAny *args,
                                               int32_t count,
                                               struct TVMFFIAny *result);
-/// (device, bytes): an upper limit of the bytes held; 0 for none.
+/// (device, bytes): sets an upper limit on the bytes held; 0 for none.
 RELAX_RT_EXPORT int relax_rt_device_pool_set_limit(void *self,
                                                    const struct TVMFFIAny *args,
                                                    int32_t count,
                                                    struct TVMFFIAny *result);
 
-/// (function of a device, how many graphs to keep for each stream) -> (the
-/// same function, a function that reads statistics). Calls of the first are
-/// captured where they can be, and replayed (Graphs.h). The second gives how
-/// often they were captured, replayed, and not to be captured; how many graphs
-/// there are; and whether the function can be captured at all. The graphs go
-/// with the two.
+/// (device function, maximum number of graphs for each stream) -> (an
+/// equivalent function, a function that reads statistics). Calls of the first
+/// are captured and replayed where possible (Graphs.h). The second returns how
+/// many calls were captured, replayed, or found impossible to capture; how many
+/// graphs there are; and whether the function can be captured at all. The
+/// graphs live as long as these two functions.
 RELAX_RT_EXPORT int relax_rt_capture(void *self, const struct TVMFFIAny *args,
                                      int32_t count, struct TVMFFIAny *result);
 
@@ -323,22 +329,22 @@ RELAX_RT_EXPORT int relax_rt_capture(void *self, const struct TVMFFIAny *args,
 // Memory and threads of the host
 //===----------------------------------------------------------------------===//
 
-/// Bytes in use, most bytes in use so far, bytes held from the system, and how
-/// often the system was asked.
+/// Bytes in use, peak bytes in use, bytes held from the system, and number of
+/// requests to the system.
 typedef struct RelaxPoolStatistics {
   int64_t used, peak, held, requests;
 } RelaxPoolStatistics;
 RELAX_RT_EXPORT void relax_rt_pool_statistics(RelaxPoolStatistics *out);
-/// Sets the peak to what is in use now.
+/// Resets the peak to the bytes now in use.
 RELAX_RT_EXPORT void relax_rt_pool_reset_peak(void);
-/// Gives unused memory back to the system.
+/// Returns unused memory to the system.
 RELAX_RT_EXPORT void relax_rt_pool_trim(void);
-/// An upper limit of the bytes held; 0 for none.
+/// Sets an upper limit on the bytes held; 0 for none.
 RELAX_RT_EXPORT void relax_rt_pool_set_limit(int64_t bytes);
 
 RELAX_RT_EXPORT int32_t relax_rt_thread_count(void);
-/// 0 for one thread a processor. Ignored where the calling thread is inside a
-/// parallel loop of a kernel, as a handler of a signal may be.
+/// Sets the number of threads; 0 for one per processor. Ignored inside a
+/// parallel loop of a kernel, where a signal handler may call it.
 RELAX_RT_EXPORT void relax_rt_set_thread_count(int32_t count);
 
 #ifdef __cplusplus

@@ -18,7 +18,7 @@ namespace relax_rt {
 class SHA256 {
 public:
   void update(const void *data, size_t bytes);
-  /// The digest, once.
+  /// Returns the digest; may be called only once.
   std::array<uint8_t, 32> finish();
   static std::string hex(const std::array<uint8_t, 32> &digest);
 

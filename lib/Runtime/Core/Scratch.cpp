@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels allocate what their callers cannot know the size of. They have no way
-// to report that there is no memory, so the allocation leaves the kernel by
-// `longjmp`: to the call, or in a worker to its piece of the job (Threads.cpp).
-// What the kernel had allocated until then is in a list, and is freed there.
+// Kernels allocate memory of sizes that their callers cannot know. They have no
+// way to report a failed allocation, so it leaves the kernel by `longjmp`: to
+// the call, or in a worker thread to its piece of the job (Threads.cpp). All
+// live allocations of the kernel are in a list, and are freed there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ using namespace relax_rt;
 
 namespace {
 
-/// What lies in front of a block. A block is freed by the thread that
+/// The header in front of each block. A block is freed by the thread that
 /// allocated it.
 struct Header {
   size_t bytes;
@@ -34,7 +34,7 @@ static_assert(sizeof(Header) <= kAlignment, "");
 struct Escape {
   std::jmp_buf place;
   Escape *outer;
-  /// The newest block when the code began.
+  /// The newest block when the kernel started.
   Header *newest;
 };
 
@@ -48,7 +48,7 @@ void giveBack(Header *header) {
   Pool::free(header, header->bytes + kAlignment);
 }
 
-/// What has a destructor is in other frames than that of `setjmp`.
+/// `setjmp` and objects with destructors must not share a frame.
 bool runUntilLeft(Escape &escape, void (*code)(void *), void *closure) {
   if (setjmp(escape.place))
     return false;

@@ -1,14 +1,14 @@
-//===- Shares.cpp - storages that others keep -----------------------------===//
+//===- Shares.cpp - storages shared beyond a call -------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The storages of a call are its own thread's: they are in its list, and a call
-// that fails frees them whatever their counts are, since the code that had the
-// references is gone. What is given to a callback or to a library may be kept
-// there for any time, and dropped in any thread. So each such reference is a
+// The storages of a call belong to its thread: they are in its list, and a
+// failed call frees them whatever their reference counts are, since the code
+// that held the references is gone. But a callback or a library may keep a
+// reference for any time and drop it in any thread. So each such reference is a
 // storage of its own, in no list, that shares the memory:
 //
 //   compiled code ──▶ storage ──▶ ┌────────┐
@@ -28,12 +28,12 @@ using namespace relax_rt;
 
 namespace {
 
-/// The memory of a storage that others share.
+/// The memory of a storage that is shared.
 struct Shared {
-  /// The storage itself, as long as it lives, and those that share.
+  /// Counts the original storage, while it lives, and those that share it.
   std::atomic<int64_t> holders;
   RelaxStorage *storage;
-  /// What the storage had.
+  /// Saved from the original storage.
   void (*destroy)(RelaxStorage *storage);
   void *owner;
 
@@ -48,19 +48,20 @@ struct Shared {
   }
 };
 
-/// The `destroy` of the storage itself, whose header stays until the end.
+/// The `destroy` of the original storage, whose header lives as long as the
+/// memory.
 void destroyOriginal(RelaxStorage *storage) {
   static_cast<Shared *>(storage->owner)->drop();
 }
 
-/// The `destroy` of those that share.
+/// The `destroy` of storages that share.
 void destroySharing(RelaxStorage *storage) {
   auto *shared = static_cast<Shared *>(storage->owner);
   Pool::free(storage, sizeof(RelaxStorage));
   shared->drop();
 }
 
-/// The `destroy` of storages that keep an object.
+/// The `destroy` of storages that keep an object alive.
 void destroyBorrowed(RelaxStorage *storage) {
   TVMFFIObjectDecRef(storage->owner);
   Pool::free(storage, sizeof(RelaxStorage));
@@ -91,7 +92,7 @@ TVMFFIObject *relax_rt::objectOf(const RelaxStorage *storage) {
 }
 
 RelaxStorage *relax_rt::share(RelaxStorage *storage) {
-  if (!storage->context) { // of no call: its count is enough
+  if (!storage->context) { // belongs to no call: its reference count suffices
     relax_rt_retain(storage);
     return storage;
   }
@@ -101,7 +102,7 @@ RelaxStorage *relax_rt::share(RelaxStorage *storage) {
       static_cast<RelaxStorage *>(Pool::allocate(sizeof(RelaxStorage)));
   if (!sharing)
     return nullptr;
-  // Only the thread of the call comes here.
+  // No lock: only the thread of the call gets here.
   if (storage->destroy != destroyOriginal) {
     auto *shared = new (std::nothrow)
         Shared{{1}, storage, storage->destroy, storage->owner};

@@ -1,4 +1,4 @@
-//===- Stack.cpp - how deep calls may nest --------------------------------===//
+//===- Stack.cpp - stack overflow checks ----------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,12 +12,12 @@
 
 namespace {
 
-/// What is left for kernels, and for whatever they call.
+/// Reserved for kernels and whatever they call.
 constexpr size_t kReserve = size_t(256) << 10;
-/// Of a thread whose stack is not known.
+/// Assumed size if the stack of a thread is unknown.
 constexpr size_t kAssumed = size_t(512) << 10;
 
-/// The lowest address that frames of this thread may reach.
+/// The lowest address that frames of this thread may use.
 uintptr_t findLimit() {
   uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
 #ifdef __linux__
@@ -45,7 +45,7 @@ extern "C" void relax_rt_check_stack(RelaxContext *context,
     return;
   context->error.kind = "RecursionError";
   context->error.location = location;
-  // In steps, so that no string is left to destroy when control leaves.
+  // Appends in place: the `longjmp` would skip the destructors of temporaries.
   context->error.message = context->error.function;
   context->error.message += ": calls nest too deep for the stack of the thread";
   longjmp(context->escape, 1);

@@ -1,4 +1,4 @@
-//===- TVMFFI.cpp - the functions of TVM FFI that this process has --------===//
+//===- TVMFFI.cpp - TVM FFI functions of this process ---------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,8 +22,8 @@ constexpr const char *kLibrary = "libtvm_ffi.so";
 void *relax_rt::findFFIFunction(const char *name) {
   if (void *function = dlsym(RTLD_DEFAULT, name))
     return function;
-  // It may have been loaded for somebody's own use. The handle is kept, as the
-  // function is.
+  // Finds the library even if it was loaded with local visibility. The handle
+  // is kept open, as its functions are kept.
   void *library = dlopen(kLibrary, RTLD_NOW | RTLD_NOLOAD);
   return library ? dlsym(library, name) : nullptr;
 }
@@ -36,8 +36,8 @@ void relax_rt::failWithoutFFI(const char *name) {
   abort();
 }
 
-// The weak ones are those that a program itself has, which no search finds, and
-// those of a library that is there already.
+// Weak references cover functions linked into the program itself, which `dlsym`
+// does not find, and libraries that are already loaded.
 #define RELAX_FFI_FUNCTION(name)                                               \
   extern "C" decltype(relax_rt::name)::Type name __attribute__((weak));        \
   decltype(relax_rt::name) relax_rt::name(#name, ::name)

@@ -1,4 +1,4 @@
-//===- TVMFFI.h - the stable C ABI of TVM FFI, as far as used ---*- C++ -*-===//
+//===- TVMFFI.h - the stable C ABI of TVM FFI (subset) ----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Layouts and functions of the C ABI that compiled functions follow
-// (apache-tvm-ffi 0.1). The functions need not be there: a host that has no
-// libtvm_ffi can call compiled functions with plain DLTensors.
+// (apache-tvm-ffi 0.1). The functions are optional: a host without libtvm_ffi
+// can call compiled functions with plain DLTensors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,12 +66,12 @@ struct TVMFFIByteArray {
   const char *data;
   size_t size;
 };
-/// What a shape object holds after its header.
+/// The payload of a shape object.
 struct TVMFFIShapeCell {
   const int64_t *data;
   size_t size;
 };
-/// What an array object holds after its header.
+/// The payload of an array object.
 struct TVMFFISequenceCell {
   TVMFFIAny *data;
   int64_t size;
@@ -81,13 +81,13 @@ struct TVMFFISequenceCell {
 
 namespace relax_rt {
 
-/// The address of a function of libtvm_ffi; null where the process has none.
+/// Returns the address of a libtvm_ffi function; null if the process lacks it.
 void *findFFIFunction(const char *name);
-/// Ends the process: a value of TVM FFI was given, and nothing can handle it.
+/// Ends the process: it was given a TVM FFI value that nothing can handle.
 [[noreturn]] void failWithoutFFI(const char *name);
 
-/// A function of libtvm_ffi. It is looked up when it is first needed, as the
-/// library may come into the process after this one.
+/// A function of libtvm_ffi, looked up on first use, as that library may be
+/// loaded after this one.
 template <typename FunctionType>
 class FFIFunction;
 template <typename Result, typename... Args>
@@ -95,11 +95,11 @@ class FFIFunction<Result(Args...)> {
 public:
   using Type = Result(Args...);
 
-  /// `linked` is null if it was not there when this library was loaded.
+  /// `linked` is null if the function was missing when this library was loaded.
   constexpr FFIFunction(const char *name, Type *linked)
       : name(name), known(linked) {}
 
-  /// Whether there is one.
+  /// Whether the function exists.
   explicit operator bool() { return find(); }
 
   Result operator()(Args... args) {
@@ -145,11 +145,11 @@ extern FFIFunction<int(void *function, TVMFFIAny *args, int32_t count,
     TVMFFIFunctionCall;
 extern FFIFunction<int(const TVMFFIByteArray *from, TVMFFIAny *out)>
     TVMFFIStringFromByteArray;
-/// The stream that the caller works on.
+/// The caller's current stream.
 extern FFIFunction<void *(int32_t deviceType, int32_t deviceId)>
     TVMFFIEnvGetStream;
-/// Runs what signals ask for in the caller's language; not 0 where that has
-/// raised an exception.
+/// Runs pending signal handlers of the caller's language. Returns nonzero if
+/// one raised an exception.
 extern FFIFunction<int()> TVMFFIEnvCheckSignals;
 
 enum TypeIndex : int32_t {
@@ -182,7 +182,7 @@ constexpr int32_t kDLCPU = 1;
 constexpr int32_t kDLCUDA = 2;
 constexpr int32_t kDLVulkan = 7;
 
-/// What lies behind an object's header.
+/// The payload that follows an object's header.
 template <typename T>
 T *contentOf(TVMFFIObject *object) {
   return reinterpret_cast<T *>(object + 1);

@@ -5,15 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One pool a process. A job is an interval that the workers and the caller take
-// pieces of. Workers spin for a short while after a job, since the next kernel
-// of a model follows within microseconds, then sleep. Whoever finds the pool
-// taken does the work alone: a second caller's thread is busy anyway.
+// There is one pool per process. A job is an interval from which the workers
+// and the caller take pieces. After a job, workers spin briefly, since the next
+// kernel of a model follows within microseconds, then sleep. A caller that
+// finds the pool busy does its work alone: the other caller's thread is using
+// the cores anyway.
 //
-// A kernel for whose scratch memory there is none leaves its piece by `longjmp`
-// (Scratch.cpp), and so does the caller where the user has interrupted it
-// (Interrupts.cpp). No piece is begun after that; the caller ends the call when
-// all threads are done with theirs.
+// A kernel that runs out of scratch memory leaves its piece by `longjmp`
+// (Scratch.cpp), and so does the caller if the user has interrupted it
+// (Interrupts.cpp). No piece is started after that; the caller ends the call
+// when all threads have finished theirs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,13 +61,13 @@ int32_t defaultThreadCount() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-/// Whether this thread is that of the call whose job the pool does.
+/// Whether this thread is the caller whose job the pool is running.
 thread_local bool inside = false;
 
 class ThreadPool {
 public:
-  /// As many threads as the system lets this process have, up to `count` with
-  /// the caller's.
+  /// Starts as many threads as the system allows, up to `count` including the
+  /// caller.
   explicit ThreadPool(int32_t count)
       : workers(new (std::nothrow) pthread_t[count]) {
     auto main = [](void *pool) -> void * {
@@ -97,14 +98,14 @@ public:
 
   int32_t size() const { return workerCount + 1; }
 
-  /// False where a piece was left.
+  /// Returns false if a piece was left.
   bool run(RelaxParallelBody body, void *closure, int64_t count,
            int64_t grain) {
     this->body = body;
     this->closure = closure;
     this->count = count;
-    // A few pieces a thread, so that one that is held up does not hold up all;
-    // whole steps, as a step that begins in a piece is done to its end.
+    // A few pieces per thread, so that one slow thread does not delay all.
+    // Pieces are whole steps, as a step is always run to its end.
     int64_t steps = (count - 1) / grain + 1, pieces = 4 * int64_t(size());
     if (__builtin_mul_overflow(grain, (steps - 1) / pieces + 1, &piece))
       piece = count;
@@ -131,14 +132,14 @@ private:
       isLeft.store(true, std::memory_order_relaxed);
   }
 
-  /// Does pieces until none is left. The thread of the call sees whether the
-  /// user has interrupted it.
+  /// Runs pieces until none is left. The caller's thread checks for
+  /// interruption by the user.
   void begin() {
     while (!isLeft.load(std::memory_order_relaxed)) {
       if (inside && caller && isInterrupted(*caller))
         leaveKernel();
       int64_t index = next.load(std::memory_order_relaxed);
-      // No piece begins beyond the end, however often it is asked for.
+      // `next` is bounded, however often it is polled.
       while (index < count &&
              !next.compare_exchange_weak(
                  index, count - index > piece ? index + piece : count,
@@ -153,7 +154,7 @@ private:
   void work() {
     uint64_t seen = 0;
     for (;;) {
-      // Some 100 microseconds.
+      // About 100 microseconds.
       for (int spin = 0;
            spin < 4000 && generation.load(std::memory_order_acquire) == seen;
            ++spin)
@@ -189,22 +190,23 @@ private:
   std::atomic<bool> isLeft{false};
 };
 
-/// Held by the one call that uses the pool, or by who replaces it.
+/// Held by the one call that uses the pool, or by whoever replaces it.
 std::mutex owner;
 int32_t wanted = 0;
-/// Never destroyed at exit: its threads may be waited for nowhere then.
+/// Never destroyed: at exit there is no place where its threads could be
+/// joined.
 ThreadPool *pool = nullptr;
 
-/// A child process has no workers; it makes its own pool.
+/// A forked child has no workers; it creates its own pool.
 void forgetPool() {
   pool = nullptr;
   new (&owner) std::mutex;
 }
-/// Before any other thread can hold the mutex.
+/// Registered before any other thread can hold the mutex.
 [[maybe_unused]] const int isForgotten =
     pthread_atfork(nullptr, nullptr, forgetPool);
 
-/// Null where there is no memory for one.
+/// Returns null if out of memory.
 ThreadPool *getPool() {
   if (!pool) {
     pool =
@@ -213,7 +215,7 @@ ThreadPool *getPool() {
   return pool;
 }
 
-/// Whether the pool has done it, which takes one job at a time.
+/// The outcome of offering a job to the pool, which runs one at a time.
 enum class Outcome { Busy, Done, Left };
 Outcome runOnPool(RelaxParallelBody body, void *closure, int64_t count,
                   int64_t grain) {
@@ -252,7 +254,7 @@ void relax_rt_parallel_for(RelaxParallelBody body, void *closure, int64_t count,
 }
 
 int32_t relax_rt_thread_count(void) {
-  if (inside) // in a handler of a signal, which a call may run
+  if (inside) // in a signal handler, which a call may run
     return pool->size();
   std::lock_guard<std::mutex> lock(owner);
   return pool ? pool->size() : wanted ? wanted : defaultThreadCount();

@@ -1,15 +1,15 @@
-//===- Vulkan.h - the interface of Vulkan, as far as used -------*- C++ -*-===//
+//===- Vulkan.h - the Vulkan interface (subset) -----------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Declarations of our own, so that neither headers nor libraries of Vulkan are
-// needed to build. What is called is in VulkanFunctions.h.
+// Our own declarations, so that the build needs neither headers nor libraries
+// of Vulkan. The functions are in VulkanFunctions.h.
 //
 // A structure begins with its type and a pointer to the next one; `Chained`
-// says so, and sets the type.
+// declares both and sets the type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ using Physical = void *;
 using Device = void *;
 using Queue = void *;
 using Commands = void *;
-// Handles that loaders do not look into are 64 bits wide everywhere.
+// Non-dispatchable handles are 64 bits wide on all platforms.
 using Memory = uint64_t;
 using Buffer = uint64_t;
 using Semaphore = uint64_t;
@@ -120,7 +120,7 @@ struct Properties : Chained<1000059001> {
   alignas(8) uint8_t limits[504] = {};
   uint32_t sparse[5] = {};
 };
-/// Where limits are within those of `Properties`.
+/// Offsets of limits in the limits of `Properties`.
 constexpr size_t kMaxRange = 28, kMaxPushed = 32, kMaxBindings = 76,
                  kMaxSharedBytes = 216, kMaxGroups = 220, kMaxThreads = 232,
                  kMaxBlock = 236, kTick = 424;
@@ -148,7 +148,7 @@ struct DriverProperties : Chained<1000196000> {
 };
 /// VK_DRIVER_ID_NVIDIA_PROPRIETARY
 constexpr int32_t kDriverOfNVIDIA = 4;
-/// Of NVIDIA's GPUs.
+/// Reported by NVIDIA GPUs.
 struct MultiprocessorProperties : Chained<1000154001> {
   uint32_t count = 0, subgroups = 0;
 };
@@ -160,7 +160,7 @@ struct SubgroupSizeProperties : Chained<1000225000> {
 struct Features : Chained<1000059000> {
   uint32_t all[55] = {};
 };
-/// Places in `Features`.
+/// Indices into `Features`.
 constexpr int kFloat64 = 39, kInt64 = 40, kInt16 = 41;
 struct Features11 : Chained<49> {
   uint32_t storage16 = 0, uniformStorage16 = 0, pushed16 = 0, io16 = 0;
@@ -169,7 +169,7 @@ struct Features11 : Chained<49> {
 struct Features12 : Chained<51> {
   uint32_t all[47] = {};
 };
-/// Places in `Features12`.
+/// Indices into `Features12`.
 constexpr int kStorage8 = 2, kFloat16 = 7, kInt8 = 8, kTimeline = 37,
               kAddresses = 38, kMemoryModel = 41, kMemoryOfDevice = 42;
 struct SubgroupSizeFeatures : Chained<1000225002> {
@@ -184,7 +184,7 @@ struct BFloat16Features : Chained<1000141000> {
 struct ExecutableFeatures : Chained<1000269000> {
   uint32_t info = 0;
 };
-/// A product of matrices that a scope has together.
+/// A matrix product that the threads of a scope compute together.
 struct MatrixProperties : Chained<1000506001> {
   uint32_t m = 0, n = 0, k = 0;
   int32_t a = 0, b = 0, c = 0, result = 0;

@@ -1,4 +1,4 @@
-//===- VulkanBindings.cpp - buffers that are bound to kernels -------------===//
+//===- VulkanBindings.cpp - descriptor sets of kernels --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,7 +38,7 @@ bool VulkanBindings::bind(vk::Commands commands, VulkanSetPools &pools,
     info.pool = pools.back();
     return vk.allocateSets(device.device, &info, &set);
   };
-  // A pool that is used up says that it has no memory.
+  // An exhausted pool reports that it is out of memory.
   if (pools.empty() || allocate() != vk::kSuccess) {
     vk::SetPool pool = 0;
     if (!device.check(makePool(count, pool), "making a pool of bindings",

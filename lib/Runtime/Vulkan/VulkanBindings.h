@@ -1,16 +1,16 @@
-//===- VulkanBindings.h - buffers that are bound to kernels -----*- C++ -*-===//
+//===- VulkanBindings.h - descriptor sets of kernels ------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Where buffers have no addresses, each launch has a set of them. Sets come
-// from pools, which a list of commands has for as long as it may run.
+// On devices without buffer addresses, each launch has a descriptor set. Sets
+// come from pools, which a command list keeps for as long as it may run.
 //
-// A kernel is bound whole blocks of memory (VulkanDevice.h), and adds how many
-// bytes lie before its own; so tensors may begin anywhere, and several of one
-// block are no matter.
+// A kernel gets whole memory blocks (VulkanDevice.h) and adds the byte offset
+// of its own data; so tensors may begin anywhere, and several may share a
+// block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,25 +21,25 @@
 
 namespace relax_rt {
 
-/// The pools of a list of commands; the last one has sets left.
+/// The descriptor pools of a command list; the last one has free sets.
 using VulkanSetPools = std::vector<vk::SetPool>;
 
-/// All of it under the mutex of the device's work.
+/// All functions must be called under the mutex of the device's work.
 class VulkanBindings {
 public:
   explicit VulkanBindings(const VulkanDevice &device) : device(device) {}
 
-  /// Binds buffers to what is launched next.
+  /// Binds buffers for the next launch.
   bool bind(vk::Commands commands, VulkanSetPools &pools, vk::Layout layout,
             vk::SetLayout setLayout,
             const std::vector<vk::BoundBuffer> &buffers, Error &error);
-  /// The list does not run any more.
+  /// Takes back pools whose command list no longer runs.
   void giveBack(VulkanSetPools &pools);
 
 private:
-  /// Of a pool; a kernel that is bound more has a pool of its own.
+  /// The capacity of a pool; a kernel with more buffers gets its own pool.
   static constexpr uint32_t kSets = 64, kBuffers = 512;
-  /// Free pools that are kept.
+  /// The number of free pools that are kept.
   static constexpr size_t kKept = 16;
 
   vk::Result makePool(uint32_t buffers, vk::SetPool &pool);

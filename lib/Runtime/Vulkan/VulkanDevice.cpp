@@ -1,4 +1,4 @@
-//===- VulkanDevice.cpp - devices of Vulkan -------------------------------===//
+//===- VulkanDevice.cpp - Vulkan devices ----------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,11 +16,11 @@ using namespace relax_rt;
 
 namespace {
 
-/// What kernels with matrices of subgroups need beside what is in Vulkan.
+/// Extensions, beyond the core, that kernels with subgroup matrices need.
 constexpr const char *kMatrixExtensions[] = {"VK_KHR_cooperative_matrix",
                                              "VK_KHR_shader_bfloat16"};
 
-/// Tells what registers a kernel has.
+/// Reports the registers of a kernel.
 constexpr const char *kExecutables = "VK_KHR_pipeline_executable_properties";
 
 using Extensions = std::vector<vk::ExtensionProperties>;
@@ -41,7 +41,8 @@ bool has(const Extensions &extensions, const char *name) {
                      });
 }
 
-/// What tells how many blocks of a kernel are on the device at once.
+/// Finds the properties that determine how many blocks of a kernel are resident
+/// at a time.
 void findMultiprocessors(VulkanDevice &device, const Extensions &extensions) {
   if (!has(extensions, "VK_NV_shader_sm_builtins") ||
       !has(extensions, kExecutables))
@@ -60,7 +61,7 @@ void findMultiprocessors(VulkanDevice &device, const Extensions &extensions) {
   device.subgroupsAtOnce = multiprocessors.subgroups;
 }
 
-/// Whether a subgroup has the matrices that kernels use (`hasMatrices`).
+/// Whether subgroups support the matrices that kernels use (`hasMatrices`).
 bool findMatrices(VulkanDevice &device, const Extensions &extensions) {
   if (!device.vk.getMatrices || device.api < vk::version(1, 3) ||
       device.subgroup != 32 ||
@@ -94,7 +95,7 @@ bool findMatrices(VulkanDevice &device, const Extensions &extensions) {
   return hasKind(vk::kOfFloat16) && hasKind(vk::kOfBFloat16);
 }
 
-/// What the driver says of a device; what is missing of what all code needs.
+/// Queries a device; returns the missing features that all code needs.
 std::string describe(VulkanDevice &device, vk::Features12 &features12,
                      vk::Features11 &features11, vk::Features &features,
                      vk::SubgroupSizeFeatures &widths) {
@@ -138,7 +139,7 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
   device.maxThreads = std::min(limit(vk::kMaxThreads), limit(vk::kMaxBlock));
   device.maxAllocation = maintenance.maxAllocation;
   device.maxBindings = limit(vk::kMaxBindings);
-  // Kernels count elements of what is bound in 31 bits.
+  // Kernels index bound buffers with 31 bits.
   device.maxBound = std::min<vk::Size>(limit(vk::kMaxRange), INT32_MAX);
   memcpy(&device.nanosecondsOfTick, properties.limits + vk::kTick,
          sizeof(float));
@@ -168,16 +169,16 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
   device.hasFullSubgroups = widths.fullSubgroups;
   if (!features12.all[vk::kTimeline])
     return "timelines (timelineSemaphore)";
-  // Addresses are integers of 64 bits.
+  // Addresses are 64-bit integers.
   device.hasAddresses = features12.all[vk::kAddresses] && device.hasInt64;
   device.hasMemoryModel =
       features12.all[vk::kMemoryModel] && features12.all[vk::kMemoryOfDevice];
-  // Kernels with matrices have addresses.
+  // Kernels with matrices use addresses.
   Extensions extensions = listExtensions(device);
   device.hasMatrices = device.hasAddresses && device.hasMemoryModel &&
                        findMatrices(device, extensions);
   findMultiprocessors(device, extensions);
-  // All of a block must be bound.
+  // Without addresses, whole blocks must be bindable.
   if (!device.hasAddresses)
     device.maxAllocation = device.maxAllocation
                                ? std::min(device.maxAllocation, device.maxBound)
@@ -185,7 +186,7 @@ std::string describe(VulkanDevice &device, vk::Features12 &features12,
   return "";
 }
 
-/// Makes the device with what kernels use of its features, and no more.
+/// Creates the device, enabling only the features that kernels use.
 vk::Result createDevice(VulkanDevice &device) {
   vk::SubgroupSizeFeatures widths;
   vk::Features12 features12;
@@ -283,7 +284,7 @@ std::unique_ptr<VulkanDevice> VulkanDevice::open(int32_t id, Error &error) {
   device->vk.getFamilies(device->physical, &count, nullptr);
   std::vector<vk::QueueFamily> families(count);
   device->vk.getFamilies(device->physical, &count, families.data());
-  // One that draws nothing takes work a little faster.
+  // A compute-only queue accepts work slightly faster.
   auto family = families.end();
   for (vk::Flags wanted : {vk::kCompute, vk::kCompute | vk::kGraphics})
     if (family == families.end())

@@ -1,13 +1,13 @@
-//===- VulkanDevice.h - a device of Vulkan, and its memory ------*- C++ -*-===//
+//===- VulkanDevice.h - a Vulkan device and its memory ----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What a device can do, as it says itself; and blocks of its memory, by their
-// addresses. Drivers give few allocations (4096 at times), so small blocks lie
-// together in slabs.
+// The capabilities that a device reports, and blocks of its memory, found by
+// address. Drivers limit the number of allocations (to 4096 at times), so small
+// blocks share slabs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@
 
 namespace relax_rt {
 
-/// The first version with addresses of buffers, and timelines.
+/// The first version with buffer addresses and timeline semaphores.
 constexpr uint32_t kLeastVulkan = vk::version(1, 2);
 
 const char *textOf(vk::Result result);
@@ -35,9 +35,10 @@ struct VulkanLoader {
   vk::Instance instance = nullptr;
 };
 
-/// The one of the process. Null with the error set; tried again the next time.
+/// Returns the loader of the process. Returns null with `error` set on failure;
+/// the next call tries again.
 const VulkanLoader *openVulkanLoader(Error &error);
-/// Those with memory of their own first, those of the CPU last.
+/// Lists devices with their own memory first and CPU devices last.
 bool listDevices(const VulkanLoader &loader, std::vector<vk::Physical> &devices,
                  Error &error);
 
@@ -59,76 +60,78 @@ struct VulkanDevice {
   /// "vulkan:0 (llvmpipe)".
   std::string title, name;
   uint32_t api = 0;
-  /// The driver, its version included.
+  /// The driver and its version.
   std::string identity;
   int64_t bytes = 0;
   vk::MemoryProperties memory{};
   vk::Size maxAllocation = 0;
   float nanosecondsOfTick = 1;
 
-  // What kernels may have.
+  // Limits of kernels.
   uint32_t maxPushed = 0, maxSharedBytes = 0, maxGroups[3] = {}, maxThreads = 0;
   uint32_t subgroup = 0;
-  /// Whether no block of a launch is begun before all of earlier ones are: what
-  /// waits for those has them run.
+  /// Whether no block of a launch starts before all blocks of earlier launches
+  /// have: then a kernel that waits for an earlier one cannot deadlock.
   bool takesBlocksInOrder = false;
-  /// Multiprocessors, and subgroups that one has at once, where the driver
-  /// tells the registers of kernels as well; else 0.
+  /// The number of multiprocessors and of resident subgroups on each; 0 if the
+  /// driver does not report these and the registers of kernels.
   uint32_t multiprocessors = 0, subgroupsAtOnce = 0;
-  /// Whether the driver chooses among several widths unless it is told.
+  /// Whether the driver picks one of several subgroup sizes unless one is
+  /// requested.
   bool hasWidths = false, hasFullSubgroups = false;
   bool hasShuffles = false, hasInt8 = false, hasInt16 = false, hasInt64 = false,
        hasFloat16 = false, hasFloat64 = false, hasStorage8 = false,
        hasStorage16 = false, hasIEEE = false, hasMemoryModel = false;
-  /// Whether buffers have addresses; else they are bound to kernels.
+  /// Whether buffers have addresses; otherwise they are bound by descriptors.
   bool hasAddresses = false;
-  /// Buffers that a kernel may be bound, and the bytes of each.
+  /// The most buffers that a kernel can bind, and the most bytes of each.
   uint32_t maxBindings = 0;
   vk::Size maxBound = 0;
-  /// Whether a subgroup has matrices of 16 x 16 elements together, of f16 and
-  /// of bf16, and f32 sums of their products.
+  /// Whether subgroups support 16 x 16 matrices of f16 and bf16 with products
+  /// summed in f32.
   bool hasMatrices = false;
 
-  /// How many threads exchange values; 1 where none do.
+  /// How many threads can exchange values; 1 if unsupported.
   uint32_t exchangingThreads() const { return hasShuffles ? subgroup : 1; }
-  /// What code is compiled for, as a target names it: "subgroup_8_bound".
+  /// The architecture that code is compiled for, as targets name it:
+  /// "subgroup_8_bound".
   std::string architecture() const;
 
-  /// False with the error set where `result` is one.
+  /// Returns false with `error` set if `result` is an error.
   bool check(vk::Result result, const char *what, Error &error) const {
     return result == vk::kSuccess || report(result, what, error);
   }
   bool report(vk::Result result, const std::string &what, Error &error) const;
 
-  /// Opens the device of a number: those of their own memory first. Null with
-  /// the error set.
+  /// Opens the device of a number; devices with their own memory come first.
+  /// Returns null with `error` set.
   static std::unique_ptr<VulkanDevice> open(int32_t id, Error &error);
 };
 
-/// A buffer with memory of its own.
+/// A buffer and its memory.
 struct VulkanBlock {
   vk::Memory memory = 0;
   vk::Buffer buffer = 0;
-  /// One that no other block has; of the buffer, where those have some.
+  /// A unique address: the buffer's, or an invented one if buffers have none.
   uint64_t address = 0;
   vk::Size bytes = 0;
-  /// In the host's memory, where the block is there.
+  /// The host mapping, if the block is in host memory.
   char *data = nullptr;
 
   enum class Result { Made, NoMemory, Failed };
-  /// `Failed` with the error set. What the host writes a little of is where the
-  /// device reads it fast with `isNear`, if there is such memory.
+  /// Returns `Failed` with `error` set. `isNear` asks for memory, if there is
+  /// any, that the device reads fast, for small data that the host writes.
   Result make(const VulkanDevice &device, vk::Size size, bool forHost,
               Error &error, bool isNear = false);
   void destroy(const VulkanDevice &device);
 };
 
-/// Memory of a device. Its functions may be called by several threads.
+/// The memory of a device. Thread-safe.
 class VulkanMemory {
 public:
   explicit VulkanMemory(const VulkanDevice &device) : device(device) {}
 
-  /// True with null where there is none; false with the error set.
+  /// Returns true with null if out of memory; false with `error` set.
   bool allocate(size_t bytes, void *&data, Error &error);
   void free(void *data);
 
@@ -136,13 +139,13 @@ public:
     vk::Buffer buffer = 0;
     vk::Size offset = 0, left = 0;
   };
-  /// Where an address is; no buffer where it is none of this device.
+  /// Finds the buffer of an address; none if it is not on this device.
   Place find(const void *data);
 
 private:
   struct Slab {
     VulkanBlock block;
-    /// Free parts: how many bytes at each offset.
+    /// Free ranges: size by offset.
     std::map<vk::Size, vk::Size> free;
   };
   static constexpr vk::Size kSlab = vk::Size(32) << 20, kAlign = 256;

@@ -1,14 +1,14 @@
-//===- VulkanDriver.cpp - devices of Vulkan as the runtime sees them ------===//
+//===- VulkanDriver.cpp - the Vulkan device driver ------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What is put into a stream is recorded into a list of commands (VulkanWork.h),
-// which is submitted when a call ends, when it is long, or when somebody waits.
+// Work put into a stream is recorded into a command list (VulkanWork.h), which
+// is submitted when a call ends, when the list is long, or when somebody waits.
 //
-// A graph is a list that is kept, with its memory, to be submitted again.
+// A graph is a command list that is kept, with its memory, to be resubmitted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ public:
       : VulkanWork(std::move(opened)), memory(*device),
         kernels(*device, index) {}
 
-  /// What the device needs to work. False with the error set.
+  /// Creates what the device needs to work. Returns false with `error` set.
   bool start(Error &error) {
     return VulkanWork::start(error) && kernels.start(error);
   }
@@ -102,7 +102,7 @@ public:
       target += piece;
       source += piece;
       bytes -= piece;
-      // The host's copies of what is large are bounded.
+      // Bounds the host's copies of large tensors.
       uint64_t before = submitted;
       if (bytes && !stream.isCaptured) {
         if (!submit(stream, error))
@@ -198,7 +198,7 @@ public:
       return true;
     VulkanLaunch made;
     std::copy_n(shape, 3, made.grid);
-    // What is captured is one thread's.
+    // Captured streams are used by a single thread.
     Stream &stream = of(handle);
     bool waits = mayWait(stream, *known->image);
     if (waits && known->image->stridedOffset && made.blocks() > kMostAwaited) {
@@ -282,7 +282,7 @@ public:
   void *endCapture(void *handle, bool wanted, Error &error) override {
     std::lock_guard<std::mutex> lock(mutex);
     Stream &stream = of(handle);
-    bool begun = begin(stream, error); // an empty one is a list as well
+    bool begun = begin(stream, error); // an empty graph is a list, too
     stream.isCaptured = false;
     if (!begun)
       return nullptr;
@@ -306,7 +306,7 @@ public:
   void destroyGraph(void *handle) override {
     auto *graph = static_cast<Recording *>(handle);
     std::lock_guard<std::mutex> lock(mutex);
-    // It may be under way.
+    // The graph may still be executing.
     underWay.push_back({submitted, std::move(*graph)});
     delete graph;
     retire();
@@ -320,17 +320,17 @@ private:
     return waits;
   }
 
-  /// Whether a kernel waits for the one before it itself. What is not captured
-  /// takes longer to record than that saves.
+  /// Whether a kernel itself waits for the previous one. Only in captures:
+  /// otherwise recording takes longer than the overlap saves.
   bool mayWait(const Stream &stream, const VulkanKernelImage &image) const {
     return image.headWords == kWaitingWords && stream.isCaptured &&
            isOn("RELAX_DEVICE_OVERLAP", device->takesBlocksInOrder);
   }
 
-  /// As many blocks as the device has at once do all of a launch, each about as
-  /// much: the kernel for that, or null with the error set. Where the device
-  /// has more at once than may be waited for, part of it would be idle: all is
-  /// as it was.
+  /// Splits a launch evenly among as many blocks as are resident at a time,
+  /// using the strided variant of the kernel. Returns null with `error` set. If
+  /// more blocks are resident than may be awaited, part of the device would be
+  /// idle: then returns the kernel unchanged.
   const VulkanKernel *chooseStrided(const VulkanKernel &kernel,
                                     VulkanLaunch &launch, Error &error) {
     const VulkanKernel *known = kernels.getStrided(kernel, error);
@@ -349,7 +349,7 @@ private:
     return handle ? *static_cast<Stream *>(handle) : first;
   }
 
-  // All of these under the mutex.
+  // The following functions must be called under the mutex.
 
   bool findBuffer(const void *data, size_t bytes, VulkanMemory::Place &place,
                   Error &error) {
@@ -361,8 +361,8 @@ private:
                     "; copy through the host from another device");
   }
 
-  /// Binds the buffers of a kernel, whose parameters become how many bytes lie
-  /// before each; `inMemory` becomes how many words before the parameters.
+  /// Binds the buffers of a kernel, whose pointer parameters become byte
+  /// offsets; `inMemory` becomes the offset of the parameters in words.
   bool bind(Recording &recording, const VulkanKernel &kernel, uint64_t *words,
             uint64_t *inMemory, Error &error) {
     const VulkanKernelImage &image = *kernel.image;
@@ -370,7 +370,7 @@ private:
     for (int64_t i = 0; i < image.bindingCount; ++i) {
       uint64_t &word = words[image.bindings[i]];
       VulkanMemory::Place place = memory.find(reinterpret_cast<void *>(word));
-      // What has no elements may be nowhere.
+      // Empty tensors need no buffer.
       if (!place.buffer && word)
         return fail(error, "ValueError",
                     std::string("launch of '") + image.name +
@@ -392,7 +392,7 @@ private:
       buffers.back().buffer = block.buffer;
       *inMemory = (*inMemory - block.address) / sizeof(uint64_t);
     }
-    // Rather the pools of what is done than new ones.
+    // Prefer to reuse pools of finished work.
     if (recording.sets.empty())
       retire();
     return buffers.empty() ||
@@ -400,7 +400,7 @@ private:
                          kernel.setLayout, buffers, error);
   }
 
-  /// Numbers that a kernel counts with must fit into 32 bits.
+  /// Checks that numbers which the kernel treats as 32-bit fit.
   bool fitNarrow(const VulkanKernelImage &image, const uint64_t *words,
                  Error &error) {
     for (int64_t i = 0; i < image.narrowCount; ++i) {
@@ -426,7 +426,7 @@ private:
 
   VulkanMemory memory;
   VulkanKernels kernels;
-  /// Is bound where there is nothing to bind.
+  /// A dummy buffer, bound in place of empty tensors.
   void *empty = nullptr;
 };
 

@@ -1,12 +1,12 @@
-//===- VulkanFunctions.h - the functions of Vulkan in use -------*- C++ -*-===//
+//===- VulkanFunctions.h - the Vulkan functions in use ----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The loader is opened at run time: libvulkan.so.1, or what the environment
-// variable RELAX_VULKAN_LOADER names.
+// The loader is opened at run time: libvulkan.so.1, or the library named by the
+// environment variable RELAX_VULKAN_LOADER.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@ namespace relax_rt::vk {
 
 using Function = void (*)();
 
-/// Each function that is used, by the level that it is looked up at: its field,
-/// its name, its result, and its parameters. None has callbacks for memory.
+/// The functions used, by the level at which they are looked up: the field, the
+/// exported name, the result and the parameters. None has allocation callbacks.
 #define RELAX_VULKAN_GLOBALS(X)                                                \
   X(enumerateVersion, vkEnumerateInstanceVersion, Result, (uint32_t *version)) \
   X(createInstance, vkCreateInstance, Result,                                  \
@@ -155,7 +155,7 @@ using Function = void (*)();
     (Commands commands, Buffer from, Buffer to, uint32_t count,                \
      const CopyRegion *regions))
 
-/// The functions of an opened loader, of its one instance, and of a device.
+/// The functions of a loader, of its one instance, and of a device.
 struct Library {
 #define RELAX_VULKAN_FIELD(field, name, result, parameters)                    \
   result(*field) parameters = nullptr;
@@ -163,10 +163,10 @@ struct Library {
   RELAX_VULKAN_OF_INSTANCE(RELAX_VULKAN_FIELD)
   RELAX_VULKAN_OF_DEVICE(RELAX_VULKAN_FIELD)
 #undef RELAX_VULKAN_FIELD
-  /// vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR, where it is there.
+  /// vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR, or null.
   Result (*getMatrices)(Physical device, uint32_t *count,
                         MatrixProperties *properties) = nullptr;
-  /// vkGetPipelineExecutableStatisticsKHR, where it is there.
+  /// vkGetPipelineExecutableStatisticsKHR, or null.
   Result (*getStatistics)(Device device, const ExecutableInfo *info,
                           uint32_t *count,
                           ExecutableStatistic *statistics) = nullptr;

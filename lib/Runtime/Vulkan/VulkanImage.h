@@ -1,12 +1,12 @@
-//===- VulkanImage.h - kernels for Vulkan in an object file -----*- C++ -*-===//
+//===- VulkanImage.h - Vulkan kernels in an object file ---------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What `RelaxDeviceModule::image` is of a program for Vulkan. Compiler and
-// runtime share this file alone.
+// The layout of `RelaxDeviceModule::image` for Vulkan programs. This is the
+// only file that compiler and runtime share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,29 +22,29 @@ constexpr int64_t kVulkanImage = 0x34505358414c4552;
 
 struct VulkanKernelImage {
   const char *name;
-  /// A module of its own, with one entry point, "main".
+  /// A SPIR-V module with one entry point, "main".
   const uint32_t *code;
   int64_t codeBytes;
-  /// The words of a launch that the kernel has as parameters, of 8 bytes each.
+  /// The words of a launch that are parameters of the kernel, 8 bytes each.
   const int64_t *parameters;
   int64_t parameterCount;
-  /// Bytes that a block shares, its threads, and how many of them exchange
-  /// values, 0 where none do.
+  /// Shared memory of a block in bytes, its threads, and the required subgroup
+  /// size, or 0 if threads exchange no values.
   int64_t sharedBytes, threads, subgroup;
-  /// Which of the parameters are pointers of buffers that are bound, in their
-  /// order; the kernel has then how many bytes of what is bound lie before
-  /// each. -1: buffers are used by their addresses.
+  /// Which parameters are pointers to bound buffers, in order; the kernel gets
+  /// the byte offset into the bound buffer instead. -1: the kernel uses buffer
+  /// addresses.
   const int64_t *bindings;
   int64_t bindingCount;
-  /// Which of the parameters must be numbers of 32 bits, since the kernel
-  /// counts with no more.
+  /// Which parameters must fit in 32 bits, since the kernel computes with no
+  /// more.
   const int64_t *narrow;
   int64_t narrowCount;
-  /// Words that are pushed before the parameters, 1 or `kWaitingWords`, and how
-  /// many are at most.
+  /// Words pushed before the parameters (1 or `kWaitingWords`), and the maximum
+  /// number of pushed words.
   int64_t headWords, pushedWords;
-  /// How far behind this one is the kernel that does the same with any number
-  /// of blocks, which stride over the grid; 0: there is none.
+  /// The distance to the variant of this kernel that runs with any number of
+  /// blocks, which stride over the grid; 0 if there is none.
   int64_t stridedOffset;
 };
 
@@ -53,19 +53,19 @@ struct VulkanImage {
   VulkanKernelImage kernels[1]; // `count`
 };
 
-/// Words that are pushed: the number of the first block, then the parameters;
-/// or, where those are more, the address of a block of memory with them. Where
-/// buffers are bound that block is the last of them, and what is pushed is the
-/// number of its words before the first parameter. So many every device has,
-/// and so many those with matrices.
+/// Push constants: the number of the first block, then the parameters. If there
+/// are more than fit, they are in a memory block and its address is pushed
+/// instead; with bound buffers that block is the last buffer, and its word
+/// offset to the first parameter is pushed. Every device supports
+/// `kPushedWords`, and every device with matrices `kMostPushedWords`.
 constexpr int64_t kPushedWords = 16, kMostPushedWords = 32;
 
-/// A kernel that may wait for the one before it has four words before its
-/// parameters: of the first, 32 bits are the number of the first block, and
-/// above it is how many blocks are waited for, which may be 0; the second is
-/// where its own blocks count themselves when they are done, 0: they do not;
-/// the third is where those do that are waited for; and of what lies at the
-/// fourth, a block makes 1 that has waited too long.
+/// A kernel that may wait for the previous one has four words before its
+/// parameters. Word 0: the number of the first block in the low 32 bits, and
+/// above it the number of blocks to wait for, which may be 0. Word 1: the
+/// address of the counter that its own blocks increment when they finish, or 0.
+/// Word 2: the address of the counter to wait for. Word 3: the address of a
+/// flag that a block sets to 1 if it has waited too long.
 constexpr int64_t kWaitingWords = 4;
 
 } // namespace relax_rt

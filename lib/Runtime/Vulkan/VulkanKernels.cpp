@@ -1,4 +1,4 @@
-//===- VulkanKernels.cpp - code for devices of Vulkan ---------------------===//
+//===- VulkanKernels.cpp - Vulkan pipelines of kernels --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 
 using namespace relax_rt;
 
-/// Parameters in memory are bound as well.
+/// Parameters in memory take a binding, too.
 static uint32_t countBindings(const VulkanKernelImage &image) {
   return static_cast<uint32_t>(image.bindingCount) +
          (image.headWords + image.parameterCount > image.pushedWords ? 1 : 0);
@@ -54,7 +54,7 @@ bool VulkanKernels::layoutsFor(uint32_t bindings, Layouts &found,
   return device.check(result, "making the layout of kernels", error);
 }
 
-// Of a device that did not start: others stay.
+// Runs only if the device failed to start; other devices are never destroyed.
 VulkanKernels::~VulkanKernels() {
   if (plain.layout)
     device.vk.destroyLayout(device.device, plain.layout, nullptr);
@@ -109,7 +109,7 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
             std::to_string(device.maxBindings);
     return false;
   }
-  // Shuffles are among those of a width.
+  // A required subgroup size implies shuffles.
   if (image.subgroup &&
       (image.subgroup != device.subgroup || !device.hasShuffles)) {
     lacks = "subgroups of " + std::to_string(image.subgroup) +
@@ -123,7 +123,7 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
             std::to_string(device.maxPushed);
     return false;
   }
-  // Words of an instruction's first: how many it has, and its number.
+  // The first word of an instruction holds its length and opcode.
   constexpr uint32_t kCapability = 17;
   constexpr int64_t kHeader = 5;
   int64_t count = image.codeBytes / 4;
@@ -174,7 +174,7 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
   return true;
 }
 
-/// What a driver makes of a kernel depends on.
+/// The cache key: everything that the compiled kernel depends on.
 static std::string keyOf(const VulkanDevice &device,
                          const VulkanKernelImage &image) {
   SHA256 hash;
@@ -188,7 +188,7 @@ static std::string keyOf(const VulkanDevice &device,
 vk::Result VulkanKernels::makePipeline(const VulkanKernelImage &image,
                                        const vk::ComputeInfo &info,
                                        vk::Pipeline &pipeline) {
-  // Where there is no cache, the driver makes it all the same.
+  // Without a cache, the driver compiles the kernel anyway.
   vk::Cache cache = 0;
   std::string key, known;
   if (DiskCache::isEnabled()) {
@@ -204,7 +204,7 @@ vk::Result VulkanKernels::makePipeline(const VulkanKernelImage &image,
                                                 nullptr, &pipeline);
   if (!cache)
     return result;
-  // Some drivers keep nothing but the header.
+  // Some drivers return only a header.
   constexpr size_t kHeader = 32;
   size_t bytes = 0;
   if (!result &&
@@ -218,13 +218,13 @@ vk::Result VulkanKernels::makePipeline(const VulkanKernelImage &image,
   return result;
 }
 
-/// How many blocks of a kernel the device has at once, by its threads and
-/// registers. Of drivers that do not tell them a number that large devices
-/// have.
+/// How many blocks of a kernel are resident on the device, by its threads and
+/// registers. If the driver does not report registers, returns a value typical
+/// of large devices.
 int64_t VulkanKernels::countAtOnce(const VulkanKernelImage &image,
                                    vk::Pipeline pipeline) {
   constexpr int64_t kUsual = 512;
-  // Registers of a multiprocessor, and in how many at once threads get them.
+  // Registers of a multiprocessor, and their allocation unit per thread.
   constexpr int64_t kRegisters = 65536, kTogether = 8;
   if (!device.vk.getStatistics)
     return kUsual;

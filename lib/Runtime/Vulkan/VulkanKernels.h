@@ -1,14 +1,14 @@
-//===- VulkanKernels.h - code for devices of Vulkan -------------*- C++ -*-===//
+//===- VulkanKernels.h - Vulkan pipelines of kernels ------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels are made when they are first launched. What a module needs of the
-// device is written in front of it (OpCapability), and looked at before the
-// driver, which need not say what it lacks. What the driver makes of a kernel
-// is kept on disk, in an entry of its own.
+// Kernels are compiled at their first launch. A module declares the device
+// features it needs (OpCapability). These are checked here first, since drivers
+// need not report what they lack. Compiled kernels are cached on disk, one
+// entry each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,10 +29,10 @@ struct VulkanKernel {
   const VulkanKernelImage *image = nullptr;
   vk::Pipeline pipeline = 0;
   vk::Layout layout = 0;
-  /// 0 where buffers are used by their addresses.
+  /// 0 if buffers are used by address.
   vk::SetLayout setLayout = 0;
-  /// The one that strides over the grid, once it was asked for; and of such a
-  /// one how many blocks the device has at once.
+  /// The variant that strides over the grid, once requested; and, in such a
+  /// variant, the number of resident blocks.
   mutable std::unique_ptr<VulkanKernel> strided;
   int64_t blocksAtOnce = 0;
 
@@ -43,19 +43,20 @@ struct VulkanKernel {
 
 class VulkanKernels {
 public:
-  /// `index`: that of the runtime's device.
+  /// `index` is the runtime's index of the device.
   VulkanKernels(const VulkanDevice &device, int index)
       : device(device), index(index) {}
 
   ~VulkanKernels();
   bool start(Error &error);
-  /// Null with the error set.
+  /// Returns null with `error` set.
   const VulkanKernel *get(RelaxDeviceKernel &kernel, Error &error);
-  /// The kernel that strides over the grid. Null with the error set.
+  /// Returns the variant that strides over the grid. Returns null with `error`
+  /// set.
   const VulkanKernel *getStrided(const VulkanKernel &kernel, Error &error);
 
 private:
-  /// How parameters, and so many buffers, are handed to a kernel; they stay.
+  /// Pipeline layouts by number of buffers; never destroyed.
   struct Layouts {
     vk::Layout layout = 0;
     vk::SetLayout set = 0;

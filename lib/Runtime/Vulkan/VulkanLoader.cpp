@@ -1,4 +1,4 @@
-//===- VulkanLoader.cpp - the loader of Vulkan ----------------------------===//
+//===- VulkanLoader.cpp - the Vulkan loader -------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -67,7 +67,7 @@ const VulkanLoader *relax_rt::openVulkanLoader(Error &error) {
     return nullptr;
   }
   VulkanLoader loader;
-  // Nothing is left of one that does not do.
+  // Closes a loader that is unusable.
   auto refuse = [&](const std::string &message) {
     fail(error, "DeviceError", message);
     if (loader.instance && loader.vk.destroyInstance)
@@ -112,7 +112,7 @@ const VulkanLoader *relax_rt::openVulkanLoader(Error &error) {
   return opened = new VulkanLoader(loader);
 }
 
-/// Devices with memory of their own first, those of the CPU last.
+/// Devices with their own memory come first, CPU devices last.
 static int rankOf(int32_t kind) {
   switch (kind) {
   case vk::kDiscrete:

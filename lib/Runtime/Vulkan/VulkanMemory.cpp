@@ -1,4 +1,4 @@
-//===- VulkanMemory.cpp - memory of devices of Vulkan ---------------------===//
+//===- VulkanMemory.cpp - memory of Vulkan devices ------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 
 using namespace relax_rt;
 
-/// The first type of memory that has all `wanted`; -1 where there is none.
+/// The first memory type that has all `wanted` properties, or -1.
 static int findType(const VulkanDevice &device, uint32_t allowed,
                     vk::Flags wanted) {
   for (uint32_t i = 0; i < device.memory.typeCount; ++i)
@@ -22,7 +22,7 @@ static int findType(const VulkanDevice &device, uint32_t allowed,
   return -1;
 }
 
-/// What stands for a buffer that has no address; used once.
+/// Invents a unique address for a buffer without one.
 static uint64_t inventAddress(vk::Size bytes) {
   constexpr uint64_t kFirst = uint64_t(1) << 40, kApart = 1 << 16;
   static std::atomic<uint64_t> next{kFirst};
@@ -159,7 +159,7 @@ void VulkanMemory::free(void *data) {
   sizes.erase(known);
   auto found = std::prev(slabs.upper_bound(address));
   Slab &slab = found->second;
-  // Together with the free parts beside it.
+  // Merge with the adjacent free ranges.
   vk::Size offset = address - slab.block.address;
   auto next = slab.free.lower_bound(offset);
   if (next != slab.free.end() && next->first == offset + bytes) {

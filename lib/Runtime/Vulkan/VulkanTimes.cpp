@@ -1,4 +1,4 @@
-//===- VulkanTimes.cpp - what kernels take on a device of Vulkan ----------===//
+//===- VulkanTimes.cpp - kernel times on a Vulkan device ------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

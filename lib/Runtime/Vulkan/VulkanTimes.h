@@ -1,14 +1,14 @@
-//===- VulkanTimes.h - what kernels take on a device of Vulkan --*- C++ -*-===//
+//===- VulkanTimes.h - kernel times on a Vulkan device ----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// With RELAX_DEVICE_TIMES=1 the device notes the time behind each launch of a
-// list of commands that is submitted once, and whoever waits for the device is
-// told what all launches of each kernel took since the last time. What a kernel
-// waits for is counted with it.
+// With RELAX_DEVICE_TIMES=1 the device records a time after each launch of a
+// command list that is submitted once, and whoever waits for the device gets a
+// report of the time spent in each kernel since the last report. The time
+// includes waiting for other kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,25 +21,25 @@
 
 namespace relax_rt {
 
-/// The times of a list of commands.
+/// The times of a command list.
 struct ListTimes {
   vk::QueryPool pool = 0;
-  /// What lies behind each time but the first.
+  /// The launches that end at each time but the first.
   std::vector<std::string> names;
 };
 
-/// Its functions are called under the mutex of the work.
+/// All functions must be called under the mutex of the work.
 class VulkanTimes {
 public:
   explicit VulkanTimes(const VulkanDevice &device) : device(device) {}
 
-  /// At the beginning of a list.
+  /// Called at the beginning of a list.
   void begin(ListTimes &list, vk::Commands commands);
-  /// Behind a launch.
+  /// Called after a launch.
   void note(ListTimes &list, vk::Commands commands, const char *name);
-  /// When a list is done, or is given up.
+  /// Called when a list has finished or is discarded.
   void end(ListTimes &list, bool isDone);
-  /// Tells what is known, and forgets it.
+  /// Prints the times so far and resets them.
   void report();
 
 private:

@@ -1,4 +1,4 @@
-//===- VulkanWork.cpp - what a device of Vulkan is given to do ------------===//
+//===- VulkanWork.cpp - work submitted to a Vulkan device -----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,7 +28,7 @@ bool VulkanWork::start(Error &error) {
              "making a pool of commands", error);
 }
 
-// Of a device that did not start: others stay.
+// Runs only if the device failed to start; other devices are never destroyed.
 VulkanWork::~VulkanWork() {
   if (timeline)
     vk.destroySemaphore(device->device, timeline, nullptr);
@@ -79,7 +79,7 @@ void VulkanWork::order(Recording &recording) {
 
 void VulkanWork::dispatch(Recording &recording, VulkanLaunch &launch) {
   vk.bindPipeline(recording.commands, vk::kComputePoint, launch.pipeline);
-  // A grid may be larger than what is dispatched at once.
+  // A grid may exceed the limit of one dispatch.
   uint64_t head = launch.pushed[0];
   for (int64_t first = 0; first < launch.grid[0];
        first += device->maxGroups[0]) {
@@ -250,7 +250,7 @@ void VulkanWork::retire() {
     return;
   vk::Result result = vk.getCounter(device->device, timeline, &reached);
   if (result == vk::kDeviceLost)
-    reached = submitted; // nothing runs on it any more
+    reached = submitted; // nothing runs on it anymore
   else if (result != vk::kSuccess)
     return;
   while (!underWay.empty() && underWay.front().value <= reached) {
@@ -316,7 +316,8 @@ bool VulkanWork::reach(uint64_t value, Error &error) {
     if (reached >= value)
       return true;
   }
-  // Never for ever: a driver may not wake up who waits for a lost device.
+  // Waits with a timeout: some drivers never wake up a thread that waits for a
+  // lost device.
   constexpr uint64_t kNanoseconds = 100'000'000;
   vk::SemaphoreWait info;
   info.count = 1;

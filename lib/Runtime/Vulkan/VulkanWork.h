@@ -1,14 +1,14 @@
-//===- VulkanWork.h - what a device of Vulkan is given to do ----*- C++ -*-===//
+//===- VulkanWork.h - work submitted to a Vulkan device ---------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// All streams share a queue: each list of commands begins with a barrier, as
-// does whatever may read what came before it. A timeline counts the
-// submissions; lists, and the host's memory that they use, are used again when
-// theirs has been reached.
+// All streams share a queue: each command list begins with a barrier, and so
+// does any command that may read earlier results. A timeline semaphore counts
+// the submissions; lists, and the host memory that they use, are reused when
+// the timeline has reached their value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,17 +25,17 @@
 
 namespace relax_rt {
 
-/// A kernel with what is pushed to it.
+/// A kernel and its push constants.
 struct VulkanLaunch {
   vk::Pipeline pipeline = 0;
   vk::Layout layout = 0;
   int64_t grid[3] = {};
   uint64_t pushed[kMostPushedWords] = {};
-  uint32_t bytes = 0; // of what is pushed
-  /// Whether its blocks stride over a larger grid.
+  uint32_t bytes = 0; // size of the push constants
+  /// Whether the blocks stride over a larger grid.
   bool isStrided = false;
 
-  /// INT64_MAX: those, or more.
+  /// The number of blocks, saturated at INT64_MAX.
   int64_t blocks() const {
     int64_t product = 1;
     for (int64_t size : grid)
@@ -45,19 +45,19 @@ struct VulkanLaunch {
   }
 };
 
-/// Commands, and the memory of the host that they read or write.
+/// Commands, and the host memory that they read or write.
 struct Recording {
   vk::Commands commands = nullptr;
   std::vector<VulkanBlock> blocks;
-  vk::Size used = 0; // of the last block
+  vk::Size used = 0; // in the last block
   VulkanSetPools sets;
-  /// What kernels read that have more parameters than are pushed.
+  /// Parameters of kernels that have more than fit in push constants.
   std::vector<VulkanBlock> parameters;
   vk::Size parametersUsed = 0;
   int launches = 0;
-  /// The last launch, where the next one may wait for it without a barrier: it
-  /// is no command before that is known. Where the blocks count themselves of
-  /// the next one that is waited for.
+  /// The last launch, if the next one may wait for it without a barrier; it
+  /// becomes a command only when that is known. `counter` is where the blocks
+  /// of the next awaited launch count themselves.
   std::optional<VulkanLaunch> last;
   uint64_t counter = 0, counterEnd = 0;
   ListTimes times;
@@ -68,54 +68,56 @@ struct Stream {
   bool isCaptured = false;
 };
 
-/// All but `wait` is called under the mutex.
+/// All functions but `wait` must be called under the mutex.
 class VulkanWork {
 protected:
   explicit VulkanWork(std::unique_ptr<VulkanDevice> opened)
       : device(std::move(opened)), vk(device->vk), bindings(*device),
         times(*device) {}
 
-  /// Bytes that are copied from or to the host at once, and of a block of its
-  /// memory at least.
+  /// Maximum bytes per host copy, minimum bytes of a host memory block, and the
+  /// sizes for parameters and counters.
   static constexpr vk::Size kPiece = 16 << 20, kBlock = 1 << 20,
                             kParameters = 64 << 10, kCounters = 32 << 10,
                             kCounterBytes = 128;
-  /// Blocks of a launch that waits itself, unless they stride over a larger
-  /// grid, and of any that does or that is waited for so: all of them are on a
-  /// large device at once, and those who look are few.
+  /// The most blocks of a launch that itself waits, unless they stride over a
+  /// larger grid; and the most blocks of a strided launch or an awaited one.
+  /// All of these are resident on a large device at a time, and few of them
+  /// poll.
   static constexpr int64_t kMostWaiting = 256, kMostAwaited = 1056;
-  /// Free blocks that are kept.
+  /// The number of free blocks that are kept.
   static constexpr size_t kKept = 16;
 
   ~VulkanWork();
   bool start(Error &error);
   bool begin(Stream &stream, Error &error);
-  /// What follows sees what came before.
+  /// Inserts a barrier: later work sees the results of earlier work.
   void order(Recording &recording);
   void dispatch(Recording &recording, VulkanLaunch &launch);
-  /// The last launch becomes a command, if it is none yet.
+  /// Makes the last launch a command if it is still pending.
   void finish(Recording &recording);
-  /// A launch that may wait for the last one itself, or behind a barrier.
+  /// Adds a launch that either waits for the last one itself or follows a
+  /// barrier.
   bool follow(Recording &recording, const VulkanLaunch &launch, Error &error);
   bool makeStuck(Error &error);
-  /// Memory of the host for a list: its last block has it at `offset`.
+  /// Reserves host memory for a list, at `offset` of its last block.
   bool reserve(Recording &recording, vk::Size bytes, vk::Size &offset,
                Error &error);
-  /// The same for parameters of a kernel: where the host writes them, and where
+  /// The same for kernel parameters: returns where the host writes and where
   /// the device reads them.
   bool reserveParameters(Recording &recording, vk::Size bytes, uint64_t *&words,
                          uint64_t &address, Error &error);
-  /// Memory of the host, where there is some; `use` says what it is for.
+  /// Allocates host memory if available; `use` names the purpose in errors.
   bool makeBlock(VulkanBlock &block, vk::Size bytes, const std::string &use,
                  Error &error, bool isNear = false);
   bool takeBlock(vk::Size bytes, VulkanBlock &block, Error &error);
   void giveBlock(VulkanBlock &block);
   void recycle(Recording &recording, bool isDone = false);
-  /// Takes back what the device is done with.
+  /// Recycles the lists that the device has finished.
   void retire();
   bool submitCommands(vk::Commands commands, Error &error);
   bool submit(Stream &stream, Error &error);
-  /// Looks for a while, since waiting takes long to wake up.
+  /// Polls for a while before it blocks, since waking up takes long.
   bool wait(uint64_t value, Error &error);
   bool reach(uint64_t value, Error &error);
 
@@ -134,12 +136,12 @@ protected:
   std::vector<Stream *> streams = {&first};
   vk::Semaphore timeline = 0;
   vk::CommandPool pool = 0;
-  /// The timeline's value when all that was submitted is done.
+  /// The value of the timeline when all submitted work is done.
   uint64_t submitted = 0;
   std::deque<UnderWay> underWay;
   std::vector<vk::Commands> freeCommands;
   std::vector<VulkanBlock> freeBlocks, freeParameters;
-  /// Is not 0 when a kernel has waited too long.
+  /// Becomes nonzero when a kernel has waited too long.
   VulkanBlock stuck;
   std::atomic<volatile uint32_t *> stuckWord{nullptr};
 };
