@@ -66,7 +66,7 @@ MlirLogicalResult mlirRelaxEmitObject(MlirModule module,
   return mlirLogicalResultSuccess();
 }
 
-/// Reports an error, if there is one.
+/// Reports `error`, if any. Returns whether there was none.
 static bool succeed(llvm::Error error, MlirStringCallback callback,
                     void *userData) {
   if (!error)

@@ -14,22 +14,22 @@
 extern "C" {
 #endif
 
-/// A CPU by LLVM's names. Empty strings stand for the baseline of the triple.
+/// A CPU by its LLVM names. Empty strings stand for the baseline of the triple.
 typedef struct MlirRelaxCPUTarget {
   MlirStringRef triple, cpu, features;
   unsigned optimization;
 } MlirRelaxCPUTarget;
 
-/// Passes the triple, the CPU and the features of this machine to `callback`,
-/// one call each.
+/// Passes the triple, the CPU and each feature of this machine to `callback`,
+/// in one call each.
 MLIR_CAPI_EXPORTED void mlirRelaxGetHostTarget(MlirStringCallback callback,
                                                void *userData);
 
-/// Bits of the widest vector register of a target.
+/// The width in bits of a target's widest vector registers.
 MLIR_CAPI_EXPORTED unsigned mlirRelaxGetVectorBits(MlirRelaxCPUTarget target);
 
-/// Passes the features that a CPU needs to run code for a target to `callback`,
-/// one call each.
+/// Passes the features that code for a target requires of a CPU to `callback`,
+/// in one call each.
 MLIR_CAPI_EXPORTED void
 mlirRelaxGetRequiredFeatures(MlirRelaxCPUTarget target,
                              MlirStringCallback callback, void *userData);
@@ -51,19 +51,19 @@ MLIR_CAPI_EXPORTED bool mlirRelaxChipParse(MlirStringRef name,
 MLIR_CAPI_EXPORTED bool mlirRelaxChipRunsOn(MlirStringRef code,
                                             MlirStringRef device);
 
-/// Makes an object file of a module in the LLVM dialect, and passes its bytes
-/// to `callback`. Errors are diagnostics of the module's context.
+/// Compiles a module in the LLVM dialect to an object file and passes its bytes
+/// to `callback`. Errors are emitted on the module's context.
 MLIR_CAPI_EXPORTED MlirLogicalResult
 mlirRelaxEmitObject(MlirModule module, MlirRelaxCPUTarget target,
                     MlirStringCallback callback, void *userData);
 
-/// Links object files into the process.
+/// Object files that are linked into the process.
 typedef struct MlirRelaxJITSession {
   void *ptr;
 } MlirRelaxJITSession;
 
-/// The functions below pass the message of an error to `callback`, and return
-/// null then.
+/// On failure, the functions below pass the error message to `callback` and
+/// return null.
 MLIR_CAPI_EXPORTED MlirRelaxJITSession
 mlirRelaxJITSessionCreate(MlirStringCallback callback, void *userData);
 MLIR_CAPI_EXPORTED void mlirRelaxJITSessionDestroy(MlirRelaxJITSession session);

@@ -58,7 +58,7 @@ static SmallVector<SymExprAttr> unwrapExprs(intptr_t count,
   return llvm::map_to_vector(ArrayRef(attrs, count), unwrapExpr);
 }
 
-/// Emits at an unknown location; callers of the C interface have none.
+/// Emits at an unknown location, since callers of the C API have none.
 static auto errorsOf(MLIRContext *context) {
   return [context] { return emitError(UnknownLoc::get(context)); };
 }
@@ -424,8 +424,8 @@ void mlirRelaxTypeWalkDefinedSymbols(MlirType type, MlirStringCallback callback,
 // Modules and operations
 //===----------------------------------------------------------------------===//
 
-/// The deepest nesting of brackets in the text of a module. Comments, strings
-/// and arrows (`->`, `>=`) open and close nothing.
+/// The deepest nesting of brackets in the text of a module. Skips comments,
+/// strings and arrows (`->`, `>=`).
 static int64_t findDepth(StringRef text) {
   int64_t depth = 0, deepest = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -446,13 +446,13 @@ static int64_t findDepth(StringRef text) {
   return deepest;
 }
 
-/// What MLIR's parser, which calls itself for each level, has stack for.
+/// The nesting that MLIR's recursive parser handles within its stack.
 static constexpr int64_t kDeepest = 500;
 
 MlirModule mlirRelaxParseModule(MlirContext context, MlirStringRef data,
                                 MlirStringRef name) {
-  // Bytecode with resources must be aligned as they are, and text must end in a
-  // zero, which the buffer adds.
+  // Bytecode with resources must be properly aligned, and text must be
+  // zero-terminated, which the buffer ensures.
   auto buffer = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(
       data.length, unwrap(name), llvm::Align(4096));
   if (!buffer)

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The surface under the Python bindings, in the style of MLIR's C API. A
-// function that can fail returns a null object after it has emitted a
-// diagnostic on the context. Where a dimension is expected, a null attribute is
-// an unknown one.
+// The interface under the Python bindings, in the style of MLIR's C API. A
+// function that fails emits a diagnostic on the context and returns a null
+// object. Where a dimension is expected, a null attribute means that it is
+// unknown.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,18 +23,20 @@ extern "C" {
 
 MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(Relax, relax);
 
-/// Registers all passes of the project in the process, once.
+/// Registers all passes of the project in this process. May be called
+/// repeatedly.
 MLIR_CAPI_EXPORTED void mlirRelaxRegisterPasses(void);
-/// Gives a context the threads of the process, which a child of fork has too.
+/// Gives a context the shared threads of the process, which also work in a
+/// forked child.
 MLIR_CAPI_EXPORTED void mlirRelaxShareThreads(MlirContext context);
-/// Whether a pass or pipeline of that name is registered in the process.
+/// Returns whether a pass or pipeline of that name is registered.
 MLIR_CAPI_EXPORTED bool mlirRelaxIsPassRegistered(MlirStringRef argument);
 
 //===----------------------------------------------------------------------===//
 // Symbolic expressions
 //===----------------------------------------------------------------------===//
 
-/// The forms of an expression, as `mlir::relax::SymKind`.
+/// The kinds of expressions, as in `mlir::relax::SymKind`.
 enum MlirRelaxSymKind {
   MlirRelaxSymConstant,
   MlirRelaxSymSymbol,
@@ -58,18 +60,18 @@ MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxSymExprSymbol(MlirContext context,
                                                         MlirStringRef name);
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxSymExprParse(MlirContext context,
                                                        MlirStringRef text);
-/// The canonical expression of `kind` over the operands: any number (at least
-/// one) for sum, product, min, max and broadcast, two for the divisions.
+/// Builds the canonical expression of `kind` over the operands: one or more for
+/// sum, product, min, max and broadcast, two for the divisions.
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxSymExprCombine(
     MlirRelaxSymKind kind, intptr_t numOperands, MlirAttribute const *operands);
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxSymExprSub(MlirAttribute lhs,
                                                      MlirAttribute rhs);
-/// Replaces `symbols` (strings) by `values` (expressions), all at once.
+/// Replaces `symbols` (strings) by `values` (expressions), simultaneously.
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxSymExprSubstitute(
     MlirAttribute expr, intptr_t numSymbols, MlirStringRef const *symbols,
     MlirAttribute const *values);
-/// Stores the value and returns true where it is defined: every symbol is
-/// assigned, nothing is divided by zero, the value has 64 bits.
+/// Stores the value and returns true if it is defined: every symbol is
+/// assigned, no divisor is zero, and the value fits in 64 bits.
 MLIR_CAPI_EXPORTED bool mlirRelaxSymExprEvaluate(MlirAttribute expr,
                                                  intptr_t numSymbols,
                                                  MlirStringRef const *symbols,
@@ -77,21 +79,21 @@ MLIR_CAPI_EXPORTED bool mlirRelaxSymExprEvaluate(MlirAttribute expr,
                                                  int64_t *result);
 
 MLIR_CAPI_EXPORTED MlirRelaxSymKind mlirRelaxSymExprGetKind(MlirAttribute expr);
-/// The constant, or the constant term of a sum.
+/// Returns the value of a constant, or the constant term of a sum.
 MLIR_CAPI_EXPORTED int64_t mlirRelaxSymExprGetValue(MlirAttribute expr);
-/// The name of a symbol; empty for other forms.
+/// Returns the name of a symbol; empty for other kinds.
 MLIR_CAPI_EXPORTED MlirStringRef mlirRelaxSymExprGetName(MlirAttribute expr);
 MLIR_CAPI_EXPORTED intptr_t mlirRelaxSymExprGetNumOperands(MlirAttribute expr);
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxSymExprGetOperand(MlirAttribute expr,
                                                             intptr_t index);
-/// The factor of an operand of a sum.
+/// Returns the coefficient of an operand of a sum.
 MLIR_CAPI_EXPORTED int64_t mlirRelaxSymExprGetCoefficient(MlirAttribute expr,
                                                           intptr_t index);
-/// Prints the expression without the attribute around it.
+/// Prints the expression without the surrounding attribute syntax.
 MLIR_CAPI_EXPORTED void mlirRelaxSymExprPrint(MlirAttribute expr,
                                               MlirStringCallback callback,
                                               void *userData);
-/// Calls back with each symbol of an expression, possibly repeatedly.
+/// Calls back for each symbol of an expression, possibly repeatedly.
 MLIR_CAPI_EXPORTED void mlirRelaxSymExprWalkSymbols(MlirAttribute expr,
                                                     MlirStringCallback callback,
                                                     void *userData);
@@ -107,8 +109,8 @@ enum MlirRelaxTruth {
 };
 typedef enum MlirRelaxTruth MlirRelaxTruth;
 
-/// In all queries `ranges` is a dictionary from symbol to `#relax.range`, or
-/// null where nothing is declared.
+/// In all queries `ranges` is a dictionary from symbols to `#relax.range`, or
+/// null if no ranges are declared.
 MLIR_CAPI_EXPORTED MlirRelaxTruth mlirRelaxProveEqual(MlirAttribute ranges,
                                                       MlirAttribute lhs,
                                                       MlirAttribute rhs);
@@ -120,7 +122,7 @@ MLIR_CAPI_EXPORTED MlirRelaxTruth mlirRelaxProveLessEqual(MlirAttribute ranges,
                                                           MlirAttribute rhs);
 MLIR_CAPI_EXPORTED MlirRelaxTruth mlirRelaxProveDivisible(
     MlirAttribute ranges, MlirAttribute value, MlirAttribute divisor);
-/// Stores the ends of the closed interval in which `value` lies, and whether
+/// Stores the bounds of the closed interval that contains `value`, and whether
 /// they are finite.
 MLIR_CAPI_EXPORTED void mlirRelaxSymExprInterval(MlirAttribute ranges,
                                                  MlirAttribute value,
@@ -132,13 +134,13 @@ MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxSymExprSimplify(MlirAttribute ranges,
 
 typedef void (*MlirRelaxBindingCallback)(MlirStringRef symbol,
                                          MlirAttribute value, void *userData);
-/// `actual` is null where it is unknown.
+/// `actual` is null if it is unknown.
 typedef void (*MlirRelaxEquationCallback)(MlirAttribute pattern,
                                           MlirAttribute actual, void *userData);
 
 /// Solves `patterns[i] == actuals[i]` for the symbols of the patterns. Calls
-/// back with what was found and with the equations that only run time decides;
-/// fails with a diagnostic on a contradiction.
+/// back with the solution and with the equations that can only be checked at
+/// run time. Fails with a diagnostic on a contradiction.
 MLIR_CAPI_EXPORTED MlirLogicalResult mlirRelaxUnify(
     MlirContext context, MlirAttribute ranges, MlirAttribute patternRanges,
     intptr_t numEquations, MlirAttribute const *patterns,
@@ -159,7 +161,7 @@ MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxShapeAttrGetDim(MlirAttribute attr,
 
 MLIR_CAPI_EXPORTED bool mlirAttributeIsARelaxRange(MlirAttribute attr);
 MLIR_CAPI_EXPORTED MlirTypeID mlirRelaxRangeAttrGetTypeID(void);
-/// `upper` is null where the range has no upper bound.
+/// `upper` is null if the range has no upper bound.
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxRangeAttrGet(MlirContext context,
                                                        int64_t lower,
                                                        int64_t const *upper,
@@ -198,20 +200,20 @@ MLIR_CAPI_EXPORTED bool mlirTypeIsARelaxStorage(MlirType type);
 MLIR_CAPI_EXPORTED MlirTypeID mlirRelaxStorageTypeGetTypeID(void);
 MLIR_CAPI_EXPORTED MlirType mlirRelaxStorageTypeGet(MlirContext context);
 
-/// The builtin tensor type of these dimensions, with a symbolic shape as its
-/// encoding where a dimension is symbolic.
+/// Returns the builtin tensor type with these dimensions, encoded as a symbolic
+/// shape if any is symbolic.
 MLIR_CAPI_EXPORTED MlirType mlirRelaxTensorTypeGet(MlirType elementType,
                                                    intptr_t rank,
                                                    MlirAttribute const *dims);
-/// A dimension of a ranked builtin tensor type, symbolic or static; null where
-/// it is unknown.
+/// Returns a dimension of a ranked builtin tensor type, symbolic or static;
+/// null if it is unknown.
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxTensorTypeGetDim(MlirType type,
                                                            intptr_t index);
-/// Whether every value of type `fine` is one of type `coarse`.
+/// Returns whether every value of type `fine` is also of type `coarse`.
 MLIR_CAPI_EXPORTED MlirRelaxTruth mlirRelaxTypeImplies(MlirAttribute ranges,
                                                        MlirType fine,
                                                        MlirType coarse);
-/// Calls back with each symbol that a value of this type defines.
+/// Calls back for each symbol that a value of this type defines.
 MLIR_CAPI_EXPORTED void
 mlirRelaxTypeWalkDefinedSymbols(MlirType type, MlirStringCallback callback,
                                 void *userData);
@@ -220,22 +222,22 @@ mlirRelaxTypeWalkDefinedSymbols(MlirType type, MlirStringCallback callback,
 // Modules and operations
 //===----------------------------------------------------------------------===//
 
-/// Parses a module from text or bytecode, of any bytes whatever; `name` is that
-/// of the file in locations. Null after a diagnostic.
+/// Parses a module from text or bytecode; safe for arbitrary input. `name` is
+/// the file name in locations. Returns null after a diagnostic.
 MLIR_CAPI_EXPORTED MlirModule mlirRelaxParseModule(MlirContext context,
                                                    MlirStringRef data,
                                                    MlirStringRef name);
 
 /// Deduces the result types of a `relax.call` of the function `callee`, or of a
-/// `relax.call_closure` where `callee` is null, from the operands of `call`.
-/// Fails with a diagnostic where they contradict the signature.
+/// `relax.call_closure` if `callee` is null, from the operands of `call`. Fails
+/// with a diagnostic if they contradict the signature.
 MLIR_CAPI_EXPORTED MlirLogicalResult mlirRelaxDeduceCall(
     MlirOperation call, MlirOperation callee,
     void (*onType)(MlirType type, void *userData), void *userData);
 
-/// Until it is destroyed, this thread deduces types of ops without operands
-/// under the symbol ranges that hold inside `around`. Scopes end in the reverse
-/// order.
+/// Until the scope is destroyed, this thread deduces the types of ops without
+/// operands under the symbol ranges that hold inside `around`. Scopes nest and
+/// must end in reverse order.
 MLIR_CAPI_EXPORTED void *mlirRelaxDeductionScopeCreate(MlirOperation around);
 MLIR_CAPI_EXPORTED void mlirRelaxDeductionScopeDestroy(void *scope);
 

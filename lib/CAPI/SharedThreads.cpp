@@ -1,16 +1,16 @@
-//===- SharedThreads.cpp - the threads that contexts share ----------------===//
+//===- SharedThreads.cpp - threads shared by contexts ---------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A context of MLIR starts threads of its own. The child of a fork has none of
-// them, and would wait for them for ever; nor can they be replaced there, as a
-// context waits for those that it has. And LLVM ends the process where the
-// system refuses a thread. So contexts have these, which a child starts again,
-// and of which there are as many as the system lets the process have: whoever
-// waits for tasks does those that no thread has begun.
+// By default, each MLIR context starts its own threads. A forked child has none
+// of them but would wait for them forever, and cannot replace them, as a
+// context waits for its own threads. Also, LLVM aborts the process if the
+// system refuses a thread. So contexts share these threads instead. A forked
+// child restarts them, and there are as many as the system allows: a thread
+// that waits runs tasks that no other thread has started.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ using namespace mlir;
 
 namespace {
 
-/// The tasks of a process and its threads, which are never ended.
+/// The tasks of a process and its threads, which never end.
 class Workers {
 public:
   using Task = llvm::unique_function<void()>;
@@ -45,10 +45,10 @@ public:
     if (threads)
       added.notify_one();
     else
-      finished.notify_all(); // whoever waits does the work
+      finished.notify_all(); // waiting threads run the task
   }
 
-  /// Returns when no task of the group is left, or none at all.
+  /// Returns when no task of the group, or no task at all, is left.
   void wait(std::optional<Group> group) {
     std::unique_lock<std::mutex> lock(mutex);
     for (;;) {
@@ -79,7 +79,7 @@ private:
       return nullptr;
     };
     if (pthread_create(&thread, nullptr, main, this))
-      return; // there may be others, and who waits does the work
+      return; // other threads may exist, and waiting threads run the tasks
     pthread_detach(thread);
     ++threads;
     ++idle;
@@ -101,7 +101,7 @@ private:
     tasks.erase(task);
     lock.unlock();
     body();
-    body = nullptr; // what it holds goes before it counts as done
+    body = nullptr; // destroy captured objects before the task counts as done
     lock.lock();
     if (--unfinished[group] != 0)
       return;
@@ -110,17 +110,17 @@ private:
   }
 
   std::mutex mutex;
-  /// There is another task; a group has no task left.
+  /// Signal that a task was added, and that a group has finished.
   std::condition_variable added, finished;
   Queue tasks;
-  /// Tasks that are not done, of each group that has any.
+  /// The number of unfinished tasks, for each group that has any.
   std::map<Group, unsigned> unfinished;
   unsigned threads = 0, idle = 0;
 };
 
 class SharedThreads : public llvm::ThreadPoolInterface {
 public:
-  /// Those of the process; never destroyed, as contexts may outlive any order.
+  /// The instance of the process; never destroyed, as contexts may outlive it.
   static SharedThreads &get() {
     static SharedThreads *all = [] {
       pthread_atfork(nullptr, nullptr, [] { get().startAgain(); });
@@ -143,7 +143,7 @@ private:
     workers->add(std::move(task), group);
   }
 
-  /// The parent's are left alone: they cannot be waited for.
+  /// Leaks the parent's workers, whose threads cannot be joined here.
   void startAgain() { workers = new Workers; }
 
   Workers *workers = new Workers;

@@ -1,4 +1,4 @@
-//===- Passes.cpp - what makes a program smaller --------------------------===//
+//===- Passes.cpp - the simplification pipeline ---------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,17 +14,17 @@ using namespace mlir;
 using namespace mlir::relax;
 
 void relax::buildSimplifyPipeline(OpPassManager &manager) {
-  // Bodies of private functions see the types of their callers.
+  // Inlined bodies of private functions see the argument types of the call.
   manager.addPass(createInlinePass());
-  // As fine as they can be: what follows decides by types.
+  // Make types as fine as possible: the following passes rely on them.
   manager.addPass(createDeduceShapesPass());
-  // Shape computations become expressions, casts that are proved go.
+  // Turns shape computations into expressions and folds proved casts.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createSimplifyShapesPass());
-  // Simpler expressions prove more, and fold more.
+  // Simpler expressions allow more proofs and folds.
   manager.addPass(createDeduceShapesPass());
   manager.addPass(createCanonicalizerPass());
-  // Equal types make equal ops.
+  // Ops must have equal types to be merged.
   manager.addPass(createCSEPass());
   manager.addPass(createDCEPass());
 }

@@ -15,7 +15,7 @@
 
 namespace mlir::relax {
 
-// The generated files undefine what selects their parts.
+// The generated files undefine their selector macros.
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "Transforms/Shapes/Passes.h.inc"
@@ -23,8 +23,8 @@ namespace mlir::relax {
 #define GEN_PASS_REGISTRATION
 #include "Transforms/Simplify/Passes.h.inc"
 
-/// The pipeline `relax-simplify`: everything that makes a program smaller or
-/// its types finer, and nothing that decides how it is run.
+/// The pipeline `relax-simplify`: all passes that make a program smaller or its
+/// types finer, but none that decide how it is executed.
 void buildSimplifyPipeline(OpPassManager &manager);
 
 } // namespace mlir::relax

@@ -57,7 +57,7 @@ Value SymArithmetic::emit(SymExprAttr expr, ArrayRef<Value> operands) {
     return arith::CeilDivSIOp::create(builder, loc, operands[0],
                                       checkDivisor(expr, operands[1]));
   case SymKind::Mod: {
-    // Rounded down, so that the rest has the sign of the divisor.
+    // Rounded down, so that the remainder has the sign of the divisor.
     Value divisor = checkDivisor(expr, operands[1]);
     Value quotient =
         arith::FloorDivSIOp::create(builder, loc, operands[0], divisor);
@@ -74,7 +74,7 @@ Value SymArithmetic::emit(SymExprAttr expr, ArrayRef<Value> operands) {
       return arith::MaxSIOp::create(builder, loc, lhs, rhs);
     });
   case SymKind::Broadcast:
-    // That the sizes agree is for those to check who broadcast.
+    // Whoever broadcasts must check that the sizes are compatible.
     return fold([&](Value lhs, Value rhs) -> Value {
       Value isOne = arith::CmpIOp::create(
           builder, loc, arith::CmpIPredicate::eq, lhs, constant(1));
@@ -121,8 +121,8 @@ Value SizeBuilder::compute(SymExprAttr expr) {
   return SymArithmetic(builder, loc).emit(expr, operands);
 }
 
-/// Whether the value of `expr` may be beyond 64 bits, or not exist, where those
-/// of its operands are known.
+/// Whether evaluating `expr` may overflow 64 bits or be undefined, given the
+/// values of its operands.
 static bool mayFail(SymExprAttr expr) {
   switch (expr.getKind()) {
   case SymKind::Sum:
@@ -139,7 +139,7 @@ static bool mayFail(SymExprAttr expr) {
 
 void relax::noteComputedSizes(func::FuncOp kernel,
                               ArrayRef<SymExprAttr> computed) {
-  // Whoever computes an expression computes its operands.
+  // Computing an expression computes its operands, too.
   llvm::SmallSetVector<Attribute, 4> noted;
   for (SymExprAttr expr : llvm::reverse(computed)) {
     bool isOperand = llvm::any_of(noted, [&](Attribute other) {

@@ -14,21 +14,21 @@
 
 namespace mlir::relax {
 
-/// Emits `index` arithmetic for one node of an expression, of the values of its
-/// operands. Where values come from, and what is checked, is the caller's.
+/// Emits `index` arithmetic for one node of an expression, given the values of
+/// its operands. Subclasses decide where values come from and what is checked.
 class SymArithmetic {
 public:
   SymArithmetic(OpBuilder &builder, Location loc)
       : builder(builder), loc(loc) {}
   virtual ~SymArithmetic() = default;
 
-  /// The value of `expr`, which is no constant or symbol.
+  /// The value of `expr`, which is neither a constant nor a symbol.
   Value emit(SymExprAttr expr, ArrayRef<Value> operands);
 
 protected:
   virtual Value add(Value lhs, Value rhs);
   virtual Value multiply(Value lhs, Value rhs);
-  /// The divisor of a quotient or a remainder, before it divides.
+  /// Hook that sees the divisor of a quotient or remainder before its use.
   virtual Value checkDivisor(SymExprAttr expr, Value divisor) {
     return divisor;
   }
@@ -40,12 +40,12 @@ private:
   Location loc;
 };
 
-/// The bound of a symbol, "n >= 1", that would prove that `expr` is not
-/// negative, for a diagnostic; empty where it is not about one symbol.
+/// The bound of a symbol, e.g. "n >= 1", that would prove `expr` to be
+/// nonnegative, for diagnostics; empty unless it is about a single symbol.
 std::string getSufficientBound(SymExprAttr expr);
 
-/// Values of expressions, each computed once, of the values of symbols. All
-/// code goes to where the builder is, so that must dominate the uses.
+/// Emits values of expressions, each once, from values of symbols. All code is
+/// inserted at the builder's position, which must dominate the uses.
 class SizeBuilder {
 public:
   SizeBuilder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
@@ -55,9 +55,9 @@ public:
   }
   bool isDefined(SymExprAttr expr) const { return values.contains(expr); }
 
-  /// The value of `expr`, each symbol of which must be defined.
+  /// The value of `expr`; each of its symbols must be defined.
   Value get(SymExprAttr expr);
-  /// What was not defined, each expression after its operands.
+  /// The computed expressions, each after its operands.
   ArrayRef<SymExprAttr> getComputed() const { return computed; }
 
 private:
@@ -69,8 +69,8 @@ private:
   SmallVector<SymExprAttr> computed;
 };
 
-/// Has callers of `kernel` compute the expressions as well, in its symbols,
-/// where that can go wrong (`relax.computed_sizes`).
+/// Makes callers of `kernel` evaluate the expressions as well, in its symbols,
+/// if they can overflow or be undefined (`relax.computed_sizes`).
 void noteComputedSizes(func::FuncOp kernel, ArrayRef<SymExprAttr> computed);
 
 } // namespace mlir::relax

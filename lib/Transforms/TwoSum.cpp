@@ -1,4 +1,4 @@
-//===- TwoSum.cpp - sums of floats with what rounding takes ---------------===//
+//===- TwoSum.cpp - float sums with their rounding errors -----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ LosslessSum LosslessSum::add(OpBuilder &builder, Location loc,
   Value sum = plus(total, more);
   Value added = minus(sum, total);
   Value error = plus(minus(total, minus(sum, added)), minus(more, added));
-  // Of an infinite sum it is NaN.
+  // The error of an infinite sum is NaN.
   Type type = error.getType();
   TypedAttr infinity = builder.getFloatAttr(
       getElementTypeOrSelf(type), std::numeric_limits<double>::infinity());

@@ -1,14 +1,14 @@
-//===- TwoSum.h - sums of floats with what rounding takes -------*- C++ -*-===//
+//===- TwoSum.h - float sums with their rounding errors ---------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// An addition of floats, and its rounding error, which is a float as well
-// (TwoSum, Knuth 1969). A sum of many terms gives the next term what it has
-// lost, as Kahan's does. Values are scalars or vectors. The operations must
-// stay as they are: nothing may set fast-math flags on them.
+// An addition of floats and its rounding error, which is a float as well
+// (TwoSum, Knuth 1969). A long sum carries its accumulated error to the next
+// term, like Kahan summation. Values are scalars or vectors. The operations
+// must not be reassociated: never set fast-math flags on them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,14 +19,14 @@
 
 namespace mlir::relax {
 
-/// A sum of floats: `total`, rounded, and what rounding has taken from it,
-/// which is finite also where the total is not.
+/// A float sum: the rounded `total`, and the rounding error, which is finite
+/// even if the total is not.
 struct LosslessSum {
   Value total, lost;
 
-  /// The sum with one more term.
+  /// Adds a term.
   LosslessSum add(OpBuilder &builder, Location loc, Value term) const;
-  /// The sum as one float.
+  /// Returns the sum rounded to one float.
   Value value(OpBuilder &builder, Location loc) const;
 };
 

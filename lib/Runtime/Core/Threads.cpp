@@ -139,7 +139,7 @@ private:
       if (inside && caller && isInterrupted(*caller))
         leaveKernel();
       int64_t index = next.load(std::memory_order_relaxed);
-      // `next` is bounded, however often it is polled.
+      // `next` never exceeds `count`, however often workers poll it.
       while (index < count &&
              !next.compare_exchange_weak(
                  index, count - index > piece ? index + piece : count,

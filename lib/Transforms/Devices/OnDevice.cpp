@@ -33,7 +33,7 @@ using namespace mlir::relax;
 
 namespace {
 
-/// The names that `op` refers to.
+/// Collects the symbol names that `op` references.
 void collectUses(Operation *op, llvm::StringSet<> &names) {
   if (std::optional<SymbolTable::UseRange> uses =
           SymbolTable::getSymbolUses(op))
@@ -41,10 +41,10 @@ void collectUses(Operation *op, llvm::StringSet<> &names) {
       names.insert(use.getSymbolRef().getRootReference().getValue());
 }
 
-/// The functions of one side, in a module of their own.
+/// The functions of one side, moved into a nested module.
 class Part {
 public:
-  /// Moves `functions` there, with what they refer to.
+  /// Moves `functions` into the part, with everything they reference.
   Part(ModuleOp whole, ArrayRef<FuncOp> functions)
       : whole(whole), writes(whole) {
     auto builder = OpBuilder::atBlockEnd(whole.getBody());
@@ -57,8 +57,8 @@ public:
     for (Operation &op : *whole.getBody())
       if (&op != part)
         collectUses(&op, usedOutside);
-    // What is called from outside must stay, and its callers may need what they
-    // give to it.
+    // Functions called from outside must be kept, and their callers may still
+    // need the arguments.
     for (FuncOp function : functions) {
       if (!usedOutside.contains(function.getSymName()))
         continue;
@@ -74,7 +74,7 @@ public:
 
   ModuleOp get() { return part; }
 
-  /// Moves all back, under names that are free.
+  /// Moves everything back, renaming symbols that are taken.
   void putBack(bool onHost) {
     SymbolTable inside(part);
     llvm::StringSet<> taken;
@@ -113,8 +113,8 @@ private:
     op->moveBefore(part.getBody(), part.getBody()->end());
   }
 
-  /// Copies what `op` refers to, and what that refers to; of graph functions
-  /// the declaration, with what they write into and return.
+  /// Copies the symbols that `op` references, transitively. Graph functions
+  /// become declarations that note which parameters they write and return.
   void copyUses(Operation *op, SymbolTable &table) {
     llvm::StringSet<> names;
     collectUses(op, names);
@@ -139,7 +139,7 @@ private:
     }
   }
 
-  /// The note of what a function returns.
+  /// Builds the attribute that lists which parameters a function returns.
   ArrayAttr getReturned(FuncOp function) const {
     Builder builder(function.getContext());
     SmallVector<Attribute> returned;
@@ -156,7 +156,7 @@ private:
     return result;
   }
 
-  /// Of what was copied, what nothing outside the part uses any more.
+  /// Erases the originals of copied symbols that nothing outside the part uses.
   void eraseUnused() {
     for (bool changed = true; changed;) {
       llvm::StringSet<> used;
@@ -190,8 +190,8 @@ private:
   }
 
   ModuleOp whole, part;
-  Writes writes;                       // of the whole
-  llvm::SetVector<Operation *> copied; // in the whole
+  Writes writes;                       // of the whole module
+  llvm::SetVector<Operation *> copied; // in the whole module
   llvm::StringSet<> known, shown;
 };
 

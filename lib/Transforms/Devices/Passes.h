@@ -14,7 +14,7 @@
 
 namespace mlir::relax {
 
-// The generated file undefines what selects its parts.
+// The generated file undefines its selector macros.
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "Transforms/Devices/Passes.h.inc"

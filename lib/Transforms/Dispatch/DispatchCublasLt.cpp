@@ -1,19 +1,21 @@
-//===- DispatchCublasLt.cpp - products to cuBLASLt ------------------------===//
+//===- DispatchCublasLt.cpp - matrix products to cuBLASLt -----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A product, and behind it what cuBLASLt does with the sums before it writes
-// them, as far as nothing else uses what is between:
+// Matches a matrix product, followed by the epilogue that cuBLASLt can apply to
+// the sums before it writes them, if nothing else uses the intermediate
+// results:
 //
 //   linear, matmul ──▶ add of a vector ──▶ relu, gelu_tanh
 //
-// In code and not in patterns (DispatchLibrary.cpp), since ranks, types and
-// epilogues would be a hundred of these. Where the number of rows decides, and
-// is known only when the function is called, there are two versions of that: of
-// the sizes that most of its products have.
+// This is code rather than patterns (DispatchLibrary.cpp), since the
+// combinations of ranks, types and epilogues would need a hundred of them. If
+// the decision depends on the number of rows, which is known only when the
+// function is called, the function is versioned by the number of rows that most
+// of its products have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,12 +40,12 @@ using namespace mlir::relax;
 
 namespace {
 
-/// From how many rows on the library is faster than kernels of our own, as
-/// benchmarks/gpu/cublaslt.py has measured on an H200: in bf16 and f16 by 2 to
-/// 72 % for all matrices, and for most of them slower below; in f32 by far.
+/// The number of rows from which the library is faster than our own kernels, as
+/// measured on an H200 by benchmarks/gpu/cublaslt.py: in bf16 and f16 by 2 to
+/// 72 % for all matrices (and slower below for most of them), in f32 by far.
 int64_t getLeastRows(Type element) { return element.isF32() ? 16 : 64; }
 
-enum Activation { None, Relu, GeluTanh }; // as the runtime counts them
+enum Activation { None, Relu, GeluTanh }; // in the runtime's numbering
 
 class ProductDispatch {
 public:
@@ -54,8 +56,9 @@ public:
         workspaceBytes(workspaceBytes), writes(writes),
         prover(product->getContext(), SymbolFacts::at(product)) {}
 
-  /// Rows of one matrix times another, of types that the library has. Over no
-  /// elements a sum is 0, which it does not write.
+  /// Whether this is a product of rows and one matrix, of supported types, with
+  /// a nonempty contraction: the library does not write the zeros of an empty
+  /// one.
   bool fits() {
     RankedTensorType rows = tensorOf(x), matrix = tensorOf(w),
                      result = tensorOf(product->getResult(0));
@@ -77,7 +80,7 @@ public:
     return isAtLeast(depth, 1);
   }
 
-  /// How many rows there are; null where that is beyond 64 bits.
+  /// The number of rows; null if it exceeds 64 bits.
   SymExprAttr getRows() const {
     SymBuilder math(product->getContext());
     SymDims dims = getSymDims(cast<RankedTensorType>(x.getType()));
@@ -94,7 +97,7 @@ public:
         SymExprAttr::getConstant(product->getContext(), getLeast()), rows);
   }
 
-  /// Makes the product, and what is done with its sums, a call.
+  /// Replaces the product and its epilogue by a call.
   void dispatch() {
     extend();
     replace();
@@ -112,15 +115,15 @@ private:
     return prover.lessEqual(bound, value) == Truth::Yes;
   }
 
-  /// Whether it has an element for each column.
+  /// Whether the value is a vector with one element per column.
   bool isVector(Value value) const {
     RankedTensorType type = tensorOf(value);
     return type && type.getRank() == 1 && type.getElementType() == element &&
            prover.provedEqual(getSymDims(type)[0], columns);
   }
 
-  /// The only op that uses what there is so far, if it changes no shape and the
-  /// product may be computed there.
+  /// The only user of the current result, if it keeps the shape and the product
+  /// may be computed there.
   Operation *getNext() const {
     Value value = chain.back()->getResult(0);
     if (!value.hasOneUse())
@@ -161,7 +164,7 @@ private:
          {int64_t(isTransposed), int64_t(activation), int64_t(bool(bias))})
       integers.push_back(
           SymExprAttr::getConstant(builder.getContext(), number));
-    // Scratch memory is a result that nobody reads, so that it is planned.
+    // Scratch memory is an unused result, so that memory planning covers it.
     auto workspace =
         RankedTensorType::get({workspaceBytes}, builder.getI8Type());
     auto call = CallLibraryOp::create(
@@ -174,7 +177,7 @@ private:
   }
 
   Operation *product;
-  /// The product, and what is done with its sums.
+  /// The product and its epilogue.
   SmallVector<Operation *, 3> chain;
   Value x, w, bias;
   bool isTransposed;
@@ -199,7 +202,7 @@ struct DispatchCublasLt
   }
 
 private:
-  /// Calls `fn` for each product that the library can do.
+  /// Calls `fn` for each product that the library supports.
   void forEachProduct(FuncOp function, const Writes &writes,
                       function_ref<void(ProductDispatch &)> fn) const {
     SmallVector<Operation *> products;
@@ -214,7 +217,8 @@ private:
   }
 
   void run(FuncOp function, SymbolTable &table, const Writes &writes) const {
-    // What is decided when the function is called, and of how many products.
+    // The number of rows to test at run time, and how many products depend on
+    // it.
     using Decision = std::pair<SymExprAttr, int64_t>;
     llvm::MapVector<Decision, unsigned> open;
     forEachProduct(function, writes, [&](ProductDispatch &product) {

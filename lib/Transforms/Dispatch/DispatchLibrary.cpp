@@ -1,4 +1,4 @@
-//===- DispatchLibrary.cpp - replace what a library does by calls ---------===//
+//===- DispatchLibrary.cpp - pattern-based library dispatch ---------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,13 +33,13 @@ using namespace mlir::relax;
 
 namespace {
 
-/// Values and ops of the program for those of a pattern.
+/// Maps values and ops of a pattern to those of the program.
 struct Match {
   DenseMap<Value, Value> values;
   llvm::SmallMapVector<Operation *, Operation *, 4> ops; // program -> pattern
 };
 
-/// Whether the ops compute the same of what their operands are.
+/// Whether two ops compute the same function of their operands.
 bool isSameOp(Operation *pattern, Operation *op) {
   return pattern->getName() == op->getName() &&
          pattern->getNumOperands() == op->getNumOperands() &&
@@ -53,7 +53,7 @@ bool isSameOp(Operation *pattern, Operation *op) {
 
 class Matcher {
 public:
-  /// Null where `root` does not end what the pattern computes.
+  /// Matches `pattern` at `root`; fails if the ops differ.
   static std::optional<Match> match(FuncOp pattern, Operation *root) {
     Value returned = pattern.getBody().front().getTerminator()->getOperand(0);
     Match match;
@@ -103,8 +103,8 @@ private:
     return false;
   }
 
-  /// Whether what is computed on the way is used in the match alone, and in the
-  /// block of its root.
+  /// Whether intermediate results are used only within the match, and the match
+  /// lies in the block of its root.
   static bool isClosed(const Match &match, Operation *root) {
     return llvm::all_of(match.ops, [&](auto pair) {
       Operation *op = pair.first;
@@ -118,7 +118,7 @@ private:
   }
 };
 
-/// Whether the range is proved of `value`.
+/// Whether `value` is proved to be in the range.
 bool isInRange(SymExprAttr value, SymbolFacts::Range range,
                const Prover &prover) {
   auto constant = [&](int64_t number) {
@@ -139,7 +139,7 @@ public:
   void run(FuncOp function) {
     SmallVector<Operation *> ops;
     function.walk([&](Operation *op) { ops.push_back(op); });
-    // What is matched goes with its root, which comes first here.
+    // A match is erased with its root, which is visited first.
     DenseSet<Operation *> erased;
     for (Operation *op : llvm::reverse(ops)) {
       if (erased.contains(op))
@@ -148,7 +148,7 @@ public:
         std::optional<Match> match = Matcher::match(pattern, op);
         if (!match || !mayMove(*match, op) || !replace(pattern, op, *match))
           continue;
-        // Users were entered after what they use.
+        // Erase users before the ops they use.
         for (auto &[matched, _] : llvm::reverse(match->ops))
           if (matched->use_empty()) {
             erased.insert(matched);
@@ -161,7 +161,7 @@ public:
 
 private:
   bool replace(FuncOp pattern, Operation *root, const Match &match);
-  /// Whether all that is matched may be read and computed where its root is.
+  /// Whether all matched ops may be computed at the root instead.
   bool mayMove(const Match &match, Operation *root) const {
     return llvm::all_of(match.ops, [&](auto pair) {
       Operation *op = pair.first;
@@ -183,7 +183,7 @@ bool Dispatcher::replace(FuncOp pattern, Operation *root, const Match &match) {
   for (BlockArgument parameter : pattern.getArguments())
     operands.push_back(match.values.lookup(parameter));
 
-  // A contradiction is no error here, only no match.
+  // A contradiction is not an error here; it only means no match.
   ScopedDiagnosticHandler silence(root->getContext(),
                                   [](Diagnostic &) { return success(); });
   Prover prover(root->getContext(), SymbolFacts::at(root));
@@ -213,7 +213,7 @@ bool Dispatcher::replace(FuncOp pattern, Operation *root, const Match &match) {
   return true;
 }
 
-/// Whether the pass can do something with a pattern; reports an error.
+/// Reports an error if the pass cannot handle a pattern.
 LogicalResult verifyPattern(FuncOp pattern) {
   if (pattern.isExternal())
     return pattern.emitError("a pattern needs a body");

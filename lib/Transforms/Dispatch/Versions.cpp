@@ -1,4 +1,4 @@
-//===- Versions.cpp - functions of which there are two --------------------===//
+//===- Versions.cpp - function versioning ---------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// A private copy under a name that is free.
+/// Makes a private copy under an unused name.
 static FuncOp copy(FuncOp function, StringRef suffix, SymbolTable &table) {
   auto copied = cast<FuncOp>(function->clone());
   copied.setSymName((function.getSymName() + suffix).str());

@@ -1,4 +1,4 @@
-//===- Versions.h - functions of which there are two ------------*- C++ -*-===//
+//===- Versions.h - function versioning -------------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- AnnotateKernelPatterns.cpp - note the kind of each kernel ----------===//
+//===- AnnotateKernelPatterns.cpp - note the pattern of each kernel -------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

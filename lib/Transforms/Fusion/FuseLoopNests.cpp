@@ -1,13 +1,13 @@
-//===- FuseLoopNests.cpp - one pass over the data -------------------------===//
+//===- FuseLoopNests.cpp - loop fusion within a kernel --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Upstream's patterns for the same replace destinations that are not read by
-// empty tensors, which a kernel must not lose; so only the rewrite of two nests
-// is taken from there.
+// Upstream's fusion patterns replace destinations that are not read by empty
+// tensors, but a kernel must keep its destinations; so only the rewrite of two
+// nests is reused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ using namespace mlir;
 using namespace mlir::relax;
 using linalg::GenericOp;
 
-/// Whether each element costs less to compute again than to load.
+/// Whether recomputing an element is cheaper than loading it.
 static bool isCheap(GenericOp nest) {
   return llvm::all_of(nest.getBody()->without_terminator(), [](Operation &op) {
     return isa<arith::ArithDialect>(op.getDialect()) &&
@@ -34,13 +34,13 @@ static bool isCheap(GenericOp nest) {
   });
 }
 
-/// The ops of a nest that may be computed twice where its reader reads it at
-/// two places. A chain of such readers doubles the ops with each, so they are
-/// few.
+/// The most ops of a nest that may be duplicated when its reader reads it at
+/// two places. Chains of such readers double the ops each time, so the limit is
+/// low.
 constexpr int64_t kMaxRecomputedOps = 8;
 
-/// Whether the nest of `operand` reads the same value through another indexing
-/// map too.
+/// Whether the nest of `operand` also reads the same value through another
+/// indexing map.
 static bool readsElsewhere(OpOperand &operand) {
   auto consumer = cast<GenericOp>(operand.getOwner());
   return llvm::any_of(consumer.getDpsInputOperands(), [&](OpOperand *other) {
@@ -50,36 +50,36 @@ static bool readsElsewhere(OpOperand &operand) {
   });
 }
 
-/// Whether the producer of `operand` should go into the nest that reads it.
+/// Whether to fuse the producer of `operand` into the nest that reads it.
 static bool shouldFuse(OpOperand &operand) {
   auto consumer = cast<GenericOp>(operand.getOwner());
   auto producer = operand.get().getDefiningOp<GenericOp>();
   if (!producer || !linalg::areElementwiseOpsFusable(&operand))
     return false;
-  // An update of what is there needs that to be in memory.
+  // Reductions and in-place updates read their initial value from memory.
   if (llvm::any_of(producer.getDpsInitsMutable(), [&](OpOperand &init) {
         return producer.payloadUsesValueFromOperand(&init);
       }))
     return false;
-  // Used by nobody else, so that nothing is computed twice.
+  // A single user, so that nothing is recomputed.
   if (llvm::any_of(producer->getUsers(),
                    [&](Operation *user) { return user != consumer; }))
     return false;
-  // Read at two places, each element is computed for both.
+  // If read at two places, each element is computed twice.
   if (readsElsewhere(operand) &&
       (!isCheap(producer) ||
        llvm::range_size(producer.getBody()->without_terminator()) >
            kMaxRecomputedOps))
     return false;
-  // Each element is read once; else it is computed again for each read, which
-  // a contraction does too often.
+  // Each element is read once. Otherwise it is recomputed for each read, which
+  // is too often in a contraction.
   if (consumer.getMatchingIndexingMap(&operand).isPermutation())
     return true;
   return consumer.getNumReductionLoops() == 0 && isCheap(producer);
 }
 
-/// Makes inputs of a nest that read the same elements one, so that their
-/// producer goes into the nest once.
+/// Merges inputs of a nest that read the same elements, so that their producer
+/// is fused only once.
 static void mergeEqualInputs(GenericOp nest,
                              const FrozenRewritePatternSet &patterns) {
   Operation *op = nest;
@@ -89,7 +89,7 @@ static void mergeEqualInputs(GenericOp nest,
           GreedyRewriteStrictness::ExistingAndNewOps));
 }
 
-/// Fuses one pair of nests. `mergePatterns` merge equal inputs.
+/// Fuses one pair of nests. `mergePatterns` merges equal inputs.
 static bool fuseOnePair(func::FuncOp kernel, IRRewriter &rewriter,
                         const FrozenRewritePatternSet &mergePatterns) {
   for (auto consumer : kernel.getBody().front().getOps<GenericOp>())
@@ -115,7 +115,8 @@ static bool fuseOnePair(func::FuncOp kernel, IRRewriter &rewriter,
   return false;
 }
 
-/// Static sizes through casts, dimensions of results, repeated operands.
+/// Propagates static sizes through casts, folds dimensions of results, and
+/// merges repeated operands.
 static void simplify(func::FuncOp kernel, IRRewriter &rewriter) {
   MLIRContext *context = kernel.getContext();
   RewritePatternSet patterns(context);
@@ -126,13 +127,14 @@ static void simplify(func::FuncOp kernel, IRRewriter &rewriter) {
       ->getCanonicalizationPatterns(patterns);
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
   memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
-  // What does not converge is right all the same.
+  // The result is correct even if it does not converge.
   (void)applyPatternsGreedily(kernel, std::move(patterns));
   DominanceInfo dominance(kernel);
   eliminateCommonSubExpressions(rewriter, dominance, kernel);
 }
 
-/// Named ops that are no contractions are nests like any other.
+/// Generalizes named ops other than contractions, so that they fuse like any
+/// nest.
 static void generalize(func::FuncOp kernel, IRRewriter &rewriter) {
   for (auto nest : llvm::make_early_inc_range(
            kernel.getBody().front().getOps<linalg::LinalgOp>()))

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Groups.h finds the groups; here each is outlined. The function keeps the
-// caller's names of symbols, so that types and expressions are copied as they
-// are; those that no parameter defines come as integers.
+// Groups.h finds the groups; here each is outlined. The new function keeps the
+// caller's symbol names, so that types and expressions are copied unchanged;
+// symbols that no parameter defines are passed as integers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ using namespace mlir::relax;
 
 namespace {
 
-/// Makes functions of groups, one for all that are equal.
+/// Outlines groups into functions; equal groups share one.
 struct FuseOps : relax::impl::FuseOpsPassBase<FuseOps> {
   using FuseOpsPassBase::FuseOpsPassBase;
 

@@ -1,4 +1,4 @@
-//===- FuseRowProducers.cpp - norms with what is next to them -------------===//
+//===- FuseRowProducers.cpp - fuse normalizations with neighbors ----------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,8 +20,8 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Whether a kernel has one result, element by element, for which it reduces
-/// what it reads.
+/// Whether a kernel has one element-wise result that depends on a reduction of
+/// its inputs.
 static bool isRowProducer(func::FuncOp kernel) {
   if (!llvm::hasSingleElement(kernel.getBody()) || kernel.getNumResults() != 1)
     return false;
@@ -39,8 +39,7 @@ static bool isRowProducer(func::FuncOp kernel) {
   return reduces && last && !last.getNumReductionLoops();
 }
 
-/// Whether a call makes each element of its results from elements of its
-/// operands, and another reads none of these elements twice.
+/// Whether a call is element-wise, and its reader reads no element twice.
 static bool isElementWise(func::FuncOp kernel, func::FuncOp reader,
                           unsigned index) {
   return classifyKernel(kernel) <= KernelPattern::Broadcast &&
@@ -49,7 +48,7 @@ static bool isElementWise(func::FuncOp kernel, func::FuncOp reader,
              classifyRead(reader, index));
 }
 
-/// Whether a kernel reads a parameter in contractions only.
+/// Whether a kernel reads a parameter only in contractions.
 static bool isOnlyContracted(func::FuncOp kernel, unsigned index) {
   bool isRead = false;
   for (Operation *user : kernel.getArgument(index).getUsers()) {
@@ -99,8 +98,8 @@ struct FuseRowProducers
     return calls;
   }
 
-  /// The element-wise call that makes an operand of `call`, which nothing else
-  /// reads before.
+  /// The element-wise call that computes an operand of `call`, if nothing reads
+  /// that operand before `call`.
   static CallTIROp findProducer(CallTIROp call, SymbolTable &table,
                                 const Writes &writes) {
     func::FuncOp kernel = getKernel(call, table);
@@ -120,7 +119,7 @@ struct FuseRowProducers
     return {};
   }
 
-  /// The call that multiplies the rows which `call` makes; null where anything
+  /// The call that multiplies the rows computed by `call`; null if anything
   /// else reads them.
   static CallTIROp findConsumer(CallTIROp call, SymbolTable &table,
                                 const Writes &writes) {
@@ -137,7 +136,7 @@ struct FuseRowProducers
     return contracts && writes.mayMove(call, consumer) ? consumer : nullptr;
   }
 
-  /// The kernel of a call that may be in a group.
+  /// The kernel of a call that may join a group.
   static func::FuncOp getKernel(CallTIROp call, SymbolTable &table) {
     auto kernel = table.lookup<func::FuncOp>(call.getCallee());
     if (!kernel || kernel.isExternal())

@@ -1,4 +1,4 @@
-//===- FuseSiblings.cpp - contractions of one operand ---------------------===//
+//===- FuseSiblings.cpp - fuse contractions of one operand ----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -64,13 +64,13 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
     function.erase();
   }
 
-  /// For those who wonder why a function was not fused.
+  /// Explains why a function was not fused.
   void emitReason(FuncOp function, StringRef reason) {
     function.emitRemark() << "primitive function @" << function.getName()
                           << " is not fused: " << reason;
   }
 
-  /// What the symbols of `function` are at a call; null where that is open.
+  /// The values of `symbols` of `function` at a call; null if they are unknown.
   ArrayAttr solve(CallOp call, FuncOp function, ArrayRef<SymExprAttr> symbols) {
     Prover prover(&getContext(), SymbolFacts::at(call));
     Unifier unifier(prover, &getContext());

@@ -1,4 +1,4 @@
-//===- Groups.cpp - which kernel calls become one kernel ------------------===//
+//===- Groups.cpp - fusion groups of kernel calls -------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -67,16 +67,16 @@ namespace {
 
 constexpr int kNone = -1;
 
-/// A call that may be in a group.
+/// A call that may join a group.
 struct Node {
   CallTIROp call;
   func::FuncOp kernel;
   KernelPattern pattern;
-  /// Calls of the same stretch that read a result; later nodes all.
+  /// Calls of the same stretch that read a result; all are later nodes.
   llvm::SmallSetVector<int, 4> consumers;
-  /// Whether a result is used by anything else.
+  /// Whether a result is used outside of these calls.
   bool usedElsewhere = false;
-  /// Nothing may move across the ends of a stretch.
+  /// A stretch of code within which calls may move.
   unsigned stretch;
   int postDominator = kNone;
   unsigned depth = 0;
@@ -194,7 +194,7 @@ private:
     return kNone;
   }
 
-  /// What is computed from `node` before its post-dominator, `node` included.
+  /// The calls from `node` (included) to its post-dominator (excluded).
   SmallVector<int> getPath(int node) {
     llvm::SetVector<int> path;
     path.insert(node);
@@ -205,7 +205,7 @@ private:
     return path.takeVector();
   }
 
-  /// Whether `test` holds of each use of `producer` by `consumer`.
+  /// Whether `test` holds for each use of `producer` by `consumer`.
   bool allReads(int producer, int consumer,
                 function_ref<bool(KernelPattern)> test) {
     return llvm::all_of(
@@ -216,8 +216,8 @@ private:
         });
   }
 
-  /// Whether `test` holds of each use inside of the group that `node`, its path
-  /// and its post-dominator would make.
+  /// Whether `test` holds for each use within the group that the path and its
+  /// post-dominator would form.
   bool allReads(ArrayRef<int> path,
                 function_ref<bool(int producer, KernelPattern)> test) {
     return llvm::all_of(path, [&](int producer) {
@@ -229,7 +229,7 @@ private:
     });
   }
 
-  /// Whether contractions are of one operand and have results of one shape.
+  /// Whether contractions share an operand and have results of equal shape.
   bool areAlike(ArrayRef<int> contractions) {
     CallTIROp first = nodes[contractions.front()].call;
     return llvm::all_of(contractions, [&](int node) {
@@ -240,7 +240,7 @@ private:
     });
   }
 
-  /// Makes one group, unless it would be too large or hold two reductions.
+  /// Forms one group, unless it would be too large or contain two reductions.
   void unite(ArrayRef<int> path, int sink) {
     llvm::SmallSetVector<int, 8> roots;
     roots.insert(find(sink));
@@ -261,7 +261,8 @@ private:
       nodes[root].parent = roots.front();
   }
 
-  /// `node` is a reduction or follows one: element-wise calls on its result.
+  /// Adds element-wise calls on the result of `node`, which is a reduction or
+  /// follows one.
   void addEpilogue(int node) {
     int sink = nodes[node].postDominator;
     if (sink == kNone)
@@ -297,7 +298,8 @@ private:
       unite(path, sink);
   }
 
-  /// `node` ends a group that decodes an operand of a contraction.
+  /// Lets the group that ends in `node` join a contraction if it decodes (e.g.
+  /// dequantizes) an operand of it.
   void addDecoder(int node) {
     int sink = nodes[node].postDominator;
     if (sink == kNone || find(sink) == find(node) ||
@@ -312,8 +314,8 @@ private:
       unite({node}, sink);
   }
 
-  /// Whether the group that `node` ends takes fewer bytes from outside than it
-  /// gives.
+  /// Whether the group that ends in `node` reads fewer bytes from outside than
+  /// it produces.
   bool readsLessThanItWrites(int node) {
     SmallVector<SymExprAttr> read, written;
     llvm::SmallSetVector<Value, 8> seen;
@@ -359,10 +361,10 @@ SmallVector<SmallVector<CallTIROp>> relax::findGroups(Block &block,
 SmallVector<SmallVector<CallTIROp>> relax::findSiblings(Block &block,
                                                         KernelFacts &facts) {
   SmallVector<SmallVector<CallTIROp>> groups;
-  size_t firstOpen = 0; // groups before it have ended
+  size_t firstOpen = 0; // earlier groups have ended
   for (Operation &op : block) {
     auto call = dyn_cast<CallTIROp>(op);
-    // Nothing may move across a write, or what defines a symbol.
+    // Nothing may move across a write or an op that defines a symbol.
     if (!call && !isMemoryEffectFree(&op))
       firstOpen = groups.size();
     func::FuncOp kernel = call ? facts.getFusibleKernel(call) : nullptr;

@@ -1,13 +1,13 @@
-//===- Groups.h - which kernel calls become one kernel ----------*- C++ -*-===//
+//===- Groups.h - fusion groups of kernel calls -----------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Algorithm 2 of the Relax paper on the calls of one block. A call P and its
-// immediate post-dominator D, through which everything computed from P goes,
-// make one group with all calls between them:
+// Algorithm 2 of the Relax paper, applied to the calls of one block. A call P
+// and its immediate post-dominator D, which everything computed from P flows
+// into, form one group with all calls between them:
 //
 //        P            every path from P leads to D, so that no result of the
 //       / \           group but that of D is used outside, and the group can
@@ -29,23 +29,24 @@
 
 namespace mlir::relax {
 
-/// The kernel's symbols at a call; none where what the kernel demands of the
-/// shapes is not all proved. What is not is checked when the call runs, which
-/// is lost with the call.
+/// Solves for the kernel's symbols at a call. Returns none unless every
+/// condition of the kernel on shapes is proved: the others are checked when the
+/// call runs, and these checks would be lost with the call.
 std::optional<SymSubstitution> solveProvedCall(CallTIROp call,
                                                func::FuncOp kernel);
 
-/// What fusion asks of kernels, remembered for a module.
+/// Cached facts about the kernels of a module that fusion needs.
 class KernelFacts {
 public:
   explicit KernelFacts(SymbolTable &table)
       : table(table), writes(cast<ModuleOp>(table.getOp())) {}
 
-  /// Null where the call cannot be in a group: its kernel is opaque or unknown,
-  /// the shape of an operand is, or something is left to check when it runs.
+  /// Returns null if the call cannot join a group: its kernel is opaque or
+  /// unknown, the shape of an operand is unknown, or a check must be made at
+  /// run time.
   func::FuncOp getFusibleKernel(CallTIROp call);
   KernelPattern getPattern(func::FuncOp kernel);
-  /// Whether `op` may write over a tensor, so that nothing moves across it.
+  /// Whether `op` may write to a tensor, so that nothing may move across it.
   bool mayWrite(Operation *op) const { return writes.mayWrite(op); }
 
 private:
@@ -54,17 +55,17 @@ private:
   DenseMap<Operation *, KernelPattern> patterns;
 };
 
-/// The groups of two and more calls in `block`, each in program order; the last
-/// call of a group is the one whose results are used outside. A group holds one
-/// contraction or reduction; with `shareOperands` several contractions of one
-/// operand, if what they compute meets element by element.
+/// Returns the groups of two or more calls in `block`, each in program order;
+/// only the results of a group's last call are used outside. A group holds at
+/// most one contraction or reduction; with `shareOperands`, several
+/// contractions of one operand if their results meet element by element.
 SmallVector<SmallVector<CallTIROp>> findGroups(Block &block, KernelFacts &facts,
                                                unsigned maxGroupSize,
                                                bool shareOperands);
 
-/// The groups of contractions in `block` that have an operand in common and do
-/// not depend on each other, each in program order: all of them can run where
-/// the first does.
+/// Returns the groups of contractions in `block` that share an operand and do
+/// not depend on each other, each in program order: all can run at the first
+/// one.
 SmallVector<SmallVector<CallTIROp>> findSiblings(Block &block,
                                                  KernelFacts &facts);
 

@@ -1,13 +1,13 @@
-//===- MergeKernels.cpp - one kernel of a primitive function --------------===//
+//===- MergeKernels.cpp - merge the kernels of a group --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The kernel's symbols are those of the primitive function, so that the type of
-// each value there says what its dimensions are here. Each expression is one
-// value: a dimension of the first parameter that has it, else computed.
+// The merged kernel uses the symbols of the primitive function, so that types
+// of that function give the dimensions here. Each expression becomes one value:
+// a dimension of the first parameter that has it, or a computation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +49,7 @@ private:
   void makeSignature();
   void inlineCall(CallTIROp call, func::FuncOp kernel);
 
-  /// The type of a value of the primitive function in the kernel.
+  /// The type that a value of the primitive function has in the kernel.
   RankedTensorType getKernelType(Value value) {
     auto type = cast<RankedTensorType>(value.getType());
     return RankedTensorType::get(type.getShape(), elementTypes.lookup(value));
@@ -70,11 +70,11 @@ private:
   SymBuilder math;
 
   SmallVector<std::pair<CallTIROp, func::FuncOp>> calls;
-  /// Those that the kernels have: signed and unsigned integers are the same.
+  /// Element types as kernels have them: signed and unsigned become signless.
   DenseMap<Value, Type> elementTypes;
-  DenseMap<Value, Value> destinations; // of what is returned
+  DenseMap<Value, Value> destinations; // of the returned values
   IRMapping values;
-  /// What the kernels compute without checks, in symbols of the primitive
+  /// Sizes that the kernels compute unchecked, in symbols of the primitive
   /// function.
   SmallVector<SymExprAttr> computed;
   MergedKernel merged;
@@ -133,7 +133,7 @@ void KernelMerger::makeSignature() {
       primitive.getBody().front().getTerminator()->getOperands());
   SmallVector<Value> tensors;
   for (BlockArgument argument : primitive.getArguments())
-    // A parameter that no kernel reads has no type here.
+    // A parameter that no kernel reads has no kernel type.
     if (elementTypes.contains(argument)) {
       merged.inputs.push_back(argument.getArgNumber());
       tensors.push_back(argument);
@@ -222,7 +222,8 @@ Value KernelMerger::makeDestination(Value result) {
 }
 
 void KernelMerger::inlineCall(CallTIROp call, func::FuncOp kernel) {
-  // The value of each parameter, and in the primitive function its type.
+  // For each parameter, its value here and the value in the primitive function
+  // that has its type.
   SmallVector<Value> arguments, described;
   for (Value operand : call.getOperands()) {
     arguments.push_back(values.lookup(operand));
@@ -244,7 +245,7 @@ void KernelMerger::inlineCall(CallTIROp call, func::FuncOp kernel) {
     mapping.map(parameter, castTo(argument, parameter.getType()));
   Block &body = kernel.getBody().front();
   for (Operation &op : body.without_terminator()) {
-    // A dimension of a parameter is known by its symbol.
+    // Dimensions of parameters are replaced by their symbols.
     if (auto dim = dyn_cast<tensor::DimOp>(op))
       if (auto parameter = dyn_cast<BlockArgument>(dim.getSource()))
         if (std::optional<int64_t> index = dim.getConstantIndex()) {

@@ -1,4 +1,4 @@
-//===- MergeKernels.h - one kernel of a primitive function ------*- C++ -*-===//
+//===- MergeKernels.h - merge the kernels of a group ------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,18 +17,18 @@ namespace mlir::relax {
 
 struct MergedKernel {
   func::FuncOp function; // not in the module yet
-  /// The parameters of the primitive function that the kernel takes as inputs,
-  /// and what it is passed as integers, in order.
+  /// The parameters of the primitive function that are inputs of the kernel,
+  /// and the integers that it is passed, in order.
   SmallVector<unsigned> inputs;
   SmallVector<SymExprAttr> integers;
 };
 
-/// The kernels that `primitive` calls, one after the other. Null, with the
-/// reason, where it is more than calls of kernels with bodies.
+/// Merges the kernels that `primitive` calls. Fails, with a reason, if it
+/// contains anything but calls of kernels with bodies.
 FailureOr<MergedKernel> mergeKernels(FuncOp primitive, SymbolTable &table,
                                      std::string &reason);
 
-/// Fuses loop nests of a kernel where that leaves one pass over the data.
+/// Fuses loop nests of a kernel into a single pass over the data if possible.
 void fuseLoopNests(func::FuncOp kernel);
 
 } // namespace mlir::relax

@@ -1,4 +1,4 @@
-//===- Outliner.cpp - primitive functions of groups of calls --------------===//
+//===- Outliner.cpp - outline groups of calls -----------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,7 +41,7 @@ void Outliner::collectBoundary(ArrayRef<CallTIROp> group) {
                        [&](StringAttr name) { passed.remove(name); });
 }
 
-/// `fused_` and what is fused, cut to a readable length.
+/// `fused_` plus the names of the kernels, cut to a readable length.
 static std::string makeName(ArrayRef<CallTIROp> group) {
   constexpr size_t kMaxLength = 64;
   std::string name = "fused";
@@ -71,7 +71,7 @@ FuncOp Outliner::makeFunction(ArrayRef<CallTIROp> group) {
   for (auto [index, symbol] : llvm::enumerate(passed))
     function.setArgAttr(inputs.size() + index, RelaxDialect::kSymbolAttr,
                         symbol);
-  // What the caller declares of the symbols holds here too.
+  // Ranges that the caller declares hold here, too.
   if (DictionaryAttr ranges =
           sink->getParentOfType<FuncOp>().getSymbolRanges()) {
     SmallVector<NamedAttribute> kept;
@@ -97,7 +97,7 @@ FuncOp Outliner::makeFunction(ArrayRef<CallTIROp> group) {
   return function;
 }
 
-/// An equal function that is in the module already, or this one, now in it.
+/// Returns an equal function of the module, or inserts this one.
 FuncOp Outliner::share(FuncOp function) {
   std::string text;
   llvm::raw_string_ostream stream(text);

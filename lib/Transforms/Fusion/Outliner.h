@@ -1,4 +1,4 @@
-//===- Outliner.h - primitive functions of groups of calls -----*- C++ -*-===//
+//===- Outliner.h - outline groups of calls ---------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,13 +16,13 @@
 
 namespace mlir::relax {
 
-/// Replaces groups of calls by calls of functions marked `relax.primitive`;
-/// equal groups share one.
+/// Replaces groups of calls by calls to functions marked `relax.primitive`;
+/// equal groups share a function.
 class Outliner {
 public:
   explicit Outliner(SymbolTable &table) : table(table) {}
 
-  /// The group's calls are in program order, and become one call at `place`.
+  /// Outlines a group, given in program order, into one call at `place`.
   void outline(ArrayRef<CallTIROp> group, Operation *place);
 
 private:
@@ -32,11 +32,11 @@ private:
 
   SymbolTable &table;
   llvm::StringMap<FuncOp> known;
-  // Of the group at hand.
-  SmallVector<Value> outputs; // what is used outside
+  // State of the current group.
+  SmallVector<Value> outputs; // values used outside
   llvm::SetVector<Value> inputs;
-  llvm::SetVector<StringAttr> symbols; // all that are used
-  llvm::SetVector<StringAttr> passed;  // those that come as integers
+  llvm::SetVector<StringAttr> symbols; // all symbols in use
+  llvm::SetVector<StringAttr> passed;  // symbols passed as integers
 };
 
 } // namespace mlir::relax

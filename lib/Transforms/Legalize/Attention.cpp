@@ -13,8 +13,8 @@
 //   mixed [b, n, k, g, e] = powers * value     contraction over m
 //   result [b, n, h, e] = mixed / sums
 //
-// Heads are split and joined by views of tensors, which move nothing; where
-// there is one head for each, the loop over g has a single iteration.
+// Heads are split and joined by views, which move no data; if every query head
+// has its own key head, the loop over g has a single iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +34,8 @@ using Scalars = ScalarBuilder;
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// `tensor` with dimension `axis` as the two dimensions `parts`, or the
-/// reverse.
+/// Splits dimension `axis` of `tensor` into the two dimensions `parts`, or
+/// joins them.
 static Value splitHeads(KernelBuilder &kernel, Value tensor, int64_t axis,
                         ArrayRef<SymExprAttr> parts) {
   SymDims dims(kernel.dims(tensor));
@@ -72,7 +72,7 @@ static Value splitHeads(KernelBuilder &kernel, Value tensor, int64_t axis,
                          dims);
 }
 
-/// The reverse, always a view.
+/// The inverse of `splitHeads`, always a view.
 static Value joinHeads(KernelBuilder &kernel, Value tensor, int64_t axis,
                        SymExprAttr whole) {
   SymDims dims(kernel.dims(tensor));
@@ -96,7 +96,7 @@ static Value joinHeads(KernelBuilder &kernel, Value tensor, int64_t axis,
   return kernel.withDims(joined, dims);
 }
 
-/// Whether a query sees a key, or null where all do.
+/// Whether a query sees a key; null if every query sees all keys.
 static Value isVisible(AttentionOp op, Scalars &s, Value query, Value key,
                        Value queries, Value keys) {
   if (!op.getCausalMask())
@@ -141,7 +141,7 @@ static LogicalResult attention(AttentionOp op, KernelBuilder &kernel) {
       {B, K, G, N, M}, builder.number(type, 0),
       [](Scalars &s, ValueRange x) { return s.add(x[2], s.mul(x[0], x[1])); });
 
-  // Scale, bias and mask, in place.
+  // Scale, bias and mask, applied in place.
   Value scale;
   if (op.getScale()) {
     scale = builder.number(type, op.getScale()->convertToDouble());
@@ -189,7 +189,7 @@ static LogicalResult attention(AttentionOp op, KernelBuilder &kernel) {
     return score;
   });
 
-  // Softmax without the division; a row of which nothing is seen has sum zero.
+  // Softmax without the division; a row without visible keys has the sum zero.
   SmallVector<int64_t> rows{B, K, G, N};
   Value greatest =
       kernel.reduce(scoreDims, {scores}, rows, hidden,
@@ -206,7 +206,7 @@ static LogicalResult attention(AttentionOp op, KernelBuilder &kernel) {
       kernel.reduce(scoreDims, {powers}, rows, builder.number(type, 0),
                     [](Scalars &s, ValueRange x) { return s.add(x[1], x[0]); });
 
-  // The mixture of values.
+  // The weighted sum of the values.
   enum { MB, MN, MK, MG, ME, MM };
   SymDims mixLoops{batch, queries, keyHeads, group, v[3], keys};
   Value mixed = kernel.reduce(
@@ -218,7 +218,7 @@ static LogicalResult attention(AttentionOp op, KernelBuilder &kernel) {
     Value isEmpty = s.compare(CmpFPredicate::OEQ, x[1], zero);
     return s.select(isEmpty, zero, s.div(x[0], x[1]));
   };
-  // Heads stay apart to the last, so that all of it shares its rows.
+  // Heads are joined last, so that all loops share their rows.
   if (keyHeads.isConstant() || group.isConstant()) {
     Value split =
         splitHeads(kernel, kernel.destination(), 2, {keyHeads, group});
@@ -275,8 +275,8 @@ static LogicalResult rotaryEmbedding(RotaryEmbeddingOp op,
                         "the last dimension of x must be even");
   SymExprAttr pairs = math.floordiv(turned, two);
 
-  // Tables of sine and cosine for each token and pair; of each batch only where
-  // positions differ in it.
+  // Tables of sine and cosine for each token and pair, and for each batch if
+  // positions differ between batches.
   Value offset = op.getOffset() ? kernel.size(*op.getOffset()) : Value();
   bool perBatch = false;
   if (op.getPositions()) {
@@ -328,7 +328,7 @@ static LogicalResult rotaryEmbedding(RotaryEmbeddingOp op,
         Value token = s.position(pairLoop - 1), pair = s.position(pairLoop);
         Value position = getPosition(op, kernel, offset, s, batch, token);
         if (op.getCos()) {
-          // Never outside, whatever the positions are.
+          // Stay in bounds for any position.
           if (op.getPositions()) {
             Value last = s.sub(rows, s.number(rows.getType(), 1));
             position =
@@ -378,7 +378,7 @@ static LogicalResult rotaryEmbedding(RotaryEmbeddingOp op,
           pair = s.select(isSecond, s.sub(index, pairCount), index);
           partner = s.select(isSecond, pair, s.add(index, pairCount));
         }
-        // Elements behind what is turned read something, and do not use it.
+        // Elements beyond `rotary_dim` read a table entry but do not use it.
         Value isTurned;
         if (turned != dims[3]) {
           isTurned = s.compare(CmpIPredicate::ult, index, turnedSize);

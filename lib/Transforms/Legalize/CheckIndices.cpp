@@ -5,17 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Before each op with indices that must be valid, one `relax.check_indices` for
-// each operand that holds some, unless
+// Inserts a `relax.check_indices` before each op with indices that must be
+// valid, for each operand that holds indices, unless
 //
 //   - their range is proved to be inside (Analysis/IndexRanges.h),
 //   - the tensor has no elements,
-//   - the same has been checked before, in this block or in one around it.
+// //   - the same check precedes, in this block or an enclosing one.
 //
-// Kernels that a program brings say by `relax.index_bound` which parameters
-// hold indices (Relax/Notes.h).
+// Kernels that come with the program declare by `relax.index_bound` which
+// parameters hold indices (Relax/Notes.h).
 //
-// A dimension of which nothing is known gets a symbol, by a `relax.match_cast`.
+// An unknown dimension gets a symbol from a `relax.match_cast`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ public:
       : function(function), tables(tables), ranges(function), fresh(function),
         math(function.getContext()) {}
 
-  /// Whether a check was inserted.
+  /// Returns whether a check was inserted.
   bool run() {
     SmallVector<Operation *> worklist;
     function->walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -57,7 +57,7 @@ public:
   }
 
 private:
-  /// What an index is a position in.
+  /// The dimension that an index refers to.
   struct Target {
     SymExprAttr size;
     std::string name;
@@ -98,7 +98,7 @@ private:
   template <typename Op>
   void visitTuples(Op op, int64_t batches) {
     auto type = dyn_cast<RankedTensorType>(op.getIndices().getType());
-    // What is not known here has no kernel.
+    // Skip what has no kernel anyway.
     if (!hasRank(op.getData()) || !type || type.getRank() == 0 ||
         ShapedType::isDynamic(type.getShape().back()))
       return;
@@ -120,7 +120,8 @@ private:
             getTarget(op, op.getData(), position, "data"));
   }
 
-  /// Rows of the tables; a single position is that of the first token.
+  /// Positions are rows of the tables; a scalar is the position of the first
+  /// token.
   void visitRotary(RotaryEmbeddingOp op) {
     if (!op.getCos() || !op.getPositions() || !hasRank(op.getCos()) ||
         !hasRank(op.getPositions()) || !hasRank(op.getX()))
@@ -133,7 +134,7 @@ private:
     check(op, op.getPositions(), "positions", target, /*nonNegative=*/true);
   }
 
-  /// What a kernel that the program brings says of its own parameters.
+  /// Checks parameters as a kernel of the program declares them.
   void visitKernel(CallTIROp op) {
     auto kernel =
         tables.lookupNearestSymbolFrom<func::FuncOp>(op, op.getCalleeAttr());
@@ -147,7 +148,7 @@ private:
               /*nonNegative=*/true, op.getCallee());
   }
 
-  /// Without a rank there is no kernel, and nothing to check.
+  /// Without a rank there is no kernel, hence nothing to check.
   static bool hasRank(Value tensor) {
     return isa<RankedTensorType>(tensor.getType());
   }
@@ -161,12 +162,12 @@ private:
             ("dimension " + Twine(axis) + " of " + name).str()};
   }
 
-  /// A dimension of an operand of `op`, by a name where it has none.
+  /// A dimension of an operand of `op`, which gets a symbol if it has none.
   SymExprAttr getSize(Operation *op, Value tensor, int64_t axis) {
     auto type = cast<RankedTensorType>(tensor.getType());
     if (SymExprAttr size = getSymDims(type)[axis])
       return size;
-    // A name holds where the cast dominates: in its own block.
+    // A symbol is visible where its cast dominates: in the same block.
     Value &named = namedValues[{tensor, op->getBlock()}];
     if (!named) {
       OpBuilder builder(op);

@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One contraction for both kinds:
+// Both kinds of convolution become one contraction:
 //
-//   result[n, (g, o), y...] +=
-//       padded[n, (g, i), stride * y + dilation * k ...] * weight[(g), o, i,
-//       k...]
+// //   result[n, (g, o), y...] +=
+// //       padded[n, (g, i), stride * y + dilation * k ...] *
+// //       weight[(g), o, i, k...]
 //
-// where groups split the channels into dimensions of their own. The transposed
-// convolution is one of stride 1 over data whose elements are `stride` apart,
-// with the weight turned around in space.
+// where groups split the channels into dimensions of their own. A transposed
+// convolution is a convolution of stride 1 over data whose elements are spread
+// `stride` apart, with the weight flipped in space.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ using Scalars = ScalarBuilder;
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// Groups of dimensions that become one: `split` and the next do.
+/// Reassociation indices that pair dimension `split` with the next one.
 static SmallVector<ReassociationIndices> pairAt(int64_t split, int64_t rank) {
   SmallVector<ReassociationIndices> groups;
   for (int64_t dim = 0, next = 0; dim < rank; ++dim) {
@@ -45,12 +45,12 @@ static SmallVector<ReassociationIndices> pairAt(int64_t split, int64_t rank) {
   return groups;
 }
 
-/// Splits a dimension into `groups` and what is left of it, `rest`.
+/// Splits a dimension into `groups` and the remaining size `rest`.
 static Value splitDim(KernelBuilder &kernel, Value tensor, int64_t position,
                       int64_t groups, SymExprAttr rest) {
   Scalars &s = kernel.builder();
   SymDims dims(kernel.dims(tensor));
-  // What is static on one side must be so on the other.
+  // Reshapes require static dimensions to match on both sides.
   if (dims[position].isConstant())
     rest = kernel.constant(dims[position].getValue() / groups);
   else if (rest.isConstant())
@@ -83,15 +83,15 @@ static Value splitDim(KernelBuilder &kernel, Value tensor, int64_t position,
 
 namespace {
 
-/// Both kinds of convolution, once data and weight are prepared.
+/// The contraction of both kinds of convolution, for prepared data and weight.
 struct Contraction {
   KernelBuilder &kernel;
   Layout dataLayout, weightLayout, outLayout; // weight: O, I, axes
   SmallVector<Window, 3> windows;
   int64_t groups;
-  /// The channels of the weight that groups split: O, or I if transposed.
+  /// The weight channels that groups split: O, or I if transposed.
   int64_t grouped;
-  Type dataElement, outElement; // of the graph
+  Type dataElement, outElement; // graph types
 
   Value run(Value data, Value weight, SymExprAttr inputChannels,
             SymExprAttr outputChannels);
@@ -99,7 +99,7 @@ struct Contraction {
 
 } // namespace
 
-/// The channels are those of one group.
+/// The channels are those of a single group.
 Value Contraction::run(Value data, Value weight, SymExprAttr inputChannels,
                        SymExprAttr outputChannels) {
   Scalars &s = kernel.builder();
@@ -118,7 +118,7 @@ Value Contraction::run(Value data, Value weight, SymExprAttr inputChannels,
     sum = splitDim(kernel, sum, outLayout[1], groups, outputChannels);
   }
 
-  // The loops: over the result as it is laid out, then those summed over.
+  // The loops: the result dimensions in layout order, then the reductions.
   AffineExpr group, batch, out, in;
   SmallVector<AffineExpr> positions(spatial), taps(spatial);
   unsigned count = 0;
@@ -138,7 +138,7 @@ Value Contraction::run(Value data, Value weight, SymExprAttr inputChannels,
   if (channelsLast)
     in = next();
 
-  // An operand's dimensions, by its layout.
+  // Orders the dimensions of an operand by its layout.
   auto arrange = [&](const Layout &layout, SmallVector<AffineExpr> letters,
                      int64_t split) {
     SmallVector<AffineExpr> dims(rank);
@@ -247,7 +247,7 @@ static LogicalResult convolve(OpT op, KernelBuilder &kernel, int64_t spatial) {
 // Transposed convolution
 //===----------------------------------------------------------------------===//
 
-/// The weight, turned around along its spatial axes.
+/// The weight, flipped along its spatial axes.
 static Value flip(const Contraction &contraction, Value weight) {
   KernelBuilder &kernel = contraction.kernel;
   if (llvm::all_of(contraction.windows, [](const Window &window) {
@@ -266,8 +266,8 @@ static Value flip(const Contraction &contraction, Value weight) {
   });
 }
 
-/// The data as the turned weight slides over it: elements a stride apart, and
-/// room for the kernel before and after, less what padding crops.
+/// The data over which the flipped weight slides: elements a stride apart, with
+/// room for the kernel before and after, less the cropped padding.
 static Value dilate(const Contraction &contraction, Value data,
                     ArrayRef<SymExprAttr> counts) {
   KernelBuilder &kernel = contraction.kernel;
@@ -282,7 +282,7 @@ static Value dilate(const Contraction &contraction, Value data,
     int64_t dim = contraction.dataLayout[2 + index];
     SymExprAttr extent = math.max(
         {math.linear({dims[dim]}, {window.stride}, 1 - window.stride), zero});
-    // Where the first element is, which may be before the start.
+    // The position of the first element, which may be negative.
     SymExprAttr first = math.linear({window.kernel}, {window.dilation},
                                     -window.dilation - window.before);
     strides[dim] = window.stride;

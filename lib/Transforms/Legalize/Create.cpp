@@ -1,4 +1,4 @@
-//===- Create.cpp - kernels of ops that make tensors ----------------------===//
+//===- Create.cpp - kernels of ops that create tensors --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,7 +29,7 @@ static LogicalResult full(OpT op, KernelBuilder &kernel) {
                                     kernel.builder().convert(value, from, to)));
   return kernel.yield(
       kernel.map({value}, kernel.destination(), [&](Scalars &s, ValueRange x) {
-        // What is read is wider than it was in the graph.
+        // Kernels read narrow floats as wider ones.
         return s.convert(s.convertFloat(x[0], getKernelElementType(from)), from,
                          to);
       }));
@@ -60,7 +60,7 @@ static LogicalResult arange(ArangeOp op, KernelBuilder &kernel) {
       }));
 }
 
-/// Whether a column is, as `predicate` compares, the row plus `k`.
+/// Compares the column with the row plus `k` by `predicate`.
 static Value compareDiagonal(Scalars &s, CmpIPredicate predicate, Value row,
                              Value column, int64_t k) {
   return s.compare(predicate, column, s.add(row, s.index(k)));

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One line for each op where an op of arith or math computes it, else a small
-// function of its elements. Long because there are some 90 of these ops.
+// One line for each op that maps to an op of arith or math, else a small
+// function on elements. The file is long because there are some 90 of these
+// ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,7 @@ using Scalars = ScalarBuilder;
 // From a function of elements to a kernel
 //===----------------------------------------------------------------------===//
 
-/// The element type, in the graph, of the first operand.
+/// The graph element type of the first operand.
 static Type elementOf(Operation *op) {
   return getElementType(op->getOperand(0));
 }
@@ -34,7 +35,7 @@ static bool isUnsigned(Operation *op) {
   return isUnsignedElement(elementOf(op));
 }
 
-/// `body` computes an element from those of the operands.
+/// `body` computes an element from the operands' elements.
 template <typename OpT>
 static void elementwise(KernelRegistry &registry,
                         Value (*body)(OpT, Scalars &, ValueRange)) {
@@ -50,7 +51,7 @@ static void elementwise(KernelRegistry &registry,
   });
 }
 
-/// One op, for floats and for integers alike or for floats alone.
+/// Ops that map to one op for floats and one for integers.
 template <typename OpT, typename FloatOp, typename IntOp = FloatOp>
 static void direct(KernelRegistry &registry) {
   elementwise<OpT>(registry, [](OpT, Scalars &s, ValueRange x) -> Value {
@@ -61,7 +62,7 @@ static void direct(KernelRegistry &registry) {
   });
 }
 
-/// One op for floats; integers are what they are.
+/// Ops that map to a float op and are the identity on integers.
 template <typename OpT, typename FloatOp>
 static void rounding(KernelRegistry &registry) {
   elementwise<OpT>(registry, [](OpT, Scalars &s, ValueRange x) -> Value {
@@ -154,7 +155,7 @@ static Value mod(ModOp op, Scalars &s, ValueRange x) {
   return s.remainder(x[0], x[1], isUnsigned(op));
 }
 
-/// Whether a remainder has another sign than the divisor, and is not zero.
+/// Whether a nonzero remainder differs in sign from the divisor.
 static Value isOpposite(Scalars &s, Value remainder, Value divisor) {
   Type type = remainder.getType();
   Value zero = s.number(type, 0);
@@ -180,14 +181,14 @@ static Value floorMod(FloorModOp op, Scalars &s, ValueRange x) {
   }
   Value rest = arith::RemFOp::create(s, x[0], x[1]);
   Value moved = s.select(isOpposite(s, rest, x[1]), s.add(rest, x[1]), rest);
-  // A zero has the sign of the divisor.
+  // A zero takes the sign of the divisor.
   Value isZero = s.compare(CmpFPredicate::OEQ, rest, s.number(type, 0));
   Value zero = s.select(s.compare(CmpFPredicate::OLT, x[1], s.number(type, 0)),
                         s.number(type, -0.0), s.number(type, 0));
   return s.select(isZero, zero, moved);
 }
 
-/// `size`, which is not negative, with the sign of another float, be that one
+/// `size`, which is nonnegative, with the sign of another float, which may be
 /// zero.
 static Value withSign(Scalars &s, double size, Value other) {
   Type type = other.getType();
@@ -211,23 +212,23 @@ static Value floorDivide(FloorDivideOp op, Scalars &s, ValueRange x) {
     Value down = s.both(isOpposite(s, rest, x[1]), s.negate(isZero));
     return s.select(down, s.sub(quotient, s.number(type, 1)), quotient);
   }
-  // From the exact remainder, so that rounding the quotient does not lift it.
-  // Of what is infinite, and of NaN, there is none: the remainder is NaN.
+  // Computed from the exact remainder, since rounding the quotient could
+  // increase it. For infinities and NaN the remainder is NaN.
   Value rest = arith::RemFOp::create(s, x[0], x[1]);
   Value exact = s.div(s.sub(x[0], rest), x[1]);
   Value down = s.select(isOpposite(s, rest, x[1]),
                         s.sub(exact, s.number(type, 1)), exact);
   Value whole = math::RoundEvenOp::create(s, down);
-  // A zero has the sign of the quotient, and a quotient by zero is itself.
+  // A zero takes the sign of the quotient; division by zero gives the quotient.
   Value quotient = s.div(x[0], x[1]), zero = s.number(type, 0);
   Value isZero = s.compare(CmpFPredicate::OEQ, whole, zero);
   whole = s.select(isZero, withSign(s, 0, quotient), whole);
   return s.select(s.compare(CmpFPredicate::OEQ, x[1], zero), quotient, whole);
 }
 
-/// By squaring: the exponent's bits from the lowest on. A negative power is
-/// less than one, which is zero, but for those of 1 and -1: their bits give
-/// these.
+/// Exponentiation by squaring, from the lowest bit of the exponent. A negative
+/// power truncates to zero, except for bases 1 and -1, where the same bits give
+/// the right result.
 static Value power(PowerOp op, Scalars &s, ValueRange x) {
   Type type = x[0].getType();
   if (isa<FloatType>(type))
@@ -254,7 +255,7 @@ static Value power(PowerOp op, Scalars &s, ValueRange x) {
   if (isUnsigned(op))
     return result;
   Value isNegative = s.compare(CmpIPredicate::slt, x[1], zero);
-  // 1 and -1 are what is at most 2 when 1 is added, without a sign.
+  // An unsigned x + 1 is at most 2 for x = 0, 1 and -1.
   Value isLarge =
       s.compare(CmpIPredicate::ugt, s.add(x[0], one), s.number(type, 2));
   Value isNone = s.either(isLarge, s.compare(CmpIPredicate::eq, x[0], zero));
@@ -269,7 +270,7 @@ static Value minimum(MinimumOp op, Scalars &s, ValueRange x) {
   return s.min(x[0], x[1], isUnsigned(op));
 }
 
-/// MLIR folds the angle of two zeros to NaN: it is that of (1, 0) or (-1, 0).
+/// MLIR folds atan2(0, 0) to NaN: use the angle of (1, 0) or (-1, 0).
 static Value angle(Atan2Op, Scalars &s, ValueRange x) {
   Value zero = s.number(x[0].getType(), 0);
   Value areZeros = s.both(s.compare(CmpFPredicate::OEQ, x[0], zero),
@@ -284,7 +285,7 @@ static Value logAddExp(LogAddExpOp, Scalars &s, ValueRange x) {
   Value distance = math::AbsFOp::create(s, s.sub(x[0], x[1]));
   Value rest = math::Log1pOp::create(
       s, math::ExpOp::create(s, arith::NegFOp::create(s, distance)));
-  // Equal infinities have no distance.
+  // Subtracting equal infinities would give NaN.
   Value areEqual = s.compare(CmpFPredicate::OEQ, x[0], x[1]);
   return s.add(greater,
                s.select(areEqual, s.number(type, 0.6931471805599453), rest));

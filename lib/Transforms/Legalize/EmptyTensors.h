@@ -12,8 +12,8 @@
 
 namespace mlir::relax {
 
-/// Whether a type says that a tensor has no element; of symbolic dimensions
-/// Movement.h says the same.
+/// Whether the type proves that a tensor is empty; see Movement.h for symbolic
+/// dimensions.
 inline bool hasNoElement(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
   return shaped && shaped.hasRank() && llvm::is_contained(shaped.getShape(), 0);

@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop of which a size is 0 in the type does nothing, so an op with such a
-// loop is its init: a sum over nothing is what it starts from. Whatever is left
-// has elements, so schedules need not think of sizes that are 0 when they
-// divide a dimension, and slices do not begin at the end of one, which MLIR's
-// verifiers refuse.
+// A loop nest with a size that is statically 0 does nothing, so its op is
+// replaced by its init: the sum over nothing is its initial value. The
+// remaining ops are nonempty, so schedules may divide by sizes, and slices do
+// not begin at the end of a dimension, which MLIR's verifiers reject.
 //
-// Sizes that are 0 only when the program runs are loops of no iteration.
+// Sizes that are 0 only at run time give loops without iterations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +31,7 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The bound of a loop, where it is a constant or a size that a type has.
+/// The bound of a loop, if it is a constant or a static size.
 static std::optional<int64_t> constantBound(OpFoldResult bound) {
   if (std::optional<int64_t> value = getConstantIntValue(bound))
     return value;
@@ -45,7 +44,7 @@ static std::optional<int64_t> constantBound(OpFoldResult bound) {
   return type.getDimSize(*index);
 }
 
-/// Whether a loop has no iteration.
+/// Whether a loop has no iterations.
 static bool hasNoIteration(LoopLikeOpInterface loop) {
   std::optional<SmallVector<OpFoldResult>> lower = loop.getLoopLowerBounds(),
                                            upper = loop.getLoopUpperBounds();
@@ -131,7 +130,7 @@ private:
     rewriter.replaceOp(op, joined);
   }
 
-  /// The padding alone is left.
+  /// Only the padding is left.
   void foldPad(tensor::PadOp op) {
     if (!hasNoElement(op.getSource().getType()) || hasNoElement(op.getType()))
       return;
@@ -175,7 +174,7 @@ struct FoldEmptyTensors
       return;
     EmptyFolder folder(kernel);
     kernel.walk([&](Operation *op) { folder.visit(op); });
-    // What only that needed.
+    // Erase ops that became dead.
     for (Block &block : kernel.getBody())
       for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
         if (isOpTriviallyDead(&op))

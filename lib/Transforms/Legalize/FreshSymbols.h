@@ -12,19 +12,19 @@
 
 namespace mlir::relax {
 
-/// Whether a dimension of a tensor or shape of known rank is unknown.
+/// Whether a tensor or shape of known rank has an unknown dimension.
 bool hasUnknownDims(Type type);
 
-/// Whether a dimension of `coarse` is a number that `named` does not have.
+/// Whether `coarse` has a static dimension that `named` lacks.
 bool saysMore(Type coarse, Type named);
 
-/// Makes symbols, `d0` and so on, that a function does not have.
+/// Creates symbols, `d0` and so on, that a function does not use.
 class FreshSymbols {
 public:
   explicit FreshSymbols(FuncOp function) : function(function) {}
 
   SymExprAttr make();
-  /// A tensor or shape type with a symbol for each unknown dimension.
+  /// Replaces each unknown dimension of a tensor or shape type by a new symbol.
   Type nameDims(Type type);
 
 private:

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every element of a result finds the elements of the operand that it is made
-// of. Coordinates are in f64: they are exact wherever they are whole.
+// Each element of the result computes the positions of the operand's elements
+// that it depends on. Coordinates are f64, so whole numbers are exact.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ using Values = SmallVector<Value>;
 // Padding
 //===----------------------------------------------------------------------===//
 
-/// What the mode asks of the padding of an axis.
+/// Checks the conditions of the mode on the padding of an axis.
 static void requirePadWidth(KernelBuilder &kernel, StringRef mode,
                             SymExprAttr extent, SymExprAttr width) {
   SymExprAttr zero = kernel.constant(0), one = kernel.constant(1);
@@ -47,7 +47,7 @@ static void requirePadWidth(KernelBuilder &kernel, StringRef mode,
                       text + "0 where the size is 0");
 }
 
-/// The position in an axis of `size` of what is `at`, before or behind it.
+/// Maps a position outside of an axis to one inside.
 static Value wrap(Scalars &s, StringRef mode, Value at, Value size) {
   Value zero = s.index(0), one = s.index(1);
   if (mode == "replicate")
@@ -168,17 +168,17 @@ static LogicalResult pixelShuffle(PixelShuffleOp op, KernelBuilder &kernel) {
 
 namespace {
 
-/// Along one axis, an element, and what part of the way to the next one lies
-/// before a place: `part` of `of`, in f64.
+/// A coordinate along one axis: an element, and the distance to the next one as
+/// the fraction `part / of`, in f64.
 struct Place {
   Value whole, part, of;
 };
 
-/// The elements along one axis that an element of the result is made of.
+/// The elements along one axis that contribute to a result element.
 struct Taps {
   Values positions;
-  Values weights;  // in f64; none for the nearest alone
-  Value isOutside; // null if it never is
+  Values weights;  // in f64; empty if only the nearest element counts
+  Value isOutside; // null if it is never outside
 };
 
 class Resize {
@@ -208,7 +208,7 @@ private:
 
 } // namespace
 
-/// An index as a number.
+/// Converts an index to a float.
 static Value toNumber(Scalars &s, Value index) {
   return arith::SIToFPOp::create(
       s, s.getF64Type(), arith::IndexCastOp::create(s, s.getI64Type(), index));
@@ -218,15 +218,16 @@ static Value numberOf(Scalars &s, double value) {
   return s.number(s.getF64Type(), value);
 }
 
-/// Where position `at` of the result is in the data. What is a fraction of
-/// integers is computed with these: division of reals may be inexact on a GPU,
-/// and what lies in the middle of two elements then goes to the wrong one.
+/// The coordinate in the data of result position `at`. Fractions of integers
+/// are kept as integers: float division may be inexact on a GPU, which would
+/// resolve ties between two elements wrongly.
 Place Resize::placeOf(Scalars &s, Value at, int64_t axis, Taps &taps) {
   StringRef mode = op.getCoordinateTransformationMode();
   Value have = kernel.size(from[2 + axis]), wanted = kernel.size(to[2 + axis]);
   Value zero = s.index(0), one = s.index(1), two = s.index(2);
   Value isOne = s.compare(CmpIPredicate::sle, wanted, one);
-  // Between the last elements, and not of the whole: `steps` are never zero.
+  // `align_corners` measures between the last elements; avoid a division by
+  // zero.
   Value steps = s.select(isOne, one, s.sub(wanted, one));
   Value last = s.sub(have, one);
   if (mode == "tf_crop_and_resize") {
@@ -273,7 +274,7 @@ Value Resize::roundToNearest(Scalars &s, const Place &place) {
     isUp = s.compare(CmpFPredicate::OGE, twice, place.of);
   else
     isUp = s.compare(CmpFPredicate::OGT, twice, place.of);
-  if (method == "round") { // to the even one
+  if (method == "round") { // ties to even
     Value one = s.index(1);
     Value isOdd = s.compare(CmpIPredicate::eq,
                             arith::AndIOp::create(s, place.whole, one), one);
@@ -283,7 +284,8 @@ Value Resize::roundToNearest(Scalars &s, const Place &place) {
   return s.select(isUp, s.add(place.whole, s.index(1)), place.whole);
 }
 
-/// Of the cubic spline through four elements, `fraction` behind the second.
+/// Weights of the cubic spline through four elements, at `fraction` after the
+/// second.
 void Resize::findCubicWeights(Scalars &s, Value fraction, Taps &taps) {
   double alpha = op.getCubicAlpha().convertToDouble();
   Value one = numberOf(s, 1);
@@ -354,7 +356,7 @@ Value Resize::element(Scalars &s, ValueRange position) {
     result = s.convert(read(y.positions[0], x.positions[0]), have, wanted);
     result = s.convertFloat(result, getComputeType(result.getType()));
   } else {
-    // Integers that f32 does not hold are summed up in f64.
+    // Integers that are not exact in f32 are summed in f64.
     bool isWide = have.isF64() ||
                   (isa<IntegerType>(have) && have.getIntOrFloatBitWidth() > 16);
     Type compute = isWide ? s.getF64Type() : Type(s.getF32Type());

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An invalid index never reads outside of a tensor: what is read in its place
-// is the element at the nearest end. Where it is an error, a check has come
-// before (CheckIndices.cpp). Gathering is a loop over the result.
+// An invalid index never reads outside of a tensor: the element at the nearest
+// end is read instead. If it is an error, a check has been inserted before
+// (CheckIndices.cpp). Gathering is a loop over the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ Value relax::fromEnd(Scalars &s, Value index, Value size) {
 }
 
 Value relax::isInside(Scalars &s, Value position, Value size) {
-  // As an unsigned number, a negative one is too large.
+  // Compared as unsigned, a negative position is too large.
   return s.compare(CmpIPredicate::ult, position, size);
 }
 
@@ -99,7 +99,7 @@ static LogicalResult take(TakeOp op, KernelBuilder &kernel) {
       llvm::to_vector(llvm::seq(axis, axis + indexRank));
 
   auto toPosition = [&](Scalars &s, Value index) -> Value {
-    if (op.getMode() == "clip") // as in NumPy, also of negative ones
+    if (op.getMode() == "clip") // as in NumPy, for negative indices, too
       return clamp(s, s.toIndex(index), size);
     if (op.getMode() == "raise" || op.getMode() == "fast")
       return clamp(s, fromEnd(s, index, size), size);

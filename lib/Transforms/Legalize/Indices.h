@@ -1,12 +1,12 @@
-//===- Indices.h - indices that tensors hold --------------------*- C++ -*-===//
+//===- Indices.h - indices stored in tensors --------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What gathering and scattering share: an index from data may be anything, and
-// must not lead out of a tensor.
+// Shared by gathering and scattering: an index read from data may have any
+// value, and must not lead outside of a tensor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,26 +17,25 @@
 
 namespace mlir::relax {
 
-/// An index as a position, negative ones counted from the end.
+/// Resolves an index that counts from the end if it is negative.
 Value fromEnd(ScalarBuilder &s, Value index, Value size);
 Value isInside(ScalarBuilder &s, Value position, Value size);
-/// A position that may be read, whatever the index is.
+/// Clamps a position into the tensor.
 Value clamp(ScalarBuilder &s, Value position, Value size);
 
-/// A dimension from which something is taken must have an element.
+/// Checks that a dimension is nonempty if there are indices into it.
 void requireElements(KernelBuilder &kernel, SymExprAttr dim, Value indices);
-/// Indices along `axis` are at most as many as elements in the other
-/// dimensions.
+/// Checks that, in all dimensions but `axis`, there are at most as many indices
+/// as elements.
 void requireInside(KernelBuilder &kernel, ArrayRef<SymExprAttr> indices,
                    ArrayRef<SymExprAttr> data, int64_t axis);
-/// The number of indices in a tuple; null where it is not known.
+/// The number of indices in a tuple; none if unknown.
 std::optional<int64_t> getTupleSize(KernelBuilder &kernel, Value indices);
-/// The dimensions that index tensors have when broadcast, and each of them in
-/// these.
+/// The broadcast shape of index tensors; also returns their own dimensions.
 SymDims broadcastIndices(KernelBuilder &kernel, OperandRange operands,
                          SmallVectorImpl<Value> &indices);
 
-/// Scattering: by one thread in order, or by many.
+/// Scatter kernels that run in one thread or in many.
 void populateScatterKernels(KernelRegistry &registry, bool manyThreads);
 
 } // namespace mlir::relax

@@ -1,4 +1,4 @@
-//===- KernelBuilder.cpp - makes the kernel of a graph op -----------------===//
+//===- KernelBuilder.cpp - build the kernel of a graph op -----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -71,8 +71,8 @@ Value KernelBuilder::parameter(Value graphValue) {
   return argument;
 }
 
-/// Whether nothing is left to check of the sizes of an operand, each of which
-/// is 1 or that of the result, aligned at the last one.
+/// Whether the sizes of an operand are proved to be 1 or the result's, aligned
+/// at the last dimension.
 static bool isProvedToFit(KernelBuilder &kernel, Value operand) {
   auto type = cast<RankedTensorType>(operand.getType());
   ArrayRef<SymExprAttr> result = kernel.dims(kernel.destination());
@@ -145,7 +145,7 @@ Value KernelBuilder::symbolParameter(StringAttr symbol) {
 Value KernelBuilder::evaluate(SymExprAttr expr) {
   if (auto value = expr.getConstantValue())
     return body.index(*value);
-  // Destinations first, so that an input of which only the size counts goes.
+  // Prefer destinations, so that inputs used only for their size become dead.
   auto fromShape = [&](Value tensor) -> Value {
     for (auto [index, dim] : llvm::enumerate(dims(tensor)))
       if (dim == expr)
@@ -239,7 +239,7 @@ Value KernelBuilder::getCopied() {
       generic.getNumDpsInits() != 1 ||
       generic->getNextNode() != entry->getTerminator())
     return {};
-  // An identity, from the start to the end.
+  // Detect an identity, to be replaced by its input.
   Operation *last = generic.getBlock()->getTerminator();
   SmallVector<AffineMap> maps = generic.getIndexingMapsArray();
   if (maps[0] != maps[1] ||
@@ -276,7 +276,7 @@ void KernelBuilder::dropBodyIfEmpty() {
 func::FuncOp KernelBuilder::finish() {
   MLIRContext *context = op->getContext();
   dropBodyIfEmpty();
-  // What is not read is no input, and what is forwarded no result.
+  // Drop inputs that are not read and results that are forwarded.
   SmallVector<RankedTensorType> types;
   auto note = [&](Value graphValue) {
     types.push_back(cast<RankedTensorType>(graphValue.getType()));
@@ -297,7 +297,7 @@ func::FuncOp KernelBuilder::finish() {
       note(result);
   }
 
-  // Symbols by order of appearance, so that equal kernels have equal texts.
+  // Rename symbols in order of appearance, so that equal kernels print equally.
   DenseMap<StringAttr, SymExprAttr> renamed;
   DenseSet<StringAttr> determined;
   SmallVector<StringAttr> order;
@@ -347,5 +347,5 @@ func::FuncOp KernelBuilder::finish() {
                     llvm::map_to_vector(computed, [&](SymExprAttr expr) {
                       return expressions.substitute(expr, renamed);
                     }));
-  return std::exchange(function, {}); // the caller's now
+  return std::exchange(function, {}); // the caller owns it now
 }

@@ -1,24 +1,24 @@
-//===- KernelBuilder.h - makes the kernel of a graph op ---------*- C++ -*-===//
+//===- KernelBuilder.h - build the kernel of a graph op ---------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What a family of ops writes its kernels with. A kernel is
+// The builder that op families use to write kernels. A kernel is
 //
 //   func.func private @softmax(%x, %destination, integers...) -> destination
 //
-// on plain tensors. Every tensor in it has symbolic dimensions in terms of the
-// caller's symbols, which the builder keeps beside the values: `dims`. Loops
-// are written as a nest over dimensions, with what is read and written placed
-// on its loops; the builder finds maps, kinds of iteration and broadcasting:
+// on builtin tensors. Every tensor in it has symbolic dimensions in terms of
+// the caller's symbols, which the builder tracks: `dims`. Loops are written as
+// a nest over dimensions, with operands and results placed on its loops; the
+// builder derives indexing maps, iterator types and broadcasting:
 //
 //   reads [n, 4], [4]    nest over [n, 4]    writes [n, 4]: element-wise
 //   reads [n, 4]         nest over [n, 4]    writes [n] on loop 0: a reduction
 //
-// Narrow floats are read as f32 and rounded when written, so that bodies
-// compute, and accumulators that are f32 sum up, in f32.
+// Narrow floats are read as f32 and rounded when written, so bodies compute in
+// f32, and f32 accumulators accumulate in f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,11 +35,10 @@
 namespace mlir::relax {
 
 /// A tensor or a number that a nest reads or writes, and the loop that each
-/// dimension of a tensor follows. By default the last dimension follows the
-/// last loop and so on, and what is read broadcasts, as NumPy aligns shapes.
-/// Where loops are given, only the first `broadcasting` dimensions do; the
-/// others are as long as their loops. What is not proved of it is checked where
-/// the program runs.
+/// tensor dimension follows. By default dimensions are aligned at the last
+/// loop, and operands broadcast, as in NumPy. If loops are given, only the
+/// first `broadcasting` dimensions broadcast; the others are as long as their
+/// loops. Conditions that are not proved are checked at run time.
 struct Access {
   static constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
@@ -53,18 +52,18 @@ struct Access {
   int64_t broadcasting;
 };
 
-/// The numbers from 0 on, but those of `without`.
+/// The numbers 0 to `count` - 1 except those in `without`.
 SmallVector<int64_t> allBut(int64_t count, ArrayRef<int64_t> without);
-/// Axes as numbers from 0 on; all where none are given.
+/// Axes normalized to start from 0; all axes if none are given.
 SmallVector<int64_t> getAxes(std::optional<ArrayRef<int64_t>> axes,
                              int64_t rank);
 
-/// The element type that a tensor has in the graph.
+/// The element type of a tensor in the graph.
 inline Type getElementType(Value tensor) {
   return cast<TensorType>(tensor.getType()).getElementType();
 }
 
-/// A condition on sizes, checked where the program runs: one of some.
+/// A run-time check of sizes: at least one of several comparisons must hold.
 struct Guard {
   struct Comparison {
     arith::CmpIPredicate predicate;
@@ -76,14 +75,14 @@ struct Guard {
 
 class KernelBuilder {
 public:
-  /// The elements of operands that are all one number, by operand.
+  /// Maps operands whose elements are all equal to that element.
   using Splats = std::function<Attribute(Value)>;
 
   KernelBuilder(Operation *op, Splats splats);
   ~KernelBuilder();
   KernelBuilder(const KernelBuilder &) = delete;
 
-  /// Gives up, for the reason that a diagnostic shows.
+  /// Fails, with a reason for the diagnostic.
   LogicalResult reject(const Twine &reason);
   StringRef getReason() const { return reason; }
 
@@ -91,22 +90,22 @@ public:
   // Parameters
   //===--------------------------------------------------------------------===//
 
-  /// The parameter of a tensor operand of the op.
+  /// The parameter for a tensor operand of the op.
   Value input(Value operand) const { return inputs.lookup(operand); }
-  /// The same, or the number that all elements are.
+  /// The same, or the number that all its elements equal.
   Value inputOrNumber(Value operand);
   /// The destination of a result.
   Value destination(unsigned result = 0) const { return destinations[result]; }
 
-  /// Ends the kernel: what each destination holds at last, but those of results
-  /// that are forwarded.
+  /// Ends the kernel with the final contents of each destination, except those
+  /// of forwarded results.
   LogicalResult yield(ValueRange results);
 
   //===--------------------------------------------------------------------===//
   // Sizes
   //===--------------------------------------------------------------------===//
 
-  /// The dimensions of a tensor in the kernel, in the symbols of the caller.
+  /// The dimensions of a tensor of the kernel, in the caller's symbols.
   ArrayRef<SymExprAttr> dims(Value tensor) const;
   const Prover &prover() const { return facts; }
   SymBuilder &math() { return expressions; }
@@ -115,7 +114,7 @@ public:
     return facts.provedEqual(lhs, rhs);
   }
 
-  /// The value of an expression, as an index.
+  /// The value of an expression as an `index`.
   Value size(SymExprAttr expr);
 
   /// Checks a condition before the call, unless it is proved.
@@ -124,26 +123,26 @@ public:
   void requireEqual(SymExprAttr lhs, SymExprAttr rhs, const Twine &message) {
     require(arith::CmpIPredicate::eq, lhs, rhs, message);
   }
-  /// The same where one condition of some must hold.
+  /// The same, where one of several conditions must hold.
   void requireAny(ArrayRef<Guard::Comparison> anyOf, const Twine &message);
 
   //===--------------------------------------------------------------------===//
   // Tensors
   //===--------------------------------------------------------------------===//
 
-  /// At the end of what the kernel has so far.
+  /// Inserts at the current end of the kernel.
   ScalarBuilder &builder() { return body; }
 
-  /// A tensor of undefined elements.
+  /// A tensor with undefined elements.
   Value empty(ArrayRef<SymExprAttr> dims, Type elementType);
-  /// `init` with one number everywhere.
+  /// Fills `init` with a number.
   Value fill(Value init, Value number);
-  /// Where to sum up what `destination` will hold: itself, or a tensor of a
-  /// wider type.
+  /// Where to accumulate the contents of `destination`: itself, or a tensor of
+  /// a wider type.
   Value accumulator(Value destination);
-  /// `value`, converted to the elements of `destination` if need be, in it.
+  /// Stores `value` in `destination`, converting elements if needed.
   Value store(Value value, Value destination);
-  /// Records the dimensions of a tensor that was made without this builder.
+  /// Records the dimensions of a tensor created without this builder.
   Value withDims(Value tensor, ArrayRef<SymExprAttr> dims);
 
   //===--------------------------------------------------------------------===//
@@ -153,31 +152,31 @@ public:
   using Body = function_ref<Value(ScalarBuilder &, ValueRange)>;
   using Bodies = function_ref<SmallVector<Value>(ScalarBuilder &, ValueRange)>;
 
-  /// Loops over `dims`. The body sees an element of each of `reads`, then the
-  /// present one of each of `inits`, and gives the next. A loop that no init
-  /// follows is a reduction. Where nothing `widens`, elements are read as they
-  /// are.
+  /// Loops over `dims`. The body gets an element of each of `reads` and the
+  /// current element of each of `inits`, and returns the next one. A loop that
+  /// no init follows is a reduction. Unless `widens`, elements are read without
+  /// conversion.
   SmallVector<Value> nest(ArrayRef<SymExprAttr> dims, ArrayRef<Access> reads,
                           ArrayRef<Access> inits, Bodies body,
                           bool widens = true);
-  /// The same with one result.
+  /// The same with a single result.
   Value loop(ArrayRef<SymExprAttr> dims, ArrayRef<Access> reads, Access init,
              Body body);
-  /// Each element of `init` from those of `reads`.
+  /// Computes each element of `init` from elements of `reads`.
   Value map(ArrayRef<Access> reads, Value init, Body body);
-  /// The same from `value`, of which each element is used once, and other
-  /// reads; in the place of `value`, where it has the type of `init`.
+  /// The same from `value`, each element of which is used once, and other
+  /// reads; in place in `value` if it has the type of `init`.
   Value update(Value value, ArrayRef<Access> reads, Value init, Body body);
-  /// Combines over the loops that are not `kept`, from `identity` on. The body
-  /// sees an element of each of `reads` and what there is so far.
+  /// Reduces over the loops that are not `kept`, starting from `identity`. The
+  /// body gets an element of each of `reads` and the current accumulator.
   Value reduce(ArrayRef<SymExprAttr> dims, ArrayRef<Access> reads,
                ArrayRef<int64_t> kept, Value identity, Body body);
-  /// Each element of `init`, as it is, from that of `read`.
+  /// Copies each element of `init` unchanged from `read`.
   Value move(Access read, Value init);
-  /// Each element of `init` from its position.
+  /// Computes each element of `init` from its position.
   Value generate(Value init, Body body);
-  /// Loops in order, the first outermost, over tensors and numbers that they
-  /// carry. The body sees the position and what is carried.
+  /// Sequential loops, the first outermost, that carry tensors and numbers. The
+  /// body gets the position and the carried values.
   SmallVector<Value> iterate(
       ScalarBuilder &builder, ValueRange sizes, ValueRange carried,
       function_ref<SmallVector<Value>(ScalarBuilder &, ValueRange, ValueRange)>
@@ -187,21 +186,22 @@ public:
   // The result
   //===--------------------------------------------------------------------===//
 
-  /// Says that a result is an operand, of the same type, and not computed.
+  /// Declares that a result equals an operand of the same type and is not
+  /// computed.
   void forward(unsigned result, Value operand) { forwarded[result] = operand; }
-  /// What each result is that is not computed; null for others.
+  /// The operand that each result forwards; null for computed results.
   ArrayRef<Value> getForwarded() const { return forwarded; }
-  /// Gives the function its signature. To be called once, after `yield`.
+  /// Sets the signature of the function. Called once, after `yield`.
   func::FuncOp finish();
-  /// What the finished kernel is called with.
+  /// The arguments of the call of the finished kernel.
   ArrayRef<Value> getArguments() const { return arguments; }
   ArrayRef<SymExprAttr> getSymArguments() const { return symArguments; }
   ArrayRef<Guard> getGuards() const { return guards; }
 
 private:
   Value getCopied();
-  /// Computes nothing where types say that no result has an element. What is
-  /// to be checked of sizes stays.
+  /// Removes the computation if all results are statically empty. Size checks
+  /// stay.
   void dropBodyIfEmpty();
   struct Reading;
   Reading place(const Access &access, ArrayRef<SymExprAttr> loopDims);

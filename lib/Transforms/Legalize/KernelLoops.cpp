@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The part of KernelBuilder that writes loops. Each operand that a nest reads
-// is mapped, if it is known of each of its dimensions whether it is the loop's
-// or 1; else the body extracts from it, and decides by the size.
+// The part of KernelBuilder that emits loops. An operand of a nest is accessed
+// by an indexing map if each of its dimensions is known to be the loop's size
+// or 1; otherwise the body extracts elements and decides by the size at run
+// time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,19 +20,19 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// How a nest reads one of its operands.
+/// How a nest reads an operand.
 struct KernelBuilder::Reading {
   Value value;
-  /// For a tensor that is mapped; null for a number, and for one from which the
-  /// body extracts.
+  /// The map of a mapped tensor; null for a number, or if the body extracts
+  /// elements.
   AffineMap map;
-  /// Of the latter: for each dimension its loop, or none for index 0, and the
+  /// If it extracts: the loop of each dimension, or none for index 0, and the
   /// size that decides at run time, or none.
   SmallVector<std::optional<int64_t>> loops;
   SmallVector<Value> sizes;
 };
 
-/// `loops` of an access, or its alignment at the last.
+/// The `loops` of an access; by default aligned at the last.
 static SmallVector<int64_t> placeOnLoops(const Access &access, int64_t count) {
   if (access.loops)
     return *access.loops;
@@ -77,7 +78,7 @@ KernelBuilder::Reading KernelBuilder::place(const Access &access,
   return reading;
 }
 
-/// The element at the position of the loops; 0 in a dimension of size 1.
+/// The element at the current loop position; index 0 in dimensions of size 1.
 Value KernelBuilder::extract(ScalarBuilder &scalars, const Reading &reading) {
   SmallVector<Value> position;
   for (auto [loop, size] : llvm::zip(reading.loops, reading.sizes)) {
@@ -128,8 +129,8 @@ SmallVector<Value> KernelBuilder::nest(ArrayRef<SymExprAttr> loopDims,
     initValues.push_back(init.value);
     cover(initMaps.back());
   }
-  // A loop gets its size from an operand: one of which only the shape counts,
-  // where there is none.
+  // Every loop needs an operand that gives its size: add an unread one where
+  // there is none.
   SmallVector<int64_t> uncovered;
   for (int64_t loop = 0; loop < count; ++loop)
     if (!covered[loop])

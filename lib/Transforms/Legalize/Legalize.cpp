@@ -1,4 +1,4 @@
-//===- Legalize.cpp - turn graph ops into calls of kernels ----------------===//
+//===- Legalize.cpp - lower graph ops to calls of kernels -----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,12 +7,14 @@
 //
 // For each op, in order:
 //
-//   1. name what is unknown: `?` dimensions of operands, tensors and shapes
-//      alike, get symbols by a match_cast, and the op's result types are
-//      deduced again;
-//   2. build the kernel, as the op's family registered it (Registry.h);
-//   3. look for an equal kernel, by its text, in which symbols are numbered;
-//   4. check the conditions on sizes, and call.
+// //   1. name the unknown `?` dimensions of operands, tensors and shapes
+// alike,
+// //      with symbols from a match_cast, and deduce the op's result types
+// again;
+// //   2. build the kernel, as the op's family registered it (Registry.h);
+// //   3. reuse an equal kernel, compared by its text, in which symbols are
+// //      numbered;
+// //   4. check the conditions on sizes, and call the kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,12 +55,12 @@ namespace {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// The kernels of a module, each text once.
+/// The kernels of a module, uniqued by their text.
 class KernelTable {
 public:
   explicit KernelTable(ModuleOp module) : table(module) {}
 
-  /// Takes a kernel, or an equal one in its place.
+  /// Adds a kernel, or finds an equal one.
   FlatSymbolRefAttr add(func::FuncOp kernel) {
     std::string text;
     llvm::raw_string_ostream stream(text);
@@ -80,7 +82,7 @@ private:
 // One function
 //===----------------------------------------------------------------------===//
 
-/// Ops that later stages take as they are.
+/// Ops that later stages handle.
 bool isKept(Operation *op) {
   return isa<MatchCastOp, ShapeOfOp, ShapeOp, MakeShapeOp, DimOp, SymOp,
              ShapeToTensorOp, TensorToShapeOp, ConstantOp, TupleOp, GetOp,
@@ -92,8 +94,8 @@ bool isKept(Operation *op) {
          isa<AllocStorageOp, TensorFromStorageOp, KillOp>(op);
 }
 
-/// The declared bound of a symbol that would prove a comparison, as text; empty
-/// where it is not about one symbol.
+/// The declared bound, as text, that would prove a comparison; empty unless it
+/// is about a single symbol.
 std::string getSufficientBound(const Guard::Comparison &comparison) {
   bool isStrict = comparison.predicate == arith::CmpIPredicate::slt;
   if (!isStrict && comparison.predicate != arith::CmpIPredicate::sle)
@@ -161,10 +163,10 @@ private:
     return success();
   }
 
-  /// Counts what the sizes of the results are, and makes them symbols.
+  /// Inserts the counting kernel and makes the counted sizes symbols.
   LogicalResult nameCountedDims(Operation *op) {
     if (!isa<RankedTensorType>(op->getOperand(0).getType()))
-      return success(); // is refused
+      return success(); // refused later
     OpBuilder builder(op);
     Location loc = op->getLoc();
     MLIRContext *context = op->getContext();
@@ -175,7 +177,7 @@ private:
       return failure();
     if (llvm::none_of(types, hasUnknownDims))
       return success();
-    // One that is not valid, and only lives while its kernel is built.
+    // A temporary op, not valid, that exists only to build its kernel.
     Counts counts = getCounts(op);
     int64_t total = counts.sizes + counts.errors;
     OperationState state(loc, op->getName(), op->getOperands(),
@@ -197,7 +199,7 @@ private:
     for (SymExprAttr error : ArrayRef(symbols).drop_front(counts.sizes))
       check(op, {{{arith::CmpIPredicate::eq, error, zero}}, counts.message},
             /*shows=*/false);
-    // What deduction leaves open are the symbols, in order.
+    // The dimensions that deduction leaves open become the symbols, in order.
     for (Type &type : types) {
       auto tensor = cast<RankedTensorType>(type);
       SymDims dims = getSymDims(tensor);
@@ -211,7 +213,7 @@ private:
     return success();
   }
 
-  /// Gives results finer types; what uses them sees the types of before.
+  /// Refines the result types; users still see the old types through casts.
   void nameResults(Operation *op, ArrayRef<Type> types) {
     OpBuilder builder(op->getContext());
     builder.setInsertionPointAfter(op);
@@ -225,8 +227,8 @@ private:
     }
   }
 
-  /// The sizes of slices that deduction leaves open, since they depend on signs
-  /// that it cannot prove, are computed before, and become symbols.
+  /// The sizes of slices that deduction leaves open, because they depend on
+  /// signs that it cannot prove, are computed first and become symbols.
   void nameSlicedDims(Operation *op) {
     if (!isa<StridedSliceOp, SplitOp>(op) ||
         isa<UnrankedTensorType>(op->getOperand(0).getType()) ||
@@ -240,7 +242,7 @@ private:
          llvm::zip(op->getResults(), getSlicedDims(op, math))) {
       auto type = dyn_cast<RankedTensorType>(result.getType());
       if (!type)
-        return; // is refused
+        return; // refused later
       SymDims dims = getSymDims(type);
       for (auto [dim, value] : llvm::zip(dims, exact)) {
         if (dim)
@@ -251,7 +253,7 @@ private:
       }
       types.push_back(getTensorType(dims, type.getElementType()));
     }
-    // Beyond 64 bits: is refused.
+    // Beyond 64 bits: refused later.
     if (math.failed() || types.size() != op->getNumResults())
       return;
     OpBuilder builder(op);
@@ -298,24 +300,25 @@ private:
     return op->emitOpError() << "cannot be turned into a kernel: " << reason;
   }
 
-  /// The number that all elements are, also of what was a graph op before.
+  /// The number that all elements equal, also if the op has been lowered
+  /// already.
   Attribute getNumber(Value value) {
     auto it = numbers.find(value);
     return it != numbers.end() ? it->second : getSplat(value);
   }
 
-  /// Gives symbols to the unknown dimensions of operands, and to those of the
-  /// result that follow from them.
+  /// Gives symbols to unknown dimensions of operands, and to the result
+  /// dimensions that follow from them.
   void nameOperandDims(Operation *op) {
     bool changed = false;
     OpBuilder builder(op);
     for (OpOperand &operand : op->getOpOperands()) {
-      // The shape of a reshape stays: the op checks it where it runs.
+      // The shape operand of a reshape stays: the op checks it at run time.
       if (!hasUnknownDims(operand.get().getType()) ||
           (isa<ReshapeOp>(op) && isa<ShapeType>(operand.get().getType())))
         continue;
       Value &named = namedValues[operand.get()];
-      // A name holds where the cast dominates: in its own block.
+      // A symbol is visible where its cast dominates: in the same block.
       if (!named || named.getParentBlock() != op->getBlock())
         named = MatchCastOp::create(builder, op->getLoc(),
                                     fresh.nameDims(operand.get().getType()),
@@ -325,7 +328,7 @@ private:
     }
     auto inference = dyn_cast<InferTypeOpInterface>(op);
     SmallVector<Type> types;
-    // Also where an operand has been named as the result of another op.
+    // Also if an operand was named as the result of another op.
     changed |= llvm::any_of(op->getResultTypes(), hasUnknownDims);
     if (!changed || !inference ||
         failed(inference.inferReturnTypes(
@@ -345,8 +348,8 @@ private:
     }
   }
 
-  /// Makes an op that only gives its operand another shape a `relax.reshape` to
-  /// the dimensions of its result, where they are known.
+  /// Replaces an op that only changes the shape of its operand by a
+  /// `relax.reshape` to the dimensions of its result, if they are known.
   void toReshape(Operation *op) {
     nameOperandDims(op);
     auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
@@ -377,7 +380,7 @@ private:
     op->erase();
   }
 
-  /// Checks dimensions that a program asks for, and that may be negative.
+  /// Checks that requested dimensions are nonnegative.
   void checkSizes(Operation *op, Type type) {
     Prover prover(op->getContext(), SymbolFacts::at(op));
     SymExprAttr zero = SymBuilder(op->getContext()).constant(0);
@@ -390,7 +393,7 @@ private:
                        .str()});
   }
 
-  /// Makes a copy a call of the runtime's function for it.
+  /// Replaces a copy by a call of the runtime's copy function.
   void toLibrary(ToDeviceOp op) {
     OpBuilder builder(op);
     auto call = CallLibraryOp::create(
@@ -401,8 +404,8 @@ private:
     op->erase();
   }
 
-  /// Fails with a message that names the op and the sizes; what a single size
-  /// had to be is said as well. The lowering adds the function.
+  /// Emits an assertion whose message names the op and the sizes, and for a
+  /// single size its required value. The lowering adds the function's name.
   void check(Operation *op, const Guard &guard, bool shows = true) {
     OpBuilder builder(op);
     Location loc = op->getLoc();

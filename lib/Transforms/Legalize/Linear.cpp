@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All of them are one loop nest that adds up products, in which each operand
-// has its place: no operand is transposed or repeated first.
+// Each product is one loop nest that accumulates products and reads the
+// operands in place: no operand is transposed or repeated first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace mlir::relax;
 
 using Scalars = ScalarBuilder;
 
-/// The type in which products are added up.
+/// The type in which products are accumulated.
 static Type getSumType(Type in, Type out) {
   Type from = getComputeType(getKernelElementType(in)),
        to = getComputeType(getKernelElementType(out));
@@ -37,8 +37,7 @@ static Value toSumType(Scalars &s, Value element, Type in, Type out) {
   return s.convert(element, in, isa<FloatType>(type) ? type : out);
 }
 
-/// The sums of products, where they are added up: the destination, if it has
-/// their type.
+/// Accumulates products, in the destination if it has the right type.
 static Value contract(KernelBuilder &kernel, ArrayRef<SymExprAttr> loops,
                       ArrayRef<Access> reads, ArrayRef<int64_t> kept, Type in,
                       Type out) {
@@ -58,7 +57,7 @@ static Value contract(KernelBuilder &kernel, ArrayRef<SymExprAttr> loops,
   });
 }
 
-/// What was added up, as the result.
+/// Stores the sums in the result.
 static LogicalResult finish(KernelBuilder &kernel, Value sums, Type in,
                             Type out, ArrayRef<Access> addends = {}) {
   if (addends.empty() && sums.getType() == kernel.destination().getType())
@@ -77,7 +76,7 @@ static LogicalResult finish(KernelBuilder &kernel, Value sums, Type in,
 // Matmul, linear, outer
 //===----------------------------------------------------------------------===//
 
-/// Loops: batches, row, column, then what is contracted.
+/// Loops: batches, row, column, then the contracted dimension.
 static LogicalResult matmul(MatmulOp op, KernelBuilder &kernel) {
   Value lhs = kernel.input(op.getLhs()), rhs = kernel.input(op.getRhs());
   SymDims l(kernel.dims(lhs)), r(kernel.dims(rhs));
@@ -139,10 +138,10 @@ static LogicalResult outer(OuterOp op, KernelBuilder &kernel) {
 // Einsum
 //===----------------------------------------------------------------------===//
 
-/// A letter, or a dimension of the ellipsis counted from its last.
+/// A letter, or a dimension of the ellipsis counted from the last.
 using Label = std::pair<char, int64_t>;
 
-/// The labels of a term for a tensor of a rank; the subscripts are valid.
+/// The labels of a term for a tensor of this rank; the subscripts are valid.
 static SmallVector<Label> getLabels(StringRef term, int64_t rank) {
   SmallVector<Label> labels;
   int64_t letters = llvm::count_if(term, llvm::isAlpha);
@@ -175,7 +174,7 @@ static LogicalResult einsum(EinsumOp op, KernelBuilder &kernel) {
     outputText = implicit;
   }
 
-  // A loop for each label: those of the result, then those that are summed.
+  // One loop per label: first those of the result, then those summed over.
   SymDims loops(kernel.dims(kernel.destination()));
   int64_t kept = loops.size();
   llvm::MapVector<Label, int64_t> loopOf;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Whole parts are copied by slices, other orders are loops over the result that
-// compute from where an element comes.
+// Contiguous parts are copied as slices; other orders are loops over the result
+// that compute the source position of each element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ using namespace mlir::relax;
 using arith::CmpIPredicate;
 using Scalars = ScalarBuilder;
 
-/// Each element of the result from a position of `source`, which `body` changes
-/// from that of the result.
+/// Reads each element of the result from the position of `source` that `body`
+/// computes from the result position.
 static LogicalResult
 yieldFrom(KernelBuilder &kernel, Value source,
           function_ref<void(Scalars &, SmallVector<Value> &)> body) {
@@ -108,7 +108,7 @@ static LogicalResult reverseSequence(ReverseSequenceOp op,
   return yieldFrom(kernel, data, [&](Scalars &s, SmallVector<Value> &from) {
     Value length =
         s.toIndex(tensor::ExtractOp::create(s, lengths, from[batch]));
-    length = s.min(length, size); // none outside, whatever the lengths are
+    length = s.min(length, size); // stay in bounds for any length
     Value reversed = s.sub(s.sub(length, s.index(1)), from[axis]);
     Value isReversed = s.compare(CmpIPredicate::slt, from[axis], length);
     from[axis] = s.select(isReversed, reversed, from[axis]);
@@ -128,7 +128,7 @@ static LogicalResult repeat(RepeatOp op, KernelBuilder &kernel) {
     data = flatten(kernel, data);
   int64_t repeats = op.getRepeats();
   return yieldFrom(kernel, data, [&](Scalars &s, SmallVector<Value> &from) {
-    // There is no element to compute where nothing is repeated.
+    // With zero repeats there are no elements to compute.
     from[axis] = arith::DivUIOp::create(s, from[axis],
                                         s.index(std::max<int64_t>(repeats, 1)));
   });

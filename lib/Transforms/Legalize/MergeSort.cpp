@@ -51,7 +51,7 @@ Value relax::isLess(ScalarBuilder &s, Value lhs, Value rhs, Type element) {
   return s.either(s.compare(CmpFPredicate::OLT, lhs, rhs), onlyRightIsNaN);
 }
 
-/// Merges the runs from `low` and from `low + width` on.
+/// Merges the runs that start at `low` and `low + width`.
 static Values merge(ScalarBuilder &s, Value count, Value from, Value to,
                     Value low, Value width, ValueRange scratch,
                     IsBefore isBefore) {
@@ -66,7 +66,7 @@ static Values merge(ScalarBuilder &s, Value count, Value from, Value to,
       [&](ScalarBuilder &s, Value index, ValueRange state) {
         Value left = state[0], right = state[1];
         ValueRange scratch = state.drop_front(2);
-        // A run that is used up shows its last element, which does not count.
+        // An exhausted run shows its last element, which is ignored.
         Value atLeft = s.min(left, lastLeft), atRight = s.min(right, lastRight);
         Value noLeft = s.compare(CmpIPredicate::sge, left, middle);
         Value hasRight = s.compare(CmpIPredicate::slt, right, high);
@@ -86,8 +86,7 @@ static Values merge(ScalarBuilder &s, Value count, Value from, Value to,
 Sorted relax::mergeSort(ScalarBuilder &s, Value count, ValueRange scratch,
                         IsBefore isBefore) {
   Value zero = s.index(0), one = s.index(1);
-  // Runs of length one become one run in as many passes as there are bits in
-  // `count - 1`.
+  // The number of passes equals the number of bits in `count - 1`.
   Type i64 = s.getI64Type();
   Value last = s.sub(s.max(count, one), one);
   Value leadingZeros = math::CountLeadingZerosOp::create(

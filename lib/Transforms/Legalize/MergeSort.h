@@ -12,8 +12,8 @@
 //   scratch[1]  1   3 | 0   2      width 2
 //   scratch[0]  0   1   2   3
 //
-// Any number of scratch tensors move together: keys, and where they came from.
-// Merging takes the left one of equal elements, so that it is stable.
+// Several scratch tensors move together: keys, and their original positions.
+// Merging prefers the left of equal elements, so the sort is stable.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@
 
 namespace mlir::relax {
 
-/// `for (i = from; i < to; i += step)`, with `state` from one to the next.
+/// `for (i = from; i < to; i += step)` with loop-carried `state`.
 using LoopBody =
     function_ref<SmallVector<Value>(ScalarBuilder &, Value, ValueRange)>;
 SmallVector<Value> forLoop(ScalarBuilder &s, Value from, Value to, Value step,
@@ -34,12 +34,11 @@ Value readElement(ScalarBuilder &s, Value tensor, ValueRange position);
 Value writeElement(ScalarBuilder &s, Value element, Value tensor,
                    ValueRange position);
 
-/// Whether `lhs` is less than `rhs`, of a graph's element type; NaN is larger
-/// than every number.
+/// Whether `lhs` < `rhs` in a graph element type; NaN sorts after every number.
 Value isLess(ScalarBuilder &s, Value lhs, Value rhs, Type element);
 
-/// Whether what is at position `right` of the scratch tensors must come before
-/// what is at `left`.
+/// Whether the element at position `right` of the scratch tensors must come
+/// before the one at `left`.
 using IsBefore = function_ref<Value(ScalarBuilder &, ValueRange scratch,
                                     ValueRange right, ValueRange left)>;
 
@@ -48,30 +47,30 @@ struct Sorted {
   Value half; // the one that holds the result
 };
 
-/// Sorts `count` elements of the first halves of scratch tensors.
+/// Sorts `count` elements in the first halves of the scratch tensors.
 Sorted mergeSort(ScalarBuilder &s, Value count, ValueRange scratch,
                  IsBefore isBefore);
 
-/// What an op asks of the lines of a tensor: to be sorted along a dimension,
-/// from the front.
+/// How an op sorts the lines of a tensor along a dimension.
 struct LineSort {
-  /// Whether what is at `right` of the first scratch tensor must come before
-  /// what is at `left`.
+  /// Whether the element at `right` of the first scratch tensor must come
+  /// before the one at `left`.
   Value isBefore(ScalarBuilder &s, ValueRange scratch, ValueRange right,
                  ValueRange left) const;
-  /// Where results go.
+  /// The destinations of the results.
   SmallVector<Value> results() const;
 
   Value data;
-  Type element; // of the graph
+  Type element; // graph type
   int64_t axis;
   bool descending;
-  /// For the first elements of each sorted line, and for where they came from;
-  /// either may be null.
+  /// Destinations of the first elements of each sorted line and of their
+  /// original positions; either may be null.
   Value values, indices;
 };
 
-/// Kernels of the ops that sort lines, by `sortLines`, which gives the results.
+/// Registers the kernels of ops that sort lines; `sortLines` produces their
+/// results.
 void addSortKernels(KernelRegistry &registry,
                     SmallVector<Value> (*sortLines)(KernelBuilder &,
                                                     const LineSort &));

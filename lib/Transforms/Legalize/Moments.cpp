@@ -1,4 +1,4 @@
-//===- Moments.cpp - mean and variance, stable ----------------------------===//
+//===- Moments.cpp - stable mean and variance -----------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,8 +23,8 @@ Value relax::toFloat(KernelBuilder &kernel, SymExprAttr count, Type type) {
   return arith::SIToFPOp::create(s, type, integer);
 }
 
-/// Whether squares of all finite elements are finite in `type`, with room for
-/// sums of them.
+/// Whether squares of all finite elements, and sums of them, are finite in
+/// `type`.
 static bool squaresFit(Type element, Type type) {
   const llvm::fltSemantics &narrow =
                                cast<FloatType>(element).getFloatSemantics(),
@@ -37,8 +37,8 @@ static bool squaresFit(Type element, Type type) {
 // Units
 //===----------------------------------------------------------------------===//
 
-/// A power of two near 1 / `greatest`: not so large that its square and what
-/// that multiplies could overflow.
+/// A power of two near 1 / `greatest`, small enough that its square and the
+/// products with it cannot overflow.
 static Value unitOf(Scalars &s, Value greatest) {
   auto type = cast<FloatType>(greatest.getType());
   const llvm::fltSemantics &semantics = type.getFloatSemantics();
@@ -51,7 +51,7 @@ static Value unitOf(Scalars &s, Value greatest) {
   };
   Value bits = arith::BitcastOp::create(s, integer, greatest);
   Value exponent = arith::AndIOp::create(s, bits, field(2 * bias + 1));
-  // The unit is to be from 2^(1 - bias) to 2^(bias / 2 - 3).
+  // Clamp the unit to 2^(1 - bias) .. 2^(bias / 2 - 3).
   exponent = s.max(exponent, field(bias - (bias / 2 - 3)), true);
   exponent = s.min(exponent, field(2 * bias - 1), true);
   Value unit = arith::SubIOp::create(s, field(2 * bias), exponent);
@@ -86,7 +86,7 @@ SmallVector<Access> Moments::reads() const {
 
 namespace {
 
-/// The dimensions that statistics are of, and what they are reduced over.
+/// The kept dimensions of statistics and the reduced ones.
 struct TwoPasses {
   KernelBuilder &kernel;
   Value data;
@@ -107,7 +107,7 @@ struct TwoPasses {
   }
   bool isScaled() const { return !squaresFit(getElementType(data), type); }
 
-  /// Σ x, and max |x| where it is needed (else null).
+  /// Σ x, and max |x| if needed (else null).
   std::pair<Value, Value> first() const {
     SmallVector<Access> inits{{zeros(), kept}};
     if (isScaled())
@@ -143,7 +143,7 @@ struct TwoPasses {
 
 } // namespace
 
-/// Rounding may take it below zero.
+/// Rounding may make the difference negative.
 static Value spreadOf(Scalars &s, Value squares, Value shift) {
   return s.max(s.sub(squares, s.mul(shift, shift)),
                s.number(shift.getType(), 0));
@@ -171,16 +171,16 @@ Moments Moments::of(KernelBuilder &kernel, Value data, ArrayRef<int64_t> kept,
   return m;
 }
 
-/// What is found of channels is combined to that of groups, and given to the
-/// channels again: the data is read by channels alone.
+/// Combines the moments of channels to moments of groups, and broadcasts these
+/// to the channels: the data is read only by channel.
 Moments Moments::ofGroups(KernelBuilder &kernel, Value data,
                           ArrayRef<int64_t> kept, int64_t channel,
                           SymExprAttr groups, SymExprAttr groupSize,
                           Value count) {
   TwoPasses pass(kernel, data, kept);
   Value size = kernel.size(groupSize);
-  // The place of the channel among the kept dimensions; one more loop for the
-  // channels of a group.
+  // The position of the channel among the kept dimensions; one more loop runs
+  // over the channels of a group.
   int64_t place = llvm::find(kept, channel) - kept.begin();
   SymDims groupDims(pass.keptDims);
   groupDims[place] = groups;
@@ -245,8 +245,8 @@ Moments Moments::ofGroups(KernelBuilder &kernel, Value data,
 // Squares
 //===----------------------------------------------------------------------===//
 
-/// Elements whose squares overflow are multiplied by this power of two first;
-/// their squares are then far above where they would vanish.
+/// The power of two by which elements are scaled if their squares overflow; the
+/// scaled squares are far from underflow.
 static double reduction(Type type) {
   int64_t bias =
       APFloat::semanticsMaxExponent(cast<FloatType>(type).getFloatSemantics());

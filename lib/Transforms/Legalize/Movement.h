@@ -12,45 +12,45 @@
 
 namespace mlir::relax {
 
-/// The axis from 0 on.
+/// Normalizes an axis to start from 0.
 inline int64_t getAxis(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-/// A dimension as the sizes of slices take it.
+/// A dimension as a slice size.
 OpFoldResult getSize(KernelBuilder &kernel, SymExprAttr dim);
 SmallVector<OpFoldResult> getSizes(KernelBuilder &kernel,
                                    ArrayRef<SymExprAttr> dims);
 
-/// Whether a tensor of such dimensions certainly has no element.
+/// Whether a tensor with these dimensions is proved to be empty.
 bool hasNoElement(ArrayRef<SymExprAttr> dims);
 
-/// `whole` with `part` as the slice of `offsets`, `sizes` and `strides`. MLIR
-/// refuses slices that begin at the end of a static dimension, which those
-/// without elements may do; they change nothing.
+/// Inserts `part` into `whole` as the slice of `offsets`, `sizes` and
+/// `strides`. Empty slices are skipped: MLIR rejects those that begin at the
+/// end of a static dimension.
 Value insertSlice(KernelBuilder &kernel, Value part, Value whole,
                   ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
                   ArrayRef<OpFoldResult> strides);
-/// The slice of `whole` that has dimensions `dims`.
+/// Extracts the slice with dimensions `dims`.
 Value extractSlice(KernelBuilder &kernel, Value whole,
                    ArrayRef<OpFoldResult> offsets, ArrayRef<SymExprAttr> dims,
                    ArrayRef<OpFoldResult> strides);
 
-/// `whole` with `part` at `offset` of dimension `axis`, and the whole of
-/// others. `part` may lack the dimension, which is one element then.
+/// Inserts `part` at `offset` of dimension `axis`. `part` may lack that
+/// dimension, which is 1 then.
 Value insertAt(KernelBuilder &kernel, Value part, Value whole, int64_t axis,
                OpFoldResult offset);
-/// The part of `whole` that has dimensions `dims`, from `offset` of dimension
-/// `axis` on.
+/// Extracts the part with dimensions `dims` that begins at `offset` of
+/// dimension `axis`.
 Value extractAt(KernelBuilder &kernel, Value whole, int64_t axis,
                 OpFoldResult offset, ArrayRef<SymExprAttr> dims,
                 int64_t stride = 1);
 
-/// A view of the elements in one dimension.
+/// A one-dimensional view of the elements.
 Value flatten(KernelBuilder &kernel, Value tensor);
 
-/// A position as Python counts it, negative from the end, moved into [0, size];
-/// for steps backwards into [-1, size - 1].
+/// Resolves a Python position, negative from the end, and clamps it to [0,
+/// size], or to [-1, size - 1] for negative steps.
 Value clampPosition(ScalarBuilder &s, Value position, Value size,
                     bool backwards = false);
 

@@ -1,13 +1,13 @@
-//===- Normalization.cpp - kernels of normalisation and softmax -----------===//
+//===- Normalization.cpp - kernels of normalization and softmax -----------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each is a kernel of a few nests: statistics, which are small, then one pass
-// that computes the result. Statistics lose nothing where the mean is large, or
-// where squares would overflow (Moments.h).
+// Each kernel has a few nests: small ones for statistics, then one pass that
+// computes the result. Statistics stay accurate for large means, and for
+// squares that would overflow (Moments.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,9 +71,9 @@ static LogicalResult softmax(OpT op, KernelBuilder &kernel) {
 
 namespace {
 
-/// `x * scale + offset` of what is left of `origin` normalizes an element; each
-/// is a tensor on some of the loops of the data. What `origin` or `offset` does
-/// not need is null.
+/// An element is normalized by `(x - origin) * scale + offset`; each is a
+/// tensor on some of the data's loops. A null `origin` or `offset` is not
+/// needed.
 struct Normalizer {
   Value origin, scale, offset;
   SmallVector<int64_t> loops;
@@ -90,7 +90,7 @@ static SymExprAttr countElements(KernelBuilder &kernel,
   return count;
 }
 
-/// Over `axes`, for each element of the others.
+/// Moments over `axes` for each position of the others.
 static Moments getMoments(KernelBuilder &kernel, Value data,
                           ArrayRef<int64_t> axes) {
   SymDims dims(kernel.dims(data));
@@ -99,15 +99,16 @@ static Moments getMoments(KernelBuilder &kernel, Value data,
                      toFloat(kernel, countElements(kernel, dims, axes), type));
 }
 
-/// The error of a spread, relative to the square of the largest element.
+/// The rounding error of a spread, relative to the square of the largest
+/// element.
 static double roundingOfSpread(Type type) {
   const llvm::fltSemantics &semantics =
       cast<FloatType>(type).getFloatSemantics();
   return std::ldexp(1.0, -3 * int(APFloat::semanticsPrecision(semantics)));
 }
 
-/// By moments: `(x - origin) * unit - shift`, over the root of `spread` and
-/// epsilon, both in that unit.
+/// From moments: `(x - origin) * unit - shift`, divided by the root of `spread`
+/// plus epsilon, both in that unit.
 static Normalizer toNormalizer(KernelBuilder &kernel, const Moments &moments,
                                double epsilon) {
   SymDims dims(kernel.dims(moments.origin));
@@ -118,10 +119,10 @@ static Normalizer toNormalizer(KernelBuilder &kernel, const Moments &moments,
                    Value square = s.mul(x[0], x[0]);
                    Value sum =
                        s.add(x[1], s.mul(square, s.number(type, epsilon)));
-                   // In the unit of large elements epsilon vanishes. A spread
-                   // of zero, which is that of equal elements, still is not to
-                   // become an infinite scale: below this limit a spread is not
-                   // told from what rounding leaves.
+                   // In the unit of large elements epsilon may underflow. A
+                   // spread of zero (equal elements) must not give an infinite
+                   // scale: below this limit a spread is indistinguishable from
+                   // rounding errors.
                    if (epsilon > 0)
                      sum = s.max(sum, s.number(type, roundingOfSpread(type)));
                    return math::RsqrtOp::create(s, sum);
@@ -137,8 +138,8 @@ static Normalizer toNormalizer(KernelBuilder &kernel, const Moments &moments,
   return {moments.origin, scale, offset, moments.kept};
 }
 
-/// Normalized elements times gamma, plus beta, where gamma and beta, if there
-/// are any, follow the loops `affine`.
+/// Normalized elements times gamma plus beta, if present; both follow the loops
+/// `affine`.
 static Value normalize(KernelBuilder &kernel, Value data,
                        const Normalizer &normalizer, Value gamma, Value beta,
                        ArrayRef<int64_t> affine) {

@@ -1,4 +1,4 @@
-//===- ParallelLoops.cpp - independent iterations of kernels --------------===//
+//===- ParallelLoops.cpp - parallel loops in kernels ----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,7 @@ Box Box::line(Scalars &s, ValueRange others, int64_t axis, OpFoldResult offset,
   return box;
 }
 
-/// Its type without the dimensions of size 1.
+/// The type of the box without dimensions of size 1.
 static RankedTensorType getBoxType(const Box &box, Value tensor) {
   SmallVector<int64_t> shape;
   for (OpFoldResult size : box.sizes)
@@ -85,7 +85,7 @@ relax::forAll(Scalars &s, ValueRange sizes, ValueRange outputs,
 Chunks::Chunks(KernelBuilder &kernel, SymExprAttr count)
     : size(kernel.size(count)) {
   Scalars &s = kernel.builder();
-  // A power of two no less than the square root of `count`.
+  // A power of two that is at least the square root of `count`.
   Type i64 = s.getI64Type();
   Value one = s.index(1);
   Value leadingZeros = math::CountLeadingZerosOp::create(

@@ -1,20 +1,20 @@
-//===- ParallelLoops.h - independent iterations of kernels ------*- C++ -*-===//
+//===- ParallelLoops.h - parallel loops in kernels --------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What is in order along some dimensions only is written as a `scf.forall` over
-// the others, each of whose iterations fills a box of the results:
+// A computation that is sequential only along some dimensions is written as a
+// `scf.forall` over the others; each iteration fills a box of the results:
 //
 //   %r = scf.forall (%i) in (%rows) shared_outs(%out = %x) {
 //     %row = tensor.extract_slice %out[%i, 0] [1, %n] [1, 1]
 //     ...
 //     scf.forall.in_parallel { tensor.parallel_insert_slice %done into %out ...
 //
-// Boxes of different iterations must not meet, so that targets may run them in
-// any order, or at once.
+// Boxes of different iterations must not overlap, so that targets may run them
+// in any order or in parallel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,16 +32,16 @@ class NonzeroOp;
 struct Box {
   SmallVector<OpFoldResult> offsets, sizes;
 
-  /// One element.
+  /// A single element.
   static Box element(ScalarBuilder &s, ValueRange position);
-  /// `size` elements from `offset` on in dimension `axis`, at a position in the
-  /// others.
+  /// `size` elements from `offset` in dimension `axis`, at a position in the
+  /// other dimensions.
   static Box line(ScalarBuilder &s, ValueRange others, int64_t axis,
                   OpFoldResult offset, OpFoldResult size);
 };
 
-/// Independent iterations. `boxes` gives that of each output from the position;
-/// the body what is in them at last, from what there was at first.
+/// Independent iterations. `boxes` maps a position to the box of each output;
+/// the body computes the new contents from the old ones.
 SmallVector<Value> forAll(
     ScalarBuilder &s, ValueRange sizes, ValueRange outputs,
     function_ref<SmallVector<Box>(ScalarBuilder &, ValueRange position)> boxes,
@@ -49,38 +49,39 @@ SmallVector<Value> forAll(
                                     ValueRange parts)>
         body);
 
-/// A line of `count` elements as chunks, about as many as a chunk has elements,
-/// so that neither going along a chunk nor along all chunks takes long.
+/// Splits a line of `count` elements into chunks: about as many chunks as each
+/// has elements, so that both loops, over a chunk and over all chunks, are
+/// short.
 struct Chunks {
   Chunks(KernelBuilder &kernel, SymExprAttr count);
 
-  /// The first element of a chunk, and how many it has.
+  /// The first element of a chunk and its size.
   Value first(ScalarBuilder &s, Value chunk) const;
   Value length(ScalarBuilder &s, Value chunk) const;
 
   Value size, chunkSize, number;
-  /// No less than `number` + 1.
+  /// At least `number` + 1.
   SymExprAttr bound;
 };
 
-/// What comes before each chunk of lines, which have positions in `outer`
-/// dimensions: a tensor over [outer, chunk], with the total of a line behind
-/// its last chunk. `sum` gives that of the elements of one chunk.
+/// An exclusive scan over the chunks of lines, which have positions in `outer`
+/// dimensions: a tensor over [outer, chunk], with the total of a line after its
+/// last chunk. `sum` computes the sum of one chunk.
 Value scanChunks(
     KernelBuilder &kernel, const Chunks &chunks, ArrayRef<SymExprAttr> outer,
     Value identity, const Running &running,
     function_ref<Value(ScalarBuilder &, ValueRange outer, Value chunk)> sum);
 
-/// Sorts a tensor of `count` numbers, with another one as scratch memory. What
-/// `isBefore` compares stands in the first of its tensors.
+/// Sorts a tensor of `count` numbers, with a second tensor as scratch memory.
+/// `isBefore` gets the first of its tensors.
 Value sortInParallel(ScalarBuilder &s, Value count, Value numbers,
                      Value scratch,
                      function_ref<Value(ScalarBuilder &, ValueRange tensors,
                                         ValueRange right, ValueRange left)>
                          isBefore);
 
-/// Kernels for targets with more threads than a tensor has lines, in place of
-/// those that go along a line in order.
+/// Kernels for targets with more threads than a tensor has lines, which replace
+/// kernels that go along each line sequentially.
 void populateParallelSortKernels(KernelRegistry &registry);
 void populateParallelScanKernels(KernelRegistry &registry);
 void countNonzeroByChunks(NonzeroOp op, KernelBuilder &kernel);

@@ -1,12 +1,12 @@
-//===- ParallelScan.cpp - kernels that go along lines by chunks -----------===//
+//===- ParallelScan.cpp - kernels that scan lines by chunks ---------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each chunk of a line is summed up, then what comes before each of them, then
-// each goes on from there (ParallelLoops.h).
+// Each chunk of a line is summed, the sums are scanned, and each chunk is
+// scanned from its start value (ParallelLoops.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using arith::CmpIPredicate;
 using Scalars = ScalarBuilder;
 using Values = SmallVector<Value>;
 
-/// The position of an element by its number in row-major order.
+/// The position of an element from its row-major number.
 static Values delinearize(Scalars &s, Value number, ValueRange sizes) {
   Values position(sizes.size());
   for (size_t dim = sizes.size(); dim-- > 0;) {
@@ -125,8 +125,8 @@ static LogicalResult scanInParallel(OpT op, KernelBuilder &kernel) {
 
 namespace {
 
-/// The elements of an operand in row-major order, and how many of them are
-/// nonzero before each chunk.
+/// The elements of an operand in row-major order, and the number of nonzeros
+/// before each chunk.
 struct Nonzeros {
   Nonzeros(NonzeroOp op, KernelBuilder &kernel)
       : x(kernel.input(op.getX())), sizes(sizesOf(kernel, kernel.dims(x))),
@@ -179,7 +179,7 @@ static LogicalResult nonzero(NonzeroOp op, KernelBuilder &kernel) {
         Value next = s.add(chunk, s.index(1));
         Value from = s.toIndex(readElement(s, found.before, chunk));
         Value to = s.toIndex(readElement(s, found.before, next));
-        // All rows, also where there is only one.
+        // All rows, even if there is only one.
         return {{{s.getIndexAttr(0), from}, {s.index(rank), s.sub(to, from)}}};
       },
       [&](Scalars &s, ValueRange position, ValueRange parts) -> Values {

@@ -1,17 +1,17 @@
-//===- ParallelSort.cpp - kernels that sort with many threads -------------===//
+//===- ParallelSort.cpp - parallel sort kernels ---------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Sorting by merging runs, as in MergeSort.h, where each element of a merged
-// run finds by bisection what it is:
+// Merge sort as in MergeSort.h, but each element of a merged run finds its
+// source by bisection:
 //
 //   left   1 4 6   right  2 3 9      the 4th of both: how many of the first 3
 //   merged 1 2 3 [4] 6 9             are from the left? 1; so it is 4 or 9
 //
-// A pass over all elements of all lines is one parallel loop. Two passes make a
+// A pass over all elements of all lines is one parallel loop. Two passes form a
 // round, which begins and ends in the same scratch tensors.
 //
 //===----------------------------------------------------------------------===//
@@ -32,13 +32,13 @@ using Values = SmallVector<Value>;
 
 namespace {
 
-/// Sorts lines of scratch tensors over [lines..., count], which move together.
+/// Sorts lines of scratch tensors over [lines..., count] that move together.
 class MergePasses {
 public:
   MergePasses(ValueRange sizes, IsBefore isBefore)
       : sizes(sizes), count(sizes.back()), isBefore(isBefore) {}
 
-  /// Sorts `scratch`, with as many others of the same types.
+  /// Sorts `scratch`; `others` are as many buffers of the same types.
   Values sort(Scalars &s, ValueRange scratch, ValueRange others);
 
 private:
@@ -53,7 +53,8 @@ private:
 
 } // namespace
 
-/// Where in its line that element is which merging puts at `position`.
+/// The source, within its line, of the element that merging stores at
+/// `position`.
 Value MergePasses::findSource(Scalars &s, ValueRange from, ValueRange position,
                               Value width) {
   Value index = position.back(), one = s.index(1), zero = s.index(0);
@@ -68,7 +69,7 @@ Value MergePasses::findSource(Scalars &s, ValueRange from, ValueRange position,
     all.back() = place;
     return all;
   };
-  // How many of those before are from the left.
+  // How many of the earlier elements come from the left run.
   Value least = s.max(s.sub(before, s.sub(high, middle)), zero);
   Value most = s.min(before, s.sub(middle, low));
   Type type = s.getIndexType();
@@ -92,7 +93,7 @@ Value MergePasses::findSource(Scalars &s, ValueRange from, ValueRange position,
   Value fromLeft = bisection.getResult(0);
   Value left = s.add(low, fromLeft);
   Value right = s.add(middle, s.sub(before, fromLeft));
-  // A run that is used up shows its last element, which does not count.
+  // An exhausted run shows its last element, which is ignored.
   Value noLeft = s.compare(CmpIPredicate::sge, left, middle);
   Value hasRight = s.compare(CmpIPredicate::slt, right, high);
   Value atLeft = s.min(left, s.sub(middle, one));
@@ -121,8 +122,7 @@ Values MergePasses::merge(Scalars &s, ValueRange from, ValueRange to,
 
 Values MergePasses::sort(Scalars &s, ValueRange scratch, ValueRange others) {
   Value one = s.index(1), two = s.index(2);
-  // Runs of length one become one run in as many passes as there are bits in
-  // `count - 1`.
+  // The number of passes equals the number of bits in `count - 1`.
   Value last = s.sub(s.max(count, one), one);
   Value leadingZeros = math::CountLeadingZerosOp::create(
       s, arith::IndexCastOp::create(s, s.getI64Type(), last));
@@ -156,7 +156,7 @@ static Values sortLines(KernelBuilder &kernel, const LineSort &lines) {
   int64_t axis = lines.axis;
   SymDims dims(kernel.dims(data));
   int64_t rank = dims.size();
-  // Lines lie along memory in scratch tensors.
+  // In scratch tensors, lines are contiguous in memory.
   SymDims lineDims(dims);
   std::rotate(lineDims.begin() + axis, lineDims.begin() + axis + 1,
               lineDims.end());

@@ -1,14 +1,14 @@
-//===- Pooling.cpp - kernels that pool ------------------------------------===//
+//===- Pooling.cpp - kernels of pooling -----------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Windows are reduced over data that is padded by the neutral element. A mean
-// is a sum, divided by how many elements count, which follows from the position
-// of the window. Windows of adaptive pooling differ in size: they are loops
-// within the element.
+// Windows are reduced over data padded with the neutral element. A mean is a
+// sum divided by the number of elements that count, which follows from the
+// position of the window. Windows of adaptive pooling differ in size: they are
+// loops within each element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ using Scalars = ScalarBuilder;
 
 namespace {
 
-/// How the operand and the result of a pooling op are laid out.
+/// The layouts of the operand and the result of a pooling op.
 struct Layouts {
   template <typename OpT>
   Layouts(OpT op, int64_t spatial) {
@@ -48,7 +48,7 @@ struct Layouts {
 
 namespace {
 
-/// Pooling by windows of one size.
+/// Pooling by windows of equal size.
 template <typename OpT>
 class WindowPool {
 public:
@@ -72,9 +72,10 @@ public:
     }
   }
 
-  /// Combines all elements under each window into `init`.
+  /// Reduces all elements under each window into `init`.
   Value reduce(Value padding, Value init, KernelBuilder::Body combine);
-  /// How many elements under the window at the position of the loops count.
+  /// The number of elements that count under the window at the current
+  /// position.
   Value divisor(Scalars &s);
 
 private:
@@ -107,7 +108,7 @@ Value WindowPool<OpT>::reduce(Value padding, Value init,
     shape.push_back(window.kernel);
     read = read * window.stride + taps.back() * window.dilation;
   }
-  // Of this one only the shape counts: how many taps there are.
+  // An unread operand whose shape gives the number of taps.
   Value window = kernel.empty(shape, IntegerType::get(context, 1));
   AffineMap maps[] = {
       AffineMap::get(loops, 0, reads, context),
@@ -132,7 +133,7 @@ Value WindowPool<OpT>::divisor(Scalars &s) {
       Value start = s.sub(
           s.mul(s.position(layouts.result[2 + index]), s.index(window.stride)),
           s.index(window.before));
-      // The first tap that counts, and the first one after those that do.
+      // The range of taps that count.
       Value first = zero, end = kernel.size(extents[index]);
       if (op.getCountIncludePad())
         end = s.add(end, s.index(window.after));
@@ -189,7 +190,7 @@ static LogicalResult avgPool(OpT op, KernelBuilder &kernel, int64_t spatial) {
         arith::IndexCastOp::create(s, s.getI64Type(), pool.divisor(s));
     return s.div(x[0], arith::SIToFPOp::create(s, x[0].getType(), count));
   };
-  // Where the sum is the destination itself, it is divided in place.
+  // If the sum is the destination itself, divide in place.
   if (sum.getType() == destination.getType())
     return kernel.yield(kernel.map({}, sum, divide));
   return kernel.yield(kernel.map(Access(sum), destination, divide));
@@ -199,8 +200,8 @@ static LogicalResult avgPool(OpT op, KernelBuilder &kernel, int64_t spatial) {
 // Adaptive pooling
 //===----------------------------------------------------------------------===//
 
-/// Adds the elements of `data` from `first` to `end` along each axis to a
-/// running sum in the compute type; `position` holds the other dimensions.
+/// Adds the elements of `data` from `first` to `end` along each axis to an
+/// accumulator in the compute type; `position` holds the other dimensions.
 static SmallVector<Value> sumBetween(Scalars &s, Value data,
                                      MutableArrayRef<Value> position,
                                      ArrayRef<int64_t> axes,
@@ -229,7 +230,7 @@ static LogicalResult adaptivePool(OpT op, KernelBuilder &kernel,
   Layouts layouts(op, spatial);
   Value data = kernel.input(op.getData()), destination = kernel.destination();
   int64_t rank = spatial + 2;
-  // Each dimension of `data` follows the loop of its letter in the result.
+  // Each dimension of `data` follows the result loop of the same letter.
   SmallVector<int64_t> loops(rank);
   for (int64_t letter = 0; letter < rank; ++letter)
     loops[layouts.data[letter]] = layouts.result[letter];

@@ -13,12 +13,13 @@
 
 namespace mlir::relax {
 
-/// Dissolves dataflow blocks, and drops `pure`, around checks.
+/// Dissolves dataflow blocks around checks, and drops `pure` from functions
+/// that contain them.
 class PurityLoss {
 public:
   explicit PurityLoss(ModuleOp module);
 
-  /// Of a function to which checks were added.
+  /// Call for each function to which checks were added.
   void apply(FuncOp function);
 
 private:

@@ -1,4 +1,4 @@
-//===- Quantization.cpp - kernels of quantised tensors --------------------===//
+//===- Quantization.cpp - kernels of quantized tensors --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ using namespace mlir::relax;
 
 using Scalars = ScalarBuilder;
 
-/// What is read: the data, then scale and zero point along the axis.
+/// The accesses: the data, then scale and zero point along the axis.
 template <typename OpT>
 static SmallVector<Access> getReads(OpT op, KernelBuilder &kernel) {
   SmallVector<Access> reads{kernel.inputOrNumber(op.getData())};
@@ -31,14 +31,14 @@ static SmallVector<Access> getReads(OpT op, KernelBuilder &kernel) {
   return reads;
 }
 
-/// A number of the graph's type `from` in a type that computes.
+/// Converts a number of the graph type `from` to a compute type.
 static Value toFloat(Scalars &s, Value value, Type from, Type type) {
   if (isa<FloatType>(value.getType()))
     return s.convertFloat(value, type);
   return s.convert(value, from, type);
 }
 
-/// The least or the greatest number of `to`, which `type` holds.
+/// The smallest or the largest number of `to`, as a number of `type`.
 static Value getBound(Scalars &s, FloatType type, FloatType to,
                       bool isGreatest) {
   APFloat bound = APFloat::getLargest(to.getFloatSemantics(), !isGreatest);
@@ -50,7 +50,7 @@ static Value getBound(Scalars &s, FloatType type, FloatType to,
 static LogicalResult quantize(QuantizeOp op, KernelBuilder &kernel) {
   using Predicate = arith::CmpFPredicate;
   Type to = getElementType(op.getResult()), data = getElementType(op.getData());
-  // f32 holds integers of 24 bits.
+  // f32 represents 24-bit integers exactly.
   FloatType type = cast<FloatType>(getComputeType(data));
   if (to.getIntOrFloatBitWidth() > 16)
     type = Float64Type::get(op.getContext());
@@ -66,7 +66,7 @@ static LogicalResult quantize(QuantizeOp op, KernelBuilder &kernel) {
         auto small = dyn_cast<FloatType>(to);
         if (!small)
           return s.saturate(whole, to);
-        // NaN passes what compares and selects like this.
+        // With this order of comparison and selection, NaN passes through.
         Value low = getBound(s, type, small, false);
         Value high = getBound(s, type, small, true);
         whole = s.select(s.compare(Predicate::OLT, whole, low), low, whole);
@@ -74,14 +74,15 @@ static LogicalResult quantize(QuantizeOp op, KernelBuilder &kernel) {
       }));
 }
 
-/// lhs - rhs as a real, where either has 64 bits, so that the difference has
-/// up to 66: the distance of the two in 64, a bit above, and which is greater.
+/// lhs - rhs as a float, where either has 64 bits and the difference up to 66:
+/// computed from the 64-bit distance, a carry bit, and the order of the
+/// operands.
 static Value subtractLong(Scalars &s, Value lhs, Type lhsFrom, Value rhs,
                           Type rhsFrom, Type type) {
   using Predicate = arith::CmpIPredicate;
   Type i64 = s.getI64Type();
   auto number = [&](uint64_t bits) { return s.number(i64, APInt(64, bits)); };
-  // What is shorter is a signed one of 64 bits.
+  // A shorter integer is extended to a signed 64-bit one.
   auto isLong = [](Type from) {
     return isUnsignedElement(from) && from.getIntOrFloatBitWidth() == 64;
   };
@@ -104,12 +105,12 @@ static Value subtractLong(Scalars &s, Value lhs, Type lhsFrom, Value rhs,
       IntegerType::get(s.getContext(), 64, IntegerType::Unsigned);
   Value real;
   if (isMixed) {
-    // An unsigned number and what a negative one is below zero.
+    // Adds an unsigned number and the absolute value of a negative one.
     Value whole = isLong(lhsFrom) ? lhs : rhs;
     Value other = isLong(lhsFrom) ? rhs : lhs;
     Value carries = s.both(s.compare(Predicate::slt, other, number(0)),
                            s.compare(Predicate::ult, distance, whole));
-    // Half of it, of which the last bit says whether any below it was set.
+    // Halve it, with a sticky last bit for rounding.
     Value half = arith::ShRUIOp::create(s, distance, number(1));
     half = arith::OrIOp::create(s, half,
                                 arith::AndIOp::create(s, distance, number(1)));
@@ -133,7 +134,7 @@ static LogicalResult dequantize(DequantizeOp op, KernelBuilder &kernel) {
       [&](Scalars &s, ValueRange x) {
         Value difference = x[0];
         if (isWhole) {
-          // The difference takes one bit more, and a sign.
+          // The difference needs one more bit, and a sign.
           unsigned width = data.getIntOrFloatBitWidth();
           if (zero)
             width = std::max(width, zero.getIntOrFloatBitWidth());

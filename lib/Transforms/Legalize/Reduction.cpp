@@ -26,14 +26,14 @@ using Scalars = ScalarBuilder;
 
 namespace {
 
-/// The operand of a reduction, and how its loops and those of the result fit.
+/// The operand of a reduction, and how its loops map to the result's.
 struct Reduced {
   Value x;
-  Type type; // in which it is computed
+  Type type; // the compute type
   bool isUnsigned;
   SymDims dims;
   SmallVector<int64_t> axes, kept;
-  /// Of the result, the loop of each kept dimension.
+  /// The result loop of each kept dimension.
   SmallVector<int64_t> keptInResult;
 
   template <typename OpT>
@@ -60,7 +60,7 @@ struct Reduced {
                        : llvm::to_vector(llvm::seq<int64_t>(kept.size()));
   }
 
-  /// How many elements there are to each of the result, as a float.
+  /// The number of elements per result element, as a float.
   Value count(KernelBuilder &kernel) const {
     SymExprAttr product = kernel.constant(1);
     for (int64_t axis : axes)
@@ -78,8 +78,8 @@ struct Reduced {
     return kernel.reduce(dims, reads, kept, identity, body);
   }
 
-  /// The result: each element of `value`, over the kept dimensions, put through
-  /// `body`.
+  /// Computes the result by applying `body` to each element of `value` over the
+  /// kept dimensions.
   LogicalResult yield(KernelBuilder &kernel, Value value,
                       ArrayRef<Value> more = {},
                       KernelBuilder::Body body = nullptr) const {
@@ -95,8 +95,8 @@ struct Reduced {
 
 } // namespace
 
-/// Reductions that combine elements two by two from an identity on. Without
-/// more to do they end in the destination.
+/// Reductions that combine two elements at a time, starting from an identity.
+/// They accumulate directly in the destination.
 using CombineFn = Value (*)(Scalars &, Value, Value, bool isUnsigned);
 using IdentityFn = Value (*)(Scalars &, Type, bool isUnsigned);
 
@@ -177,7 +177,7 @@ static LogicalResult variance(OpT op, KernelBuilder &kernel) {
                  isRoot ? Moments::deviation : Moments::variance);
 }
 
-/// The greatest element is taken out first; one that is infinite stays.
+/// The greatest element is subtracted first, unless it is infinite.
 static LogicalResult logSumExp(LogSumExpOp op, KernelBuilder &kernel) {
   Reduced r(op, kernel);
   auto shift = [](Scalars &s, Value greatest) {
@@ -205,10 +205,10 @@ static LogicalResult logSumExp(LogSumExpOp op, KernelBuilder &kernel) {
 // Positions
 //===----------------------------------------------------------------------===//
 
-/// Of equal elements, and of NaNs, which come before all others, the first. By
-/// one thread: carries the best element and its position. By many, in two
-/// reductions that they can share: the best element, then the first of those
-/// that equal it.
+/// Among equal elements, and among NaNs, which come before all others, the
+/// first wins. Single-threaded: one loop carries the best element and its
+/// position. Multithreaded: two reductions, one for the best element and one
+/// for the first element equal to it.
 template <typename OpT, bool isGreatest>
 static LogicalResult argReduce(OpT op, KernelBuilder &kernel,
                                bool manyThreads) {
@@ -298,7 +298,7 @@ static void positions(KernelRegistry &registry, bool manyThreads) {
 // Scans
 //===----------------------------------------------------------------------===//
 
-/// Goes along the axis in order, innermost, with what there is so far.
+/// Loops sequentially along the axis, innermost, and carries the running value.
 template <typename OpT, bool isSum>
 static LogicalResult scan(OpT op, KernelBuilder &kernel) {
   Value data = kernel.input(op.getData());
@@ -321,7 +321,7 @@ static LogicalResult scan(OpT op, KernelBuilder &kernel) {
     return llvm::map_to_vector(loops, [&](int64_t l) { return sizes[l]; });
   };
   Scalars &builder = kernel.builder();
-  // By one thread, f64 costs less than keeping what is lost.
+  // In a single thread, f64 is cheaper than compensated summation.
   bool isWide = isSum && type.isF32();
   Type carried = isWide ? Type(builder.getF64Type()) : type;
   Value start = builder.number(carried, isSum ? 0 : 1);

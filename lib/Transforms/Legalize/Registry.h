@@ -1,12 +1,12 @@
-//===- Registry.h - which kernels there are ---------------------*- C++ -*-===//
+//===- Registry.h - the registry of kernel builders -------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// From the type of an op to the function that builds its kernel. Each family of
-// ops has a file of this folder, which registers its own.
+// Maps op types to functions that build their kernels. Each family of ops has a
+// file in this folder, which registers its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ public:
       return build(cast<OpT>(op), kernel);
     };
   }
-  /// Null where there is none.
+  /// Returns null if the op has no kernel.
   const BuildFn *lookup(Operation *op) const {
     auto it = table.find(op->getName().getTypeID());
     return it == table.end() ? nullptr : &it->second;

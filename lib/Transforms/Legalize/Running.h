@@ -1,4 +1,4 @@
-//===- Running.h - what there is so far of a sum or product -----*- C++ -*-===//
+//===- Running.h - running sums and products --------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,15 +13,14 @@
 
 namespace mlir::relax {
 
-/// A sum or product that a loop carries element by element. A sum of floats
-/// carries what rounding took from it as well, so that its error does not grow
-/// with the number of elements.
+/// A sum or product that a loop carries. A float sum also carries its rounding
+/// error, so that the error does not grow with the number of elements.
 struct Running {
   bool isSum = true;
-  /// Whether what is carried is wide enough for rounding not to matter.
+  /// Whether the type is wide enough to ignore rounding.
   bool isWide = false;
 
-  /// What is carried where the value is `first`.
+  /// The carried values after the value `first`.
   SmallVector<Value> start(ScalarBuilder &s, Value first) const {
     if (!isCompensated(first))
       return {first};

@@ -157,8 +157,8 @@ Value ScalarBuilder::remainder(Value lhs, Value rhs, bool isUnsigned) {
 // Conversion
 //===----------------------------------------------------------------------===//
 
-/// f64 to f32, inexact results with the last bit set: rounding again, to a
-/// narrower format, is then as good as rounding once.
+/// f64 to f32, with the last bit set if inexact (round to odd): rounding again
+/// to a narrower format is then as good as rounding once.
 static Value roundToOdd(ScalarBuilder &s, Value value) {
   Type i32 = s.getI32Type();
   Value nearest = arith::TruncFOp::create(s, s.getF32Type(), value);
@@ -175,9 +175,9 @@ static Value roundToOdd(ScalarBuilder &s, Value value) {
   return arith::BitcastOp::create(s, s.getF32Type(), moved);
 }
 
-/// An integer of more bits than f64 has digits, so that f64 and then a float of
-/// half that many digits round it as one step would: of a large one, whether
-/// any of the last bits is set is kept in the first of them.
+/// Prepares an integer with more bits than f64's significand, so that rounding
+/// to f64 and then to a float of half that precision rounds like a single step:
+/// for large integers, the lowest bits become one sticky bit.
 static Value keepInexact(ScalarBuilder &s, Value value) {
   Type type = value.getType();
   unsigned width = type.getIntOrFloatBitWidth(), dropped = width - 52;
@@ -187,7 +187,7 @@ static Value keepInexact(ScalarBuilder &s, Value value) {
   Value sticky = s.number(type, APInt::getOneBitSet(width, dropped - 1));
   Value rest = arith::AndIOp::create(s, value, s.number(type, ~mask));
   Value kept = s.select(isExact, rest, arith::OrIOp::create(s, rest, sticky));
-  // What is small is exact in f64, of either sign.
+  // Small integers of either sign are exact in f64.
   Value isSmall =
       s.compare(arith::CmpIPredicate::ult,
                 s.add(value, s.number(type, APInt::getOneBitSet(width, 52))),
@@ -202,10 +202,10 @@ Value ScalarBuilder::convertFloat(Value value, Type to) {
   unsigned width = cast<FloatType>(to).getWidth();
   if (from.getWidth() < width)
     return arith::ExtFOp::create(*this, to, value);
-  // Formats of one width convert through a wider one, which loses nothing.
+  // Formats of equal width convert through a wider one, which is lossless.
   if (from.getWidth() == width)
     value = arith::ExtFOp::create(*this, getF32Type(), value);
-  // No processor does it, and libraries often lack it.
+  // No processor supports this directly, and libraries often lack it.
   if (from.isF64() && width < 32)
     value = roundToOdd(*this, value);
   return arith::TruncFOp::create(*this, to, value);
@@ -226,7 +226,7 @@ Value ScalarBuilder::convert(Value value, Type from, Type to) {
   if (isa<FloatType>(source))
     return saturate(value, to);
   if (isa<FloatType>(target)) {
-    // f32 holds 24 bits, f64 holds 53; narrower floats round from these.
+    // f32 represents 24 bits, f64 53; narrower floats are rounded from these.
     unsigned width = source.getIntOrFloatBitWidth();
     Type wide = target;
     if (cast<FloatType>(target).getWidth() < 32)
@@ -265,11 +265,11 @@ Value ScalarBuilder::saturate(Value value, Type to) {
       return arith::FPToUIOp::create(*this, integer, inside);
     return arith::FPToSIOp::create(*this, integer, inside);
   };
-  // NaN passes what compares and selects like this.
+  // With this order of comparison and selection, NaN passes through.
   Value low = number(type, least.roundToDouble(!isUnsigned));
   Value limited =
       select(compare(arith::CmpFPredicate::OLT, value, low), low, value);
-  // Where the float has both bounds, it is limited to them.
+  // If the float type represents both bounds exactly, clamp to them.
   if (digits <= APFloat::semanticsPrecision(type.getFloatSemantics())) {
     Value high = number(type, greatest.roundToDouble(!isUnsigned));
     limited = select(compare(arith::CmpFPredicate::OGT, limited, high), high,
@@ -277,7 +277,7 @@ Value ScalarBuilder::saturate(Value value, Type to) {
     Value isNumber = compare(arith::CmpFPredicate::ORD, limited, limited);
     return toInteger(select(isNumber, limited, number(type, 0)));
   }
-  // The first number beyond is exact, unlike the last one within.
+  // The first number out of range is exact, unlike the last one in range.
   Value beyond = number(type, std::ldexp(1.0, digits));
   Value isHigh = compare(arith::CmpFPredicate::OGE, limited, beyond);
   Value isInside = compare(arith::CmpFPredicate::OLT, limited, beyond);
@@ -301,7 +301,7 @@ Value ScalarBuilder::shiftRight(Value lhs, Value rhs, bool isUnsigned) {
   unsigned width = type.getIntOrFloatBitWidth();
   Value amount =
       min(rhs, number(type, APInt(width, width - 1)), /*isUnsigned=*/true);
-  // All bits but the first go; that is the sign, which fills the others.
+  // Shift out all bits except the first, i.e. the sign, which fills the others.
   if (!isUnsigned)
     return arith::ShRSIOp::create(*this, lhs, amount);
   Value isInside = compare(arith::CmpIPredicate::ult, rhs,

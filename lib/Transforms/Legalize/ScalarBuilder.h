@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The bodies of loops compute with numbers of kernel types: signless integers
-// and floats. What depends on the sign takes the element type that the graph
-// has: signless integers are signed, `i1` is Boolean.
+// Loop bodies compute with kernel types: signless integers and floats.
+// Operations that depend on the sign take the graph element type: signless
+// integers are signed, `i1` is Boolean.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,11 +19,11 @@
 
 namespace mlir::relax {
 
-/// The type of an element in kernels: without a sign.
+/// The kernel type of an element: signless.
 Type getKernelElementType(Type elementType);
-/// The type in which elements are computed with: f32 for narrower floats.
+/// The compute type of an element: f32 for narrower floats.
 Type getComputeType(Type elementType);
-/// Whether integers of a graph's element type are unsigned; Booleans are.
+/// Whether integers of a graph element type are unsigned; Booleans are.
 bool isUnsignedElement(Type elementType);
 
 class ScalarBuilder : public ImplicitLocOpBuilder {
@@ -37,15 +37,15 @@ public:
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(*this, value);
   }
-  /// The position in loop `loop`, within the body of a nest.
+  /// The position in loop `loop` inside the body of a nest.
   Value position(int64_t loop);
 
   Value add(Value lhs, Value rhs);
   Value sub(Value lhs, Value rhs);
   Value mul(Value lhs, Value rhs);
-  /// Of floats.
+  /// Float division.
   Value div(Value lhs, Value rhs);
-  /// NaN if either is; `isUnsigned` matters for integers alone.
+  /// NaN if either operand is; `isUnsigned` applies to integers only.
   Value max(Value lhs, Value rhs, bool isUnsigned = false);
   Value min(Value lhs, Value rhs, bool isUnsigned = false);
   Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs);
@@ -55,24 +55,24 @@ public:
   Value either(Value lhs, Value rhs);
   Value negate(Value condition);
 
-  /// Integer quotient rounded towards zero and its remainder. Neither traps:
-  /// both are zero for a divisor of zero, and wrap around for the least integer
-  /// by -1.
+  /// Integer quotient, rounded towards zero, and its remainder. Neither traps:
+  /// both are zero for division by zero, and wrap around for the smallest
+  /// integer divided by -1.
   Value quotient(Value lhs, Value rhs, bool isUnsigned);
   Value remainder(Value lhs, Value rhs, bool isUnsigned);
 
-  /// Shifts of integers. By their width or more, or by a negative amount, all
-  /// bits are shifted out: zeros are left, or copies of the sign where a signed
-  /// number goes to the right.
+  /// Integer shifts. Shifting by the width or more, or by a negative amount,
+  /// shifts out all bits: zeros remain, or copies of the sign for right shifts
+  /// of signed numbers.
   Value shiftLeft(Value lhs, Value rhs);
   Value shiftRight(Value lhs, Value rhs, bool isUnsigned);
 
-  /// As `relax.astype` converts; `from` and `to` are types of the graph.
+  /// Converts like `relax.astype`; `from` and `to` are graph types.
   Value convert(Value value, Type from, Type to);
-  /// A float, rounded towards zero, as an integer of a type of the graph:
-  /// limited to its range, and zero for NaN.
+  /// Converts a float to an integer of a graph type: rounded towards zero,
+  /// saturated to the range, zero for NaN.
   Value saturate(Value number, Type to);
-  /// Between floats.
+  /// Converts between floats.
   Value convertFloat(Value value, Type to);
   Value toIndex(Value integer);
 };

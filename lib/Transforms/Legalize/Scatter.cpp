@@ -1,16 +1,15 @@
-//===- Scatter.cpp - kernels that scatter ---------------------------------===//
+//===- Scatter.cpp - scatter kernels --------------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Scattering first copies the data, then goes through the updates in order, so
-// that several may meet in one place; sums of floats keep what rounding takes
-// from them. An invalid index writes nothing; where it is an error, a check has
-// come before (CheckIndices.cpp). For many threads, lines that no
-// two updates share are parallel, and each goes through its own updates in
-// order.
+// Scattering first copies the data, then applies the updates in order, so that
+// several may hit the same place; float sums keep their rounding errors. An
+// invalid index writes nothing; if it is an error, a check has been inserted
+// before (CheckIndices.cpp). For many threads, lines that no two updates share
+// are processed in parallel, each applying its own updates in order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +29,7 @@ static Value combine(Scalars &s, StringRef reduction, Value old, Value update,
                      Type element) {
   if (reduction == "update")
     return update;
-  if (old.getType().isInteger(1)) // as NumPy: a sum is true where any term is
+  if (old.getType().isInteger(1)) // as in NumPy: a sum is true if any term is
     return reduction == "add" || reduction == "max" ? s.either(old, update)
                                                     : s.both(old, update);
   Type type = getComputeType(old.getType());
@@ -43,9 +42,9 @@ static Value combine(Scalars &s, StringRef reduction, Value old, Value update,
   return s.convertFloat(result, old.getType());
 }
 
-/// Puts an update in its place: nothing where an index is invalid. Positions
-/// are changed to such that may be read. `whole` is the tensor; of a sum of
-/// floats, also a tensor of what rounding took from each element.
+/// Applies an update, or nothing if an index is invalid. Clamps positions so
+/// that they can be read. `whole` is the tensor and, for float sums, a tensor
+/// of the rounding error of each element.
 static SmallVector<Value> scatter(Scalars &s, ValueRange whole,
                                   SmallVector<Value> at,
                                   ArrayRef<std::pair<int64_t, Value>> checked,
@@ -73,16 +72,16 @@ static SmallVector<Value> scatter(Scalars &s, ValueRange whole,
 
 namespace {
 
-/// Loops that go through updates of a tensor.
+/// Loops over the updates of a tensor.
 struct Updates {
   Value data;
-  Type element; // of the graph
+  Type element; // graph type
   StringRef reduction;
-  SymDims dims; // of the loops
-  /// Dimensions of the data for which there is an index, and their sizes.
+  SymDims dims; // loop bounds
+  /// The indexed dimensions of the data and their sizes.
   SmallVector<std::pair<int64_t, Value>> checked;
-  /// Loops whose positions are those in a dimension of the data: updates of
-  /// different ones do not meet.
+  /// Loops that correspond to dimensions of the data: updates at different
+  /// positions never conflict.
   SmallVector<std::pair<int64_t, int64_t>> apart;
 
   struct One {
@@ -93,8 +92,8 @@ struct Updates {
 
   SmallVector<Value> inOrder(KernelBuilder &kernel, FindFn find) const;
   SmallVector<Value> inParallel(KernelBuilder &kernel, FindFn find) const;
-  /// What loops carry: a copy of the data; for a sum of floats in the type that
-  /// it is computed in, with zeros for what is lost.
+  /// The loop-carried values: a copy of the data; for float sums, in the
+  /// compute type, with a zero-initialized tensor of rounding errors.
   SmallVector<Value> carried(KernelBuilder &kernel) const;
   LogicalResult yield(KernelBuilder &kernel, bool manyThreads,
                       FindFn find) const {
@@ -131,13 +130,13 @@ SmallVector<Value> Updates::carried(KernelBuilder &kernel) const {
              ? kernel.move(data, sums)
              : kernel.map(Access(data), sums,
                           [](Scalars &, ValueRange x) { return x[0]; });
-  // Added to -0, which no update may have reached, it leaves that as it is.
+  // Adding -0 leaves elements without updates, which may be -0, unchanged.
   Value lost = kernel.fill(kernel.empty(SymDims(kernel.dims(data)), type),
                            kernel.builder().number(type, -0.0));
   return {sums, lost};
 }
 
-/// All loops in order, which goes along memory.
+/// All loops sequentially, in memory order.
 SmallVector<Value> Updates::inOrder(KernelBuilder &kernel, FindFn find) const {
   SmallVector<Value> sizes = getSizesOf(kernel, dims);
   return kernel.iterate(kernel.builder(), sizes, carried(kernel),
@@ -148,7 +147,7 @@ SmallVector<Value> Updates::inOrder(KernelBuilder &kernel, FindFn find) const {
                         });
 }
 
-/// The loops that are apart are parallel, and around the others.
+/// Conflict-free loops are parallel, and enclose the others.
 SmallVector<Value> Updates::inParallel(KernelBuilder &kernel,
                                        FindFn find) const {
   SmallVector<Value> sizes = getSizesOf(kernel, dims),

@@ -23,8 +23,8 @@ using namespace mlir::relax;
 using arith::CmpIPredicate;
 using Scalars = ScalarBuilder;
 
-/// The position at which a slice begins, as an index. Where it is proved to lie
-/// in the dimension, nothing is clamped.
+/// The start of a slice as an index. Not clamped if it is proved to be in
+/// range.
 static OpFoldResult getBegin(KernelBuilder &kernel, SymExprAttr begin,
                              SymExprAttr dim, SymExprAttr stride) {
   const Prover &prover = kernel.prover();
@@ -47,7 +47,7 @@ static Value toValue(Scalars &s, OpFoldResult position) {
   return getValueOrCreateConstantIndexOp(s, s.getLoc(), position);
 }
 
-/// Checks a stride that only the program knows.
+/// Checks a stride that is known only at run time.
 static void requireStride(KernelBuilder &kernel, SymExprAttr stride) {
   SymExprAttr zero = kernel.constant(0);
   if (!stride.isConstant())
@@ -57,8 +57,8 @@ static void requireStride(KernelBuilder &kernel, SymExprAttr stride) {
 }
 
 /// The size of `dim[begin:end:stride]` for positions and strides of any sign,
-/// which the expression itself tells apart; of no use to prove anything by. A
-/// stride of zero counts as 1.
+/// as an expression that tests the signs itself; useless for proofs. A stride
+/// of zero counts as 1.
 static SymExprAttr getExactSliceSize(SymBuilder &math, SymExprAttr dim,
                                      SymExprAttr begin, SymExprAttr end,
                                      SymExprAttr stride) {
@@ -160,7 +160,7 @@ static LogicalResult stridedSlice(StridedSliceOp op, KernelBuilder &kernel) {
     std::optional<int64_t> step = stride.getConstantValue();
     isForwards &= step && *step > 0;
   }
-  // A slice of nothing is empty, whether its type says so or not.
+  // A slice of an empty tensor is empty, even if its type does not say so.
   if (hasNoElement(x.getType()))
     return kernel.yield(destination);
   if (isForwards) {
@@ -182,13 +182,13 @@ static LogicalResult stridedSlice(StridedSliceOp op, KernelBuilder &kernel) {
 }
 
 namespace {
-/// One dimension of a dynamic slice, where the kernel runs.
+/// The run-time range of one dimension of a dynamic slice.
 struct DynamicRange {
   Value begin, end, stride, isBackwards;
 };
 } // namespace
 
-/// Reads the positions of a dimension, and moves them into it.
+/// Reads the positions of a dimension and clamps them.
 static DynamicRange getRange(DynamicStridedSliceOp op, KernelBuilder &kernel,
                              int64_t axis, SymExprAttr dim) {
   Scalars &s = kernel.builder();
@@ -205,7 +205,7 @@ static DynamicRange getRange(DynamicStridedSliceOp op, KernelBuilder &kernel,
           isBackwards};
 }
 
-/// The sizes of the result, and how many strides are 0.
+/// Computes the sizes of the result and counts zero strides.
 void relax::countDynamicSlice(Operation *operation, KernelBuilder &kernel) {
   auto op = cast<DynamicStridedSliceOp>(operation);
   SymDims dims(kernel.dims(kernel.input(op.getX())));
@@ -231,7 +231,7 @@ void relax::countDynamicSlice(Operation *operation, KernelBuilder &kernel) {
     Value forwards = s.sub(range.end, range.begin);
     Value distance =
         s.select(range.isBackwards, s.sub(zero, forwards), forwards);
-    // Without a sign, so that the smallest integer has a negation.
+    // Unsigned, so that the smallest integer has a negation.
     Value step = s.select(range.isBackwards, s.sub(zero, range.stride),
                           s.select(isZero, one, range.stride));
     Value more = arith::DivUIOp::create(s, s.sub(distance, one), step);

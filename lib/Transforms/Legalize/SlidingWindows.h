@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A window reads position `stride * i + dilation * k` of its axis. So that it
-// is never outside, and the loops have affine maps, a padded axis is copied:
+// A window reads position `stride * i + dilation * k` of its axis. To stay in
+// bounds with affine maps, a padded axis is copied:
 //
 //   x x x x  ->  0 x x x x 0         padding
 //   x x x x  ->  0 0 x 0 x 0 x 0 x   the transposed convolution, stride 2
@@ -22,32 +22,33 @@
 
 namespace mlir::relax {
 
-/// Where the letters of `canonical` are in the layout of a valid op.
+/// The positions of the letters of `canonical` in the layout of a valid op.
 Layout layoutOf(Operation *op, StringRef text, StringRef canonical);
 
-/// The windows of a valid op, their kernels left open.
+/// The windows of a valid op, without their kernel sizes.
 SmallVector<Window, 3> windowsOf(Operation *op, ArrayRef<int64_t> strides,
                                  ArrayRef<int64_t> padding,
                                  ArrayRef<int64_t> dilation, int64_t spatial);
 
-/// How many positions `count` windows read: from the first to the last tap.
+/// The number of positions that `count` windows span, from the first to the
+/// last tap.
 SymExprAttr readExtent(KernelBuilder &kernel, SymExprAttr count,
                        const Window &window);
 
-/// A tensor of `dims` that holds `number`, and the elements of `data` from
-/// `offsets` on, `strides` apart, where they must fit.
+/// A tensor of `dims` filled with `number`, into which `data` is inserted at
+/// `offsets` with `strides`; it must fit.
 Value spread(KernelBuilder &kernel, Value data, ArrayRef<SymExprAttr> dims,
              ArrayRef<SymExprAttr> offsets, ArrayRef<int64_t> strides,
              Value number);
 
-/// `data` with `number` around it as far as windows read; `counts` are their
-/// numbers along each axis.
+/// Pads `data` with `number` as far as windows read; `counts` are the numbers
+/// of windows along each axis.
 Value padForWindows(KernelBuilder &kernel, Value data, const Layout &layout,
                     ArrayRef<Window> windows, ArrayRef<SymExprAttr> counts,
                     Value number);
 
-/// Loops with any affine maps: those of `reads`, then that of `init`. Loops
-/// that `init` does not follow are reductions.
+/// Loops with arbitrary affine maps: one for each of `reads`, then one for
+/// `init`. Loops that `init` does not follow are reductions.
 Value affineNest(KernelBuilder &kernel, ArrayRef<Value> reads, Value init,
                  ArrayRef<AffineMap> maps, KernelBuilder::Body body);
 

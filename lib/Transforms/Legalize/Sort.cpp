@@ -1,13 +1,12 @@
-//===- Sort.cpp - kernels that sort and search ----------------------------===//
+//===- Sort.cpp - kernels of sorting and searching ------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each line of elements along the sorted dimension is copied to a scratch
-// tensor, sorted there (MergeSort.h), and as much of it copied to the results
-// as they hold.
+// Each line along the sorted dimension is copied to a scratch tensor, sorted
+// there (MergeSort.h), and copied to the results as far as they reach.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +30,7 @@ using Values = SmallVector<Value>;
 
 namespace {
 
-/// Sorts lines one after the other.
+/// Sorts lines sequentially.
 class Sorter {
 public:
   Sorter(KernelBuilder &kernel, const LineSort &lines)
@@ -50,7 +49,7 @@ private:
 
 } // namespace
 
-/// Copies a line to the first half of the scratch tensors.
+/// Copies a line to the first halves of the scratch tensors.
 Values Sorter::fill(Scalars &s, ValueRange position, ValueRange scratch) {
   return forLoop(
       s, zero, count, one, scratch,
@@ -83,7 +82,7 @@ Values Sorter::run() {
   count = kernel.size(dims[axis]);
   Values results = lines.results();
   Value kept = kernel.size(kernel.dims(results[0])[axis]);
-  // The lines, by their positions in the other dimensions.
+  // Loops over the lines, by their positions in the other dimensions.
   Values sizes;
   for (auto [index, dim] : llvm::enumerate(dims))
     if (int64_t(index) != axis)
@@ -146,8 +145,8 @@ Values LineSort::results() const {
   return results;
 }
 
-/// The destinations of a `relax.topk` for values and for indices, or null;
-/// after checks of what it asks for.
+/// The destinations of a `relax.topk` for values and indices, or null; also
+/// checks its parameters.
 static std::pair<Value, Value> getTopkResults(TopkOp op,
                                               KernelBuilder &kernel) {
   Value data = kernel.input(op.getData());
@@ -191,12 +190,12 @@ void relax::addSortKernels(KernelRegistry &registry,
   });
 }
 
-/// By bisection of the boundaries, for each element.
+/// Bisects the boundaries for each element.
 static LogicalResult bucketize(BucketizeOp op, KernelBuilder &kernel) {
   Value boundaries = kernel.input(op.getBoundaries());
   Value count = kernel.size(kernel.dims(boundaries)[0]);
   Type element = getElementType(op.getInputTensor());
-  // As sorting does, NaN counts as larger than every number.
+  // As in sorting, NaN counts as larger than every number.
   auto isReached = [&](Scalars &s, Value boundary, Value x) {
     if (isa<FloatType>(x.getType())) {
       boundary = s.convertFloat(boundary, x.getType());

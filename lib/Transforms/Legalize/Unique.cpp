@@ -1,4 +1,4 @@
-//===- Unique.cpp - kernels whose sizes depend on data --------------------===//
+//===- Unique.cpp - kernels with data-dependent sizes ---------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Each op has two kernels: one that counts, and one that fills results of that
-// size. `relax.unique` sorts the numbers of its slices by their elements, in
-// both: slices that are equal stand together then, the first occurrence first.
+// size. `relax.unique` sorts the numbers of its slices by their elements in
+// both: equal slices become adjacent, the first occurrence first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +58,7 @@ forEach(KernelBuilder &kernel, Value x, ValueRange state,
   return Values(ArrayRef<Value>(nest.results));
 }
 
-/// A number as the only element of the destination.
+/// Stores a number as the only element of the destination.
 static LogicalResult yieldCount(KernelBuilder &kernel, Value count) {
   Scalars &s = kernel.builder();
   Value number = arith::IndexCastOp::create(s, s.getI64Type(), count);
@@ -112,7 +112,7 @@ static LogicalResult nonzero(NonzeroOp op, KernelBuilder &kernel) {
 
 namespace {
 
-/// The slices of `x` along an axis, or its elements: what is told apart.
+/// The slices of `x` along an axis, or its elements: the items compared.
 class Slices {
 public:
   Slices(UniqueOp op, KernelBuilder &kernel, bool manyThreads)
@@ -132,7 +132,7 @@ public:
     }
   }
 
-  /// How many there are, and how many elements each has.
+  /// The number of slices, and the size of each.
   SymExprAttr number, size;
 
   /// Sorts the numbers of the slices.
@@ -144,11 +144,11 @@ public:
       position.insert(position.begin(), order.half);
     return s.toIndex(readElement(s, order.scratch[0], position));
   }
-  /// Whether it differs from the one before.
+  /// Whether the slice differs from the previous one.
   Value isNew(Scalars &s, Value rank);
-  /// Where element `at` of a slice is in a tensor like `x`.
+  /// The position of element `at` of a slice in a tensor shaped like `x`.
   Values position(Scalars &s, Value slice, Value at);
-  /// Copies a slice to one of `target`.
+  /// Copies a slice to a slice of `target`.
   Value copy(Scalars &s, Value from, Value target, Value to);
 
 private:
@@ -158,7 +158,7 @@ private:
   KernelBuilder &kernel;
   bool manyThreads;
   Value x;
-  Type element; // of the graph
+  Type element; // graph type
   SymDims dims;
   std::optional<int64_t> axis;
   Sorted order;
@@ -184,7 +184,7 @@ Values Slices::position(Scalars &s, Value slice, Value at) {
   return result;
 }
 
-/// Compares element by element, until two differ.
+/// Compares element by element until two differ.
 Value Slices::isBefore(Scalars &s, Value lhs, Value rhs) {
   auto elements = [&](Scalars &s, Value at) {
     return std::pair(readElement(s, x, position(s, lhs, at)),
@@ -289,7 +289,7 @@ static LogicalResult countUnique(UniqueOp op, KernelBuilder &kernel,
   return yieldCount(kernel, s.toIndex(readElement(s, before, chunks.number)));
 }
 
-/// For each slice that is the first of its kind, its number in the order of
+/// For each slice that is the first of its value, its rank in the order of
 /// first occurrences.
 static Value numberFirstOccurrences(KernelBuilder &kernel, Slices &slices) {
   Scalars &s = kernel.builder();
@@ -320,7 +320,7 @@ static LogicalResult unique(UniqueOp op, KernelBuilder &kernel,
   if (!op.getSorted())
     numbers = numberFirstOccurrences(kernel, slices);
 
-  // The state: how many kinds there were, which one is at hand, the results.
+  // State: the number of distinct slices so far, the current one, the results.
   Values state = {s.index(0), s.index(0)};
   int64_t results = op->getNumResults();
   for (int64_t result = 0; result < results; ++result)

@@ -1,4 +1,4 @@
-//===- Aliases.cpp - which values share memory ----------------------------===//
+//===- Aliases.cpp - alias analysis of graph functions --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,8 +25,8 @@ Aliases::Aliases(ModuleOp module) {
     returned[function].assign(function.getNumResults(),
                               llvm::SmallBitVector(function.getNumArguments()));
   }
-  // A chain of calls settles in as many rounds as it is long; callees come
-  // first in most modules.
+  // Takes as many rounds as the longest chain of calls; in most modules callees
+  // come first.
   for (bool changed = true; changed;) {
     changed = false;
     for (FuncOp function : module.getOps<FuncOp>())
@@ -47,7 +47,7 @@ SmallVector<llvm::SmallBitVector> Aliases::getDeclared(FuncOp function) {
     }
     return declared;
   }
-  // Of what is elsewhere nothing is known.
+  // Nothing is known about external functions.
   declared.assign(function.getNumResults(), llvm::SmallBitVector(count, true));
   return declared;
 }

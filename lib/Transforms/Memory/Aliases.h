@@ -1,15 +1,15 @@
-//===- Aliases.h - which values share memory --------------------*- C++ -*-===//
+//===- Aliases.h - alias analysis of graph functions ------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Two values may share memory where one is a view of the other, where a kernel
-// writes one over the other, and where a tuple, a branch, a loop, a call or a
-// closure passes one on. Of each function it is found which parameters a
-// result may be; a closure that is not made where it is called may return any
-// of its arguments, and what it captured.
+// Two values may share memory if one is a view of the other, if a kernel writes
+// one in place of the other, or if a tuple, a branch, a loop, a call or a
+// closure passes one on. For each function, the analysis finds which parameters
+// a result may alias. An unknown closure may return any of its arguments and
+// its captured values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,44 +27,44 @@ class Aliases {
 public:
   explicit Aliases(ModuleOp module);
 
-  /// Calls `fn` on each operand that `value` may have its memory from, in one
-  /// step. Of what a loop carries these are the initial value and the one that
-  /// the body yields.
+  /// Calls `fn` on each operand from which `value` may get its memory in one
+  /// step. For a loop-carried value these are the initial value and the yielded
+  /// one.
   void walkSources(Value value, function_ref<void(OpOperand &)> fn) const;
-  /// Calls `fn` on each value that may have its memory from `use`, in one step.
+  /// Calls `fn` on each value that may get its memory from `use` in one step.
   void walkTargets(OpOperand &use, function_ref<void(Value)> fn) const;
 
-  /// Whether somebody may keep the operand of `use`, and use it at any time: a
-  /// callback or a library, maybe of a function that is called.
+  /// Whether the operand of `use` may be retained and used at any later time:
+  /// by a callback or a library, possibly inside of a called function.
   bool mayBeKept(OpOperand &use) const;
 
-  /// `value` and all that it may have its memory from.
+  /// `value` and all values from which it may get its memory.
   llvm::SetVector<Value> getSources(Value value) const;
 
-  /// For each result of `function`, the parameters that it may be.
+  /// For each result of `function`, the parameters that it may alias.
   ArrayRef<llvm::SmallBitVector> getReturned(FuncOp function) const {
     return returned.find(function)->second;
   }
 
-  /// Null for what is no function of the module.
+  /// Returns null if the name is not a function of the module.
   FuncOp lookup(StringRef name) const { return functions.lookup(name); }
 
-  /// The function of a closure that is called where it is made; null of others.
+  /// The function of a closure that is called where it is created; else null.
   FuncOp getKnownCallee(CallClosureOp call) const;
 
 private:
-  /// The same of a declaration: what it says, or all.
+  /// The same for a declaration: as declared, or all parameters.
   static SmallVector<llvm::SmallBitVector> getDeclared(FuncOp function);
-  /// Notes which parameters the results of `function` may be, and whether it
-  /// hands on what is kept; whether that is new.
+  /// Updates which parameters the results of `function` may alias, and whether
+  /// it lets arguments be retained. Returns whether anything changed.
   bool update(FuncOp function);
-  /// Whether result `result` of `op`, a call, may be operand `operand`.
+  /// Whether result `result` of the call `op` may alias operand `operand`.
   bool mayPassOn(Operation *op, unsigned operand, unsigned result) const;
 
   llvm::StringMap<FuncOp> functions;
-  /// Functions that may hand what they have to those who keep it.
+  /// Functions that may let their arguments be retained.
   DenseSet<FuncOp> keepers;
-  /// By function: for each result the parameters that it may be.
+  /// By function: the parameters that each result may alias.
   DenseMap<FuncOp, SmallVector<llvm::SmallBitVector>> returned;
 };
 

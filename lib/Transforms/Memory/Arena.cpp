@@ -15,7 +15,7 @@
 
 using namespace mlir::relax;
 
-/// Places the buffers in `order`, each as low as it can be.
+/// Places the buffers in `order`, each as low as possible.
 static uint64_t place(llvm::MutableArrayRef<ArenaBuffer> buffers,
                       llvm::ArrayRef<unsigned> order, uint64_t alignment) {
   uint64_t height = 0;

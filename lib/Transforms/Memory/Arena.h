@@ -21,7 +21,7 @@
 
 namespace mlir::relax {
 
-/// When something is alive, both ends included.
+/// The interval in which a buffer is live, both ends included.
 struct Lifetime {
   unsigned start, end;
 
@@ -37,8 +37,8 @@ struct ArenaBuffer {
 };
 
 /// Gives each buffer an offset, a multiple of `alignment`; returns the size of
-/// the arena. The best of a few greedy orders, of which largest first is the
-/// one that is best most of the time.
+/// the arena. Takes the best of a few greedy orders; largest first usually
+/// wins.
 uint64_t packArena(llvm::MutableArrayRef<ArenaBuffer> buffers,
                    uint64_t alignment);
 

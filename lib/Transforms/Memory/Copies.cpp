@@ -81,8 +81,8 @@ void relax::copyWrittenConstants(ModuleOp module, const Writes &writes,
   module.walk([&](Operation *op) { writes.walkWritten(op, visit); });
   if (written.empty())
     return;
-  // What a function returns may be written over by those who call it, whether
-  // these are in the module or have a public function as a callable.
+  // Callers may overwrite what a function returns: callers in the module, and
+  // callers that get a public function as a callable.
   module.walk([&](ReturnOp op) {
     for (OpOperand &operand : op->getOpOperands())
       if (isReferenceCounted(operand.get().getType()))

@@ -14,7 +14,7 @@
 
 namespace mlir::relax {
 
-/// Makes calls of kernels that copy a tensor, one kernel for each rank and
+/// Creates calls of kernels that copy a tensor; one kernel for each rank and
 /// element type.
 class Copies {
 public:
@@ -22,7 +22,7 @@ public:
 
   /// Whether the shape is known, so that memory can be allocated.
   static bool canCopy(Value tensor);
-  /// A copy of `tensor`, before `place`.
+  /// Copies `tensor` before `place`.
   Value copy(Value tensor, Operation *place);
 
 private:
@@ -32,8 +32,8 @@ private:
   DenseMap<Type, func::FuncOp> kernels;
 };
 
-/// Lets what is written over be a copy where it may be a constant or a weight:
-/// these have the same value in each call.
+/// Copies tensors that are overwritten but may be a constant or a weight: these
+/// must have the same value in each call.
 void copyWrittenConstants(ModuleOp module, const Writes &writes,
                           Copies &copies);
 

@@ -1,26 +1,26 @@
-//===- LaterUse.cpp - uses of what is written over ------------------------===//
+//===- LaterUse.cpp - uses of overwritten tensors -------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A write into `%v` is followed back to all that `%v` may have its memory from,
-// and from there forward to all that may have the same memory, but not through
-// the write itself: its result is the new version. None of these may be used
-// where the write has been.
+// A write into `%v` is traced back to all values from which `%v` may get its
+// memory, and from there forward to all that may share it, but not through the
+// write itself: its result is the new version. None of these values may be used
+// after the write.
 //
 //     %x ──reshape──> %v ──write──> %new        %new may be used,
 //      └───if yield──> %r                       %x, %v and %r may not
 //
-// Where a loop carries `%v`, the write is in each round of it:
+// If a loop carries `%v`, the write happens in each iteration:
 //
-//   - the loop writes over the initial value, which nothing in it may use;
-//   - what the body yields is written over in the next round, so it must not
-//     be of outside, nor be yielded twice.
+// //   - the loop overwrites the initial value, which nothing in it may use;
+// //   - the yielded value is overwritten in the next iteration, so it must not
+// //     come from outside, nor be yielded twice.
 //
-// The condition runs before each round and once more at the end. What it writes
-// over are the values that the body and the result of the loop have.
+// The condition runs before each iteration and once more at the end. If it
+// writes, it overwrites the values that the body and the loop results see.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,27 +38,27 @@ class LaterUse {
 public:
   explicit LaterUse(const Aliases &aliases) : aliases(aliases) {}
 
-  /// The op that uses again what `written` writes over; null where there is
-  /// none.
+  /// Returns an op that uses the memory again after `written` overwrites it, or
+  /// null.
   Operation *find(OpOperand &written);
 
 private:
-  /// A value, and which member of it if that is a tuple; kAll for all of it.
+  /// A value and, for a tuple, one of its members; kAll for the whole value.
   using Place = std::pair<Value, int64_t>;
   static constexpr int64_t kAll = -1;
-  /// What a loop carries at one place.
+  /// A loop and the index of one of its carried values.
   using Carried = std::pair<WhileOp, unsigned>;
 
-  /// Calls `fn` on `value`, which `user` uses, and all that it may have its
-  /// memory from; what a loop around `user` carries is where that ends.
+  /// Calls `fn` on `value`, which `user` uses, and on all values from which it
+  /// may get its memory. Stops at values carried by a loop around `user`.
   void walkSources(Value value, Operation *user,
                    function_ref<void(Place)> fn) const;
-  /// Calls `fn` on each place that may have its memory from `use` of `place`.
+  /// Calls `fn` on each place that may get its memory from `use` of `place`.
   void walkTargets(OpOperand &use, Place place,
                    function_ref<void(Place)> fn) const;
   Operation *findUser(Place source, OpOperand &written) const;
   Operation *findAround(Carried carried);
-  /// What `value` is of what a loop around `user` carries.
+  /// The carried value that `value` is, if a loop around `user` carries it.
   static std::optional<Carried> getCarried(Value value, Operation *user);
 
   const Aliases &aliases;
@@ -72,7 +72,7 @@ std::optional<LaterUse::Carried> LaterUse::getCarried(Value value,
   auto argument = dyn_cast<BlockArgument>(value);
   auto loop = argument ? dyn_cast<WhileOp>(argument.getOwner()->getParentOp())
                        : WhileOp();
-  // Of a loop that ends before, what it carries comes from its initial values.
+  // A loop that does not contain `user` has ended: its initial values matter.
   if (!loop || !loop->isProperAncestor(user))
     return std::nullopt;
   return Carried{loop, argument.getArgNumber()};
@@ -120,7 +120,7 @@ void LaterUse::walkTargets(OpOperand &use, Place place,
   }
 }
 
-/// The innermost block that holds both, at whatever depth.
+/// The innermost block that contains both, directly or nested.
 static Block *getCommonBlock(Value value, Operation *op) {
   Block *block = value.getParentBlock();
   while (!block->findAncestorOpInBlock(*op))
@@ -128,7 +128,7 @@ static Block *getCommonBlock(Value value, Operation *op) {
   return block;
 }
 
-/// Whether `user` may run after `writer` within one run of `scope`.
+/// Whether `user` may run after `writer` within one execution of `scope`.
 static bool mayFollowWriter(Operation *user, Operation *writer, Block *scope) {
   for (Operation *at = writer;; at = at->getParentOp()) {
     Block *block = at->getBlock();
@@ -140,7 +140,7 @@ static bool mayFollowWriter(Operation *user, Operation *writer, Block *scope) {
   }
 }
 
-/// Whether `use` yields from the branch that `writer` is not in.
+/// Whether `use` yields from the branch that does not contain `writer`.
 static bool isOtherBranch(OpOperand &use, Operation *writer) {
   auto branch = dyn_cast<IfOp>(use.getOwner()->getParentOp());
   return branch && isa<YieldOp>(use.getOwner()) &&
@@ -149,7 +149,7 @@ static bool isOtherBranch(OpOperand &use, Operation *writer) {
              writer->getParentRegion());
 }
 
-/// Whether `use` reads an element, or passes it on.
+/// Whether `use` reads elements or passes the tensor on.
 static bool usesElements(OpOperand &use) {
   return !isa<KillOp, ShapeOfOp, DimOp>(use.getOwner());
 }
@@ -160,8 +160,9 @@ static bool isOtherMember(OpOperand &use, int64_t member) {
   return get && member >= 0 && get.getIndex() != member;
 }
 
-/// A user of what the condition of a loop writes over, if `source` is carried
-/// there: the body and the result have it without being targets of `source`.
+/// A user of memory that the condition of a loop overwrites, if `source` is
+/// carried there: the body and the results see it although they are not targets
+/// of `source`.
 static Operation *findUserOfCondition(Value source) {
   auto argument = dyn_cast<BlockArgument>(source);
   auto loop = argument ? dyn_cast<WhileOp>(argument.getOwner()->getParentOp())
@@ -177,11 +178,11 @@ static Operation *findUserOfCondition(Value source) {
   return nullptr;
 }
 
-/// A user of the memory of `source` after the write.
+/// Finds a user of the memory of `source` after the write.
 Operation *LaterUse::findUser(Place source, OpOperand &written) const {
   Operation *writer = written.getOwner();
   Block *scope = getCommonBlock(source.first, writer);
-  // Each round writes into it again.
+  // Each iteration writes again.
   for (Operation *at = writer; at->getBlock() != scope; at = at->getParentOp())
     if (isa<WhileOp>(at->getParentOp()))
       return writer;
@@ -194,7 +195,8 @@ Operation *LaterUse::findUser(Place source, OpOperand &written) const {
       if (&use == &written || !usesElements(use) ||
           isOtherMember(use, target.second))
         continue;
-      // A loop that writes holds what runs after the write of a round before.
+      // If the writer is a loop, ops in it run after the write of an earlier
+      // iteration.
       if (writer->isAncestor(user) || mayFollowWriter(user, writer, scope))
         return user;
       if (!isOtherBranch(use, writer))

@@ -51,10 +51,10 @@ bool relax::mayOutlive(OpOperand &use) {
   Operation *op = use.getOwner();
   if (!isReferenceCounted(use.get().getType()))
     return false;
-  // A function may return it, or hand it on to those who keep it.
+  // A function may return its argument or let it be retained.
   if (isa<CallOp>(op) || isa<CallClosureOp>(op) || isKeptByLibrary(op))
     return true;
-  // Of ops of other dialects nothing is known.
+  // Nothing is known about ops of other dialects.
   return !isa_and_nonnull<RelaxDialect>(op->getDialect()) &&
          llvm::any_of(op->getResultTypes(), isReferenceCounted);
 }
@@ -110,10 +110,10 @@ LogicalResult relax::verifyNoDataflow(FuncOp function, StringRef pass) {
   return failure(found.wasInterrupted());
 }
 
-/// Places the kills of what `block` itself owns.
+/// Inserts the kills of values that `block` itself owns.
 static void insertKillsInto(Block &block) {
-  // What each kill comes after; null is the start of the block. Kills after
-  // the same op stay in the order of what they kill.
+  // The op after which each kill is inserted; null is the start of the block.
+  // Kills after the same op keep their order.
   DenseMap<Operation *, Operation *> lastKill;
   OpBuilder builder(block.getParentOp()->getContext());
   for (Value value : getOwnedValues(block)) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the passes over memory ask of a graph function. The rules of ownership
-// are those that `relax-insert-kills` documents.
+// Queries about graph functions for memory passes. `relax-insert-kills`
+// documents the ownership rules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,37 +20,36 @@
 
 namespace mlir::relax {
 
-/// What cache lines, vectors and DMA engines are content with.
+/// Sufficient for cache lines, vectors and DMA engines.
 constexpr int64_t kStorageAlignment = 64;
 
-/// The bytes that one element takes in memory: a Boolean one, others their bits
-/// rounded up.
+/// The size of an element in memory: one byte for Booleans, else its bits
+/// rounded up to bytes.
 int64_t getElementBytes(Type elementType);
-/// The bytes of a tensor whose dimensions are all known.
+/// The size of a tensor whose dimensions are all known.
 SymExprAttr getByteSize(RankedTensorType type, SymBuilder &math);
 
-/// The tensor that `tensor` is a view of, or in place of; null where it is
-/// neither.
+/// The tensor that `tensor` is a view of or overwrites; null if neither.
 Value getAliasedTensor(Value tensor);
-/// Whether `use` takes a reference of its own: of what is returned, yielded,
-/// carried by a loop or captured.
+/// Whether `use` takes its own reference: returned, yielded, carried and
+/// captured values do.
 bool takesReference(OpOperand &use);
-/// Whether what `use` passes on may be used after the last use of its aliases:
-/// through a reference, through the result of a call that returns it, or by a
-/// callback or a library that keeps it.
+/// Whether memory passed on by `use` may be used after the last use of its
+/// aliases: through a reference, through the result of a call that returns it,
+/// or by a callback or library that retains it.
 bool mayOutlive(OpOperand &use);
-/// The values of `block` that it owns, in order.
+/// The values that `block` owns, in order.
 SmallVector<Value> getOwnedValues(Block &block);
 
-/// Calls `fn` on each use of `value` and of its aliases.
+/// Calls `fn` on each use of `value` and its aliases.
 void walkUses(Value value, function_ref<void(OpOperand &)> fn);
-/// The op of the block that defines `value` in which it, or an alias of it, is
-/// used last; null where there is none.
+/// The last op, in the block that defines `value`, that uses it or an alias;
+/// null if there is none.
 Operation *getLastUser(Value value);
 
-/// Reports an error where a dataflow block is left in `function`.
+/// Reports an error if `function` still contains a dataflow block.
 LogicalResult verifyNoDataflow(FuncOp function, StringRef pass);
-/// Places the kills of a function, instead of those that are there.
+/// Inserts the kills of a function and removes existing ones.
 void insertKills(FuncOp function);
 
 } // namespace mlir::relax

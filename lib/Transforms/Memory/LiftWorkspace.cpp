@@ -1,4 +1,4 @@
-//===- LiftWorkspace.cpp - scratch memory of kernels for the planner ------===//
+//===- LiftWorkspace.cpp - expose kernel scratch memory -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,8 +41,8 @@ public:
   }
 
 private:
-  /// Calls `fn` on each symbol that is a dimension, or an integer (axis -1), of
-  /// a parameter, and where it is.
+  /// Calls `fn` on each symbol that is a dimension or (axis -1) the value of an
+  /// integer parameter, with its position.
   void walkPlainSymbols(function_ref<void(SymExprAttr, unsigned, int64_t)> fn) {
     for (unsigned index = 0; index < kernel.getNumArguments(); ++index) {
       if (auto symbol = kernel.getArgAttrOfType<StringAttr>(
@@ -57,8 +57,8 @@ private:
     }
   }
 
-  /// Whether the kernel has a value for each symbol that says where something
-  /// is: one that only callers solve for has none.
+  /// Whether the kernel can compute each symbol in an offset: symbols that only
+  /// callers can solve for have no value in the kernel.
   bool canComputeOffsets() {
     for (Temporary &temporary : temporaries)
       temporary.offset.walkSymbols(
@@ -70,11 +70,11 @@ private:
     return missing.empty();
   }
 
-  /// Finds what the size is for each call; false where one does not know it.
+  /// Finds the size for each call; false if a call cannot compute it.
   bool unifyCalls() {
     for (Operation *user : users) {
       auto call = dyn_cast<CallTIRInplaceOp>(user);
-      // Behind the operands there are destinations that do not exist yet.
+      // Destinations that are still to be allocated come after the operands.
       if (!call || llvm::is_contained(call.getInplaceIndices(), -1))
         return false;
       Signature signature = Signature::of(kernel);
@@ -116,7 +116,7 @@ private:
   }
 
   void changeKernel() {
-    // Behind the other buffers, before the integers.
+    // After the other buffers, before the integers.
     unsigned position =
         llvm::count_if(kernel.getArgumentTypes(), llvm::IsaPred<MemRefType>);
     std::optional<int64_t> constant = bytes.getConstantValue();
@@ -140,7 +140,7 @@ private:
         value = memref::DimOp::create(entry, kernel.getLoc(), value, axis);
       values.define(symbol, value);
     });
-    // All of them before anything is erased, which may be where `entry` is.
+    // Compute all offsets before erasing anything, including possibly `entry`.
     auto offsets = llvm::map_to_vector(temporaries, [&](Temporary &temporary) {
       return values.get(temporary.offset);
     });
@@ -181,7 +181,7 @@ struct LiftWorkspace : relax::impl::LiftWorkspacePassBase<LiftWorkspace> {
       if (isInBufferForm(kernel) && kernel.getBody().hasOneBlock() &&
           !users.getUsers(kernel).empty())
         WorkspaceLifting(kernel, users.getUsers(kernel)).run();
-    // What is allocated here needs its end too.
+    // The new allocations need kills, too.
     llvm::for_each(killing, insertKills);
   }
 };

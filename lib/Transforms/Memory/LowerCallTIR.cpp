@@ -28,7 +28,7 @@ public:
   explicit CallLowering(Operation *call)
       : call(call), builder(call), operands(call->getOperands()) {}
 
-  /// Allocates the results for which `inplace` has -1, and appends them to the
+  /// Allocates the results for which `inplace` is -1 and appends them to the
   /// operands.
   LogicalResult allocate(SmallVector<int64_t> &inplace) {
     SymBuilder math(call->getContext(), [&] { return call->emitOpError(); });
@@ -36,7 +36,7 @@ public:
       if (index != -1)
         continue;
       index = operands.size();
-      // The verifier of calls sees to it that all dimensions are known.
+      // The verifier of calls ensures that all dimensions are known.
       auto type = cast<RankedTensorType>(result.getType());
       SymExprAttr bytes = getByteSize(type, math);
       if (math.failed())
@@ -45,7 +45,7 @@ public:
       auto storage = AllocStorageOp::create(
           builder, loc, StorageType::get(call->getContext()), bytes,
           kStorageAlignment);
-      // A copy has its result where it says.
+      // A copy states the place of its result.
       if (Attribute place = call->getAttr(notes::kDevice))
         storage->setAttr(notes::kDevice, place);
       operands.push_back(TensorFromStorageOp::create(

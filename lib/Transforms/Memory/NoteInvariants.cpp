@@ -1,4 +1,4 @@
-//===- NoteInvariants.cpp - parameters of kernels that are constants ------===//
+//===- NoteInvariants.cpp - note constant kernel parameters ---------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Whether an operand is a constant at all calls, which only read it.
+/// Whether an operand is constant in all calls, and they only read it.
 static bool isInvariant(ArrayRef<Operation *> calls, unsigned index) {
   return llvm::all_of(calls, [&](Operation *call) {
     auto inplace = dyn_cast<CallTIRInplaceOp>(call);

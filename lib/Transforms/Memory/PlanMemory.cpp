@@ -5,16 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   1. number all ops in program order; a storage lives from its allocation to
-//      the end of the op of its block that uses it last. Branches of one `if`
-//      have disjoint numbers, so what is in them may share; what a loop body
-//      uses of outside lives to the end of the loop.
+// //   1. number all ops in program order; a storage lives from its allocation
+// to
+// //      the end of the op of its block that uses it last. Branches of one
+// `if`
+// //      have disjoint numbers, so their storages may share memory; storages
+// //      from outside that a loop body uses live to the end of the loop.
 //   2. constant and bounded sizes: offsets in one arena (Arena.h)
 //   3. other sizes: groups of storages that share memory (StorageGroups.h), of
 //      which the arena is one; the best of a few greedy orders
 //
-// What is on the host and what is on the device is planned apart, by steps 2
-// and 3 for each.
+// The host and the device are planned separately, by steps 2 and 3 for each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,14 +35,14 @@ using namespace mlir::relax;
 
 namespace {
 
-/// Upper bounds of sizes, from the declared ranges of symbols. One beyond
-/// `limit` is none: nobody means to take so much memory.
+/// Upper bounds of sizes, from the declared ranges of symbols. Bounds beyond
+/// `limit` are ignored: they are too large to be allocated.
 class Bounds {
 public:
   Bounds(const Prover &prover, SymBuilder &math, int64_t limit)
       : prover(prover), math(math), limit(limit) {}
 
-  /// Whether no number in `expr` is beyond the limit.
+  /// Whether all constants in `expr` are within the limit.
   bool isReasonable(SymExprAttr expr) const {
     auto isSmall = [&](int64_t value) {
       return value <= limit && value >= -limit;
@@ -57,7 +58,7 @@ public:
     });
   }
 
-  /// An expression that is at least `expr`, in fewer symbols where it can be.
+  /// An upper bound of `expr`, in fewer symbols if possible.
   SymExprAttr raise(SymExprAttr expr) {
     if (std::optional<int64_t> upper = prover.interval(expr).upper;
         upper && *upper <= limit)
@@ -141,10 +142,10 @@ public:
   }
 
 private:
-  /// What may share memory.
+  /// Storages that may share memory.
   struct Side {
     SmallVector<Storage> fixed, pooled;
-    /// What outlives its last use.
+    /// Storages that outlive their last use.
     SmallVector<Storage> kept;
   };
 
@@ -180,7 +181,7 @@ private:
     (storage.bytes.isConstant() ? side.fixed : side.pooled).push_back(storage);
   }
 
-  /// Takes a bound for the size, unless that is too generous.
+  /// Replaces the size by its bound, unless that is too large.
   void raise(Storage &storage) {
     SymExprAttr raised = bounds.raise(storage.bytes);
     if (bounds.isReasonable(raised))
@@ -191,12 +192,12 @@ private:
   // One arena for what has a constant size
   //===--------------------------------------------------------------------===//
 
-  /// Null where there is none.
+  /// Returns null if there is none.
   AllocStorageOp planArena(Side &side) {
     SmallVector<Storage> &fixed = side.fixed, &pooled = side.pooled;
     int64_t bytes = packFixed(fixed);
     if (bytes > maxArenaBytes) {
-      // Bounds that are too generous together: only what is constant.
+      // If the bounds are too large in total, keep only constant sizes.
       llvm::erase_if(fixed, [&](Storage &storage) {
         if (storage.op.getBytes().isConstant())
           return false;
@@ -209,7 +210,7 @@ private:
       });
       bytes = packFixed(fixed);
     }
-    // More than can be counted is left as it is.
+    // Leave sizes beyond 64 bits alone.
     if (fixed.empty() || bytes == INT64_MAX)
       return {};
     OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
@@ -241,7 +242,7 @@ private:
   // Report
   //===--------------------------------------------------------------------===//
 
-  /// The most bytes that are alive at once; null where that is too long to say.
+  /// The maximum of live bytes; null if the expression gets too long.
   SymExprAttr getPeak() {
     constexpr size_t kMaxSums = 64, kMaxOperands = 8;
     SetVector<SymExprAttr> sums;
@@ -297,8 +298,8 @@ private:
   Bounds bounds;
   DenseMap<Operation *, unsigned> starts, ends;
   SmallVector<Storage> all;
-  Side sides[2];                    // the device's, the host's
-  SmallVector<ArenaBuffer> buffers; // of what is fixed
+  Side sides[2];                    // the device's and the host's
+  SmallVector<ArenaBuffer> buffers; // fixed-size storages
   int64_t alignment = 1;
 };
 

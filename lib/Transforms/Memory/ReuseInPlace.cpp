@@ -1,4 +1,4 @@
-//===- ReuseInPlace.cpp - let kernels write over inputs that die ----------===//
+//===- ReuseInPlace.cpp - reuse dying inputs as outputs -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ using namespace mlir::relax;
 
 namespace {
 
-/// Whether two ranked tensors have as many bytes, element for element.
+/// Whether two ranked tensors have equal shapes and element sizes.
 bool haveSameShape(Type lhs, Type rhs, const Prover &prover) {
   auto first = dyn_cast<RankedTensorType>(lhs),
        second = dyn_cast<RankedTensorType>(rhs);
@@ -33,8 +33,8 @@ bool haveSameShape(Type lhs, Type rhs, const Prover &prover) {
       });
 }
 
-/// The place of `tensor` in a storage, through aliases; null where it is in
-/// none.
+/// The place of `tensor` in a storage, looking through aliases; null if it is
+/// in none.
 TensorFromStorageOp findPlace(Value tensor) {
   while (Value aliased = getAliasedTensor(tensor))
     tensor = aliased;
@@ -48,7 +48,7 @@ public:
         prover(call.getContext(), SymbolFacts::at(call)) {}
 
   void run() {
-    // A result that is allocated has no destination yet.
+    // A result that is still to be allocated has no destination yet.
     if (llvm::is_contained(call.getInplaceIndices(), -1))
       return;
     for (int64_t destination : call.getInplaceIndices())
@@ -57,8 +57,8 @@ public:
   }
 
 private:
-  /// Whether `tensor` is all that lives in a storage of its own, before `call`
-  /// writes it.
+  /// Whether `tensor` is the only tensor in its storage, before `call` writes
+  /// it.
   static bool isFresh(Value tensor) {
     auto place = tensor.getDefiningOp<TensorFromStorageOp>();
     return place && tensor.hasOneUse() && place.getStorage().hasOneUse() &&
@@ -78,7 +78,7 @@ private:
     }
   }
 
-  /// Whether nothing but operand `input` uses `storage` here or after.
+  /// Whether only operand `input` uses `storage` here or later.
   bool diesHere(Value storage, unsigned input) {
     if (!storage.getDefiningOp<AllocStorageOp>() ||
         storage.getParentBlock() != call->getBlock() ||

@@ -62,7 +62,7 @@ bool StorageGroups::isVisible(SymExprAttr expr, Operation *position) const {
   return visible;
 }
 
-/// The op before which something is before both, `first` being the earlier.
+/// A position before both ops; `first` comes first.
 static Operation *getCommonPosition(Operation *first, Operation *second) {
   for (Operation *op = first; op; op = op->getParentOp())
     if (op->getBlock()->findAncestorOpInBlock(*second))
@@ -98,8 +98,8 @@ Operation *StorageGroups::Group::getPositionWith(const Storage &storage) const {
                  : getCommonPosition(position, storage.op);
 }
 
-/// A size of which all symbols are the same number; products of two of them are
-/// thousands.
+/// Estimates a size by giving all symbols the same value, such that products of
+/// two are in the thousands.
 static int64_t estimateBytes(SymExprAttr bytes) {
   constexpr int64_t kTypical = 64;
   SymAssignment sizes;
@@ -118,7 +118,7 @@ Lifetime StorageGroups::Group::getSpan() const {
 
 std::pair<uint64_t, uint64_t>
 StorageGroups::estimate(ArrayRef<Storage> kept) const {
-  // When something begins, and until when it is there.
+  // The lifetime and size of each group.
   SmallVector<std::pair<Lifetime, uint64_t>> spans;
   uint64_t total = 0, peak = 0;
   for (const Group &group : groups) {
@@ -162,7 +162,7 @@ void StorageGroups::add(Storage &storage) {
     if (group.overlaps(storage.lifetime))
       continue;
     Fit fit = getFit(group, storage);
-    // Of those that are too large the smallest serves best.
+    // Among groups that are too large, prefer the smallest.
     bool better = fit > bestFit || (fit == Fit::Large && bestFit == fit &&
                                     isAtMost(group.bytes, best->bytes) &&
                                     !isAtMost(best->bytes, group.bytes));
@@ -200,7 +200,7 @@ void StorageGroups::merge() {
     }
 }
 
-/// Gives the arena to the group with which it saves most.
+/// Merges the arena with the group where it saves most.
 void StorageGroups::mergeArena() {
   Group *best = nullptr;
   for (Group &group : MutableArrayRef(groups).drop_front())
@@ -216,8 +216,9 @@ bool StorageGroups::canMerge(const Group &into, const Group &from) const {
          !into.overlaps(from);
 }
 
-/// The maximum of two sizes is never more than both, as long as neither is
-/// moved to where it may not be needed.
+/// The maximum of two sizes never exceeds their sum, so merging never costs
+/// memory as long as neither allocation moves to a place where it may not be
+/// needed.
 bool StorageGroups::merge(Group &into, Group &from) {
   if (!canMerge(into, from))
     return false;
@@ -244,7 +245,7 @@ void StorageGroups::hoistFromLoops(Group &group) const {
 
 void StorageGroups::allocate(Group &group) {
   AllocStorageOp first = group.members.front().op;
-  SetVector<Operation *> ops; // that of an arena is the op of many
+  SetVector<Operation *> ops; // the op of an arena has many storages
   for (Storage &member : group.members)
     ops.insert(member.op);
   if (ops.size() == 1 && group.position == first &&

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Storages whose sizes are expressions share memory as wholes: where one proved
-// to be large enough is free, else with the maximum of the sizes. A group is
-// allocated where its first member was, or before what holds that and not the
-// others, or before a loop; the symbols of its size must be visible there.
+// Storages with symbolic sizes share memory as a whole: they reuse a free group
+// that is proved to be large enough, or one that grows to the maximum of the
+// sizes. A group is allocated at its first member, or before an op that
+// contains it but not the others, or before a loop; the symbols of its size
+// must be visible there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,51 +25,51 @@ namespace mlir::relax {
 struct Storage {
   AllocStorageOp op;
   Lifetime lifetime;
-  SymExprAttr bytes; // what it is planned with
+  SymExprAttr bytes; // the planned size
 };
 
-/// Puts what is in `from` into `target`, and removes `from`.
+/// Moves the tensors of `from` into `target` and removes `from`.
 void moveStorage(AllocStorageOp from, Value target, SymExprAttr offset);
 
 class StorageGroups {
 public:
   StorageGroups(FuncOp function, const Prover &prover);
 
-  /// The first group: storages that have offsets in one already, which is
-  /// allocated when the function is entered. Others are in it where it is
-  /// shared.
+  /// Adds the first group: storages that already have offsets in an arena,
+  /// which is allocated on entry of the function. Other storages are in the
+  /// group if they share the arena.
   void addArena(AllocStorageOp arena, ArrayRef<Storage> storages,
                 bool isShared);
-  /// In which order storages look for a place. The largest first: so a large
-  /// one is free where it is needed. Those that live longest first: so they do
-  /// not end up where nothing else fits.
+  /// The order in which storages look for a group. Largest first: a large group
+  /// is free when it is needed. Longest-lived first: they do not end up where
+  /// nothing else fits.
   enum class Order { Program, Largest, Longest };
 
-  /// Adds storages, each to the group that fits best.
+  /// Adds storages, each to the best-fitting group.
   void add(MutableArrayRef<Storage> storages, Order order);
-  /// Merges groups that are never alive together.
+  /// Merges groups that are never live at the same time.
   void merge();
-  /// The most that groups take at once, together with storages that live to the
-  /// end of the function, and what all groups take; by sizes that are typical.
+  /// Estimates the peak of live groups, together with storages that live to the
+  /// end of the function, and the total of all groups, by typical sizes.
   std::pair<uint64_t, uint64_t> estimate(ArrayRef<Storage> kept) const;
-  /// Allocates each group, and moves its members there.
+  /// Allocates each group and moves its members there.
   void allocate();
 
 private:
   struct Group {
     SmallVector<Storage> members;
     SymExprAttr bytes;
-    Operation *position; // the allocation goes before it
+    Operation *position; // the allocation is inserted before it
     int64_t alignment;
 
     bool overlaps(const Lifetime &lifetime) const;
     bool overlaps(const Group &other) const;
-    /// From its first member to its last.
+    /// From the first member to the last.
     Lifetime getSpan() const;
-    /// Where it would be allocated with another member.
+    /// The position of the allocation if another member joins.
     Operation *getPositionWith(const Storage &storage) const;
   };
-  /// How a group serves a storage, from bad to good.
+  /// How well a group fits a storage, from worst to best.
   enum class Fit { None, Grow, Large, Same };
 
   Fit getFit(const Group &group, const Storage &storage) const;
@@ -90,7 +91,8 @@ private:
   DenseSet<StringAttr> parameterSymbols;
   DenseMap<StringAttr, SmallVector<Operation *, 1>> casts;
   SmallVector<Group> groups;
-  /// How many groups at the front are an arena, and whether others share it.
+  /// The number of leading groups that are an arena (0 or 1), and whether other
+  /// storages share it.
   size_t arenas = 0;
   bool isArenaShared = false;
 };

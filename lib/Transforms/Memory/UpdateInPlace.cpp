@@ -1,23 +1,22 @@
-//===- UpdateInPlace.cpp - update tensors where they are ------------------===//
+//===- UpdateInPlace.cpp - update tensors in place ------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel that scatters copies its data first, then goes through the updates:
+// A scatter kernel copies its data first, then applies the updates:
 //
 //   @put(%x, %indices, %values, %d):  %0 = copy %x to %d; put %values into %0
 //
-// Where the data dies with the call, and nobody else has it, there is nothing
-// to copy. A version of the kernel without the copy writes into the data:
+// If the data dies with the call, and nobody else holds it, the copy is
+// redundant. A version of the kernel without the copy writes into the data:
 //
 //   @put_inplace(%indices, %values, %x):  put %values into %x
 //
-// Nobody else has what a kernel of the same function made, nor the parameters
-// that callers donate. What a loop carries is as good, if each value that the
-// body yields is; the initial value is then copied before the loop, where it is
-// not.
+// Results of kernels in the same function are owned exclusively, and so are
+// parameters that callers donate. A loop-carried value is, too, if each yielded
+// value is; the initial value is copied before the loop if it is not owned.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +50,7 @@ static Value lookThroughCasts(Value value) {
   return value;
 }
 
-/// The uses of a tensor but those of its sizes, also through casts.
+/// The uses of a tensor, also through casts, except for its sizes.
 static SmallVector<OpOperand *> getElementUses(Value value) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : value.getUses())
@@ -62,7 +61,7 @@ static SmallVector<OpOperand *> getElementUses(Value value) {
   return uses;
 }
 
-/// Whether `op` does nothing but to copy a tensor into another.
+/// Whether `op` only copies a tensor into another.
 static bool isPlainCopy(Operation *op) {
   if (isa<linalg::CopyOp>(op))
     return true;
@@ -76,8 +75,8 @@ static bool isPlainCopy(Operation *op) {
 
 namespace {
 
-/// A kernel that copies parameter `data` into its destination, and then works
-/// on that alone.
+/// A kernel that copies parameter `data` into its destination and then works
+/// only on that.
 struct UpdateKernel {
   unsigned data, destination;
   Operation *copy;
@@ -101,7 +100,7 @@ struct UpdateKernel {
           getElementUses(data).size() != 1 ||
           getElementUses(target).size() != 1)
         continue;
-      // A kernel that does nothing else has nothing to save by being called.
+      // A kernel that only copies gains nothing.
       if (isa<func::ReturnOp>(*op.getResult(0).user_begin()))
         continue;
       return UpdateKernel{data.getArgNumber(), target.getArgNumber(), &op};
@@ -109,7 +108,8 @@ struct UpdateKernel {
     return std::nullopt;
   }
 
-  /// The parameter that a kernel of one result writes: integers follow it.
+  /// The destination parameter of a kernel with one result, followed by
+  /// integers.
   static BlockArgument getDestination(func::FuncOp kernel) {
     for (BlockArgument argument : llvm::reverse(kernel.getArguments()))
       if (isa<RankedTensorType>(argument.getType()))
@@ -117,14 +117,14 @@ struct UpdateKernel {
     return {};
   }
 
-  /// The kernel without the copy and without the parameter.
+  /// Clones the kernel without the copy and without the parameter.
   func::FuncOp makeInplace(func::FuncOp kernel, SymbolTable &table) const {
     func::FuncOp result = kernel.clone();
     result.setSymName((kernel.getSymName() + "_inplace").str());
     result.setPrivate();
     table.insert(result);
     Block &body = result.getBody().front();
-    // The same op in the clone.
+    // The corresponding op in the clone.
     Operation *same =
         &*std::next(body.begin(), std::distance(copy->getBlock()->begin(),
                                                 Block::iterator(copy)));
@@ -140,7 +140,7 @@ struct UpdateKernel {
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// Whether anybody may keep what has its memory from `value`.
+/// Whether any value with the memory of `value` may be retained.
 static bool mayBeKept(Value value, const Aliases &aliases) {
   llvm::SetVector<Value> targets;
   targets.insert(value);
@@ -153,12 +153,12 @@ static bool mayBeKept(Value value, const Aliases &aliases) {
   return false;
 }
 
-/// Whether nobody but a function has a tensor.
+/// Whether a function holds the only reference to a tensor.
 class Ownership {
 public:
   explicit Ownership(const Aliases &aliases) : aliases(aliases) {}
 
-  /// What a loop begins with that must be copied first is appended to `copied`.
+  /// Appends to `copied` the initial values of loops that must be copied first.
   bool isOwned(Value value, SmallVectorImpl<OpOperand *> &copied) {
     llvm::SetVector<Value> sources;
     sources.insert(value);
@@ -179,7 +179,7 @@ public:
         continue;
       }
       Operation *op = source.getDefiningOp();
-      // A library may keep what it has made, too.
+      // A library may also retain its own results.
       if (isKeptByLibrary(op))
         return false;
       if (isa<CallTIROp, CallLibraryOp>(op))
@@ -198,7 +198,7 @@ public:
         sources.insert(use.get());
         isNew = false;
       });
-      // A result in place that is new has no source, as that of a kernel.
+      // A newly allocated result of an in-place call has no source.
       if (isNew && !isa<CallTIRInplaceOp, CallLibraryInplaceOp>(op))
         return false;
     }
@@ -206,8 +206,8 @@ public:
   }
 
 private:
-  /// Whether the callers of a function donate a parameter. What calls it in the
-  /// module may use the value afterwards.
+  /// Whether the callers of a function donate a parameter. Callers in the
+  /// module may still use the value afterwards.
   static bool isDonated(FuncOp function, int64_t index) {
     auto donated = function->getAttrOfType<DenseI64ArrayAttr>(notes::kDonated);
     return donated && llvm::is_contained(donated.asArrayRef(), index) &&
@@ -222,8 +222,8 @@ private:
     size_t count = copied.size();
     DenseSet<std::pair<Operation *, unsigned>> seenBefore = seen;
     if (!isOwned(init.get(), copied)) {
-      // What was found of other loops stands or falls with the copies of what
-      // they begin with.
+      // Conclusions about other loops depend on the copies of their initial
+      // values.
       copied.resize(count);
       seen = std::move(seenBefore);
       if (!Copies::canCopy(init.get()))
@@ -270,11 +270,11 @@ struct UpdateInPlace : relax::impl::UpdateInPlacePassBase<UpdateInPlace> {
     SmallVector<OpOperand *> copied;
     if (!Ownership(writes.getAliases()).isOwned(data.get(), copied))
       return;
-    // The same with copies; they go again where that does not help.
+    // Try again with copies; remove them if they do not help.
     for (OpOperand *init : copied)
       init->set(copies.copy(init->get(), init->getOwner()));
     Operation *user = writes.findLaterUse(data);
-    // Somebody else uses what a loop begins with: that is copied as well.
+    // The initial value of a loop is used elsewhere: copy that as well.
     if (user && copied.empty() && isCarried(data.get()))
       user = copyInit(data, writes, copies, copied);
     if (user) {
@@ -305,8 +305,8 @@ struct UpdateInPlace : relax::impl::UpdateInPlacePassBase<UpdateInPlace> {
     return argument && isa<WhileOp>(argument.getOwner()->getParentOp());
   }
 
-  /// Copies what the loop around a carried tensor begins with; the op that is
-  /// still in the way.
+  /// Copies the initial value of the loop that carries a tensor; returns the op
+  /// that is still in the way, or null.
   static Operation *copyInit(OpOperand &data, const Writes &writes,
                              Copies &copies,
                              SmallVectorImpl<OpOperand *> &copied) {

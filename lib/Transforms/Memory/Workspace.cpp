@@ -1,4 +1,4 @@
-//===- Workspace.cpp - what kernels allocate for themselves ---------------===//
+//===- Workspace.cpp - temporaries of kernels -----------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ using namespace mlir::relax;
 
 namespace {
 
-/// The end of an allocation, if that is in the same block and the only one.
+/// The dealloc of an allocation, if it is unique and in the same block.
 memref::DeallocOp findDealloc(memref::AllocOp alloc) {
   memref::DeallocOp only;
   for (Operation *user : alloc->getUsers())
@@ -27,7 +27,7 @@ memref::DeallocOp findDealloc(memref::AllocOp alloc) {
   return only;
 }
 
-/// Whether `op` runs at most once at a time in a call of the kernel around.
+/// Whether at most one instance of `op` runs at a time in a call of its kernel.
 bool isSequential(Operation *op) {
   for (Operation *parent = op->getParentOp(); !isa<func::FuncOp>(parent);
        parent = parent->getParentOp())
@@ -37,7 +37,7 @@ bool isSequential(Operation *op) {
   return true;
 }
 
-/// Finds what may be lifted, in the order in which it is first used.
+/// Finds the allocations that can be lifted, ordered by first use.
 class TemporaryFinder {
 public:
   TemporaryFinder(func::FuncOp kernel, KernelSizes &sizes)
@@ -64,7 +64,7 @@ public:
   }
 
 private:
-  /// The size of an allocation; null where callers cannot know it.
+  /// The size of an allocation; null if callers cannot compute it.
   SymExprAttr getBytes(memref::AllocOp alloc) {
     MemRefType type = alloc.getType();
     if (!type.getLayout().isIdentity() || type.getMemorySpace() ||
@@ -78,7 +78,7 @@ private:
       SymExprAttr dim = sizes.getDim(alloc, axis);
       if (!dim)
         return {};
-      // Under a condition, a size may be one that never comes to be.
+      // Under a condition that never holds, a size may be negative.
       if (sizes.getProver().interval(dim).lower.value_or(-1) < 0)
         dim = math.max({dim, math.constant(0)});
       factors.push_back(dim);
@@ -86,7 +86,7 @@ private:
     return math.product(factors);
   }
 
-  /// From the first use, not from where the allocation happens to be.
+  /// Starts at the first use rather than at the allocation.
   Lifetime getLifetime(memref::AllocOp alloc, memref::DeallocOp dealloc) {
     Block &body = kernel.getBody().front();
     auto position = [&](Operation *op) {
@@ -103,13 +103,13 @@ private:
   DenseMap<Operation *, unsigned> positions;
 };
 
-/// Gives each temporary its place.
+/// Assigns an offset to each temporary.
 class Layout {
 public:
   explicit Layout(KernelSizes &sizes)
       : math(sizes.getMath()), prover(sizes.getProver()) {}
 
-  /// The bytes of the workspace; null where they are too many to say.
+  /// The size of the workspace; null if it exceeds 64 bits.
   SymExprAttr run(MutableArrayRef<Temporary> temporaries) {
     SymExprAttr end = placeConstant(temporaries);
     for (Temporary &temporary : temporaries)

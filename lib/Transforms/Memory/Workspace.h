@@ -1,17 +1,18 @@
-//===- Workspace.h - what kernels allocate for themselves -------*- C++ -*-===//
+//===- Workspace.h - temporaries of kernels ---------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-//   bytes ^ +-----------------+
-//         | | symbolic slot   |    What is never alive together lies in the
-//         same | +----+--+---------+    bytes. A slot is as large as the
-//         largest of | | a  |  | b       |    its members, which lie in it one
-//         at a time; | +----+--+---------+    constant sizes share an arena
-//         (Arena.h). | | constant sizes  |
-//         +-+-----------------+--> time
+// //   bytes ^ +-----------------+
+// //         | | symbolic slot   |       Temporaries that are never live at the
+// //         | +----+--+---------+       same time share memory. A slot is as
+// //         | | a  |  | b       |       large as its largest member; members
+// use
+// //         | +----+--+---------+       it one at a time. Constant sizes share
+// //         | | constant sizes  |       an arena (Arena.h).
+// //         +-+-----------------+--> time
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,21 +25,21 @@
 
 namespace mlir::relax {
 
-/// What a kernel allocates for itself.
+/// A buffer that a kernel allocates for itself.
 struct Temporary {
   memref::AllocOp alloc;
   memref::DeallocOp dealloc;
-  Lifetime lifetime; // in ops of the kernel's block
+  Lifetime lifetime; // counted in ops of the kernel's block
   SymExprAttr bytes;
   SymExprAttr offset; // in the workspace
 };
 
-/// The temporaries of a kernel that its callers could bring, in the order in
-/// which they are first used; without offsets.
+/// The temporaries that callers could allocate instead, ordered by first use;
+/// without offsets.
 SmallVector<Temporary> findTemporaries(func::FuncOp kernel, KernelSizes &sizes);
 
-/// Gives each temporary its place. Returns the bytes of all; null where they
-/// are too many to say.
+/// Assigns an offset to each temporary. Returns the total size; null if it
+/// exceeds 64 bits.
 SymExprAttr layOutWorkspace(MutableArrayRef<Temporary> temporaries,
                             KernelSizes &sizes);
 

@@ -1,4 +1,4 @@
-//===- Writes.cpp - what functions write over -----------------------------===//
+//===- Writes.cpp - writes of functions to their arguments ----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -43,7 +43,7 @@ void Writes::walkWritten(Operation *op,
           fn(op->getOpOperand(1 + index - bound));
       return;
     }
-    // Any function with as many arguments.
+    // An unknown closure may be any function with this many arguments.
     if (auto found = writtenByClosures.find(count);
         found != writtenByClosures.end())
       for (unsigned index : found->second.set_bits())
@@ -58,7 +58,7 @@ bool Writes::mayWrite(Operation *op) const {
       FuncOp callee = aliases.lookup(call.getCallee());
       writes = !call.getPure() && (!callee || writers.contains(callee));
     } else if (auto call = dyn_cast<CallClosureOp>(nested)) {
-      // What comes from elsewhere may do anything.
+      // A closure from elsewhere may do anything.
       FuncOp callee = aliases.getKnownCallee(call);
       writes = !callee || writers.contains(callee);
     } else if (isa<CallTIRInplaceOp, CallLibraryInplaceOp>(nested))
@@ -115,7 +115,7 @@ Writes::Writes(ModuleOp module) : aliases(module) {
   for (FuncOp function : module.getOps<FuncOp>()) {
     llvm::SmallBitVector &marked = parameters[function];
     marked.resize(function.getNumArguments());
-    // What is elsewhere says itself what it writes.
+    // External functions declare which parameters they write.
     if (auto written =
             function->getAttrOfType<DenseI64ArrayAttr>(notes::kWritten))
       for (int64_t index : written.asArrayRef())
@@ -124,8 +124,8 @@ Writes::Writes(ModuleOp module) : aliases(module) {
     if (function.isExternal() && !function.getPure())
       writers.insert(function);
   }
-  // A chain of calls settles in as many rounds as it is long; callees come
-  // first in most modules.
+  // Takes as many rounds as the longest chain of calls; in most modules callees
+  // come first.
   for (bool changed = true; changed;) {
     changed = false;
     for (FuncOp function : module.getOps<FuncOp>())
@@ -134,7 +134,7 @@ Writes::Writes(ModuleOp module) : aliases(module) {
   }
 }
 
-/// Whether a closure is called once, where it is made.
+/// Whether a closure is called once, where it is created.
 static bool isCalledOnce(MakeClosureOp closure) {
   if (!closure.getResult().hasOneUse())
     return false;

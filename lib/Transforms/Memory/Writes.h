@@ -1,14 +1,14 @@
-//===- Writes.h - what functions write over ---------------------*- C++ -*-===//
+//===- Writes.h - writes of functions to their arguments --------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels in place write into tensors, and a graph function that hands its
-// parameters to them writes into those of its caller. A tensor that is written
-// over dies there: only the result of the call may be used afterwards. Nothing
-// that reads it may move across the write.
+// In-place kernels write into tensors, and a graph function that passes its
+// parameters to them writes into its caller's tensors. An overwritten tensor is
+// dead: only the result of the call may be used afterwards, and no op that
+// reads the tensor may move across the write.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,41 +23,42 @@ class Writes {
 public:
   explicit Writes(ModuleOp module);
 
-  /// The parameters that `function`, or what it calls, writes into.
+  /// The parameters that `function`, or one of its callees, writes.
   const llvm::SmallBitVector &getParameters(FuncOp function) const {
     return parameters.find(function)->second;
   }
 
-  /// Whether `op`, with what it holds and calls, may write over a tensor that
-  /// was there before it.
+  /// Whether `op`, including nested and called ops, may overwrite a tensor that
+  /// existed before it.
   bool mayWrite(Operation *op) const;
 
-  /// Whether `op` may run where `place` is, which comes later in its block:
-  /// nothing moves across a write.
+  /// Whether `op` may run at `place`, later in its block: nothing moves across
+  /// a write.
   bool mayMove(Operation *op, Operation *place) const;
 
-  /// Calls `fn` on each operand that `op` writes into. What a function writes
-  /// of what it captures, `relax.make_closure` does.
+  /// Calls `fn` on each operand that `op` writes. Writes of a function to
+  /// captured values are attributed to `relax.make_closure`.
   void walkWritten(Operation *op, function_ref<void(OpOperand &)> fn) const;
 
-  /// The first op that uses what `written` writes over, or what shares its
-  /// memory, again or afterwards; null where there is none.
+  /// The first op that uses the memory overwritten by `written` again or
+  /// afterwards; null if there is none.
   Operation *findLaterUse(OpOperand &written) const;
 
-  /// Reports an error where a tensor is used after it was written over.
+  /// Reports an error if a tensor is used after it was overwritten.
   LogicalResult verify(FuncOp function) const;
 
   const Aliases &getAliases() const { return aliases; }
 
 private:
-  /// Notes the parameters that `function` writes; whether there are new ones.
+  /// Updates the parameters that `function` writes; returns whether any are
+  /// new.
   bool update(FuncOp function);
 
   Aliases aliases;
   DenseMap<FuncOp, llvm::SmallBitVector> parameters;
-  /// Functions that may write what their callers have.
+  /// Functions that may overwrite tensors of their callers.
   DenseSet<FuncOp> writers;
-  /// By number of arguments: those that a closure may write into.
+  /// By number of arguments: those that a closure may write.
   DenseMap<unsigned, llvm::SmallBitVector> writtenByClosures;
 };
 

@@ -1,14 +1,15 @@
-//===- BindSymbols.cpp - give symbols their values ------------------------===//
+//===- BindSymbols.cpp - bind symbols to values ---------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-//   1. which functions define which of the symbols; are the values legal there
-//   2. rewrite these functions
-//   3. mend what refers to them: casts after calls that promised more, wrappers
-//      with the old signature for closures
+// //   1. find which functions define which symbols; check that the values are
+// //      in the declared ranges
+// //   2. rewrite these functions
+// //   3. fix references to them: add casts after calls that promised more, and
+// //      wrappers with the old signature for closures
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +61,7 @@ LogicalResult checkValue(FuncOp function, StringAttr symbol, int64_t value) {
 }
 
 /// Replaces integer parameters that carry a bound symbol by the constant, and
-/// checks at entry that callers pass it.
+/// checks on entry that callers pass it.
 void checkParameters(FuncOp function, const Values &values) {
   OpBuilder builder(function.getContext());
   if (!function.isExternal())
@@ -112,7 +113,7 @@ LogicalResult bindIn(FuncOp function, const Values &values) {
       [&](SymExprAttr expr) { return math.substitute(expr, substitution); },
       emitError);
 
-  // While the operands still have the types from which a -1 follows.
+  // Done first, while the operands still have the types that determine a -1.
   if (llvm::any_of(values, [](auto binding) { return binding.second == 0; }))
     function.walk([&](ReshapeOp op) {
       SmallVector<Type> types;
@@ -141,8 +142,8 @@ LogicalResult bindIn(FuncOp function, const Values &values) {
   return success();
 }
 
-/// A function under the old signature that calls the bound one, for closures:
-/// their types are part of others, where they cannot follow.
+/// Makes a function with the old signature that calls the bound one, for
+/// closures: their types occur inside of other types and cannot be changed.
 FuncOp makeWrapper(FuncOp function, FunctionType oldType,
                    DictionaryAttr oldRanges, ArrayAttr oldArgAttrs,
                    SymbolTable &table) {
@@ -171,8 +172,8 @@ FuncOp makeWrapper(FuncOp function, FunctionType oldType,
   return wrapper;
 }
 
-/// What a call's results were declared as is checked where it can no longer be
-/// proved from the callee's signature.
+/// Checks the declared result types of a call where the callee's new signature
+/// no longer proves them.
 LogicalResult mendCall(CallOp call, FuncOp callee) {
   FailureOr<SmallVector<Type>> deduced =
       deduceCall(call, Signature::of(callee), call.getOperands());

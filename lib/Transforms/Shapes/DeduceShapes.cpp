@@ -7,16 +7,15 @@
 //
 // One forward sweep over each function, callees before callers:
 //
-//   op             its own deduction rule
-//   relax.call     the callee's signature, unified with the operands
-//   dataflow       what its outputs are
-//   if             what both branches yield: the join, without their own
-//   symbols while          an invariant of the loop, see `visitWhile` function
-//   what it returns, in terms of its parameters' symbols
+// //   op             its own deduction rule
+// //   relax.call     the callee's signature, unified with the operands
+// //   dataflow       the types of its outputs
+// //   if             the join of both branches, without their own symbols
+// //   while          an invariant of the loop, see `visitWhile`
+// //   function       the returned types, in terms of its parameters' symbols
 //
-// A type is changed only where it becomes finer. The sweep costs a constant
-// amount for each op, and changes nothing when it is repeated; only functions
-// with loops may need a few.
+// A type is changed only if it becomes finer. The sweep takes constant time per
+// op and is idempotent; only functions with loops may need a few sweeps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +38,7 @@ using namespace mlir::relax;
 
 namespace {
 
-/// The functions of a module as their callers see them.
+/// The signatures of a module's functions as seen by their callers.
 class Signatures {
 public:
   explicit Signatures(const SymbolTable &table) : table(table) {}
@@ -80,8 +79,8 @@ private:
   LogicalResult visitWhile(WhileOp loop);
   LogicalResult visitReturn(ReturnOp op);
 
-  /// The finer of what a value is declared as and what is deduced of it; an
-  /// error of `op` where they contradict each other.
+  /// Combines the declared and the deduced type of a value into the finer one;
+  /// reports an error at `op` if they contradict each other.
   FailureOr<Type> refined(Operation *op, unsigned index, Type annotated,
                           Type deduced);
   LogicalResult refineResults(Operation *op, TypeRange deduced);
@@ -106,7 +105,7 @@ private:
   Signatures &signatures;
   Prover prover;
   VisibleSymbols visible;
-  /// Every change with the type before it.
+  /// A log of all changes, with the previous types.
   SmallVector<std::pair<Value, Type>> changes;
   bool changedSignature = false;
   bool hasLoops = false;
@@ -114,8 +113,7 @@ private:
 };
 
 LogicalResult FunctionDeducer::run() {
-  // What a loop turns out to carry may refine a loop around it in the next
-  // sweep.
+  // Each sweep may refine an outer loop by the carried types of an inner one.
   constexpr unsigned kMaxSweeps = 8;
   function.walkParameterSymbols([&](StringAttr name) { visible.define(name); });
   for (unsigned sweep = 0; sweep < kMaxSweeps; ++sweep) {
@@ -221,8 +219,8 @@ LogicalResult FunctionDeducer::visitCall(Operation *call,
   return failed(deduced) ? failure() : refineResults(call, *deduced);
 }
 
-/// `named` with what it leaves open taken from `other`. Dimensions that it
-/// names stay as they are, unlike in `meet`: a cast checks and defines them.
+/// Fills unknown dimensions of `named` from `other`. Unlike in `meet`, known
+/// dimensions of `named` stay: a cast checks and defines them.
 Type fillOpen(Type named, Type other) {
   auto fillDims = [](ArrayRef<SymExprAttr> named, ArrayRef<SymExprAttr> other) {
     SymDims dims(named);
@@ -281,14 +279,14 @@ LogicalResult FunctionDeducer::visitIf(IfOp op) {
   for (auto [a, b] : llvm::zip(
            op.getThenRegion().front().getTerminator()->getOperandTypes(),
            op.getElseRegion().front().getTerminator()->getOperandTypes())) {
-    // A symbol that both branches define is not the same in both.
+    // A symbol that both branches define differs between them.
     Type joined = join(keepVisible(a), keepVisible(b), prover);
     deduced.push_back(joined);
   }
   return refineResults(op, deduced);
 }
 
-/// Gives the carried values of a loop the types `carried`.
+/// Sets the types of the carried values of a loop.
 template <typename SetType>
 void setCarried(WhileOp loop, ArrayRef<Type> carried, SetType setType) {
   for (auto [index, type] : llvm::enumerate(carried)) {
@@ -298,12 +296,13 @@ void setCarried(WhileOp loop, ArrayRef<Type> carried, SetType setType) {
   }
 }
 
-/// A carried value has one type in every iteration. What the initial values say
-/// is tried as an invariant: where the body, deduced under it, yields values of
-/// the same types, it holds; where not, it is weakened to what both say, and
-/// then given up. A trial that fails is undone, its errors are not the user's.
+/// A carried value has one type in every iteration. The types of the initial
+/// values are tried as an invariant: it holds if the body, deduced under it,
+/// yields the same types. Otherwise it is weakened to the join of both, and
+/// finally given up. A failed trial is undone, and its errors are not reported
+/// to the user.
 LogicalResult FunctionDeducer::visitWhile(WhileOp loop) {
-  constexpr unsigned kMaxNestedTrials = 2; // so that the sweep stays linear
+  constexpr unsigned kMaxNestedTrials = 2; // keeps the sweep linear
   hasLoops = true;
   SmallVector<Type> declared(loop.getResultTypes()), carried;
   for (auto [index, init, type] :
@@ -352,14 +351,14 @@ LogicalResult FunctionDeducer::visitWhile(WhileOp loop) {
 }
 
 LogicalResult FunctionDeducer::visitReturn(ReturnOp op) {
-  // Callers know the symbols of the parameters, and no others.
+  // Callers know only the symbols of the parameters.
   llvm::DenseSet<StringAttr> known;
   function.walkParameterSymbols([&](StringAttr name) { known.insert(name); });
   SmallVector<Type> results(function.getResultTypes());
   for (auto [index, result, type] :
        llvm::enumerate(results, op.getOperandTypes())) {
     if (function.getResultAttr(index, RelaxDialect::kShapeAttr))
-      continue; // goes with a plain tensor
+      continue; // compatible with a plain tensor
     Type deduced = keepSymbols(
         type, [&](StringAttr name) { return known.contains(name); });
     FailureOr<Type> finer = refined(op, index, result, deduced);

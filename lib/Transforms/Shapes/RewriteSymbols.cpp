@@ -77,7 +77,7 @@ SymExprAttr ExprRewriter::rewriteDim(SymExprAttr dim) {
   SymExprAttr result = rewriteExpr(dim);
   if (!result.isConstant() || result.getValue() >= 0)
     return result;
-  if (!hasFailed) // once; the same dimension occurs in many types
+  if (!hasFailed) // report once; the same dimension occurs in many types
     emitError() << "dimension " << dim.str()
                 << " becomes negative: " << result.getValue();
   hasFailed = true;

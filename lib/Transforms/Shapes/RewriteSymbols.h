@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A symbol is a name, not a value: to replace one is to rewrite the types and
-// attributes of every op that it occurs in. Function types are left alone,
-// since their symbols are bound in them.
+// A symbol is a name, not a value: replacing it means rewriting the types and
+// attributes of every op that mentions it. Function types are left alone, since
+// they bind their own symbols.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,17 +26,18 @@ class ReshapeOp;
 /// Applies a function to the symbolic expressions of types and attributes.
 class ExprRewriter {
 public:
-  /// Null results are failures that `fn` has reported.
+  /// Returns null on failure, which `fn` has reported.
   using Fn = std::function<SymExprAttr(SymExprAttr)>;
 
-  /// `emitError` reports a dimension that becomes negative.
+  /// `emitError` reports dimensions that become negative.
   ExprRewriter(Fn fn, std::function<InFlightDiagnostic()> emitError);
   ExprRewriter(const ExprRewriter &) = delete;
 
   Type rewrite(Type type) { return replacer->replace(type); }
-  /// The attributes and result types of `op` and the arguments of its regions.
+  /// Rewrites the attributes and result types of `op`, and its region
+  /// arguments.
   void rewrite(Operation *op);
-  /// To be called when `fn` has changed.
+  /// Must be called when `fn` has changed.
   void reset();
   bool failed() const { return hasFailed; }
 
@@ -51,18 +52,17 @@ private:
   bool hasFailed = false;
 };
 
-/// Replaces -1 among the dimensions of a reshape by what `resultType` has
-/// there, if that is known. A -1 has a value for each assignment of the
+/// Replaces a -1 among the dimensions of a reshape by the dimension of
+/// `resultType`, if known. The -1 is well-defined for each assignment of the
 /// symbols, but once another dimension is the constant 0, it no longer follows
 /// from the number of elements.
 void pinInferredDim(ReshapeOp op, Type resultType);
 
-/// Whether something holds `value` to the very type that it has: an op of
-/// another dialect, whose rules are not known here, or a closure, which repeats
-/// it.
+/// Whether `value` must keep its exact type: because of an op of another
+/// dialect, whose rules are unknown here, or a closure, which repeats it.
 bool isTypePinned(Value value);
 
-/// Removes declared ranges of symbols that `function` does not define any more.
+/// Removes declared ranges of symbols that `function` no longer defines.
 void dropUnusedRanges(FuncOp function);
 
 } // namespace mlir::relax

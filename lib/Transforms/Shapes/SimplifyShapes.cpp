@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One walk in program order with a substitution that grows at each match_cast
-// whose symbol turns out to be known, and shrinks again where its scope ends.
+// A single walk in program order with a substitution that grows at each
+// match_cast whose symbol turns out to be known, and shrinks at the end of its
+// scope.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,10 +68,10 @@ private:
   std::function<InFlightDiagnostic()> emitError;
   ExprRewriter rewriter;
   VisibleSymbols visible;
-  /// What symbols in scope are known to be.
+  /// Known values of symbols in scope.
   SymSubstitution known;
-  SmallVector<StringAttr> order; // of the casts' symbols in `known`
-  /// The first cast, in scope, that says more of a value.
+  SmallVector<StringAttr> order; // symbols of casts in `known`
+  /// For each value, the first cast in scope that says more about it.
   DenseMap<Value, Value> asserted;
   SmallVector<Value> assertedOrder;
   /// Symbols of types that must not change.
@@ -106,7 +107,7 @@ void FunctionSimplifier::freezePinnedTypes() {
   });
 }
 
-/// What the op's rule deduces, without a word where it refuses.
+/// Runs the deduction rule of an op, without diagnostics if it fails.
 static LogicalResult deduce(Operation &op, SmallVectorImpl<Type> &types) {
   ScopedDiagnosticHandler silence(op.getContext(),
                                   [](Diagnostic &) { return success(); });
@@ -117,17 +118,17 @@ static LogicalResult deduce(Operation &op, SmallVectorImpl<Type> &types) {
       op.getRegions(), types);
 }
 
-/// Rewrites an op so that its result types still follow from its operands. The
-/// types of parameters stay, and the rule may reach another form of the same
-/// size, or lose a fact that the old form had: then the old form is kept if it
-/// can be, else the op takes what is deduced.
+/// Rewrites an op such that its result types still follow from its operands.
+/// Parameter types stay, and the rule may produce another form of the same
+/// size, or lose a fact that the old form had: then the old form is kept if
+/// possible, else the op takes the deduced type.
 void FunctionSimplifier::rewrite(Operation &op) {
   if (!isa<InferTypeOpInterface>(op) ||
       !isa_and_nonnull<RelaxDialect>(op.getDialect()))
     return rewriter.rewrite(&op);
   DictionaryAttr attributes = op.getAttrDictionary();
   SmallVector<Type> types(op.getResultTypes());
-  // The rule of an op without operands cannot see the declared ranges.
+  // The rule of an op without operands does not see declared ranges.
   Prover withoutFacts(op.getContext());
   const Prover &deciding = op.getNumOperands() == 0 ? withoutFacts : prover;
   SmallVector<Type> deduced;
@@ -165,8 +166,8 @@ void FunctionSimplifier::rewrite(Operation &op) {
     assign(newAttributes, deduced);
 }
 
-/// The function's result types stay; a returned value that got another form of
-/// the same type is cast to it.
+/// The function's result types stay; returned values whose types changed form
+/// are cast back.
 void FunctionSimplifier::keepResults() {
   Operation *terminator = function.getBody().front().getTerminator();
   OpBuilder builder(terminator);
@@ -177,7 +178,7 @@ void FunctionSimplifier::keepResults() {
                                       operand.get()));
 }
 
-/// A symbol whose range holds one value is a constant.
+/// Replaces symbols whose range contains a single value.
 void FunctionSimplifier::substituteSingleValues() {
   DictionaryAttr ranges = function.getSymbolRanges();
   if (!ranges)
@@ -217,8 +218,8 @@ void FunctionSimplifier::visit(Block &block) {
   }
 }
 
-/// Calls `fn` on the dimensions of `type` with those of `other`, null where
-/// nothing corresponds.
+/// Calls `fn` on corresponding dimensions of `type` and `other`, with null
+/// where there is none.
 void zipDims(Type type, Type other,
              function_ref<void(SymExprAttr, SymExprAttr)> fn) {
   auto zip = [&](ArrayRef<SymExprAttr> dims, ArrayRef<SymExprAttr> others) {
@@ -252,7 +253,7 @@ bool FunctionSimplifier::isInRange(SymExprAttr value, StringAttr symbol) {
 }
 
 void FunctionSimplifier::visit(MatchCastOp cast) {
-  // What an earlier cast of the same value asserted holds here too.
+  // Use the facts of an earlier cast of the same value.
   Value value = cast.getInput();
   if (Value earlier = asserted.lookup(value))
     cast.getInputMutable().assign(earlier);
@@ -274,7 +275,7 @@ void FunctionSimplifier::visit(MatchCastOp cast) {
     if (implies(cast.getType(), input, prover) == Truth::Yes &&
         asserted.try_emplace(value, cast.getResult()).second)
       assertedOrder.push_back(value);
-    return; // still a check
+    return; // the cast remains as a check
   }
   if (input != cast.getType() && isTypePinned(cast.getResult()))
     return;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Upstream's CSE is right for this dialect, since a value dominates only places
-// where the symbols of its type mean the same; it leaves two things:
+// Upstream's CSE is correct for this dialect, since a value only dominates
+// places where the symbols of its type mean the same. It misses two cases:
 //
 //   - a match_cast writes the symbols, so upstream never merges two;
 //   - ops that differ only in how much their result types say.
@@ -28,7 +28,7 @@ using namespace mlir::relax;
 
 namespace {
 
-/// Compares what ops compute, whatever their result types say of it.
+/// Compares computations regardless of their result types.
 struct SameComputation : DenseMapInfo<Operation *> {
   static SmallVector<Value, 4> getOperands(Operation *op) {
     SmallVector<Value, 4> operands(op->getOperands());
@@ -90,7 +90,8 @@ private:
     Operation *first = known.lookup(&op);
     if (!first)
       return known.insert(&op, &op);
-    // Two tensors with memory of their own are not one that is written over.
+    // Do not merge two tensors with their own memory, as either may be
+    // overwritten.
     if (!canReplace(op, *first) ||
         !llvm::all_of(first->getResults(),
                       [&](Value result) { return canForward(result, &op); }))
@@ -100,7 +101,7 @@ private:
     changed = true;
   }
 
-  /// Whether `first` says at least as much of its results.
+  /// Whether the result types of `first` are at least as fine.
   bool canReplace(Operation &op, Operation &first) {
     for (auto [from, to] : llvm::zip(op.getResults(), first.getResults())) {
       if (from.getType() == to.getType())

@@ -12,7 +12,7 @@
 //   mark    from side effects and returns, along operands, symbols and parents
 //   sweep   in reverse order, so that users go before what they use
 //
-// Upstream's DCE cannot serve: it sees values only, so it must keep every
+// Upstream's DCE does not suffice: it sees only values, so it must keep every
 // match_cast for the symbol that it may define.
 //
 //===----------------------------------------------------------------------===//
@@ -38,7 +38,7 @@ class FunctionDCE {
 public:
   explicit FunctionDCE(FuncOp function) : function(function) {}
 
-  /// Whether anything was removed.
+  /// Returns whether anything was removed.
   bool run() {
     function.walkParameterSymbols(
         [&](StringAttr name) { visible.define(name); });
@@ -75,7 +75,7 @@ private:
 
   FuncOp function;
   VisibleSymbols visible;
-  /// The match_cast behind each visible symbol that is no parameter's.
+  /// The match_cast that defines each visible symbol, unless a parameter does.
   DenseMap<StringAttr, Operation *> definer;
   DenseMap<Value, Definers> valueNeeds;
   DenseMap<Operation *, Definers> opNeeds;
@@ -87,10 +87,10 @@ private:
   bool changed = false;
 };
 
-/// Ops whose results are live one by one.
+/// Ops whose results are removed individually.
 bool hasSeparateResults(Operation *op) { return isa<DataflowOp, IfOp>(op); }
 
-/// Ops that go unless something needs them.
+/// Ops that are removed unless something needs them.
 bool isRemovable(Operation *op) {
   return isa<MatchCastOp, DataflowOp, IfOp, WhileOp, OutputOp, YieldOp,
              ConditionOp>(op) ||
@@ -101,7 +101,7 @@ bool isRemovable(Operation *op) {
 // Scan
 //===----------------------------------------------------------------------===//
 
-/// The symbols of a type or attribute; few distinct ones occur.
+/// The symbols of a type or attribute; there are few distinct ones.
 template <typename Element>
 ArrayRef<StringAttr> FunctionDCE::symbolsOf(Element element) {
   auto [it, inserted] = symbols.try_emplace(element.getAsOpaquePointer());
@@ -179,7 +179,7 @@ void FunctionDCE::visit(Operation *op) {
   mark(op->getParentOp());
   for (Operation *needed : opNeeds.lookup(op))
     mark(needed);
-  // What leaves a region one by one is marked with the results.
+  // Operands of such terminators are marked individually with the results.
   if (!isa<OutputOp, YieldOp>(op) || !hasSeparateResults(op->getParentOp()))
     for (Value operand : op->getOperands())
       mark(operand);
@@ -216,7 +216,7 @@ void FunctionDCE::sweep(Block &block) {
   }
 }
 
-/// Replaces `op` by one without the results that are dead.
+/// Replaces `op` by one without its dead results.
 template <typename Op>
 Operation *FunctionDCE::dropDeadResults(Op op) {
   llvm::BitVector dead(op->getNumResults());
@@ -257,7 +257,7 @@ struct DCE : relax::impl::DCEPassBase<DCE> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable table(module);
-    llvm::SetVector<Operation *> reached; // grows while it is gone through
+    llvm::SetVector<Operation *> reached; // grows during iteration
     for (Operation &op : *module.getBody()) {
       auto symbol = dyn_cast<SymbolOpInterface>(op);
       if (!symbol || !isa<FunctionOpInterface>(op) || !symbol.isPrivate())

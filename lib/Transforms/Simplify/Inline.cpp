@@ -33,7 +33,7 @@ using namespace mlir::relax;
 
 namespace {
 
-/// The names that are taken in a function, and its ranges.
+/// The symbol names in use in a function, and its declared ranges.
 class CallerSymbols {
 public:
   explicit CallerSymbols(FuncOp caller) : caller(caller) {
@@ -44,7 +44,8 @@ public:
     ranges = NamedAttrList(caller.getSymbolRanges());
   }
 
-  /// A new symbol called like `name`, with the range that `callee` declares.
+  /// Makes a new symbol named like `name`, with the range that `callee`
+  /// declares.
   SymExprAttr makeFresh(StringAttr name, FuncOp callee) {
     StringAttr fresh = name;
     for (unsigned suffix = 1; !taken.insert(fresh).second; ++suffix)
@@ -86,7 +87,7 @@ public:
       : call(call), callee(callee), symbols(symbols), builder(call),
         prover(call.getContext(), SymbolFacts::at(call)) {}
 
-  /// Leaves the call where it cannot be inlined; reports an error.
+  /// Leaves the call if it cannot be inlined. Reports errors.
   LogicalResult run();
 
 private:
@@ -105,7 +106,7 @@ private:
   OpBuilder builder;
   Prover prover;
   SymSubstitution substitution;
-  DenseSet<StringAttr> fresh; // in the callee's names
+  DenseSet<StringAttr> fresh; // named as in the callee
   std::optional<SymBuilder> math;
   std::optional<ExprRewriter> rewriter;
   IRMapping mapping;
@@ -145,7 +146,7 @@ LogicalResult CallInliner::bindSymbols() {
   return success();
 }
 
-/// No op makes a symbol of an integer other than an `index`.
+/// Only `index` values can be made from symbols.
 bool CallInliner::canPassIntegers() {
   for (auto [index, operand] : llvm::enumerate(call.getOperands()))
     if (!operand.getType().isIndex() &&
@@ -154,7 +155,7 @@ bool CallInliner::canPassIntegers() {
   return true;
 }
 
-/// Integer parameters that carry a symbol.
+/// Binds integer parameters that carry a symbol.
 void CallInliner::passIntegers() {
   for (auto [parameter, operand] :
        llvm::zip(callee.getArguments(), call.getOperands())) {
@@ -176,8 +177,8 @@ void CallInliner::passIntegers() {
   }
 }
 
-/// All other parameters. Fresh symbols are defined first, since a parameter may
-/// use one that a later one defines.
+/// Binds all other parameters. Fresh symbols are defined first, since a
+/// parameter may use one that a later one defines.
 void CallInliner::passTensors() {
   DenseMap<Value, Value> passed;
   for (bool define : {true, false})
@@ -241,15 +242,15 @@ LogicalResult CallInliner::run() {
   return success();
 }
 
-/// A dataflow block may hold no control flow and no other dataflow block.
+/// Dataflow blocks must not contain control flow or other dataflow blocks.
 bool fitsAtCall(CallOp call, FuncOp callee) {
   return !isa<DataflowOp>(call->getParentOp()) ||
          llvm::all_of(callee.getBody().front(),
                       [](Operation &op) { return op.getNumRegions() == 0; });
 }
 
-/// Whether a body computes the same where it is called. Values that are
-/// elsewhere than the callee runs are passed on in both.
+/// Whether the body computes the same at the call. Values on the other side
+/// than the one the callee runs on are only passed through in both.
 bool haveSamePlaces(FuncOp caller, FuncOp callee) {
   return runsOnHost(caller) == runsOnHost(callee);
 }
@@ -270,7 +271,7 @@ struct Inline : relax::impl::InlinePassBase<Inline> {
       CallerSymbols symbols(caller);
       for (CallOp call : calls) {
         auto callee = table.lookup<FuncOp>(call.getCallee());
-        // A function that is not done is a caller of this one: recursion.
+        // An unfinished callee is also a caller of this function: recursion.
         if (!callee || !callee.isPrivate() || !done.contains(callee) ||
             (callCount[callee] > 1 && size[callee] > maxSize) ||
             !fitsAtCall(call, callee) || !haveSamePlaces(caller, callee))

@@ -24,8 +24,8 @@ void relax::inlineDataflow(DataflowOp dataflow) {
   OpBuilder builder(output);
   for (auto [result, value] :
        llvm::zip(dataflow.getResults(), output.getOperands())) {
-    // The block's result may be declared coarser than the value is; ops on
-    // symbolic types accept the finer one, others are given what they had.
+    // The block's result may have a coarser type than the value. Relax ops
+    // accept the finer type; for other ops a cast keeps the old one.
     if (value.getType() == result.getType() || !isTypePinned(result))
       result.replaceAllUsesWith(value);
     else

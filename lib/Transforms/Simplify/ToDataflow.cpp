@@ -19,15 +19,15 @@ using namespace mlir::relax;
 
 namespace {
 
-/// What `relax.dataflow` may hold.
+/// Whether `relax.dataflow` may contain the op.
 bool isDataflowOp(Operation &op) {
   return op.getNumRegions() == 0 && !op.hasTrait<OpTrait::IsTerminator>() &&
          (isa<MatchCastOp>(op) || isMemoryEffectFree(&op));
 }
 
-/// Ops that say something by being there: rules look at a constant or a
-/// `relax.sym` behind an operand, which they would not see through a dataflow
-/// block. They have no operands, and can be had again after the block.
+/// Ops that matter by being visible: deduction rules look at a constant or a
+/// `relax.sym` behind an operand, which a dataflow block would hide. These ops
+/// have no operands and can be repeated after the block.
 bool isRepeatable(Operation *op) {
   return op->getNumOperands() == 0 && isPure(op);
 }
