@@ -1,4 +1,4 @@
-//===- Aliasing.cpp - how ops pass memory on ------------------------------===//
+//===- Aliasing.cpp - aliasing of operands and results --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -60,7 +60,7 @@ bool relax::isKeptByLibrary(Operation *op) {
   return false;
 }
 
-/// Whether the functions decide what a result has its memory from.
+/// Whether called functions decide which operands a result may alias.
 static bool passesThroughFunction(Operation *op) {
   return isa<CallOp, CallClosureOp, MakeClosureOp>(op);
 }
@@ -75,7 +75,7 @@ void relax::walkSources(Value value, PassesOn passesOn,
   unsigned index = isa<BlockArgument>(value)
                        ? cast<BlockArgument>(value).getArgNumber()
                        : cast<OpResult>(value).getResultNumber();
-  // The name has arguments of a function for what comes from its callers.
+  // A function parameter gets its memory from outside, under no known name.
   if (isa<FuncOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
     return;
   if (auto loop = dyn_cast<WhileOp>(op)) {
@@ -85,7 +85,7 @@ void relax::walkSources(Value value, PassesOn passesOn,
     for (Region &region : op->getRegions())
       fn(region.front().getTerminator()->getOpOperand(index));
   } else if (isa<TensorFromStorageOp>(op)) {
-    // What is allocated here.
+    // Allocated here, so there is no source.
   } else if (auto get = dyn_cast<GetOp>(op);
              get && get.getInput().getDefiningOp<TupleOp>()) {
     fn(get.getInput().getDefiningOp()->getOpOperand(get.getIndex()));
@@ -94,14 +94,14 @@ void relax::walkSources(Value value, PassesOn passesOn,
       if (passesOn(op, operand.getOperandNumber(), index))
         fn(operand);
   } else if (isa_and_nonnull<RelaxDialect>(op->getDialect())) {
-    // Views, tuples and what is in place; all else makes a tensor.
+    // Views, tuples and in-place results alias; all other ops allocate.
     for (OpOperand &operand : op->getOpOperands())
       walkDirectAliases(operand, [&](Value alias) {
         if (alias == value)
           fn(operand);
       });
   } else {
-    // Nothing is known.
+    // Unknown ops may pass on any operand.
     for (OpOperand &operand : op->getOpOperands())
       fn(operand);
   }

@@ -1,4 +1,4 @@
-//===- AttrChecks.cpp - attributes that deduction rules read --------------===//
+//===- AttrChecks.cpp - attribute checks of deduction rules ---------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,11 +1,11 @@
-//===- AttrChecks.h - attributes that deduction rules read ------*- C++ -*-===//
+//===- AttrChecks.h - attribute checks of deduction rules -------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each check reports the attribute, what it may be, and what it is.
+// Each check reports the attribute, the allowed values, and the actual value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace mlir::relax {
 
-/// Requires `value` to be one of the words.
+/// Requires `value` to be one of the given words.
 LogicalResult checkOneOf(Deduction &deduction, StringRef attribute,
                          StringRef value, ArrayRef<StringRef> words);
 
@@ -24,15 +24,15 @@ LogicalResult checkOneOf(Deduction &deduction, StringRef attribute,
 LogicalResult checkAtLeast(Deduction &deduction, StringRef attribute,
                            int64_t value, int64_t minimum);
 
-/// One value for each of `count` axes, from a list of that many or of one;
-/// each at least `minimum`.
+/// Expands a list of `count` values or of a single one to one value per axis;
+/// each must be at least `minimum`.
 FailureOr<SmallVector<int64_t>> getPerAxis(Deduction &deduction,
                                            StringRef attribute,
                                            ArrayRef<int64_t> values,
                                            int64_t count, int64_t minimum);
 
-/// The dimensions of an operand that must have this rank; all unknown where
-/// its rank is.
+/// Requires an operand to have this rank and returns its dimensions; all are
+/// unknown if the operand is unranked.
 FailureOr<SymDims> getDimsOfRank(Deduction &deduction, StringRef operand,
                                  const Deduction::Tensor &tensor, int64_t rank);
 

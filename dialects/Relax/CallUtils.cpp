@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// A dimension that the operand's type knows.
+/// The dimension, if the operand's type gives it.
 static SymExprAttr getKnownDim(DimOp op) {
   SymDims dims;
   if (auto tensor = dyn_cast<RankedTensorType>(op.getInput().getType()))
@@ -29,7 +29,7 @@ static SymExprAttr getKnownDim(DimOp op) {
 
 SymExprAttr relax::getIntegerExpr(Value value) {
   MLIRContext *context = value.getContext();
-  // A dataflow block gives out what its output is.
+  // Look through dataflow blocks.
   while (auto dataflow = value.getDefiningOp<DataflowOp>()) {
     Block &block = dataflow.getBody().front();
     unsigned index = cast<OpResult>(value).getResultNumber();
@@ -62,9 +62,9 @@ bool relax::isInBufferForm(FunctionOpInterface function) {
          llvm::none_of(function.getArgumentTypes(), llvm::IsaPred<TensorType>);
 }
 
-/// The type of a kernel's value together with its `relax.shape`.
+/// Adds the `relax.shape` of a kernel parameter or result to its type.
 static Type annotate(Type type, Attribute shape) {
-  // What a buffer holds, if that is a tensor as callers have it.
+  // Callers see the buffers of a kernel as tensors.
   if (auto buffer = dyn_cast<MemRefType>(type);
       buffer && buffer.getLayout().isIdentity() && !buffer.getMemorySpace() &&
       TensorType::isValidElementType(buffer.getElementType()))
@@ -148,8 +148,8 @@ LogicalResult relax::verifyCall(Operation *call, const Signature &signature,
   return detail::verifyDeducedTypes(deduction, *deduced, results);
 }
 
-/// Each symbol of a kernel must have a value when it runs: as a plain dimension
-/// or an integer parameter, or solved at the call.
+/// Each symbol of a kernel must be determined at run time: by a plain dimension
+/// or an integer parameter, or solved for at the call.
 static LogicalResult verifyDetermined(Operation *call,
                                       const Signature &signature,
                                       const Unifier &unifier) {
@@ -175,7 +175,7 @@ static LogicalResult verifyDetermined(Operation *call,
             "relax.symbol and pass the value as 'sym'";
 }
 
-/// Kernels know no signs: a tensor of `ui8` is one of `i8` to them.
+/// Kernel types are signless: a tensor of `ui8` becomes one of `i8`.
 static Type dropSign(Type type) {
   auto tensor = dyn_cast<TensorType>(type);
   auto integer =
@@ -210,7 +210,7 @@ LogicalResult relax::unifyKernelCall(Operation *call,
   if (failed(addTypes(operands, "input")) ||
       failed(addTypes(destinations, "result")))
     return failure();
-  // On buffers, what is returned is where it was written.
+  // Kernels in buffer form return nothing: results are in their destinations.
   TypeRange returned = call->getResultTypes();
   for (auto [index, result, type] :
        llvm::enumerate(signature.results,

@@ -13,48 +13,47 @@
 
 namespace mlir::relax {
 
-/// The expression whose value an integer is known to carry: that of a
+/// The expression that an integer value is known to equal: the one of a
 /// `relax.sym`, a known dimension, a constant, or a parameter marked
-/// `relax.symbol`; else null.
+/// `relax.symbol`; null if unknown.
 SymExprAttr getIntegerExpr(Value value);
 
 /// Whether a kernel is in buffer form: its parameters are memrefs and integers,
 /// and it returns nothing, since its destinations are among the memrefs.
 bool isInBufferForm(FunctionOpInterface function);
 
-/// A callee as its callers see it.
+/// The signature of a callee as seen by its callers.
 struct Signature {
   SmallVector<Type> parameters;
   SmallVector<Type> results;
-  /// The symbol that an integer parameter carries; null for others.
+  /// The symbol that each integer parameter carries; null for other parameters.
   SmallVector<StringAttr> parameterSymbols;
   /// Declared ranges of the callee's symbols; may be null.
   DictionaryAttr ranges;
 
-  /// Parameter and result types carry the `relax.shape` of kernels. The memrefs
-  /// of a kernel in buffer form, contiguous as they must be, are tensors here.
+  /// Adds `relax.shape` to parameter and result types of kernels. The
+  /// contiguous memrefs of a kernel in buffer form become tensors.
   static Signature of(FunctionOpInterface function);
   static Signature of(FunctionType type);
 };
 
 /// Unifies a signature with the operands of a call. Reports an error on `call`
-/// where they contradict each other.
+/// if they contradict each other.
 LogicalResult unifyCall(Operation *call, const Signature &signature,
                         ValueRange operands, Unifier &unifier);
 
 /// Unifies a signature with the operands of a call and deduces the result
-/// types. Reports an error on `call` where they contradict each other.
+/// types. Reports an error on `call` if they contradict each other.
 FailureOr<SmallVector<Type>>
 deduceCall(Operation *call, const Signature &signature, ValueRange operands);
 
-/// Verifies a call: its result types must be those that are deduced, or
-/// coarser.
+/// Verifies that the result types of a call are the deduced ones, or coarser.
 LogicalResult verifyCall(Operation *call, const Signature &signature,
                          ValueRange operands, TypeRange results);
 
-/// Unifies a kernel with a call in destination-passing style: `signature` takes
-/// the operands, a destination for each of `destinations`, and the integers
-/// `syms`. Reports an error on `call` where they contradict each other.
+/// Unifies a kernel with a call in destination-passing style: the parameters
+/// are the operands, a destination for each of `destinations`, and the integers
+/// `syms`. Reports an error on `call` if they contradict each other.
 LogicalResult unifyKernelCall(Operation *call, const Signature &signature,
                               TypeRange operands, TypeRange destinations,
                               ArrayAttr syms, Unifier &unifier);

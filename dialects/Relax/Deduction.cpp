@@ -1,4 +1,4 @@
-//===- Deduction.cpp - what a deduction rule sees -------------------------===//
+//===- Deduction.cpp - helpers of deduction rules -------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,14 +1,14 @@
-//===- Deduction.h - what a deduction rule sees -----------------*- C++ -*-===//
+//===- Deduction.h - helpers of deduction rules -----------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Deduction is forward and local: from the operand types and the attributes of
-// one op to its result types, symbolic where that can be proved, coarser where
-// not, an error with both sides where they contradict each other. A rule never
-// claims more than holds for every assignment of the symbols.
+// Deduction is forward and local: it computes the result types of an op from
+// its operand types and attributes. Types are symbolic where that can be proved
+// and coarser elsewhere; contradictions are errors that show both sides. A rule
+// never claims more than holds for every assignment of the symbols.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,44 +29,44 @@ public:
 
   MLIRContext *getContext() const { return context; }
 
-  /// Starts a diagnostic `'relax.add' op ...`, at an unknown location where
-  /// none is given.
+  /// Starts a diagnostic `'relax.add' op ...`, at an unknown location if none
+  /// is given.
   InFlightDiagnostic emitError() const;
 
-  /// Expressions; an overflow is reported as an error of the op.
+  /// Builds expressions; overflow is reported as an error of the op.
   SymBuilder &math() { return builder; }
   SymExprAttr constant(int64_t value) { return builder.constant(value); }
   /// Facts of the function in which the operands live.
   const Prover &prover();
 
-  /// What is known of a tensor operand.
+  /// The known properties of a tensor operand.
   struct Tensor {
     Type elementType;
     bool ranked = false;
     SymDims dims; // empty if not ranked
     int64_t rank() const { return dims.size(); }
   };
-  /// Reads operand `value`, called `name` in diagnostics; fails if it is no
+  /// Reads operand `value`, called `name` in diagnostics. Fails if it is not a
   /// tensor.
   FailureOr<Tensor> tensor(Value value, StringRef name) const;
   FailureOr<ShapeType> shape(Value value, StringRef name) const;
 
-  /// Result types. An unranked tensor where `dims` is nullopt.
+  /// A tensor type with these dimensions; unranked if `dims` is nullopt.
   static Type tensorType(std::optional<ArrayRef<SymExprAttr>> dims,
                          Type elementType);
-  /// A tensor type of known rank without known dimensions.
+  /// A ranked tensor type with unknown dimensions.
   static Type rankedType(int64_t rank, Type elementType);
 
   /// Broadcasts two dimensions as NumPy does. Null if nothing is known; error
   /// if they can never be broadcast.
   FailureOr<SymExprAttr> broadcastDim(SymExprAttr lhs, SymExprAttr rhs);
-  /// Broadcasts whole shapes, aligned at the last dimension. `names` are those
-  /// of the operands, for diagnostics.
+  /// Broadcasts whole shapes, aligned at the last dimension. `names` are the
+  /// names of the operands in diagnostics.
   FailureOr<SymDims> broadcast(ArrayRef<SymExprAttr> lhs, StringRef lhsName,
                                ArrayRef<SymExprAttr> rhs, StringRef rhsName);
 
-  /// Requires two dimensions to be equal: an error if they never are, else the
-  /// better known of the two.
+  /// Requires two dimensions to be equal: an error if they never are, otherwise
+  /// returns the one with more information.
   FailureOr<SymExprAttr> equalDim(SymExprAttr lhs, const Twine &lhsName,
                                   SymExprAttr rhs, const Twine &rhsName);
 
@@ -76,7 +76,7 @@ public:
   FailureOr<SmallVector<int64_t>> axes(ArrayRef<int64_t> axes, int64_t rank,
                                        StringRef name = "axes");
 
-  /// Requires one element type among operands.
+  /// Requires two operands to have the same element type.
   LogicalResult sameElementType(Type lhs, StringRef lhsName, Type rhs,
                                 StringRef rhsName);
 
@@ -101,8 +101,8 @@ LogicalResult checkOperandCount(Deduction &deduction, unsigned minimum,
                                 unsigned actual);
 } // namespace detail
 
-/// Verifies that result types follow from what the op's rule deduces: equal to
-/// it or coarser.
+/// Verifies that result types are the ones that the op's rule deduces, or
+/// coarser.
 template <typename Op>
 LogicalResult
 verifyDeducedTypes(MLIRContext *context, std::optional<Location> location,
@@ -117,8 +117,8 @@ verifyDeducedTypes(MLIRContext *context, std::optional<Location> location,
   return detail::verifyDeducedTypes(deduction, deduced, results);
 }
 
-/// The properties of an op under construction with its default values, which
-/// are not there yet when result types are inferred.
+/// The properties of an op under construction, with default values filled in:
+/// these are missing when result types are inferred.
 template <typename Op>
 class FilledProperties {
   using Properties = typename Op::template InferredProperties<Op>;
@@ -136,8 +136,8 @@ private:
   Properties storage{};
 };
 
-/// Guards a rule against operations made by hand: the operands that ODS
-/// promises must be there before the adaptor may touch them.
+/// Guards a rule against manually built operations: verifies the operands that
+/// ODS promises before the adaptor accesses them.
 template <typename Op, typename Adaptor>
 LogicalResult verifyAdaptor(Deduction &deduction, Adaptor &adaptor,
                             std::optional<Location> location,

@@ -1,15 +1,15 @@
-//===- DeductionScope.h - where ops without operands are --------*- C++ -*-===//
+//===- DeductionScope.h - context of ops without operands -------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A rule finds the declared ranges of symbols by way of its operands. An op
-// that has none (`relax.arange`) is told by whoever deduces its type: MLIR's
-// interface has no place for it. Without a scope, symbols are taken to be
-// non-negative, and the verifier, which sees the op in its function, refuses
-// what does not hold there.
+// A rule finds the declared ranges of symbols through its operands. For an op
+// that has none (`relax.arange`), whoever deduces its type must set a scope,
+// since MLIR's interface has no parameter for it. Without a scope, symbols are
+// assumed to be non-negative, and the verifier, which sees the op in its
+// function, rejects deductions that do not hold there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ class Operation;
 
 namespace mlir::relax {
 
-/// While it lives, this thread deduces types of ops inside `around`.
+/// RAII: in this scope, this thread deduces types of ops inside `around`.
 class DeductionScope {
 public:
   explicit DeductionScope(Operation *around);

@@ -1,4 +1,4 @@
-//===- Forwarding.cpp - when one value may stand for another --------------===//
+//===- Forwarding.cpp - replacing an op by its operand --------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,9 +16,9 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Whether the program calls `function` or makes a closure of it. A part of it
-/// that is lowered on its own is a module within the program, so all modules
-/// around the function count.
+/// Whether the program calls `function` or makes a closure of it. A part that
+/// is lowered separately is a module nested in the program, so all enclosing
+/// modules are searched.
 static bool isCalled(FuncOp function) {
   Operation *program = function;
   while (program->getParentOp())
@@ -34,7 +34,7 @@ static bool isCalled(FuncOp function) {
   return walked.wasInterrupted();
 }
 
-/// Whatever a function does, a result may be any of its arguments.
+/// Conservatively, a result of a function may be any of its arguments.
 static bool mayPassOn(Operation *op, unsigned operand, unsigned result) {
   return isReferenceCounted(op->getOperand(operand).getType()) &&
          isReferenceCounted(op->getResult(result).getType());
@@ -42,13 +42,13 @@ static bool mayPassOn(Operation *op, unsigned operand, unsigned result) {
 
 namespace {
 
-/// Values that may share memory, found in both directions: of what a value is
-/// made, and what is made of it.
+/// The set of values that may share memory, followed in both directions: to the
+/// sources of a value and to its targets.
 class SharedMemory {
 public:
   void add(Value value) { values.insert(value); }
 
-  /// Whether an op may write over one of them.
+  /// Whether an op may overwrite one of them.
   bool mayBeWritten() {
     for (unsigned next = 0; next < values.size(); ++next) {
       Value value = values[next];
@@ -70,7 +70,7 @@ private:
       return true;
     if (auto call = dyn_cast<CallOp>(op))
       return !call.getPure();
-    // Who calls the function may write over what it returns.
+    // Callers of the function may overwrite what it returns.
     if (isa<ReturnOp>(op)) {
       if (!called)
         called = isCalled(op->getParentOfType<FuncOp>());
@@ -80,7 +80,7 @@ private:
   }
 
   llvm::SetVector<Value> values;
-  std::optional<bool> called; // the function
+  std::optional<bool> called; // whether the function is called
 };
 
 } // namespace

@@ -1,13 +1,13 @@
-//===- Forwarding.h - when one value may stand for another ------*- C++ -*-===//
+//===- Forwarding.h - replacing an op by its operand ------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// An op that computes the identity makes a copy: its result has memory of its
-// own. To replace it by its operand is right as long as neither is written
-// over, and the same holds for reading the operand of an operand later.
+// An op that computes the identity makes a copy: its result has its own memory.
+// It may be replaced by its operand only if neither is overwritten. The same
+// condition applies to reading the operand of an operand later.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +18,12 @@
 
 namespace mlir::relax {
 
-/// Whether nothing may write over `value`, or over a result of `op`, so that
-/// `op` may be replaced by `value`, or read it. Calls that may have side
+/// Whether neither `value` nor a result of `op` may be overwritten, so that
+/// `op` may be replaced by `value`, or may read it. Calls that may have side
 /// effects, and closures, count as writes.
 bool canForward(Value value, Operation *op);
 
-/// `value` as the fold of `op`, where that is right.
+/// Folds `op` to `value` if that is correct.
 inline OpFoldResult forward(Value value, Operation *op) {
   return canForward(value, op) ? OpFoldResult(value) : OpFoldResult();
 }

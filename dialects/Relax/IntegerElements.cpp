@@ -24,7 +24,7 @@ namespace {
 
 using Expressions = std::optional<SymDims>;
 
-/// Follows the defining ops; a chain that is longer is not looked at.
+/// Follows the defining ops up to a fixed depth.
 class ElementReader {
 public:
   explicit ElementReader(MLIRContext *context) : math(context) {}
@@ -47,8 +47,8 @@ private:
 
 } // namespace
 
-/// The number of elements, where the type tells it; only rank zero and one, and
-/// only i64, whose arithmetic is that of expressions.
+/// The number of elements, if the type gives it. Only for rank zero and one,
+/// and only for i64, whose arithmetic matches expressions.
 static std::optional<int64_t> countElements(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || type.getRank() > 1 || !type.getElementType().isInteger(64) ||
@@ -72,7 +72,7 @@ Expressions ElementReader::read(Value value, unsigned depth) {
           .Case([&](ConstantOp op) {
             return readConstant(dyn_cast<ElementsAttr>(op.getValue()));
           })
-          // The same elements in another shape.
+          // These ops only change the shape.
           .Case<ExpandDimsOp, SqueezeOp, FlattenOp, ReshapeOp, MatchCastOp>(
               [&](auto op) { return read(op->getOperand(0), depth + 1); })
           .Case([&](TakeOp op) { return readTake(op, depth + 1); })
@@ -110,7 +110,7 @@ Expressions ElementReader::readConstant(ElementsAttr value) {
   return elements;
 }
 
-/// Elements at constant positions, counted from the end where negative.
+/// Elements at constant positions; negative ones count from the end.
 Expressions ElementReader::readTake(TakeOp op, unsigned depth) {
   Expressions from = read(op.getX(), depth);
   DenseIntElementsAttr indices;
@@ -176,7 +176,7 @@ Expressions ElementReader::readProduct(ProdOp op, unsigned depth) {
   return SymDims{math.product(*factors)};
 }
 
-/// Element by element; a single one is repeated.
+/// Element-wise; a single element is broadcast.
 template <typename Fn>
 Expressions ElementReader::combine(Value lhs, Value rhs, unsigned depth,
                                    Fn fn) {

@@ -12,12 +12,13 @@
 
 namespace mlir::relax {
 
-/// No shape has more dimensions, and no more elements are looked at.
+/// The maximum rank of a shape, and the maximum number of elements tracked.
 constexpr int64_t kMaxShapeRank = 1024;
 
-/// The elements of a tensor of i64 of rank zero or one, as far as the ops that
-/// made it tell; nullopt if not even their number is known. Importers compute
-/// shapes on such tensors: shape, gather, slice, concat, and back to a shape.
+/// The elements of an i64 tensor of rank zero or one as expressions, as far as
+/// its defining ops determine them; nullopt if not even their number is known.
+/// Importers compute shapes on such tensors: shape, gather, slice, concat, and
+/// back to a shape.
 std::optional<SymDims> getIntegerElements(Value value);
 
 } // namespace mlir::relax

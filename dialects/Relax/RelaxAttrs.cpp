@@ -65,7 +65,7 @@ ParseResult relax::parseSymExprs(OpAsmParser &parser, ArrayAttr &exprs) {
   return success();
 }
 
-/// A dimension that is constant must be a size.
+/// Constant dimensions must be non-negative.
 static LogicalResult verifyDims(function_ref<InFlightDiagnostic()> emitError,
                                 ArrayRef<SymExprAttr> dims) {
   for (auto [index, dim] : llvm::enumerate(dims))
@@ -177,7 +177,7 @@ LogicalResult WeightAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  StringAttr name) {
   if (name.getValue().empty())
     return emitError() << "the name of a weight must not be empty";
-  // Names are strings of C in compiled code.
+  // Names become C strings in compiled code.
   if (name.getValue().contains('\0'))
     return emitError() << "the name of a weight must not contain a zero "
                           "character, got "

@@ -5,16 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `SymExprAttr` is one node of a symbolic expression; its forms are:
+// `SymExprAttr` is one node of a symbolic expression. The kinds are:
 //
 //   Constant                value
 //   Symbol                  name
 //   Sum                     value + Σ coefficients[i] * operands[i]
 //                           operands: Symbol, Product or opaque, sorted,
 //                           distinct
-//   Product                 Π operands[i]; Symbol or opaque, sorted, at least
-//   two FloorDiv, CeilDiv, Mod  opaque, two operands Min, Max, Broadcast
-//   opaque, at least two operands, sorted, distinct
+//   Product                 Π operands[i]; Symbol or opaque, sorted,
+//                           at least two
+//   FloorDiv, CeilDiv, Mod  opaque, two operands
+//   Min, Max, Broadcast     opaque, at least two operands, sorted, distinct
 //
 // `SymBuilder` (Relax/Symbolic) makes them canonical.
 //
@@ -45,10 +46,10 @@ enum class SymKind : unsigned {
   Sum,
 };
 
-/// Expressions nested more deeply are refused, so that recursion over them is
-/// safe on any stack.
+/// The maximum nesting of expressions; it makes recursion over them safe on any
+/// stack.
 constexpr unsigned kMaxSymDepth = 256;
-/// Sums and products with more operands are refused.
+/// The maximum number of operands of sums and products.
 constexpr unsigned kMaxSymTerms = 1u << 14;
 
 class SymExprAttr;
@@ -60,13 +61,14 @@ class SymExprAttr;
 
 namespace mlir::relax {
 
-/// Parses `n + 1`, canonicalised. Emits the error itself.
+/// Parses and canonicalizes `n + 1`. Emits errors itself.
 FailureOr<SymExprAttr> parseSymExpr(AsmParser &parser);
 /// Parses `[n, 4, ?]`; `?` becomes null.
 ParseResult parseSymDims(AsmParser &parser, SmallVectorImpl<SymExprAttr> &dims);
 void printSymDims(raw_ostream &os, ArrayRef<SymExprAttr> dims);
 
-/// Parses a whole string as an expression or a shape; null after an error.
+/// Parses a whole string as an expression or a shape. Returns null after an
+/// error.
 SymExprAttr parseSymExpr(StringRef text, MLIRContext *context,
                          function_ref<InFlightDiagnostic()> emitError);
 

@@ -48,8 +48,8 @@ void RelaxDialect::initialize() {
 Operation *RelaxDialect::materializeConstant(OpBuilder &builder,
                                              Attribute value, Type type,
                                              Location loc) {
-  // A `relax.sym` is no constant: it holds where its symbols do, and must not
-  // be moved to the top of a function as constants are.
+  // A `relax.sym` is not a constant: it is valid only where its symbols are, so
+  // it must not be hoisted to the top of a function.
   if (auto integer = dyn_cast<IntegerAttr>(value);
       integer && integer.getType() == type)
     return arith::ConstantOp::create(builder, loc, integer);
@@ -90,13 +90,13 @@ static LogicalResult verifySymbols(Operation *op, NamedAttribute attribute) {
   return success();
 }
 
-/// Whether it says where a function runs, or where tensors are.
+/// Whether the attribute is a valid place, "host" or "device".
 static bool isPlace(Attribute attribute) {
   auto place = dyn_cast<StringAttr>(attribute);
   return place && (place == notes::kHostPlace || place == notes::kDevicePlace);
 }
 
-/// What passes note on functions; nullopt for other attributes.
+/// Verifies an attribute of Notes.h; nullopt for other attributes.
 static std::optional<LogicalResult> verifyNote(Operation *op,
                                                NamedAttribute attribute) {
   auto require = [&](bool right, StringRef what) -> LogicalResult {
@@ -174,7 +174,7 @@ LogicalResult RelaxDialect::verifyOperationAttribute(Operation *op,
   if (attribute.getName() == kSymbolsAttr) {
     if (failed(verifySymbols(op, attribute)))
       return failure();
-    // A graph function verifies its whole scope itself.
+    // A graph function verifies its own scope.
     return isa<FuncOp>(op) ? success()
                            : verifySymbolScope(cast<FunctionOpInterface>(op));
   }

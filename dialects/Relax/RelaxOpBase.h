@@ -1,12 +1,13 @@
-//===- RelaxOpBase.h - what every op family needs ---------------*- C++ -*-===//
+//===- RelaxOpBase.h - common includes of op families -----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// An op family's .cpp includes this and the family's own classes rather than
-// RelaxOps.h: all classes together take a compiler longer than any family.
+// Each op family's .cpp file includes this and the family's own classes rather
+// than RelaxOps.h: compiling the classes of all ops takes longer than any
+// family.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,7 @@
 
 namespace mlir::relax {
 
-/// Symbols of the enclosing function, as something that ops read and write.
+/// A resource that stands for the symbols of the enclosing function.
 struct SymbolResource : public SideEffects::Resource::Base<SymbolResource> {
   StringRef getName() final { return "<RelaxSymbol>"; }
 };

@@ -147,7 +147,7 @@ LogicalResult relax::deduceBroadcast(Deduction &deduction,
   return success();
 }
 
-/// Two operands of one element type; Boolean results if `predicate`.
+/// Two operands of the same element type; Boolean results if `predicate`.
 static LogicalResult deduceTwo(Deduction &deduction, ValueRange operands,
                                Elements kind, bool predicate,
                                SmallVectorImpl<Type> &results) {
@@ -188,7 +188,7 @@ LogicalResult relax::deduceReduce(Deduction &deduction,
                                   Type elementType,
                                   SmallVectorImpl<Type> &results) {
   if (!x.ranked) {
-    // Over all axes, without keeping them, every rank gives a scalar.
+    // Reducing all axes without keeping them gives a scalar for any rank.
     SymDims scalar;
     std::optional<ArrayRef<SymExprAttr>> dims;
     if (!options.axis && !options.keepdims)

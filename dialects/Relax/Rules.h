@@ -14,24 +14,24 @@
 
 namespace mlir::relax {
 
-/// What elements an op takes. `i1` is Boolean, and no number.
+/// The element types that an op accepts. `i1` is Boolean and not a number.
 enum class Elements { Any, Number, Float, Integer, IntegerOrBool, Bool };
 
-/// Requires elements of one kind; `name` is that of the operand.
+/// Requires elements of one kind; `name` is the name of the operand.
 LogicalResult requireElements(Deduction &deduction, Type elementType,
                               StringRef name, Elements kind);
 /// Reads a tensor operand and requires elements of one kind.
 FailureOr<Deduction::Tensor> tensorOf(Deduction &deduction, Value value,
                                       StringRef name, Elements kind);
-/// Requires an attribute that names an element type to name one.
+/// Requires an attribute to be a valid element type.
 FailureOr<Type> elementTypeAttr(Deduction &deduction, Type dtype,
                                 StringRef name = "dtype",
                                 Elements kind = Elements::Any);
-/// Requires a rank, where it is known.
+/// Requires a rank, if it is known.
 LogicalResult requireRank(Deduction &deduction, const Deduction::Tensor &tensor,
                           StringRef name, int64_t rank);
 
-/// The result has the type of the first operand, whose elements are of one
+/// The result has the type of the first operand, whose elements must be of one
 /// kind.
 LogicalResult deduceUnary(Deduction &deduction, ValueRange operands,
                           Elements kind, SmallVectorImpl<Type> &results);
@@ -45,19 +45,19 @@ LogicalResult deduceBinary(Deduction &deduction, ValueRange operands,
 LogicalResult deduceComparison(Deduction &deduction, ValueRange operands,
                                Elements kind, SmallVectorImpl<Type> &results);
 
-/// Broadcasts any number of operands, each called as in `names`; an unranked
-/// one makes the result unranked.
+/// Broadcasts any number of operands, called `names` in diagnostics; if one is
+/// unranked, so is the result.
 LogicalResult deduceBroadcast(Deduction &deduction,
                               ArrayRef<Deduction::Tensor> operands,
                               ArrayRef<StringRef> names, Type elementType,
                               SmallVectorImpl<Type> &results);
 
-/// How a reduction over some axes treats them.
+/// Options of reductions.
 struct ReduceOptions {
-  /// None: over all axes.
+  /// nullopt: reduce all axes.
   std::optional<ArrayRef<int64_t>> axis;
   bool keepdims = false;
-  /// There is no result over no elements, as for a maximum.
+  /// Reducing no elements is an error, as for a maximum.
   bool needsElements = false;
   StringRef axisName = "axis";
 };
@@ -65,18 +65,18 @@ LogicalResult deduceReduce(Deduction &deduction, const Deduction::Tensor &x,
                            const ReduceOptions &options, Type elementType,
                            SmallVectorImpl<Type> &results);
 
-/// The number of elements; null if it is not known.
+/// The number of elements; null if unknown.
 SymExprAttr countElements(SymBuilder &math, ArrayRef<SymExprAttr> dims);
 
-/// Requires that `from` can be broadcast to `to`: fails where a dimension is
-/// provably neither 1 nor that of the target.
+/// Requires that `from` can be broadcast to `to`: fails if a dimension is
+/// provably neither 1 nor the target's.
 LogicalResult checkBroadcastTo(Deduction &deduction, ArrayRef<SymExprAttr> from,
                                StringRef fromName, ArrayRef<SymExprAttr> to,
                                StringRef toName);
 
-/// The size of `dim[begin:end:stride]` as Python slices: negative positions
-/// count from the end, positions beyond an end are moved to it. Null where it
-/// cannot be told (of `dim` too). A stride of zero is an error.
+/// The size of `dim[begin:end:stride]` as in Python: negative positions count
+/// from the end, out-of-range positions are clamped. Null if it is unknown. A
+/// stride of zero is an error.
 FailureOr<SymExprAttr> deduceSliceSize(Deduction &deduction, SymExprAttr dim,
                                        SymExprAttr begin, SymExprAttr end,
                                        SymExprAttr stride);

@@ -1,13 +1,13 @@
-//===- RuntimeLibraries.h - libraries of the runtime ------------*- C++ -*-===//
+//===- RuntimeLibraries.h - library functions of the runtime ----*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The library functions that the runtime itself has (`kOwnLibraries`,
-// lib/Runtime/Calls/Callables.cpp). They keep nothing of what they are given,
-// so its memory may be planned; others may keep it for any time.
+// The library functions built into the runtime (`kOwnLibraries`,
+// lib/Runtime/Calls/Callables.cpp). They retain none of their arguments, so the
+// memory of these may be planned; other libraries may retain them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +19,12 @@
 
 namespace mlir::relax {
 
-/// What `relax.to_device` becomes.
+/// The lowering of `relax.to_device`.
 constexpr llvm::StringLiteral kCopyFunction = "relax.copy";
-/// Products of matrices, by cuBLASLt.
+/// Matrix products by cuBLASLt.
 constexpr llvm::StringLiteral kCublasLtFunction = "relax.cublaslt";
 
-/// Whether the runtime has the library function itself.
+/// Whether a library function is built into the runtime.
 inline bool isRuntimeLibrary(llvm::StringRef name) {
   return llvm::is_contained({kCopyFunction, kCublasLtFunction}, name);
 }

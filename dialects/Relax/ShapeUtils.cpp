@@ -226,7 +226,7 @@ static LogicalResult addDims(Unifier &unifier, ArrayRef<SymExprAttr> pattern,
 
 LogicalResult relax::addEquations(Unifier &unifier, Type pattern, Type actual,
                                   const Twine &where, EmitErrorFn emitError) {
-  // What is coarser than the parameter is checked when the program runs.
+  // A coarser argument is checked at run time.
   if (pattern == actual &&
       !isa<RankedTensorType, ShapeType, TupleType>(pattern))
     return success();
@@ -286,7 +286,7 @@ Type relax::meet(Type first, Type second) {
   auto meetDims = [](ArrayRef<SymExprAttr> a, ArrayRef<SymExprAttr> b) {
     SymDims dims;
     for (auto [x, y] : llvm::zip(a, b)) {
-      // A constant is the finest that can be known.
+      // A constant is the most precise dimension.
       bool takeSecond = !x || (y && y.isConstant() && !x.isConstant());
       dims.push_back(takeSecond ? y : x);
     }

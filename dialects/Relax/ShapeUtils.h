@@ -14,29 +14,31 @@
 
 namespace mlir::relax {
 
-/// One dimension each; null where nothing is known of it.
+/// One expression per dimension; null if unknown.
 using SymDims = SmallVector<SymExprAttr, 4>;
 
 /// The symbolic dimensions of a ranked tensor type.
 SymDims getSymDims(RankedTensorType type);
-/// The dimensions of a tensor or shape type, where every one is known.
+/// The dimensions of a tensor or shape type if all are known.
 std::optional<SymDims> getKnownDims(Type type);
-/// A ranked tensor type of these dimensions: constants become static, and the
-/// encoding is left out where no dimension is symbolic.
+/// A ranked tensor type with these dimensions: constants become static, and the
+/// encoding is omitted if no dimension is symbolic.
 RankedTensorType getTensorType(ArrayRef<SymExprAttr> dims, Type elementType);
-/// `type` with every symbolic fact removed.
+/// `type` without symbolic information.
 Type dropSymbols(Type type);
 
 /// Calls `fn` on every symbol that occurs free in a type or an attribute.
 /// Symbols inside function types are bound there and do not count.
 void walkSymbols(Type type, function_ref<void(StringAttr)> fn);
 void walkSymbols(Attribute attribute, function_ref<void(StringAttr)> fn);
-/// Symbols that a value of this type defines: its plain dimensions.
+/// Calls `fn` on the symbols that a value of this type defines: its plain
+/// dimensions.
 void walkDefinedSymbols(Type type, function_ref<void(StringAttr)> fn);
 
 /// `type` with `fn` applied to each known dimension; null makes it unknown.
 Type mapDims(Type type, function_ref<SymExprAttr(SymExprAttr)> fn);
-/// `type` without the dimensions that name a symbol which is not `visible`.
+/// `type` with dimensions made unknown if they mention symbols that are not
+/// `visible`.
 Type keepSymbols(Type type, function_ref<bool(StringAttr)> visible);
 
 /// Replaces the symbols of a type; null after a reported error. Symbols of a
@@ -48,7 +50,7 @@ Type substitute(Type type, const SymSubstitution &with, SymBuilder &math);
 Truth implies(Type fine, Type coarse, const Prover &prover);
 
 /// Adds the equations under which `actual` is a value of the parameter type
-/// `pattern`; fails where kind, rank or element type differ. `where` names the
+/// `pattern`. Fails if kind, rank or element type differ. `where` names the
 /// value in diagnostics.
 LogicalResult addEquations(Unifier &unifier, Type pattern, Type actual,
                            const Twine &where, EmitErrorFn emitError);
@@ -56,11 +58,11 @@ LogicalResult addEquations(Unifier &unifier, Type pattern, Type actual,
 /// `pattern` with the unifier's bindings; unbound dimensions become unknown.
 Type instantiate(Type pattern, const Unifier &unifier);
 
-/// Of two types of one value, the dimensions known from either. `first` wins
-/// where both say something.
+/// Combines the dimensions known from two types of the same value. `first` wins
+/// if both know one.
 Type meet(Type first, Type second);
-/// Of the types of two values, what holds of both; null where they have nothing
-/// in common. Where two dimensions are equal, the text of `first` is taken.
+/// The common supertype of two values; null if there is none. For equal
+/// dimensions the form in `first` is used.
 Type join(Type first, Type second, const Prover &prover);
 
 } // namespace mlir::relax

@@ -30,7 +30,7 @@ inline void printSymExpr(OpAsmPrinter &printer, Operation *, SymExprAttr expr) {
   expr.printExpr(printer.getStream());
 }
 
-/// The elements of an array of expressions; null for what is none.
+/// The elements of an array as expressions; null for other elements.
 inline SmallVector<SymExprAttr> getSymExprs(ArrayAttr exprs) {
   return llvm::map_to_vector(exprs, [](Attribute attribute) {
     return llvm::dyn_cast<SymExprAttr>(attribute);

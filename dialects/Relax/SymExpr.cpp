@@ -94,14 +94,14 @@ static ArrayRef<SymExprAttr> getFactors(const SymExprAttr &monomial) {
                                                 : ArrayRef(monomial);
 }
 
-/// Of the leading monomial.
+/// The degree of the leading monomial.
 static size_t getDegree(SymExprAttr expr) {
   ArrayRef<SymExprAttr> monomials = getMonomials(expr);
   return monomials.empty() ? 0 : getFactors(monomials.front()).size();
 }
 
-/// The comparisons below recurse into the first pair that differs only: equal
-/// parts are one pointer.
+/// The comparisons below only recurse into the first pair that differs: equal
+/// parts have equal pointers.
 template <typename Compare>
 static int compareLists(ArrayRef<SymExprAttr> lhs, ArrayRef<SymExprAttr> rhs,
                         Compare compare) {
@@ -150,7 +150,7 @@ int SymExprAttr::compare(SymExprAttr lhs, SymExprAttr rhs) {
 // Text
 //===----------------------------------------------------------------------===//
 
-/// `floordiv` and its like; empty for kinds that are not infix.
+/// `floordiv` and the like; empty if the kind is not infix.
 static StringRef getInfix(SymKind kind) {
   switch (kind) {
   case SymKind::FloorDiv:
@@ -177,7 +177,7 @@ static StringRef getFunction(SymKind kind) {
   }
 }
 
-/// `expr` as an operand of `*`, `floordiv` and their like.
+/// Prints `expr` as an operand of `*`, `floordiv` and the like.
 static void printOperand(raw_ostream &os, SymExprAttr expr) {
   bool isAtom = expr.isConstant() || expr.isSymbol() ||
                 !getFunction(expr.getKind()).empty();

@@ -1,4 +1,4 @@
-//===- SymbolScope.cpp - where symbols are defined and used ---------------===//
+//===- SymbolScope.cpp - definitions and uses of symbols ------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -61,7 +61,7 @@ private:
     everDefined.insert(name);
   }
 
-  /// The symbols of a type; few distinct types occur, so they are remembered.
+  /// The symbols of a type, cached because few distinct types occur.
   ArrayRef<StringAttr> symbolsOf(Type type) {
     auto [it, inserted] = typeSymbols.try_emplace(type);
     if (inserted)

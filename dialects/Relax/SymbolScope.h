@@ -1,4 +1,4 @@
-//===- SymbolScope.h - where symbols are defined and used -------*- C++ -*-===//
+//===- SymbolScope.h - definitions and uses of symbols ----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,12 +14,12 @@
 
 namespace mlir::relax {
 
-/// The symbols in scope during a walk in program order: what a branch or a loop
-/// body defines is forgotten at its end (`leave`), what a dataflow block
-/// defines stays, since it always runs.
+/// The symbols in scope during a walk in program order: symbols defined in a
+/// branch or a loop body are forgotten at its end (`leave`), symbols defined in
+/// a dataflow block stay, since it always runs.
 class VisibleSymbols {
 public:
-  /// Whether `name` is new here.
+  /// Defines `name`; returns whether it is new here.
   bool define(StringAttr name) {
     if (!defined.insert(name).second)
       return false;
@@ -43,12 +43,12 @@ private:
 void walkParameterSymbols(FunctionOpInterface function,
                           function_ref<void(StringAttr)> fn);
 
-/// Calls `fn` on each symbol that `op` itself (not its regions) mentions in its
-/// result types or attributes.
+/// Calls `fn` on each symbol that `op` itself, without its regions, mentions in
+/// its result types or attributes.
 void walkMentionedSymbols(Operation *op, function_ref<void(StringAttr)> fn);
 
-/// Verifies that each symbol is defined before it is used, that results name
-/// only symbols of parameters, and that declared ranges name known symbols.
+/// Verifies that each symbol is defined before it is used, that results mention
+/// only symbols of parameters, and that declared ranges are of known symbols.
 LogicalResult verifySymbolScope(FunctionOpInterface function);
 
 } // namespace mlir::relax

@@ -1,4 +1,4 @@
-//===- Windows.cpp - what convolution and pooling share -------------------===//
+//===- Windows.cpp - windows of convolution and pooling -------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -89,7 +89,7 @@ FailureOr<SymExprAttr> relax::getWindowCount(Deduction &deduction, char axis,
   SymExprAttr one = math.constant(1), stride = math.constant(window.stride);
   SymExprAttr front = math.add(extent, math.constant(window.before));
   SymExprAttr padded = math.add(front, math.constant(window.after));
-  // count = counted floordiv stride, where there is a position at all.
+  // count = counted floordiv stride, if there is any position.
   SymExprAttr counted = math.add(math.sub(padded, *span), stride);
   if (ceilMode)
     // The last position may hang over, but must start before `front`:

@@ -1,4 +1,4 @@
-//===- Windows.h - what convolution and pooling share -----------*- C++ -*-===//
+//===- Windows.h - windows of convolution and pooling -----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,12 +23,12 @@ namespace mlir::relax {
 /// The letters of the spatial axes: `W`, `HW` or `DHW`.
 StringRef getSpatialLetters(int64_t count);
 
-/// Where each letter of `canonical` is in a layout: [0, 3, 1, 2] for `NHWC`
-/// against `NCHW`.
+/// The position of each letter of `canonical` in a layout: [0, 3, 1, 2] for
+/// `NHWC` against `NCHW`.
 using Layout = SmallVector<int64_t, 5>;
 FailureOr<Layout> readLayout(Deduction &deduction, StringRef attribute,
                              StringRef text, StringRef canonical);
-/// From the order of a layout to the canonical one, and back.
+/// Converts from the order of a layout to the canonical one, and back.
 SymDims toCanonical(ArrayRef<SymExprAttr> dims, const Layout &layout);
 SymDims fromCanonical(ArrayRef<SymExprAttr> dims, const Layout &layout);
 
@@ -39,20 +39,20 @@ struct Window {
   int64_t before = 0, after = 0; // padding
 };
 
-/// Fills the paddings of one window for each axis: from one value for all, one
-/// for each axis, or all those before followed by all those after.
+/// Fills the padding of the window of each axis: from one value for all axes,
+/// one per axis, or all leading paddings followed by all trailing ones.
 LogicalResult readPadding(Deduction &deduction, ArrayRef<int64_t> padding,
                           MutableArrayRef<Window> windows);
 
-/// How many positions the window has on axis `axis` of size `extent`; an error
-/// if there are certainly none. With `ceilMode`, positions that lie partly
-/// behind the padding count as long as they start before it.
+/// The number of window positions on axis `axis` of size `extent`; an error if
+/// there are certainly none. With `ceilMode`, windows that extend beyond the
+/// padding count as long as they start before it.
 FailureOr<SymExprAttr> getWindowCount(Deduction &deduction, char axis,
                                       SymExprAttr extent, const Window &window,
                                       bool ceilMode = false);
 
-/// The size of an axis from which `window` makes `extent` positions, plus
-/// `extra`: the transposed convolution.
+/// The size of an axis on which `window` has `extent` positions, plus `extra`:
+/// the transposed convolution.
 FailureOr<SymExprAttr> getTransposedExtent(Deduction &deduction, char axis,
                                            SymExprAttr extent,
                                            const Window &window, int64_t extra);

@@ -50,7 +50,8 @@ static LogicalResult checkHeads(Deduction &deduction, SymExprAttr query,
   const Prover &prover = deduction.prover();
   SymExprAttr zero = deduction.constant(0);
   Truth keyEmpty = prover.equal(key, zero);
-  // Zero has one multiple only; a divisor that may be zero proves nothing.
+  // Zero is the only multiple of zero; a divisor that may be zero proves
+  // nothing.
   bool wrong =
       keyEmpty == Truth::Yes
           ? prover.equal(query, zero) == Truth::No
@@ -121,7 +122,7 @@ LogicalResult AttentionOp::deduce(Deduction &deduction, Adaptor op,
 // RotaryEmbeddingOp
 //===----------------------------------------------------------------------===//
 
-/// How many elements are turned; null if unknown.
+/// The number of elements that are rotated; null if unknown.
 static FailureOr<SymExprAttr> deduceRotaryDim(Deduction &deduction,
                                               IntegerAttr attribute,
                                               SymExprAttr headSize) {
@@ -147,8 +148,8 @@ static FailureOr<SymExprAttr> deduceRotaryDim(Deduction &deduction,
   return dim;
 }
 
-/// Checks `positions` against x; what they tell of its batch is not used, since
-/// it may be broadcast.
+/// Checks `positions` against x. Does not refine the batch dimension, since
+/// `positions` may be broadcast.
 static LogicalResult checkPositions(Deduction &deduction, Value value,
                                     SymDims &x) {
   FailureOr<Deduction::Tensor> positions = deduction.tensor(value, "positions");

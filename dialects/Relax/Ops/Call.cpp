@@ -23,7 +23,7 @@ void RelaxDialect::registerCallOps() {
 }
 
 /// Finds the kernel of a call and checks that it returns its destinations,
-/// unless it writes them where they are.
+/// unless it is in buffer form.
 static FailureOr<Signature> lookupKernel(Operation *op,
                                          FlatSymbolRefAttr callee,
                                          SymbolTableCollection &symbolTable) {
@@ -117,8 +117,8 @@ CallTIRInplaceOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
                           getSymArgs());
 }
 
-/// A library function must have a name, which is a string of C in compiled
-/// code.
+/// Verifies the name of a library function, which becomes a C string in
+/// compiled code.
 static LogicalResult verifyLibraryName(Operation *op, StringAttr name) {
   if (name.empty())
     return op->emitOpError() << "the name of a library function must not be "

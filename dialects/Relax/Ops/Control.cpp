@@ -23,7 +23,7 @@ void RelaxDialect::registerControlOps() {
       >();
 }
 
-/// Verifies that the terminator of a region gives values of the types
+/// Verifies that the terminator of a region yields values of the types
 /// `expected`.
 static LogicalResult verifyYield(Operation *op, Block &block,
                                  TypeRange expected, StringRef what) {
@@ -104,7 +104,7 @@ LogicalResult WhileOp::verifyRegions() {
 // Canonicalisation
 //===----------------------------------------------------------------------===//
 
-/// The value of a condition that is a constant.
+/// The value of a constant condition.
 static std::optional<bool> getConstantCondition(Value condition) {
   APInt value;
   if (!condition.getDefiningOp() ||
@@ -115,7 +115,7 @@ static std::optional<bool> getConstantCondition(Value condition) {
 
 namespace {
 
-/// A branch whose condition is known takes the place of the whole.
+/// Replaces an `if` with a constant condition by the branch taken.
 struct InlineKnownBranch : OpRewritePattern<IfOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(IfOp op,
@@ -124,7 +124,7 @@ struct InlineKnownBranch : OpRewritePattern<IfOp> {
     if (!condition)
       return rewriter.notifyMatchFailure(op, "the condition is no constant");
     Region &region = *condition ? op.getThenRegion() : op.getElseRegion();
-    // Symbols of a branch end with it, and a later cast may define them anew.
+    // Symbols are scoped to their branch, and a later cast may redefine them.
     if (region.walk([](MatchCastOp) { return WalkResult::interrupt(); })
             .wasInterrupted())
       return rewriter.notifyMatchFailure(op, "the branch may define symbols");
@@ -138,7 +138,7 @@ struct InlineKnownBranch : OpRewritePattern<IfOp> {
   }
 };
 
-/// What holds need not be asserted.
+/// Erases assertions that always hold.
 struct EraseTrueAssert : OpRewritePattern<AssertOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AssertOp op,

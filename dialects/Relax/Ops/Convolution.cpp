@@ -24,8 +24,8 @@ void RelaxDialect::registerConvolutionOps() {
 
 namespace {
 
-/// What a convolution and a transposed one read alike. Dimensions are in the
-/// canonical orders: N, C, axes and O, I, axes.
+/// The common part of convolutions and transposed convolutions. Dimensions are
+/// in the canonical orders: N, C, axes and O, I, axes.
 struct Convolution {
   std::string axes;
   SymDims data, weight;

@@ -31,8 +31,8 @@ void RelaxDialect::registerCoreOps() {
 
 LogicalResult MatchCastOp::verify() {
   Prover prover(getContext(), SymbolFacts::at(*this));
-  // The dimensions are compared as far as both are known: either type may know
-  // more of another dimension.
+  // Compare the dimensions that both types know: each may know some that the
+  // other does not.
   Type input = getInput().getType();
   if (implies(input, getType(), prover) == Truth::No &&
       implies(getType(), input, prover) == Truth::No)
@@ -173,7 +173,7 @@ LogicalResult TensorToShapeOp::deduce(Deduction &deduction, Adaptor op,
 
 namespace {
 
-/// A shape whose type says everything needs no tensor to come from.
+/// Replaces a shape by `relax.shape` if its type is fully known.
 template <typename Op>
 struct ShapeFromType : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
@@ -188,7 +188,7 @@ struct ShapeFromType : OpRewritePattern<Op> {
   }
 };
 
-/// One dimension that the type knows is a `relax.sym`.
+/// Replaces a dimension that the type gives by a `relax.sym`.
 struct DimFromType : OpRewritePattern<DimOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DimOp op,
@@ -201,7 +201,7 @@ struct DimFromType : OpRewritePattern<DimOp> {
   }
 };
 
-/// A static shape as a tensor is a constant.
+/// Replaces the tensor of a static shape by a constant.
 struct ShapeToConstant : OpRewritePattern<ShapeToTensorOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ShapeToTensorOp op,
@@ -221,7 +221,7 @@ struct ShapeToConstant : OpRewritePattern<ShapeToTensorOp> {
   }
 };
 
-/// A shape that was computed on tensors is one of expressions.
+/// Replaces a shape computed on tensors by expressions.
 struct ShapeFromElements : OpRewritePattern<TensorToShapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TensorToShapeOp op,
@@ -330,7 +330,8 @@ LogicalResult ConstantOp::verify() {
 OpFoldResult ConstantOp::fold(FoldAdaptor) {
   if (!isWeight())
     return getValue();
-  // A weight has no type of its own: it must not come back with another one.
+  // Weights have no type of their own: fold to a pair with the type, so that
+  // the constant is rebuilt with the same one.
   return ArrayAttr::get(getContext(), {getValue(), TypeAttr::get(getType())});
 }
 

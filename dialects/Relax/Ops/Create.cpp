@@ -1,4 +1,4 @@
-//===- Create.cpp - tensors from nothing ----------------------------------===//
+//===- Create.cpp - creation of tensors -----------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// A matrix of which a triangle is kept.
+/// The rule of `tril` and `triu`.
 static LogicalResult deduceTriangle(Deduction &deduction, ValueRange operands,
                                     SmallVectorImpl<Type> &results);
 
@@ -30,7 +30,7 @@ void RelaxDialect::registerCreateOps() {
 // One value everywhere
 //===----------------------------------------------------------------------===//
 
-/// A tensor of the shape that `shape` holds.
+/// A tensor with the shape given by the value `shape`.
 static LogicalResult deduceOfShape(Deduction &deduction, Value shape,
                                    Type dtype, SmallVectorImpl<Type> &results) {
   FailureOr<ShapeType> type = deduction.shape(shape, "shape");
@@ -109,8 +109,8 @@ LogicalResult OnesLikeOp::deduce(Deduction &deduction, Adaptor op,
 // ArangeOp
 //===----------------------------------------------------------------------===//
 
-/// The number of steps between `start` and `stop`, negative where they lie the
-/// other way round; null where the sign of the step is unknown.
+/// The number of steps between `start` and `stop`, negative if they are in the
+/// opposite order; null if the sign of the step is unknown.
 static SymExprAttr countSteps(SymBuilder &math, const Prover &prover,
                               SymExprAttr start, SymExprAttr stop,
                               SymExprAttr step) {
@@ -133,8 +133,8 @@ LogicalResult ArangeOp::deduce(Deduction &deduction, Adaptor op,
     return deduction.emitError() << "step must not be 0";
   SymExprAttr count = countSteps(deduction.math(), prover, op.getStart(),
                                  op.getStop(), op.getStep());
-  // Proved in the function around, and where only the op is seen: MLIR verifies
-  // what was deduced without the function.
+  // Must be provable both with and without the function's facts: MLIR also
+  // verifies deduced types without the function.
   Prover alone(zero.getContext(), SymbolFacts());
   if (count && (prover.lessEqual(zero, count) != Truth::Yes ||
                 alone.lessEqual(zero, count) != Truth::Yes))
@@ -144,9 +144,8 @@ LogicalResult ArangeOp::deduce(Deduction &deduction, Adaptor op,
 }
 
 LogicalResult ArangeOp::verify() {
-  // The rule sees no function around an op without operands, so it takes
-  // symbols to be non-negative. Compare again under the ranges that are
-  // declared.
+  // The rule of an op without operands sees no function, so it assumes
+  // non-negative symbols. Compare again under the declared ranges.
   Prover prover(getContext(), SymbolFacts::at(*this));
   SymBuilder math(getContext());
   SymExprAttr zero = math.constant(0);

@@ -1,4 +1,4 @@
-//===- Create.h - tensors from nothing --------------------------*- C++ -*-===//
+//===- Create.h - creation of tensors ---------------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The subscripts are parsed into one term for each operand and one for the
-// result. Each operand then adds what it knows of the letters and the ellipsis,
-// from which the result is read.
+// The subscripts are parsed into one term per operand and one for the result.
+// Each operand then contributes the sizes of its letters and of the ellipsis,
+// from which the result shape is assembled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +21,9 @@ using namespace mlir::relax;
 
 namespace {
 
-/// The letters of one operand or of the result, around an ellipsis.
+/// The letters of an operand or the result, before and after the ellipsis.
 struct EinsumTerm {
-  std::string before, after; // the ellipsis is between them, if there is one
+  std::string before, after; // around the ellipsis, if there is one
   bool ellipsis = false;
 
   int64_t letterCount() const { return before.size() + after.size(); }
@@ -54,7 +54,7 @@ private:
   SmallVector<EinsumTerm> inputs;
   EinsumTerm output;
 
-  /// What is known of the letters so far, and of the ellipsis.
+  /// The known sizes of the letters and of the ellipsis so far.
   llvm::SmallMapVector<char, SymExprAttr, 8> sizes;
   SymDims ellipsis;
   bool ellipsisRanked = true;
@@ -146,7 +146,7 @@ LogicalResult EinsumRule::addOperand(size_t index,
                        << ", but " << (term.ellipsis ? "at least " : "")
                        << letters << " letters";
 
-  // The dimensions of the letters; of an unranked operand, the number is known.
+  // For an unranked operand only the number of dimensions is known.
   ArrayRef<SymExprAttr> dims = operand.dims;
   SymDims unknown(letters);
   size_t broadcastRank = 0;

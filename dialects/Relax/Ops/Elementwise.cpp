@@ -109,7 +109,7 @@ LogicalResult PReluOp::deduce(Deduction &deduction, Adaptor op,
     return failure();
   if (!alpha->ranked || !alpha->dims[0])
     return success();
-  // One slope for all channels, or one for each.
+  // A single slope, or one for each channel.
   const Prover &prover = deduction.prover();
   if (prover.equal(alpha->dims[0], deduction.constant(1)) != Truth::No ||
       prover.equal(alpha->dims[0], data->dims[*axis]) != Truth::No)

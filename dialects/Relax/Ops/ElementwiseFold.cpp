@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A fold never changes a bit of a result: `x + 0.0` is no identity, as it turns
-// -0.0 into 0.0, but `x + -0.0`, `x - 0.0` and `x * 1.0` are. And it never
-// changes a shape, which is what `isWholeResult` is for. Nor does it let two
-// values share memory of which one is written over (`forward`).
+// A fold never changes a bit of a result: `x + 0.0` is not an identity, as it
+// turns -0.0 into 0.0, but `x + -0.0`, `x - 0.0` and `x * 1.0` are. It never
+// changes a shape (`isWholeResult`). And it never makes two values share memory
+// if one of them is overwritten (`forward`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ static OpFoldResult foldInvolution(Op op) {
   return {};
 }
 
-/// Rounding does nothing to integers.
+/// Rounding is the identity on integers.
 template <typename Op>
 static OpFoldResult foldRounding(Op op) {
   if (!isFloat(op.getX()) && op.getX().getType() == op.getType())
@@ -95,8 +95,8 @@ OpFoldResult LogicalNotOp::fold(FoldAdaptor adaptor) {
   return foldNot(*this, adaptor.getX());
 }
 
-/// Whether every value of `from` is one of `to`, so that a detour through `to`
-/// loses nothing.
+/// Whether `to` represents every value of `from`, so that a round trip through
+/// `to` is lossless.
 static bool isExactConversion(Type from, Type to) {
   if (from == to)
     return true;
@@ -131,7 +131,7 @@ OpFoldResult AstypeOp::fold(FoldAdaptor) {
   return getResult();
 }
 
-/// `value` limited by the bounds of `clip`.
+/// `value` clamped to the bounds of `clip`.
 static Attribute clampBound(Attribute value, ClipOp clip) {
   auto less = [&](Attribute a, Attribute b) {
     if (auto number = dyn_cast<FloatAttr>(a))
@@ -155,8 +155,8 @@ OpFoldResult ClipOp::fold(FoldAdaptor) {
   if (inner.getMinAttr() == getMinAttr() &&
       inner.getMaxAttr() == getMaxAttr() && inner.getType() == getType())
     return getX();
-  // Two intervals, each not empty, are one: that of the inner bounds, limited
-  // by the outer ones.
+  // Two nonempty intervals merge into one: the inner bounds, clamped to the
+  // outer ones.
   for (ClipOp clip : {inner, *this})
     if (!clip.getMinAttr() || !clip.getMaxAttr() ||
         clampBound(clip.getMinAttr(), clip) != clip.getMinAttr())
@@ -171,7 +171,7 @@ OpFoldResult ClipOp::fold(FoldAdaptor) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// The operand that is left if the other is `identity` everywhere.
+/// Returns the other operand if one is `identity` everywhere.
 template <typename Op>
 static OpFoldResult foldIdentity(Op op, double identity, bool commutes) {
   Value lhs = op.getLhs(), rhs = op.getRhs();
@@ -203,7 +203,7 @@ OpFoldResult SubtractOp::fold(FoldAdaptor adaptor) {
           adaptor.getLhs(), adaptor.getRhs(), getType(),
           [](const auto &l, const auto &r, bool) { return l - r; }))
     return constant;
-  // Not for floats: infinity and NaN have no difference.
+  // Not for floats: x - x is NaN for infinities and NaN.
   if (getLhs() == getRhs() && !isFloat(getLhs()))
     if (Attribute zeros = getZeros(getType()))
       return zeros;
@@ -218,8 +218,8 @@ OpFoldResult MultiplyOp::fold(FoldAdaptor adaptor) {
   return foldIdentity(*this, 1.0, /*commutes=*/true);
 }
 
-/// The quotient of two integers as kernels compute it: zero where the divisor
-/// is, wrapping around for the least integer by -1.
+/// The quotient of two integers as kernels compute it: zero for division by
+/// zero, wrapping around for the smallest integer divided by -1.
 static APInt quotient(const APInt &l, const APInt &r, bool isUnsigned) {
   if (r.isZero())
     return r;
@@ -245,7 +245,7 @@ OpFoldResult FloorDivideOp::fold(FoldAdaptor adaptor) {
             return rounded;
           }))
     return constant;
-  // A float is rounded even by one.
+  // Rounds a float even for a divisor of one.
   return isFloat(getLhs()) ? OpFoldResult()
                            : foldIdentity(*this, 1.0, /*commutes=*/false);
 }
@@ -254,7 +254,7 @@ OpFoldResult PowerOp::fold(FoldAdaptor) {
   return foldIdentity(*this, 1.0, /*commutes=*/false);
 }
 
-/// Which of 0 and -0 is greater is the target's to say.
+/// Which of 0 and -0 is greater depends on the target.
 static bool isOpenZero(const APFloat &l, const APFloat &r) {
   return l.isZero() && r.isZero() && l.isNegative() != r.isNegative();
 }

@@ -55,7 +55,7 @@ void FuncOp::print(OpAsmPrinter &printer) {
       getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
-/// A pure function holds no op with effects of its own.
+/// A pure function must not contain ops with side effects.
 static LogicalResult verifyPure(FuncOp function) {
   WalkResult walk = function.getBody().walk([&](Operation *op) {
     if (isa<MatchCastOp>(op) ||
@@ -69,7 +69,7 @@ static LogicalResult verifyPure(FuncOp function) {
   return failure(walk.wasInterrupted());
 }
 
-/// What `Relax_AnyValue` allows, which ODS checks for operands and results.
+/// The types of `Relax_AnyValue`, which ODS checks for operands and results.
 static bool isValueType(Type type) {
   if (auto tensor = dyn_cast<TensorType>(type))
     return tensor.getElementType().isIntOrFloat();
@@ -232,9 +232,9 @@ MakeClosureOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
       getContext(), ArrayRef(signature.parameters).drop_front(bound),
       signature.results);
   auto declared = cast<FunctionType>(getType());
-  // The type may be written with the callee's symbols, with what the captures
-  // bind them to, or with none; results may also be coarser. What inputs leave
-  // open is checked when the callee is entered.
+  // The type may be written in terms of the callee's symbols, of their bindings
+  // by the captures, or without symbols; results may also be coarser. Inputs
+  // that are not fully known are checked on entry of the callee.
   auto isSpelled = [&](function_ref<Type(Type)> spell, const Prover &facts) {
     if (declared.getNumInputs() != rest.getNumInputs() ||
         declared.getNumResults() != rest.getNumResults())

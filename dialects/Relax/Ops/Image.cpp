@@ -28,8 +28,8 @@ void RelaxDialect::registerImageOps() {
 // PadOp
 //===----------------------------------------------------------------------===//
 
-/// Whether one side of an axis may be padded by `width` in this mode, as far as
-/// that is decided.
+/// Checks whether one side of an axis may be padded by `width` in this mode;
+/// reports an error only if it certainly may not.
 static LogicalResult checkPadWidth(Deduction &deduction, StringRef mode,
                                    int64_t axis, SymExprAttr extent,
                                    SymExprAttr width) {

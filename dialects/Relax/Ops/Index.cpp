@@ -24,7 +24,7 @@ void RelaxDialect::registerIndexOps() {
 
 using Tensor = Deduction::Tensor;
 
-/// Reads a tensor of i32 or i64.
+/// Reads an i32 or i64 tensor.
 static FailureOr<Tensor> readIndices(Deduction &deduction, Value value,
                                      StringRef name) {
   FailureOr<Tensor> tensor = deduction.tensor(value, name);
@@ -117,9 +117,9 @@ LogicalResult GatherElementsOp::deduce(Deduction &deduction, Adaptor op,
   return success();
 }
 
-/// The shape that tuples of indices read or write: that of `indices` without
-/// its last dimension k, then what is left of `data` behind its first
-/// `batchDims + k` dimensions. Nullopt if its rank is unknown.
+/// The shape that tuples of indices read or write: the shape of `indices`
+/// without its last dimension k, then the dimensions of `data` after the first
+/// `batchDims + k`. Nullopt if its rank is unknown.
 static FailureOr<std::optional<SymDims>> deduceTupleShape(Deduction &deduction,
                                                           const Tensor &data,
                                                           const Tensor &indices,
@@ -223,7 +223,7 @@ LogicalResult IndexTensorOp::deduce(Deduction &deduction, Adaptor op,
 // Scattering
 //===----------------------------------------------------------------------===//
 
-/// The operands of a scatter, and that updates have the elements of data.
+/// Reads the operands of a scatter; updates must have the element type of data.
 template <typename Adaptor>
 static LogicalResult readScatter(Deduction &deduction, Adaptor op, Tensor &data,
                                  Tensor &indices, Tensor &updates) {

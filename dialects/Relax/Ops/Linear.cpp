@@ -21,7 +21,7 @@ void RelaxDialect::registerLinearOps() {
       >();
 }
 
-/// The element type of a product: `asked`, or that of the operands.
+/// The element type of a product: `asked`, or the operands' type.
 static FailureOr<Type> productType(Deduction &deduction,
                                    std::optional<Type> asked, Type element) {
   if (!asked)
@@ -29,7 +29,7 @@ static FailureOr<Type> productType(Deduction &deduction,
   return elementTypeAttr(deduction, *asked, "out_dtype", Elements::Number);
 }
 
-/// Reads two factors, of one element type.
+/// Reads two factors of the same element type.
 static LogicalResult readFactors(Deduction &deduction, Value lhs,
                                  StringRef lhsName, Value rhs,
                                  StringRef rhsName, Deduction::Tensor &lhsOut,

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The family's rules for ops that keep the elements of one tensor as they are.
-// ManipulateJoin.cpp has those that join, cut and repeat tensors,
-// ManipulateFold.cpp the folds and rewrites of all of them.
+// Rules for ops that keep the elements of a single tensor. Rules for joining,
+// splitting and repeating are in ManipulateJoin.cpp, folds and rewrites in
+// ManipulateFold.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ void RelaxDialect::registerManipulateOps() {
 }
 
 SymExprAttr relax::countElements(SymBuilder &math, ArrayRef<SymExprAttr> dims) {
-  // A zero decides, whatever the others are.
+  // A zero determines the product, whatever the other sizes are.
   for (SymExprAttr dim : dims)
     if (dim && dim.isConstant(0))
       return dim;
@@ -41,9 +41,8 @@ SymExprAttr relax::countElements(SymBuilder &math, ArrayRef<SymExprAttr> dims) {
 // Towards a target shape
 //===----------------------------------------------------------------------===//
 
-/// The dimensions of the target, from a shape value or from expressions;
-/// nullopt if its rank is unknown. With `allowInferred` one of the expressions
-/// may be -1.
+/// The target dimensions, from a shape value or from expressions; nullopt if
+/// the rank is unknown. With `allowInferred`, one expression may be -1.
 static FailureOr<std::optional<SymDims>>
 getTarget(Deduction &deduction, Value shape, std::optional<ArrayAttr> dims,
           bool allowInferred = false) {
@@ -77,7 +76,7 @@ getTarget(Deduction &deduction, Value shape, std::optional<ArrayAttr> dims,
   return std::optional<SymDims>(std::move(result));
 }
 
-/// The one dimension of a reshape that only the number of elements tells.
+/// Infers the -1 of a reshape from the number of elements.
 static FailureOr<SymExprAttr> inferDim(Deduction &deduction, SymExprAttr count,
                                        SymExprAttr rest, bool asked) {
   if (asked && rest && rest.isConstant(0))
@@ -88,8 +87,8 @@ static FailureOr<SymExprAttr> inferDim(Deduction &deduction, SymExprAttr count,
   bool nonZero =
       (rest.isConstant() && !rest.isConstant(0)) ||
       deduction.prover().equal(rest, deduction.constant(0)) == Truth::No;
-  // Where the rest may be zero, -1 means the quotient by definition, but a
-  // dimension of a shape value has a value of its own.
+  // If the other dimensions may be zero, -1 means the quotient by definition,
+  // but a dimension of a shape value has its own value.
   if (!asked && !nonZero)
     return SymExprAttr();
   if (SymExprAttr quotient = deduction.math().exactDiv(count, rest))
@@ -184,7 +183,7 @@ LogicalResult BroadcastToOp::deduce(Deduction &deduction, Adaptor op,
   if (x->ranked) {
     if (failed(checkBroadcastTo(deduction, x->dims, "x", dims, "the target")))
       return failure();
-    // Where the target says nothing, a constant other than 1 must stay.
+    // If the target size is unknown, a constant other than 1 must stay.
     for (auto [dim, own] :
          llvm::zip(llvm::reverse(dims), llvm::reverse(x->dims)))
       if (!dim && own && own.isConstant() && !own.isConstant(1))

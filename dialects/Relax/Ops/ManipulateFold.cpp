@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A value is only ever replaced by one of the same type, and a check at run
-// time only dropped where it is proved to hold or where another one implies it.
+// A value is only replaced by a value of the same type, and a run-time check is
+// dropped only if it is proved to hold or implied by another one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Axes mapped to [0, rank); they have been verified where `rank` is known.
+/// Normalizes axes to [0, rank); they have been verified if `rank` is known.
 static SmallVector<int64_t> normalize(ArrayRef<int64_t> axes, int64_t rank) {
   return llvm::map_to_vector(
       axes, [&](int64_t axis) { return axis < 0 ? axis + rank : axis; });
@@ -40,7 +40,7 @@ static ArrayAttr getExprArray(MLIRContext *context,
 // Towards a target shape
 //===----------------------------------------------------------------------===//
 
-/// The operand, where it has the target shape already.
+/// Folds to the operand if it already has the target shape.
 template <typename Op>
 static Value foldSameShape(Op op, Value operand) {
   bool known = getKnownDims(operand.getType()) &&
@@ -67,7 +67,7 @@ OpFoldResult FlattenOp::fold(FoldAdaptor) {
 
 namespace {
 
-/// A shape value whose type says everything becomes expressions.
+/// Replaces a shape value whose type is fully known by expressions.
 template <typename Op>
 struct ShapeToDims : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
@@ -85,7 +85,7 @@ struct ShapeToDims : OpRewritePattern<Op> {
   }
 };
 
-/// The dimension that -1 stands for, where the result type tells it.
+/// Replaces a -1 by its value if the result type gives it.
 struct ReplaceInferredDim : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReshapeOp op,
@@ -108,9 +108,9 @@ struct ReplaceInferredDim : OpRewritePattern<ReshapeOp> {
   }
 };
 
-/// Only the last of several reshapes counts. Two in sequence check twice that
-/// the number of elements stays; the one check that is left implies both where
-/// one of them is proved.
+/// Merges two reshapes: only the last one matters. Each checks that the number
+/// of elements stays the same; the remaining check implies both if one of them
+/// is proved.
 struct ReshapeOfReshape : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReshapeOp op,
@@ -161,7 +161,7 @@ void CollapseSumToOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 // Reordering, adding and dropping dimensions
 //===----------------------------------------------------------------------===//
 
-/// The axes in [0, rank), also where they are left out; nullopt if the rank is
+/// The axes in [0, rank), including the default order; nullopt if the rank is
 /// unknown.
 static std::optional<SmallVector<int64_t>> getPermutation(PermuteDimsOp op) {
   if (auto axes = op.getAxes())
@@ -210,8 +210,8 @@ void PermuteDimsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
   patterns.add<PermuteOfPermute>(context);
 }
 
-/// Whether the axes that one op inserts are those that the other drops; `rank`
-/// is that of the tensor with them.
+/// Whether one op inserts the axes that the other one drops; `rank` is the rank
+/// with these axes.
 static bool haveSameAxes(ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs,
                          Value with) {
   std::optional<int64_t> rank = getRank(with);
@@ -235,7 +235,7 @@ OpFoldResult ExpandDimsOp::fold(FoldAdaptor) {
 }
 
 OpFoldResult SqueezeOp::fold(FoldAdaptor) {
-  // With an equal rank there is nothing to drop.
+  // With equal ranks there is nothing to drop.
   if (getRank(getX()) && getX().getType() == getType())
     return getX();
   auto expand = getX().getDefiningOp<ExpandDimsOp>();
@@ -291,7 +291,7 @@ private:
   }
 };
 
-/// A stack of one tensor only adds a dimension.
+/// Stacking a single tensor only adds a dimension.
 struct StackOfOne : OpRewritePattern<StackOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(StackOp op,
@@ -332,7 +332,7 @@ LogicalResult SplitOp::fold(FoldAdaptor,
 //===----------------------------------------------------------------------===//
 
 OpFoldResult RepeatOp::fold(FoldAdaptor) {
-  // Without an axis, a tensor of rank one is flat already.
+  // Without an axis, a tensor of rank one is already flat.
   bool keepsShape = getAxis() || getRank(getData()) == 1;
   return getRepeats() == 1 && keepsShape && getData().getType() == getType()
              ? forward(getData(), *this)

@@ -12,10 +12,10 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// A split into more parts is refused.
+/// The maximum number of parts of a split.
 static constexpr int64_t kMaxParts = 1 << 16;
 
-/// `dim * factor`, where zero and one also act on what is unknown.
+/// `dim * factor`; factors zero and one also work for unknown dimensions.
 static SymExprAttr scale(Deduction &deduction, SymExprAttr dim,
                          int64_t factor) {
   if (factor == 1)
@@ -29,7 +29,7 @@ static SymExprAttr scale(Deduction &deduction, SymExprAttr dim,
 // Joining
 //===----------------------------------------------------------------------===//
 
-/// Reads tensors that must have one element type and one rank.
+/// Reads tensors that must have the same element type and rank.
 static FailureOr<SmallVector<Deduction::Tensor>>
 readTensors(Deduction &deduction, ValueRange values) {
   SmallVector<Deduction::Tensor> tensors;
@@ -58,12 +58,12 @@ readTensors(Deduction &deduction, ValueRange values) {
   return tensors;
 }
 
-/// The dimensions in which the tensors agree; that of `except` is left null.
+/// Merges the dimensions of all tensors; dimension `except` is left null.
 static FailureOr<SymDims> mergeDims(Deduction &deduction,
                                     ArrayRef<Deduction::Tensor> tensors,
                                     size_t rank, std::optional<size_t> except) {
   SymDims dims(rank);
-  SmallVector<size_t> source(rank); // the tensor from which each is known
+  SmallVector<size_t> source(rank); // the tensor that determined each dimension
   for (auto [index, tensor] : llvm::enumerate(tensors)) {
     if (!tensor.ranked)
       continue;
@@ -85,7 +85,7 @@ static FailureOr<SymDims> mergeDims(Deduction &deduction,
   return dims;
 }
 
-/// The rank that at least one of the tensors tells.
+/// The rank, if at least one of the tensors is ranked.
 static std::optional<size_t> findRank(ArrayRef<Deduction::Tensor> tensors) {
   for (const Deduction::Tensor &tensor : tensors)
     if (tensor.ranked)
@@ -145,8 +145,7 @@ LogicalResult StackOp::deduce(Deduction &deduction, Adaptor op,
 // Splitting
 //===----------------------------------------------------------------------===//
 
-/// The sizes of `sections` parts of `dim ceildiv sections` each, as far as that
-/// reaches.
+/// The sizes of `sections` parts of up to `dim ceildiv sections` each.
 static SymDims getSectionSizes(Deduction &deduction, SymExprAttr dim,
                                int64_t sections) {
   SymBuilder &math = deduction.math();

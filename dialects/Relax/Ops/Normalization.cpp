@@ -1,4 +1,4 @@
-//===- Normalization.cpp - normalisation and softmax ----------------------===//
+//===- Normalization.cpp - normalization and softmax ----------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,8 +49,8 @@ static LogicalResult checkEpsilon(Deduction &deduction,
          << FloatAttr::get(Float64Type::get(deduction.getContext()), epsilon);
 }
 
-/// A parameter, of the element type of `data` and with dimensions like those of
-/// `data` at `axes`; all axes are in range if `data` is ranked.
+/// Reads a parameter, which must have the element type of `data` and the
+/// dimensions of `data` at `axes`; all axes are in range if `data` is ranked.
 static FailureOr<Deduction::Tensor> readParameter(Deduction &deduction,
                                                   const Deduction::Tensor &data,
                                                   Parameter parameter,
@@ -87,7 +87,7 @@ static LogicalResult checkParameters(Deduction &deduction,
   return success();
 }
 
-/// Axes in range where the rank is known; else only as they are given.
+/// Normalizes axes if the rank is known; otherwise returns them unchanged.
 static FailureOr<SmallVector<int64_t>> readAxes(Deduction &deduction,
                                                 const Deduction::Tensor &data,
                                                 ArrayRef<int64_t> axes) {
@@ -100,7 +100,7 @@ static FailureOr<SmallVector<int64_t>> readAxes(Deduction &deduction,
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// An op whose parameters have the shape of `data` at the reduced axes.
+/// Ops whose parameters have the shape of `data` at the reduced axes.
 static LogicalResult deduceOverAxes(Deduction &deduction, Value value,
                                     ArrayRef<Parameter> parameters,
                                     ArrayRef<int64_t> axes,
@@ -118,8 +118,8 @@ static LogicalResult deduceOverAxes(Deduction &deduction, Value value,
   return success();
 }
 
-/// An op whose parameters have one element for each channel. `channels` becomes
-/// their number, null if it is unknown.
+/// Ops whose parameters have one element per channel. Sets `channels` to the
+/// number of channels, or null if unknown.
 static LogicalResult
 deduceByChannel(Deduction &deduction, Value value,
                 ArrayRef<Parameter> parameters, int64_t channelAxis,
@@ -199,7 +199,7 @@ LogicalResult BatchNormOp::deduce(Deduction &deduction, Adaptor op,
     axis = deduction.axis(op.getAxis(), data->rank());
   if (failed(axis))
     return failure();
-  // Whatever is known of the number of channels from any operand.
+  // The number of channels, from whichever operand gives it.
   SymExprAttr channels;
   for (auto &[value, name] :
        {Parameter(op.getGamma(), "gamma"), Parameter(op.getBeta(), "beta"),

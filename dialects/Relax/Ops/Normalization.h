@@ -1,4 +1,4 @@
-//===- Normalization.h - normalisation and softmax --------------*- C++ -*-===//
+//===- Normalization.h - normalization and softmax --------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

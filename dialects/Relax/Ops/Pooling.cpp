@@ -25,7 +25,7 @@ void RelaxDialect::registerPoolingOps() {
 
 namespace {
 
-/// `data` in the canonical order N, C, axes, and where the result has them.
+/// `data` in the canonical order N, C, axes, and the layout of the result.
 struct Pooling {
   std::string axes;
   Type elementType;
@@ -96,7 +96,7 @@ static LogicalResult deducePool(Deduction &deduction, Adaptor op,
   return success();
 }
 
-/// A window of one element that visits each in turn changes nothing.
+/// A window of one element and stride one is the identity.
 template <typename Op>
 static OpFoldResult foldPool(Op op) {
   auto all = [](ArrayRef<int64_t> values, int64_t value) {

@@ -1,4 +1,4 @@
-//===- Quantization.cpp - quantised tensors -------------------------------===//
+//===- Quantization.cpp - quantized tensors -------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ void RelaxDialect::registerQuantizationOps() {
       >();
 }
 
-/// What may stand for a quantised number: an integer or a float of few bits.
+/// Requires a quantized element type: an integer or a narrow float.
 static LogicalResult checkQuantized(Deduction &deduction, StringRef name,
                                     Type type) {
   if (isa<IntegerType>(type) && !type.isInteger(1))
@@ -33,8 +33,8 @@ static LogicalResult checkQuantized(Deduction &deduction, StringRef name,
          << type;
 }
 
-/// Requires a parameter to be a scalar or to have one element for each index of
-/// the axis. The axis, where it is unknown as yet, becomes what is found.
+/// Requires a parameter to be a scalar or to have one element per index of the
+/// axis. Refines the size of the axis if that is unknown.
 static LogicalResult checkParameter(Deduction &deduction, Value value,
                                     StringRef name, int64_t axis,
                                     SymExprAttr *extent) {
@@ -57,13 +57,13 @@ static LogicalResult checkParameter(Deduction &deduction, Value value,
   return success();
 }
 
-/// The dimensions of `data`, with what the parameters tell of them.
+/// The dimensions of `data`, refined by the parameters.
 template <typename Adaptor>
 static LogicalResult deduceDims(Deduction &deduction, Adaptor op,
                                 Deduction::Tensor &data) {
   int64_t axis = op.getAxis();
   SymExprAttr *extent = nullptr;
-  // A scalar has no axis, and needs none.
+  // A scalar has no axis and needs none.
   if (data.ranked && data.rank() > 0) {
     FailureOr<int64_t> normal = deduction.axis(axis, data.rank());
     if (failed(normal))

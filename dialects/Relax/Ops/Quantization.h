@@ -1,4 +1,4 @@
-//===- Quantization.h - quantised tensors -----------------------*- C++ -*-===//
+//===- Quantization.h - quantized tensors -----------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -52,7 +52,7 @@ static LogicalResult deduceScan(Deduction &deduction, Value value,
                                 std::optional<int64_t> axis,
                                 std::optional<Type> dtype,
                                 SmallVectorImpl<Type> &results) {
-  // A count of true elements is a sum with a dtype.
+  // `cumsum` of Booleans with a dtype counts the true elements.
   FailureOr<Deduction::Tensor> data = tensorOf(
       deduction, value, "data", dtype ? Elements::Any : Elements::Number);
   if (failed(data))
@@ -87,7 +87,7 @@ void RelaxDialect::registerReductionOps() {
 // Folds
 //===----------------------------------------------------------------------===//
 
-/// A reduction over no axes, of a kind that leaves a single element as it is.
+/// Folds a reduction over no axes, if a single element reduces to itself.
 template <typename Op>
 static OpFoldResult foldNoAxes(Op op) {
   Type type = op.getX().getType();

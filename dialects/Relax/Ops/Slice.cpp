@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The size of a Python slice [b:e:s] of a dimension d is, with positions moved
-// into the dimension,
+// The size of a Python slice [b:e:s] of a dimension d is, with positions
+// clamped to the dimension,
 //
 //   s > 0    max(0, (e' - b') ceildiv s)       b', e' in [0, d]
 //   s < 0    max(0, (b' - e') ceildiv -s)      b', e' in [-1, d - 1]
 //
-// Only one end of each position needs to be moved: a begin beyond the last
-// element or an end before the first one makes the difference negative, and so
-// the slice empty, all by itself. That keeps symbolic sizes short:
+// Only one end of each position needs to be clamped: a begin beyond the last
+// element or an end before the first one already makes the difference negative,
+// and so the slice empty. That keeps symbolic sizes short:
 //
 //   x[1:]    max(0, d - 1)      x[:h]     min(d, h)
 //   x[-k:]   min(d, k)          x[:-k]    max(0, d - k)
@@ -46,7 +46,7 @@ static constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 // The size of a slice
 //===----------------------------------------------------------------------===//
 
-/// All four known: Python's rule as it stands.
+/// Python's rule, for constants.
 static int64_t getSliceSize(int64_t dim, int64_t begin, int64_t end,
                             int64_t stride) {
   using Wide = __int128;
@@ -64,8 +64,8 @@ static int64_t getSliceSize(int64_t dim, int64_t begin, int64_t end,
 
 namespace {
 
-/// Symbolic sizes. Expressions are made by a builder without diagnostics: where
-/// one does not fit 64 bits the size counts as unknown.
+/// Symbolic sizes. The builder emits no diagnostics: if an expression does not
+/// fit in 64 bits, the size counts as unknown.
 class SliceSize {
 public:
   SliceSize(MLIRContext *context, const Prover &prover, SymExprAttr dim)
@@ -76,7 +76,7 @@ public:
     std::optional<bool> endFromEnd = isNegative(end);
     if (!beginFromEnd || !endFromEnd)
       return {};
-    // Positions counted from the same end, in the wrong order: empty.
+    // Positions from the same end in the wrong order: empty.
     if (*beginFromEnd == *endFromEnd &&
         (stride > 0 ? isLessEqual(end, begin) : isLessEqual(begin, end)))
       return zero;
@@ -114,7 +114,7 @@ private:
       return rhs;
     return math.min({lhs, rhs});
   }
-  /// At least zero. A dimension always is.
+  /// max(0, value), which is `value` if it is known to be non-negative.
   SymExprAttr clampAtZero(SymExprAttr value) {
     if (!value || value == dim || isLessEqual(zero, value))
       return value;
@@ -173,7 +173,7 @@ relax::deduceSliceSize(Deduction &deduction, SymExprAttr dim, SymExprAttr begin,
 // StridedSliceOp
 //===----------------------------------------------------------------------===//
 
-/// The size of a slice whose positions are promised to lie in the dimension.
+/// The size of a slice whose positions are promised to be in range.
 static FailureOr<SymExprAttr>
 deduceInboundSize(Deduction &deduction, int64_t axis, SymExprAttr dim,
                   SymExprAttr begin, SymExprAttr end, SymExprAttr stride) {
@@ -255,7 +255,7 @@ OpFoldResult StridedSliceOp::fold(FoldAdaptor) {
   auto type = dyn_cast<RankedTensorType>(getX().getType());
   if (!type || type != getType())
     return {};
-  // Every slice must be whole; that of an unknown dimension can be as well.
+  // All slices must be whole, which is also possible for unknown dimensions.
   SymDims dims = getSymDims(type);
   Prover prover(getContext(), SymbolFacts::at(*this));
   SmallVector<SymExprAttr> begin = getSymExprs(getBegin()),
@@ -286,7 +286,7 @@ static std::optional<SmallVector<SymExprAttr>> getConstantExprs(Value value) {
     return std::nullopt;
   SmallVector<SymExprAttr> exprs;
   for (const APInt &element : elements.getValues<APInt>())
-    // The smallest integer of all has no negation; its neighbour slices alike.
+    // INT64_MIN has no negation; the next integer gives the same slice.
     exprs.push_back(SymExprAttr::getConstant(
         value.getContext(), std::max(element.getSExtValue(), -kEnd)));
   return exprs;
@@ -347,7 +347,7 @@ LogicalResult DynamicStridedSliceOp::deduce(Deduction &deduction, Adaptor op,
 }
 
 namespace {
-/// Constant positions make the slice a `relax.strided_slice`.
+/// Replaces a slice with constant positions by a `relax.strided_slice`.
 struct MakeSliceStatic : OpRewritePattern<DynamicStridedSliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DynamicStridedSliceOp op,

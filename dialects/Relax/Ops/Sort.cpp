@@ -22,7 +22,7 @@ void RelaxDialect::registerSortOps() {
       >();
 }
 
-/// The type of `tensor` with other elements.
+/// The type of `tensor` with another element type.
 static Type withElements(const Deduction::Tensor &tensor, Type elementType) {
   return tensor.ranked ? Type(getTensorType(tensor.dims, elementType))
                        : UnrankedTensorType::get(elementType);
@@ -90,7 +90,7 @@ LogicalResult UniqueOp::deduce(Deduction &deduction, Adaptor op,
   if (failed(x))
     return failure();
   Type i64 = IntegerType::get(deduction.getContext(), 64);
-  SymExprAttr inverse; // how many elements or slices are looked at
+  SymExprAttr inverse; // the number of elements or slices that are compared
   if (!op.getAxis()) {
     results.push_back(Deduction::rankedType(1, x->elementType));
     if (x->ranked && op.getReturnInverse())

@@ -1,14 +1,13 @@
-//===- SplatFold.h - folding tensors of one value ---------------*- C++ -*-===//
+//===- SplatFold.h - folding splat tensors ----------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What folds ask of operands: whether one stands for the result of
-// broadcasting, and whether all its elements are one value. Constants are
-// computed with only where they are such, so that folding costs nothing and
-// never makes a module larger.
+// Queries about operands of folds: whether an operand has the broadcast result
+// shape, and whether it is a splat. Constants are folded only if they are
+// splats, so that folding is cheap and never makes a module larger.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +23,8 @@ namespace mlir::relax {
 // What operands are
 //===----------------------------------------------------------------------===//
 
-/// Whether `x` has the shape and the type of what an op makes of it and
-/// `others` by broadcasting.
+/// Whether `x` has the type of an op's result, i.e. broadcasting it with
+/// `others` does not change its shape.
 inline bool isWholeResult(Value x, ArrayRef<Value> others, Type result) {
   if (x.getType() != result)
     return false;
@@ -43,7 +42,7 @@ inline bool isWholeResult(Value x, ArrayRef<Value> others, Type result) {
     SymDims xDims = getSymDims(type);
     if (dims.size() > xDims.size())
       return false;
-    // A known dimension is that of the result, which the verifier compared.
+    // Known dimensions equal the result's, as the verifier has checked.
     for (auto [d, xd] : llvm::zip(llvm::reverse(dims), llvm::reverse(xDims)))
       if (!xd && !(d && d.isConstant(1)))
         return false;
@@ -62,7 +61,7 @@ inline TypedAttr getNumber(Type type, double number) {
   return attribute.getValueAsDouble() == number ? attribute : FloatAttr();
 }
 
-/// The element that all of a tensor are; null if they differ or are unknown.
+/// The element that all elements of a tensor equal; null if unknown.
 inline Attribute getSplat(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
@@ -103,7 +102,7 @@ inline bool isFloat(Value value) {
   return isa<FloatType>(cast<TensorType>(value.getType()).getElementType());
 }
 
-/// What x must be added to to stay exactly what it is.
+/// The number whose addition leaves every x exactly unchanged.
 inline double additiveIdentity(Value value) {
   return isFloat(value) ? -0.0 : 0.0;
 }
@@ -131,21 +130,21 @@ inline Attribute getConstantSplat(Attribute attribute) {
              : Attribute();
 }
 
-/// The type of a constant that may stand for the result; null where the shape
-/// is not static.
+/// The type of a constant that may replace the result; null if the shape is not
+/// static.
 inline RankedTensorType getConstantType(Type result) {
   auto type = dyn_cast<RankedTensorType>(result);
   return type && type.hasStaticShape() ? type : RankedTensorType();
 }
 
-/// Floats whose arithmetic is the same everywhere.
+/// Float formats whose arithmetic is the same on all targets.
 inline bool isStandardFloat(Type type) {
   return type.isF16() || type.isBF16() || type.isF32() || type.isF64();
 }
 
-/// Computes with the splats of two constants. The functions take two values and
-/// whether they are unsigned, and give one, or an optional one where the
-/// operation may be undefined.
+/// Folds two splat constants. The functions take two values and whether they
+/// are unsigned, and return a value, or an optional if the operation may be
+/// undefined.
 template <typename IntFn, typename FloatFn>
 Attribute foldConstants(Attribute lhs, Attribute rhs, Type result, IntFn onInts,
                         FloatFn onFloats) {
@@ -165,13 +164,13 @@ Attribute foldConstants(Attribute lhs, Attribute rhs, Type result, IntFn onInts,
                                   cast<FloatAttr>(r).getValue(), false));
 }
 
-/// The same where integers and floats are written alike.
+/// The same, with one function for integers and floats.
 template <typename Fn>
 Attribute foldConstants(Attribute lhs, Attribute rhs, Type result, Fn fn) {
   return foldConstants(lhs, rhs, result, fn, fn);
 }
 
-/// The same for integers alone.
+/// The same for integers only.
 template <typename Fn>
 Attribute foldIntegers(Attribute lhs, Attribute rhs, Type result, Fn fn) {
   return foldConstants(lhs, rhs, result, fn,
@@ -197,7 +196,7 @@ Attribute foldComparison(Op op, typename Op::FoldAdaptor adaptor,
       });
 }
 
-/// A constant of zeros, where the shape is static.
+/// A constant of zeros if the shape is static.
 inline Attribute getZeros(Type result) {
   RankedTensorType type = getConstantType(result);
   return type ? DenseElementsAttr::get(type, ArrayRef<Attribute>(getNumber(

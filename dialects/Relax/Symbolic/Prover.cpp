@@ -1,4 +1,4 @@
-//===- Prover.cpp - what can be proved of symbolic expressions ------------===//
+//===- Prover.cpp - proofs about symbolic expressions ---------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,8 +27,8 @@ SymbolFacts::Range SymbolFacts::get(StringAttr symbol) const {
   return {range.getLower(), range.getUpper(), range.getMultipleOf()};
 }
 
-/// Asks `ask(reasoner, lhs, rhs)` of two expressions, which are taken to be
-/// defined, as they are and in their simplified forms. Nothing is known of
+/// Evaluates `ask(reasoner, lhs, rhs)` on two expressions, assumed to be
+/// defined, first as they are and then simplified. The answer is unknown for
 /// null.
 template <typename Ask>
 static Truth askTwice(MLIRContext *context, const SymbolFacts &facts,

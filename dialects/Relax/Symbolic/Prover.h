@@ -1,11 +1,11 @@
-//===- Prover.h - what can be proved of symbolic expressions ----*- C++ -*-===//
+//===- Prover.h - proofs about symbolic expressions -------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The one prover behind deduction, fusion, planning and specialisation. It is
+// The prover behind deduction, fusion, planning and specialization. It is
 // three-valued and never guesses: `Yes` and `No` hold for every assignment that
 // respects the declared facts and for which the expressions are defined.
 //
@@ -21,13 +21,13 @@ namespace mlir::relax {
 
 enum class Truth { No, Yes, Unknown };
 
-/// Bounds and divisibility of symbols, as declared by `relax.symbols`. A symbol
-/// without a declaration is non-negative.
+/// Bounds and divisibility of symbols, as declared by `relax.symbols`.
+/// Undeclared symbols are non-negative.
 class SymbolFacts {
 public:
   SymbolFacts() = default;
   explicit SymbolFacts(DictionaryAttr symbols) : symbols(symbols) {}
-  /// The facts in force at `op`: those of the nearest function around it.
+  /// The facts in force at `op`, from the nearest enclosing function.
   static SymbolFacts at(Operation *op);
 
   struct Range {
@@ -52,11 +52,11 @@ public:
   explicit Prover(MLIRContext *context, SymbolFacts facts = {})
       : context(context), facts(facts) {}
 
-  /// Null operands are unknown: nothing is proved of them.
+  /// Null operands are unknown: nothing can be proved about them.
   Truth equal(SymExprAttr lhs, SymExprAttr rhs) const;
   Truth less(SymExprAttr lhs, SymExprAttr rhs) const;
   Truth lessEqual(SymExprAttr lhs, SymExprAttr rhs) const;
-  /// Whether `divisor` (never zero) divides `value`.
+  /// Whether `divisor` (nonzero) divides `value`.
   Truth divisible(SymExprAttr value, SymExprAttr divisor) const;
 
   bool provedEqual(SymExprAttr lhs, SymExprAttr rhs) const {

@@ -1,4 +1,4 @@
-//===- Reasoner.cpp - the questions behind the prover ---------------------===//
+//===- Reasoner.cpp - the search for proofs -------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Terms of polynomials looked at for one bound.
+/// The maximum number of polynomial terms examined for one bound.
 static constexpr size_t kSearchBudget = 128;
 
 static SymPoly scaled(const SymPoly &poly, Wide scale) {

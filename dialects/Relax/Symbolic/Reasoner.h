@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Behind `Prover`: one object a query, which remembers what it found on the
-// way. All order relations are upper bounds of a difference, `x <= y` as
-// `upperBound(x - y) <= 0`.
+// The implementation of `Prover`: one object per query, which caches
+// intermediate results. All order relations are upper bounds of a difference:
+// `x <= y` is `upperBound(x - y) <= 0`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,18 +27,18 @@ public:
   /// Restricts all later answers to assignments for which `expr` is defined.
   void assumeDefined(SymExprAttr expr) { ranges.assumeDefined(expr); }
 
-  /// Whether `lhs + offset <= rhs`, always.
+  /// Whether `lhs + offset <= rhs` always holds.
   bool atMost(SymExprAttr lhs, SymExprAttr rhs, Wide offset = 0);
   bool equal(SymExprAttr lhs, SymExprAttr rhs);
   bool different(SymExprAttr lhs, SymExprAttr rhs);
   bool nonZero(SymExprAttr expr) {
     return ranges.isAssumedNonZero(expr) || different(expr, zero());
   }
-  /// Whether the positive or negative constant divides `expr` always, never.
+  /// Whether the nonzero constant divides `expr` always or never.
   Truth divisible(SymExprAttr expr, Wide divisor);
 
   WideInterval interval(SymExprAttr expr);
-  /// Equal under the facts, and not larger.
+  /// An expression that is equal under the facts, and not larger.
   SymExprAttr simplify(SymExprAttr expr);
 
 private:

@@ -24,7 +24,7 @@ using namespace mlir;
 using namespace mlir::relax;
 
 static constexpr Wide infinity = WideInterval::infinity;
-/// Larger polynomials are bounded by their interval alone.
+/// Larger polynomials are bounded only by their interval.
 static constexpr size_t kMaxSearchedTerms = 48;
 static constexpr size_t kMaxSearchedDegree = 4;
 
@@ -35,7 +35,7 @@ static bool isTooLarge(const SymPoly &poly) {
          });
 }
 
-/// To the nearest value of the residue class.
+/// Rounds down to the nearest value of the residue class.
 static Wide roundDown(Wide bound, const Congruence &residues) {
   if (bound == infinity || bound == -infinity || residues.modulus == 0)
     return bound;
@@ -65,9 +65,9 @@ Wide SymBounds::search(const SymPoly &poly,
   return best;
 }
 
-/// A term with an opaque factor that has not been dealt with, and whose other
-/// factors have a known sign. Case distinctions come first, so that the choices
-/// after them may differ from case to case.
+/// Finds a term with an opaque factor that is still to be eliminated, and whose
+/// other factors have known signs. Case distinctions come first, so that later
+/// choices may differ from case to case.
 std::optional<SymBounds::Split> SymBounds::split(const SymPoly &poly,
                                                  ArrayRef<SymExprAttr> kept) {
   std::optional<Split> best;
@@ -153,7 +153,7 @@ Wide SymBounds::eliminateDivision(const Split &part,
                ? bound
                : floorDiv(bound, divisor.constant);
   }
-  // b*x <= b*t + b - 1 implies x <= t; which is tried for the target only.
+  // b*x <= b*t + b - 1 implies x <= t; only tried for the target.
   if (target == -infinity)
     return infinity;
   poly.add(divisor, -target - 1);
@@ -214,7 +214,7 @@ Wide SymBounds::compareDivisions(const Split &part,
 
 Wide SymBounds::assume(const SymPoly &poly, SymExprAttr atom, SymExprAttr value,
                        SmallVectorImpl<SymExprAttr> &kept) {
-  // Where one of two operands is the smaller, the other is the larger.
+  // If one of two operands is the smaller one, the other is the larger one.
   SymExprAttr opposite, opposed;
   ArrayRef<SymExprAttr> operands = atom.getOperands();
   if (operands.size() == 2 && atom.getKind() != SymKind::Broadcast) {
@@ -237,10 +237,10 @@ Wide SymBounds::assume(const SymPoly &poly, SymExprAttr atom, SymExprAttr value,
   return search(result, kept);
 }
 
-/// A minimum is at most each operand, and at least the smallest: to bound it
-/// from above one operand is enough, from below all cases count. A maximum is
-/// the mirror image. A broadcast is one of its operands, and at least an
-/// operand if all others are at least 1.
+/// A minimum is at most each operand, and at least the smallest: one operand
+/// suffices to bound it from above, but all cases are needed from below. A
+/// maximum is the mirror image. A broadcast equals one of its operands, and is
+/// at least an operand if all others are at least 1.
 Wide SymBounds::eliminateChoice(const SymPoly &poly, const Split &part,
                                 SmallVectorImpl<SymExprAttr> &kept) {
   SymKind kind = part.atom.getKind();

@@ -15,7 +15,7 @@ namespace mlir::relax {
 /// One search for an upper bound, which ends as soon as `target` is reached.
 class SymBounds {
 public:
-  /// `budget` counts the terms of polynomials that may still be looked at.
+  /// `budget` limits the number of polynomial terms examined.
   SymBounds(SymRanges &ranges, MLIRContext *context, Wide target,
             size_t &budget)
       : ranges(ranges), context(context), target(target), budget(budget) {}
@@ -26,8 +26,8 @@ public:
   }
 
 private:
-  /// `poly = coefficient * cofactor * atom + rest`, the cofactor's sign in the
-  /// coefficient: `positive` tells whether a larger atom makes a larger `poly`.
+  /// `poly = coefficient * cofactor * atom + rest`; the cofactor's sign is
+  /// moved to the coefficient. `positive`: a larger atom makes `poly` larger.
   struct Split {
     SymExprAttr monomial;
     SymExprAttr atom;
@@ -37,7 +37,7 @@ private:
   };
 
   Wide search(const SymPoly &poly, SmallVectorImpl<SymExprAttr> &kept);
-  /// Whether one operand is enough to bound a minimum or maximum.
+  /// Whether a single operand suffices to bound a minimum or maximum.
   static bool isFreeChoice(const Split &part) {
     return part.positive == (part.atom.getKind() == SymKind::Min);
   }
@@ -58,7 +58,7 @@ private:
   Wide eliminateChoice(const SymPoly &poly, const Split &part,
                        SmallVectorImpl<SymExprAttr> &kept);
 
-  /// The bound with `atom` replaced by `value`, in the split term only.
+  /// The bound with `atom` replaced by `value` in the split term only.
   Wide replace(const Split &part, const SymPoly &value,
                SmallVectorImpl<SymExprAttr> &kept) {
     SymPoly poly = SymPoly::multiply(part.cofactor, value);
@@ -66,7 +66,7 @@ private:
     poly.normalize();
     return search(poly, kept);
   }
-  /// ... and in all terms.
+  /// The same, replaced in all terms.
   Wide assume(const SymPoly &poly, SymExprAttr atom, SymExprAttr value,
               SmallVectorImpl<SymExprAttr> &kept);
 

@@ -93,7 +93,7 @@ SymExprAttr SymBuilder::mul(SymExprAttr lhs, SymExprAttr rhs) {
 SymExprAttr SymBuilder::product(ArrayRef<SymExprAttr> operands) {
   if (anyUnknown(operands))
     return {};
-  // Plain factors make one monomial in one step; sums are expanded over it.
+  // Plain factors are merged into one monomial, over which sums are expanded.
   Wide coefficient = 1;
   SmallVector<SymExprAttr> factors, sums;
   for (SymExprAttr operand : operands) {
@@ -283,7 +283,7 @@ static SmallVector<SymExprAttr> flatten(SymKind kind,
   return flat;
 }
 
-/// Whether the two differ by a constant only.
+/// Whether the two differ only by a constant.
 static bool haveSameTerms(SymExprAttr lhs, SymExprAttr rhs) {
   SymPoly left(lhs), right(rhs);
   return llvm::equal(left.terms, right.terms,
@@ -293,7 +293,7 @@ static bool haveSameTerms(SymExprAttr lhs, SymExprAttr rhs) {
                      });
 }
 
-/// Operands that differ by a constant are neighbours in the order, smallest
+/// Operands that differ by a constant are adjacent in the order, smallest
 /// first: min(a, a + k) = a for k > 0.
 SymExprAttr SymBuilder::extremum(SymKind kind, ArrayRef<SymExprAttr> operands) {
   if (operands.empty())
@@ -319,7 +319,7 @@ SymExprAttr SymBuilder::max(ArrayRef<SymExprAttr> operands) {
   return extremum(SymKind::Max, operands);
 }
 
-/// A constant other than 1 decides the result where the result exists.
+/// A constant other than 1 determines the result if there is one.
 SymExprAttr SymBuilder::broadcast(ArrayRef<SymExprAttr> operands) {
   if (operands.empty())
     return fail("broadcast needs an operand");

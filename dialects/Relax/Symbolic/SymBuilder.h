@@ -12,14 +12,14 @@
 //   - an error (overflow, division by zero, too deep) is reported through
 //     `emitError`, gives null, and sticks: `failed()` stays true.
 //
-// Semantics are those of mathematical integers; a constant or coefficient
-// outside [-(2^63 - 1), 2^63 - 1] is an error. Division rounds towards minus
-// infinity and `a mod b == a - b * floordiv(a, b)`.
+// Semantics follow mathematical integers; a constant or coefficient outside
+// [-(2^63 - 1), 2^63 - 1] is an error. Division rounds towards minus infinity,
+// and `a mod b == a - b * floordiv(a, b)`.
 //
-// A canonical expression agrees with what was written wherever that is defined.
-// It may be defined at more points, because of ring cancellation
-// (`a floordiv b - a floordiv b = 0`, `0 * a = 0`, `a mod 1 = 0`) and decided
-// broadcasts (`broadcast(n, 3) = 3`), but never at fewer: `n floordiv n` stays.
+// A canonical expression agrees with its source wherever that is defined. It
+// may be defined at more points, because of ring cancellation (`a floordiv b -
+// a floordiv b = 0`, `0 * a = 0`, `a mod 1 = 0`) and decided broadcasts
+// (`broadcast(n, 3) = 3`), but never at fewer: `n floordiv n` stays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ using SymAssignment = llvm::DenseMap<StringAttr, int64_t>;
 
 class SymBuilder {
 public:
-  /// Without `emitError`, errors are silent but still counted.
+  /// Without `emitError`, errors are silent but still recorded.
   explicit SymBuilder(MLIRContext *context, EmitErrorFn emitError = nullptr)
       : context(context), emitError(emitError) {}
 
@@ -60,26 +60,25 @@ public:
   SymExprAttr min(ArrayRef<SymExprAttr> operands);
   SymExprAttr max(ArrayRef<SymExprAttr> operands);
   SymExprAttr broadcast(ArrayRef<SymExprAttr> operands);
-  /// Of any number of operands, in one step (linear for long sums).
+  /// The sum of any number of operands, in linear time.
   SymExprAttr sum(ArrayRef<SymExprAttr> operands);
   SymExprAttr product(ArrayRef<SymExprAttr> operands);
   /// constant + Σ coefficients[i] * operands[i]
   SymExprAttr linear(ArrayRef<SymExprAttr> operands,
                      ArrayRef<int64_t> coefficients, int64_t constant);
 
-  /// The exact quotient where `rhs` divides `lhs` as polynomials and the
-  /// equation `result * rhs == lhs` holds for every assignment; else null,
-  /// without an error.
+  /// The exact quotient if `rhs` divides `lhs` as polynomials and `result * rhs
+  /// == lhs` holds for every assignment; otherwise null, without an error.
   SymExprAttr exactDiv(SymExprAttr lhs, SymExprAttr rhs);
 
-  /// Replaces symbols all at once, and canonicalises again.
+  /// Replaces symbols simultaneously and canonicalizes the result.
   SymExprAttr substitute(SymExprAttr value, const SymSubstitution &with);
 
 private:
   SymExprAttr fail(const Twine &message);
-  /// The expression of a polynomial; fails with its problem.
+  /// Converts a polynomial to an expression; reports its `problem`, if any.
   SymExprAttr finish(SymPoly poly);
-  /// A node that needs no further rewriting; null if an operand is.
+  /// Builds a node that needs no further rewriting; null if an operand is null.
   SymExprAttr opaque(SymKind kind, ArrayRef<SymExprAttr> operands);
 
   SymExprAttr floordivByConstant(SymPoly dividend, Wide divisor);
@@ -92,12 +91,12 @@ private:
   bool hasFailed = false;
 };
 
-/// The node `expr` over other operands, canonicalised.
+/// Rebuilds the node `expr` with other operands, canonicalized.
 SymExprAttr rebuildSymExpr(SymBuilder &builder, SymExprAttr expr,
                            ArrayRef<SymExprAttr> operands);
 
-/// The value under `assignment`; nullopt where a symbol is missing, a division
-/// by zero or an illegal broadcast occurs, or the value leaves 64 bits.
+/// The value under `assignment`; nullopt if a symbol is missing, on division by
+/// zero or an illegal broadcast, or if the value exceeds 64 bits.
 std::optional<int64_t> evaluate(SymExprAttr value,
                                 const SymAssignment &assignment);
 

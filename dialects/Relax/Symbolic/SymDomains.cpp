@@ -41,7 +41,8 @@ static Wide multiplyEnds(Wide lhs, Wide rhs) {
                                 : -WideInterval::infinity;
 }
 
-/// With a positive divisor. Towards an infinite one, quotients end at 0 or -1.
+/// Divides by a positive, possibly infinite divisor; then quotients approach 0
+/// or -1.
 static Wide divideEnds(Wide dividend, Wide divisor) {
   if (WideInterval::isInfinite(dividend))
     return dividend;
@@ -72,7 +73,7 @@ WideInterval WideInterval::join(const WideInterval &other) const {
   return {std::min(lower, other.lower), std::max(upper, other.upper)};
 }
 
-/// Zero is no divisor; a negative one is handled by a / b = -a / -b.
+/// Excludes zero divisors and reduces negative ones by a / b = -a / -b.
 using OfDivisor = llvm::function_ref<WideInterval(WideInterval)>;
 static WideInterval bySignOfDivisor(const WideInterval &divisor,
                                     OfDivisor positive, OfDivisor negative) {
@@ -122,7 +123,8 @@ WideInterval WideInterval::mod(const WideInterval &divisor) const {
 Congruence Congruence::of(Wide modulus, Wide residue) {
   constexpr Wide largest = Wide(1) << 62;
   modulus = modulus < 0 ? -modulus : modulus;
-  // Numbers stay small enough to multiply: any divisor of a modulus is one.
+  // Keeps numbers small enough to multiply: any divisor of a modulus is a valid
+  // modulus.
   if (modulus > largest)
     modulus = greatestCommonDivisor(modulus, largest);
   else if (modulus == 0 && !fitsSymValue(residue))

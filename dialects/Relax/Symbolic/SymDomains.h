@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The numbers of symbolic algebra: 128-bit integers, and the two sets of
-// integers that an analysis computes with.
+// The number domains of symbolic algebra: 128-bit integers, and two
+// abstractions of sets of integers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ constexpr Wide kMaxSymValue = INT64_MAX;
 inline bool fitsSymValue(Wide value) {
   return value >= -kMaxSymValue && value <= kMaxSymValue;
 }
-/// Rounds towards minus infinity; `divisor` is not zero.
+/// Rounds towards minus infinity; `divisor` is nonzero.
 inline Wide floorDiv(Wide value, Wide divisor) {
   Wide quotient = value / divisor;
   bool inexact = value % divisor != 0;
@@ -34,7 +34,7 @@ inline Wide floorDiv(Wide value, Wide divisor) {
 inline Wide floorMod(Wide value, Wide divisor) {
   return value - divisor * floorDiv(value, divisor);
 }
-/// Not negative; gcd(0, x) = |x|.
+/// Non-negative; gcd(0, x) = |x|.
 inline Wide greatestCommonDivisor(Wide lhs, Wide rhs) {
   while (rhs != 0) {
     Wide rest = lhs % rhs;
@@ -45,7 +45,7 @@ inline Wide greatestCommonDivisor(Wide lhs, Wide rhs) {
 }
 
 /// A closed interval. Ends are within ±2^63 or infinite, so that products of
-/// two ends are exact; ends further out are moved to the safe side.
+/// two ends are exact; ends further out are rounded conservatively.
 struct WideInterval {
   static constexpr Wide infinity = ~(Wide(1) << 127);
   static constexpr Wide limit = Wide(1) << 63;
@@ -61,7 +61,7 @@ struct WideInterval {
   }
   bool isSingle() const { return lower == upper; }
   bool contains(Wide value) const { return lower <= value && value <= upper; }
-  /// Undefined or contradictory: no value at all.
+  /// Undefined or contradictory: contains no value.
   bool isEmpty() const { return lower > upper; }
 
   WideInterval operator-() const { return of(-upper, -lower); }
@@ -82,7 +82,7 @@ struct Congruence {
   Congruence operator+(const Congruence &other) const;
   Congruence operator*(const Congruence &other) const;
   Congruence join(const Congruence &other) const;
-  /// Of the quotient where it is determined, of nothing else.
+  /// The class of the quotient if it is determined, else of all integers.
   Congruence floordiv(const Congruence &divisor) const;
   Congruence mod(const Congruence &divisor) const;
   bool excludes(Wide value) const;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What walks whole expressions. Nodes are shared, so every walk keeps a memo:
-// the tree behind a small graph can be exponentially large.
+// Algorithms that traverse whole expressions. Nodes are shared, so every
+// traversal is memoized: the tree of a small graph can be exponentially large.
 //
 //===----------------------------------------------------------------------===//
 
@@ -101,7 +101,7 @@ private:
 
   template <typename Fn>
   static Number divide(ArrayRef<Wide> operands, Fn fn) {
-    // Far from the ends of 128 bits, where negation would overflow.
+    // Well within 128 bits, so that negation cannot overflow.
     constexpr Wide limit = Wide(1) << 120;
     Wide dividend = operands[0], divisor = operands[1];
     if (divisor == 0 || dividend > limit || dividend < -limit ||
@@ -226,7 +226,7 @@ SymExprAttr SymBuilder::substitute(SymExprAttr value,
 // Exact quotients
 //===----------------------------------------------------------------------===//
 
-/// `lhs / rhs`, or null where `rhs` has a factor that `lhs` lacks.
+/// `lhs / rhs`, or null if `rhs` has a factor that `lhs` lacks.
 static std::optional<SymExprAttr> divideMonomials(SymExprAttr lhs,
                                                   SymExprAttr rhs) {
   SmallVector<SymExprAttr> rest;

@@ -10,9 +10,9 @@
 //   unary  ::= '-' unary | integer | symbol | '(' sum ')'
 //            | ('min' | 'max' | 'broadcast') '(' sum (',' sum)* ')'
 //
-// One recursive descent reads from MLIR's parser and from plain strings; the
-// two differ in their tokens only. Sums and products are collected and built in
-// one step, so that long ones stay linear.
+// One recursive-descent parser reads from MLIR's parser and from plain strings;
+// only the tokenizers differ. Sums and products are collected and built in one
+// step, so that long ones take linear time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +48,8 @@ bool relax::isValidSymbolName(StringRef name) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What the grammar needs of a lexer: to consume the next token if it fits.
+/// The tokenizer interface of the grammar: consumes the next token if it
+/// matches.
 class Tokens {
 public:
   virtual ~Tokens() = default;
@@ -57,9 +58,9 @@ public:
   virtual bool consume(char punctuation) = 0;
   virtual bool consumeWord(StringRef &word) = 0;
   virtual bool consumeInfixWord(StringRef &word) = 0;
-  /// An integer without a sign.
+  /// An unsigned integer.
   virtual bool consumeInteger(APInt &value) = 0;
-  /// Whether anybody wants to hear of errors.
+  /// Whether errors are reported to anyone.
   virtual bool reportsErrors() const { return true; }
   virtual InFlightDiagnostic emitError(SMLoc location) = 0;
 };
@@ -126,7 +127,7 @@ public:
     return llvm::is_contained(kInfixWords, next) && consumeWord(word);
   }
   bool consumeInteger(APInt &value) override {
-    // Hexadecimal as in MLIR.
+    // Hexadecimal integers as in MLIR.
     bool isHex =
         rest.size() > 2 && rest.starts_with("0x") && llvm::isHexDigit(rest[2]);
     if (rest.empty() || !llvm::isDigit(rest.front()))
@@ -135,13 +136,14 @@ public:
       return isHex ? llvm::isHexDigit(c) : llvm::isDigit(c);
     });
     take(digits.size() + (isHex ? 2 : 0));
-    // 40 digits tell that it is too large, in less time than all of them.
+    // 40 digits suffice to detect overflow, in less time than all digits.
     digits.ltrim('0').take_front(40).getAsInteger(isHex ? 16 : 10, value);
     return true;
   }
   bool reportsErrors() const override { return bool(emit); }
   InFlightDiagnostic emitError(SMLoc location) override {
-    constexpr size_t shown = 40; // to each side of a place in a long text
+    constexpr size_t shown =
+        40; // characters on each side of an error in a long text
     size_t column = location.getPointer() - text.data();
     size_t start = column > shown ? column - shown : 0;
     StringRef part = text.substr(start, 2 * shown);
@@ -153,7 +155,7 @@ public:
   }
 
 private:
-  /// Takes `size` characters and the space behind them.
+  /// Consumes `size` characters and the space after them.
   StringRef take(size_t size) {
     StringRef token = rest.take_front(size);
     rest = rest.drop_front(size).ltrim();
@@ -288,7 +290,7 @@ private:
     return at(start).broadcast(operands);
   }
 
-  /// The rest of `( sum, sum )`. Recursion passes through here only.
+  /// Parses the rest of `( sum, sum )`. All recursion passes through here.
   bool parseNested(SMLoc start, SmallVectorImpl<SymExprAttr> &operands,
                    bool single) {
     if (++depth > kMaxSymDepth) {
@@ -314,7 +316,7 @@ private:
     return {};
   }
 
-  /// The builder, with its errors at `where`.
+  /// The builder, with errors reported at `where`.
   SymBuilder &at(SMLoc where) {
     location = where;
     return builder;

@@ -1,4 +1,4 @@
-//===- SymNormalForm.cpp - over floor divisions only ----------------------===//
+//===- SymNormalForm.cpp - normal form with floordiv only -----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -87,7 +87,7 @@ SymPoly SymNormalForm::floordiv(const SymPoly &dividend,
   return node(SymKind::FloorDiv, operands);
 }
 
-/// Whether `lhs` is to represent `lhs` and `rhs`, which have the same
+/// Whether `lhs` represents both `lhs` and `rhs`, which have the same
 /// monomials.
 static bool isRepresentative(const SymPoly &lhs, const SymPoly &rhs) {
   for (auto [left, right] : llvm::zip(lhs.terms, rhs.terms))
@@ -96,7 +96,7 @@ static bool isRepresentative(const SymPoly &lhs, const SymPoly &rhs) {
   return lhs.constant <= rhs.constant;
 }
 
-/// Brings everything into [0, divisor); returns the quotient.
+/// Reduces all numbers to [0, divisor); returns the quotient.
 static SymPoly reduce(SymPoly &poly, Wide divisor) {
   SymPoly quotient(floorDiv(poly.constant, divisor));
   poly.constant = floorMod(poly.constant, divisor);

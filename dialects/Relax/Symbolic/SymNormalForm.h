@@ -1,13 +1,13 @@
-//===- SymNormalForm.h - over floor divisions only --------------*- C++ -*-===//
+//===- SymNormalForm.h - normal form with floordiv only ---------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A second normal form, for proofs and not for people: `mod` and `ceildiv` are
-// written with `floordiv`, whose dividends are reduced to one representative.
-// It finds equalities that the readable form keeps apart:
+// A second normal form, for proofs rather than for people: `mod` and `ceildiv`
+// are expressed by `floordiv`, whose dividends are reduced to one
+// representative. It finds equalities that the readable form misses:
 //
 //   n mod 4 + 4*(n floordiv 4) - n          = 0
 //   (3*n) floordiv 4 + (n + 3) floordiv 4   = n
@@ -22,7 +22,7 @@
 
 namespace mlir::relax {
 
-/// Results have `problem` set where the normal form is too large.
+/// Results have `problem` set if the normal form gets too large.
 class SymNormalForm {
 public:
   explicit SymNormalForm(MLIRContext *context) : context(context) {}

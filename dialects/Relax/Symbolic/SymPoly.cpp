@@ -19,8 +19,8 @@ const llvm::StringLiteral relax::kSymTooDeep =
 const llvm::StringLiteral relax::kSymTooManyTerms =
     "symbolic expression has more than 16384 terms";
 
-/// Bounds the memory of one expansion, which its number of terms alone does
-/// not: terms may have thousands of factors each.
+/// Bounds the memory of one expansion; the number of terms is not enough, as
+/// each may have thousands of factors.
 static constexpr size_t kMaxExpandedFactors = 1u << 20;
 
 ArrayRef<SymExprAttr> relax::getSymFactors(const SymExprAttr &monomial) {
@@ -80,7 +80,7 @@ void SymPoly::normalize() {
   auto before = [](const Term &lhs, const Term &rhs) {
     return isBefore(lhs.monomial, rhs.monomial);
   };
-  // Mostly, two sorted polynomials were added.
+  // Common case: the sum of two sorted polynomials.
   auto second = std::is_sorted_until(terms.begin(), terms.end(), before);
   if (std::is_sorted(second, terms.end(), before))
     std::inplace_merge(terms.begin(), second, terms.end(), before);

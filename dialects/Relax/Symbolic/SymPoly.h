@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The working form of symbolic algebra: a mutable Σ coefficient * monomial +
-// constant, whose monomials are products of symbols and opaque expressions.
-// Numbers are 128 bits wide, so that only results need to fit in 64 bits.
+// The working representation of symbolic algebra: a mutable Σ coefficient *
+// monomial + constant, whose monomials are products of symbols and opaque
+// expressions. Numbers have 128 bits, so that only results need to fit in 64
+// bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,32 +34,32 @@ public:
   /// Sorted, distinct and with non-zero coefficients after `normalize`.
   SmallVector<Term, 4> terms;
   Wide constant = 0;
-  /// Why the value could not be computed; empty if it could.
+  /// Why the value could not be computed; empty if it was.
   StringRef problem;
 
   bool isConstant() const { return terms.empty(); }
   bool isZero() const { return terms.empty() && constant == 0; }
 
-  /// Adds `scale * value`. Needs `normalize` after the last one.
+  /// Adds `scale * value`. Call `normalize` after the last addition.
   void add(SymExprAttr value, Wide scale = 1);
   void add(const SymPoly &other, Wide scale = 1);
   void addConstant(Wide value, Wide scale = 1);
-  /// Sorts the terms and merges those of one monomial.
+  /// Sorts the terms and merges those with equal monomials.
   void normalize();
 
   /// The greatest common divisor of all coefficients, without the constant.
   Wide getContent() const;
-  /// Moves out `divisor * quotient`, so that coefficients and constant become
+  /// Splits off `divisor * quotient`, so that coefficients and constant become
   /// smaller than `divisor`: coefficients keep their sign, the constant is in
   /// [0, divisor). Returns the quotient.
   SymPoly extractMultiples(Wide divisor);
 
-  /// Divides all coefficients, which `divisor` must divide, and rounds the
-  /// constant down.
+  /// Divides all coefficients, which must be multiples of `divisor`, and rounds
+  /// the constant down.
   void divideExactly(Wide divisor);
-  /// Brings everything into [0, divisor), and strips `a mod m` to `a` where
-  /// that makes no difference modulo `divisor`. Whether something was stripped,
-  /// so that it pays to repeat.
+  /// Reduces all numbers to [0, divisor), and strips `a mod m` to `a` if they
+  /// are equal modulo `divisor`. Returns whether anything was stripped, so that
+  /// it pays to repeat.
   bool reduceModulo(Wide divisor);
 
   static SymPoly multiply(const SymPoly &lhs, const SymPoly &rhs);
@@ -78,7 +79,7 @@ inline SymPoly negated(const SymPoly &poly) {
 
 /// Strict weak order by `SymExprAttr::compare`.
 bool isBefore(SymExprAttr lhs, SymExprAttr rhs);
-/// The factors of a monomial. Refers to `monomial` itself.
+/// The factors of a monomial. The result points into `monomial`.
 ArrayRef<SymExprAttr> getSymFactors(const SymExprAttr &monomial);
 /// The product of sorted factors, at least one.
 SymExprAttr getSymMonomial(ArrayRef<SymExprAttr> factors);

@@ -62,7 +62,7 @@ WideInterval SymRanges::computeInterval(SymExprAttr expr) {
   llvm_unreachable("unknown kind of expression");
 }
 
-/// The value is one of the operands, namely each that is not 1.
+/// The value is one of the operands: each one that is not 1.
 WideInterval SymRanges::broadcastInterval(ArrayRef<SymExprAttr> operands) {
   WideInterval range{1, 0};
   for (SymExprAttr operand : operands)
@@ -190,7 +190,7 @@ WideInterval SymRanges::monomialInterval(SymExprAttr monomial, bool shifted) {
   return range;
 }
 
-/// The finite end of a factor that moves to zero.
+/// The finite bound of a factor that is shifted to zero.
 Wide SymRanges::getShift(SymExprAttr factor) {
   WideInterval range = interval(factor);
   if (!WideInterval::isInfinite(range.lower))
@@ -198,8 +198,8 @@ Wide SymRanges::getShift(SymExprAttr factor) {
   return WideInterval::isInfinite(range.upper) ? 0 : range.upper;
 }
 
-/// Writes every factor as its bound plus a rest of known sign, which shows what
-/// the terms alone hide. For n >= 0, m >= 1:
+/// Writes every factor as its bound plus a rest of known sign, which reveals
+/// signs that the terms alone hide. For n >= 0, m >= 1:
 ///
 ///   n*m - n = n*(1 + m') - n = n*m' >= 0
 ///
@@ -220,7 +220,7 @@ std::optional<SymPoly> SymRanges::shift(const SymPoly &poly) {
   if (!useful)
     return std::nullopt;
 
-  // Every subset of a term's factors is once replaced by its bounds.
+  // Sum over all subsets of a term's factors, replaced by their bounds.
   SymPoly result(poly.constant);
   for (const SymPoly::Term &term : poly.terms) {
     ArrayRef<SymExprAttr> factors = getSymFactors(term.monomial);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two abstract values of an expression, computed bottom-up from the facts of
-// its symbols, each of which tightens the other:
+// Two abstract domains of an expression, computed bottom-up from the facts
+// about its symbols; each tightens the other:
 //
 //   interval     lower <= x <= upper
 //   congruence   x = residue (mod modulus)
@@ -23,7 +23,7 @@
 
 namespace mlir::relax {
 
-/// Computes and remembers both for the nodes of one query.
+/// Computes and caches both for the nodes of one query.
 class SymRanges {
 public:
   explicit SymRanges(const SymbolFacts &facts) : facts(facts) {}
@@ -33,7 +33,7 @@ public:
   Congruence congruence(SymExprAttr expr);
   Congruence congruence(const SymPoly &poly);
 
-  /// From here on no divisor in `expr` is zero. Before any other question.
+  /// Assumes that no divisor in `expr` is zero. Call before any query.
   void assumeDefined(SymExprAttr expr);
   bool isAssumedNonZero(SymExprAttr expr) const {
     return nonZero.contains(expr);

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Bottom-up: the operands first, then the node. What is not smaller than before
-// is dropped, so that the result never grows and the recursion ends.
+// Bottom-up: first the operands, then the node. A rewrite that does not shrink
+// the expression is dropped, so that the result never grows and the recursion
+// ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,16 +16,17 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Pairs of operands of min and max that are compared.
+/// The maximum number of min and max operands that are compared pairwise.
 static constexpr size_t kMaxComparedOperands = 16;
 
-/// Of the text, about: leaves, operators and signs count one each.
+/// The approximate size of the text: leaves, operators and signs count one
+/// each.
 size_t Reasoner::getSize(SymExprAttr expr) {
   if (expr.isConstant() || expr.isSymbol())
     return 1;
   if (auto it = sizes.find(expr); it != sizes.end())
     return it->second;
-  constexpr size_t largest = 1u << 30; // of shared nodes, which count again
+  constexpr size_t largest = 1u << 30; // shared nodes count each time
   size_t size = expr.getKind() == SymKind::Sum ? expr.getValue() != 0 : 1;
   for (SymExprAttr operand : expr.getOperands())
     size = std::min(largest, size + getSize(operand));

@@ -22,7 +22,7 @@ LogicalResult Unifier::solve(EmitErrorFn emit) {
   for (const Equation &equation : equations)
     open.push_back(&equation);
 
-  // Takes the solved equations out of `open`; false after a contradiction.
+  // Removes the solved equations from `open`; false on a contradiction.
   bool progress = false;
   auto pass = [&](Outcome (Unifier::*step)(const Equation &)) {
     size_t before = open.size(), size = 0;
@@ -72,7 +72,7 @@ Unifier::Outcome Unifier::bindPlainSymbol(const Equation &equation) {
   return bind(pattern.getName(), equation.actual, equation);
 }
 
-/// The one symbol of `pattern` that is not bound, or null.
+/// The single unbound symbol of `pattern`, or null.
 static StringAttr getOnlyUnbound(SymExprAttr pattern,
                                  const SymSubstitution &bindings) {
   StringAttr unbound;
@@ -86,7 +86,7 @@ static StringAttr getOnlyUnbound(SymExprAttr pattern,
   return unique ? unbound : StringAttr();
 }
 
-/// Writes `pattern = scale * symbol + rest`; false where it is not linear.
+/// Writes `pattern = scale * symbol + rest`; false if it is not linear.
 static bool splitLinear(SymExprAttr pattern, StringAttr symbol, SymPoly &scale,
                         SymPoly &rest) {
   SymPoly poly(pattern);
@@ -117,7 +117,7 @@ static bool splitLinear(SymExprAttr pattern, StringAttr symbol, SymPoly &scale,
   return true;
 }
 
-/// symbol = (actual - rest) / scale, where that is exact
+/// symbol = (actual - rest) / scale, if the division is exact
 Unifier::Outcome Unifier::solveLinear(const Equation &equation) {
   if (!equation.pattern || !equation.actual)
     return Outcome::Open;
@@ -133,7 +133,7 @@ Unifier::Outcome Unifier::solveLinear(const Equation &equation) {
   SymExprAttr zero = builder.constant(0);
   if (!scale || !product)
     return Outcome::Open;
-  if (prover.provedEqual(scale, zero)) { // 0 * symbol says nothing of it
+  if (prover.provedEqual(scale, zero)) { // 0 * symbol does not determine it
     Truth holds = prover.equal(product, zero);
     if (holds == Truth::No)
       return contradict(equation);

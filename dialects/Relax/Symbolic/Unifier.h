@@ -6,16 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Solves a list of equations `pattern == actual` for the symbols of the
-// patterns: first the plain symbols in any order, then every equation that is
-// linear in one symbol still unbound (`2*n == 14`, `n + 1 == m`), as long as
-// that binds another one. What is left is compared by the prover:
+// patterns: first plain symbols in any order, then every equation that is
+// linear in a single unbound symbol (`2*n == 14`, `n + 1 == m`), as long as
+// that binds another one. The prover compares the remaining ones:
 //
 //   proved equal       nothing to do
 //   proved different   a contradiction, reported with both sides
 //   undecided          returned, to be checked at run time
 //
-// A value that a symbol cannot have, by what is declared of it, contradicts
-// too.
+// A value outside of the declared range of a symbol is also a contradiction.
 //
 // The symbols of patterns and actuals live in different scopes, even where
 // their names agree: no expression ever mixes the two.
@@ -31,8 +30,8 @@ namespace mlir::relax {
 
 class Unifier {
 public:
-  /// `prover` knows the facts of the actual side, `patternFacts` (optional)
-  /// those that the pattern's side declares.
+  /// `prover` knows the facts of the actual side, `patternFacts` (optional) the
+  /// declared facts of the pattern's side.
   explicit Unifier(const Prover &prover, MLIRContext *context,
                    const SymbolFacts *patternFacts = nullptr)
       : prover(prover), context(context), patternFacts(patternFacts) {}
@@ -45,16 +44,16 @@ public:
 
   void add(SymExprAttr pattern, SymExprAttr actual, const Twine &where);
 
-  /// Solves all equations added so far. On a contradiction, reports
-  /// `<where>: expected <pattern> (= <substituted>), got <actual>`.
+  /// Solves all equations added so far. On a contradiction, reports `<where>:
+  /// expected <pattern> (= <substituted>), got <actual>`.
   LogicalResult solve(EmitErrorFn emitError);
 
-  /// What is known of the pattern's symbols; unbound ones are absent.
+  /// The values of the pattern's symbols; unbound ones are absent.
   const SymSubstitution &getBindings() const { return bindings; }
-  /// Equations that hold for some assignments only.
+  /// Equations that hold only for some assignments.
   ArrayRef<Equation> getUndecided() const { return undecided; }
 
-  /// `pattern` in terms of the actual side; null where a symbol is unbound.
+  /// `pattern` in terms of the actual side; null if a symbol is unbound.
   SymExprAttr instantiate(SymExprAttr pattern) const;
 
 private:

@@ -10,7 +10,7 @@
 //
 //   - their range is proved to be inside (Analysis/IndexRanges.h),
 //   - the tensor has no elements,
-// //   - the same check precedes, in this block or an enclosing one.
+//   - the same check precedes, in this block or an enclosing one.
 //
 // Kernels that come with the program declare by `relax.index_bound` which
 // parameters hold indices (Relax/Notes.h).

@@ -7,9 +7,9 @@
 //
 // Both kinds of convolution become one contraction:
 //
-// //   result[n, (g, o), y...] +=
-// //       padded[n, (g, i), stride * y + dilation * k ...] *
-// //       weight[(g), o, i, k...]
+//   result[n, (g, o), y...] +=
+//       padded[n, (g, i), stride * y + dilation * k ...] *
+//       weight[(g), o, i, k...]
 //
 // where groups split the channels into dimensions of their own. A transposed
 // convolution is a convolution of stride 1 over data whose elements are spread

@@ -7,14 +7,12 @@
 //
 // For each op, in order:
 //
-// //   1. name the unknown `?` dimensions of operands, tensors and shapes
-// alike,
-// //      with symbols from a match_cast, and deduce the op's result types
-// again;
-// //   2. build the kernel, as the op's family registered it (Registry.h);
-// //   3. reuse an equal kernel, compared by its text, in which symbols are
-// //      numbered;
-// //   4. check the conditions on sizes, and call the kernel.
+//   1. name the unknown `?` dimensions of operands, tensors and shapes alike,
+//      with symbols from a match_cast, and deduce the op's result types again;
+//   2. build the kernel, as the op's family registered it (Registry.h);
+//   3. reuse an equal kernel, compared by its text, in which symbols are
+//      numbered;
+//   4. check the conditions on sizes, and call the kernel.
 //
 //===----------------------------------------------------------------------===//
 

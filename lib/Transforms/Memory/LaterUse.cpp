@@ -15,9 +15,9 @@
 //
 // If a loop carries `%v`, the write happens in each iteration:
 //
-// //   - the loop overwrites the initial value, which nothing in it may use;
-// //   - the yielded value is overwritten in the next iteration, so it must not
-// //     come from outside, nor be yielded twice.
+//   - the loop overwrites the initial value, which nothing in it may use;
+//   - the yielded value is overwritten in the next iteration, so it must not
+//     come from outside, nor be yielded twice.
 //
 // The condition runs before each iteration and once more at the end. If it
 // writes, it overwrites the values that the body and the loop results see.

@@ -5,12 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// //   1. number all ops in program order; a storage lives from its allocation
-// to
-// //      the end of the op of its block that uses it last. Branches of one
-// `if`
-// //      have disjoint numbers, so their storages may share memory; storages
-// //      from outside that a loop body uses live to the end of the loop.
+//   1. number all ops in program order; a storage lives from its allocation to
+//      the end of the op of its block that uses it last. Branches of one `if`
+//      have disjoint numbers, so their storages may share memory; storages
+//      from outside that a loop body uses live to the end of the loop.
 //   2. constant and bounded sizes: offsets in one arena (Arena.h)
 //   3. other sizes: groups of storages that share memory (StorageGroups.h), of
 //      which the arena is one; the best of a few greedy orders

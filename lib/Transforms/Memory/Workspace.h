@@ -5,14 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// //   bytes ^ +-----------------+
-// //         | | symbolic slot   |       Temporaries that are never live at the
-// //         | +----+--+---------+       same time share memory. A slot is as
-// //         | | a  |  | b       |       large as its largest member; members
-// use
-// //         | +----+--+---------+       it one at a time. Constant sizes share
-// //         | | constant sizes  |       an arena (Arena.h).
-// //         +-+-----------------+--> time
+//   bytes ^ +-----------------+
+//         | | symbolic slot   |       Temporaries that are never live at the
+//         | +----+--+---------+       same time share memory. A slot is as
+//         | | a  |  | b       |       large as its largest member; members use
+//         | +----+--+---------+       it one at a time. Constant sizes share
+//         | | constant sizes  |       an arena (Arena.h).
+//         +-+-----------------+--> time
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// //   1. find which functions define which symbols; check that the values are
-// //      in the declared ranges
-// //   2. rewrite these functions
-// //   3. fix references to them: add casts after calls that promised more, and
-// //      wrappers with the old signature for closures
+//   1. find which functions define which symbols; check that the values are
+//      in the declared ranges
+//   2. rewrite these functions
+//   3. fix references to them: add casts after calls that promised more, and
+//      wrappers with the old signature for closures
 //
 //===----------------------------------------------------------------------===//
 

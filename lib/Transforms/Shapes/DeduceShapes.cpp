@@ -7,12 +7,12 @@
 //
 // One forward sweep over each function, callees before callers:
 //
-// //   op             its own deduction rule
-// //   relax.call     the callee's signature, unified with the operands
-// //   dataflow       the types of its outputs
-// //   if             the join of both branches, without their own symbols
-// //   while          an invariant of the loop, see `visitWhile`
-// //   function       the returned types, in terms of its parameters' symbols
+//   op             its own deduction rule
+//   relax.call     the callee's signature, unified with the operands
+//   dataflow       the types of its outputs
+//   if             the join of both branches, without their own symbols
+//   while          an invariant of the loop, see `visitWhile`
+//   function       the returned types, in terms of its parameters' symbols
 //
 // A type is changed only if it becomes finer. The sweep takes constant time per
 // op and is idempotent; only functions with loops may need a few sweeps.
