@@ -3,8 +3,9 @@
 
 # Helpers for the CMakeLists of the tree.
 
-# relax_ods(<base> <td> GENERATORS <file-suffix> <mlir-tblgen options...>...)
-# is spelled out with mlir_tablegen; this only collects the outputs.
+# relax_tablegen(<td> OUTPUTS <file> <mlir-tblgen options>...): runs
+# mlir_tablegen for each pair of a file and its options, and collects the
+# outputs.
 function(relax_tablegen td)
   cmake_parse_arguments(arg "" "" "OUTPUTS" ${ARGN})
   set(LLVM_TARGET_DEFINITIONS ${td})
@@ -16,10 +17,12 @@ function(relax_tablegen td)
   set(TABLEGEN_OUTPUT ${TABLEGEN_OUTPUT} PARENT_SCOPE)
 endfunction()
 
-# relax_compile_together(<target>): MLIR's headers are read once for all libraries, and their templates made once for
-# about eight sources of a folder: else both are most of the time of a build. So a name that only one file uses must not
-# be the name of something else in another file. A hash of its own name puts a source into its group, so that adding one
-# leaves the other groups as they are.
+# relax_compile_together(<target>): groups about eight sources of a folder into
+# one compilation, so that MLIR's headers are parsed, and their templates
+# instantiated, once per group: otherwise these dominate the build time. So a
+# name that is local to one file must not mean something else in another file. A
+# source is assigned to its group by a hash of its name, so that adding a file
+# leaves the other groups unchanged.
 function(relax_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
@@ -35,7 +38,7 @@ function(relax_compile_together target)
   foreach(folder ${folders})
     list(LENGTH in_${folder} count)
     set(groups 1)
-    while(count GREATER 11) # doubled, so that it changes rarely
+    while(count GREATER 11) # powers of two, so that the count rarely changes
       math(EXPR groups "${groups} * 2")
       math(EXPR count "${count} / 2")
     endwhile()
@@ -71,7 +74,8 @@ function(relax_compile_together target)
     <mlir/Transforms/GreedyPatternRewriteDriver.h>)
 endfunction()
 
-# relax_tool(<name> <sources...> LIBS <extra libraries...>): an executable on top of MLIR's shared library.
+# relax_tool(<name> <sources...> LIBS <extra libraries...>): an executable that
+# links MLIR's shared library.
 function(relax_tool name)
   cmake_parse_arguments(arg "" "" "LIBS" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
@@ -81,8 +85,8 @@ function(relax_tool name)
   install(TARGETS ${name} RUNTIME DESTINATION "${RELAX_TOOL_DESTINATION}" COMPONENT tools)
 endfunction()
 
-# Where tools are installed, and from there the way to MLIR's shared libraries: in
-# a wheel, the scripts folder and the site-packages of the same environment.
+# Where tools are installed, and the path from there to MLIR's shared libraries:
+# in a wheel, the scripts folder and the site-packages of the same environment.
 if(SKBUILD)
   set(RELAX_TOOL_DESTINATION "${SKBUILD_SCRIPTS_DIR}")
   set(RELAX_TOOL_RPATH)

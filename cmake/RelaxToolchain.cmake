@@ -19,7 +19,7 @@ function(relax_python_package name result)
   set(${result} "${path}" PARENT_SCOPE)
 endfunction()
 
-# A build environment that is gone leaves its folders in the cache.
+# A deleted build environment leaves its folders in the cache.
 foreach(package MLIR LLVM)
   if(${package}_DIR AND NOT EXISTS "${${package}_DIR}")
     unset(${package}_DIR CACHE)
@@ -47,7 +47,8 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 include(HandleLLVMOptions)
-# HandleLLVMOptions forbids undefined symbols, but an extension's come from the interpreter.
+# HandleLLVMOptions forbids undefined symbols, but the interpreter provides
+# those of an extension.
 foreach(kind SHARED MODULE)
   string(REPLACE "-Wl,-z,defs" "" CMAKE_${kind}_LINKER_FLAGS "${CMAKE_${kind}_LINKER_FLAGS}")
 endforeach()

@@ -12,8 +12,8 @@
 #include <csignal>
 
 int main(int argc, char **argv) {
-  // MLIR's parser recurses over nested regions and attributes without a limit;
-  // this stack takes some 100,000 levels (only what is touched costs memory).
+  // MLIR's parser recurses without limit over nested regions and attributes;
+  // this stack allows some 100,000 levels (only touched pages cost memory).
   const std::optional<unsigned> stackSize = 512u << 20;
   mlir::LogicalResult result = mlir::failure();
   llvm::thread worker(stackSize, [&] {
@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
     result = mlir::MlirOptMain(argc, argv, "relax-mlir optimizer driver\n",
                                registry);
   });
-  // Signals are for the worker: a stack trace then shows what it does.
+  // Leave signals to the worker, so that a stack trace shows what it was doing.
   sigset_t signals;
   sigfillset(&signals);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);

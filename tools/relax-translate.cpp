@@ -96,7 +96,7 @@ static LogicalResult toSPIRV(Operation *module, raw_ostream &os) {
   return success();
 }
 
-/// The same of kernels that are launched (`relax-gpu-bufferize`).
+/// The same for kernels in launches (`relax-gpu-bufferize`).
 static LogicalResult kernelsToSPIRV(Operation *module, raw_ostream &os) {
   PassManager manager(module->getContext());
   relax::buildSPIRVPipeline(manager);

@@ -35,8 +35,8 @@ def Relax_SymExprAttr : Relax_Attr<"SymExpr", "expr"> {
     | `min(a, b)`, `max(a, b)`  | of one or more operands                     |
     | `broadcast(a, b)`         | size of a dimension broadcast from `a` and `b`: the operand that is not 1; undefined where two operands differ and neither is 1 |
 
-    Division by a constant zero, 64-bit overflow and nesting beyond 256 levels
-    are errors, never wrap-around. Division by a symbolic zero is undefined and
+    Division by a constant zero, 64-bit overflow and nesting beyond 256 levels are
+    errors; nothing wraps around. Division by a symbolic zero is undefined and
     checked at run time.
 
     Example:
@@ -54,8 +54,8 @@ def Relax_SymExprAttr : Relax_Attr<"SymExpr", "expr"> {
     "unsigned":$depth);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
-    /// Uniques a node as it is, without canonicalising. Only `SymBuilder` and
-    /// code that already holds canonical parts may call this.
+    /// Uniques a node without canonicalizing it. Only `SymBuilder`, and code
+    /// whose parts are already canonical, may call this.
     static SymExprAttr getRaw(::mlir::MLIRContext *context, SymKind kind,
                               int64_t value, ::mlir::StringAttr name,
                               ::llvm::ArrayRef<SymExprAttr> operands,
@@ -66,18 +66,19 @@ def Relax_SymExprAttr : Relax_Attr<"SymExpr", "expr"> {
     bool isConstant() const { return getKind() == SymKind::Constant; }
     bool isConstant(int64_t value) const { return isConstant() && getValue() == value; }
     bool isSymbol() const { return getKind() == SymKind::Symbol; }
-    /// The value, where the expression is a constant.
+    /// The value if the expression is a constant.
     ::std::optional<int64_t> getConstantValue() const;
 
     /// Calls `fn` on every symbol in the expression (possibly repeatedly).
     void walkSymbols(::llvm::function_ref<void(::mlir::StringAttr)> fn) const;
 
-    /// Writes the expression without the `#relax.expr<>` around it.
+    /// Prints the expression without the surrounding `#relax.expr<>`.
     void printExpr(::llvm::raw_ostream &os) const;
     ::std::string str() const;
 
-    /// A total order that depends on structure alone, never on addresses:
-    /// negative, zero or positive as `lhs` comes before, equals, or follows.
+    /// A total order that depends only on structure, never on addresses:
+    /// negative, zero or positive if `lhs` comes before, equals, or follows
+    /// `rhs`.
     static int compare(SymExprAttr lhs, SymExprAttr rhs);
   }];
 }
@@ -86,11 +87,11 @@ def Relax_ShapeAttr : Relax_Attr<"Shape", "shape", [
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "symbolic shape of a tensor";
   let description = [{
-    The symbolic shape of a tensor, one expression a dimension; `?` stands for
-    a dimension of which nothing is known. As a tensor's encoding it must agree
-    with the type: the same rank, constants exactly where the type is static.
-    A shape without any symbol says nothing that the type does not, so it is
-    left out as an encoding: static programs carry none.
+    The symbolic shape of a tensor, one expression per dimension; `?` stands for
+    an unknown dimension. As a tensor's encoding it must agree with the type: the
+    same rank, and constants exactly where the type is static. A shape without any
+    symbol adds nothing to the type, so it is omitted as an encoding: static
+    programs have none.
 
     Example:
 
@@ -111,10 +112,10 @@ def Relax_ShapeAttr : Relax_Attr<"Shape", "shape", [
 def Relax_RangeAttr : Relax_Attr<"Range", "range"> {
   let summary = "declared bounds of a symbol";
   let description = [{
-    The values that a symbol may take: at least `lower`, at most `upper` (`*`
-    for no bound), and a multiple of `multiple_of`. Declared on a function in
-    `relax.symbols`, used by the prover and by memory planning, and checked at
-    run time when the function is entered.
+    The values that a symbol may take: at least `lower`, at most `upper` (`*` for
+    no bound), and a multiple of `multiple_of`. Declared on a function in
+    `relax.symbols`, used by the prover and by memory planning, and checked at run
+    time on entry of the function.
 
     Example:
 

@@ -1,13 +1,13 @@
-//===- RelaxBase.td - classes from which the ops are made --*- tablegen -*-===//
+//===- RelaxBase.td - base classes of the ops --------------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An op that deduces its result types names the rule in `deduce`, a C++
-// expression that returns a LogicalResult. It sees `deduction` (operand shapes,
-// prover, diagnostics), `op` (the adaptor: operands, attributes, regions) and
-// fills `results`. From it come inference while building (C++ and Python), the
-// verifier and the pass `relax-deduce-shapes`.
+// An op that deduces its result types specifies the rule in `deduce`, a C++
+// expression that returns a LogicalResult. It uses `deduction` (operand shapes,
+// prover, diagnostics) and `op` (the adaptor: operands, attributes, regions),
+// and fills `results`. Type inference in builders (C++ and Python), the
+// verifier and the pass `relax-deduce-shapes` are derived from it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,21 +19,21 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-/// Any builtin tensor, ranked or not, with or without a symbolic shape.
+/// Any builtin tensor, ranked or unranked, with or without a symbolic shape.
 def Relax_Tensor : TensorOf<[AnyFloat, AnyInteger]>;
 def Relax_FloatTensor : TensorOf<[AnyFloat]>;
 def Relax_IntTensor : TensorOf<[AnyInteger]>;
-/// Indices of take, gather, scatter: signed 32 or 64 bits.
+/// Indices of take, gather, scatter: signed 32-bit or 64-bit integers.
 def Relax_IndexTensor : TensorOf<[I32, I64]>;
-/// An `index` result that a deduction rule infers (a plain `Index` would make
-/// ODS write a rule of its own).
+/// An `index` result that a deduction rule infers (with a plain `Index`, ODS
+/// would generate its own rule).
 def Relax_IndexResult : AnyTypeOf<[Index]>;
-/// Everything that a relax program may hold.
+/// Every type that values of a relax program may have.
 def Relax_AnyValue : AnyTypeOf<[
     Relax_Tensor, Relax_ShapeType, Relax_ObjectType, Relax_StorageType, AnyTuple, Index,
     AnyInteger, AnyFloat, FunctionType]>;
 
-/// Expressions without `?`; read and printed by `custom<SymExprs>`.
+/// Expressions without `?`; parsed and printed by `custom<SymExprs>`.
 def Relax_SymExprArrayAttr
     : TypedArrayAttrBase<Relax_SymExprAttr, "array of #relax.expr">;
 /// A string that is one of `choices`.

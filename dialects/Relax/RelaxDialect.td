@@ -17,8 +17,8 @@ def Relax_Dialect : Dialect {
   let description = [{
     The `relax` dialect is the graph level of relax-mlir: operators on tensors
     whose dimensions are symbolic expressions, calls of tensor programs
-    (`relax.call_tir`) and calls of library functions (`relax.call_library`),
-    all in one module.
+    (`relax.call_tir`) and calls of library functions (`relax.call_library`), all
+    in one module.
 
     A tensor is a builtin tensor; its symbolic shape is the encoding:
 
@@ -61,7 +61,7 @@ def Relax_Dialect : Dialect {
     void registerAttributes();
     void registerTypes();
 
-    // One for each family of ops, defined beside it.
+    // One for each family of ops, defined with it.
     void registerFunctionOps();
     void registerCallOps();
     void registerCoreOps();

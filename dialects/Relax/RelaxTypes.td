@@ -20,8 +20,8 @@ def Relax_ShapeType : Relax_Type<"Shape", "shape"> {
   let summary = "a shape as a run-time value";
   let description = [{
     A first-class shape: the argument of `relax.reshape`, the result of
-    `relax.shape_of`. Three forms, from fine to coarse: expressions (with `?`
-    for an unknown one), the rank alone, and `*` for nothing known.
+    `relax.shape_of`. There are three forms, from fine to coarse: expressions
+    (with `?` for an unknown one), the rank alone, and `*` for unknown rank.
 
     Example:
 
@@ -53,7 +53,7 @@ def Relax_ShapeType : Relax_Type<"Shape", "shape"> {
 def Relax_ObjectType : Relax_Type<"Object", "object"> {
   let summary = "any run-time value";
   let description = [{
-    The coarsest annotation: a value of which nothing is known. Refined by
+    The coarsest annotation: a value about which nothing is known. Refined by
     `relax.match_cast`.
 
     Example:
@@ -67,8 +67,8 @@ def Relax_ObjectType : Relax_Type<"Object", "object"> {
 def Relax_StorageType : Relax_Type<"Storage", "storage"> {
   let summary = "a block of memory";
   let description = [{
-    Made by `relax.alloc_storage`, shared by tensors of which no two live at the
-    same time. Exists only after memory planning.
+    Created by `relax.alloc_storage` and shared by tensors no two of which are
+    live at the same time. Exists only after memory planning.
 
     Example:
 

@@ -55,7 +55,7 @@ struct Diagnostic {
   }
 };
 
-/// Text that may come from damaged files, hence be no UTF-8.
+/// Decodes text that may come from damaged files and so may not be valid UTF-8.
 static nb::str toPython(const std::string &text) {
   PyObject *result =
       PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "replace");
@@ -95,7 +95,7 @@ readLocation(MlirLocation location) {
   return std::nullopt;
 }
 
-/// Lets ops without operands be deduced as they are inside an op.
+/// Deduces ops without operands as if they were inside of an op.
 class DeductionScope {
 public:
   explicit DeductionScope(MlirOperation around)
@@ -113,8 +113,8 @@ private:
   void *scope;
 };
 
-/// Takes the errors emitted on a context by this thread, until it is closed;
-/// leaves warnings and remarks to others.
+/// Captures the errors that this thread emits on a context until the scope is
+/// closed; passes on warnings and remarks.
 class DiagnosticScope {
 public:
   explicit DiagnosticScope(MlirContext context)
@@ -133,7 +133,7 @@ public:
 
   const std::vector<Diagnostic> &getDiagnostics() const { return diagnostics; }
 
-  /// The messages of all errors, one a line.
+  /// The messages of all errors, one per line.
   std::string getMessage() const {
     std::string result;
     for (const Diagnostic &diagnostic : diagnostics) {
@@ -148,7 +148,7 @@ private:
   static MlirLogicalResult handle(MlirDiagnostic diagnostic, void *userData) {
     auto *self = static_cast<DiagnosticScope *>(userData);
     if (std::this_thread::get_id() != self->thread)
-      return mlirLogicalResultFailure(); // another one's
+      return mlirLogicalResultFailure(); // another handler's
     if (mlirDiagnosticGetSeverity(diagnostic) != MlirDiagnosticError)
       return mlirLogicalResultFailure();
     self->diagnostics.push_back(Diagnostic::of(diagnostic));
@@ -171,7 +171,7 @@ static bool mentions(const std::string &message, const char *word) {
   return message.find(word) != std::string::npos;
 }
 
-/// Raises the exception of Python's own arithmetic that fits.
+/// Raises the matching exception of Python's arithmetic.
 [[noreturn]] static void raise(const std::string &message) {
   PyObject *kind = PyExc_ValueError;
   if (mentions(message, "division by zero"))
@@ -182,7 +182,7 @@ static bool mentions(const std::string &message, const char *word) {
   throw nb::python_error();
 }
 
-/// Runs `make`, and raises what it reported where it gives a null object.
+/// Runs `make`, and raises the reported errors if it returns a null object.
 template <typename Make>
 static auto checked(MlirContext context, Make make) {
   DiagnosticScope scope(context);
@@ -517,7 +517,8 @@ static void populateTypes(nb::module_ &m) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Object files linked into the process. Code must not run once it is gone.
+/// Object files linked into the process. Their code must not run after the
+/// session is destroyed.
 class JITSession {
 public:
   JITSession() : session(mlirRelaxJITSessionCreate(appendTo, &error)) {
@@ -640,7 +641,7 @@ static void populateCodeGeneration(nb::module_ &m) {
 
 NB_MODULE(_relax, m) {
   m.doc() = "The relax dialect: what Python needs of the C++ compiler.";
-  // Compiled functions may live until the interpreter is gone.
+  // Compiled functions may live until the interpreter exits.
   nb::set_leak_warnings(false);
 
   mlirRelaxRegisterPasses();
@@ -683,8 +684,8 @@ NB_MODULE(_relax, m) {
       },
       "call"_a, nb::arg("callee").none());
 
-  // MLIR's own bindings decode messages in a way that ends the process where
-  // they are no UTF-8; these leave messages to `DiagnosticScope`.
+  // MLIR's own bindings abort the process if a message is not valid UTF-8;
+  // these leave messages to `DiagnosticScope`.
   m.def(
       "parse_module",
       [](MlirContext context, nb::bytes data,

@@ -17,7 +17,8 @@ from typing import Any
 
 from ods import HEADER, Parameter, Records, classes, docstring, identifier
 
-# MLIR's name of an attribute constraint: the converter in op/support.py, and its type in Python.
+# MLIR's name of an attribute constraint -> the converter in op/support.py and
+# the type in Python.
 _ATTRIBUTES = {
     "I64Attr": ("i64", "int"),
     "SI64Attr": ("i64", "int"),
@@ -37,7 +38,7 @@ _ATTRIBUTES = {
     "Relax_ShapeAttr": ("shape", "Sequence[DimLike]"),
     "TypedAttrInterface": ("scalar", "float | int | bool | np.generic"),
 }
-# Written by hand, in op/core.py.
+# Hand-written in op/core.py.
 _BY_HAND = {
     "broadcast_to",
     "call",

@@ -14,7 +14,7 @@ from typing import Any
 
 from ods import HEADER, Records, docstring, identifier
 
-# C++ type of an option: its type in Python.
+# The C++ type of an option -> its type in Python.
 _TYPES = {
     "bool": "bool",
     "std::string": "str",

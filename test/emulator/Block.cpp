@@ -23,15 +23,15 @@ static constexpr size_t kStackBytes = 64 << 10;
 // Fibers
 //===----------------------------------------------------------------------===//
 
-// A fiber is entered once through ucontext, which makes its stack; from then on
-// `_setjmp` and `_longjmp` change between stacks, without asking the system.
+// A fiber is entered once through ucontext, which sets up its stack; from then
+// on `_setjmp` and `_longjmp` switch stacks without system calls.
 
 void Block::enter() {
   Block &block = *current;
   Fiber &fiber = *block.running;
   for (;;) {
     block.runThreads();
-    // There is nothing left to do: wait for the next block.
+    // The fiber has finished: wait for the next block.
     if (!_setjmp(fiber.place))
       _longjmp(block.scheduler, 1);
   }
@@ -57,7 +57,7 @@ void Block::runThreads() {
   while (next < block.count()) {
     int64_t thread = running->thread = next++;
     body(args);
-    // Those that still wait no longer wait for this one.
+    // The remaining threads no longer wait for this one.
     for (Meeting *meeting :
          {&all, static_cast<Meeting *>(&warps[thread / kWarp])}) {
       --meeting->members;
@@ -161,7 +161,7 @@ int32_t Block::shuffle(int32_t value, int32_t lane, int mode) {
 void *Block::sharedAt(int64_t offset) {
   if (!std::exchange(sharedIsUsed, true))
     std::fill(shared.begin(), shared.end(),
-              char(0xCB)); // no number one expects
+              char(0xCB)); // an unlikely value
   return shared.data() + offset;
 }
 

@@ -38,7 +38,7 @@ public:
         shared(kStaticShared + sharedBytes),
         warps((block.count() + kWarp - 1) / kWarp) {}
 
-  /// Runs a block of the grid. False where its threads wait for ever.
+  /// Runs a block of the grid. Returns false if its threads deadlock.
   bool run(Size position);
 
   int64_t id(int which) const;
@@ -51,17 +51,17 @@ public:
   void loadMatrices(const void *line, int32_t *words, bool transpose);
   void multiply(int32_t *fragments, bool isBF16);
 
-  /// The one that runs in this thread of the host.
+  /// The block that runs in this host thread.
   static thread_local Block *current;
 
 private:
-  /// Threads that meet: it counts the rounds.
+  /// A barrier of threads; counts its rounds.
   struct Meeting {
     int64_t members = 0, arrived = 0, round = 0;
   };
   struct Warp : Meeting {
-    /// Of even and odd rounds: a lane may be in the next round before another
-    /// one has read this one's.
+    /// The values of even and odd rounds: a lane may enter the next round
+    /// before another lane has read this one's.
     int32_t values[2][kWarp];
     const void *lines[2][kWarp];
     int32_t operands[2][kWarp][6];
@@ -70,7 +70,7 @@ private:
     std::unique_ptr<char[]> stack;
     std::jmp_buf place;
     bool isStarted = false;
-    /// What its thread waits for: the round of a meeting to end.
+    /// The barrier whose round the thread waits for.
     const Meeting *waitsFor = nullptr;
     int64_t round = 0;
     int64_t thread = 0;
@@ -78,7 +78,7 @@ private:
     bool isReady() const { return !waitsFor || waitsFor->round != round; }
   };
 
-  /// A copy that is under way.
+  /// A pending asynchronous copy.
   struct Copy {
     void *to;
     const void *from;
@@ -99,7 +99,7 @@ private:
   void **const args;
   std::vector<char> shared;
   bool sharedIsUsed = false;
-  /// Of each thread: the groups it has ended, and the one that it has not.
+  /// For each thread: the committed groups of copies, and the open one.
   std::vector<std::vector<Group>> copies;
   Size position{};
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions that the runtime calls (lib/Runtime/CUDA/CublasLt.h), element by
-// element. It refuses what the real one would: matrices that do not fit, an
+// The functions that the runtime calls (lib/Runtime/CUDA/CublasLt.h), element
+// by element. It refuses what the real one would: matrices that do not fit, an
 // algorithm that was chosen for another problem, too small a workspace.
 //
 //===----------------------------------------------------------------------===//
@@ -26,7 +26,7 @@ namespace {
 
 constexpr Status kDone = relax_rt::cublaslt::kSuccess;
 constexpr Status kWrong = relax_rt::cublaslt::kInvalidValue;
-/// What an algorithm of the emulator wants.
+/// The workspace that the emulator's algorithms request.
 constexpr size_t kWorkspaceBytes = 4096;
 
 struct EmulatedHandle {};
@@ -89,7 +89,7 @@ float activate(float value, int epilogue) {
   return value;
 }
 
-/// What one problem differs from another in, as an algorithm has it.
+/// A hash of everything an algorithm depends on.
 uint64_t signatureOf(const EmulatedOperation &operation,
                      const EmulatedLayout &a, const EmulatedLayout &b) {
   uint64_t hash = operation.epilogue * 2 + operation.transposeA;
@@ -250,11 +250,11 @@ RELAX_EXPORT Status cublasLtMatmul(Handle handle, Operation operation,
       !isInside(d, result->bytes()) || !isInside(workspace, workspaceBytes) ||
       (hasBias && !isInside(own->bias, result->rows * result->elementBytes())))
     return kWrong;
-  // By value: a graph outlives the objects.
+  // Capture by value: a graph outlives the objects.
   auto multiply = [=, op = *own, left = *left, right = *right,
                    result = *result]() -> int {
     Access access;
-    memset(workspace, 0xEE, workspaceBytes); // its content is lost
+    memset(workspace, 0xEE, workspaceBytes); // overwrites the contents
     bool isTransposed = op.transposeA == kTransposed;
     for (uint64_t column = 0; column < result.columns; ++column)
       for (uint64_t row = 0; row < result.rows; ++row) {

@@ -56,7 +56,7 @@ Device currentDevice() {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// The first place that has room for so many bytes; null where there is none.
+/// The first gap with room for `bytes`; null if there is none.
 char *findRoom(State &all, size_t bytes) {
   char *at = all.arena;
   for (auto &[begin, block] : all.blocks) {
@@ -69,7 +69,7 @@ char *findRoom(State &all, size_t bytes) {
              : nullptr;
 }
 
-/// Lets the system have the pages that lie within.
+/// Returns the pages within the range to the system.
 void giveBack(char *begin, char *end) {
   constexpr uintptr_t page = 4096;
   auto first = (reinterpret_cast<uintptr_t>(begin) + page - 1) & ~(page - 1);
@@ -111,7 +111,7 @@ bool emulator::isInside(const void *data, size_t bytes) {
     return false;
   auto &[begin, block] = *std::prev(next);
   return first >= begin + kGuardBytes &&
-         bytes <= block.bytes && // so that the sum is no larger than memory
+         bytes <= block.bytes && // so that the sum cannot overflow
          first + bytes <= begin + kGuardBytes + block.bytes;
 }
 
@@ -431,7 +431,7 @@ RELAX_EXPORT Result cuTensorMapEncodeTiled(void *map, int, uint32_t rank,
               (i + 1 == rank || strides[i] % 16 == 0);
   if (!isRight)
     return kInvalidValue;
-  // What it is of: the address, and the sizes of the tensor and the box.
+  // Encodes the address and the sizes of the tensor and the box.
   auto *words = static_cast<uint64_t *>(map);
   std::fill_n(words, 16, 0);
   words[0] = reinterpret_cast<uintptr_t>(data);
@@ -450,7 +450,7 @@ RELAX_EXPORT Result cuLaunchKernelEx(const LaunchConfig *config, void *launched,
   emulator::Size grid{config->gridX, config->gridY, config->gridZ};
   emulator::Size block{config->blockX, config->blockY, config->blockZ};
   unsigned sharedBytes = config->sharedBytes;
-  // As the driver lays attributes out: four bytes, and a value at the eighth.
+  // The driver's attribute layout: a 4-byte id, and the value at byte 8.
   bool overlaps = config->count > 0;
   int attribute[3] = {kProgrammaticStreamSerialization, 0, 1};
   if (overlaps)
@@ -460,7 +460,7 @@ RELAX_EXPORT Result cuLaunchKernelEx(const LaunchConfig *config, void *launched,
       sharedBytes > function->mostShared || config->count > 1 ||
       attribute[0] != kProgrammaticStreamSerialization || attribute[2] != 1)
     return kInvalidValue;
-  // A graph has arguments of its own.
+  // A graph has its own copy of the arguments.
   const RelaxEmulatorKernel *kernel = function->kernel;
   std::vector<int64_t> words(kernel->arguments);
   for (int64_t i = 0; i < kernel->arguments; ++i)

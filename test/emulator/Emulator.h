@@ -43,54 +43,56 @@ extern "C" {
 
 typedef struct RelaxEmulatorKernel {
   const char *name;
-  /// Runs one thread. `args` as given to cuLaunchKernelEx.
+  /// Runs one thread. `args` as passed to cuLaunchKernelEx.
   void (*body)(void **args);
-  /// How many arguments it has, each in a word of 8 bytes.
+  /// The number of arguments, each in an 8-byte word.
   int64_t arguments;
 } RelaxEmulatorKernel;
 
-// What kernels call.
+// Functions for kernels.
 
 /// 0-2: the thread's x, y, z; 3-5: the block's; 6-8: the size of a block; 9-11:
-/// that of the grid.
+/// the size of the grid.
 int64_t relax_emulator_id(int32_t which);
-/// Returns when all threads of the block that still run have called it.
+/// Returns when all threads of the block that are still running have called it.
 void relax_emulator_barrier(void);
-/// The value of another lane of the warp of 32: `lane` is combined by xor (mode
-/// 0) or is the number of the lane (mode 1). All lanes that still run take
-/// part.
+/// Returns the value of another lane of the 32-lane warp: `lane` is combined by
+/// xor (mode 0) or is the number of the lane (mode 1). All lanes that are still
+/// running take part.
 int32_t relax_emulator_shuffle(int32_t value, int32_t lane, int32_t mode);
-/// Copies `bytes` to shared memory, of which `from` has the first `valid`; the
-/// others become zero. It is done when the group that a thread has ended after
-/// it is waited for: until at most so many groups are left.
+/// Copies `bytes` to shared memory, of which only the first `valid` come from
+/// `from`; the others become zero. The copy belongs to the group that the
+/// thread commits next, and is done when that group has been waited for: until
+/// at most the given number of groups is pending.
 void relax_emulator_copy(void *to, const void *from, int64_t bytes,
                          int64_t valid);
 void relax_emulator_end_group(void);
 void relax_emulator_wait(int32_t groups);
-/// Tensor cores, all lanes of a warp together. Four 8 x 8 matrices of 16 bits:
-/// each lane names a line, and gets its two elements of each, as in ldmatrix.
+/// Tensor cores; all lanes of a warp take part. Loads four 8 x 8 matrices of
+/// 16-bit elements: each lane names a line and gets its two elements of each,
+/// as in ldmatrix.
 void relax_emulator_load_matrices(const void *line, int32_t *words,
                                   int32_t transpose);
-/// mma.m16n8k16: four words of a, two of b, and four sums, which it adds to.
+/// mma.m16n8k16: four words of a, two of b, and four accumulators.
 void relax_emulator_multiply(int32_t *fragments, int32_t is_bf16);
-/// The block's shared memory: 48 KiB, and what the launch asks for behind them.
-/// It holds no useful values at the start.
+/// The block's shared memory: 48 KiB, followed by the memory requested by the
+/// launch. Initially filled with garbage.
 void *relax_emulator_shared(int64_t offset);
 
-// What tests call.
+// Functions for tests.
 
-/// Lets the `nth` call of a function from now on (1: the next) return `code`,
-/// and with 0 every call. Code 0 ends that.
+/// Makes the `nth` call of a function from now on (1: the next; 0: every call)
+/// return `code`. Code 0 ends that.
 void relax_emulator_fail(const char *function, int32_t nth, int32_t code);
-/// Bytes that are allocated on all devices, and in how many blocks.
+/// Bytes allocated on all devices, in blocks.
 int64_t relax_emulator_bytes(void);
 int64_t relax_emulator_blocks(void);
-/// How many modules, streams, graphs and links there are.
+/// The number of live modules, streams, graphs and links.
 int64_t relax_emulator_objects(void);
-/// How often a function was called.
+/// The number of calls of a function.
 int64_t relax_emulator_calls(const char *function);
-/// The launches since the log was cleared, a line each: "name grid block
-/// shared". The text is good until the next call.
+/// The launches since the log was cleared, one per line: "name grid block
+/// shared". The text is valid until the next call.
 const char *relax_emulator_log(void);
 void relax_emulator_clear_log(void);
 

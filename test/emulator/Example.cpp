@@ -19,13 +19,13 @@
 #define RELAX_EXPORT extern "C" __attribute__((visibility("default")))
 
 RELAX_EXPORT const char relax_example_image[];
-/// Code that the driver has to assemble.
+/// Code that the driver must assemble.
 RELAX_EXPORT const char *relax_example_assembly(void);
 
 namespace {
 
 constexpr int64_t kCUDA = 2 << RelaxDeviceShift;
-// Tensors in the words of a signature, and a number of slots each.
+// Tensors as words of a signature.
 #define VECTOR(type, bits, flags)                                              \
   RelaxTensor, type, bits, kCUDA | (flags), 1, -1
 #define SCALAR(type, bits) RelaxTensor, type, bits, kCUDA, 0
@@ -40,7 +40,7 @@ RelaxDeviceKernel missingKernel = {&module, "missing", nullptr};
 RelaxDeviceKernel textKernel = {&textModule, "add", nullptr};
 RelaxDeviceKernel badKernel = {&badModule, "add", nullptr};
 
-/// x + y in new memory, as the slots of a tensor.
+/// Computes x + y into new memory; writes the slots of a tensor.
 void emitAdd(RelaxContext *context, RelaxDeviceKernel *kernel, int64_t x,
              int64_t y, int64_t n, int64_t *out) {
   RelaxStorage *storage =
@@ -97,7 +97,7 @@ FUNCTION(add_text, TWO_FLOATS, 2, 1, 6, 3, 2, FLOATS, FLOATS, FLOATS) {
   emitAdd(context, &textKernel, in[1], in[4], in[2], out);
 }
 
-// ((x + y) + y) + … + y, `times` of them; memory is used again on the way.
+// ((x + y) + y) + … + y, `times` times; intermediate memory is reused.
 FUNCTION(add_often, TWO_FLOATS "\0times\0integer", 3, 1, 7, 3, 2, FLOATS,
          FLOATS, RelaxInteger, 64, FLOATS) {
   checkSizes(context, in);
@@ -124,7 +124,7 @@ FUNCTION(many, TWO_FLOATS, 2, 5, 6, 13, 2, FLOATS, FLOATS, FLOATS, FLOATS,
     out[10 + i] = out[7 + i];
 }
 
-// The function writes into x, and returns it. Its kernel may begin early.
+// Writes to x and returns it. The kernel may begin early.
 FUNCTION(add_to, TWO_FLOATS, 2, 1, 6, 3, 2, VECTOR(2, 32, RelaxMutable), FLOATS,
          FLOATS) {
   checkSizes(context, in);
@@ -137,7 +137,7 @@ FUNCTION(add_to, TWO_FLOATS, 2, 1, 6, 3, 2, VECTOR(2, 32, RelaxMutable), FLOATS,
     out[i] = in[i];
 }
 
-// x + y where a tensor without dimensions says so, else x alone.
+// x + y if a tensor of rank 0 is true, else x.
 FUNCTION(add_if, "c\0tensor bool []\0" TWO_FLOATS, 3, 1, 8, 3, 2, SCALAR(6, 8),
          FLOATS, FLOATS, FLOATS) {
   if (relax_rt_device_read(context, reinterpret_cast<void *>(in[1]), 1)) {

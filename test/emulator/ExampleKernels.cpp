@@ -33,7 +33,7 @@ void add(void **args) {
         argument<float *>(args, 1)[i] + argument<float *>(args, 2)[i];
 }
 
-/// (out): all ids of each thread, 12 of them, in the order of the threads.
+/// (out): all 12 ids of each thread, in thread order.
 void ids(void **args) {
   int64_t block = (id(5) * id(10) + id(4)) * id(9) + id(3);
   int64_t thread = (id(2) * id(7) + id(1)) * id(6) + id(0);
@@ -68,20 +68,20 @@ void warp_sum(void **args) {
   argument<int32_t *>(args, 0)[i] = sum;
 }
 
-/// (out, x): out[i] = the element of the next lane.
+/// (out, x): out[i] = the next lane's element.
 void rotate(void **args) {
   int64_t i = id(0);
   argument<int32_t *>(args, 0)[i] = relax_emulator_shuffle(
       argument<int32_t *>(args, 1)[i], int32_t(i + 1) % 32, 1);
 }
 
-/// (out): out[i] = the bytes that shared memory behind 48 KiB has at the start.
+/// (out): out[i] = the initial bytes of shared memory after the first 48 KiB.
 void read_shared(void **args) {
   argument<int64_t *>(args, 0)[id(0)] =
       *static_cast<int64_t *>(relax_emulator_shared((48 << 10) + 8 * id(0)));
 }
 
-/// (out): half of the threads leave, the others meet.
+/// (out): half of the threads exit, the others meet at a barrier.
 void leave_early(void **args) {
   if (id(0) % 2)
     return;
@@ -89,7 +89,7 @@ void leave_early(void **args) {
   argument<int64_t *>(args, 0)[id(0)] = 1;
 }
 
-/// Threads of one warp wait for different things.
+/// Threads of one warp wait for different barriers.
 void never_meet(void **) {
   if (id(0) % 2)
     relax_emulator_barrier();
@@ -97,7 +97,7 @@ void never_meet(void **) {
     relax_emulator_shuffle(0, 1, 0);
 }
 
-/// (out, n): writes behind out's n bytes.
+/// (out, n): writes after the n bytes of out.
 void overrun(void **args) {
   argument<char *>(args, 0)[argument<int64_t>(args, 1)] = 0;
 }
@@ -123,7 +123,7 @@ const Image relax_example_image = {{'R', 'E', 'L', 'A', 'X', 'E', 'M', '2'},
                                     {"never_meet", never_meet, 0},
                                     {"overrun", overrun, 2}}};
 
-/// The same, as the driver assembles it.
+/// The same, assembled by the driver.
 RELAX_EXPORT const char *relax_example_assembly(void) {
   static char text[64];
   std::snprintf(text, sizeof(text), ".version emulated %p",

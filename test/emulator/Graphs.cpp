@@ -128,7 +128,7 @@ RELAX_EXPORT Result cuGraphLaunch(GraphExec executable, Stream stream) {
 // Links
 //===----------------------------------------------------------------------===//
 
-/// The image that a text in place of PTX is of; null where it is of none.
+/// The image that a fake PTX text stands for, or null.
 const void *emulator::imageOf(const void *text) {
   void *image = nullptr;
   return std::sscanf(static_cast<const char *>(text), ".version emulated %p",

@@ -24,7 +24,7 @@ namespace emulator {
 
 using namespace relax_rt::cuda;
 
-/// Errors of the driver (CUresult) beyond those that the runtime tells apart.
+/// Driver errors (CUresult) that the runtime does not distinguish.
 constexpr Result kInvalidValue = 1, kNotInitialized = 3, kInvalidDevice = 101,
                  kInvalidContext = 201, kNotFound = 500, kLaunchTimeout = 702,
                  kLaunchFailed = 719, kCaptureUnsupported = 900,
@@ -40,7 +40,7 @@ struct Rule {
   int32_t nth, code;
 };
 
-/// A block, with guards before and behind the bytes that were asked for.
+/// A block, with guards before and after the requested bytes.
 struct Allocation {
   size_t whole, bytes;
   int device;
@@ -57,7 +57,7 @@ struct LoadedModule {
   std::map<std::string, LoadedFunction> functions;
 };
 
-/// What is to be done at each launch.
+/// The actions of each launch.
 using Nodes = std::vector<std::function<Result()>>;
 
 struct EmulatedStream {
@@ -65,7 +65,7 @@ struct EmulatedStream {
   Nodes nodes;
 };
 
-/// What cuLinkComplete makes of a text.
+/// The result of cuLinkComplete.
 struct Cubin {
   char magic[8];
   const void *image;
@@ -96,8 +96,8 @@ using Lock = std::lock_guard<std::recursive_mutex>;
 
 extern thread_local std::vector<Context> contexts;
 
-/// Counts a call. The error that is to be injected, or that of a call outside
-/// any context where it needs one.
+/// Counts a call. Returns an injected error, or the error of a call that lacks
+/// a required context.
 Result enter(const char *name, bool needsContext = true);
 
 #define RELAX_ENTER(...)                                                       \
@@ -112,7 +112,7 @@ T *makeObject(T object) {
   return made;
 }
 
-/// False where there is none such.
+/// Returns false if there is no such object.
 template <typename T>
 bool destroyObject(void *object) {
   Lock lock(state().mutex);
@@ -122,7 +122,7 @@ bool destroyObject(void *object) {
   return true;
 }
 
-/// Lets the host touch the device's memory, for as long as it lives.
+/// RAII: lets the host access device memory.
 class Access {
 public:
   Access();
@@ -136,15 +136,15 @@ bool isInside(const void *data, size_t bytes);
 // Captures
 //===----------------------------------------------------------------------===//
 
-/// Runs it, or puts it behind the nodes of a stream that is captured.
+/// Runs the work, or appends it to the nodes of a captured stream.
 Result submit(Stream stream, std::function<Result()> work);
-/// The error of a call that no stream may be captured in; with a stream, not
-/// that one. It ends the capture.
+/// The error of a call that is forbidden while any stream is captured, or any
+/// but `stream`. It invalidates the capture.
 Result refuseInCapture(Stream stream = nullptr);
-/// The error of what cannot be put into a stream that is captured.
+/// The error of work that cannot be put into a captured stream.
 Result refuseIfCaptured(Stream stream);
 
-/// The image that a text in place of PTX is of; null where it is of none.
+/// The image that a fake PTX text stands for, or null.
 const void *imageOf(const void *text);
 
 #define RELAX_REFUSE(call)                                                     \

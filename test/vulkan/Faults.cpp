@@ -19,27 +19,27 @@ using namespace relax_rt;
 
 namespace {
 
-/// The functions behind ours.
+/// The real functions behind ours.
 vk::Library real;
 using Find = vk::Function (*)(vk::Instance, const char *);
 Find findReal = nullptr;
 
-/// What a cache of pipelines has behind the header, for a driver that keeps
-/// nothing: so it can be seen what becomes of it.
+/// The pipeline cache data after the header, for drivers that return none:
+/// makes its handling testable.
 constexpr char kKept[] = "what a driver has made of a kernel";
 constexpr size_t kHeader = 32;
 
 vk::Device lastDevice = nullptr;
 vk::Result (*waitIdle)(vk::Device) = nullptr;
 
-/// On a device that is lost nothing is under way.
+/// On a lost device no work is in flight.
 vk::Result lose(vk::Result code) {
   if (code == vk::kDeviceLost && waitIdle)
     waitIdle(lastDevice);
   return code;
 }
 
-/// Counts a call; its error where it is to fail.
+/// Counts a call; returns its injected error, if any.
 vk::Result enter(const char *name) {
   State &all = state();
   std::lock_guard<std::mutex> lock(all.mutex);
@@ -56,7 +56,7 @@ vk::Result enter(const char *name) {
   return lose(code);
 }
 
-/// Counts what there is of each kind: vkCreateBuffer makes a "Buffer".
+/// Counts the objects of each kind: vkCreateBuffer creates a "Buffer".
 void count(const char *name, int64_t change) {
   for (const char *verb : {"vkCreate", "vkAllocate", "vkDestroy", "vkFree"})
     if (!strncmp(name, verb, strlen(verb))) {
@@ -76,7 +76,7 @@ bool isMade(const char *name) {
   return !strncmp(name, "vkCreate", 8) || !strncmp(name, "vkAllocate", 10);
 }
 
-/// A function of ours for each of Vulkan's, by its place in the library.
+/// A wrapper for each Vulkan function, by its field in the library.
 template <auto field>
 struct Hook;
 
@@ -94,7 +94,7 @@ struct Hook<field> {
         count(name, 1);
       return result;
     } else {
-      // What cannot fail is left out.
+      // A function without a result is skipped rather than failed.
       if (enter(name))
         return Result();
       if (!strncmp(name, "vkDestroy", 9) || !strncmp(name, "vkFree", 6))
@@ -166,7 +166,7 @@ vk::Result getCacheData(vk::Device device, vk::Cache cache, size_t *bytes,
   return result < 0 ? result : vk::kSuccess;
 }
 
-/// Keeps the code in the folder that RELAX_VULKAN_KEEP names.
+/// Saves the code in the folder given by RELAX_VULKAN_KEEP.
 void keep(const vk::ShaderInfo &info) {
   const char *folder = std::getenv("RELAX_VULKAN_KEEP");
   if (!folder || !*folder)
@@ -208,7 +208,8 @@ vk::Function getDeviceFunction(vk::Device device, const char *name);
 // Where functions are found
 //===----------------------------------------------------------------------===//
 
-/// Ours in front of a real one, which is kept; null where there is none.
+/// Returns our wrapper of a real function, which is saved; null if there is
+/// none.
 template <auto field, typename Real>
 vk::Function hook(const char *name, Real found) {
   if (!found)
@@ -307,8 +308,8 @@ RELAX_EXPORT vk::Function vkGetInstanceProcAddr(vk::Instance instance,
   return findReal ? wrap(name, findReal(instance, name)) : nullptr;
 }
 
-/// The nth call from now on fails, each of them where n is 0; none where the
-/// code is 0.
+/// Makes the nth call from now on fail, or every call if n is 0; code 0 ends
+/// that.
 RELAX_EXPORT void relax_vulkan_fail(const char *name, int64_t nth,
                                     int32_t code) {
   State &all = state();
@@ -337,14 +338,14 @@ RELAX_EXPORT int64_t relax_vulkan_calls(const char *name) {
   return all.calls[name];
 }
 
-/// How many objects of a kind there are: "Buffer", "Pipeline", ...
+/// The number of objects of a kind: "Buffer", "Pipeline", ...
 RELAX_EXPORT int64_t relax_vulkan_objects(const char *kind) {
   State &all = state();
   std::lock_guard<std::mutex> lock(all.mutex);
   return all.objects[kind];
 }
 
-/// The next kernel is made of what is in a file.
+/// Makes the next kernel from the contents of a file.
 RELAX_EXPORT void relax_vulkan_replace(const char *path) {
   State &all = state();
   std::lock_guard<std::mutex> lock(all.mutex);

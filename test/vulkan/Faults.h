@@ -41,12 +41,12 @@ struct State {
   std::mutex mutex;
   std::map<std::string, Rule> rules;
   std::map<std::string, int64_t> calls, objects, settings;
-  /// What was handed to a cache of pipelines, in bytes.
+  /// The bytes passed to a pipeline cache.
   int64_t cacheBytes = 0;
-  /// What the next kernel is made of instead.
+  /// Replaces the code of the next kernel.
   std::string replacement;
 
-  /// A setting, or what is so without it.
+  /// A setting, or its default.
   int64_t get(const char *name, int64_t otherwise);
 };
 

@@ -13,8 +13,7 @@ using namespace relax_rt;
 
 namespace {
 
-/// The structure of a type in the chain behind another; null where there is
-/// none.
+/// Finds the structure of a type in the chain after another one, or null.
 template <typename Which, typename First>
 Which *find(First *first) {
   using Any = vk::Chained<0>;

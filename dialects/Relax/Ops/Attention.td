@@ -17,12 +17,12 @@ def Relax_AttentionOp : Relax_DeducedOp<"attention", [Pure]> {
     `query [b, n, h, d]`, `key [b, m, k, d]`, `value [b, m, k, e]` and the result
     `[b, n, h, e]`.
 
-    - The number of heads `h` is a multiple of `k`: query head `i` reads key and
-      value head `i floordiv (h floordiv k)` (grouped heads; one for each where
-      they are equal). It is an error where it certainly is none, and checked at
-      run time where that is undecided.
+    - The number of query heads `h` is a multiple of `k`: query head `i` uses key
+      and value head `i floordiv (h floordiv k)` (grouped-query attention; one
+      each if they are equal). A violation is an error if it is certain, and
+      checked at run time otherwise.
     - `bias` is broadcast to `[b, h, n, m]`. Numbers are added to the scaled
-      products; a Boolean mask lets only those through where it is true.
+      products; a Boolean mask hides the keys where it is false.
     - `scale` is `1 / sqrt(d)` unless given.
     - `causal_mask` hides the keys that follow a query. With `"TopLeft"` query `i`
       sees the keys `j <= i`; with `"BottomRight"` the last query sees all keys,
@@ -30,8 +30,8 @@ def Relax_AttentionOp : Relax_DeducedOp<"attention", [Pure]> {
     - With `window_size` and a `causal_mask`, a query sees only the last
       `window_size` of the keys that the mask leaves, itself included.
 
-    A query that sees no key has the result zero. All operands but `bias` have one
-    element type, and a `bias` of numbers has it too.
+    A query that sees no key has the result zero. All operands except `bias` have the same
+    element type; a numeric `bias` has it, too.
 
     Example:
 
@@ -56,25 +56,25 @@ def Relax_RotaryEmbeddingOp : Relax_DeducedOp<"rotary_embedding", [
     Pure, AttrSizedOperandSegments]> {
   let summary = "rotary position embedding";
   let description = [{
-    Turns pairs of the last dimension of `x [b, n, h, d]` by an angle that grows
-    with the token's position: pair `i` of the `rotary_dim / 2` pairs becomes
-    `(x1 * cos - x2 * sin, x1 * sin + x2 * cos)` with
-    `angle = position * scale * theta ^ (-2 * i / rotary_dim)`.
+    Rotates pairs of the last dimension of `x [b, n, h, d]` by an angle that is
+    proportional to the token's position: pair `i` of the `rotary_dim / 2` pairs
+    becomes `(x1 * cos - x2 * sin, x1 * sin + x2 * cos)` with `angle = position *
+    scale * theta ^ (-2 * i / rotary_dim)`.
 
     - `layout` says which elements pair up: `"half_split"` takes `i` and
       `i + rotary_dim / 2` (GPT-NeoX, Hugging Face), `"interleaved"` takes `2*i` and
       `2*i + 1` (GPT-J, GGML's NORM).
-    - `rotary_dim` is `d` unless given, even, and at most `d`. The elements behind
-      it stay as they are.
+    - `rotary_dim` is `d` unless given, even, and at most `d`. The elements after it are
+      unchanged.
     - Token `j` of the axis `n` has position `offset + j`, where `offset` is a
       symbolic expression, zero unless given; or `positions + j` for `positions`
-      of rank 0; or what `positions` of shape `[n]` or `[b, n]` say.
+      of rank 0; or the value in `positions` of shape `[n]` or `[b, n]`.
     - `freq_factors [rotary_dim / 2]` divides the angle of each pair, and
       `attn_factor` multiplies sine and cosine.
     - `cos` and `sin`, tables of shape `[p, rotary_dim / 2]`, replace the angles: row
-      `position` is read, which must be in [0, p): others are an IndexError on the
-      CPU, and read the nearest row on a device. They exclude `freq_factors`, and
-      `theta` and `scale` have no effect.
+      `position` is read, which must be in [0, p). Other positions are an IndexError on
+      the CPU, and read the nearest row on a device. Tables exclude `freq_factors`;
+      `theta` and `scale` have no effect with them.
 
     Example:
 

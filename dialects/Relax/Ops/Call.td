@@ -19,14 +19,14 @@ def Relax_CallTIROp : Relax_KernelCallOp<"call_tir", [Pure]> {
   let description = [{
     Calls a kernel: a `func.func` on plain builtin tensors whose parameters are
     the inputs, then one destination for each result, then one integer for each
-    symbolic argument, and whose results are the final destinations (or one in
-    buffer form, see `relax.call_tir_inplace`). Its
-    meaning: allocate the results, call the kernel, return the results.
+    symbolic argument, and which returns the final destinations. (A kernel may
+    also be in buffer form, see `relax.call_tir_inplace`.) Semantics: allocate the
+    results, call the kernel, return the results.
 
-    Kernel parameters carry their symbolic shape as `relax.shape` (and integer
-    ones the symbol as `relax.symbol`); these are unified with the operand types,
-    the result types and the `sym` arguments. Arity, element types, ranks and
-    every provable mismatch are errors; what is undecided is checked at run time.
+    Kernel parameters carry their symbolic shape as `relax.shape` (and integer parameters
+    their symbol as `relax.symbol`); these are unified with the operand types, the result
+    types and the `sym` arguments. Provable mismatches of arity, element types, ranks and
+    dimensions are errors; undecided ones are checked at run time.
 
     Example:
 
@@ -55,16 +55,16 @@ def Relax_CallTIROp : Relax_KernelCallOp<"call_tir", [Pure]> {
 def Relax_CallTIRInplaceOp : Relax_KernelCallOp<"call_tir_inplace"> {
   let summary = "calls a tensor program that writes into its inputs";
   let description = [{
-    Like `relax.call_tir`, but result `i` takes the storage of operand
-    `inplace_indices[i]`, which dies here; -1 allocates a new result. The kernel
-    has no destination parameter for a result that is in place: the operand is
-    the destination.
+    Like `relax.call_tir`, but result `i` takes over the storage of operand
+    `inplace_indices[i]`, whose old value is dead afterwards; -1 allocates a new
+    result. The kernel has no destination parameter for an in-place result: the
+    operand is the destination.
 
-    The kernel may be in *buffer form*: a `func.func` whose parameters are memrefs of
-    identity layout in place of tensors, with the same `relax.shape`, and which
-    returns nothing, as it writes its destinations where they are.
-    `relax-cpu-bufferize` makes such kernels, `relax-lift-workspace` adds scratch
-    memory as a further destination, whose result nobody uses.
+    The kernel may be in *buffer form*: a `func.func` whose parameters are memrefs with
+    identity layout instead of tensors, with the same `relax.shape`, and which returns
+    nothing but writes to its destinations. `relax-cpu-bufferize` produces such kernels;
+    `relax-lift-workspace` adds scratch memory as a further destination, whose result is
+    unused.
 
     Example:
 
@@ -121,11 +121,11 @@ def Relax_CallLibraryOp : Relax_Op<"call_library", [Pure]> {
 def Relax_CallLibraryInplaceOp : Relax_Op<"call_library_inplace"> {
   let summary = "calls a library function that writes into its inputs";
   let description = [{
-    Like `relax.call_library`, but result `i` takes the storage of operand
-    `inplace_indices[i]`, which dies here; -1 allocates a new result. The
-    function gets the operands, then the new results as destinations, then the
-    `sym` arguments. Made by `relax-lower-call-tir`, with the destinations as the
-    last operands, so that the function is called as before.
+    Like `relax.call_library`, but result `i` takes over the storage of operand
+    `inplace_indices[i]`, whose old value is dead afterwards; -1 allocates a new result.
+    The function gets the operands, then the new results as destinations, then the `sym`
+    arguments. Created by `relax-lower-call-tir`, with the destinations as the last
+    operands, so that the function gets the same arguments as before.
 
     Example:
 

@@ -17,7 +17,7 @@ def Relax_DataflowOp : Relax_Op<"dataflow", [
     RecursiveMemoryEffects, SingleBlock, NoRegionArguments]> {
   let summary = "a straight-line region without side effects";
   let description = [{
-    A region without control flow and side effects, so that dead code may be
+    A region without control flow and side effects, in which dead code may be
     removed and code may be rewritten freely. Values leave it through
     `relax.output`; symbols that a `relax.match_cast` defines in it are visible
     after it.
@@ -50,7 +50,7 @@ class Relax_YieldLikeOp<string mnemonic, list<Trait> traits>
 def Relax_OutputOp : Relax_YieldLikeOp<"output", [HasParent<"DataflowOp">]> {
   let summary = "ends a dataflow block with its results";
   let description = [{
-    Each operand must be a value of the block's result type, or of a finer one.
+    Each operand must have the block's result type, or a finer one.
 
     Example:
 
@@ -63,8 +63,8 @@ def Relax_OutputOp : Relax_YieldLikeOp<"output", [HasParent<"DataflowOp">]> {
 def Relax_YieldOp : Relax_YieldLikeOp<"yield", [ParentOneOf<["IfOp", "WhileOp"]>]> {
   let summary = "ends a branch or a loop body with its results";
   let description = [{
-    Each operand must be a value of the result type of the `relax.if` or the
-    `relax.while` around it, or of a finer one.
+    Each operand must have the result type of the enclosing `relax.if` or
+    `relax.while`, or a finer one.
 
     Example:
 
@@ -76,9 +76,9 @@ def Relax_YieldOp : Relax_YieldLikeOp<"yield", [ParentOneOf<["IfOp", "WhileOp"]>
 
 def Relax_IfOp : Relax_Op<"if", [
     RecursiveMemoryEffects, SingleBlock, NoRegionArguments]> {
-  let summary = "one of two branches";
+  let summary = "executes one of two branches";
   let description = [{
-    Runs one branch. What a branch yields must be a value of the result type.
+    Runs one branch. Yielded values must have the result types, or finer ones.
     Symbols defined in a branch are not visible outside.
 
     Example:
@@ -110,9 +110,9 @@ def Relax_WhileOp : Relax_Op<"while", [
     RecursiveMemoryEffects, SingleBlock]> {
   let summary = "a loop over carried values";
   let description = [{
-    Carries values through iterations: the first region decides whether to go on,
-    the second computes the next values. The carried values have the result types
-    in every iteration, so a dimension that changes must be `?` there.
+    Carries values through iterations: the first region decides whether to continue, the
+    second computes the next values. The carried values have the result types in every
+    iteration, so a dimension that changes must be `?` there.
 
     Example:
 
@@ -142,9 +142,9 @@ def Relax_WhileOp : Relax_Op<"while", [
 
 def Relax_ConditionOp : Relax_Op<"condition", [
     Pure, Terminator, HasParent<"WhileOp">]> {
-  let summary = "decides whether a loop goes on";
+  let summary = "decides whether a loop continues";
   let description = [{
-    The loop body runs where the condition holds; else the carried values are the
+    If the condition is true, the loop body runs; otherwise the carried values are the
     results of the `relax.while`.
 
     Example:
@@ -161,8 +161,8 @@ def Relax_AssertOp : Relax_Op<"assert", [AttrSizedOperandSegments,
     MemoryEffects<[MemWrite]>]> {
   let summary = "fails with a message unless the condition holds";
   let description = [{
-    Where the condition is false, the program ends with the message and the
-    location of this op. `%0` and `%1` in the message are `first` and `second`.
+    If the condition is false, the program fails with the message and the location
+    of this op. `%0` and `%1` in the message stand for `first` and `second`.
 
     Example:
 

@@ -15,26 +15,25 @@ class Relax_ConvOp<string mnemonic, string axes, string text, string example>
     : Relax_DeducedOp<mnemonic, [Pure]> {
   let summary = text;
   let description = [{
-    Slides the kernel `weight` over `data` (without flipping it, as in PyTorch)
-    and sums the products over the input channels of each group. Sums are as exact
-    as those of `relax.matmul`.
+    Slides the kernel `weight` over `data` (without flipping it, as in PyTorch) and sums
+    the products over the input channels of each group. Sums are as accurate as in
+    `relax.matmul`.
 
-    - `data` is laid out as `data_layout` says, `weight` as `kernel_layout`, the
-      result as `out_layout`, or like `data`. A layout is any order of the
-      letters: N batch, C channels, O and I output and input channels of the
+    - `data_layout`, `kernel_layout` and `out_layout` are the layouts of `data`,
+      `weight` and the result (by default like `data`). A layout is any order of
+      the letters: N batch, C channels, O and I output and input channels of the
       kernel, D, H and W depth, height and width.
     - C of `data` is `groups` times I of `weight`; `groups` divides O.
     - `strides` and `dilation` have one value, or one for each axis, all at least 1.
-    - `padding` has one value, one for each axis, or all those before followed by
-      all those after (top, left, bottom, right); none is negative.
-    - Both operands have one element type; `out_dtype` asks for another one for
-      the accumulation and the result.
+    - `padding` has one value, one for each axis, or all leading paddings followed by all
+      trailing ones (top, left, bottom, right); none is negative.
+    - Both operands have the same element type; `out_dtype` selects another one
+      for the accumulation and the result.
 
-    A spatial axis of size `h` under a kernel of `k` has the result size
-    `(h + padding - dilation * (k - 1) - 1) floordiv stride + 1`. A window that is
-    certainly larger than its padded axis is an error. Where that is undecided
-    the result has this size all the same, and the program checks at run time
-    that the window fits.
+    A spatial axis of size `h` with a kernel of size `k` has the result size `(h + padding
+    - dilation * (k - 1) - 1) floordiv stride + 1`. A window that is certainly larger than
+    its padded axis is an error. If that is undecided, the result still has this size, and
+    the program checks at run time that the window fits.
 
     Example:
 
@@ -70,21 +69,20 @@ class Relax_ConvTransposeOp<string mnemonic, string axes, string text, string ex
     : Relax_DeducedOp<mnemonic, [Pure]> {
   let summary = text;
   let description = [{
-    The gradient of a convolution with respect to its input, as an op of its own:
-    each element of `data` adds its multiple of the kernel to the result, `stride`
-    apart, and `padding` is cut off the result at the ends.
+    The gradient of a convolution with respect to its input, as a separate op: each
+    element of `data` adds its multiple of the kernel to the result, `stride` apart, and
+    `padding` is cropped from both ends of the result.
 
     - Layouts, `strides`, `padding`, `dilation` and element types are as for the
       convolution.
-    - C of `data` is I of `weight`, and `groups` divides it; the result has
+    - C of `data` equals I of `weight`, and `groups` divides it; the result has
       `groups` times O channels.
     - `output_padding` (one value, or one for each axis) is added to the size at
       the end. It is less than the stride or less than the dilation.
 
-    A spatial axis of size `h` under a kernel of `k` has the result size
-    `(h - 1) * stride - padding + dilation * (k - 1) + output_padding + 1`. A size
-    that is certainly negative is an error; where that is undecided the program
-    checks it at run time.
+    A spatial axis of size `h` with a kernel of size `k` has the result size `(h - 1) *
+    stride - padding + dilation * (k - 1) + output_padding + 1`. A size that is certainly
+    negative is an error; if that is undecided, the program checks it at run time.
 
     Example:
 

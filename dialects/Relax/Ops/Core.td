@@ -20,10 +20,10 @@ def Relax_MatchCastOp : Relax_Op<"match_cast", [
     MemoryEffects<[MemWrite<Relax_SymbolResource>]>]> {
   let summary = "asserts a finer type, and may define symbols";
   let description = [{
-    Asserts that the operand is a value of the result type, checked at run time
-    where it cannot be proved. Plain dimensions of the result type that no
-    earlier definition covers define new symbols, visible in what follows. The
-    result is an alias of the operand: it shares its storage.
+    Asserts that the operand has the result type, checked at run time if it cannot
+    be proved. Plain dimensions of the result type that are not defined earlier
+    define new symbols, which are visible afterwards. The result is an alias of
+    the operand: it shares its storage.
 
     A cast that can never hold is an error.
 
@@ -43,7 +43,7 @@ def Relax_MatchCastOp : Relax_Op<"match_cast", [
 def Relax_ShapeOfOp : Relax_DeducedOp<"shape_of", [Pure]> {
   let summary = "the shape of a tensor, as a value";
   let description = [{
-    Needs no element of the tensor. An unranked tensor gives `!relax.shape<*>`.
+    Reads no element of the tensor. An unranked tensor gives `!relax.shape<*>`.
 
     Example:
 
@@ -60,8 +60,8 @@ def Relax_ShapeOfOp : Relax_DeducedOp<"shape_of", [Pure]> {
 def Relax_ShapeOp : Relax_DeducedOp<"shape", [Pure]> {
   let summary = "a shape value from symbolic expressions";
   let description = [{
-    Every dimension must be known, and its symbols defined. A dimension that is
-    negative when the program runs is an error there.
+    Every dimension must be known, and its symbols defined. A negative dimension
+    is an error at run time.
 
     Example:
 
@@ -146,8 +146,8 @@ def Relax_ShapeToTensorOp : Relax_DeducedOp<"shape_to_tensor", [Pure]> {
 def Relax_TensorToShapeOp : Relax_DeducedOp<"tensor_to_shape", [Pure]> {
   let summary = "a one-dimensional integer tensor as a shape";
   let description = [{
-    Negative elements are an error at run time. The dimensions are known where
-    the operand comes from a shape or a constant.
+    Negative elements are an error at run time. The dimensions are known if the
+    operand is computed from a shape or a constant.
 
     Example:
 
@@ -165,9 +165,8 @@ def Relax_ConstantOp : Relax_Op<"constant", [
     Pure, ConstantLike, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "a constant tensor, or a weight by name";
   let description = [{
-    The value is any elements attribute of the result type, or
-    `weight "name"` for a tensor of the model's weight file, whose type says what
-    the file must hold.
+    The value is any elements attribute of the result type, or `weight "name"` for a
+    tensor of the model's weight file, whose type states what the file must contain.
 
     Example:
 
@@ -190,7 +189,7 @@ def Relax_ConstantOp : Relax_Op<"constant", [
 def Relax_TupleOp : Relax_DeducedOp<"tuple", [Pure]> {
   let summary = "a tuple of values";
   let description = [{
-    Members may be of any type of the dialect, tuples included; there may be none.
+    Members may have any type of the dialect, including tuples; there may be none.
 
     Example:
 

@@ -1,4 +1,4 @@
-//===- Create.td - tensors from nothing --------------------*- tablegen -*-===//
+//===- Create.td - creation of tensors ---------------------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,11 +15,11 @@ include "Relax/RelaxBase.td"
 //===----------------------------------------------------------------------===//
 
 def Relax_FullOp : Relax_DeducedOp<"full", [Pure]> {
-  let summary = "a tensor of one value everywhere";
+  let summary = "a tensor filled with one value";
   let description = [{
-    A tensor of the given shape whose elements are all that of `fill_value`, a
-    tensor of rank 0, converted to `dtype` as by `relax.astype`. Without `dtype`,
-    its element type is that of `fill_value`.
+    A tensor of the given shape filled with the value of `fill_value`, a tensor of rank 0,
+    converted to `dtype` like `relax.astype`. Without `dtype`, the element type is that of
+    `fill_value`.
 
     Example:
 
@@ -52,11 +52,11 @@ def Relax_ZerosOp : Relax_ConstantFillOp<"zeros", "0">;
 def Relax_OnesOp : Relax_ConstantFillOp<"ones", "1">;
 
 def Relax_FullLikeOp : Relax_DeducedOp<"full_like", [Pure]> {
-  let summary = "a tensor of the shape of another, of one value everywhere";
+  let summary = "a tensor with the shape of another, filled with one value";
   let description = [{
-    A tensor of the shape of `x` whose elements are all that of `fill_value`, a
-    tensor of rank 0, converted to the element type as by `relax.astype`. That is
-    `dtype`, or without it the element type of `x`.
+    A tensor with the shape of `x` filled with the value of `fill_value`, a tensor of rank
+    0, converted like `relax.astype` to the element type: `dtype`, or the element type of
+    `x` without it.
 
     Example:
 
@@ -94,14 +94,14 @@ def Relax_OnesLikeOp : Relax_ConstantLikeOp<"ones_like", "1">;
 //===----------------------------------------------------------------------===//
 
 def Relax_ArangeOp : Relax_DeducedOp<"arange", [Pure]> {
-  let summary = "evenly spaced whole numbers";
+  let summary = "evenly spaced integers";
   let description = [{
-    `start`, `start + step`, ... up to but without `stop`, downwards for a negative
-    step: `max(0, (stop - start) ceildiv step)` elements. The three are symbolic
-    expressions. A step of zero is an error, while compiling where it is known,
-    else at run time. Where the sign of the step cannot be proved, the size of the
-    result is unknown. Elements have the type `dtype`; a number that it cannot
-    represent is converted as by `relax.astype` from `i64`.
+    `start`, `start + step`, ... up to but excluding `stop`, downwards for a negative
+    step: `max(0, (stop - start) ceildiv step)` elements. All three are symbolic
+    expressions. A step of zero is an error, at compile time if it is known, otherwise at
+    run time. If the sign of the step cannot be proved, the size of the result is unknown.
+    Elements have the type `dtype`; a number that it cannot represent is converted like
+    `relax.astype` from `i64`.
 
     Example:
 
@@ -122,9 +122,9 @@ def Relax_ArangeOp : Relax_DeducedOp<"arange", [Pure]> {
 def Relax_EyeOp : Relax_DeducedOp<"eye", [Pure]> {
   let summary = "ones on a diagonal";
   let description = [{
-    A matrix of `n` rows and `m` columns with ones where the column is the row plus
-    `k`, and zeros elsewhere. `n` and `m` are symbolic expressions; a diagonal may
-    lie outside.
+    A matrix of `n` rows and `m` columns with ones where the column index is the row index
+    plus `k`, and zeros elsewhere. `n` and `m` are symbolic expressions; a diagonal may
+    lie outside of the matrix.
 
     Example:
 
@@ -164,11 +164,11 @@ def Relax_TriuOp : Relax_TriangleOp<"triu", "upper", "at least">;
 def Relax_MeshgridOp : Relax_DeducedOp<"meshgrid", [Pure]> {
   let summary = "coordinates of a grid";
   let description = [{
-    From one tensor for each dimension of a grid, of rank 1 (or 0: one element),
-    as many tensors of the grid's shape: result `i` varies along dimension `i` as
-    operand `i` does, and is constant along the others. `indexing` is "ij" or "xy";
-    the latter exchanges the first two dimensions of every result. Each result has
-    the element type of its operand.
+    Takes one tensor for each dimension of a grid, of rank 1 (or 0: one element), and
+    returns as many tensors of the grid's shape: result `i` varies along dimension `i`
+    like operand `i`, and is constant along the others. `indexing` is "ij" or "xy"; the
+    latter swaps the first two dimensions of every result. Each result has the element
+    type of its operand.
 
     Example:
 

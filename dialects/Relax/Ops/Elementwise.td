@@ -147,13 +147,11 @@ def Relax_IsNanOp : Relax_PredicateOp<"isnan", "whether x is not a number", "Tru
 def Relax_AstypeOp : Relax_DeducedOp<"astype", [Pure]> {
   let summary = "conversion to another element type";
   let description = [{
-    Converts each element to `dtype`, an integer or float type. To a float: the
-    nearest, ties to even, infinite beyond the range (NaN in f8E4M3FN, which has no
-    infinity). From a float to an integer:
-    rounded towards zero; beyond the range the least or the greatest integer, 0 for
-    NaN. Between integers:
-    modulo 2 to the power of the width, extended by the signedness of the source,
-    where `i1` is 0 or 1. To `i1`: whether the element differs from zero, as NaN does.
+    Converts each element to `dtype`, an integer or float type. To a float: rounded to
+    nearest, ties to even, infinite if out of range (NaN in f8E4M3FN, which has no
+    infinity). From a float to an integer: rounded towards zero, saturated to the range, 0
+    for NaN. Between integers: truncated, or extended according to the signedness of the
+    source; `i1` is 0 or 1. To `i1`: whether the element is nonzero; NaN is.
 
     Example:
 
@@ -167,17 +165,17 @@ def Relax_AstypeOp : Relax_DeducedOp<"astype", [Pure]> {
   let hasFolder = 1;
 }
 
-/// A bound in the elements' own kind, so that no integer passes through a float.
+/// A bound of the elements' own kind, so that integers are not converted to
+/// floats.
 def Relax_BoundAttr : AnyAttrOf<[F64Attr, I64Attr], "a 64-bit float or integer">;
 
 def Relax_ClipOp : Relax_DeducedOp<"clip", [Pure]> {
   let summary = "values limited to an interval";
   let description = [{
-    `minimum(maximum(x, min), max)`, element by element: where `min` is above `max`
-    the result is `max`, and NaN stays NaN. A bound that is left out does not
-    limit. The elements are floats or integers of two or more bits; the bounds are
-    floats for floats, integers for integers, and must be values of the element
-    type (floats are rounded to it).
+    `minimum(maximum(x, min), max)`, element by element: if `min` is above `max`, the
+    result is `max`; NaN stays NaN. A missing bound does not limit. The elements are
+    floats or integers of two or more bits; the bounds are floats for floats, integers for
+    integers, and must be values of the element type (floats are rounded to it).
 
     Example:
 
@@ -264,9 +262,9 @@ def Relax_GreaterEqualOp : Relax_ComparisonOp<"greater_equal", "reverse order", 
 def Relax_PReluOp : Relax_DeducedOp<"prelu", [Pure]> {
   let summary = "rectifier with a learned slope for each channel";
   let description = [{
-    `data` where it is positive, else `alpha * data`. `alpha` has rank 1 and one
-    slope for each index of dimension `axis` of `data`, or one for all. Both have
-    one float element type; negative axes count from the last.
+    `data` where it is positive, else `alpha * data`. `alpha` has rank 1 and one slope for
+    each index of dimension `axis` of `data`, or a single one. Both have the same float
+    element type; negative axes count from the last.
 
     Example:
 
@@ -286,9 +284,8 @@ def Relax_PReluOp : Relax_DeducedOp<"prelu", [Pure]> {
 def Relax_WhereOp : Relax_DeducedOp<"where", [Pure]> {
   let summary = "choice between two tensors, element by element with broadcasting";
   let description = [{
-    `x1` where `condition` is true, else `x2`. The condition is Boolean; `x1` and
-    `x2` have one element type. All three are broadcast against each other as in
-    NumPy.
+    `x1` where `condition` is true, else `x2`. The condition is Boolean; `x1` and `x2`
+    have the same element type. All three are broadcast against each other as in NumPy.
 
     Example:
 
@@ -305,8 +302,8 @@ def Relax_WhereOp : Relax_DeducedOp<"where", [Pure]> {
 def Relax_EwiseFMAOp : Relax_DeducedOp<"ewise_fma", [Pure]> {
   let summary = "product and sum, element by element with broadcasting";
   let description = [{
-    `x1 * x2 + x3`; a float may be rounded once or twice. The elements are floats
-    or integers of two or more bits, of one type; integers wrap around.
+    `x1 * x2 + x3`; floats may be rounded once or twice. The elements are floats or
+    integers of two or more bits, of the same type; integers wrap around.
 
     Example:
 

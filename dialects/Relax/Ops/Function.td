@@ -20,15 +20,15 @@ def Relax_FuncOp : Relax_Op<"func", [
   let summary = "a graph-level function";
   let description = [{
     A function on tensors with symbolic shapes. Symbols are scoped to the
-    function. A symbol is defined by a parameter that has it as a plain
-    dimension (of a tensor, a shape or a tuple member), by an integer parameter
-    that carries it (`relax.symbol`), or by a `relax.match_cast` in the body.
-    A use before any definition is an error. Result types may name only symbols
-    that parameters define, since the caller knows no others.
+    function. A symbol is defined by a parameter that has it as a plain dimension
+    (of a tensor, a shape or a tuple member), by an integer parameter that carries
+    it (`relax.symbol`), or by a `relax.match_cast` in the body. A use before any
+    definition is an error. Result types may mention only symbols that parameters
+    define, since the caller knows no others.
 
     A `pure` function has no side effects, so that a `relax.dataflow` block may
-    call it: its body holds nothing else than a dataflow block may, and control
-    flow over that.
+    call it: its body contains only ops that a dataflow block may contain, and
+    control flow over these.
 
     Declared bounds (`relax.symbols`) are checked when the function is entered.
     A function without a body is a declaration.
@@ -71,8 +71,7 @@ def Relax_ReturnOp : Relax_Op<"return", [
     Pure, Terminator, ReturnLike, HasParent<"FuncOp">]> {
   let summary = "ends a `relax.func`";
   let description = [{
-    Each operand must be a value of the function's result type: of the same
-    type, or of one that is finer.
+    Each operand must have the function's result type, or a finer one.
 
     Example:
 
@@ -92,14 +91,14 @@ def Relax_CallOp : Relax_Op<"call", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "calls a `relax.func`";
   let description = [{
-    Calls a graph function. Parameter types are patterns: the callee's symbols
-    are unified with the actual types at the call (`2*n` against 14 gives
-    `n = 7`), and the result types are the callee's with what was found; a
-    symbol that stays unknown gives `?`. What is provably wrong is an error,
-    what is undecided is checked when the callee is entered.
+    Calls a graph function. Parameter types are patterns: the callee's symbols are
+    unified with the actual types at the call (`2*n` against 14 gives `n = 7`),
+    and the result types are the callee's with the symbols replaced; a symbol that
+    stays unknown gives `?`. A provable mismatch is an error; undecided conditions
+    are checked on entry of the callee.
 
-    A `pure` call has no side effects, so it may stand in a `relax.dataflow`
-    block, and goes where nothing uses it; its callee must be pure.
+    A `pure` call has no side effects, so it may be in a `relax.dataflow` block
+    and is removed if it is unused; its callee must be pure.
 
     Example:
 
@@ -127,9 +126,9 @@ def Relax_MakeClosureOp : Relax_Op<"make_closure", [
     Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a function with its leading arguments bound, as a value";
   let description = [{
-    Makes a callable value of a `relax.func`. The operands are bound to its
-    first parameters; the result's function type has the remaining ones. With no
-    operand it is a plain function reference.
+    Creates a callable value from a `relax.func`. The operands are bound to its
+    first parameters; the result's function type has the remaining ones. Without
+    operands it is a plain function reference.
 
     Example:
 
@@ -149,7 +148,7 @@ def Relax_MakeClosureOp : Relax_Op<"make_closure", [
 def Relax_CallClosureOp : Relax_Op<"call_closure", []> {
   let summary = "calls a callable value";
   let description = [{
-    Calls a value of function type. Symbols of that type are bound in it, and
+    Calls a value of function type. Symbols of that type are bound in it and
     unified with the actual types at the call as for `relax.call`.
 
     Example:

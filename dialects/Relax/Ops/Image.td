@@ -11,11 +11,11 @@
 include "Relax/RelaxBase.td"
 
 def Relax_PadOp : Relax_DeducedOp<"pad", [Pure]> {
-  let summary = "adds to a tensor at the ends of its axes";
+  let summary = "pads a tensor at the ends of its axes";
   let description = [{
-    `pad_width` has two symbolic expressions for each axis: what is added before
-    it, and after it. Expressions may be negative where the mode is `constant`:
-    then they crop. `-n mod 16` pads `n` to a multiple of 16.
+    `pad_width` has two symbolic expressions for each axis: the padding before it
+    and after it. Expressions may be negative in mode `constant`: then they crop.
+    `-n mod 16` pads `n` to a multiple of 16.
 
     | `pad_mode`  | filled with                                  | padding of an axis of `n` |
     |-------------|----------------------------------------------|---------------------------|
@@ -24,9 +24,9 @@ def Relax_PadOp : Relax_DeducedOp<"pad", [Pure]> {
     | `replicate` | the nearest element: `aa abc cc`             | 0 where `n` is 0          |
     | `circular`  | the other end: `bc abc ab`                   | from 0 to `n`             |
 
-    `pad_value` is a float for tensors of floats and an integer for tensors of
-    integers. What certainly breaks the last column is an error; what may is
-    checked at run time.
+    `pad_value` is a float for float tensors and an integer for integer tensors. A
+    certain violation of the last column is an error; a possible one is checked at
+    run time.
 
     Example:
 
@@ -51,26 +51,27 @@ def Relax_Resize2DOp : Relax_DeducedOp<"resize2d", [Pure]> {
   let summary = "resamples images to another size";
   let description = [{
     Resamples the spatial axes of `data` to `size`, a shape of height and width
-    whose expressions become those of the result. `layout` is any order of N
+    whose expressions become dimensions of the result. `layout` is any order of N
     batch, C channels, H and W.
 
     - `method` is `nearest_neighbor`, `linear` or `cubic`.
-    - `coordinate_transformation_mode` says which input coordinate belongs to an
-      output one: `half_pixel`, `align_corners`, `asymmetric`,
+    - `coordinate_transformation_mode` maps output coordinates to input
+      coordinates: `half_pixel`, `align_corners`, `asymmetric`,
       `pytorch_half_pixel`, `tf_half_pixel_for_nn` or `tf_crop_and_resize`. Only
-      the last reads `roi` (y0, x0, y1, x1 in units of the input's size) and
+      the last one uses `roi` (y0, x0, y1, x1 in units of the input's size) and
       `extrapolation_value`, the result outside of the input.
     - `rounding_method` chooses the element nearest to a coordinate: `round` (ties
       to the even one), `round_prefer_floor`, `round_prefer_ceil`, `floor`, `ceil`.
-    - `cubic_alpha` is the coefficient of the cubic spline; with `cubic_exclude`
-      weights outside of the input are dropped and the others scaled to one.
-    - `out_dtype` asks for another element type.
+    - `cubic_alpha` is the coefficient of the cubic spline; with `cubic_exclude`,
+      weights outside of the input are dropped and the others normalized to the
+      sum one.
+    - `out_dtype` selects another element type.
 
-    Where the result is of integers, what was computed as a float is rounded, ties
-    to the even one, and limited to what the integers hold; NaN becomes 0.
+    If the result has integer elements, computed floats are rounded, ties to even, and
+    saturated to the integer range; NaN becomes 0.
 
     An axis that is certainly empty cannot be resized to one that certainly is
-    not; where that is undecided the program checks it at run time.
+    not; if that is undecided, the program checks it at run time.
 
     Example:
 
@@ -97,10 +98,9 @@ def Relax_PixelShuffleOp : Relax_DeducedOp<"pixel_shuffle", [Pure]> {
   let summary = "moves channels into space";
   let description = [{
     Rearranges `[..., c * r * r, h, w]` to `[..., c, h * r, w * r]`, where `r` is
-    `upscale_factor`: output `[c, y, x]` is input
-    `[(c * r + y mod r) * r + x mod r, y floordiv r, x floordiv r]`. The number of
-    channels must be a multiple of `r * r`, which is checked at run time where it
-    is undecided.
+    `upscale_factor`: output `[c, y, x]` is input `[(c * r + y mod r) * r + x mod r, y
+    floordiv r, x floordiv r]`. The number of channels must be a multiple of `r * r`,
+    which is checked at run time if it is undecided.
 
     Example:
 

@@ -7,12 +7,11 @@
 // of a dimension d; any other index outside [0, d) is invalid. Only
 // `relax.take` has modes that differ.
 //
-// An invalid index raises an IndexError on the CPU, and on the host beside a
-// device: `relax-check-indices` puts a `relax.check_indices` before each op
-// whose indices are not proved to be valid. Kernels of devices cannot raise:
-// there, and in what is not checked, ops that gather read the element at the
-// nearest end, and ops that scatter write nothing. No kernel reads or writes
-// outside of a tensor.
+// An invalid index raises an IndexError on the CPU, and on the host next to a
+// device: `relax-check-indices` inserts a `relax.check_indices` before each op
+// whose indices are not proved to be valid. Device kernels cannot raise: there,
+// and in unchecked ops, gathers read the element at the nearest end, and
+// scatters write nothing. No kernel reads or writes outside of a tensor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,22 +21,22 @@
 include "Relax/RelaxBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 
-/// How a scattered element meets the one that is there.
+/// How a scattered element is combined with the existing one.
 def Relax_ReductionAttr : Relax_ChoiceAttr<["update", "add", "mul", "max", "min"]>;
 
 def Relax_TakeOp : Relax_DeducedOp<"take", [Pure]> {
   let summary = "picks slices along a dimension";
   let description = [{
     As NumPy's `take`: dimension `axis` of `x` is replaced by the shape of
-    `indices`. Without `axis`, `x` is flattened first. `mode` says what indices
-    outside [0, d) mean:
+    `indices`. Without `axis`, `x` is flattened first. `mode` defines the meaning
+    of indices outside [0, d):
 
-    - `raise`: those in [-d, -1] count from the end, others are invalid: an
-      IndexError on the CPU, the nearest end on a device;
-    - `fast`: as `raise`, but never checked: others are the nearest end;
-    - `clip`: the nearest end. Negative ones do not count from the end: all are 0,
-      as in NumPy;
-    - `wrap`: themselves modulo d.
+    - `raise`: indices in [-d, -1] count from the end; others are invalid: an IndexError
+      on the CPU, the nearest end on a device;
+    - `fast`: as `raise`, but unchecked: invalid indices read the nearest end;
+    - `clip`: the nearest end. Negative indices do not count from the end: all are 0, as
+      in NumPy;
+    - `wrap`: the index modulo d.
 
     Example:
 
@@ -56,11 +55,11 @@ def Relax_TakeOp : Relax_DeducedOp<"take", [Pure]> {
 def Relax_GatherElementsOp : Relax_DeducedOp<"gather_elements", [Pure]> {
   let summary = "picks one element for each index";
   let description = [{
-    The result has the shape of `indices`; its element at (i, j, k) is that of
-    `data` at the same position, with the index there in place of the position
-    along `axis`. Both operands have one rank, and in the other dimensions
-    `indices` is at most as large as `data`. An invalid index is an IndexError on the CPU; on a device it
-    reads the element at the nearest end.
+    The result has the shape of `indices`; its element at (i, j, k) is the element of
+    `data` at the same position, with the index in place of the position along `axis`.
+    Both operands have the same rank, and in the other dimensions `indices` is at most as
+    large as `data`. An invalid index is an IndexError on the CPU; on a device it reads
+    the element at the nearest end.
 
     Example:
 
@@ -80,11 +79,10 @@ def Relax_GatherNDOp : Relax_DeducedOp<"gather_nd", [Pure]> {
   let summary = "picks slices by tuples of indices";
   let description = [{
     The last dimension of `indices`, k, holds tuples that index k dimensions of
-    `data` behind the first `batch_dims`, in which both operands agree. The
-    result has the shape of `indices` without its last dimension, then the
-    dimensions of `data` that are left. Its rank is known where k is. An invalid
-    index is an IndexError on the CPU; on a device it reads the element at the
-    nearest end.
+    `data` after the first `batch_dims`, in which both operands agree. The result
+    has the shape of `indices` without its last dimension, then the remaining
+    dimensions of `data`. Its rank is known if k is. An invalid index is an
+    IndexError on the CPU; on a device it reads the element at the nearest end.
 
     Example:
 
@@ -104,13 +102,13 @@ def Relax_GatherNDOp : Relax_DeducedOp<"gather_nd", [Pure]> {
 def Relax_ScatterElementsOp : Relax_DeducedOp<"scatter_elements", [Pure]> {
   let summary = "writes one element for each index";
   let description = [{
-    A copy of `data` into which each element of `updates` is written, at its own
-    position with the index there in place of the position along `axis`.
-    `updates` has the shape of `indices`, and in the other dimensions that is at
-    most as large as `data`. `reduction` combines an update with what is there
-    (of Booleans, `add` and `max` are or, `mul` and `min` are and);
-    with `update` the order of writes to one place is unspecified. An invalid index
-    is an IndexError on the CPU; on a device its update is dropped.
+    A copy of `data` into which each element of `updates` is written, at its own position
+    with the index in place of the position along `axis`. `updates` has the shape of
+    `indices`, which in the other dimensions is at most as large as `data`. `reduction`
+    combines an update with the existing element (for Booleans, `add` and `max` are or,
+    `mul` and `min` are and); with `update` the order of writes to one place is
+    unspecified. An invalid index is an IndexError on the CPU; on a device its update is
+    dropped.
 
     Example:
 
@@ -131,12 +129,11 @@ def Relax_ScatterElementsOp : Relax_DeducedOp<"scatter_elements", [Pure]> {
 def Relax_ScatterNDOp : Relax_DeducedOp<"scatter_nd", [Pure]> {
   let summary = "writes slices by tuples of indices";
   let description = [{
-    A copy of `data` into which slices of `updates` are written. The last
-    dimension of `indices`, k, holds tuples that index the first k dimensions of
-    `data`. `updates` has the shape of `indices` without its last dimension,
-    then the dimensions of `data` that are left. `reduction`, and what an invalid
-    index does, are those of `relax.scatter_elements`; a tuple with an invalid index
-    is invalid as a whole.
+    A copy of `data` into which slices of `updates` are written. The last dimension of
+    `indices`, k, holds tuples that index the first k dimensions of `data`. `updates` has
+    the shape of `indices` without its last dimension, then the remaining dimensions of
+    `data`. `reduction` and invalid indices work as in `relax.scatter_elements`; a tuple
+    with an invalid index is invalid as a whole.
 
     Example:
 
@@ -174,10 +171,10 @@ def Relax_IndexTensorOp : Relax_DeducedOp<"index_tensor", [Pure]> {
 def Relax_IndexPutOp : Relax_DeducedOp<"index_put", [Pure]> {
   let summary = "writes at places given by tensors";
   let description = [{
-    A copy of `data` after NumPy's `data[i, j, ...] = values`, or `+=` with
-    `accumulate`. `values` broadcasts to what `relax.index_tensor` would read.
-    Without `accumulate` the order of writes to one place is unspecified. An invalid
-    index is an IndexError on the CPU; on a device its value is dropped.
+    A copy of `data` after NumPy's `data[i, j, ...] = values`, or `+=` with `accumulate`.
+    `values` broadcasts to the shape that `relax.index_tensor` would read. Without
+    `accumulate` the order of writes to one place is unspecified. An invalid index is an
+    IndexError on the CPU; on a device its value is dropped.
 
     Example:
 
@@ -195,12 +192,12 @@ def Relax_IndexPutOp : Relax_DeducedOp<"index_put", [Pure]> {
 }
 
 def Relax_OneHotOp : Relax_DeducedOp<"one_hot", [Pure]> {
-  let summary = "indices as vectors with one element set";
+  let summary = "one-hot vectors of indices";
   let description = [{
-    Inserts a dimension of size `depth` at position `axis` of the result, in
-    which the element at the index is `on_value` and every other `off_value`.
-    An index outside [-depth, depth) sets none. Both values have one scalar
-    type, that of the result.
+    Inserts a dimension of size `depth` at position `axis` of the result, in which
+    the element at the index is `on_value` and all others are `off_value`. An
+    index outside [-depth, depth) sets no element. Both values have the same
+    scalar type, the element type of the result.
 
     Example:
 
@@ -226,15 +223,15 @@ def Relax_CheckIndicesOp : Relax_Op<"check_indices", [MemoryEffects<[MemWrite]>]
   let summary = "fails with an IndexError unless all indices are valid";
   let description = [{
     Each index must be in [-d, d) for the bound `d`, or in [0, d) with
-    `non_negative`. Several bounds are those of tuples: one for each position in
-    the last dimension of `indices`. A tensor without elements is valid.
+    `non_negative`. Several bounds are for tuples: one for each position in the
+    last dimension of `indices`. A tensor without elements is valid.
 
-    The first invalid index ends the program with an IndexError at the location of
-    this op, which names the op that uses the index, its operand, the index and where
-    it stands, and what the bound is the size of (`targets`).
+    The first invalid index ends the program with an IndexError at the location of this
+    op, which names the op that uses the index, its operand, the index and its position,
+    and the meaning of the bound (`targets`).
 
-    Created by `relax-check-indices`, lowered by `relax-lower-to-host`. The tensor is
-    read on the host, so there is none of it in functions of a device.
+    Created by `relax-check-indices`, lowered by `relax-lower-to-host`. The tensor is read
+    on the host, so device functions contain no such op.
 
     Example:
 

@@ -13,12 +13,11 @@ include "Relax/RelaxBase.td"
 def Relax_MatmulOp : Relax_DeducedOp<"matmul", [Pure]> {
   let summary = "matrix product";
   let description = [{
-    As NumPy's `matmul`: the last dimension of `lhs` is contracted with the last
-    but one of `rhs`, leading dimensions are batches and broadcast; an operand of
-    rank 1 is a row (left) or a column (right), whose dimension is dropped from the
-    result. Operands have rank 1 or more and one element type, a float or an integer
-    of two or more bits; the result has `out_dtype`, or that type without it. Over
-    no elements the sum is 0.
+    As NumPy's `matmul`: the last dimension of `lhs` is contracted with the second-to-last
+    of `rhs`; leading dimensions are batches and broadcast. An operand of rank 1 is a row
+    (left) or a column (right), whose dimension is dropped from the result. Operands have
+    rank 1 or more and the same element type, a float or an integer of two or more bits;
+    the result has `out_dtype`, or that type without it. An empty sum is 0.
 
     The error of a sum of `k` products of floats is at most `1536 * u` times the sum of
     their absolute values on the CPU, whatever `k` is (`u` is `2 ** -24`, or
@@ -39,11 +38,11 @@ def Relax_MatmulOp : Relax_DeducedOp<"matmul", [Pure]> {
 def Relax_LinearOp : Relax_DeducedOp<"linear", [Pure]> {
   let summary = "affine map of the last dimension";
   let description = [{
-    `x @ transpose(weight) + bias`, as PyTorch's `linear`: `x` has rank 1 or more
-    and `in` features in its last dimension, `weight` is a matrix of `out` rows and
-    `in` columns, `bias`, which may be left out, a vector of `out`. All have one
-    element type, a float or an integer of two or more bits; the result has
-    `out_dtype`, or that type without it.
+    `x @ transpose(weight) + bias`, as PyTorch's `linear`: `x` has rank 1 or more and `in`
+    features in its last dimension, `weight` is a matrix of `out` rows and `in` columns,
+    and the optional `bias` is a vector of `out` elements. All have the same element type,
+    a float or an integer of two or more bits; the result has `out_dtype`, or that type
+    without it.
 
     The error of a sum of `k` products of floats is at most `1536 * u` times the sum of
     their absolute values on the CPU, whatever `k` is (`u` is `2 ** -24`, or
@@ -67,7 +66,7 @@ def Relax_LinearOp : Relax_DeducedOp<"linear", [Pure]> {
 def Relax_OuterOp : Relax_DeducedOp<"outer", [Pure]> {
   let summary = "outer product of two vectors";
   let description = [{
-    Element `[i, j]` is `x1[i] * x2[j]`. Both operands have rank 1 and one element
+    Element `[i, j]` is `x1[i] * x2[j]`. Both operands have rank 1 and the same element
     type, a float or an integer of two or more bits.
 
     Example:
@@ -84,20 +83,20 @@ def Relax_OuterOp : Relax_DeducedOp<"outer", [Pure]> {
 def Relax_EinsumOp : Relax_DeducedOp<"einsum", [Pure]> {
   let summary = "sum of products by index letters";
   let description = [{
-    Einstein's convention, as NumPy's and PyTorch's `einsum`. `subscripts` gives a
-    letter to each dimension of each operand, operands separated by commas, then
-    after `->` the letters of the result; spaces do not count. The result is the sum
-    of the products of all elements over the letters that it does not name.
+    Einstein summation, as NumPy's and PyTorch's `einsum`. `subscripts` assigns a letter
+    to each dimension of each operand, with commas between operands, and after `->` the
+    letters of the result; spaces are ignored. The result is the sum of the products of
+    all elements over the letters that it does not mention.
 
-    - A letter that operands share has one size, or 1, which broadcasts; repeated in
-      one operand it takes the diagonal, and the sizes are equal.
-    - An ellipsis `...` stands for any number of dimensions, which broadcast from
-      the last on; those that the result does not name are summed over.
+    - A letter that operands share has one size, or 1, which broadcasts; repeated within
+      an operand it takes the diagonal, and the sizes must be equal.
+    - An ellipsis `...` stands for any number of dimensions, which broadcast, aligned at
+      the last; if the result does not mention them, they are summed over.
     - Without `->` the result has the ellipsis, then the letters that occur once, in
       alphabetical order with capitals first.
 
-    At least one operand; all have one element type, a float or an integer of two or
-    more bits. Sums are as exact as those of `relax.matmul`.
+    At least one operand is needed; all have the same element type, a float or an integer
+    of two or more bits. Sums are as accurate as in `relax.matmul`.
 
     Example:
 

@@ -10,8 +10,8 @@
 
 include "Relax/RelaxBase.td"
 
-/// An op towards a target shape, given either as a value (`%x, %shape`) or as
-/// expressions (`%x to [n, 4]`). Canonicalisation prefers the expressions.
+/// An op with a target shape, given either as a value (`%x, %shape`) or as
+/// expressions (`%x to [n, 4]`). Canonicalization prefers expressions.
 class Relax_ToShapeOp<string mnemonic, string operand>
     : Relax_DeducedOp<mnemonic, [Pure]> {
   let results = (outs Relax_Tensor:$result);
@@ -26,15 +26,14 @@ class Relax_ToShapeOp<string mnemonic, string operand>
 def Relax_ReshapeOp : Relax_ToShapeOp<"reshape", "x"> {
   let summary = "the same elements in another shape";
   let description = [{
-    Gives the elements of `x`, in row-major order, another shape: that of a
-    value, or expressions of which one may be -1. The numbers of elements must
-    be equal: an error where they provably differ, checked at run time where
-    they are undecided.
+    Gives the elements of `x`, in row-major order, another shape: a shape value,
+    or expressions of which one may be -1. The numbers of elements must be equal:
+    an error if they provably differ, checked at run time if that is undecided.
 
-    -1 stands for the number of elements divided by the product of the other
-    dimensions. Where that product is zero the quotient must follow from the
-    expressions alone (`[n, m]` to `[n, -1]` is `[n, m]`); the constant zero is
-    an error. A tensor without elements may be reshaped to `[-1, 10]`: `[0, 10]`.
+    -1 stands for the number of elements divided by the product of the other dimensions.
+    If that product is zero, the quotient must follow from the expressions alone (`[n, m]`
+    to `[n, -1]` is `[n, m]`); the constant zero is an error. A tensor without elements
+    may be reshaped to `[-1, 10]`: `[0, 10]`.
 
     Example:
 
@@ -51,8 +50,8 @@ def Relax_BroadcastToOp : Relax_ToShapeOp<"broadcast_to", "x"> {
   let summary = "repeats dimensions of size 1 up to a shape";
   let description = [{
     As NumPy's `broadcast_to`: aligned at the last dimension, each dimension of
-    `x` is 1 or that of the target. An error where it is provably neither,
-    checked at run time where that is undecided.
+    `x` is 1 or equals the target's. An error if it is provably neither, checked
+    at run time if that is undecided.
 
     Example:
 
@@ -66,10 +65,10 @@ def Relax_BroadcastToOp : Relax_ToShapeOp<"broadcast_to", "x"> {
 }
 
 def Relax_CollapseSumToOp : Relax_ToShapeOp<"collapse_sum_to", "data"> {
-  let summary = "sums up what a broadcast to this shape repeated";
+  let summary = "sums over the dimensions that a broadcast from this shape repeated";
   let description = [{
-    The adjoint of `relax.broadcast_to`: `data` is summed over the dimensions
-    in which the target is 1, and over its leading ones that the target lacks.
+    The adjoint of `relax.broadcast_to`: `data` is summed over the dimensions in
+    which the target is 1, and over the leading dimensions that the target lacks.
     The target must broadcast to the shape of `data`.
 
     Example:
@@ -83,10 +82,10 @@ def Relax_CollapseSumToOp : Relax_ToShapeOp<"collapse_sum_to", "data"> {
 }
 
 def Relax_CollapseSumLikeOp : Relax_DeducedOp<"collapse_sum_like", [Pure]> {
-  let summary = "sums up what a broadcast to another tensor's shape repeated";
+  let summary = "sums over the dimensions that a broadcast from another tensor's shape repeated";
   let description = [{
-    `relax.collapse_sum_to` the shape of `collapse_target`. Of that operand only
-    the shape counts.
+    `relax.collapse_sum_to` with the shape of `collapse_target`. The elements of
+    that operand are not used.
 
     Example:
 
@@ -156,10 +155,10 @@ def Relax_ExpandDimsOp : Relax_DeducedOp<"expand_dims", [Pure]> {
 def Relax_SqueezeOp : Relax_DeducedOp<"squeeze", [Pure]> {
   let summary = "drops dimensions of size 1";
   let description = [{
-    Drops the dimensions `axis`: an error where one is provably not 1, checked
-    at run time where that is undecided. Without `axis` every dimension that is
-    1 at run time goes, so that the rank of the result is known only where each
-    dimension is provably 1 or provably not.
+    Drops the dimensions `axis`: an error if one is provably not 1, checked at run
+    time if that is undecided. Without `axis`, drops every dimension that is 1 at
+    run time, so that the rank of the result is known only if each dimension is
+    provably 1 or provably not.
 
     Example:
 
@@ -176,8 +175,8 @@ def Relax_SqueezeOp : Relax_DeducedOp<"squeeze", [Pure]> {
 def Relax_ConcatOp : Relax_DeducedOp<"concat", [Pure]> {
   let summary = "joins tensors along a dimension";
   let description = [{
-    At least one tensor; all have one element type and rank, and agree in every
-    dimension but `axis`.
+    At least one tensor is needed; all have the same element type and rank, and
+    agree in every dimension except `axis`.
 
     Example:
 
@@ -197,8 +196,8 @@ def Relax_ConcatOp : Relax_DeducedOp<"concat", [Pure]> {
 def Relax_StackOp : Relax_DeducedOp<"stack", [Pure]> {
   let summary = "joins tensors along a new dimension";
   let description = [{
-    At least one tensor; all have one element type and shape. `axis` is the
-    position of the new dimension in the result.
+    At least one tensor is needed; all have the same element type and shape.
+    `axis` is the position of the new dimension in the result.
 
     Example:
 
@@ -215,12 +214,13 @@ def Relax_StackOp : Relax_DeducedOp<"stack", [Pure]> {
 }
 
 def Relax_SplitOp : Relax_DeducedOp<"split", [Pure]> {
-  let summary = "cuts a tensor into parts along a dimension";
+  let summary = "splits a tensor into parts along a dimension";
   let description = [{
-    Either `into` a number of parts of `d ceildiv sections` each, where `d` is
-    the dimension: the last ones are smaller, or empty, where that does not fit.
-    Or `at` positions: part `i` is the slice from position `i - 1` to position
-    `i`, with the rules of Python for negative and too large ones.
+    Either splits `into` a number of parts of `d ceildiv sections` each, where `d`
+    is the dimension: the last parts are smaller, or empty, if that does not
+    divide evenly. Or splits `at` positions: part `i` is the slice from position
+    `i - 1` to position `i`, with Python's rules for negative and out-of-range
+    positions.
 
     Example:
 
@@ -243,8 +243,8 @@ def Relax_SplitOp : Relax_DeducedOp<"split", [Pure]> {
 def Relax_RepeatOp : Relax_DeducedOp<"repeat", [Pure]> {
   let summary = "repeats each element";
   let description = [{
-    Repeats each element of dimension `axis` that many times, in place: [a, b]
-    by 2 is [a, a, b, b]. Without `axis`, the flattened tensor.
+    Repeats each element of dimension `axis` `repeats` times in a row: [a, b] by 2
+    is [a, a, b, b]. Without `axis`, repeats the elements of the flattened tensor.
 
     Example:
 
@@ -263,9 +263,9 @@ def Relax_RepeatOp : Relax_DeducedOp<"repeat", [Pure]> {
 def Relax_TileOp : Relax_DeducedOp<"tile", [Pure]> {
   let summary = "repeats the whole tensor";
   let description = [{
-    Lays `repeats[i]` copies of the tensor side by side in dimension `i`: [a, b]
-    by [2] is [a, b, a, b]. As in NumPy, the shorter of shape and `repeats` is
-    extended with ones in front.
+    Lays `repeats[i]` copies of the tensor next to each other in dimension `i`:
+    [a, b] by [2] is [a, b, a, b]. As in NumPy, the shorter of shape and `repeats`
+    is extended with leading ones.
 
     Example:
 
@@ -301,7 +301,7 @@ def Relax_ReverseSequenceOp : Relax_DeducedOp<"reverse_sequence", [Pure]> {
   let summary = "reverses the beginning of each sequence of a batch";
   let description = [{
     For each `i` along `batch_axis`, the first `seq_lengths[i]` elements along
-    `seq_axis` are reversed and the rest stays. The two axes differ.
+    `seq_axis` are reversed and the rest is unchanged. The two axes must differ.
 
     Example:
 

@@ -13,16 +13,16 @@ include "Relax/RelaxBase.td"
 def Relax_ToDeviceOp : Relax_DeducedOp<"to_device", [Pure]> {
   let summary = "a copy of a tensor on the host or on the device";
   let description = [{
-    A copy in the memory of the host (`"host"`) or of the device that the module is
-    compiled for (`"device"`). The copy is done in the order of the device's
-    stream; one to the host is waited for.
+    Copies to the memory of the host (`"host"`) or of the device that the module is
+    compiled for (`"device"`). The copy is done in the order of the device's stream; a
+    copy to the host waits for it.
 
-    A graph function runs on the device, or on the host where it has
-    `relax.device = "host"`; so have its parameters and results, which may say
-    otherwise by the same attribute. Ops take and give tensors where their function
-    runs. Tensors of the other side come from this op and from `relax.call`; they may be
-    passed on, reshaped and cast, asked for their sizes, and read as conditions
-    (`relax-check-devices`). Compiled for a CPU, both sides are one.
+    A graph function runs on the device, or on the host if it has `relax.device = "host"`;
+    its parameters and results are on the same side unless they have that attribute, too.
+    Ops take and return tensors on the side where their function runs. Tensors of the
+    other side come from this op and from `relax.call`; they may only be passed on,
+    reshaped and cast, asked for their sizes, and read as conditions
+    (`relax-check-devices`). When compiling for a CPU, both sides are the same.
 
     Example:
 
@@ -49,8 +49,8 @@ def Relax_AllocStorageOp : Relax_Op<"alloc_storage", [
     MemoryEffects<[MemAlloc]>]> {
   let summary = "allocates bytes";
   let description = [{
-    Created by memory planning. `bytes` is symbolic unless all symbols are
-    bounded; `alignment` is a power of two. The memory is where the function runs,
+    Created by memory planning. `bytes` is symbolic unless all symbols are bounded;
+    `alignment` is a power of two. The memory is on the side where the function runs,
     unless `relax.device` says otherwise.
 
     Example:
@@ -87,9 +87,10 @@ def Relax_TensorFromStorageOp : Relax_Op<"tensor_from_storage", [Pure]> {
 def Relax_KillOp : Relax_Op<"kill", [MemoryEffects<[MemFree]>]> {
   let summary = "ends the ownership of a storage or a value";
   let description = [{
-    Created by `relax-insert-kills`, which states the rules, after the last use:
-    the block gives up its reference. What others still hold, because it was
-    returned or captured, lives on. A tuple gives up its members.
+    Created by `relax-insert-kills`, which defines the rules, after the last use:
+    the block gives up its reference. Memory to which others still hold a
+    reference, because it was returned or captured, stays alive. For a tuple,
+    gives up the references to its members.
 
     Example:
 

@@ -1,13 +1,13 @@
-//===- Normalization.td - normalisation and softmax --------*- tablegen -*-===//
+//===- Normalization.td - normalization and softmax --------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// All operands of one op have one float element type. `mean` and `variance` are
-// over the axes that the op names; `gamma` and `beta` are left out where there is
-// nothing to multiply or to add.
+// All operands of an op have the same float element type. `mean` and `variance`
+// are over the axes that the op lists; `gamma` and `beta` are omitted if there
+// is nothing to multiply or to add.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,11 +47,10 @@ defvar normalizationError = [{    The error is at most `1024 * u` times the grea
 }];
 
 def Relax_LayerNormOp : Relax_DeducedOp<"layer_norm", [Pure, AttrSizedOperandSegments]> {
-  let summary = "layer normalisation";
+  let summary = "layer normalization";
   let description = !strconcat([{
-    `(data - mean) / sqrt(variance + epsilon) * gamma + beta`, with mean and
-    variance over `axes`. `gamma` and `beta` have a dimension for each of `axes`, in
-    that order and of the same size.
+    `(data - mean) / sqrt(variance + epsilon) * gamma + beta`, with mean and variance over
+    `axes`. `gamma` and `beta` have the dimensions `axes` of `data`, in that order.
 
 }], normalizationError, [{
 
@@ -71,15 +70,15 @@ def Relax_LayerNormOp : Relax_DeducedOp<"layer_norm", [Pure, AttrSizedOperandSeg
 }
 
 def Relax_RMSNormOp : Relax_DeducedOp<"rms_norm", [Pure]> {
-  let summary = "normalisation by the root of the mean square";
+  let summary = "normalization by the root of the mean square";
   let description = [{
     `data / sqrt(mean(data * data) + epsilon) * weight`, with the mean over `axes`.
-    `weight` has a dimension for each of `axes`, in that order and of the same size.
+    `weight` has the dimensions `axes` of `data`, in that order.
 
-    The error is at most `1024 * u` times the greatest normalized element (`u` is
-    `2 ** -24`, or `2 ** -53` for f64), whatever the number of elements. Squares do
-    not overflow; those of elements below `2 ** -63` (`2 ** -511` for f64) vanish
-    next to a usual `epsilon`, and are lost where `epsilon` is 0.
+    The error is at most `1024 * u` times the greatest normalized element (`u` is `2 **
+    -24`, or `2 ** -53` for f64), whatever the number of elements. Squares do not
+    overflow; squares of elements below `2 ** -63` (`2 ** -511` for f64) underflow, which
+    is negligible next to a usual `epsilon` but loses them if `epsilon` is 0.
 
     Example:
 
@@ -96,11 +95,11 @@ def Relax_RMSNormOp : Relax_DeducedOp<"rms_norm", [Pure]> {
 }
 
 def Relax_GroupNormOp : Relax_DeducedOp<"group_norm", [Pure, AttrSizedOperandSegments]> {
-  let summary = "normalisation of groups of channels";
+  let summary = "normalization of groups of channels";
   let description = !strconcat([{
-    Splits dimension `channel_axis` into `num_groups` groups of the same size, which
-    must divide it; `(data - mean) / sqrt(variance + epsilon) * gamma + beta`, with
-    mean and variance over the channels of a group and `axes`, which must not name
+    Splits dimension `channel_axis` into `num_groups` groups of equal size; the number
+    must divide it. Computes `(data - mean) / sqrt(variance + epsilon) * gamma + beta`,
+    with mean and variance over the channels of a group and `axes`, which must not contain
     `channel_axis`. `gamma` and `beta` have rank 1 and one element for each channel.
 
 }], normalizationError, [{
@@ -123,11 +122,11 @@ def Relax_GroupNormOp : Relax_DeducedOp<"group_norm", [Pure, AttrSizedOperandSeg
 }
 
 def Relax_InstanceNormOp : Relax_DeducedOp<"instance_norm", [Pure, AttrSizedOperandSegments]> {
-  let summary = "normalisation of each channel of each instance";
+  let summary = "normalization of each channel of each instance";
   let description = !strconcat([{
     `(data - mean) / sqrt(variance + epsilon) * gamma + beta`, with mean and
-    variance over `axes`, which must not name `channel_axis`. `gamma` and `beta`
-    have rank 1 and one element for each channel.
+    variance over `axes`, which must not contain `channel_axis`. `gamma` and
+    `beta` have rank 1 and one element for each channel.
 
 }], normalizationError, [{
 
@@ -148,14 +147,14 @@ def Relax_InstanceNormOp : Relax_DeducedOp<"instance_norm", [Pure, AttrSizedOper
 }
 
 def Relax_BatchNormOp : Relax_DeducedOp<"batch_norm", [Pure]> {
-  let summary = "normalisation of each channel over a batch";
+  let summary = "normalization of each channel over a batch";
   let description = !strconcat([{
-    Three results: `(data - mean) / sqrt(variance + epsilon) * gamma + beta`, a new
-    moving mean and a new moving variance. Without `training`, mean and variance are
-    `moving_mean` and `moving_var`, which are returned as they are. With it, they
-    are those of `data` over all dimensions but `axis`, and the results are
-    `moving * (1 - momentum) + that of data * momentum`. All operands but `data`
-    have rank 1 and one element for each channel.
+    Returns three results: `(data - mean) / sqrt(variance + epsilon) * gamma + beta`, a
+    new moving mean and a new moving variance. Without `training`, mean and variance are
+    `moving_mean` and `moving_var`, which are returned unchanged. With it, they are
+    computed from `data` over all dimensions except `axis`, and the new moving values are
+    `moving * (1 - momentum) + that of data * momentum`. All operands except `data` have
+    rank 1 and one element for each channel.
 
 }], normalizationError, [{
 

@@ -17,20 +17,20 @@ class Relax_PoolOp<string mnemonic, string axes, string text, Type tensor,
   let summary = text;
   let description = semantics # [{
 
-    - `data` is laid out as `layout` says (any order of N batch, C channels and D,
-      H, W), the result as `out_layout`, or like `data`.
+    - `data` has the layout `layout` (any order of N batch, C channels and D, H, W), the
+      result has `out_layout`, by default the same.
     - `pool_size`, `strides` and `dilation` have one value, or one for each axis,
       all at least 1. The stride is 1 unless it is given.
-    - `padding` has one value, one for each axis, or all those before followed by
-      all those after; none is negative.
+    - `padding` has one value, one for each axis, or all leading paddings followed by all
+      trailing ones; none is negative.
 
     With the window's span `s = dilation * (pool_size - 1) + 1`, an axis of size
     `h` has the result size `(h + padding - s) floordiv stride + 1`. With
     `ceil_mode` a window may hang over the end, but must start within the input or
     the padding before it, as in PyTorch:
     `min((h + padding - s) ceildiv stride + 1, (h + padding_before) ceildiv stride)`.
-    It is an error where there is certainly no window at all; where that is
-    undecided the program checks it at run time.
+    It is an error if there is certainly no window at all; if that is undecided,
+    the program checks it at run time.
 
     Example:
 
@@ -93,12 +93,12 @@ class Relax_AdaptiveAvgPoolOp<string mnemonic, string axes, string example>
     : Relax_DeducedOp<mnemonic, [Pure]> {
   let summary = "mean pooling to a given size";
   let description = [{
-    Output position `i` of `o` along an axis of size `h` is the mean of the input
-    from `i * h floordiv o` up to and without `(i + 1) * h ceildiv o`. `to` gives
-    one size, or one for each axis, as symbolic expressions; without it the result
-    is `data` in the result's layout. An axis that is certainly empty cannot be
-    pooled to a size that certainly is not; where that is undecided the program
-    checks it at run time. Layouts are as for `relax.avg_pool2d`.
+    Output position `i` of `o` along an axis of size `h` is the mean of the input from `i
+    * h floordiv o` up to but excluding `(i + 1) * h ceildiv o`. `to` gives one size, or
+    one for each axis, as symbolic expressions; without it the result is `data` in the
+    result's layout. An axis that is certainly empty cannot be pooled to a size that
+    certainly is not; if that is undecided, the program checks it at run time. Layouts are
+    as for `relax.avg_pool2d`.
 
     Example:
 

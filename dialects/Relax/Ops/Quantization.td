@@ -1,4 +1,4 @@
-//===- Quantization.td - quantised tensors -----------------*- tablegen -*-===//
+//===- Quantization.td - quantized tensors -----------------*- tablegen -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,15 +11,15 @@
 include "Relax/RelaxBase.td"
 
 def Relax_QuantizeOp : Relax_DeducedOp<"quantize", [Pure]> {
-  let summary = "floats to integers by scale and zero point";
+  let summary = "quantizes floats by scale and zero point";
   let description = [{
-    `clamp(round(data / scale) + zero_point)`, rounding ties to even, and clamping
-    to the range of `out_dtype`, i8 unless given. `out_dtype` may also be a float
-    of 8 bits or less. NaN, as of 0 by a scale of 0, becomes the integer 0, and
-    stays NaN in a float.
+    `clamp(round(data / scale) + zero_point)`, rounding ties to even and clamping to the
+    range of `out_dtype`, i8 unless given. `out_dtype` may also be a float of 8 bits or
+    less. NaN, e.g. 0 divided by a scale of 0, becomes the integer 0, and stays NaN in a
+    float.
 
-    `scale` and `zero_point` are scalars, or have rank 1 and one element for each
-    index of the dimension `axis` of `data`. Without a `zero_point` it is zero.
+    `scale` and `zero_point` are scalars, or have rank 1 and one element for each index of
+    the dimension `axis` of `data`. The default `zero_point` is zero.
 
     Example:
 
@@ -40,7 +40,7 @@ def Relax_QuantizeOp : Relax_DeducedOp<"quantize", [Pure]> {
 }
 
 def Relax_DequantizeOp : Relax_DeducedOp<"dequantize", [Pure]> {
-  let summary = "integers to floats by scale and zero point";
+  let summary = "dequantizes integers by scale and zero point";
   let description = [{
     `(data - zero_point) * scale`, computed in `out_dtype`, f32 unless given; the
     difference is exact. Operands are as for `relax.quantize`.

@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Axes are as in NumPy: none given means all, an empty list means none (each
-// element by itself), a negative one counts from the last, and none may occur
+// Axes are as in NumPy: no list means all axes, an empty list means none (each
+// element by itself), a negative axis counts from the last, and none may occur
 // twice. `keepdims` keeps a reduced dimension with size 1.
 //
-// Floats follow IEEE 754: NaN, and infinities of both signs, make a sum NaN, and
-// an infinity alone makes it infinite. Sums start from 0, so that the sum of
-// nothing but -0 is 0.
+// Floats follow IEEE 754: NaN, and infinities of both signs, make a sum NaN,
+// and a single infinity makes it infinite. Sums start from 0, so that the sum
+// of only -0 is 0.
 //
-// Bounds of errors hold for any number of elements, on all targets: sums of
-// floats are added up in blocks (lib/Target/Schedule/LongSums.h).
+// Error bounds hold for any number of elements, on all targets: float sums are
+// accumulated in blocks (lib/Target/Schedule/LongSums.h).
 //
 //===----------------------------------------------------------------------===//
 

@@ -13,24 +13,24 @@ include "Relax/RelaxBase.td"
 def Relax_StridedSliceOp : Relax_DeducedOp<"strided_slice", [Pure]> {
   let summary = "a slice with symbolic begin and end";
   let description = [{
-    Slices dimension `axes[i]` as Python's `[begin[i]:end[i]:strides[i]]` does;
-    other dimensions stay whole, and a stride left out is 1. Negative positions
-    count from the end, positions beyond an end are moved to it, and a negative
-    stride walks backwards: a slice never fails, it becomes empty. The largest
-    integer as `end` (or as `begin` of a negative stride) means the end, and the
-    smallest one, -9223372036854775807, as `end` of a negative stride means
-    beyond the first element. A stride of zero is an error.
+    Slices dimension `axes[i]` like Python's `[begin[i]:end[i]:strides[i]]`; other
+    dimensions stay whole, and the default stride is 1. Negative positions count
+    from the end, positions out of range are clamped, and a negative stride walks
+    backwards: a slice never fails, it becomes empty. The largest integer as `end`
+    (or as `begin` of a negative stride) means the end, and the smallest one,
+    -9223372036854775807, as `end` of a negative stride means beyond the first
+    element. A stride of zero is an error.
 
-    The size of the result is exact, written with `min` and `max` where the
-    order of two expressions is undecided. The type leaves it open where a
-    symbolic position has no provable sign, since only the sign tells from which
-    end it counts, and where a stride is symbolic: it is computed when the
-    program runs then. A declared range decides signs: with `n` from 1 on, the
-    size of `[:n - 1]` is `n - 1`.
+    The size of the result is exact, written with `min` and `max` if the order of
+    two expressions is undecided. It is unknown in the type if the sign of a
+    symbolic position cannot be proved, since the sign decides from which end it
+    counts, or if a stride is symbolic: then it is computed at run time. A
+    declared range can decide signs: if `n` is at least 1, the size of `[:n - 1]`
+    is `n - 1`.
 
-    `assume_inbound` promises instead that each position lies in the dimension,
-    and no begin behind its end, checked at run time: the size of a slice is then
-    `end - begin`, without `min` and `max`. Strides must be positive.
+    With `assume_inbound`, the program promises that each position lies in the dimension
+    and no begin is after its end, which is checked at run time: the size of a slice is
+    then `end - begin`, without `min` and `max`. Strides must be positive.
 
     Example:
 
@@ -55,10 +55,10 @@ def Relax_StridedSliceOp : Relax_DeducedOp<"strided_slice", [Pure]> {
 def Relax_DynamicStridedSliceOp : Relax_DeducedOp<"dynamic_strided_slice", [Pure]> {
   let summary = "a slice whose positions are only known at run time";
   let description = [{
-    As `relax.strided_slice` of every dimension, with positions from tensors of
-    rank one, each as long as `x` has dimensions. The sizes of the result are
-    known where all three operands are constants. A stride of zero is an error,
-    at run time where it is not a constant.
+    Like `relax.strided_slice` of every dimension, with positions from tensors of
+    rank one that have one element for each dimension of `x`. The sizes of the
+    result are known if all three operands are constants. A stride of zero is an
+    error, at run time if it is not a constant.
 
     Example:
 
@@ -78,10 +78,10 @@ def Relax_DynamicStridedSliceOp : Relax_DeducedOp<"dynamic_strided_slice", [Pure
 def Relax_SliceScatterOp : Relax_DeducedOp<"slice_scatter", [Pure]> {
   let summary = "a copy of a tensor in which a slice is replaced";
   let description = [{
-    `input`, with the elements of `src` in place of its slice `[start:end:step]`
-    of dimension `axis`; positions as in `relax.strided_slice`. `src` has the
-    shape of that slice: an error where it provably has not, checked at run time
-    where that is undecided.
+    `input`, with its slice `[start:end:step]` of dimension `axis` replaced by the
+    elements of `src`; positions are as in `relax.strided_slice`. `src` must have
+    the shape of that slice: an error if it provably has not, checked at run time
+    if that is undecided.
 
     Example:
 

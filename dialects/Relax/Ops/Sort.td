@@ -19,7 +19,8 @@ def Relax_IndexTypeAttr : ConfinedAttr<TypeAttr, [AttrConstraint<
 def Relax_SortOp : Relax_DeducedOp<"sort", [Pure]> {
   let summary = "sorts along a dimension";
   let description = [{
-    Stable; NaN counts as larger than every number, and 0 and -0 are equal.
+    The sort is stable; NaN counts as larger than every number, and 0 and -0 are
+    equal.
 
     Example:
 
@@ -39,8 +40,8 @@ def Relax_SortOp : Relax_DeducedOp<"sort", [Pure]> {
 def Relax_ArgsortOp : Relax_DeducedOp<"argsort", [Pure]> {
   let summary = "the indices that sort along a dimension";
   let description = [{
-    Of the order of `relax.sort`, equal elements in their own order. `dtype` is
-    i32 where it is left out.
+    The indices follow the order of `relax.sort`; equal elements keep their order.
+    `dtype` is i32 by default.
 
     Example:
 
@@ -60,12 +61,11 @@ def Relax_ArgsortOp : Relax_DeducedOp<"argsort", [Pure]> {
 def Relax_TopkOp : Relax_DeducedOp<"topk", [Pure]> {
   let summary = "the k largest or smallest elements along a dimension";
   let description = [{
-    Sorted, the first one the largest (the smallest where `largest` is false), in the
-    order of `relax.sort`: NaN is the largest.
-    `ret_type` chooses the results: `both` the values and their indices, or
-    `values` or `indices` alone. `dtype` of the indices is i32 where it is left
-    out. `k` is at most the dimension: an error where it provably is not, checked
-    at run time where that is undecided.
+    Sorted with the largest first (or the smallest if `largest` is false), in the order of
+    `relax.sort`: NaN is the largest. `ret_type` chooses the results: `both` values and
+    indices, or only `values` or `indices`. `dtype`, the type of the indices, is i32 by
+    default. `k` is at most the dimension: an error if it provably is not, checked at run
+    time if that is undecided.
 
     Example:
 
@@ -89,17 +89,17 @@ def Relax_TopkOp : Relax_DeducedOp<"topk", [Pure]> {
 def Relax_UniqueOp : Relax_DeducedOp<"unique", [Pure]> {
   let summary = "the distinct elements";
   let description = [{
-    The distinct elements of the flattened tensor, or the distinct slices along
-    `axis`; in ascending order, or in that of their first occurrence where `sorted`
-    is false. NaN equals NaN and 0 equals -0, of which the first one is kept.
-    Further results, all of i64 and rank one, in this order:
+    The distinct elements of the flattened tensor, or the distinct slices along `axis`, in
+    ascending order, or in order of first occurrence if `sorted` is false. NaN equals NaN
+    and 0 equals -0; the first one is kept. Further results, all i64 and of rank one, in
+    this order:
 
     - `return_index`: the position of the first occurrence of each,
     - `return_inverse`: for each element (or slice) of `x`, in row-major order,
-      where it is in the result,
+      its position in the result,
     - `return_counts`: how often each occurs.
 
-    How many there are is only known at run time: `?`, to which
+    The number of distinct elements is only known at run time: `?`, to which
     `relax.match_cast` gives a name.
 
     Example:
@@ -119,10 +119,10 @@ def Relax_UniqueOp : Relax_DeducedOp<"unique", [Pure]> {
 }
 
 def Relax_NonzeroOp : Relax_DeducedOp<"nonzero", [Pure]> {
-  let summary = "the positions of the elements that are not zero";
+  let summary = "the positions of nonzero elements";
   let description = [{
-    One row for each dimension of `x` and one column for each element that is
-    not zero, as NaN is not, in row-major order. Scalars have no positions: an error.
+    One row for each dimension of `x` and one column for each nonzero element, in
+    row-major order; NaN is nonzero. Scalars have no positions: an error.
 
     Example:
 
@@ -138,10 +138,10 @@ def Relax_NonzeroOp : Relax_DeducedOp<"nonzero", [Pure]> {
 def Relax_BucketizeOp : Relax_DeducedOp<"bucketize", [Pure]> {
   let summary = "the bucket into which each element falls";
   let description = [{
-    For each element of `input_tensor` the first index i into the ascending
-    `boundaries` with `boundaries[i] >= element` (`>` with `right`), or their
-    number, in the order of `relax.sort`: NaN counts as larger than every number.
-    Indices are i64, i32 with `out_int32`.
+    For each element of `input_tensor`, the first index i into the ascending `boundaries`
+    with `boundaries[i] >= element` (`>` with `right`), or the number of boundaries if
+    there is none, in the order of `relax.sort`: NaN counts as larger than every number.
+    Indices are i64, or i32 with `out_int32`.
 
     Example:
 

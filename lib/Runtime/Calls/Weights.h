@@ -9,7 +9,6 @@
 // it first needs a weight and uses that set until it ends; a call of a closure
 // uses the set that the closure was created with. Binding replaces the set
 // while calls run:
-// calls run:
 //
 //   table ──▶ set 2 ◀── later calls
 //             set 1 ◀── calls that began before, and graphs captured from them

@@ -11,11 +11,11 @@
 include "mlir/Pass/PassBase.td"
 
 def CheckDevicesPass : Pass<"relax-check-devices", "::mlir::ModuleOp"> {
-  let summary = "check that tensors are where they are used";
+  let summary = "check that tensors are on the side where they are used";
   let description = [{
-    Fails where an op of a graph function has an operand on the host and runs on the
-    device, or the reverse (`relax.to_device` says what is where). The error is at the
-    op, names both sides, and shows where the operand was made. Changes nothing.
+    Fails if an op of a graph function runs on the device but has an operand on the host,
+    or the reverse (`relax.to_device` documents the rules). The error is at the op, names
+    both sides, and shows where the operand was computed. Changes nothing.
 
     Before and after:
 
@@ -35,16 +35,16 @@ def CheckDevicesPass : Pass<"relax-check-devices", "::mlir::ModuleOp"> {
 }
 
 def OnDevicePass : Pass<"relax-on-device", "::mlir::ModuleOp"> {
-  let summary = "lower the functions of one side with a pipeline of their own";
+  let summary = "lower the functions of one side by a separate pipeline";
   let description = [{
-    Runs a pipeline on those graph functions that run on one side, the host or the
-    device, and on the kernels that they call. It sees a module of these alone, with
-    declarations of the functions of the other side, so any pass may be in it; a
-    kernel that both sides call becomes two. With `relax-cpu-bufferize` in the one
-    and `relax-gpu-bufferize` in the other, each kernel is code of its own side.
+    Runs a pipeline on the graph functions that run on one side, the host or the device,
+    and on the kernels that they call. The pipeline sees a module of only these, with
+    declarations of the functions of the other side, so it may contain any pass; a kernel
+    that both sides call is duplicated. With `relax-cpu-bufferize` in one pipeline and
+    `relax-gpu-bufferize` in the other, each kernel becomes code for its own side.
 
-    Functions that the pipeline adds run on the same side. Does nothing where no
-    function runs there. Checks the module as `relax-check-devices` does.
+    Functions that the pipeline adds run on the same side. Does nothing if no
+    function runs there. Checks the module like `relax-check-devices`.
 
     Before, with `place=host pipeline=relax-legalize`:
 

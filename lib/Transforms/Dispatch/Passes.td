@@ -11,27 +11,28 @@
 include "mlir/Pass/PassBase.td"
 
 def DispatchLibraryPass : Pass<"relax-dispatch-library", "::mlir::ModuleOp"> {
-  let summary = "replace what a library does by calls of it";
+  let summary = "replace patterns by library calls";
   let description = [{
-    Replaces matches of patterns by `relax.call_library`, and leaves all else as it
-    is: partial lowering, the first step of a pipeline.
+    Replaces matches of patterns by `relax.call_library` and leaves everything else
+    unchanged: partial lowering, the first step of a pipeline.
 
     A pattern is a function of the module with the attribute `relax.library`:
 
-    - its body, graph ops that end in one returned value, is what is matched: op by
-      op, with the same attributes, operands of commutative ops in either order.
-      What a match computes on the way must not be used elsewhere;
-    - its parameters are what the library function is called with, in order. Their
-      types are conditions: element type, rank, dimensions, and the equality of
-      dimensions that have the same symbol. `relax.symbols` are conditions on these.
-      All must be *proved*; a match that is only possible is none;
+    - its body, graph ops that end in one returned value, is matched op by op, with equal
+      attributes; operands of commutative ops may be in either order. Intermediate values
+      of a match must not be used elsewhere;
+    - its parameters become the arguments of the library call, in order. Their types are
+      conditions: element type, rank, dimensions, and the equality of dimensions that have
+      the same symbol. `relax.symbols` are conditions on the symbols. All must be
+      *proved*; a possible match is not enough;
     - `function` in `relax.library` is the name that the library registers; `sym`,
-      expressions of the symbols, are the integers that it takes; any other entry
-      becomes an attribute of the call.
+      expressions of the symbols, are its integer arguments; any other entry becomes an
+      attribute of the call.
 
-    Patterns are tried in the order in which they stand, last ops of the program
-    first, so larger patterns go before their parts. The option `table` names a file
-    of patterns, which come after those of the module. The functions are removed.
+    Patterns are tried in the order of the module, at the last ops of the program first,
+    so larger patterns must precede their parts. The option `table` names a file of
+    further patterns, which come after those of the module. The pattern functions are
+    removed.
 
     Before:
 
@@ -64,19 +65,19 @@ def DispatchLibraryPass : Pass<"relax-dispatch-library", "::mlir::ModuleOp"> {
 }
 
 def DispatchCublasLtPass : Pass<"relax-dispatch-cublaslt", "::mlir::ModuleOp"> {
-  let summary = "let cuBLASLt multiply matrices";
+  let summary = "compute matrix products by cuBLASLt";
   let description = [{
-    Replaces `relax.linear` and `relax.matmul` of rows and one matrix, in bf16, f16
-    and f32, by calls of the runtime's library function `relax.cublaslt`, together with
-    what the library does with the sums: the bias, `relax.relu`, `relax.gelu_tanh`. What it
-    takes beyond the operands: whether the matrix is transposed, the activation
-    (0 none, 1 relu, 2 gelu by tanh), and whether there is a bias.
+    Replaces `relax.linear` and `relax.matmul` of rows and one matrix, in bf16, f16 and
+    f32, by calls of the runtime's library function `relax.cublaslt`, together with the
+    epilogue that the library supports: the bias, `relax.relu`, `relax.gelu_tanh`. Its
+    integer arguments: whether the matrix is transposed, the activation (0 none, 1 relu, 2
+    gelu by tanh), and whether there is a bias.
 
-    The second result is scratch memory, which is planned as all else is. Sizes may
-    be symbols, but the depth must be proved to be at least 1. With
-    `only-where-faster`, products of few rows stay, as kernels of our own do them
-    faster: of less than 64 in bf16 and f16, of less than 16 in f32. Where that is not
-    known, the function becomes two, `f_few` and `f_many`, of which it calls one.
+    The second result is scratch memory, which is planned like any other memory. Sizes may
+    be symbols, but the depth must be proved to be at least 1. With `only-where-faster`,
+    skinny products stay, because our own kernels are faster for them: with fewer than 64
+    rows in bf16 and f16, fewer than 16 in f32. If the number of rows is unknown, the
+    function is versioned: it calls either `f_few` or `f_many`.
 
     Before:
 

@@ -11,13 +11,13 @@
 include "mlir/Pass/PassBase.td"
 
 def AnnotateKernelPatternsPass : Pass<"relax-annotate-kernel-patterns", "::mlir::ModuleOp"> {
-  let summary = "note the kind of loops of each kernel";
+  let summary = "note the fusion pattern of each kernel";
   let description = [{
     Sets `relax.pattern` on each kernel that has a body, to one of `element_wise`,
-    `broadcast`, `injective`, `reduction`, `out_ewise_fusible`, `opaque`: what
-    Algorithm 1 of the Relax paper finds from indexing maps and kinds of iteration
-    (lib/Analysis/KernelPattern.h). For people and for passes in Python;
-    `relax-fuse-ops` asks the analysis itself.
+    `broadcast`, `injective`, `reduction`, `out_ewise_fusible`, `opaque`, which Algorithm
+    1 of the Relax paper derives from indexing maps and iterator types
+    (lib/Analysis/KernelPattern.h). The attribute is for people and for Python passes;
+    `relax-fuse-ops` uses the analysis itself.
 
     Before:
 
@@ -42,30 +42,29 @@ def AnnotateKernelPatternsPass : Pass<"relax-annotate-kernel-patterns", "::mlir:
 def FuseOpsPass : Pass<"relax-fuse-ops", "::mlir::ModuleOp"> {
   let summary = "group kernel calls that become one kernel";
   let description = [{
-    The paper's Algorithm 2. In each block, a call joins the call that everything
-    computed from it leads to (its immediate post-dominator), with all calls between
-    them, where the kinds of their kernels and the way that they read allow one pass
-    over the data:
+    The paper's Algorithm 2. In each block, a call and its immediate post-dominator, which
+    everything computed from it flows into, form a group with all calls between them, if
+    the patterns of their kernels and the way they access their operands allow a single
+    pass over the data:
 
-    1. An element-wise kernel joins the contraction, convolution or reduction whose
-       result it reads, and so on along the chain.
-    2. Element-wise, broadcast and injective kernels join what reads their results,
-       of these kinds or a reduction. What would be computed again for each of many
+    1. An element-wise kernel joins the contraction, convolution or reduction whose result
+       it reads, and so on along the chain.
+    2. Element-wise, broadcast and injective kernels join the readers of their results, if
+       these are of the same patterns or reductions. Ops that would be recomputed for many
        reads must be cheap.
-    3. What decodes an operand of a contraction joins it: kernels that read fewer
+    3. Kernels that decode an operand of a contraction join it: kernels that read fewer
        bytes than they write, such as the unpacking of 4-bit weights.
 
-    A group holds one contraction or reduction at most; with `share-operands` several
-    contractions of one operand, where their results have one shape and meet element by
-    element: one pass over the operand computes them together. Opaque kernels, calls in
-    place, library calls and graph ops are never in one. A group runs where its last
-    call was, so after the definition of every symbol that it uses; nothing moves
+    A group holds at most one contraction or reduction; with `share-operands`, several
+    contractions of one operand if their results have the same shape and meet element by
+    element: then one pass over the operand computes them together. Opaque kernels,
+    in-place calls, library calls and graph ops never join a group. A group runs at its
+    last call, i.e. after the definition of every symbol that it uses; nothing moves
     across a call that writes to its operands.
 
-    Each group becomes a private function marked `relax.primitive`, and a pure
-    `relax.call` of it. Symbols that no parameter has as a plain dimension are passed
-    as integers. Equal groups share a function. `relax-fuse-tir` makes kernels of
-    them.
+    Each group becomes a private function marked `relax.primitive` and a pure `relax.call`
+    of it. Symbols that are not a plain dimension of any parameter are passed as integers.
+    Equal groups share a function. `relax-fuse-tir` turns these functions into kernels.
 
     Before:
 
@@ -105,12 +104,12 @@ def FuseOpsPass : Pass<"relax-fuse-ops", "::mlir::ModuleOp"> {
 }
 
 def FuseSiblingsPass : Pass<"relax-fuse-siblings", "::mlir::ModuleOp"> {
-  let summary = "group contractions that have an operand in common";
+  let summary = "group contractions that share an operand";
   let description = [{
-    Contractions of one operand that do not depend on each other, such as the
-    projections of an attention to queries, keys and values, become one function with
-    several results, marked `relax.primitive` as by `relax-fuse-ops`, which runs where
-    the first of them did. A GPU runs them in one launch.
+    Independent contractions of one operand, such as the projections of attention to
+    queries, keys and values, become one function with several results, marked
+    `relax.primitive` as by `relax-fuse-ops`, which runs at the first of them. A GPU runs
+    them in one launch.
 
     Before:
 
@@ -143,17 +142,17 @@ def FuseSiblingsPass : Pass<"relax-fuse-siblings", "::mlir::ModuleOp"> {
 }
 
 def FuseRowProducersPass : Pass<"relax-fuse-row-producers", "::mlir::ModuleOp"> {
-  let summary = "group what reduces rows with what is next to it";
+  let summary = "group row reductions with their neighbors";
   let description = [{
-    A kernel that reduces and then writes element by element, such as a norm, and whose
-    result only the contractions of one kernel read, becomes one function with that
-    kernel, marked `relax.primitive` as by `relax-fuse-ops`. A GPU then needs no launch
-    of its own for a single row: each block that multiplies it finds what it needs to
-    know of the whole row.
+    A kernel that reduces each row and then writes element by element, such as a
+    normalization, is grouped with the kernel that reads its result if that reads it only
+    in contractions; the group is marked `relax.primitive` as by `relax-fuse-ops`. A GPU
+    then needs no separate launch for a single row: each block of the contraction computes
+    the reduction of the whole row itself.
 
-    One that is left becomes one function with the element-wise kernel that makes an
-    operand of it. If others, behind it, read that operand too, the function gives it as
-    well: a sum and the norm of it are one pass over memory.
+    A remaining normalization is grouped with the element-wise kernel that computes one of
+    its operands. If later ops read that operand, too, the function also returns it: a sum
+    and its normalization are then a single pass over memory.
 
     Before:
 
@@ -188,21 +187,20 @@ def FuseRowProducersPass : Pass<"relax-fuse-row-producers", "::mlir::ModuleOp"> 
 def FuseTIRPass : Pass<"relax-fuse-tir", "::mlir::ModuleOp"> {
   let summary = "make one kernel of each primitive function";
   let description = [{
-    Replaces each function marked `relax.primitive` by one kernel: the bodies of the
-    kernels that it calls one after the other, and its calls by `relax.call_tir`.
-    Intermediates become `tensor.empty`; a dimension is computed once, however many
-    tensors have it. Then loop nests are fused where that leaves one pass over the
-    data: a nest without reductions goes into the one nest that reads its result, if
-    each element is read once, or is cheap to compute again.
+    Replaces each function marked `relax.primitive` by one kernel, which contains the
+    bodies of the called kernels in sequence, and its calls by `relax.call_tir`.
+    Intermediate results become `tensor.empty`; a dimension is computed only once, however
+    many tensors have it. Then loop nests are fused if that leaves a single pass over the
+    data: a nest without reductions is fused into the one nest that reads its result, if
+    each element is read once or is cheap to recompute.
 
-    A contraction keeps the nests that decode its operands, and the element-wise ones
-    that follow it, as nests of their own in the same kernel: code generation tiles
-    the contraction and computes them tile by tile, which a single nest would
-    prevent.
+    A contraction keeps the nests that decode its operands, and the element-wise nests
+    after it, as separate nests in the same kernel: code generation tiles the contraction
+    and computes them tile by tile, which a single nest would prevent.
 
-    A primitive function that holds anything but calls of kernels with bodies, or that
-    is used as a value, is left as it is: a function like any other. Kernels that
-    are called no more are left for `relax-dce`.
+    A primitive function that contains anything but calls of kernels with bodies, or that
+    is used as a value, stays an ordinary function. Kernels that are no longer called are
+    left for `relax-dce`.
 
     Before:
 

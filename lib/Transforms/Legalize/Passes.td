@@ -13,28 +13,26 @@ include "mlir/Pass/PassBase.td"
 def CheckIndicesPass : Pass<"relax-check-indices", "::mlir::ModuleOp"> {
   let summary = "insert checks of indices that may be invalid";
   let description = [{
-    Puts a `relax.check_indices` before each op whose indices must be valid and are
-    not proved to be: `relax.take` with mode `raise`, `relax.gather_elements`,
-    `relax.gather_nd`, `relax.scatter_elements`, `relax.scatter_nd`,
-    `relax.index_tensor`, `relax.index_put`, `relax.rotary_embedding` with positions
-    in tables, and `relax.call_tir` of a kernel whose parameter has a
-    `relax.index_bound`. Ops that have a meaning for every integer are left as they
-    are: other modes of `relax.take`, `relax.one_hot`, slices.
+    Inserts a `relax.check_indices` before each op whose indices must be valid and are not
+    proved to be: `relax.take` with mode `raise`, `relax.gather_elements`,
+    `relax.gather_nd`, `relax.scatter_elements`, `relax.scatter_nd`, `relax.index_tensor`,
+    `relax.index_put`, `relax.rotary_embedding` with positions in tables, and
+    `relax.call_tir` of a kernel whose parameter has a `relax.index_bound`. Ops that
+    accept any integer are left alone: other modes of `relax.take`, `relax.one_hot`,
+    slices.
 
-    Valid are, for what is known of the symbols, indices that come from
-    `relax.arange`, the ops that return positions (`argmax`, `argsort`, `topk`,
-    `nonzero`, `unique`, `bucketize`), constants, `clip`, `minimum` and `maximum`,
-    remainders, Booleans, and sums and products of these that do not wrap around;
-    also through reshapes, slices, joins and choices (lib/Analysis/IndexRanges.h).
-    Nothing is assumed of parameters. An equal check that has been made before is not
-    repeated.
+    Indices are proved valid, using the known facts about symbols, if they come from
+    `relax.arange`, ops that return positions (`argmax`, `argsort`, `topk`, `nonzero`,
+    `unique`, `bucketize`), constants, `clip`, `minimum` and `maximum`, remainders,
+    Booleans, and sums and products of these that do not wrap around; also through
+    reshapes, slices, joins and choices (lib/Analysis/IndexRanges.h). Nothing is assumed
+    about parameters. A check is not repeated if an equal one precedes it.
 
-    A dimension of which nothing is known gets a symbol, by a `relax.match_cast`. A
-    dataflow block around a check is dissolved, and a function that holds one is no
-    longer `pure`.
+    An unknown dimension gets a symbol from a `relax.match_cast`. A dataflow block around
+    a check is dissolved, and a function that contains one is no longer `pure`.
 
-    Runs before `relax-legalize`, for functions that run on the host: kernels of
-    devices cannot fail.
+    Runs before `relax-legalize`, on functions that run on the host: device
+    kernels cannot fail.
 
     Before:
 
@@ -58,26 +56,26 @@ def CheckIndicesPass : Pass<"relax-check-indices", "::mlir::ModuleOp"> {
 }
 
 def LegalizePass : Pass<"relax-legalize", "::mlir::ModuleOp"> {
-  let summary = "turn graph ops into calls of kernels";
+  let summary = "lower graph ops to calls of kernels";
   let description = [{
-    Replaces each op on tensors by a `relax.call_tir` of a kernel that computes it,
-    a `func.func` on plain tensors. Equal kernels are made once, whatever the symbols
-    of their callers are called. What remains:
+    Replaces each op on tensors by a `relax.call_tir` of a kernel that computes it, a
+    `func.func` on plain tensors. Equal kernels are created once, regardless of the names
+    of their callers' symbols. These ops remain:
 
     - ops on shapes, tuples, symbols and functions, and control flow;
-    - `relax.reshape`, which is an alias where the program runs; `relax.flatten`,
-      `relax.expand_dims` and `relax.squeeze` become one;
-    - `relax.constant`, save that an operand whose elements are all one number
-      becomes a number of the kernel.
+    - `relax.reshape`, which is an alias at run time; `relax.flatten`, `relax.expand_dims`
+      and `relax.squeeze` become one;
+    - `relax.constant`, except that an operand whose elements are all the same
+      number becomes a number in the kernel.
 
-    A dimension of which nothing is known gets a symbol, by a `relax.match_cast`.
-    Conditions on sizes that an op states and that cannot be proved are checked by a
-    `relax.assert` before the call; a dataflow block around it is dissolved, and a
-    function that holds one is no longer `pure`.
+    An unknown dimension gets a symbol from a `relax.match_cast`. Conditions of an op on
+    sizes that cannot be proved are checked by a `relax.assert` before the call; a
+    dataflow block around it is dissolved, and a function that contains one is no longer
+    `pure`.
 
-    What sorts or goes along a line in order is a loop of one thread, which does the
-    least work. With `many-threads`, for GPUs, it is parts in `scf.forall` instead:
-    lines are sorted by passes over all elements, and scans go along chunks.
+    Sorts and scans become sequential loops of a single thread, which do the least work.
+    With `many-threads`, for GPUs, they are split into `scf.forall` loops instead: sorts
+    make passes over all elements, and scans process chunks.
 
     An op without a kernel is an error, unless `allow-partial` is set: then it stays.
 
@@ -126,17 +124,17 @@ def LegalizePass : Pass<"relax-legalize", "::mlir::ModuleOp"> {
 }
 
 def FoldEmptyTensorsPass : Pass<"relax-fold-empty-tensors", "::mlir::func::FuncOp"> {
-  let summary = "drop the work of kernels on tensors without elements";
+  let summary = "remove work on empty tensors from kernels";
   let description = [{
-    For kernels whose types have a dimension of 0, in tensor form or between buffers
-    and tensors. A structured op with a loop of size 0 is replaced by its inits, so
-    a reduction over nothing gives what it starts from; so are loops without an
-    iteration. Insertions of empty slices, empty parts of concatenations, and writes
-    of results without elements go; what pads an empty tensor is the padding alone.
-    Ops that nothing uses any more are removed.
+    For kernels whose types have a dimension of 0, in tensor form or between buffers and
+    tensors. A structured op with a loop of size 0 is replaced by its inits, so an empty
+    reduction gives its initial value; loops without iterations are replaced likewise.
+    Insertions of empty slices, empty parts of concatenations, and writes of empty results
+    are removed; padding of an empty tensor becomes only the padding. Dead ops are
+    removed.
 
-    Runs before kernels are scheduled: what is left to schedule has elements, as far
-    as types tell.
+    Runs before kernels are scheduled: the remaining ops have elements, as far as types
+    can tell.
 
     Before:
 

@@ -11,19 +11,19 @@
 include "mlir/Pass/PassBase.td"
 
 def UpdateInPlacePass : Pass<"relax-update-in-place", "::mlir::ModuleOp"> {
-  let summary = "update tensors where they are, in place of copying them first";
+  let summary = "update tensors in place instead of copying them first";
   let description = [{
-    A kernel that copies one of its inputs to its destination, and works on the
-    destination from there on, as those of `relax.index_put` and the scattering ops do,
-    has a version without the copy. That is called in place where the input dies with
-    the call and nobody else has it: where a kernel of the same function made it, where
-    it is a parameter that the note `relax.donated` of the function names, or where a
-    loop carries it and yields nothing but such tensors. What such a loop begins with is
-    copied once before the loop, if somebody else has it. The note counts only for
-    functions that nothing in the module calls.
+    A kernel that copies one of its inputs to its destination, and then works only on the
+    destination, like the kernels of `relax.index_put` and the scatter ops, gets a version
+    without the copy. The pass calls that version in place if the input dies with the call
+    and nobody else holds it: if a kernel of the same function computed it, if it is a
+    parameter listed in the function's `relax.donated`, or if a loop carries it and yields
+    only such tensors. The initial value of such a loop is copied once before the loop if
+    somebody else holds it. `relax.donated` only applies to functions that are not called
+    in the module.
 
-    Runs before `relax-lower-call-tir`, on kernels in tensor form. Which tensors die is
-    found by the rules that `relax-lower-call-tir` checks.
+    Runs before `relax-lower-call-tir`, on kernels in tensor form. A tensor dies by the
+    rules that `relax-lower-call-tir` checks.
 
     Before:
 
@@ -55,22 +55,21 @@ def UpdateInPlacePass : Pass<"relax-update-in-place", "::mlir::ModuleOp"> {
 def LowerCallTIRPass : Pass<"relax-lower-call-tir", "::mlir::ModuleOp"> {
   let summary = "give each kernel and library call its destinations";
   let description = [{
-    Allocates what `relax.call_tir` and `relax.call_library` return, and calls the
-    kernel in place: after this pass every kernel call is a
-    `relax.call_tir_inplace`, and every library call a `relax.call_library_inplace`,
-    whose last operands are the destinations. Each destination has a storage of its
-    own; `relax-plan-memory` lets storages share memory, `relax-insert-kills` ends
-    them.
+    Allocates the results of `relax.call_tir` and `relax.call_library`, and calls the
+    kernel in place: after this pass every kernel call is a `relax.call_tir_inplace`, and
+    every library call a `relax.call_library_inplace`, whose last operands are the
+    destinations. Each destination has its own storage; `relax-plan-memory` lets storages
+    share memory, `relax-insert-kills` ends them.
 
     Runs when all ops are calls, after `relax-inline-dataflow`: allocation is a side
-    effect, which a dataflow block must not hold. Functions and calls are no longer
-    `pure` for the same reason. What a call writes over dies there: a use of it
-    afterwards, or in another operand of the same call, is an error, also where the
-    call is of a graph function that writes into its parameters, and where the tensor
-    goes through views, tuples, branches, loops, calls and closures. A constant or a
-    weight never dies: a copy of it is written over. A storage has as many bytes as its
-    tensor has elements, times the bytes of one: a Boolean takes one, other types are
-    rounded up to whole bytes.
+    effect, which a dataflow block must not contain. For the same reason functions and
+    calls are no longer `pure`. A tensor that a call overwrites is dead: using it
+    afterwards, or in another operand of the same call, is an error. This includes calls
+    of graph functions that write to their parameters, and tensors that pass through
+    views, tuples, branches, loops, calls and closures. A constant or a weight never dies:
+    a copy of it is overwritten instead. The size of a storage is the number of elements
+    times the bytes of an element: one for Booleans, otherwise the bits rounded up to
+    whole bytes.
 
     Before:
 
@@ -100,38 +99,37 @@ def LowerCallTIRPass : Pass<"relax-lower-call-tir", "::mlir::ModuleOp"> {
 def InsertKillsPass : Pass<"relax-insert-kills", "::mlir::ModuleOp"> {
   let summary = "end storages and values after their last use";
   let description = [{
-    Inserts `relax.kill` after the last use of everything that a block owns.
-    Memory is counted by references; the rules are the same for storages, tensors,
-    tuples, objects and callables:
+    Inserts `relax.kill` after the last use of every value that a block owns. Memory is
+    reference-counted; the rules are the same for storages, tensors, tuples, objects and
+    callables:
 
-    1. A block *owns* one reference of what its ops make: of an
-       `relax.alloc_storage`, and of the results of calls (`relax.call`,
-       `relax.call_closure`), of `relax.if` and `relax.while`, of
-       `relax.make_closure`, of graph ops that are not lowered, and of kernels that
-       allocate (-1 in `inplace`). The body of a loop owns its arguments.
-    2. Whatever is owned is killed exactly once, in the block that owns it, after the
-       last use of it or of an alias of it, and before the terminator, even where the
-       terminator uses it.
+    1. A block *owns* one reference to each value that its ops create: by
+       `relax.alloc_storage`, and as results of calls (`relax.call`,
+       `relax.call_closure`), of `relax.if` and `relax.while`, of `relax.make_closure`, of
+       graph ops that are not lowered, and of kernels that allocate (-1 in `inplace`). The
+       body of a loop owns its arguments.
+    2. Each owned value is killed exactly once, in the block that owns it, after its last
+       use or the last use of an alias, and before the terminator, even if the terminator
+       uses it.
     3. A terminator (`relax.return`, `relax.yield`), the initial values of a
-       `relax.while`, and the captures of a closure take a *new* reference of each
-       value that they pass on. So what is returned lives on, whoever owned it: a
-       storage made here, a parameter, a constant.
-    4. Kills directly before a terminator take effect when the terminator has read
-       its operands and taken its references.
-    5. All else is *borrowed*: parameters of functions, which the caller keeps alive;
-       arguments of the condition of a loop; constants.
+       `relax.while`, and the captures of a closure take a *new* reference to each value
+       that they pass on. So a returned value stays alive, whoever owned it: a storage
+       created here, a parameter, a constant.
+    4. Kills directly before a terminator take effect after the terminator has read its
+       operands and taken its references.
+    5. All other values are *borrowed*: parameters of functions, which the caller keeps
+       alive; arguments of the condition of a loop; constants.
     6. Aliases own nothing: `relax.tensor_from_storage`, `relax.match_cast`,
        `relax.reshape`, `relax.flatten`, `relax.expand_dims`, `relax.squeeze`,
-       `relax.tuple`, `relax.get`, and results in place of an operand. Whatever they
-       alias stays alive as long as they are used. A new reference of a tensor is
-       one of the storage that it lives in.
+       `relax.tuple`, `relax.get`, and in-place results. The aliased value stays alive as
+       long as they are used. A new reference to a tensor is a reference to its storage.
 
-    In a loop, the initial values' references are those of the first iteration's
-    arguments, those of `relax.yield` are the next one's; when the condition fails,
-    they become the results.
+    In a loop, the references to the initial values belong to the arguments of the first
+    iteration, and the references taken by `relax.yield` to those of the next one; when
+    the condition fails, they become the results.
 
-    Runs after `relax-plan-memory` and `relax-inline-dataflow`, last of all passes on
-    graph functions. Kills that are there already are placed anew.
+    Runs after `relax-plan-memory` and `relax-inline-dataflow`, as the last pass on graph
+    functions. Existing kills are replaced.
 
     Before:
 
@@ -166,15 +164,15 @@ def InsertKillsPass : Pass<"relax-insert-kills", "::mlir::ModuleOp"> {
 }
 
 def ReuseInPlacePass : Pass<"relax-reuse-in-place", "::mlir::ModuleOp"> {
-  let summary = "let kernels write over inputs that die";
+  let summary = "let kernels overwrite dying inputs";
   let description = [{
-    Where a kernel reads an input only at the element that it writes, and the input
-    is used no more after the call, the destination takes the input's storage. That
-    is seen from the kernel's loops (see KernelPattern.h); it must be a single loop
-    nest, so that nothing is read after it was overwritten.
+    If a kernel reads an input only at the element that it writes, and the input is not
+    used after the call, the destination takes the input's storage. This is derived from
+    the kernel's loops (see KernelPattern.h); it must be a single loop nest, so that
+    nothing is read after it was overwritten.
 
-    The input must live in a storage that was allocated in this function, of which
-    no reference was taken: not a parameter or a constant, which others own, and not
+    The input must be in a storage that was allocated in this function and to which no
+    further reference was taken: not a parameter or a constant, which others own, and not
     a value that was returned, yielded or captured. Both tensors must have the same
     element type and provably the same shape.
 
@@ -214,28 +212,27 @@ def ReuseInPlacePass : Pass<"relax-reuse-in-place", "::mlir::ModuleOp"> {
 }
 
 def LiftWorkspacePass : Pass<"relax-lift-workspace", "::mlir::ModuleOp"> {
-  let summary = "let calls bring the scratch memory of kernels";
+  let summary = "let callers allocate the scratch memory of kernels";
   let description = [{
-    What a kernel in buffer form allocates for itself becomes a part of its
-    *workspace*: one more destination, of bytes, behind the others. Each call passes a
-    storage of its own, which `relax-plan-memory` then sees as any other: scratch
-    memory of one call lies where something else was before, or will be after.
+    The memory that a kernel in buffer form allocates for itself becomes a part of its
+    *workspace*: an additional destination, in bytes, after the others. Each call passes
+    its own storage, which `relax-plan-memory` treats like any other: the scratch memory
+    of one call reuses memory that held another tensor before, or will hold one later.
 
-    The workspace is a destination because that is what it is to a caller: nothing
-    reads what was in it, and what is in it after the call is of no use to anyone; its
-    result is not used.
+    The workspace is a destination because its contents do not matter to the caller,
+    neither before nor after the call; its result is unused.
 
-    Lifted is a `memref.alloc` whose sizes are expressions of the kernel's symbols
-    (read back from `memref.dim`, `arith` and `affine`) and which has its
-    `memref.dealloc` in the same block, outside of parallel loops, whose iterations
-    need one each. Allocations that are never alive together lie in the same bytes.
-    Others stay: those of a size that only the kernel finds out, and those of kernels
-    that are called by anything but `relax.call_tir_inplace` with all destinations,
-    or by a call that does not know the value of a symbol.
+    The pass lifts a `memref.alloc` if its sizes are expressions of the kernel's symbols
+    (recovered from `memref.dim`, `arith` and `affine`) and its `memref.dealloc` is in the
+    same block, outside of parallel loops, each of whose iterations needs its own.
+    Allocations that are never live at the same time share memory. Other allocations stay:
+    those with sizes that only the kernel can compute, and those of kernels that are
+    called by anything but `relax.call_tir_inplace` with all destinations, or by a call
+    that does not know the value of a symbol.
 
-    It does not matter for which target the kernel is. Runs when kernels are loops on
-    buffers and calls have their destinations: after `relax-reuse-in-place`, which
-    reads kernels on tensors, and before `relax-plan-memory`.
+    The pass is independent of the kernel's target. Runs when kernels are loops on buffers
+    and calls have their destinations: after `relax-reuse-in-place`, which reads kernels
+    on tensors, and before `relax-plan-memory`.
 
     Before:
 
@@ -284,14 +281,13 @@ def LiftWorkspacePass : Pass<"relax-lift-workspace", "::mlir::ModuleOp"> {
 }
 
 def NoteInvariantsPass : Pass<"relax-note-invariants", "::mlir::ModuleOp"> {
-  let summary = "note which parameters of kernels are constants";
+  let summary = "note which kernel parameters are constant";
   let description = [{
-    Marks each parameter of a kernel that is a `relax.constant`, most often a weight, at
-    all calls: nothing writes into it as long as the module is loaded, so a GPU may read
-    it before the kernels in front of this one have ended
-    (`relax-gpu-overlap-launches`).
+    Marks each kernel parameter that is a `relax.constant`, usually a weight, in all
+    calls: nothing writes to it while the module is loaded, so a GPU may read it before
+    preceding kernels have ended (`relax-gpu-overlap-launches`).
 
-    Runs last of what changes calls of kernels.
+    Must run after all passes that change calls of kernels.
 
     Before:
 
@@ -322,39 +318,36 @@ def NoteInvariantsPass : Pass<"relax-note-invariants", "::mlir::ModuleOp"> {
 }
 
 def PlanMemoryPass : Pass<"relax-plan-memory", "::mlir::ModuleOp"> {
-  let summary = "let tensors that do not live at the same time share memory";
+  let summary = "let tensors with disjoint lifetimes share memory";
   let description = [{
-    The paper's Algorithm 3, for each function, over the storages that
-    `relax-lower-call-tir` made. A storage lives from its allocation to the last
-    use of a tensor in it, aliases included; one that is used in a branch or a loop
-    lives to the end of that.
+    The paper's Algorithm 3, applied to each function, over the storages that
+    `relax-lower-call-tir` created. A storage lives from its allocation to the last use of
+    a tensor in it, aliases included; a storage used in a branch or a loop lives to the
+    end of that op.
 
-    1. Storages whose size is constant, or bounded by the declared ranges of its
-       symbols, get an offset in one *arena*, which is allocated when the function
-       is entered: the largest first, each at the lowest offset where nothing is
-       that lives at the same time.
-    2. Of the others, each takes the first storage that is free and *proved* to be
-       of the same size, else one proved to be large enough, else grows one proved
-       to be smaller. Where nothing is proved, storages that are never alive
-       together take the `max` of their sizes. Symbols that have an upper bound are
-       replaced by it first: of [m, n] with m at most 20 it is [20, n]. The arena
-       may take part, as a storage that is alive when what is in it is. All this is
-       done in the order of the program, with the largest first, and with those that
-       live longest first; the plan is what takes least at once for typical sizes.
-    3. A storage goes before the loop that it is in where its size is known there.
+    1. Storages whose size is constant, or bounded by the declared ranges of its symbols,
+       get an offset in one *arena*, which is allocated on entry of the function: the
+       largest first, each at the lowest offset that is free during its lifetime.
+    2. Each of the others takes the first free storage that is *proved* to have the same
+       size, else one proved to be large enough, else grows one proved to be smaller. If
+       nothing is proved, storages that are never live at the same time take the `max` of
+       their sizes. Symbols with an upper bound are replaced by it first: [m, n] with m at
+       most 20 becomes [20, n]. The arena may take part, as a storage that is live while
+       any of its contents is. This is tried in program order, with the largest first, and
+       with the longest-lived first; the plan with the lowest peak for typical sizes wins.
+    3. An allocation is hoisted out of its loop if its size is known there.
 
-    Storages whose tensors may outlive their last use here, because they are
-    returned, yielded, carried by a loop, captured or passed to a call that returns
-    something, keep a size and a storage of their own: never more is kept alive than
-    what was asked for. With `use-bounds=false` no bound takes the place of a size;
-    with bounds, an arena of more than `max-arena-bytes` is not made and its storages
-    are planned by their exact sizes.
+    Storages whose tensors may outlive their last use here, because they are returned,
+    yielded, carried by a loop, captured or passed to a call that returns something, keep
+    their own size and storage: no more memory is kept alive than was requested. With
+    `use-bounds=false`, sizes are not replaced by bounds; with bounds, an arena of more
+    than `max-arena-bytes` is not created and its storages are planned by their exact
+    sizes.
 
-    The function is given `relax.memory_plan`: `unplanned_bytes`, the sum of all
-    storages before; `planned_bytes`, after; `peak_bytes`, the most that is alive at
-    once and so a lower bound of any plan (left out where it is too long to say);
-    `unplanned_storages` and `planned_storages`. Functions that have it are left
-    alone.
+    Sets `relax.memory_plan` on the function: `unplanned_bytes`, the sum of all storages
+    before; `planned_bytes`, after; `peak_bytes`, the maximum of live bytes and so a lower
+    bound of any plan (omitted if the expression is too long); `unplanned_storages` and
+    `planned_storages`. Functions that already have it are skipped.
 
     Runs after `relax-reuse-in-place` and `relax-lift-workspace`, before
     `relax-insert-kills`.

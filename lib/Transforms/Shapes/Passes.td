@@ -13,16 +13,16 @@ include "mlir/Pass/PassBase.td"
 def DeduceShapesPass : Pass<"relax-deduce-shapes", "::mlir::ModuleOp"> {
   let summary = "deduce result types, symbolic where that can be proved";
   let description = [{
-    Runs the deduction rule of every op in program order and gives its results
-    the deduced types where these are finer; an annotation never becomes coarser.
-    Refined return values refine the function's result types, and these the
-    results of its calls: signatures are the only thing that crosses a function
-    boundary. Runs after import and after any pass that changes types; a second run
-    changes nothing.
+    Runs the deduction rule of every op in program order and gives its results the deduced
+    types if these are finer; an annotation never becomes coarser. Refined return values
+    refine the function's result types, and these the results of its calls: signatures are
+    the only information that crosses a function boundary. Runs after import and after any
+    pass that changes types; a second run changes nothing.
 
-    The join of both branches gives the results of `relax.if`; what the initial
-    values of `relax.while` say is kept where the body keeps it. What an op of
-    another dialect or a `relax.make_closure` uses keeps its type.
+    The results of `relax.if` get the join of both branches; the types of the
+    initial values of `relax.while` are kept as far as the body preserves them. A
+    value used by an op of another dialect or a `relax.make_closure` keeps its
+    type.
 
     Before:
 
@@ -49,18 +49,18 @@ def SimplifyShapesPass : Pass<"relax-simplify-shapes", "::mlir::ModuleOp"> {
   let description = [{
     Rewrites the expressions in types and attributes of function bodies:
 
-    - to a simpler one that is equal under the bounds of the function's symbols:
-      `min(n, 4096)` is `n` where n is at most 2048;
-    - a symbol whose range holds one value becomes that value;
-    - where `relax.match_cast` defines a symbol for a dimension that is known, by
-      the operand's type or an earlier cast of it, the symbol is replaced by that
-      dimension throughout its scope;
+    - an expression becomes a simpler one that is equal under the bounds of the function's
+      symbols: `min(n, 4096)` is `n` if n is at most 2048;
+    - a symbol whose range contains a single value becomes that value;
+    - if `relax.match_cast` defines a symbol for a dimension that is known, from the
+      operand's type or an earlier cast of it, the symbol is replaced by that dimension
+      throughout its scope;
     - a `relax.match_cast` that is proved is removed.
 
-    A symbol that a cast defines keeps its cast where its declared range is not
-    proved for what it would become. Parameter and result types of the function
-    are its interface and stay as they are, as do types that an op of another
-    dialect or a closure repeats. Kernels are not changed.
+    A symbol defined by a cast keeps its cast if its replacement is not proved to
+    be in its declared range. Parameter and result types of the function are its
+    interface and stay as they are, as do types that an op of another dialect or a
+    closure repeats. Kernels are not changed.
 
     Before:
 
@@ -86,22 +86,20 @@ def SimplifyShapesPass : Pass<"relax-simplify-shapes", "::mlir::ModuleOp"> {
 }
 
 def BindSymbolsPass : Pass<"relax-bind-symbols", "::mlir::ModuleOp"> {
-  let summary = "give symbols their values";
+  let summary = "bind symbols to values";
   let description = [{
-    Replaces symbols by integers: in parameter and result types, in the body, in
-    the declared ranges. The program is then as if it had been written with the
-    integers. Symbols are named by the option `symbols`, as in `n=128,m=64`, and
-    are bound in each function that defines them, or in the one that the option
-    `function` names. An unknown symbol, or a value outside of the declared range,
-    is an error.
+    Replaces symbols by integers: in parameter and result types, in the body, and in the
+    declared ranges. The resulting program is as if it had been written with the integers.
+    The option `symbols` lists the values, e.g. `n=128,m=64`. They are bound in each
+    function that defines the symbols, or in the one given by the option `function`. An
+    unknown symbol, or a value outside of the declared range, is an error.
 
     An integer parameter that carries a bound symbol (`relax.symbol`) stays in the
-    signature; that it has the value is checked on entry with `relax.assert`. Calls
-    of a bound function stay: arguments that are not proved to have the size are
-    checked when the callee is entered, and what the call's results were declared
-    as is asserted with a `relax.match_cast`. Closures of a bound function are made
-    of a private wrapper with the old signature. Kernels are not changed: they
-    are called with the values.
+    signature; a `relax.assert` checks its value on entry. Calls of a bound function stay:
+    arguments that are not proved to have the size are checked on entry of the callee, and
+    a `relax.match_cast` asserts the declared result types of the call. Closures of a
+    bound function use a private wrapper with the old signature. Kernels are not changed:
+    they are called with the values.
 
     Before:
 

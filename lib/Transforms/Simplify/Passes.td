@@ -13,19 +13,19 @@ include "mlir/Pass/PassBase.td"
 def DCEPass : Pass<"relax-dce", "::mlir::ModuleOp"> {
   let summary = "remove dead code, with symbols counted as uses";
   let description = [{
-    Removes what no result and no side effect needs:
+    Removes everything that neither results nor side effects need:
 
-    - ops without side effects, loops and branches included;
-    - results of `relax.dataflow` and `relax.if` that nobody uses;
+    - ops without side effects, including loops and branches;
+    - unused results of `relax.dataflow` and `relax.if`;
     - every `relax.match_cast` whose value is unused, unless it defines a symbol
-      that live code names, in a type, an attribute or a shape: such a cast is
+      that live code mentions in a type, an attribute or a shape: such a cast is
       the only place that computes the symbol;
-    - declared ranges of symbols that are gone;
-    - private functions and kernels that nothing reaches.
+    - declared ranges of removed symbols;
+    - private functions and kernels that are unreachable.
 
-    A symbol that only dead code names is dead. A `relax.call` that is not
-    `pure` stays, since its callee may have side effects. Linear in the size of the module: functions,
-    values and symbols go through one worklist.
+    A symbol that only dead code mentions is dead. A `relax.call` that is not `pure`
+    stays, since its callee may have side effects. Takes linear time in the size of the
+    module: functions, values and symbols share one worklist.
 
     Before:
 
@@ -55,11 +55,10 @@ def CSEPass : Pass<"relax-cse", "::mlir::ModuleOp"> {
   let summary = "merge common subexpressions";
   let description = [{
     Replaces an op without side effects by an earlier one that computes the same.
-    Upstream's `cse` may be used too; this pass merges more: a `relax.match_cast`
-    with an equal one before it, and ops whose result types say different amounts.
-    A value is reused only where it dominates, so that the symbols of its type are
-    those of its use; casts that define symbols are never merged with casts that
-    define others.
+    Upstream's `cse` may be used, too; this pass merges more: a `relax.match_cast` with an
+    equal earlier one, and ops whose result types differ in precision. A value is reused
+    only where it dominates, so that the symbols of its type mean the same at its use;
+    casts that define symbols are never merged with casts that define others.
 
     Before:
 
@@ -89,15 +88,15 @@ def InlinePass : Pass<"relax-inline", "::mlir::ModuleOp"> {
   let summary = "inline calls of private functions";
   let description = [{
     Replaces calls of private functions by their bodies, callees first. The callee's
-    symbols become what the call binds them to; those that the operands leave open,
-    or whose declared range is not proved, and those that the callee's casts define
-    get fresh names. What the callee would check on entry becomes a
-    `relax.match_cast`.
+    symbols are replaced by their values at the call; symbols that the operands do not
+    determine, symbols whose declared range is not proved, and symbols defined by the
+    callee's casts get fresh names. The checks on entry of the callee become
+    `relax.match_cast`s.
 
     A function that is called more than once is inlined only up to `max-size` ops.
-    Recursive calls stay, and so do calls of a function that takes a symbol as an
-    integer other than an `index`. The functions themselves are left for `relax-dce`.
-    (Upstream's `inline` leaves `relax.call` alone: it knows nothing of symbols.)
+    Recursive calls stay, and so do calls of a function that takes a symbol as an integer
+    other than an `index`. The functions themselves are left for `relax-dce`. (Upstream's
+    `inline` ignores `relax.call`, as it cannot handle symbols.)
 
     Before:
 
@@ -130,10 +129,10 @@ def InlinePass : Pass<"relax-inline", "::mlir::ModuleOp"> {
 def ToDataflowPass : Pass<"relax-to-dataflow", "::mlir::ModuleOp"> {
   let summary = "group ops without side effects into dataflow blocks";
   let description = [{
-    Moves each longest run of ops without side effects and control flow into a
-    `relax.dataflow` (TVM's ConvertToDataflow), also in branches and loop bodies.
-    Runs of fewer than `min-size` ops stay as they are. A constant or a `relax.sym`
-    that is used after the block is repeated there.
+    Moves each maximal run of ops without side effects and control flow into a
+    `relax.dataflow` (TVM's ConvertToDataflow), also in branches and loop bodies. Runs of
+    fewer than `min-size` ops stay as they are. A constant or a `relax.sym` that is used
+    after the block is repeated there.
 
     Before:
 
@@ -167,8 +166,8 @@ def ToDataflowPass : Pass<"relax-to-dataflow", "::mlir::ModuleOp"> {
 def InlineDataflowPass : Pass<"relax-inline-dataflow", "::mlir::ModuleOp"> {
   let summary = "dissolve dataflow blocks";
   let description = [{
-    Moves what `relax.dataflow` blocks hold to where they stand (TVM's ToNonDataflow).
-    Runs before lowering, when nothing needs the blocks any more.
+    Replaces each `relax.dataflow` block by its contents (TVM's ToNonDataflow). Runs
+    before lowering, when the blocks are no longer needed.
 
     Before:
 
