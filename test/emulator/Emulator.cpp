@@ -492,7 +492,7 @@ RELAX_EXPORT Result cuLaunchKernelEx(const LaunchConfig *config, void *launched,
 }
 
 //===----------------------------------------------------------------------===//
-// What tests call
+// Functions for tests
 //===----------------------------------------------------------------------===//
 
 RELAX_EXPORT void relax_emulator_fail(const char *function, int32_t nth,

@@ -84,7 +84,7 @@ void *relax_emulator_shared(int64_t offset);
 /// Makes the `nth` call of a function from now on (1: the next; 0: every call)
 /// return `code`. Code 0 ends that.
 void relax_emulator_fail(const char *function, int32_t nth, int32_t code);
-/// Bytes allocated on all devices, in blocks.
+/// The bytes allocated on all devices, and the number of blocks.
 int64_t relax_emulator_bytes(void);
 int64_t relax_emulator_blocks(void);
 /// The number of live modules, streams, graphs and links.

@@ -262,7 +262,7 @@ def check_cubins() -> None:
     cold, warm = load_anew(), min(load_anew() for _ in range(5))
     (entry,) = cache.iterdir()
     print(f"  {entry.stat().st_size} bytes; loaded in {cold:.2f} ms, then {warm:.2f} ms")
-    entry.write_bytes(entry.read_bytes()[:-1])  # damaged: made anew
+    entry.write_bytes(entry.read_bytes()[:-1])  # damaged: rebuilt
     load_anew()
     assert get(add(x, x)) == (2 * X).tolist()
 

@@ -1,4 +1,4 @@
-//===- Faults.cpp - a loader of Vulkan that fails on request --------------===//
+//===- Faults.cpp - a Vulkan loader that fails on request -----------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

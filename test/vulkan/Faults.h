@@ -1,4 +1,4 @@
-//===- Faults.h - a loader of Vulkan that fails on request ------*- C++ -*-===//
+//===- Faults.h - a Vulkan loader that fails on request ---------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -101,7 +101,7 @@ LogicalResult WhileOp::verifyRegions() {
 }
 
 //===----------------------------------------------------------------------===//
-// Canonicalisation
+// Canonicalization
 //===----------------------------------------------------------------------===//
 
 /// The value of a constant condition.

@@ -168,7 +168,7 @@ LogicalResult TensorToShapeOp::deduce(Deduction &deduction, Adaptor op,
 }
 
 //===----------------------------------------------------------------------===//
-// Canonicalisation of shape computations
+// Canonicalization of shape computations
 //===----------------------------------------------------------------------===//
 
 namespace {

@@ -20,7 +20,7 @@
 namespace mlir::relax {
 
 //===----------------------------------------------------------------------===//
-// What operands are
+// Properties of operands
 //===----------------------------------------------------------------------===//
 
 /// Whether `x` has the type of an op's result, i.e. broadcasting it with

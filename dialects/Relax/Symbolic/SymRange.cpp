@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace mlir::relax;
 
 //===----------------------------------------------------------------------===//
-// Of expressions
+// Ranges of expressions
 //===----------------------------------------------------------------------===//
 
 WideInterval SymRanges::interval(SymExprAttr expr) {
@@ -144,7 +144,7 @@ Congruence SymRanges::computeCongruence(SymExprAttr expr) {
 }
 
 //===----------------------------------------------------------------------===//
-// Of polynomials
+// Ranges of polynomials
 //===----------------------------------------------------------------------===//
 
 Congruence SymRanges::congruence(const SymPoly &poly) {

@@ -13,7 +13,7 @@
 using namespace relax_rt;
 
 //===----------------------------------------------------------------------===//
-// What host code does
+// Actions of host code
 //===----------------------------------------------------------------------===//
 
 RelaxStorage *Recorder::allocate(RelaxContext &context, int64_t bytes,

@@ -152,8 +152,8 @@ relax_rt_call_library(RelaxContext *context, const char *name,
                       const char *location, const int64_t *words,
                       const int64_t *slots, int64_t integers);
 
-/// Results are handed over as values of TVM FFI; or copied to tensors that the
-/// caller gives behind the arguments, one for each result.
+/// Results are returned as TVM FFI values, or copied to tensors that the caller
+/// passes after the arguments, one for each result.
 ///
 /// `words`: parameters, results, slots in, slots out, the type of the device
 /// that the function uses (0 for none; with `RelaxHostParts`), then each value.

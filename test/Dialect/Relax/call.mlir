@@ -10,7 +10,7 @@ relax.func @kernels(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // Symbols of the kernel are solved for from inputs and results.
   // CHECK: relax.call_tir @flatten(%{{.*}}) : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?xf32, #relax.shape<[4*n]>>
   %0 = relax.call_tir @flatten(%x) : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?xf32, #relax.shape<[4*n]>>
-  // Those that no tensor determines are passed.
+  // Symbols that no tensor determines are passed.
   // CHECK: relax.call_tir @arange() sym [2*n] : () -> tensor<?xf32, #relax.shape<[2*n]>>
   %1 = relax.call_tir @arange() sym [2*n] : () -> tensor<?xf32, #relax.shape<[2*n]>>
   // CHECK: relax.call_tir @two(%{{.*}}) : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> (tensor<4xf32>, tensor<?xf32, #relax.shape<[n]>>)

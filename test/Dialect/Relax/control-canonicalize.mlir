@@ -29,7 +29,7 @@ relax.func @known_branch(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Symbols of a branch end with it: a later cast defines `n` anew.
+// Symbols of a branch end with it: a later cast redefines `n`.
 // CHECK-LABEL: relax.func @symbols_of_a_branch
 // CHECK:         relax.if
 // CHECK:         relax.match_cast %{{.*}} : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[n]>>
@@ -48,7 +48,7 @@ relax.func @symbols_of_a_branch(%x: tensor<?xf32>, %y: tensor<?xf32>) -> (tensor
 
 // -----
 
-// What holds need not be asserted; what does not is a failure at run time.
+// Conditions that always hold are not asserted; conditions that never hold fail at run time.
 // CHECK-LABEL: relax.func @asserts
 // CHECK-NOT:     "holds"
 // CHECK:         relax.assert %{{.*}}, "fails"

@@ -38,7 +38,7 @@ relax.func @conv3d(%x: tensor<1x2x?x8x8xf32, #relax.shape<[1, 2, d, 8, 8]>>, %w:
   relax.return %0 : tensor<1x2x?x7x7xf32, #relax.shape<[1, 2, d - k + 1, 7, 7]>>
 }
 
-// What is not known of an operand is not known of the result, but the rank and the channels are.
+// Unknown dimensions of an operand are unknown in the result, except for the rank and the channels.
 // CHECK-LABEL: relax.func @conv2d_unranked
 relax.func @conv2d_unranked(%x: tensor<*xf32>, %y: tensor<?x?x?x8xf32>, %w: tensor<16x3x3x3xf32>, %v: tensor<*xf32>) {
   // CHECK: (tensor<*xf32>, tensor<16x3x3x3xf32>) -> tensor<?x16x?x?xf32>

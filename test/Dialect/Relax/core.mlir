@@ -34,7 +34,7 @@ relax.func @shapes(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %u: tensor<*xf32>,
   // CHECK: %[[D:.*]] = relax.dim %{{.*}}, -1 : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> index
   %5 = relax.dim %x, -1 : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> index
   %c = arith.constant 7 : index
-  // What an integer is known to be is known of the shape.
+  // Known values of integers are known dimensions of the shape.
   // CHECK: relax.make_shape %[[S]], %[[D]], %{{.*}}, %{{.*}}, %{{.*}} : {{.*}} -> !relax.shape<[(n + 3) floordiv 4, 4, 7, ?, j]>
   %6 = relax.make_shape %4, %5, %c, %i, %j : (index, index, index, index, index) -> !relax.shape<[(n + 3) floordiv 4, 4, 7, ?, j]>
   // CHECK: relax.dim %{{.*}}, 0 : (!relax.shape<[n, 4]>) -> index

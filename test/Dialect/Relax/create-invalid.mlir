@@ -1,7 +1,7 @@
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the ops that make tensors refuse, each diagnostic once.
+// Errors of ops that create tensors, each diagnostic once.
 // RUN: relax-opt %s -split-input-file -verify-diagnostics=only-expected
 
 relax.func @fill_of_rank_1(%s: !relax.shape<[4]>, %f: tensor<1xf32>) {

@@ -249,7 +249,7 @@ relax.func @constants() -> (tensor<3x4xi8>, tensor<3x4xi1>, tensor<4xi8>, tensor
 
 // -----
 
-// Quotients that processors do not have are those of kernels.
+// Integer quotients that would trap on processors are computed as by kernels.
 // CHECK-LABEL: relax.func @special_quotients
 // CHECK-DAG: %[[ZERO:.*]] = relax.constant dense<0> : tensor<4xi8>
 // CHECK-DAG: %[[LEAST:.*]] = relax.constant dense<-128> : tensor<4xi8>

@@ -322,7 +322,7 @@ relax.func @symbol_with_one(%x: tensor<?x1xf32, #relax.shape<[n, 1]>>, %w: tenso
   %add = relax.add %x, %w : (tensor<?x1xf32, #relax.shape<[n, 1]>>, tensor<1x?xf32, #relax.shape<[1, m]>>) -> tensor<?x?xf32, #relax.shape<[n, m]>>
   relax.return
 }
-// What is unknown may be 1 or more, so a symbol against it says nothing.
+// An unknown dimension may be 1 or more, so nothing is known of its broadcast with a symbol.
 // CHECK-LABEL: relax.func @symbol_with_unknown
 relax.func @symbol_with_unknown(%x: tensor<?xf32, #relax.shape<[n]>>, %w: tensor<?xf32>) {
   // CHECK: relax.add %arg0, %arg1 : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32>) -> tensor<?xf32>

@@ -3,7 +3,7 @@
 
 // RUN: relax-opt --canonicalize %s | FileCheck %s
 
-// What changes nothing is gone.
+// Identity windows are folded.
 // CHECK-LABEL: relax.func @nothing(
 // CHECK-SAME: %[[X:.*]]: tensor
 // CHECK-NEXT: relax.return %[[X]]

@@ -27,7 +27,7 @@ relax.func @f(%x: tensor<4xf32>) -> tensor<5xf32> {
 
 // -----
 
-// What is only possible is not enough.
+// A possible match is not enough.
 relax.func @f(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32, #relax.shape<[m]>>) -> tensor<?xf32, #relax.shape<[m]>> {
   // expected-error @+1 {{operand 0 is 'tensor<?xf32, #relax.shape<[n]>>', @f returns 'tensor<?xf32, #relax.shape<[m]>>'}}
   relax.return %x : tensor<?xf32, #relax.shape<[n]>>

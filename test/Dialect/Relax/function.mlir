@@ -29,7 +29,7 @@ relax.func @empty() {
   relax.return
 }
 
-// What is returned may say more than the signature.
+// A returned value may have a finer type than the signature.
 // CHECK-LABEL: relax.func @coarse(
 relax.func @coarse(%x: tensor<?xf32, #relax.shape<[n]>>) -> (tensor<?xf32>, tensor<*xf32>, !relax.object) {
   relax.return %x, %x, %x : tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>

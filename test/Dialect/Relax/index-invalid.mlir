@@ -1,7 +1,7 @@
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What gathering and scattering refuse, each diagnostic once.
+// Errors of gathers and scatters, each diagnostic once.
 // RUN: relax-opt %s -split-input-file -verify-diagnostics=only-expected
 
 // Gathering.

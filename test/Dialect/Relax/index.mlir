@@ -59,7 +59,7 @@ relax.func @index(%x: tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>, %i: tensor<?x1
   relax.return
 }
 
-// A dynamic number of tokens beside a static number of classes, and the reverse.
+// A dynamic number of tokens next to a static number of classes, and the reverse.
 // CHECK-LABEL: relax.func @one_hot
 relax.func @one_hot(%i: tensor<?x2xi64, #relax.shape<[n, 2]>>, %s: tensor<i32>, %u: tensor<*xi64>) {
   // CHECK: relax.one_hot %{{.*}} depth 10 on 1.000000e+00 : f32 off 0.000000e+00 : f32 : {{.*}} -> tensor<?x2x10xf32, #relax.shape<[n, 2, 10]>>

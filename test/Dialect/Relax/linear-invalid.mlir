@@ -1,7 +1,7 @@
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What products refuse, each diagnostic once.
+// Errors of matrix products, each diagnostic once.
 // RUN: relax-opt %s -split-input-file -verify-diagnostics=only-expected
 
 relax.func @scalar(%x: tensor<f32>, %y: tensor<4xf32>) {

@@ -20,7 +20,7 @@ relax.func @reshape(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %s: !relax.shape<
   relax.return %0, %1, %2, %3 : tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<4x?xf32, #relax.shape<[4, n]>>, tensor<?xf32, #relax.shape<[4*n]>>, tensor<?x?xf32>
 }
 
-// An equal type with an unknown dimension is no proof of an equal shape.
+// An equal type with an unknown dimension does not prove an equal shape.
 // CHECK-LABEL: relax.func @reshape_unknown
 relax.func @reshape_unknown(%x: tensor<?x?xf32>, %r: !relax.shape<2>) -> tensor<?x?xf32> {
   // CHECK: %[[Y:[a-z0-9]+]] = relax.reshape
@@ -73,7 +73,7 @@ relax.func @permute(%x: tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>, %u: tensor<*
   %1 = relax.permute_dims %0 axes [-1, 1, 0] : (tensor<8x4x?xf32, #relax.shape<[8, 4, n]>>) -> tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>
   // CHECK: %[[B:[a-z0-9]+]] = relax.permute_dims %[[X]] axes [0, 2, 1]
   %2 = relax.permute_dims %0 axes [2, 0, 1] : (tensor<8x4x?xf32, #relax.shape<[8, 4, n]>>) -> tensor<?x8x4xf32, #relax.shape<[n, 8, 4]>>
-  // Of unknown rank: not the identity.
+  // Unknown rank: not the identity.
   // CHECK: %[[C:[a-z0-9]+]] = relax.permute_dims %{{.*}} : (tensor<*xf32>)
   %3 = relax.permute_dims %u : (tensor<*xf32>) -> tensor<*xf32>
   // CHECK: relax.return %[[X]], %[[B]], %[[C]]
@@ -87,7 +87,7 @@ relax.func @expand_squeeze(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<1x?x
   %1 = relax.squeeze %0 axis [1] : (tensor<?x1xf32, #relax.shape<[n, 1]>>) -> tensor<?xf32, #relax.shape<[n]>>
   %2 = relax.squeeze %y axis [0] : (tensor<1x?xf32, #relax.shape<[1, n]>>) -> tensor<?xf32, #relax.shape<[n]>>
   %3 = relax.expand_dims %2 axis [-2] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<1x?xf32, #relax.shape<[1, n]>>
-  // That n is 1 is checked by the squeeze, which stays.
+  // The squeeze stays, as it checks that n is 1.
   // CHECK: relax.squeeze %[[Y]] axis [1]
   // CHECK: %[[C:[a-z0-9]+]] = relax.expand_dims
   %4 = relax.squeeze %y axis [1] : (tensor<1x?xf32, #relax.shape<[1, n]>>) -> tensor<1xf32>
@@ -127,7 +127,7 @@ relax.func @once(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %u: tensor<*xf32>) -
   %1 = relax.tile %x by [1, 1] : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   %2 = relax.flip %x axis 1 : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   %3 = relax.flip %2 axis -1 : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
-  // Of unknown rank, ones may add dimensions, and -1 may be another axis than 1.
+  // With an unknown rank, ones may add dimensions, and -1 may be another axis than 1.
   // CHECK: %[[T:[a-z0-9]+]] = relax.tile %[[U]] by [1, 1]
   %4 = relax.tile %u by [1, 1] : (tensor<*xf32>) -> tensor<*xf32>
   // CHECK: %[[F:[a-z0-9]+]] = relax.flip %[[U]] axis 1

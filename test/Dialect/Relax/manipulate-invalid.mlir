@@ -1,7 +1,7 @@
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What reshaping and rearranging refuse, each diagnostic once.
+// Errors of reshaping and rearranging, each diagnostic once.
 // RUN: relax-opt %s -split-input-file -verify-diagnostics=only-expected
 
 // Element counts that can never be equal, static and symbolic.
@@ -29,7 +29,7 @@ relax.func @reshape(%x: tensor<0x?xf32>) {
 
 // -----
 
-// What -1 cannot stand for.
+// Sizes that -1 cannot stand for.
 relax.func @reshape(%x: tensor<10xf32>) {
   // expected-error @+1 {{the 10 elements of x cannot be divided by the product of the other dimensions, 3}}
   %0 = relax.reshape %x to [-1, 3] : (tensor<10xf32>) -> tensor<3x3xf32>

@@ -1,7 +1,7 @@
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What normalisation refuses, each diagnostic once.
+// Errors of normalization, each diagnostic once.
 // RUN: relax-opt %s -split-input-file -verify-diagnostics=only-expected
 
 relax.func @softmax_of_integers(%x: tensor<4xi32>) {

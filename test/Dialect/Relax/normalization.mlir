@@ -1,7 +1,7 @@
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Normalisation and softmax: round trip and shapes.
+// Normalization and softmax: round trip and shapes.
 // RUN: relax-opt %s | relax-opt | FileCheck %s
 
 // CHECK-LABEL: relax.func @softmax

@@ -22,7 +22,7 @@ relax.func @ceil_mode(%two: tensor<1x1x2xf32>, %five: tensor<1x1x5xf32>, %six: t
   // A window may be larger than the input.
   // CHECK: -> tensor<1x1x1xf32>
   %0 = relax.max_pool1d %two {ceil_mode = true, pool_size = array<i64: 3>, strides = array<i64: 2>} : (tensor<1x1x2xf32>) -> tensor<1x1x1xf32>
-  // (5 + 2 - 2) ceildiv 3 + 1 = 3, but the third window would start at 6, in the padding behind.
+  // (5 + 2 - 2) ceildiv 3 + 1 = 3, but the third window would start at 6, in the trailing padding.
   // CHECK: -> tensor<1x1x2xf32>
   %1 = relax.max_pool1d %five {ceil_mode = true, padding = array<i64: 1>, pool_size = array<i64: 2>, strides = array<i64: 3>} : (tensor<1x1x5xf32>) -> tensor<1x1x2xf32>
   // CHECK: -> tensor<1x1x3xf32>

@@ -18,7 +18,7 @@ relax.func @no_axes(%x: tensor<?xf32, #relax.shape<[n]>>) -> (tensor<?xf32, #rel
 
 // -----
 
-// All axes of a scalar are none.
+// A scalar has no axes, so all axes are none.
 // CHECK-LABEL: relax.func @scalar
 // CHECK-NEXT: relax.return %arg0, %arg1
 relax.func @scalar(%x: tensor<f32>, %b: tensor<i1>) -> (tensor<f32>, tensor<i1>) {

@@ -1,7 +1,7 @@
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What reductions and scans refuse, each diagnostic once.
+// Errors of reductions and scans, each diagnostic once.
 // RUN: relax-opt %s -split-input-file -verify-diagnostics=only-expected
 
 relax.func @axis_too_large(%x: tensor<2x3xf32>) {

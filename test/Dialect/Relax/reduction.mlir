@@ -198,7 +198,7 @@ relax.func @argmin(%x: tensor<?x4xi32, #relax.shape<[n, 4]>>, %u: tensor<*xf32>)
   relax.return
 }
 
-// All axes of any rank give a scalar; all else of an unknown rank is unknown.
+// Reducing all axes gives a scalar for any rank; otherwise the result of an unknown rank is unknown.
 // CHECK-LABEL: relax.func @unranked
 relax.func @unranked(%u: tensor<*xf32>, %c: tensor<?x?xf32>, %s: tensor<f32>) {
   // CHECK: relax.sum %arg0 : (tensor<*xf32>) -> tensor<f32>

@@ -15,7 +15,7 @@ relax.func @whole(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>, %u: tensor<?xf32>) 
   relax.return %0, %1, %2 : tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<?xf32>, tensor<?xf32>
 }
 
-// A reversal keeps the type, but is no identity.
+// A reversal keeps the type, but is not an identity.
 // CHECK-LABEL: relax.func @reversed
 relax.func @reversed(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> {
   // CHECK: relax.strided_slice

@@ -10,7 +10,7 @@ relax.func @static(%x: tensor<10xf32>, %e: tensor<0xf32>, %m: tensor<4x6xf32>) {
   %0 = relax.strided_slice %x axes [0] begin [2] end [8] strides [3] : (tensor<10xf32>) -> tensor<2xf32>
   %1 = relax.strided_slice %x axes [0] begin [-3] end [100] : (tensor<10xf32>) -> tensor<3xf32>
   %2 = relax.strided_slice %x axes [0] begin [-100] end [-1] strides [4] : (tensor<10xf32>) -> tensor<3xf32>
-  // Begin behind end: empty, never negative.
+  // Begin after end: empty, never negative.
   %3 = relax.strided_slice %x axes [0] begin [7] end [2] : (tensor<10xf32>) -> tensor<0xf32>
   %4 = relax.strided_slice %x axes [0] begin [2] end [7] strides [-1] : (tensor<10xf32>) -> tensor<0xf32>
   // The whole dimension backwards.

@@ -5,7 +5,7 @@
 // RUN: relax-opt %s -mlir-print-op-generic | relax-opt | FileCheck %s
 // RUN: relax-opt %s -emit-bytecode | relax-opt | FileCheck %s
 
-// What a cast defines holds after it, in branches too.
+// A symbol defined by a cast is visible after it, also in branches.
 // CHECK-LABEL: relax.func @order(
 relax.func @order(%c: i1, %x: tensor<?xf32>) -> index attributes {relax.symbols = {m = #relax.range<1, 8>}} {
   %0 = relax.match_cast %x : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[m]>>

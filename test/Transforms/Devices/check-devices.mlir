@@ -38,7 +38,7 @@ relax.func @call(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// What a function returns is where its signature says.
+// The results of a function are on the side that its signature states.
 relax.func private @host(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.device = "host"}
 relax.func @result(%x: tensor<4xf32> {relax.device = "host"}) -> tensor<4xf32> {
   // expected-note @+1 {{made here}}
@@ -64,7 +64,7 @@ relax.func @branches(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// What a loop carries stays where it is.
+// Loop-carried values stay on their side.
 relax.func @loop(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = relax.while %x : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):

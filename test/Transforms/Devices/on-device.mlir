@@ -28,7 +28,7 @@ relax.func @main(%x: !t) -> !t {
 // CHECK-NOT: gpu.launch
 // CHECK: vector.load
 
-// Storage of one side is not that of the other: %x + %x is dead when the copy comes back, and so is its first copy.
+// The two sides do not share storage: %x + %x is dead when the copy comes back, and so is its first copy.
 // CHECK-LABEL: relax.func @main
 // CHECK: %[[DEVICE:.*]] = relax.alloc_storage 4*n align 64 :
 // CHECK: relax.tensor_from_storage %[[DEVICE]]
@@ -68,7 +68,7 @@ relax.func @there(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// What a function of the other side returns is known there: %a may be written over while %r is used.
+// The aliases that a function of the other side returns are known: %a may be overwritten while %r is used.
 !t = tensor<4xf32>
 func.func private @kernel(%out: tensor<4xf32>) -> tensor<4xf32> {
   %0 = linalg.exp ins(%out : tensor<4xf32>) outs(%out : tensor<4xf32>) -> tensor<4xf32>

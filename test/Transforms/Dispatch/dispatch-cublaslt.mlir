@@ -30,7 +30,7 @@ relax.func @linear(%x: !x, %w: tensor<32x64xf16>, %b: tensor<32xf16>) -> !y {
   relax.return %1 : !y
 }
 
-// The bias of a matmul is added behind it.
+// The bias of a matmul is added after it.
 // CHECK-LABEL: @matmul
 // CHECK-NEXT: relax.call_library "relax.cublaslt"(%{{.*}}, %{{.*}}, %{{.*}}) sym [0, 1, 1]
 // CHECK-NEXT: relax.return
@@ -41,7 +41,7 @@ relax.func @matmul(%x: !x, %w: tensor<64x32xf16>, %b: tensor<32xf16>) -> !y {
   relax.return %2 : !y
 }
 
-// What is used elsewhere stays, and so does what is no bias and what the library lacks.
+// Results used elsewhere stay, and so do additions that are not a bias and ops that the library lacks.
 // CHECK-LABEL: @used_twice
 // CHECK: %[[Y:.*]]:2 = relax.call_library "relax.cublaslt"(%{{.*}}, %{{.*}}) sym [1, 0, 0]
 // CHECK: %[[R:.*]] = relax.relu %[[Y]]#0

@@ -44,7 +44,7 @@ relax.func @whole(%x: !a, %w: tensor<4x16xf32>, %b: tensor<16xf32>) -> !r {
   relax.return %2 : !r
 }
 
-// What is used elsewhere cannot be computed inside; the smaller pattern serves.
+// Values used elsewhere cannot be computed inside; the smaller pattern matches.
 // Branches and dataflow blocks are looked at too.
 // CHECK-LABEL: relax.func @part(
 // CHECK-NEXT:    relax.call_library "blas.gemm"(%{{.*}}, %{{.*}}) :

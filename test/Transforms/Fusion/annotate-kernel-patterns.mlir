@@ -21,7 +21,7 @@ func.func private @matmul(%x: tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]
   return %0 : tensor<?x8xf32>
 }
 
-// Broadcasting beside an element-wise read changes nothing.
+// Broadcasting next to an element-wise read changes nothing.
 // CHECK: @bias({{.*}}relax.pattern = "element_wise"
 func.func private @bias(%x: tensor<4x8xf32>, %b: tensor<8xf32>, %d: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = linalg.generic {indexing_maps = [#id, #col, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %b : tensor<4x8xf32>, tensor<8xf32>) outs(%d : tensor<4x8xf32>) {
@@ -83,7 +83,7 @@ func.func private @sum(%x: tensor<4x8xf32>, %d: tensor<4xf32>) -> tensor<4xf32> 
   return %0 : tensor<4xf32>
 }
 
-// What follows a reduction may update its result.
+// Ops after a reduction may update its result.
 // CHECK: @mean({{.*}}relax.pattern = "reduction"
 func.func private @mean(%x: tensor<4x8xf32>, %d: tensor<4xf32>) -> tensor<4xf32> {
   %c = arith.constant 8.0 : f32
@@ -100,7 +100,7 @@ func.func private @mean(%x: tensor<4x8xf32>, %d: tensor<4xf32>) -> tensor<4xf32>
   return %2 : tensor<4xf32>
 }
 
-// A sum of squares is no sum of products of two tensors.
+// A sum of squares is not a sum of products of two tensors.
 // CHECK: @squares({{.*}}relax.pattern = "reduction"
 func.func private @squares(%x: tensor<4x8xf32>, %d: tensor<4xf32>) -> tensor<4xf32> {
   %0 = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x8xf32>) outs(%d : tensor<4xf32>) {
@@ -169,7 +169,7 @@ func.func private @two(%x: tensor<4x8xf32>, %d: tensor<4x8xf32>, %e: tensor<8x4x
   return %0#0, %0#1 : tensor<4x8xf32>, tensor<8x4xf32>
 }
 
-// Loops that are not those of linalg.
+// Loops outside of linalg.
 // CHECK: @loop({{.*}}relax.pattern = "opaque"
 func.func private @loop(%x: tensor<4xf32>, %d: tensor<4xf32>) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index

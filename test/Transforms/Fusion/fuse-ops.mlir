@@ -116,7 +116,7 @@ relax.func @chain(%x: !v) -> !v {
   relax.return %3 : !v
 }
 
-// What is used outside of the group is computed before it.
+// Values used outside of the group are computed before it.
 // CHECK-LABEL: relax.func @used_twice(
 // CHECK-NEXT:    %[[A:.*]] = relax.call_tir @exp
 // CHECK-NEXT:    %[[B:.*]] = relax.call pure @fused_exp_exp{{(_[0-9]+)?}}(%[[A]])
@@ -144,7 +144,7 @@ relax.func @epilogue(%x: !m, %w: tensor<8x8xf32>, %b: tensor<8xf32>) -> !m {
   relax.return %4 : !m
 }
 
-// Decoding of weights goes into the contraction, in several steps too.
+// Decoding of weights is fused into the contraction, in several steps, too.
 // CHECK-LABEL: relax.func @decoded(
 // CHECK-NEXT:    %[[R:.*]] = relax.call pure @fused_decode_scale_matmul_exp2d(
 // CHECK-NEXT:    relax.return %[[R]]
@@ -171,7 +171,7 @@ relax.func @reductions(%x: !m) -> (!v, tensor<8x?xf32, #relax.shape<[8, n]>>) {
   relax.return %2, %4 : !v, tensor<8x?xf32, #relax.shape<[8, n]>>
 }
 
-// What costs more to compute than to load is not computed for each row.
+// Values that cost more to compute than to load are not recomputed for each row.
 // CHECK-LABEL: relax.func @recomputed(
 // CHECK-NEXT:    relax.call_tir @exp8
 // CHECK-NEXT:    relax.call_tir @bias
@@ -237,7 +237,7 @@ relax.func @order(%x: tensor<?xf32>, %y: !v, %z: !v) -> (!v, !v) {
   relax.return %2, %5 : !v, !v
 }
 
-// That n and m are equal is checked by the call, so the call stays.
+// The call stays, because it checks that n and m are equal.
 // CHECK-LABEL: relax.func @unproved(
 // CHECK-NEXT:    relax.call_tir @exp
 // CHECK-NEXT:    relax.call_tir @add

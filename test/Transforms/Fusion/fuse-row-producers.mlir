@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -relax-fuse-row-producers | FileCheck %s
 
-// What scales each row by its sum becomes one function with the product of the rows.
+// A kernel that scales each row by its sum is grouped with the product of the rows.
 // CHECK-LABEL: relax.func @main
 // CHECK: relax.call pure @fused_scale_multiply(%arg0, %arg1)
 // CHECK-NOT: call_tir
@@ -24,7 +24,7 @@ relax.func @read_twice(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>, %w: tensor<8x8
   relax.return %0, %1 : tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<?x8xf32, #relax.shape<[n, 8]>>
 }
 
-// Of a chain each call is in one group: a product makes no rows for the next, and what scales twice is apart.
+// In a chain each call is in one group: a product makes no rows for the next one, and a kernel that scales twice stays separate.
 // CHECK-LABEL: relax.func @chain
 // CHECK: relax.call_tir @scale
 // CHECK: relax.call pure @fused_scale_multiply
@@ -59,7 +59,7 @@ relax.func @reduced(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>) -> tensor<?x8xf32
   relax.return %1 : tensor<?x8xf32, #relax.shape<[n, 8]>>
 }
 
-// What makes the rows of a norm, and is read behind it too, becomes one function with it, which gives both.
+// A kernel that makes the rows of a norm, and is read after it, too, becomes one function with it, which returns both.
 // CHECK-LABEL: relax.func @kept
 // CHECK-NEXT: %[[BOTH:.*]]:2 = relax.call pure @fused_double_scale(%arg0)
 // CHECK-NEXT: %[[LATER:.*]] = relax.call_tir @double(%[[BOTH]]#0)
@@ -71,7 +71,7 @@ relax.func @kept(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>) -> (tensor<?x8xf32, 
   relax.return %2, %1 : tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<?x8xf32, #relax.shape<[n, 8]>>
 }
 
-// What is read before the norm must be there before.
+// A value that is read before the norm must be computed before it.
 // CHECK-LABEL: relax.func @read_before
 // CHECK: relax.call_tir @double
 // CHECK: relax.call_tir @double

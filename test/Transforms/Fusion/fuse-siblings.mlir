@@ -76,7 +76,7 @@ func.func private @set(%w: tensor<8x6xf32>) -> tensor<8x6xf32> {
 
 // -----
 
-// What defines a symbol is not passed either.
+// Ops that define a symbol are not crossed either.
 // CHECK-LABEL: relax.func @defined
 // CHECK: relax.call_tir @a
 // CHECK: relax.match_cast

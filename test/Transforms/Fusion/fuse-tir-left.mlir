@@ -13,7 +13,7 @@ relax.func private @fused(%x: tuple<tuple<tensor<4xf32>>>) -> tensor<4xf32> {
 
 // -----
 
-// What is not only calls stays a function.
+// A function with anything but calls stays a function.
 // expected-remark @+1 {{primitive function @fused is not fused: it holds relax.get, not only calls of kernels}}
 relax.func private @fused(%x: tuple<tensor<4xf32>>) -> tensor<4xf32> attributes {relax.primitive} {
   %0 = relax.get %x[0] : (tuple<tensor<4xf32>>) -> tensor<4xf32>

@@ -131,7 +131,7 @@ relax.func @decoded_too(%x: !m, %q: tensor<8x8xi8>, %s: tensor<8xf32>, %b: tenso
   relax.return %4 : !m
 }
 
-// An element-wise nest goes into the reduction that reads it once.
+// An element-wise nest is fused into the reduction that reads it once.
 // CHECK-LABEL: relax.func @reduced(
 // CHECK-NEXT:    relax.call_tir @fused_exp2d_sum_exp(
 relax.func @reduced(%x: !m) -> !v {

@@ -171,7 +171,7 @@ relax.func @wrapping(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %w: tensor<?xi32
 
 // -----
 
-// What is known survives another shape, branches, tuples and blocks; a loop carries what it may.
+// Known ranges survive reshapes, branches, tuples and blocks; loop-carried values are unknown.
 // CHECK-LABEL: relax.func @passed_on
 // CHECK-NOT: relax.check_indices
 // CHECK: relax.while

@@ -46,7 +46,7 @@ relax.func @scatters(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<?x2xi
 
 // -----
 
-// Tables of a rotary embedding do not count from the end. A single position is that of the first of k tokens.
+// Tables of a rotary embedding do not count from the end. A single position is the position of the first of k tokens.
 // CHECK-LABEL: relax.func @rotary
 // CHECK: relax.check_indices %{{.*}} in [p] of ["dimension 0 of cos"] for "rotary_embedding" "positions" non_negative : tensor<?xi32, #relax.shape<[k]>>
 // CHECK: relax.check_indices %{{.*}} in [{{-k \+ p \+ 1|p - k \+ 1}}] of ["the rows of cos at which x may begin"] for "rotary_embedding" "positions" non_negative : tensor<i64>
@@ -116,7 +116,7 @@ relax.func @once(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32,
 
 // -----
 
-// A check is a side effect: a dataflow block around it goes, and so does what calls of the function promise.
+// A check is a side effect: a dataflow block around it is dissolved, and calls of the function are no longer pure.
 // CHECK-LABEL: relax.func private @pick
 // CHECK-NOT: pure
 // CHECK: relax.check_indices

@@ -38,7 +38,7 @@ relax.func @main(%x: tensor<?x4x9xf32, #relax.shape<[n, 4, 9]>>, %w: tensor<6x2x
 
 // -----
 
-// What is undecided of the sizes is checked before the call.
+// Undecided sizes are checked before the call.
 // CHECK-LABEL: relax.func @main
 // CHECK: relax.assert {{.*}} "conv1d: the window does not fit along 'W': 
 // CHECK: relax.call_tir @conv1d

@@ -36,7 +36,7 @@ relax.func @slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %b: tensor<2xi64>, 
 
 // -----
 
-// Unknown dimensions of a shape operand get symbols, which are those of the result.
+// Unknown dimensions of a shape operand get symbols, which the result has as well.
 // CHECK-LABEL: relax.func @shape(
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[SHAPE:.*]]: !relax.shape
 // CHECK: relax.match_cast %[[SHAPE]] : {{.*}} -> !relax.shape<[d0, d1]>

@@ -21,7 +21,7 @@ func.func @sum(%x: tensor<?x0xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-// Of attention without keys, what the weights multiply is gone, and so are they.
+// In attention without keys, the weights and the values that they multiply are removed.
 // CHECK-LABEL: func.func @products(
 // CHECK-NOT:     linalg.matmul
 // CHECK-NOT:     linalg.exp
@@ -42,7 +42,7 @@ func.func @products(%q: tensor<?x8xf32>, %k: tensor<8x0xf32>, %v: tensor<0x8xf32
 
 // -----
 
-// Nothing is written where there is no element.
+// Writes of empty tensors are removed.
 // CHECK-LABEL: func.func @buffers(
 // CHECK-NEXT:    return
 func.func @buffers(%x: memref<?x0xf32>, %out: memref<?x0xf32>) {
@@ -67,7 +67,7 @@ func.func @joined(%x: tensor<?x3xf32>, %y: tensor<0x3xf32>, %z: tensor<2x3xf32>,
 
 // -----
 
-// What pads an empty tensor is padding, from a number or from a position.
+// A padded empty tensor is only padding, from a number or from a position.
 // CHECK-LABEL: func.func @padded(
 // CHECK-NOT:     tensor.pad
 // CHECK:         linalg.fill {{.*}} -> tensor<4xf32>
@@ -89,7 +89,7 @@ func.func @padded(%x: tensor<0xf32>, %y: tensor<0xindex>) -> (tensor<4xf32>, ten
 
 // -----
 
-// Loops that are known to have no iteration; the size may be that of a tensor.
+// Loops that are known to have no iterations; the bound may be the size of a tensor.
 // CHECK-LABEL: func.func @loops(
 // CHECK-SAME:    %{{.*}}: tensor<0xf32>, %[[OUT:.*]]: tensor<?xf32>
 // CHECK-NEXT:    return %[[OUT]]
@@ -113,7 +113,7 @@ func.func @loops(%x: tensor<0xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-// What has elements stays.
+// Nonempty tensors stay.
 // CHECK-LABEL: func.func @elements(
 // CHECK:         linalg.exp
 // CHECK:         return

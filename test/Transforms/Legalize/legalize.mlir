@@ -41,7 +41,7 @@ relax.func @named(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-// An operand of one number is no operand of the kernel, and unsigned elements are signless in it.
+// A splat operand is not an operand of the kernel, and unsigned elements are signless in it.
 // CHECK-LABEL: relax.func @numbers
 // CHECK: relax.call_tir @maximum(%arg0) : (tensor<4xui8>) -> tensor<4xui8>
 // CHECK-LABEL: func.func private @maximum(%{{.*}}: tensor<4xi8>, %{{.*}}: tensor<4xi8>) -> tensor<4xi8>
@@ -54,7 +54,7 @@ relax.func @numbers(%x: tensor<4xui8>) -> tensor<4xui8> {
 
 // -----
 
-// What is undecided is checked before the call; the dataflow block around it is dissolved, and the
+// Undecided sizes are checked before the call; the dataflow block around it is dissolved, and the
 // function and its caller are not pure any more.
 // CHECK-LABEL: relax.func private @checked
 // CHECK-NOT: pure

@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -split-input-file -relax-legalize=many-threads | FileCheck %s
 
-// Chunks are summed up, then what comes before each of them in a line, then each goes on from there.
+// Chunks are summed, the sums are scanned in each line, then each chunk is scanned from its start value.
 // CHECK-LABEL: func.func private @cumsum(
 // CHECK: %[[SUMS:.*]] = scf.forall (%{{.*}}, %{{.*}}) in (%{{.*}}, %{{.*}})
 // CHECK: scf.for
@@ -36,7 +36,7 @@ relax.func @main(%x: tensor<4x100xf32>) -> tensor<4x100xf32> {
 
 // -----
 
-// Updates of different columns do not meet; those of one are in order.
+// Updates of different columns do not conflict; updates of one column are in order.
 // CHECK-LABEL: func.func private @scatter_elements(
 // CHECK: scf.forall (%[[COLUMN:.*]]) in (6)
 // CHECK: tensor.extract_slice %{{.*}}[0, %[[COLUMN]]] [%{{.*}}, 1] [1, 1] : tensor<5x6xf32> to tensor<?xf32>

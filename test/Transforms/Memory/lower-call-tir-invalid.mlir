@@ -26,7 +26,7 @@ func.func private @k(tensor<4611686018427387904x4xf32>) -> tensor<46116860184273
 
 // -----
 
-// The memory of %x is that of %0.
+// %x shares the memory of %0.
 relax.func @written_over(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   // expected-error @+1 {{'relax.call_tir_inplace' op writes over operand 0, which is used afterwards; use the result, or pass a copy}}
   %0 = relax.call_tir_inplace @k(%x) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>

@@ -59,7 +59,7 @@ func.func private @k(tensor<4xf32>, tensor<8xf32>, tensor<2xf32>) -> (tensor<8xf
 
 // -----
 
-// In branches and loops too, beside graph ops, which are left; nothing is pure any more.
+// Also in branches and loops, and next to graph ops, which stay; nothing is pure anymore.
 // CHECK-LABEL: relax.func private @nested(
 // CHECK-NOT:     pure
 // CHECK:         relax.if

@@ -9,7 +9,7 @@ func.func private @scale(%x: memref<?xf32> {relax.shape = #relax.shape<[m]>}, %w
   return
 }
 
-// What another call passes counts as well, and so does what a call writes into.
+// Arguments of other calls count as well, and so do tensors that a call writes to.
 // CHECK: func.func private @both(%{{.*}}: memref<8xf32>, %{{.*}}: memref<8xf32>)
 func.func private @both(%w: memref<8xf32>, %out: memref<8xf32>) {
   return

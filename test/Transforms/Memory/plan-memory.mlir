@@ -217,7 +217,7 @@ relax.func @loop(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32>
 
 // -----
 
-// What is passed to a call that returns something may be what it returns.
+// An argument of a call that returns something may be its result.
 // CHECK-LABEL: relax.func @passed(
 // CHECK-COUNT-2: relax.alloc_storage 16
 relax.func @passed(%x: tensor<4xf32>) {
@@ -250,7 +250,7 @@ relax.func @large_first(%x: tensor<?xf32, #relax.shape<[n]>>) {
 
 // -----
 
-// What comes first may be the smaller one: both are where it is.
+// The first storage may be the smaller one: both are placed where it is.
 // CHECK-LABEL: relax.func @small_before(
 // CHECK-SAME:    planned_bytes = #relax.expr<16*n>
 // CHECK-NEXT:    %[[S:.*]] = relax.alloc_storage 16*n

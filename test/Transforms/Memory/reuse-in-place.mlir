@@ -74,7 +74,7 @@ relax.func @cast(%x: !v) -> !v {
   relax.return %4 : !v
 }
 
-// So do reads at the same element, beside others.
+// So do reads at the same element, next to others.
 // CHECK-LABEL: relax.func @both(
 // CHECK-COUNT-2: relax.alloc_storage
 relax.func @both(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
@@ -94,7 +94,7 @@ relax.func @unlike(%x: tensor<4x4xf32>, %y: !v) -> (tensor<4x4xf32>, tensor<?xf1
   relax.return %1, %3 : tensor<4x4xf32>, tensor<?xf16, #relax.shape<[n]>>
 }
 
-// What a call may have returned, or a closure captured, is not written over.
+// Tensors that a call may have returned, or that a closure captured, are not overwritten.
 // CHECK-LABEL: relax.func @captured(
 // CHECK-COUNT-4: relax.alloc_storage
 relax.func @captured(%x: !v) -> (!v, !v, !v, () -> tensor<?xf32>) {

@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -split-input-file -relax-deduce-shapes -verify-diagnostics
 
-// What one op only suspects, deduction proves: 4 and 5 meet behind two calls.
+// A conflict that no single op can prove: 4 and 5 meet after two calls.
 relax.func @contradiction(%x: tensor<4xf32>, %y: tensor<5xf32>) -> tensor<*xf32> {
   %0 = relax.call @identity(%x) : (tensor<4xf32>) -> tensor<*xf32>
   %1 = relax.call @identity(%y) : (tensor<5xf32>) -> tensor<*xf32>

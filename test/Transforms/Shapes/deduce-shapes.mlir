@@ -187,7 +187,7 @@ relax.func @closure(%f: (tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32, #rel
 
 // -----
 
-// What an op of another dialect uses keeps its type.
+// A value that an op of another dialect uses keeps its type.
 // CHECK-LABEL: relax.func @foreign(
 relax.func @foreign(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32> {
   // CHECK: relax.exp {{.*}} -> tensor<?xf32>

@@ -51,7 +51,7 @@ relax.func @known(%s: !relax.shape<[n]>, %x: tensor<?xf32, #relax.shape<[n + 1]>
   relax.return %1, %2 : tensor<?xf32, #relax.shape<[m]>>, index
 }
 
-// Only the dimension that is known goes; the cast still checks the other.
+// Only the known dimension is simplified; the cast still checks the other.
 // CHECK-LABEL: relax.func @partly(
 // CHECK:         relax.match_cast {{.*}} -> tensor<?x4x?xf32, #relax.shape<[n, 4, k]>>
 // CHECK:         relax.sym k + n
@@ -83,7 +83,7 @@ relax.func @range(%x: tensor<?xf32, #relax.shape<[n]>>) -> index
   relax.return %1 : index
 }
 
-// One that is proved goes with the symbol.
+// A proved cast is removed with its symbol.
 // CHECK-LABEL: relax.func @proved_range(
 // CHECK-NOT:     m =
 // CHECK-NOT:     relax.match_cast
@@ -110,7 +110,7 @@ relax.func @again(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>, index) {
   relax.return %0, %1, %2 : tensor<?xf32, #relax.shape<[m]>>, tensor<?xf32, #relax.shape<[k]>>, index
 }
 
-// A cast in a branch says nothing outside; one in a dataflow block is no value there.
+// A cast in a branch proves nothing outside; a cast in a dataflow block is not a value there.
 // CHECK-LABEL: relax.func @again_elsewhere(
 // CHECK:         relax.match_cast {{.*}} #relax.shape<[m]>
 // CHECK:         relax.match_cast {{.*}} #relax.shape<[k]>

@@ -72,7 +72,7 @@ relax.func @branches(%c: i1, %x: tensor<?xf32>) -> index {
   relax.return %0 : index
 }
 
-// What is computed outside is used inside, not the other way round.
+// A value computed outside is reused inside, but not the other way round.
 // CHECK-LABEL: relax.func @nesting(
 // CHECK:         %[[E:.*]] = relax.exp
 // CHECK:         relax.dataflow

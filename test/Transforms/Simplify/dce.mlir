@@ -90,7 +90,7 @@ relax.func @dataflow(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32>) ->
 
 // -----
 
-// So do the results of a branch; a branch without live results or effects goes.
+// So do the results of a branch; a branch without live results or effects is removed.
 // CHECK-LABEL: relax.func @branches(
 // CHECK:         relax.if {{.*}} -> tensor<4xf32> {
 // CHECK-NEXT:      relax.yield %{{.*}} : tensor<4xf32>

@@ -41,7 +41,7 @@ relax.func private @callee(%x: tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32
 
 // -----
 
-// Symbols of the callee's casts are renamed, each time anew; their ranges move.
+// Symbols of the callee's casts are renamed each time; their ranges move with them.
 // CHECK-LABEL: relax.func @twice(
 // CHECK-SAME:    m = #relax.range<1, 8>, m_1 = #relax.range<1, 8>
 // CHECK:         relax.match_cast {{.*}} #relax.shape<[m]>

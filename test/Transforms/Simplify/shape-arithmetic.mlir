@@ -50,7 +50,7 @@ relax.func @arithmetic(%p: !relax.shape<[m]>, %s: !relax.shape<[n, m + 1]>) -> !
 
 // -----
 
-// What only the data decide stays.
+// Data-dependent shapes stay.
 // CHECK-LABEL: relax.func @from_data
 // CHECK:         relax.tensor_to_shape
 relax.func @from_data(%s: !relax.shape<[n]>, %d: tensor<1xi64>) -> !relax.shape<2> {
