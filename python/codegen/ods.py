@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What ODS says of ops and passes, read from the JSON that `llvm-tblgen --dump-json` writes."""
+"""ODS records of ops and passes, read from the JSON that `llvm-tblgen --dump-json` writes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Records:
         return self._records[name]
 
     def of_class(self, name: str) -> list[dict[str, Any]]:
-        """All records of a class, in the order of their names."""
+        """All records of a class, sorted by name."""
         return [self[record] for record in self._records["!instanceof"].get(name, [])]
 
     def deref(self, value: dict[str, Any]) -> dict[str, Any]:
@@ -45,12 +45,12 @@ def classes(record: dict[str, Any]) -> list[str]:
 
 
 def identifier(name: str) -> str:
-    """The name, so that it is no keyword of Python."""
+    """The name, changed if it is a Python keyword."""
     return name + "_" if keyword.iskeyword(name) else name
 
 
 def prose(record: dict[str, Any]) -> str:
-    """The description without its example in MLIR."""
+    """The description without its MLIR example."""
     text = textwrap.dedent(record["description"].expandtabs()).strip()
     text = re.split(r"^\s*Example:\s*$", text, flags=re.MULTILINE)[0].strip()
     return re.sub(r"^```.*?^```\n?", "", text, flags=re.MULTILINE | re.DOTALL).strip()

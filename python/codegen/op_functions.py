@@ -135,7 +135,7 @@ def _operand_kind(records: Records, record: dict[str, Any]) -> str:
 
 
 def _literal(default: str, converter: str) -> str | None:
-    """A default of ODS in Python, where it can be written there."""
+    """The Python form of an ODS default, if it has one."""
     default = default.strip()
     if converter == "boolean":
         return {"true": "True", "false": "False"}.get(default)

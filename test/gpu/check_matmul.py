@@ -54,7 +54,7 @@ def _function(name: str, layout: str, columns: int, depth: int, dtype: str, batc
 
 
 def _fused() -> str:
-    """What follows is in the kernel, and the sums are read once more by another one."""
+    """The epilogue is in the kernel, and another kernel reads the sums again."""
     x, r, y = (f"tensor<?x{n}xbf16, #relax.shape<[m, {n}]>>" for n in (512, 1032, 1032))
     w, c, mean = "tensor<1032x512xbf16>", "tensor<1032xbf16>", "tensor<?x1xbf16, #relax.shape<[m, 1]>>"
     return f"""relax.func @fused(%x: {x}, %w: {w}, %c: {c}, %r: {r}) -> ({y}, {mean}) {{

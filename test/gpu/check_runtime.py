@@ -26,7 +26,7 @@ X = np.arange(1000, dtype=np.float32)
 
 
 class DeviceError(RuntimeError):
-    """As in relax_mlir."""
+    """As in `relax_mlir`."""
 
 
 tvm_ffi.register_error("DeviceError", DeviceError)
@@ -76,7 +76,7 @@ def get(tensor: tvm_ffi.Tensor) -> list:
 
 
 def capture(name: str, graphs: int = 16) -> tuple:
-    """The function, captured, and another one that gives captures, replays, failures and graphs."""
+    """The captured function, and a function that returns the numbers of captures, replays, failures and graphs."""
     captured, statistics = load(runtime, "relax_rt_capture")(function(name), graphs)
     return captured, lambda: tuple(statistics())[:4]
 
@@ -115,7 +115,7 @@ def check_values() -> None:
 
 
 def check_torch() -> None:
-    """Tensors of PyTorch, on a stream of its own, without waiting."""
+    """PyTorch tensors on a separate PyTorch stream, without waiting."""
     with torch.cuda.stream(torch.cuda.Stream()):
         x = torch.randn(1 << 20, device="cuda")
         result = x
@@ -164,7 +164,7 @@ def check_faults() -> None:
 
 
 def check_captures() -> None:
-    """Replays give what running gives, on PyTorch's streams, without waiting."""
+    """Replays give the same results as running, on PyTorch's streams, without waiting."""
     x, y = (torch.randn(1 << 16, device="cuda") for _ in range(2))
     add_often, counts = capture("add_often")
     for _ in range(5):
@@ -177,7 +177,7 @@ def check_captures() -> None:
             out.zero_()
             add_often(x, y, 30, out)
             assert torch.allclose(out, x + 30 * y, rtol=1e-3, atol=1e-4)
-            x += 1  # what the tensors hold is no part of the graph
+            x += 1  # the contents of tensors are not part of the graph
     torch.cuda.synchronize()
     assert counts() == (2, 8, 0, 2), counts()
     many, counts = capture("many")
@@ -199,7 +199,7 @@ def check_captures() -> None:
 
 
 def check_captures_of_threads() -> None:
-    """Two functions in several threads, more kinds of calls than are kept, and trims between them."""
+    """Two functions in several threads, with more kinds of calls than graphs are kept, and trims in between."""
     (add_captured, counts), (add_often, counts_often) = capture("add"), capture("add_often", 3)
     trim = load(runtime, "relax_rt_device_pool_trim")
     correct = {}
@@ -225,7 +225,7 @@ def check_captures_of_threads() -> None:
 
 
 def check_captures_without_memory() -> None:
-    """Graphs give way to tensors, and are captured again."""
+    """Graphs are released when tensors need memory, and are captured again."""
     size = int(torch.cuda.mem_get_info()[0] * 0.08) // 4
     x, out = (torch.ones(size, device="cuda") for _ in range(2))
     add_often, counts = capture("add_often")
@@ -309,7 +309,7 @@ def measure() -> None:
 
 
 def check_fault_of_a_kernel() -> None:
-    """The last check of a process: the device is lost to it."""
+    """The last check of a process, which loses the device."""
     x = put(X)
     fails(DeviceError, "cuda:0", lambda: get(function("add_stuck")(x, x)))
     fails(DeviceError, "cuda:0", lambda: get(x))
@@ -334,7 +334,7 @@ def main() -> None:
     ):
         print(check.__name__, flush=True)
         check()
-    # With each launch waited for, the error is that of the launch.
+    # With a wait after each launch, the error is attributed to the launch.
     for wait in ("0", "1"):
         environment = {**os.environ, "RELAX_DEVICE_SYNCHRONIZE": wait}
         subprocess.run([sys.executable, __file__, "fault"], check=True, env=environment)
