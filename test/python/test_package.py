@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, find_tool
 
+import relax_mlir
 from relax_mlir import _relax
 
 
@@ -94,6 +95,29 @@ def test_process_ends_cleanly_with_everything_alive():
     )
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
+
+
+# One place has the version: what is installed, and what a wheel or an editable install would say, are read from there.
+def test_the_version_has_one_place(tmp_path):
+    assert "version" not in re.findall(r"^(\w+) =", (ROOT / "pyproject.toml").read_text(), re.M)
+    assert importlib.metadata.version("relax-mlir") == relax_mlir.__version__
+    backend = pytest.importorskip("scikit_build_core.build")
+    checkout = tmp_path / "checkout"
+    package = checkout / "python" / "relax_mlir"
+    package.mkdir(parents=True)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, checkout)
+    source = (ROOT / "python" / "relax_mlir" / "__init__.py").read_text()
+    (package / "__init__.py").write_text(source.replace(f'"{relax_mlir.__version__}"', '"12.3.4"'))
+    for kind in ("wheel", "editable"):
+        program = (
+            f"import os; os.chdir({str(checkout)!r}); import {backend.__name__} as backend;"
+            f"backend.prepare_metadata_for_build_{kind}({str(tmp_path / kind)!r})"
+        )
+        (tmp_path / kind).mkdir()
+        result = python(program)
+        assert result.returncode == 0, result.stderr
+        assert [path.name for path in (tmp_path / kind).iterdir()] == ["relax_mlir-12.3.4.dist-info"]
 
 
 def packages_of(extra=None):
