@@ -58,10 +58,11 @@ fuzz: setup ## random programs and mutations, a minute or RELAX_FUZZ_SECONDS for
 mutate: ## faults put into a copy of the sources, which tests must find; as long as a build, and an hour
 	@tools/mutate
 
-lint: setup ## formatting and style, without changing anything
-	@$(BIN)/python -m pip install -q ruff clang-format
+lint: setup ## formatting, style and spelling, without changing anything
+	@$(BIN)/python -m pip install -q ruff clang-format codespell tomli
 	@git ls-files '*.cpp' '*.h' | xargs $(BIN)/clang-format --dry-run -Werror
 	@$(BIN)/ruff check && $(BIN)/ruff format --check
+	@git ls-files | xargs $(BIN)/codespell
 	@tools/check-layers
 
 format: setup ## what lint asks for
