@@ -7,9 +7,9 @@
 
 The analogue of table 2 of the paper (arXiv 2311.02103), as benchmarks/memory_plan.py has it for the CPU. There need be
 no GPU: what a call takes and gives back is in the compiled function, and the runtime's pool is counted here as it
-counts itself (lib/Runtime/Core/Pool.h): blocks of its size classes, that are used again by what needs the same class. The
-baseline takes every tensor from that pool, and gives it back after its last use. Then come the plan, kernels that write
-over their inputs, and, for prompts, a plan for the declared bounds.
+counts itself (lib/Runtime/Core/Pool.h): blocks of its size classes, that are used again by what needs the same class.
+The baseline takes every tensor from that pool, and gives it back after its last use. Then come the plan, kernels that
+write over their inputs, and, for prompts, a plan for the declared bounds.
 """
 
 from __future__ import annotations
