@@ -7,7 +7,7 @@
 //
 // Threads run on fibers: stacks that the host's thread changes between. A fiber
 // runs thread after thread, so that a kernel that never waits needs one fiber
-// alone; a thread that waits keeps its fiber, and another one goes on.
+// alone; a thread that waits keeps its fiber, and another one continues.
 //
 //===----------------------------------------------------------------------===//
 

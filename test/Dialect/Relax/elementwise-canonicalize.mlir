@@ -41,8 +41,8 @@ relax.func @identities_of_floats(%x: tensor<?xf32, #relax.shape<[n]>>) -> (tenso
 
 // -----
 
-// These are none: -0.0 + 0.0 is 0.0, -0.0 - -0.0 is 0.0, infinity has no
-// difference, 1.5 rounds to 1.0, and the quotient of 1 is no x.
+// Not identities: -0.0 + 0.0 is 0.0, -0.0 - -0.0 is 0.0, infinity has no
+// difference, 1.5 rounds to 1.0, and 1 / x is not x.
 // CHECK-LABEL: relax.func @no_identities
 // CHECK: %[[ADD:.*]] = relax.add
 // CHECK: %[[SUB:.*]] = relax.subtract

@@ -29,7 +29,7 @@ relax.func @scalar(%x: tensor<f32>, %b: tensor<i1>) -> (tensor<f32>, tensor<i1>)
 
 // -----
 
-// The variance over no axes is 0 (or NaN), a sum with axes is no identity, even
+// The variance over no axes is 0 (or NaN), a sum with axes is not an identity, even
 // if the types agree, and neither is a result of a coarser type.
 // CHECK-LABEL: relax.func @no_identities
 // CHECK: %[[VAR:.*]] = relax.variance

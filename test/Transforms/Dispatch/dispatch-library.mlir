@@ -73,7 +73,7 @@ relax.func @part(%c: i1, %x: !a, %w: tensor<4x16xf32>, %b: tensor<16xf32>) -> (!
 }
 
 // A condition that is not proved, another element type, another rank, an
-// unknown size and different operands are no matches.
+// unknown size and different operands do not match.
 // CHECK-LABEL: relax.func @none(
 // CHECK-NOT:     relax.call_library
 // CHECK:         relax.return

@@ -55,7 +55,7 @@ relax.func @numbers(%x: tensor<4xui8>) -> tensor<4xui8> {
 // -----
 
 // Undecided sizes are checked before the call; the dataflow block around it is dissolved, and the
-// function and its caller are not pure any more.
+// function and its caller are no longer pure.
 // CHECK-LABEL: relax.func private @checked
 // CHECK-NOT: pure
 // CHECK-NOT: relax.dataflow

@@ -51,7 +51,7 @@ relax.func @main(%x: tensor<5x6xf32>, %indices: tensor<4x6xi64>, %updates: tenso
 
 // -----
 
-// The greatest element of a row first, then the least position of those that equal it, or are no number.
+// First the greatest element of a row, then the least position of an element that equals it or is NaN.
 // CHECK-LABEL: func.func private @argmax(
 // CHECK: %[[BEST:.*]] = linalg.generic
 // CHECK: arith.maximumf

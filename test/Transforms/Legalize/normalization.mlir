@@ -19,7 +19,7 @@ relax.func @rows(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #
 
 // -----
 
-// Statistics that are given are given back, and are no results of the kernel.
+// Given statistics are returned unchanged and are not results of the kernel.
 // CHECK-LABEL: relax.func @statistics
 // CHECK: %[[Y:.*]] = relax.call_tir @batch_norm(
 // CHECK: relax.return %[[Y]], %arg3, %arg4
