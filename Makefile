@@ -51,8 +51,9 @@ docs: setup ## docs/generated, from ODS
 	@$(BIN)/python tools/generate-docs
 
 FUZZ := $(addprefix test/python/test_,$(addsuffix .py,fuzz inplace differential memory fusion))
+FUZZ += test/python/frontends/onnx/test_onnx_fuzz.py
 
-fuzz: setup ## random programs and mutations, a minute or RELAX_FUZZ_SECONDS for each test
+fuzz: setup onnx ## random programs and mutations, a minute or RELAX_FUZZ_SECONDS for each test
 	@RELAX_FUZZ_SECONDS=$${RELAX_FUZZ_SECONDS:-60} $(BIN)/python -m pytest -q $(FUZZ)
 
 mutate: ## faults put into a copy of the sources, which tests must find; as long as a build, and an hour

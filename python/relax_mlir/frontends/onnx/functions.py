@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import onnx
-from onnx import defs, helper
+from onnx import helper
 
 from ...errors import FrontendError
 from . import dtypes
+from .checks import find_schema
 from .data import Data
-from .model import Graph, Node, read_node
+from .model import Graph, Node, read_body, read_node
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,13 +38,13 @@ def of_model(function: Any, node: Node, folder: Any) -> Body:
 
 def has_schema(node: Node, version: int) -> bool:
     """Whether ONNX defines an op by others."""
-    schema = _schema(node, version)
+    schema = find_schema(node.op, version, node.domain)
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
 def of_schema(node: Node, version: int, operands: Sequence[Any]) -> Body | None:
     """The body that ONNX gives an op; None where it has none for these operands."""
-    schema = _schema(node, version)
+    schema = find_schema(node.op, version, node.domain)
     if schema is None:
         return None
     data = None
@@ -71,21 +72,13 @@ def _latest(known: Sequence[int], version: int) -> int:
     return max((entry for entry in known if entry <= version), default=min(known))
 
 
-def _schema(node: Node, version: int) -> Any:
-    try:
-        return defs.get_schema(node.op, version, node.domain)
-    except defs.SchemaError:
-        return None
-
-
 def _body(function: Any, given: Mapping[str, Any], folder: Any, defaults: Mapping[str, Any]) -> Body:
     references = dict(given)
     for name, default in [*defaults.items(), *((entry.name, entry) for entry in function.attribute_proto)]:
         if name not in references:
             carrier = onnx.NodeProto(op_type="Constant", attribute=[default])
             references[name] = next(iter(read_node(carrier, {}, folder).attributes.values()))
-    names = frozenset(function.input) | {name for node in function.node for name in node.output}
-    nodes = [read_node(node, references, folder, names, index=index) for index, node in enumerate(function.node, 1)]
+    nodes = read_body(function, references, folder)
     opsets = {("" if entry.domain == "ai.onnx" else entry.domain): entry.version for entry in function.opset_import}
     return Body(tuple(function.input), tuple(function.output), nodes, opsets)
 

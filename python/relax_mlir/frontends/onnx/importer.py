@@ -29,6 +29,7 @@ from ...symbolic import ExprLike, Facts, Sym
 from ...values import Value
 from ..registry import Registry, Use
 from . import dtypes, functions, known
+from .checks import check_node, check_operands
 from .data import Data, Operand, Optional_
 from .lowering import Lowering
 from .model import Graph, Model, Node, subgraphs
@@ -106,7 +107,14 @@ class Importer:
           outer: what names of graphs around it stand for.
           inputs: what its inputs are, in order or by name.
         """
-        named = inputs if isinstance(inputs, Mapping) else {e.name: given for e, given in zip(graph.inputs, inputs)}
+        if isinstance(inputs, Mapping):
+            named = inputs
+        elif len(inputs) == len(graph.inputs):
+            named = {entry.name: given for entry, given in zip(graph.inputs, inputs)}
+        else:
+            raise FrontendError(
+                f"the graph '{graph.name}' has {len(graph.inputs)} inputs; its node gives {len(inputs)}"
+            )
         values = collections.ChainMap(dict(named), outer)  # type: ignore[arg-type]
         for name, tensor in graph.tensors.items():
             if name not in values.maps[0]:
@@ -151,6 +159,8 @@ class Importer:
             if node.domain in ("", "ai.onnx.ml"):
                 raise FrontendError(f"the model does not import the domain '{node.domain or 'ai.onnx'}' of {node}")
             version = 1
+        if node.kind not in self.model.functions:
+            check_node(node, version, operands)
         lowering = Lowering(self, node, version, operands)
         lowering.scope = scope
         results = known.evaluate(lowering, operands)
@@ -168,9 +178,9 @@ class Importer:
         if convert is None:
             found = functions.of_schema(node, lowering.version, operands)
             if found is None:
-                self.registry.require([Use(node.kind, self._location(node))])
-                raise AssertionError(node.kind)
+                raise lowering.unsupported("the op has neither a converter nor a definition for these inputs")
             return self._call(node, found, operands)
+        check_operands(node, convert, operands)
         self.counts[node.kind] += 1
         made = convert(lowering, *operands)
         return list(made) if isinstance(made, tuple) else [made]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Union
 
@@ -211,6 +211,8 @@ def _name(value: str | bytes) -> str:
     """A name of the file, which protobuf gives as bytes where it is not text."""
     if isinstance(value, bytes):
         raise ModelFileError(f"the model is damaged: the name {value!r} is not text")
+    if "\0" in value:
+        raise ModelFileError(f"the model is damaged: the name {value!r} has a zero byte")
     return value
 
 
@@ -222,6 +224,9 @@ def _opsets(proto: Any) -> dict[str, int]:
     opsets = {_domain(entry.domain): entry.version for entry in proto.opset_import}
     if proto.ir_version < 3:
         opsets.setdefault("", 1)
+    for domain, version in opsets.items():
+        if not 0 <= version < 1 << 31:
+            raise ModelFileError(f"the model imports version {version} of the domain '{domain or 'ai.onnx'}'")
     version = opsets.get("")
     if version is not None and not 1 <= version <= OPSETS[1]:
         raise FrontendError(
@@ -249,19 +254,43 @@ def read_graph(
     for sparse in proto.sparse_initializer:
         raise ModelFileError(f"the tensor '{sparse.values.name}' is sparse; store it as a dense one")
     defined = _distinct([entry.name for entry in inputs], "an input") | set(tensors)
-    made = [_name(name) for node in proto.node for name in node.output if name]
-    visible = outer | defined | set(made)
-    nodes = [
-        read_node(node, references, folder, frozenset(visible), depth, index)
-        for index, node in enumerate(proto.node, 1)
-    ]
     outputs = [read_value_info(entry) for entry in proto.output]
-    nodes = _sorted(nodes, defined, outer)
-    known = outer | defined | {name for node in nodes for name in node.outputs}
-    for output in outputs:
-        if output.name not in known:
-            raise ModelFileError(f"the output '{output.name}' of the graph '{_name(proto.name)}' is made by no node")
+    nodes = _read_nodes(proto, references, folder, defined, outer, depth)
+    _check_outputs(f"the graph '{_name(proto.name)}'", [output.name for output in outputs], nodes, outer | defined)
     return Graph(_name(proto.name), inputs, outputs, tensors, nodes, _captured(nodes, outputs, defined), proto)
+
+
+def read_body(proto: Any, references: Mapping[str, Any], folder: Path | None) -> list[Node]:
+    """The nodes of a function, in order.
+
+    Args:
+      references: values of attributes of the function.
+
+    Raises:
+      ModelFileError: a name is defined twice, or used but not defined, or nodes need each other.
+    """
+    inputs = _distinct(map(_name, proto.input), f"an input of the function '{_name(proto.name)}'")
+    nodes = _read_nodes(proto, references, folder, inputs, frozenset(), 0)
+    _check_outputs(f"the function '{_name(proto.name)}'", list(map(_name, proto.output)), nodes, inputs)
+    return nodes
+
+
+def _read_nodes(
+    proto: Any, references: Mapping[str, Any], folder: Path | None, defined: set[str], outer: frozenset[str], depth: int
+) -> list[Node]:
+    """The nodes of a graph or of a function, each after those that make its inputs."""
+    made = {_name(name) for node in proto.node for name in node.output if name}
+    visible = frozenset(outer | defined | made)
+    nodes = [read_node(node, references, folder, visible, depth, index) for index, node in enumerate(proto.node, 1)]
+    return _sorted(nodes, defined, outer)
+
+
+def _check_outputs(where: str, names: Sequence[str], nodes: Iterable[Node], known: Iterable[str]) -> None:
+    """Checks that nodes make all outputs, or that they are known before."""
+    made = {*known, *(name for node in nodes for name in node.outputs if name)}
+    for name in names:
+        if name not in made:
+            raise ModelFileError(f"the output '{name}' of {where} is made by no node")
 
 
 def _distinct(names: Iterable[str], what: str) -> set[str]:

@@ -48,7 +48,7 @@ def test_a_converter_can_be_registered():
 
 def test_an_unknown_form_names_node_and_attribute():
     with pytest.raises(UnsupportedOpError, match="'pad it', attribute 'mode'|pad it") as caught:
-        from_onnx(model([node("Pad", "x", "y", mode="odd", name="pad it")], X, Y))
+        from_onnx(model([node("Pad", "x p", "y", mode="odd", name="pad it")], X, Y, {"p": np.zeros(2, np.int64)}))
     assert (caught.value.node, caught.value.attribute) == ("pad it", "mode")
 
 
@@ -82,17 +82,52 @@ def test_files_that_are_not_models(tmp_path):
         from_onnx(tmp_path / "missing.onnx")
 
 
-def test_mutated_files_never_crash():
-    data = model([node("Gemm", "x w", "y", transB=1)], [("x", F32, ["n", 4])], Y, {"w": np.ones((3, 4), np.float32)})
-    data, rng = data.SerializeToString(), np.random.default_rng(0)
-    for _ in range(300):
-        mutated = bytearray(data)
-        for _ in range(rng.integers(1, 4)):
-            mutated[rng.integers(len(mutated))] = rng.integers(256)
-        try:
-            from_onnx(bytes(mutated))
-        except FrontendError:
-            pass
+@pytest.mark.parametrize(
+    "nodes, message",
+    [
+        ([node("Add", "x _", "y")], "Add.*'B' is left out"),
+        ([node("Add", "x", "y")], "Add.*number of inputs is 1; expected 2"),
+        ([node("Relu", "x", "y z")], "Relu.*number of outputs is 2; expected 1"),
+        ([node("SequenceConstruct", "x", "s"), node("Shape", "s", "y")], "Shape.*'data' is a sequence"),
+        ([node("SequenceAt", "x zero", "y")], "SequenceAt.*'input_sequence' is a tensor"),
+        ([node("Transpose", "x", "y", perm=[0.5])], "'perm'.*list of a number; expected a list of integers"),
+        ([node("com.microsoft::QuickGelu", "_", "y")], "QuickGelu.*input 1 .'x'. is left out"),
+    ],
+)
+def test_nodes_that_their_schema_refuses(nodes, message):
+    with pytest.raises(FrontendError, match=message):
+        from_onnx(model(nodes, X, Y, {"zero": np.asarray(0)}))
+
+
+def test_functions_that_are_not_valid():
+    for body, message in (
+        ([helper.make_node("Neg", ["nothing"], ["b"])], "uses 'nothing', which nothing defines"),
+        ([helper.make_node("Neg", ["a"], ["c"])], "'b' of the function 'F' is made by no node"),
+        ([helper.make_node("Neg", ["b"], ["b"])], "cycle"),
+    ):
+        function = helper.make_function("mine", "F", ["a"], ["b"], body, [helper.make_opsetid("", 21)])
+        made = model([node("mine::F", "x", "y")], X, Y, domains=("mine",), functions=[function])
+        with pytest.raises(ModelFileError, match=message):
+            from_onnx(made)
+
+
+def test_names_with_a_zero_byte():
+    with pytest.raises(ModelFileError, match="zero byte"):
+        from_onnx(model([node("Relu", "x", "y", name="a\0b")], X, Y))
+
+
+def test_tables_that_are_huge():
+    names = "bins size rate low high"
+    constants = dict(zip(names.split(), (*np.asarray([1 << 20, 1 << 20, 1 << 21]), np.float32(0), np.float32(9))))
+    with pytest.raises(UnsupportedOpError, match="MelWeightMatrix.*at most"):
+        from_onnx(model([node("MelWeightMatrix", names, "y")], [], Y, constants))
+
+
+def test_graphs_with_another_number_of_inputs():
+    body = graph([node("Neg", "v", "w")], [("u", F32, []), ("v", F32, []), ("t", F32, [])], [("w", F32, None)])
+    made = model([node("Scan", "x", "y", body=body, num_scan_inputs=1)], X, Y)
+    with pytest.raises(FrontendError, match="the graph 'test' has 3 inputs; its node gives 1"):
+        from_onnx(made)
 
 
 @pytest.mark.parametrize("opset, message", [(29, "version 29"), (99, "version 99")])

@@ -23,6 +23,8 @@ _CUBIC = -0.75
 @register("GridSample")
 def grid_sample(ctx: Lowering, x: Value, grid: Value) -> Value:
     """Elements at the places that a grid names, in which -1 and 1 are the ends of each axis; the last axis first."""
+    if x.ndim < 3 or grid.ndim != x.ndim:
+        ctx.fail(f"the ranks are {x.ndim} and {grid.ndim}; expected at least 3, and two of the same")
     sizes, n, channels = x.shape[2:], x.shape[0], x.shape[1]
     count = len(sizes)
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(ctx.text("mode", "linear"), ctx.text("mode", "linear"))

@@ -158,7 +158,8 @@ def transformed(ctx: Lowering, scores: Value, kind: str) -> Value:
 
 def _linear(ctx: Lowering, x: Value, rows: int) -> Value:
     weights = floats(ctx, "coefficients")
-    assert weights is not None
+    if weights is None:
+        ctx.fail("it has no attribute 'coefficients', which the op needs")
     matrix = op.constant(np.ascontiguousarray(weights.reshape(rows, -1).T))
     made = op.matmul(_f32(ctx, x), matrix)
     bias = floats(ctx, "intercepts")

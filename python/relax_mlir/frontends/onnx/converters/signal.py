@@ -127,6 +127,10 @@ def stft(ctx: Lowering, signal: Data, step: Data, window: Data | None = None, le
     return Data(signal.dtype, value=ctx.cast(op.stack(list(made), 3), value.dtype))
 
 
+_MOST = 1 << 23
+"""The most elements of a table that is computed while importing."""
+
+
 def mel_weights(bins: int, size: int, rate: int, lowest: float, highest: float) -> np.ndarray:
     """Triangles over the frequencies of a transform, evenly spaced on the mel scale: [frequencies, bins]."""
     spectrum = size // 2 + 1
@@ -153,5 +157,9 @@ def mel_weights(bins: int, size: int, rate: int, lowest: float, highest: float) 
 def mel_weight_matrix(ctx: Lowering, *operands: Data) -> Data:
     names = ("the number of bins", "the length", "the rate", "the lowest frequency", "the highest frequency")
     bins, size, rate, low, high = (ctx.number(data, what) for data, what in zip(operands, names))
+    if not (bins > 0 and size > 0 and 0 <= low < high <= rate / 2):
+        ctx.fail(f"{bins} bins of a transform of {size} from {low} to {high} at a rate of {rate} are not valid")
+    if bins * size > _MOST:
+        raise ctx.unsupported(f"a table of {bins} bins for a transform of {size}; expected at most {_MOST} elements")
     dtype = ctx.dtype("output_datatype", "f32")
     return Data(dtype, mel_weights(int(bins), int(size), int(rate), low, high).astype(dtypes.to_numpy(dtype)))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -97,13 +98,14 @@ def _aggregated(ctx: Lowering, parts: Value, kind: str) -> Value:
 
 
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
+_AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 
 @register(f"{_ML}TreeEnsemble")
 def tree_ensemble(ctx: Lowering, x: Value) -> Value:
     """Leaves are numbered by themselves in the model; here they follow the inner nodes."""
-    modes = [_MODES[mode] for mode in ctx.tensor("nodes_modes").elements]  # type: ignore[union-attr]
+    modes = [_choice(ctx, "nodes_modes", _MODES, mode) for mode in ctx.tensor("nodes_modes").elements]  # type: ignore[union-attr]
     features, splits = list(ctx.ints("nodes_featureids")), list(floats(ctx, "nodes_splits"))
     yes, no = (
         # Leaf i is -1 - i until the number of inner nodes is known.
@@ -129,10 +131,20 @@ def tree_ensemble(ctx: Lowering, x: Value) -> Value:
     )
     leaf = op.subtract(trees.walk(ctx, x, ctx.ints("tree_roots")), ctx.scalar(inner, "i64"))
     weights = np.zeros((leaves, ctx.int("n_targets", 1)))
-    weights[np.arange(leaves), ctx.ints("leaf_targetids")] = floats(ctx, "leaf_weights")
+    targets = ctx.ints("leaf_targetids")
+    if not all(0 <= target < weights.shape[1] for target in targets):
+        ctx.fail(f"the attribute 'leaf_targetids' names targets beyond the {weights.shape[1]} that there are")
+    weights[np.arange(leaves), targets] = floats(ctx, "leaf_weights")
     parts = op.take(op.constant(weights.astype(dtypes.to_numpy(x.dtype))), leaf, 0)
-    made = _aggregated(ctx, parts, ("AVERAGE", "SUM", "MIN", "MAX")[ctx.int("aggregate_function", 1)])
-    return transformed(ctx, made, _TRANSFORMS[ctx.int("post_transform", 0)])
+    made = _aggregated(ctx, parts, _choice(ctx, "aggregate_function", _AGGREGATES, ctx.int("aggregate_function", 1)))
+    return transformed(ctx, made, _choice(ctx, "post_transform", _TRANSFORMS, ctx.int("post_transform", 0)))
+
+
+def _choice(ctx: Lowering, attribute: str, names: Sequence[str], number: int) -> str:
+    """The name that a number of an attribute stands for."""
+    if not 0 <= number < len(names):
+        raise ctx.unsupported(f"the number {number}; expected one of 0 to {len(names) - 1}", attribute)
+    return names[number]
 
 
 def _expand_members(
@@ -175,6 +187,8 @@ def _classic(ctx: Lowering) -> tuple[_Trees, list[int], dict[tuple[int, int], in
     def targets(name: str) -> list[int]:
         found = []
         for place, (tree, node) in enumerate(zip(tree_ids, ctx.ints(name))):
+            if modes[place] != "LEAF" and (tree, node) not in places:
+                ctx.fail(f"the attribute '{name}' leads to the node {node} of tree {tree}, which there is not")
             found.append(place if modes[place] == "LEAF" else places[tree, node])
         return found
 
@@ -196,6 +210,10 @@ def _scores(ctx: Lowering, x: Value, prefix: str, ids: str, count: int) -> tuple
     )
     named = ctx.ints(ids)
     for tree, node, target, weight in zip(ctx.ints(f"{prefix}_treeids"), ctx.ints(f"{prefix}_nodeids"), named, given):
+        if (tree, node) not in places:
+            ctx.fail(f"the attribute '{prefix}_nodeids' names the node {node} of tree {tree}, which there is not")
+        if not 0 <= target < count:
+            ctx.fail(f"the attribute '{ids}' names the target {target} of {count}")
         weights[places[tree, node], target] += float(weight)
     wide = "f64" if x.dtype == "f64" else "f32"
     table = np.zeros((len(places), count), dtypes.to_numpy(wide))
