@@ -203,28 +203,6 @@ def test_multi_head_attention_of_microsoft():
     close(made, joined(attention(*parts, mask[:, None, None] > 0)))
 
 
-def test_grouped_attention_with_a_cache():
-    batch, length, before, size = 2, 3, 4, 8
-    q, k, v = normal(batch, length, 4 * size), normal(batch, length, 2 * size), normal(batch, length, 2 * size)
-    past = [normal(batch, 2, before, size) for _ in range(2)]
-    total = before + length
-    operands = (q, k, v, *past, np.full(batch, total - 1, np.int32), np.int32(total))
-    made, key, value = run_op("com.microsoft::GroupQueryAttention", *operands, outputs=3, num_heads=4, kv_num_heads=2)
-    keys, values = (np.concatenate([old, heads(new, 2)], 2) for old, new in zip(past, (k, v)))
-    mask = np.arange(total) <= np.arange(length)[:, None] + before
-    close(made, joined(attention(heads(q, 4), keys.repeat(2, 1), values.repeat(2, 1), mask)))
-    close(key, keys)
-    close(value, values)
-    with pytest.raises(ValueError, match="different lengths"):
-        run_op(
-            "com.microsoft::GroupQueryAttention",
-            *(q, k, v, *past, np.int32([total - 1, 3]), np.int32(total)),
-            outputs=3,
-            num_heads=4,
-            kv_num_heads=2,
-        )
-
-
 # --- ai.onnx.ml
 
 

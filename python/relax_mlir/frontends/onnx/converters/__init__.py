@@ -10,6 +10,8 @@ from . import (  # noqa: F401
     convolution,
     create,
     elementwise,
+    experts,
+    grouped_attention,
     image,
     index,
     linear,

@@ -130,8 +130,13 @@ def attend(
     mask: Mask,
     scale: float | None,
     mode: int = 0,
+    sink: Value | None = None,
 ) -> tuple[Value, Value]:
-    """Attention step by step, rounding each in the type of the operands; gives also the scores that `mode` asks for."""
+    """Attention step by step, rounding each in the type of the operands; gives also the scores that `mode` asks for.
+
+    Args:
+      sink: for each head a score that takes part in the softmax without a key of its own.
+    """
     dtype = q.dtype
     if scale is None:
         size = op.sqrt(op.sqrt(ctx.scalar(q.shape[3], "f32")))
@@ -153,11 +158,21 @@ def attend(
         hidden = op.equal(least, ctx.scalar(-math.inf, dtype))
     shown = scores if mode == 2 else shown
     precision = ctx.dtype("softmax_precision", None) or dtype
-    weights = _softmax(ctx, ctx.cast(scores, precision))
+    weights = _softmax_with(ctx, ctx.cast(scores, precision), sink)
     if hidden is not None:
         weights = op.where(hidden, ctx.scalar(0, precision), weights)
     weights = ctx.cast(weights, dtype)
     return op.matmul(weights, v), (weights if mode == 3 else shown)
+
+
+def _softmax_with(ctx: Lowering, scores: Value, sink: Value | None) -> Value:
+    """The softmax of [batch, heads, queries, keys], with one more score for each head if there is a sink."""
+    if sink is None:
+        return _softmax(ctx, scores)
+    batch, heads, queries, keys = scores.shape
+    column = op.reshape(ctx.cast(sink, scores.dtype), (1, heads, 1, 1))
+    joined = op.concat([scores, op.broadcast_to(column, (batch, heads, queries, 1))], 3)
+    return op.strided_slice(_softmax(ctx, joined), [3], [0], [keys])
 
 
 def _softmax(ctx: Lowering, x: Value) -> Value:

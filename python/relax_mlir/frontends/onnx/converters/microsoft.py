@@ -176,14 +176,14 @@ def matmul_nbits(ctx: Lowering, x: Data, packed: Data, scales: Data, *others: Da
         raise ctx.unsupported(f"{bits} bits; expected 2, 4 or 8", "bits")
     blocks = -(-k // block)
     value = ctx.value(x)
-    integers = op.reshape(_unpacked(ctx, op.reshape(ctx.value(packed), (n * blocks, -1)), bits), (n, blocks, block))
+    integers = op.reshape(unpacked(ctx, op.reshape(ctx.value(packed), (n * blocks, -1)), bits), (n, blocks, block))
     numbers = op.astype(integers, "f32")
     if zeros is None:
         offset = ctx.scalar(1 << (bits - 1), "f32")
     elif dtypes.is_float(zeros.dtype):
         offset = op.astype(op.reshape(ctx.value(zeros), (n, blocks, 1)), "f32")
     else:
-        rows = _unpacked(ctx, op.reshape(ctx.value(zeros), (n, -1)), bits)
+        rows = unpacked(ctx, op.reshape(ctx.value(zeros), (n, -1)), bits)
         offset = op.astype(op.expand_dims(op.strided_slice(rows, [1], [0], [blocks]), [2]), "f32")
     scale = op.astype(op.reshape(ctx.value(scales), (n, blocks, 1)), "f32")
     matrix = op.reshape(op.multiply(op.subtract(numbers, offset), scale), (n, blocks * block))
@@ -192,7 +192,7 @@ def matmul_nbits(ctx: Lowering, x: Data, packed: Data, scales: Data, *others: Da
     return _with_bias(made, ctx.value(bias))
 
 
-def _unpacked(ctx: Lowering, x: Value, bits: int) -> Value:
+def unpacked(ctx: Lowering, x: Value, bits: int) -> Value:
     """The numbers in each byte of the last axis, the lowest first."""
     if bits == 8:
         return x
@@ -365,33 +365,3 @@ def rotary_embedding(ctx: Lowering, x: Value, positions: Value, cosine: Value, s
         positions = op.add(op.reshape(positions, (positions.shape[0], 1)), steps)
     made = rotated(ctx, value, cosine, sine, positions, bool(ctx.int("interleaved", 0)), size)
     return join_heads(made) if x.ndim == 3 else made
-
-
-@register(f"{_MS}GroupQueryAttention")
-def group_query_attention(ctx: Lowering, q: Value, *others: Value | None) -> tuple[Value, Value, Value]:
-    """Causal attention with a cache that the new keys and values are appended to, for rows of one length."""
-    k, v, past_key, past_value, lengths, total, cosine, sine = [*others, *[None] * 8][:8]
-    heads, groups = ctx.int("num_heads"), ctx.int("kv_num_heads")
-    if k is None or v is None:
-        size = q.shape[2] // (heads + 2 * groups)
-        ends = [heads * size, (heads + groups) * size, (heads + 2 * groups) * size]
-        q, k, v = (
-            op.strided_slice(q, [2], [start], [end], assume_inbound=True) for start, end in zip([0, *ends], ends)
-        )
-    q, k, v = split_heads(q, heads), split_heads(k, groups), split_heads(v, groups)
-    before: Any = past_key.shape[2] if past_key is not None else 0
-    if ctx.int("do_rotary", 0):
-        steps = op.reshape(op.arange(0, q.shape[2], 1, "i64"), (1, q.shape[2]))
-        places = op.broadcast_to(op.add(steps, ctx.scalar(before, "i64")), (q.shape[0], q.shape[2]))
-        turn = bool(ctx.int("rotary_interleaved", 0))
-        q, k = (rotated(ctx, part, cosine, sine, places, turn, 2 * cosine.shape[1]) for part in (q, k))
-    if past_key is not None:
-        k, v = op.concat([past_key, k], 2), op.concat([past_value, v], 2)
-    if lengths is not None:
-        # The cache has one length for all rows; others would need padding inside of it.
-        last = op.astype(lengths, "i64")
-        same = op.all(op.equal(last, ctx.scalar(k.shape[2] - 1, "i64")))
-        op.assert_(same, f"{ctx.node}: the rows have different lengths, or the cache is longer than they are")
-    window = ctx.int("local_window_size", -1)
-    mask = Mask(True, window - 1 if window > 0 else -1, -1, before)
-    return _attended(ctx, q, k, v, None, mask), k, v
