@@ -1,20 +1,20 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Each target does its own set-up, in .venv; all of it is incremental.
+# Each target does its own incremental set-up in .venv.
 
 VENV ?= .venv
 BIN := $(VENV)/bin
 
 .PHONY: vulkan torch onnx demo test test-all conformance conformance-onnx conformance-onnx-models reference docs lint format fuzz mutate wheel setup clean
 
-setup: ## the environment, with the package built and installed editable
+setup: ## the environment, with an editable install of the package
 	@tools/setup-environment $(VENV)
 
 torch: setup ## PyTorch with CPU wheels, for the tests of its front end
 	@tools/setup-torch $(VENV)
 
-onnx: setup ## the package onnx, for its front end and the tests of it
+onnx: setup ## the package onnx, for its front end and that front end's tests
 	@tools/setup-onnx $(VENV)
 
 conformance-onnx: setup onnx ## ONNX's suite, its ops static and symbolic and its models (an hour), and the page of the docs
@@ -26,7 +26,7 @@ conformance-onnx-models: setup onnx ## ONNX models of packages, got with pip and
 	@$(BIN)/python -m pip install -q onnxruntime
 	@$(BIN)/python test/conformance/onnx_models.py --models $(MODELS) --download --page $(CONFORMANCE_OPTIONS)
 
-vulkan: ## a driver of Vulkan for the tests, where apt may install it
+vulkan: ## a Vulkan driver for the tests, where apt may install it
 	@tools/setup-vulkan
 
 PROMPT ?= What is the capital of France, and what is it known for?
@@ -34,7 +34,7 @@ PROMPT ?= What is the capital of France, and what is it known for?
 demo: setup ## compiles SmolLM2 and answers PROMPT
 	@$(BIN)/relax-mlir generate smollm2 "$(PROMPT)" --max-tokens 100
 
-test: setup torch onnx vulkan ## all tests, of many cases a sample that changes with the commit; the last line has the totals
+test: setup torch onnx vulkan ## all tests, with a sample of the larger case sets that changes with the commit; the last line has the totals
 	@$(BIN)/python tools/run-tests $(PYTEST_OPTIONS)
 
 test-all: setup torch onnx vulkan ## the same with all cases (hours on two cores)
@@ -56,7 +56,7 @@ FUZZ += test/python/frontends/onnx/test_onnx_fuzz.py
 fuzz: setup onnx ## random programs and mutations, a minute or RELAX_FUZZ_SECONDS for each test
 	@RELAX_FUZZ_SECONDS=$${RELAX_FUZZ_SECONDS:-60} $(BIN)/python -m pytest -q $(FUZZ)
 
-mutate: ## faults put into a copy of the sources, which tests must find; as long as a build, and an hour
+mutate: ## inserts faults into a copy of the sources, which tests must find; takes a build and an hour
 	@tools/mutate
 
 lint: setup ## formatting, style and spelling, without changing anything
@@ -66,7 +66,7 @@ lint: setup ## formatting, style and spelling, without changing anything
 	@git ls-files | xargs $(BIN)/codespell
 	@tools/check-layers
 
-format: setup ## what lint asks for
+format: setup ## applies the formatting that lint checks
 	@$(BIN)/python -m pip install -q ruff clang-format
 	@git ls-files '*.cpp' '*.h' | xargs $(BIN)/clang-format -i
 	@$(BIN)/ruff check --fix && $(BIN)/ruff format
