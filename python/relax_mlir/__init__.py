@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-mlir: a compiler for machine-learning programs whose shapes are known at run time.
+"""relax-mlir: a compiler for machine-learning programs whose shapes are known only at run time.
 
 >>> from relax_mlir import BlockBuilder, Range, Sym, Tensor, op
 >>> bb, n = BlockBuilder(), Sym("n")
@@ -9,12 +9,12 @@
 ...     bb.return_(op.exp(x))
 >>> print(bb.module())
 
-Importing this package makes the relax dialect known to every context of the `mlir` package that is
-made afterwards; `register(context)` does it for one that was made before. It also lets the methods of that package
-that change a program check first what MLIR only asserts (`ir_checks`).
+Importing this package registers the relax dialect with every context of the `mlir` package that is created
+afterwards; `register(context)` does so for an existing context. It also makes the mutating methods of that package
+check their preconditions, which MLIR only asserts (`ir_checks`).
 """
 
-# The libraries of the `mlir` package must be in memory before the extension that links them.
+# The libraries of the `mlir` package must be loaded before the extension that links them.
 import mlir.ir as _ir  # noqa: F401, I001
 
 from .context import default_context, register

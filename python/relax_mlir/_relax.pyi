@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The extension over the C interface (python/bindings/RelaxExtension.cpp)."""
+"""The extension on top of the C API (python/bindings/RelaxExtension.cpp)."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ class Diagnostic:
     def notes(self) -> list[Diagnostic]: ...
 
 class DeductionScope:
-    """Until it is closed, ops without operands are deduced as they are inside `around`."""
+    """Until the scope is closed, ops without operands are deduced as if they were inside `around`."""
 
     def __init__(self, around: ir.Operation) -> None: ...
     def close(self) -> None: ...
@@ -80,7 +80,7 @@ def unify(
     actuals: Sequence[Sym | None],
 ) -> tuple[dict[str, Sym], list[tuple[Sym, Sym | None]]]: ...
 
-# --- attributes and types: None in dimensions is an unknown one
+# --- attributes and types: None stands for an unknown dimension
 
 Dims = Sequence[ir.Attribute | None]
 

@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Annotations: what is known of a value before the program runs.
+"""Annotations: what is known about a value before the program runs.
 
-They describe parameters and results, and stand for the parameter while a function is built:
+They describe parameters and results, and represent the parameters while a function is built:
 
 >>> n = Sym("n")
 >>> x = Tensor((n, 128), "f32")
@@ -24,7 +24,7 @@ from .operators import Operators
 from .symbolic import ExprLike, Sym, as_dims, as_expr
 
 DimLike = Union[ExprLike, str, None]
-"""A number, an expression, the name of a symbol or text of an expression; None or "?" if unknown."""
+"""A number, an expression, the name of a symbol, or the text of an expression; None or "?" if unknown."""
 
 
 def parse_dim(dim: DimLike, index: int) -> int | Sym | None:
@@ -67,7 +67,7 @@ def dims_to_mlir(dims: Sequence[int | Sym | None], context: ir.Context) -> list[
 
 
 class Annotation:
-    """What is known of a value. Compare with `==`; `to_mlir` gives the type."""
+    """What is known about a value. Compare with `==`; `to_mlir` returns the MLIR type."""
 
     name: str | None = None
 
@@ -122,8 +122,8 @@ def _show_dims(dims: Sequence[int | Sym | None]) -> str:
 class Tensor(Operators, Annotation):
     """A tensor: `Tensor((n, 128), "f32")`.
 
-    A dimension of None is unknown, a shape of None means that not even the rank is known. While the
-    function that has it as a parameter is built, it stands for that parameter.
+    A dimension of None is unknown; a shape of None means that not even the rank is known. While a function with this
+    annotation as a parameter is built, the annotation represents that parameter.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class Shape(Annotation):
 
 
 class Object(Annotation):
-    """A value of which nothing is known."""
+    """A value about which nothing is known."""
 
     def __init__(self, *, name: str | None = None) -> None:
         self.name = name
@@ -227,7 +227,7 @@ class Tuple(Annotation):
 class Callable(Annotation):
     """A function as a value: `Callable([Tensor((n,), "f32")], Tensor((n,), "f32"))`.
 
-    Its symbols are bound in it: they have nothing to do with those outside.
+    Its symbols are local: they are independent of symbols with the same names outside.
     """
 
     def __init__(
@@ -298,7 +298,7 @@ def as_type(annotation: TypeLike, context: ir.Context) -> ir.Type:
 
 
 def keep_symbols(annotation: Annotation, visible: set[str]) -> Annotation:
-    """The annotation, coarser: dimensions that name other symbols than these become unknown."""
+    """A coarser annotation: dimensions that name symbols other than these become unknown."""
 
     def keep(dims: tuple[int | Sym | None, ...]) -> tuple[int | Sym | None, ...]:
         return tuple(dim if not isinstance(dim, Sym) or visible.issuperset(dim.symbols) else None for dim in dims)

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matrix products by a BLAS: an example of a library, found at run time and optional.
+"""Matmuls by a BLAS: an example of an optional library that is found at run time.
 
 >>> from relax_mlir import blas, compile
 >>> from relax_mlir.pipelines import Pipeline
@@ -8,8 +8,8 @@
 >>> blas.register()
 >>> executable = compile(module, pipeline=Pipeline([blas.dispatch(), default_pipeline()]))
 
-Which products go to the library is said by the patterns in blas.mlir; `DispatchLibrary(table=...)` takes any other
-table. The compiler's own kernels are as fast; use a library where it is faster, or where it must be that one.
+The patterns in blas.mlir select the matmuls that the library computes; `DispatchLibrary(table=...)` takes any other
+table. The compiler's own kernels are as fast; use a library where it is faster, or where a certain one is required.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112
 
 
 def dispatch() -> DispatchLibrary:
-    """The pass that turns products into calls of the library; it goes before `default_pipeline()`."""
+    """The pass that turns matmuls into library calls; run it before `default_pipeline()`."""
     return DispatchLibrary(table=str(Path(__file__).parent / "blas.mlir"))
 
 
 def find() -> tuple[Path | str, str]:
-    """A BLAS on this machine, and what its names begin with.
+    """A BLAS on this machine, and the prefix of its function names.
 
     Raises:
-      RelaxError: there is none.
+      RelaxError: no BLAS was found.
     """
     if spec := importlib.util.find_spec("scipy_openblas32"):
         for folder in spec.submodule_search_locations or ():
@@ -56,8 +56,8 @@ def register(path: str | Path | None = None, prefix: str = "") -> None:
     """Makes `blas.sgemm` and `blas.sgemm_nt` known to compiled code.
 
     Args:
-      path: a shared library with the C interface of BLAS; one that is found unless given.
-      prefix: what its names begin with.
+      path: a shared library with the C interface of BLAS; the one that `find` returns by default.
+      prefix: the prefix of its function names.
     """
     if path is None:
         path, prefix = find()
@@ -72,7 +72,7 @@ def register(path: str | Path | None = None, prefix: str = "") -> None:
             x, y, z = np.from_dlpack(a), np.from_dlpack(b), np.from_dlpack(out)
             (m, k), n = x.shape, z.shape[1]
             if not x.size or not y.size:
-                z[...] = 0  # some libraries refuse a matrix without elements
+                z[...] = 0  # some libraries reject empty matrices
                 return
             pointer, one, zero = ctypes.c_void_p, ctypes.c_float(1), ctypes.c_float(0)
             sgemm(

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Building programs: functions, dataflow blocks, branches, loops.
 
-One file, because all of it opens and closes blocks of the one builder, and is read together.
+All of this is in one file, because it opens and closes blocks of one builder and is best read together.
 
 >>> bb = BlockBuilder()
 >>> n = Sym("n")
@@ -45,7 +45,7 @@ Parameter = Union[Annotation, Sym]
 
 
 class Function:
-    """A function of a builder: what `bb.function` gives, and what `bb.call` takes."""
+    """A function of a builder, which `bb.function` returns and `bb.call` takes."""
 
     def __init__(self, scope: FunctionScope) -> None:
         self._scope = scope
@@ -67,7 +67,7 @@ class BlockBuilder:
     """Builds a module, function by function.
 
     Result types are deduced as the program is built, and every op records the line of the user's file
-    that made it. What contradicts itself raises `RelaxError` at that line.
+    that created it. Contradictions raise `RelaxError` with that line.
     """
 
     def __init__(self, context: ir.Context | None = None) -> None:
@@ -89,18 +89,18 @@ class BlockBuilder:
         device: str | None = None,
         attrs: Mapping[str, ir.Attribute] | None = None,
     ) -> Iterator[Function]:
-        """Opens a function; its body is what is built inside `with`.
+        """Opens a function; ops built inside `with` form its body.
 
         Args:
-          params: annotations, which stand for the parameters inside the function; a `Sym` is an
+          params: annotations, which represent the parameters inside the function; a `Sym` is an
             integer parameter that carries the symbol's value.
           symbols: declared bounds, checked whenever the function is entered.
-          results: result types, if they should be coarser than what is returned, or if the function
-            calls itself. By default they are those of the returned values.
-          private: whether the function is visible inside the module only.
+          results: result types, if they should be coarser than those of the returned values, or if the
+            function calls itself. By default, the types of the returned values.
+          private: whether the function is visible only inside the module.
           pure: whether it has no side effects, so that dataflow blocks may call it.
-          device: "host" for a function that runs there in a module for a device, with its tensors; `op.to_device`
-            copies from one to the other.
+          device: "host" for a function that runs on the host in a module for a device, with its tensors there;
+            `op.to_device` copies between host and device.
         """
         self._require_idle(name)
         if device is not None:
@@ -111,7 +111,7 @@ class BlockBuilder:
             params = list(params)
         func, types = self._create_function(name, params, symbols, results, private, pure, attrs)
         caller = caller_location()
-        # The name in the location of a parameter is its own, and not that of a Python function.
+        # The name in a parameter's location is the parameter's name, not that of a Python function.
         location = caller.to_mlir(self.context)
         unnamed = dataclasses.replace(caller, function="").to_mlir(self.context)
         names = _parameter_names(params)
@@ -281,14 +281,14 @@ class BlockBuilder:
             output._ir, output._fate = result, scope.frame.fate
 
     def emit(self, value: Any) -> Value:
-        """Gives back the value that an op has made; here to mark the statements of a program."""
+        """Returns the value of an op unchanged; marks the statements of a program."""
         scope = self._scope()
         if isinstance(value, tuple):
             return tuple(self.emit(member) for member in value)  # type: ignore[return-value]
         return scope.wrap(_operand(scope, value))
 
     def emit_output(self, value: Any) -> Value:
-        """Passes a value out of the dataflow block: what it gives is usable after the block, too."""
+        """Passes a value out of the dataflow block; the returned value is also usable after the block."""
         scope = self._scope()
         outputs = scope.frame.outputs
         if outputs is None:
@@ -327,8 +327,8 @@ class BlockBuilder:
     def while_(self, inits: Sequence[Any], types: Sequence[TypeLike] | None = None) -> Iterator[Loop]:
         """Opens a loop over carried values.
 
-        The carried values have the same types in every iteration: those of `inits`, or the coarser
-        ones in `types`; a dimension that changes must be None there.
+        The carried values have the same types in every iteration: the types of `inits`, or the coarser types
+        in `types`, where a dimension that changes must be None.
 
         >>> with bb.while_([i, x]) as loop:
         ...     with loop.condition as (i, x):
@@ -372,7 +372,7 @@ class BlockBuilder:
             fail(f"bb.yield_ inside a {kind}; it ends branches and loops")
 
     def _with_results(self, scope: FunctionScope, operation: ir.Operation, types: Sequence[ir.Type]) -> ir.Operation:
-        """The op with results; its number of results is known only once its body is built."""
+        """Recreates the op with its results, whose number is known only once the body is built."""
         if not types:
             verify(operation)
             return operation
@@ -405,7 +405,7 @@ class BlockBuilder:
             self._module.body.append(operation.operation.clone(ip=False))
 
     def module(self) -> Module:
-        """The module, verified. The builder may go on; the module grows with it."""
+        """The verified module. Building may continue; the module grows with it."""
         if any(scope.builder is self for scope in open_functions()):
             fail("bb.module() inside a function; close it first")
         module = Module(self._module)
@@ -542,7 +542,7 @@ def _operand(scope: FunctionScope, value: Any) -> ir.Value:
 
 @contextmanager
 def _wrong_type() -> Iterator[None]:
-    """Reports what the compiler says of an annotation at the user's line."""
+    """Reports the compiler's errors about an annotation at the user's line."""
     try:
         yield
     except RelaxError:
@@ -552,7 +552,7 @@ def _wrong_type() -> Iterator[None]:
 
 
 def _parameter_names(params: Sequence[Parameter]) -> list[str | None]:
-    """The names of parameters: as given, else those of the caller's variables that hold them."""
+    """The names of parameters: as given, or else the names of the caller's variables that hold them."""
     frame = caller_frame()
     variables = {id(value): name for name, value in frame.f_locals.items()} if frame else {}
     return [param.name or variables.get(id(param)) if isinstance(param, Annotation) else param.name for param in params]

@@ -1,23 +1,23 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiled code on disk, under a key of what it was made of.
+"""A disk cache of compiled code, keyed by its inputs.
 
-In the folder that RELAX_CACHE_DIR names, which may hold other files as well; else in `relax-mlir` of the user's folder
-for caches. There is no cache where RELAX_CACHE_DIR is empty, where no such folder is known (no HOME), or where it
-cannot be used; that is not an error.
+The cache is in the folder that RELAX_CACHE_DIR names, which may contain other files as well, or else in `relax-mlir` in
+the user's cache folder. If RELAX_CACHE_DIR is empty, no such folder is known (no HOME), or the folder cannot be used,
+there is no cache; that is not an error.
 
-An entry is one file, `<key>.relax`. lib/Runtime/Core/DiskCache.cpp reads and writes the same:
+An entry is one file, `<key>.relax`. lib/Runtime/Core/DiskCache.cpp reads and writes the same format:
 
     8 bytes    "RELAXC3" and a line feed
-    32 bytes   the SHA-256 of all that follows
+    32 bytes   the SHA-256 of everything that follows
     64 bytes   the key, in hexadecimal
     8 bytes    the length of the description, little-endian
                the description, in JSON
                the object file
 
-An entry is code that runs, so it is read only if this user owns it and nobody else can write it. One that is damaged,
-or of another key, is as if it were not there. What has not been used for longest is removed when the entries grow
-beyond RELAX_CACHE_BYTES (1 GiB); only files that are entries, or parts of them that a process left, are removed.
+An entry is code that will run, so it is read only if this user owns it and nobody else can write it. An entry that is
+damaged, or that has another key, is ignored. The least recently used entries are removed when the entries exceed
+RELAX_CACHE_BYTES (1 GiB); only entries, and partial entries that a process left behind, are removed.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _DIGEST, _KEY, _LENGTH = 32, 64, 8
 _ENTRY = re.compile(r"[0-9a-f]{64}\.relax")
 _PART = re.compile(r"\.[0-9a-f]{64}\.\w+\.part", re.ASCII)
 _PART_SECONDS = 3600
-"""After which no process is writing a part any more."""
+"""Age in seconds after which no process is still writing a partial entry."""
 
 
 def folder() -> Path | None:
-    """Where the entries are; None where there is no cache."""
+    """The folder of the entries; None if there is no cache."""
     named = os.environ.get("RELAX_CACHE_DIR")
     if named is not None:
         return Path(named) if named else None
@@ -57,7 +57,7 @@ def folder() -> Path | None:
 
 
 def key_of(*parts: str | bytes) -> str:
-    """The key of what is made of these parts."""
+    """The key of an entry that is computed from these parts."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -67,7 +67,7 @@ def key_of(*parts: str | bytes) -> str:
 
 
 def read(key: str) -> tuple[Any, bytes] | None:
-    """The description and the object file of an entry; None where there is none.
+    """The description and the object file of an entry; None if there is none.
 
     Raises:
       RelaxError: RELAX_CACHE_BYTES is not a number, which is reported before anything is compiled.
@@ -89,7 +89,7 @@ def read(key: str) -> tuple[Any, bytes] | None:
 
 
 def write(key: str, description: Mapping[str, Any], object: bytes) -> None:
-    """Makes an entry. A folder that cannot be written to is not an error: there is no cache then."""
+    """Writes an entry. An unwritable folder is not an error; then there is no cache."""
     limit, where = _read_limit(), folder()
     if where is None:
         return
@@ -97,7 +97,7 @@ def write(key: str, description: Mapping[str, Any], object: bytes) -> None:
     content = key.encode() + len(text).to_bytes(_LENGTH, "little") + text + object
     with contextlib.suppress(OSError):
         where.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # A reader never sees half an entry. The file is new, and this user's alone.
+        # Readers never see half an entry: the file is new, and accessible only to this user.
         handle, part = tempfile.mkstemp(dir=where, prefix=f".{key}.", suffix=".part")
         try:
             with open(handle, "wb") as file:
@@ -129,7 +129,7 @@ def _is_trusted(status: os.stat_result) -> bool:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[int | None]:
-    """A file that is trusted; None where it is not. Links are not followed, and pipes are not waited for."""
+    """Opens a trusted file; None if it is not trusted. Does not follow links or wait for pipes."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -148,7 +148,7 @@ def _read_entry(path: Path) -> bytes | None:
         try:
             with open(handle, "rb", closefd=False) as file:
                 data = file.read()
-            os.utime(handle)  # it has been used
+            os.utime(handle)  # marks it as recently used
         except OSError:
             return None
         return data
@@ -160,7 +160,7 @@ def _is_entry(path: Path) -> bool:
 
 
 def _shrink(where: Path, limit: int) -> None:
-    """Removes what has not been used for longest, where there is too much."""
+    """Removes the least recently used entries when the cache is too large."""
     entries, total = [], 0
     with os.scandir(where) as files:
         for file in files:

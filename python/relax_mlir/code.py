@@ -14,19 +14,19 @@ from .target import Target
 
 @dataclasses.dataclass(frozen=True)
 class Code:
-    """An object file, and what is known of what is in it.
+    """An object file and its description.
 
     Attributes:
-      object: the file, of the target's format.
+      object: the file's content, in the target's format.
       functions: each function that can be called, with its parameters and results as text, and the bounds of
         its symbols. A parameter that the function writes into has `written`.
-      memory: for each of them `unplanned_bytes`, `planned_bytes` and `peak_bytes`, as expressions.
-      weights: the names of the weights that it needs.
-      device: the kind of device that its tensors are on, as `Device` has it; empty for the CPU. A function may have
-        some on the host all the same: parameters with `place`, and results in `host_results`, by their indices.
-      host_weights: those that are read on the host, beside a device.
-      cpu_features: what a CPU needs to run it, under LLVM's names (`Target.required_features`). The object file has
-        the same list, and refuses to run without them.
+      memory: for each function `unplanned_bytes`, `planned_bytes` and `peak_bytes`, as expressions.
+      weights: the names of the weights that the code needs.
+      device: the kind of device that its tensors are on, as `Device` names it; empty for the CPU. Some tensors of a
+        function may still be on the host: parameters with `place`, and results whose indices are in `host_results`.
+      host_weights: in code for a device, the weights that are read on the host.
+      cpu_features: the CPU features that the code needs, under LLVM's names (`Target.required_features`). The object
+        file contains the same list, and refuses to run without them.
     """
 
     object: bytes
@@ -39,14 +39,14 @@ class Code:
     cpu_features: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """All but the object file."""
+        """Everything except the object file, as JSON values."""
         values = dataclasses.asdict(self)
         del values["object"]
         return values
 
     @staticmethod
     def from_json(values: Any, object: bytes) -> Code:
-        """The reverse. A description that is none raises ValueError, which names the field."""
+        """The inverse of `to_json`. An invalid description raises ValueError, which names the field."""
         check(values, _SCHEMA, "the description")
         try:
             target = Target(**values["target"])

@@ -32,14 +32,14 @@ def compile_code(
     pipeline: Pipeline | None = None,
     cached: bool = True,
 ) -> Code:
-    """The code of a module, which is not changed.
+    """Compiles a module to code; the module is not changed.
 
     Args:
-      target: this machine unless given; a name as `Target.parse` takes it.
+      target: a `Target`, or a name that `Target.parse` takes; this machine by default.
       use_bounds: plan memory for the declared bounds of symbols rather than for the sizes of each call.
-      pipeline: what leads to kernels and planned memory, `default_pipeline()` of `relax_mlir.pipelines.cpu` or `.gpu`
-        unless given; all that comes after it makes code of that (`make_code` there).
-      cached: look into the cache on disk (`relax_mlir.cache`), and leave the code there.
+      pipeline: the passes that produce kernels and planned memory, by default `default_pipeline()` of
+        `relax_mlir.pipelines.cpu` or `.gpu`; later passes (`make_code` there) generate code from its output.
+      cached: whether to use the disk cache (`relax_mlir.cache`).
 
     Raises:
       RelaxError: a pass failed; the message names the op and its source line.
@@ -50,7 +50,7 @@ def compile_code(
     if cached:
         key = cache.key_of(_compiler_version(), repr((target, use_bounds)), module.to_bytecode())
         if found := cache.read(key):
-            with contextlib.suppress(ValueError):  # such an entry is replaced
+            with contextlib.suppress(ValueError):  # an invalid entry is replaced
                 return Code.from_json(*found)
     module = module.clone()
     functions = describe_functions(module)
@@ -63,7 +63,7 @@ def compile_code(
     memory = describe_memory(module)
     _make_code(target, is_mixed).run(module)
     _note_written(module, functions)
-    # What is emulated is run a few times, and there is more to compile than for a CPU.
+    # Emulated code runs only a few times, and takes longer to compile than CPU code.
     optimization = 0 if target.chip == "emulated" else 3
     with collected_errors(module.context) as errors:
         object = _relax.emit_object(module.ir, target.triple, target.cpu, target.features, optimization)
@@ -84,12 +84,12 @@ def compile(
     pipeline: Pipeline | None = None,
     cached: bool = True,
 ) -> Executable:
-    """Compiles a module for this machine and loads it; it is not changed.
+    """Compiles a module for this machine and loads the code; the module is not changed.
 
     Args:
-      target: this machine's CPU unless given; "cuda" for its GPU.
-      weights: what `relax.constant weight "name"` stands for; can also be given later.
-      use_bounds, pipeline, cached: as for `compile_code`.
+      target: this machine's CPU by default; "cuda" for its GPU.
+      weights: the values of `relax.constant weight "name"`; can also be bound later.
+      use_bounds, pipeline, cached: see `compile_code`.
 
     >>> executable = compile(module)
     >>> y = executable["main"](np.ones((3, 128), np.float32))
@@ -128,7 +128,7 @@ def _make_code(target: Target, is_mixed: bool) -> Pipeline:
 
 @functools.cache
 def _compiler_version() -> str:
-    """Changes whenever the compiler does."""
+    """A string that changes whenever the compiler does."""
     folder = Path(__file__).parent
     digest = hashlib.sha256(Path(_relax.__file__).read_bytes())
     own = (Path(__file__), folder / "code.py", folder / "target.py")
@@ -138,7 +138,7 @@ def _compiler_version() -> str:
 
 
 def describe_functions(module: Module) -> dict[str, dict[str, Any]]:
-    """Graph functions with a body that may be called from outside."""
+    """The descriptions of public graph functions with a body."""
     described = {}
     for operation in module.ir.body.operations:
         function = operation.operation
@@ -164,7 +164,7 @@ def describe_functions(module: Module) -> dict[str, dict[str, Any]]:
 
 
 def _note_places(module: Module, functions: Mapping[str, dict[str, Any]]) -> None:
-    """Marks what is on the host, of a module for a device."""
+    """Marks the parameters and results of a device module that are on the host."""
     for operation in module.ir.body.operations:
         function = operation.operation
         name = function.attributes["sym_name"].value if "sym_name" in function.attributes else ""
@@ -186,7 +186,7 @@ def _note_places(module: Module, functions: Mapping[str, dict[str, Any]]) -> Non
 
 
 def _note_written(module: Module, functions: Mapping[str, Mapping[str, Any]]) -> None:
-    """Marks the parameters into which a function of the lowered module writes."""
+    """Marks the parameters that functions of the lowered module write into."""
     for operation in module.ir.body.operations:
         attributes = operation.operation.attributes
         if "relax.written" in attributes:
@@ -200,7 +200,7 @@ def _name_of(location: ir.Location) -> str:
 
 
 def describe_memory(module: Module) -> dict[str, dict[str, str]]:
-    """What `relax-plan-memory` noted of each function (`Code.memory`)."""
+    """The notes of `relax-plan-memory` on each function (`Code.memory`)."""
     described = {}
     for operation in module.ir.body.operations:
         attributes = operation.operation.attributes
@@ -217,7 +217,7 @@ _WEIGHT = "#relax.weight<"
 
 
 def _find_weights(module: Module, on_host: bool = False) -> tuple[str, ...]:
-    """The names of weights, of all functions or of those on the host."""
+    """The names of the weights of all functions, or of those on the host."""
     names: dict[str, None] = {}
 
     def visit(operation: ir.Operation) -> ir.WalkResult:

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The MLIR contexts in which programs live.
 
-Importing `relax_mlir` adds the dialect to the registry of the `mlir` package, so every context made
-afterwards knows it, and registers the passes in the process. `register` brings the dialect to a
-context that was made before.
+Importing `relax_mlir` adds the dialect to the registry of the `mlir` package, so every context created
+afterwards knows it, and registers the passes in the process. `register` adds the dialect to an existing context.
 """
 
 from __future__ import annotations
@@ -21,21 +20,21 @@ _lock = threading.Lock()
 _default: ir.Context | None = None
 
 _relax.register_dialect(get_dialect_registry())
-# Where the bindings look for the classes of a dialect. Without it they search for the module again
-# with every attribute.
+# The prefix under which the bindings look for the classes of a dialect. Without it, they search for the module again
+# for every attribute.
 _globals.append_dialect_search_prefix("relax_mlir.dialects")
 
 
 def register(context: ir.Context) -> None:
-    """Loads the relax dialect into a context, however and whenever it was made."""
+    """Loads the relax dialect into any context."""
     _relax.load_dialect(context)
 
 
 def default_context() -> ir.Context:
-    """The context that is used where none is given.
+    """The context that is used if none is given.
 
-    It is made on first use and lives as long as the process. It is never entered: whoever enters a
-    context with `with` gets that one instead, in that thread.
+    It is created on first use and lives as long as the process. It is never entered; inside `with context:`, that
+    context is used instead, in that thread.
     """
     global _default
     with _lock:
@@ -46,7 +45,7 @@ def default_context() -> ir.Context:
 
 
 def resolve_context(context: ir.Context | None = None) -> ir.Context:
-    """The given context, else the one that this thread has entered, else the default one."""
+    """The given context, or else the one that this thread has entered, or else the default one."""
     if context is not None:
         register(context)
         return context

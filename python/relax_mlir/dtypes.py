@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Element types: one short name for each, and what NumPy, PyTorch and MLIR call it.
+"""Element types: a short name for each, and its names in NumPy, PyTorch and MLIR.
 
 The short names are MLIR's (`f32`, `bf16`, `i64`), except for `bool` and the unsigned `u8`…`u64`.
 """
@@ -44,8 +44,8 @@ _BY_PYTHON_TYPE = {bool: "bool", int: "i64", float: "f32"}
 def normalize(dtype: DTypeLike) -> str:
     """The short name of an element type.
 
-    Python's own `bool`, `int` and `float` are `bool`, `i64` and `f32`. Raises ValueError for a name
-    that is unknown.
+    Python's own `bool`, `int` and `float` are `bool`, `i64` and `f32`. Raises ValueError for an unknown
+    name.
     """
     if isinstance(dtype, str):
         name = dtype
@@ -55,7 +55,7 @@ def normalize(dtype: DTypeLike) -> str:
         return _BY_PYTHON_TYPE[dtype]
     elif type(dtype).__module__.partition(".")[0] == "torch":
         name = str(dtype).rpartition(".")[2]
-    elif dtype is None:  # which is float64 to NumPy
+    elif dtype is None:  # NumPy takes None for float64
         name = "None"
     else:
         try:
@@ -69,12 +69,12 @@ def normalize(dtype: DTypeLike) -> str:
 
 
 def to_mlir(dtype: DTypeLike, context: ir.Context) -> ir.Type:
-    """The MLIR type of an element."""
+    """The MLIR type of an element type."""
     return ir.Type.parse(_TABLE[normalize(dtype)][0], context)
 
 
 def from_mlir(element: ir.Type) -> str:
-    """The short name of an MLIR type; its text where there is no short name (`i3`, `index`)."""
+    """The short name of an MLIR type, or its text if it has no short name (`i3`, `index`)."""
     text = str(element)
     return _BY_NAME.get(text, text)
 
@@ -84,7 +84,7 @@ def is_float(dtype: str) -> bool:
 
 
 def is_float_array(array: np.ndarray) -> bool:
-    """Whether the elements are floats of any kind: to NumPy those of ml_dtypes (bf16, f8) have the kind "V"."""
+    """Whether the elements are floats of any kind; in NumPy, the floats of ml_dtypes (bf16, f8) have the kind "V"."""
     name = _BY_NAME.get(array.dtype.name)
     return array.dtype.kind == "f" or (name is not None and is_float(name))
 
@@ -100,7 +100,7 @@ def integer_range(dtype: str) -> tuple[int, int]:
 
 
 def limits(dtype: str) -> tuple[Any, Any]:
-    """The least and the greatest value of a type: of floats the infinities, where the type has them."""
+    """The least and the greatest value of a type; for floats, the infinities if the type has them."""
     if dtype == "bool":
         return False, True
     if not is_float(dtype):
@@ -111,7 +111,7 @@ def limits(dtype: str) -> tuple[Any, Any]:
 
 
 def to_numpy(dtype: DTypeLike) -> np.dtype:
-    """The NumPy dtype. The types that NumPy lacks (bf16, f8) need the package ml_dtypes."""
+    """The NumPy dtype. Types that NumPy lacks (bf16, f8) need the package ml_dtypes."""
     name = _TABLE[normalize(dtype)][1]
     try:
         return np.dtype(name)

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The exception of the package with its kinds, and how MLIR's diagnostics become it."""
+"""The package's exception and its subclasses, and their construction from MLIR diagnostics."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .location import SourceLocation, caller_location
 
 
 class RelaxError(ValueError):
-    """A program that is wrong, or a wrong use of this package.
+    """An invalid program, or an invalid use of this package.
 
-    The message ends with the line of the user's program to which it refers, where that is known.
-    `location` is that line, `diagnostics` are the messages of the compiler, if it reported any.
+    The message ends with the line of the user's program to which it refers, if known.
+    `location` is that line; `diagnostics` are the compiler's messages, if any.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class ModelError(RelaxError):
 
 
 class WeightError(ModelError):
-    """Weights that are missing, truncated, of the wrong shape, or no numbers."""
+    """Weights that are missing, truncated, of the wrong shape, or not finite."""
 
 
 class TokenizerError(ModelError):
@@ -53,8 +53,8 @@ class UnsupportedOpError(FrontendError):
     """Ops that no converter is registered for, or a form of an op that its converter does not know.
 
     Attributes:
-      ops: their names, each with how often the program uses it.
-      node, attribute: the node, and the attribute, of a form that is not known; None where that is not one place.
+      ops: the names of the ops, each with the number of its uses in the program.
+      node, attribute: the node and the attribute of an unknown form; None if it is not a single place.
     """
 
     def __init__(
@@ -77,15 +77,15 @@ class ContextLengthError(RelaxError):
 
 
 class MissingPackageError(RelaxError, ImportError):
-    """A package that an optional part needs is not installed; the message has the command."""
+    """A package that an optional feature needs is not installed; the message has the install command."""
 
 
 class DeviceError(RelaxError, RuntimeError):
-    """A device that is not there, cannot run the code, or has failed."""
+    """A device that is missing, cannot run the code, or has failed."""
 
 
 def fail(message: str) -> NoReturn:
-    """Raises an error at the line of the user's code that is running, if there is one."""
+    """Raises an error at the currently running line of the user's code, if any."""
     location = caller_location()
     if not location.line:
         raise RelaxError(message)
@@ -100,7 +100,7 @@ _POSITION = re.compile(r"\n  at (?P<file>[^\n]+):(?P<line>\d+):(?P<column>\d+)\Z
 
 
 def show_source_line(error: BaseException) -> None:
-    """Adds the line of the user's program to an error of compiled code, whose message ends with the position."""
+    """Adds the source line to an error of compiled code, whose message ends with the position in the user's program."""
     if len(error.args) != 1 or not isinstance(error.args[0], str):
         return
     if match := _POSITION.search(error.args[0]):
@@ -109,20 +109,20 @@ def show_source_line(error: BaseException) -> None:
 
 
 def format_diagnostic(diagnostic: Any) -> str:
-    """The message, its position and source line, then the notes likewise."""
+    """The message with its position and source line, then the notes in the same form."""
     location = SourceLocation.from_mlir(diagnostic.location)
     text = diagnostic.message
     if location is not None:
         text += f"\n  {_indent(location.show())}"
     for note in diagnostic.notes:
         if note.message.startswith("see current operation"):
-            continue  # the source line says it better
+            continue  # the source line is clearer
         text += f"\n  note: {_indent(format_diagnostic(note))}"
     return text
 
 
 def error_from(diagnostics: Sequence[Any], otherwise: str) -> RelaxError:
-    """The error that reports these diagnostics; says `otherwise` where there is none."""
+    """The error that reports these diagnostics, with the message `otherwise` if there are none."""
     if not diagnostics:
         return RelaxError(otherwise)
     locations = [SourceLocation.from_mlir(diagnostic.location) for diagnostic in diagnostics]
@@ -135,7 +135,7 @@ def error_from(diagnostics: Sequence[Any], otherwise: str) -> RelaxError:
 
 @contextmanager
 def collected_errors(context: ir.Context) -> Iterator[list[Any]]:
-    """Collects the errors that this thread causes in a context meanwhile."""
+    """Collects the errors that this thread causes in a context while the block runs."""
     errors: list[Any] = []
     scope = _relax.DiagnosticScope(context)
     try:
@@ -146,7 +146,7 @@ def collected_errors(context: ir.Context) -> Iterator[list[Any]]:
 
 
 def verify(operation: ir.Operation) -> None:
-    """Raises an error unless the op, with all inside it, is valid."""
+    """Raises an error unless the op and everything inside it are valid."""
     with collected_errors(operation.context) as errors:
         valid = _relax.verify(operation)
     if not valid:

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attributes and types of the relax dialect, one class each, in the manner of the `mlir` package."""
+"""Attributes and types of the relax dialect, one class each, in the style of the `mlir` package."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ShapeAttr(ir.Attribute):
 
     @property
     def dims(self) -> tuple[Sym | None, ...]:
-        """One expression a dimension; None where it is unknown."""
+        """One expression per dimension; None if unknown."""
         return tuple(_relax.shape_attr_dims(self))
 
 
@@ -95,7 +95,7 @@ class ShapeType(ir.Type):
 
     @staticmethod
     def get_ranked(rank: int, context: ir.Context | None = None) -> ShapeType:
-        """A shape of which the rank is known alone."""
+        """A shape of which only the rank is known."""
         return ShapeType.get([None] * rank, context)
 
     @staticmethod
@@ -112,7 +112,7 @@ class ShapeType(ir.Type):
 
     @property
     def dims(self) -> tuple[Sym | None, ...]:
-        """One expression a dimension; None where it is unknown. Empty if the rank is unknown."""
+        """One expression per dimension; None if unknown. Empty if the rank is unknown."""
         return tuple(_relax.shape_type_dims(self))
 
 
@@ -141,12 +141,12 @@ class StorageType(ir.Type):
 
 
 def tensor_type(dims: Sequence[ExprLike | None], element_type: ir.Type) -> ir.RankedTensorType:
-    """The builtin tensor type with these dimensions; symbolic ones are in its encoding."""
+    """The builtin tensor type with these dimensions; symbolic dimensions are in its encoding."""
     return _relax.tensor_type(element_type, _dims(dims, element_type.context))
 
 
 def tensor_dims(type: ir.RankedTensorType) -> tuple[Sym | None, ...]:
-    """The dimensions of a ranked tensor type as expressions; None where unknown."""
+    """The dimensions of a ranked tensor type as expressions; None if unknown."""
     return tuple(_relax.tensor_type_dims(type, type.rank))
 
 

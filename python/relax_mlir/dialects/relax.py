@@ -1,9 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The relax dialect for those who work with MLIR's own Python classes.
+"""The relax dialect for users of MLIR's own Python classes.
 
 Op classes (`MatmulOp`) and functions (`matmul`) are generated from ODS. Attributes and types have one class
-each; what MLIR hands out as an attribute or type of this dialect is of that class.
+each, to which MLIR casts the attributes and types of this dialect.
 """
 
 # ruff: noqa: F401, F403

@@ -18,15 +18,15 @@ from ..errors import RelaxError
 _Tensor = tvm_ffi.Tensor
 
 _KINDS = {"cpu": 1, "cuda": 2, "vulkan": 7}
-"""DLPack's types of devices."""
+"""DLPack's device types."""
 
 
 def as_argument(value: Any) -> Any:
-    """What TVM FFI takes for a value; arrays and tensors are not copied.
+    """The argument that TVM FFI takes for a value; arrays and tensors are not copied.
 
     Raises:
-      RelaxError: the elements are of a type that no compiled function has, or are not what the memory holds: a
-        tensor of PyTorch that is a lazy conjugate or negative, or needs a gradient.
+      RelaxError: no compiled function takes this element type, or the memory does not hold the elements
+        themselves: the value is a PyTorch tensor that is a lazy conjugate or negative, or needs a gradient.
     """
     if type(value) is _Tensor:
         return value
@@ -53,16 +53,16 @@ def as_argument(value: Any) -> Any:
 
 
 def _import(value: Any) -> tvm_ffi.Tensor:
-    """A tensor of another library, with the note that it is read-only, if it is, which old producers do not give."""
+    """A tensor of another library, marked read-only if it is; old DLPack producers do not report that."""
     try:
         capsule = value.__dlpack__(max_version=(1, 0))
-    except TypeError:  # a producer that is older than versions
+    except TypeError:  # a producer that predates DLPack versions
         return tvm_ffi.from_dlpack(value)
     return tvm_ffi.from_dlpack(capsule)
 
 
 class _Callback:
-    """A function of the caller, which is given arrays as it would get them from a call."""
+    """A function of the caller, which gets arrays like those that a call returns."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -72,7 +72,7 @@ class _Callback:
 
 
 class ReturnedFunction:
-    """A function that compiled code has returned; it takes and gives what those of a module do."""
+    """A function that compiled code returned; it takes and returns the same kinds of values as a module's functions."""
 
     def __init__(self, function: tvm_ffi.Function) -> None:
         self.function = function
@@ -98,25 +98,25 @@ class _DataType(ctypes.Structure):
 
 
 _DATA_TYPE = 24 + 20
-"""Where that is in a tensor of TVM FFI: after the object's header, and data, device and rank of the tensor."""
+"""The offset of `_DataType` in a TVM FFI tensor: after the object's header, and the tensor's data, device and rank."""
 
 
 def _from_other_dtype(array: np.ndarray) -> Any:
-    """A tensor of an array whose type DLPack knows and NumPy does not: of integers that become what they are."""
+    """A tensor of an array whose type DLPack knows and NumPy does not: exports integers, then sets the real type."""
     codes = _CODES.get(array.dtype.name)
     if codes is None or not array.dtype.isnative:
         raise RelaxError(f"an array of dtype {array.dtype.str!r} ({array.dtype.name}) cannot be an argument")
     tensor = as_argument(array.view(f"u{array.itemsize}"))
     if isinstance(tensor, np.ndarray):
         tensor = tvm_ffi.from_dlpack(tensor)
-    # The object is new and nobody else's.
+    # The object is new, and nobody else refers to it.
     dtype = _DataType.from_address(tensor.__chandle__() + _DATA_TYPE)
     dtype.code, dtype.bits = codes
     return tensor
 
 
 def _check_torch(tensor: Any) -> None:
-    """Refuses what TVM FFI would hand over as something else."""
+    """Rejects tensors that TVM FFI would pass on with other elements."""
     if tensor.requires_grad:
         raise RelaxError("the tensor needs a gradient, which compiled code does not compute; pass x.detach()")
     if tensor.is_conj() or tensor.is_neg():
@@ -131,9 +131,9 @@ def _check_torch(tensor: Any) -> None:
 
 
 def to_numpy(value: Any) -> Any:
-    """A result as NumPy arrays, which are not copied: a tensor of any library, or a sequence of results.
+    """Converts a result to NumPy arrays without copying: a tensor of any library, or a sequence of results.
 
-    Elements of bf16 and f8 have the types of ml_dtypes. Other values are returned as they are.
+    bf16 and f8 elements have the types of ml_dtypes. Other values are returned unchanged.
     """
     if isinstance(value, tvm_ffi.Tensor):
         name = str(value.dtype)
@@ -148,7 +148,7 @@ def to_numpy(value: Any) -> Any:
 
 
 class _Memory:
-    """Memory of a tensor, kept alive by the array that is made of it."""
+    """The memory of a tensor, kept alive by the array that views it."""
 
     def __init__(self, tensor: tvm_ffi.Tensor, itemsize: int) -> None:
         self.tensor = tensor
@@ -167,7 +167,7 @@ def _view(tensor: tvm_ffi.Tensor, name: str) -> np.ndarray:
 
 
 def _as_array(value: Any) -> Any:
-    """A value of compiled code with NumPy arrays for the tensors of TVM FFI that are on the host."""
+    """Replaces TVM FFI tensors on the host in a value of compiled code by NumPy arrays."""
     if type(value) is _Tensor:
         return to_numpy(value) if value.__dlpack_device__()[0] == _KINDS["cpu"] else value
     if isinstance(value, tvm_ffi.Array):
@@ -176,12 +176,12 @@ def _as_array(value: Any) -> Any:
 
 
 def _has_tensor(value: Any) -> bool:
-    """Whether a tensor of TVM FFI is, or is in, an argument."""
+    """Whether an argument is or contains a TVM FFI tensor."""
     return type(value) is _Tensor or (type(value) in (tuple, list) and any(map(_has_tensor, value)))
 
 
 def _results_for(args: tuple[Any, ...], result: Any) -> Any:
-    """The results of a call on the host: arrays, unless an argument is a tensor of TVM FFI."""
+    """The results of a call on the host: arrays, unless an argument is a TVM FFI tensor."""
     if type(result) is _Tensor:
         for value in args:
             if type(value) is _Tensor or (type(value) is not np.ndarray and _has_tensor(value)):
@@ -193,7 +193,7 @@ def _results_for(args: tuple[Any, ...], result: Any) -> Any:
 
 
 def _protect(args: Iterable[Any], result: np.ndarray) -> np.ndarray:
-    """The result, read-only where it is memory of an argument that is read-only."""
+    """The result, made read-only if it shares memory with a read-only argument."""
     for value in args:
         if type(value) is np.ndarray:
             if not value.flags.writeable and np.may_share_memory(value, result):
@@ -201,7 +201,7 @@ def _protect(args: Iterable[Any], result: np.ndarray) -> np.ndarray:
         elif type(value) in (tuple, list):
             _protect(value, result)
         elif hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == _KINDS["cpu"]:
-            with contextlib.suppress(TypeError, RuntimeError, BufferError):  # one that NumPy has no type for
+            with contextlib.suppress(TypeError, RuntimeError, BufferError):  # NumPy has no type for it
                 _protect([np.from_dlpack(value)], result)
     return result
 

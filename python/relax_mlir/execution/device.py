@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Devices: their memory, and what is copied there and back."""
+"""Devices: their memory, and copies to and from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .shared_library import PoolStatistics, _check_limit, library
 
 @functools.cache
 def _function(name: str) -> tvm_ffi.Function:
-    """A function of the runtime that follows the convention of TVM FFI."""
+    """A runtime function with TVM FFI's calling convention."""
     address = ctypes.cast(getattr(library(), name), ctypes.c_void_p).value
     return tvm_ffi.core.Function.__from_extern_c__(address)
 
@@ -30,12 +30,12 @@ def _as_tensor(value: Any) -> tvm_ffi.Tensor:
         return value
     if not hasattr(value, "__dlpack__"):
         raise TypeError(f"expected a tensor, got {type(value).__name__}")
-    value = as_argument(value)  # of arrays that are read-only, or whose types NumPy lacks
+    value = as_argument(value)  # for arrays that are read-only, or whose types NumPy lacks
     return value if isinstance(value, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(value)
 
 
 def _copy(tensor: Any, *device: int) -> tvm_ffi.Tensor:
-    """A copy on a device, given by its type and its number."""
+    """A copy on a device, which is given by its type and number."""
     return _function("relax_rt_copy")(_as_tensor(tensor), *device)
 
 
@@ -47,7 +47,7 @@ def to_host(value: Any) -> np.ndarray:
 
 
 def _numbers(value: Any, what: str) -> Any:
-    """An array, or what makes one, as an argument; a tensor as it is."""
+    """An array, or a value that NumPy makes an array of, as an argument; a tensor unchanged."""
     given = value if hasattr(value, "__dlpack__") else np.asarray(value)
     if isinstance(given, np.ndarray) and given.dtype.kind in "OSUMm":  # objects, text, times
         came = f"{type(value).__name__}, whose elements are of dtype {given.dtype}"
@@ -56,24 +56,24 @@ def _numbers(value: Any, what: str) -> Any:
 
 
 class Device:
-    """A device that compiled code runs on, and the tensors there.
+    """A device that compiled code runs on, and its tensors.
 
-    Raises `DeviceError` where there is none: no driver, one that is too old, fewer devices. Memory that is not there
-    raises `MemoryError`.
+    Raises `DeviceError` if there is no such device: no driver, an outdated driver, or fewer devices. Running out of
+    memory raises `MemoryError`.
 
     >>> device = Device("cuda", 0)
     >>> y = executable["main"](device.put(x))
     >>> device.get(y)  # a NumPy array; waits for the result
 
     Attributes:
-      kind, index: what it was made of.
-      name: the device's, as its driver calls it.
-      capability: major and minor version of what it can do: (9, 0).
-      memory: how many bytes it has.
-      subgroup: how many threads exchange values; 1 where none do.
-      architecture: what code is compiled for: LLVM's name with what the chip alone has, "sm_90a"; of Vulkan
-        "subgroup_32", "subgroup_32_bound" where it has no addresses of buffers, "subgroup_32_narrow" no integers of
-        64 bits, "subgroup_32_matrices" where those threads have matrices together.
+      kind, index: the constructor's arguments.
+      name: the driver's name for the device.
+      capability: the major and minor version of its capabilities, such as (9, 0).
+      memory: its memory in bytes.
+      subgroup: the number of threads that exchange values; 1 if none do.
+      architecture: the chip to compile for. For CUDA, LLVM's name including chip-specific features, "sm_90a"; for
+        Vulkan, "subgroup_32", "subgroup_32_bound" without buffer addresses, "subgroup_32_narrow" without 64-bit
+        integers, "subgroup_32_matrices" with cooperative matrices.
     """
 
     def __init__(self, kind: str = "cuda", index: int = 0) -> None:
@@ -97,16 +97,16 @@ class Device:
         return f"Device({self.kind!r}, {self.index})"
 
     def put(self, value: Any) -> tvm_ffi.Tensor:
-        """A copy of an array or of a tensor, on this device, of the same shape and element type.
+        """A copy of an array or tensor on this device, with the same shape and element type.
 
-        Arrays of ml_dtypes are taken too.
+        Arrays with types of ml_dtypes are accepted too.
         """
         return _copy(_numbers(value, "put"), _KINDS[self.kind], self.index)
 
     def write(self, value: Any, tensor: Any) -> None:
         """Writes an array, or a tensor, into a tensor of this device, of the same shape and element type.
 
-        Both must be contiguous. What was put into the stream before sees the old elements, what comes later the new.
+        Both must be contiguous. Work enqueued on the stream earlier sees the old elements, later work the new ones.
 
         Raises:
           ValueError: the shapes or types differ, or the tensor is on another device or on the host.
@@ -118,23 +118,23 @@ class Device:
         _function("relax_rt_write")(_as_tensor(_numbers(value, "write")), target)
 
     def get(self, tensor: Any) -> np.ndarray:
-        """The elements of a tensor, when they are there. Those that NumPy lacks are of ml_dtypes' types."""
+        """The elements of a tensor; waits for them. Types that NumPy lacks are those of ml_dtypes."""
         return to_numpy(_copy(tensor, _KINDS["cpu"], 0))
 
     def synchronize(self) -> None:
-        """Waits until all that was put into its streams is done; raises what has failed there."""
+        """Waits until all work on its streams is done; raises the errors of that work."""
         self._call("relax_rt_device_synchronize")
 
     def memory_statistics(self) -> PoolStatistics:
-        """What its memory pool holds now."""
+        """The current statistics of its memory pool."""
         return PoolStatistics(*self._call("relax_rt_device_pool_statistics"))
 
     def reset_memory_peak(self) -> None:
-        """Counts the peak again from what is in use now."""
+        """Resets the peak to the memory in use now."""
         self._call("relax_rt_device_pool_reset_peak")
 
     def trim_memory(self) -> None:
-        """Gives memory that is not in use back to the driver."""
+        """Returns unused memory to the driver."""
         self._call("relax_rt_device_pool_trim")
 
     def set_memory_limit(self, bytes: int | None) -> None:
@@ -147,7 +147,7 @@ class Device:
 
 
 def _as_device_argument(value: Any, kind: str) -> Any:
-    """What TVM FFI takes for an argument of a function on a device; nothing is moved there unseen."""
+    """The argument that TVM FFI takes for a device function; nothing is copied to the device implicitly."""
     if isinstance(value, np.ndarray):
         raise TypeError(
             f"a NumPy array is in the memory of the host, and the function runs on {kind}; "
@@ -156,5 +156,5 @@ def _as_device_argument(value: Any, kind: str) -> Any:
     if type(value) in (tuple, list):
         return [_as_device_argument(member, kind) for member in value]
     if isinstance(value, np.generic) and value.dtype.name in _CODES:
-        return float(value)  # a tensor of the host otherwise
+        return float(value)  # would become a host tensor otherwise
     return as_argument(value)

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiled code in this process, as functions that can be called, with its weights."""
+"""Compiled code loaded into this process, as callable functions, with its weights."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _MOST_GRAPHS = 1 << 16
 
 
 class CaptureStatistics(NamedTuple):
-    """How often calls were captured, replayed, and found not to be captured; the graphs there are now.
+    """How often calls were captured, replayed, and found not to be capturable; the current number of graphs.
 
     `is_capturable`: whether the function can be captured at all, as far as is known. `crowded`: the calls that ran
-    because other calls, made as often, have all the graphs; more `graphs` for `Executable.captured` would serve them.
+    normally because equally frequent calls occupy all graphs; more `graphs` for `Executable.captured` would serve them.
     """
 
     captures: int
@@ -53,16 +53,16 @@ class CaptureStatistics(NamedTuple):
 
 
 class Captured:
-    """A function of a module for a device, whose calls are captured as graphs of the device and replayed.
+    """A function of a device module, whose calls are captured as device graphs and replayed.
 
-    A call depends on its arguments' addresses and sizes, on its numbers, and on the stream. The first one of a kind
-    runs as always, the second one is captured, later ones are replayed: one launch, whatever the number of kernels.
-    So it pays where tensors stay where they are: give destinations after the arguments, and feed them back.
-    Calls of more kinds than there may be graphs: those made most often have them, the others run as always
-    (`CaptureStatistics.crowded`).
+    A graph is specific to the addresses and sizes of the arguments, to their numbers, and to the stream. The first call
+    of a kind runs normally, the second is captured, later calls are replayed: one launch, whatever the number of
+    kernels. So capturing pays off if tensors keep their addresses: pass destinations after the arguments, and feed them
+    back. If there are more kinds of calls than graphs, the most frequent ones get the graphs, and the others run
+    normally (`CaptureStatistics.crowded`).
 
-    Functions that read numbers from the device, call libraries, or take or give functions run as always, and so does
-    a call whose capture fails. The graphs and their memory go with this object.
+    Functions that read numbers from the device, call libraries, or take or return functions run normally, and so does
+    a call whose capture fails. The graphs and their memory are released with this object.
     """
 
     def __init__(self, function: tvm_ffi.Function, graphs: int, wrap: Callable[[Any], Callable[..., Any]]) -> None:
@@ -74,19 +74,19 @@ class Captured:
         return self._call(*args)
 
     def statistics(self) -> CaptureStatistics:
-        """What has been captured so far."""
+        """Statistics of the captures so far."""
         *numbers, is_capturable, crowded = self._statistics()
         return CaptureStatistics(*numbers, bool(is_capturable), crowded)
 
 
 _of_callables: list[Any] = []
-"""Code that gives out callables, which is never unloaded."""
+"""Code that has returned callables, which is never unloaded."""
 
 
 class HugePages:
-    """Memory in pages of 2 MiB, for data that is read in order: it comes nearly twice as fast.
+    """Memory in 2-MiB pages, from which sequential reads are nearly twice as fast.
 
-    Arrays are placed one after the other in pieces of at least 64 MiB.
+    Arrays are placed one after another in chunks of at least 64 MiB.
     """
 
     _PAGE, _PIECE = 2 << 20, 64 << 20
@@ -95,7 +95,7 @@ class HugePages:
         self._free = np.empty(0, np.uint8)
 
     def copy(self, array: np.ndarray) -> np.ndarray:
-        """The array in that memory. Small ones share a page with others."""
+        """A copy of the array in that memory. Small arrays share a page with others."""
         size = -(-array.nbytes // 64) * 64
         if size > len(self._free):
             self._free = self._allocate(max(size, self._PIECE))
@@ -110,14 +110,14 @@ class HugePages:
         except OSError:
             raise MemoryError(f"no memory for {size >> 20} MiB more") from None
         if hasattr(mmap, "MADV_HUGEPAGE"):
-            with contextlib.suppress(OSError):  # a system without them has the others
+            with contextlib.suppress(OSError):  # a system without huge pages uses normal ones
                 memory.madvise(mmap.MADV_HUGEPAGE)
         data = np.frombuffer(memory, np.uint8)
         return data[-data.ctypes.data % self._PAGE :][:size]
 
 
 class _Loaded:
-    """Code in this process, and what it needs as long as one of its functions lives."""
+    """Loaded code, and the objects that it needs as long as one of its functions lives."""
 
     def __init__(self, code: Code) -> None:
         self.session = _relax.JITSession()
@@ -127,23 +127,23 @@ class _Loaded:
         self.session.add_object(code.object)
         if code.device or code.weights:
             unload = ctypes.CFUNCTYPE(None)(self.session.lookup("relax_unload"))
-            # The session must outlive the call; the end of the process needs none.
+            # The session must outlive this call; at the end of the process, no unloading is needed.
             weakref.finalize(self, lambda unload, session: unload(), unload, self.session).atexit = False
 
 
 class Executable:
     """A compiled module: `executable["main"](x)` calls its function `main`.
 
-    The tensors of a module for a device are there, arguments and results (`Device`), but for those that it has on the
+    The arguments and results of a device module are on the device (`Device`), except for those that it places on the
     host (`relax.device`).
 
-    A call raises `TypeError` or `ValueError` where an argument is not what the function's signature says,
-    `MemoryError` where there is no memory, `RecursionError` where calls nest too deep; the message names the
-    function, the argument, and what was expected and given. The module stays usable after an error.
+    A call raises `TypeError` or `ValueError` if an argument does not match the function's signature, `MemoryError` if
+    memory runs out, and `RecursionError` if calls nest too deeply; the message names the function, the argument, and
+    the expected and given values. The module stays usable after an error.
 
-    Tensors may be given after the arguments, one for each result: the results are copied there, and the call returns
-    None. They must be contiguous, of the right type and shape, and lie apart from each other; they may lie in the
-    memory of arguments, except of one that comes back as another result.
+    Destination tensors may be passed after the arguments, one for each result: the results are copied into them, and
+    the call returns None. They must be contiguous, of the right type and shape, and must not overlap each other; they
+    may overlap arguments, except one that is returned as another result.
     """
 
     def __init__(self, code: Code) -> None:
@@ -157,7 +157,7 @@ class Executable:
         self._loaded = _Loaded(code)
         self.weights = self._loaded.weights
         if any("->" in result for function in code.functions.values() for result in function["results"]):
-            # A callable that was returned has no way to keep the code that it is of.
+            # A returned callable cannot keep its code alive.
             _of_callables.append(self._loaded)
         self._callables = {name: self._with_arrays(name, self._load(name)) for name in self.functions}
 
@@ -166,12 +166,12 @@ class Executable:
         return tvm_ffi.core.Function.__from_extern_c__(address, keep_alive_object=self._loaded)
 
     def _with_arrays(self, name: str, function: tvm_ffi.Function) -> Callable[..., Any]:
-        """A function that takes arrays of every kind; of a device, tensors there."""
+        """A function that takes arrays of every kind or, on a device, tensors there."""
         device = self.code.device
         signature = self.code.functions[name]
         parameters = signature["parameters"]
         host_results = range(len(signature["results"])) if not device else signature.get("host_results", ())
-        # Of the arguments, then of the destinations.
+        # For the arguments, then for the destinations.
         on_host = [not device or parameter.get("place") == "host" for parameter in parameters]
         on_host += [index in host_results for index in range(len(signature["results"]))]
         of_device = functools.partial(_as_device_argument, kind=device)
@@ -187,7 +187,7 @@ class Executable:
             return f"{name}: argument {index} '{parameters[index]['name']}' ({parameters[index]['type']})"
 
         def explain(args: tuple[Any, ...]) -> None:
-            """Raises an error that names the argument that `convert` refuses."""
+            """Raises an error that names the argument that `convert` rejects."""
             for index, (convert, value) in enumerate(zip(converts, args)):
                 try:
                     convert(value)
@@ -204,7 +204,7 @@ class Executable:
                 check_writable(args)
             try:
                 converted = [convert(arg) for convert, arg in zip(converts, args)]
-                converted += args[len(converts) :]  # too many, as the call will say
+                converted += args[len(converts) :]  # too many, which the call reports
             except (RelaxError, TypeError):
                 explain(args)
                 raise
@@ -217,7 +217,7 @@ class Executable:
                 return _as_array(result)
             if type(result) is not _Tensor:
                 return _results_for(args, result)
-            # What most calls are, without further calls: arrays and numbers that are arguments as they are.
+            # The fast path of most calls: arrays and numbers that need no conversion.
             for value, argument in zip(args, converted):
                 if value is not argument or type(value) not in plain:
                     return _results_for(args, result)
@@ -234,16 +234,16 @@ class Executable:
         return function
 
     def raw(self, name: str) -> tvm_ffi.Function:
-        """The function without the conversions of arguments and results: it takes tensors that TVM FFI knows, and gives
-        tensors of PyTorch where an argument is one. For callers that know what they hand over."""
+        """The function without conversion of arguments and results: it takes tensors that TVM FFI knows, and returns
+        PyTorch tensors if an argument is one. For callers that know what they pass."""
         self[name]  # says which there are
         return self._load(name)
 
     def captured(self, name: str, graphs: int = 16) -> Captured:
-        """The function as one whose calls are captured and replayed (`Captured`): `decode = m.captured("decode")`.
+        """The function with its calls captured and replayed (`Captured`): `decode = m.captured("decode")`.
 
         Args:
-          graphs: how many kinds of calls are kept for each stream; those that were not used for longest go.
+          graphs: how many kinds of calls are kept for each stream; the least recently used are dropped.
 
         Raises:
           RelaxError: the module is for the host.
@@ -259,7 +259,7 @@ class Executable:
         return name in self._callables
 
     def export(self, folder: str | os.PathLike[str]) -> None:
-        """Writes a folder that runs without the compiler (`relax_mlir.export`), with the weights that are bound."""
+        """Writes a folder that runs without the compiler (`relax_mlir.export`), with the bound weights."""
         from ..export import export
 
         export(self.code, folder, self.weights)
@@ -268,12 +268,11 @@ class Executable:
         """Gives the module's weights their values, by name.
 
         Args:
-          copy: arrays are copied to memory that is fast to read (`HugePages`); if not, they are used where they are,
-            and must not change. For a device they are always copied, to its memory.
+          copy: whether to copy arrays to memory that is fast to read (`HugePages`); if not, they are used in place,
+            and must not change. For a device, they are always copied to its memory.
 
-        All of them are bound together, or none where one is refused. A call that runs meanwhile goes on with those that
-        were bound when it began; those are kept until the last such call is over, so for that time there is memory for
-        both.
+        All weights are bound, or none if one is rejected. A call that is running continues with the weights that were
+        bound when it began; these are kept until the last such call is over, so both sets need memory for that time.
 
         Raises:
           ValueError: the module has no such weight, or it has another shape.

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The library of the runtime in this process: its functions, the memory pool, and threads."""
+"""The runtime library in this process: its functions, the memory pool, and threads."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _symbols(code: Code) -> Iterator[tuple[str, Any]]:
     for name in _SYMBOLS:
         yield name, getattr(library(), name)
     if code.target.chip == "emulated":
-        # GPU code that was compiled for the host; the emulator takes the place of the driver.
+        # GPU code compiled for the host; the emulator replaces the driver.
         try:
             emulator = ctypes.CDLL(os.environ["RELAX_CUDA_DRIVER"])
             functions = [getattr(emulator, name) for name in _EMULATOR_SYMBOLS]
@@ -88,7 +88,7 @@ def _symbols(code: Code) -> Iterator[tuple[str, Any]]:
 
 
 class PoolStatistics(NamedTuple):
-    """Bytes in use, the most so far, bytes held from the system, and how often it was asked for more."""
+    """Bytes in use, their peak, bytes held from the system, and the number of system allocations."""
 
     used: int
     peak: int
@@ -105,7 +105,7 @@ def library_path() -> Path:
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    """The same, loaded."""
+    """The runtime's shared library, loaded."""
     threads = os.environ.get("RELAX_NUM_THREADS")
     if threads and not (threads.isdecimal() and 1 <= int(threads) <= _MOST_THREADS):
         raise RelaxError(f"RELAX_NUM_THREADS is {threads!r}; expected a number of threads from 1 to {_MOST_THREADS}")
@@ -113,7 +113,7 @@ def library() -> ctypes.CDLL:
 
 
 def missing_features(features: Iterable[str]) -> tuple[str, ...]:
-    """Those features of a CPU, by LLVM's names, that this one or its operating system lacks (`Code.cpu_features`)."""
+    """The CPU features, by LLVM's names, that this CPU or operating system lacks (`Code.cpu_features`)."""
     names = ",".join(features).encode()
     missing = ctypes.create_string_buffer(len(names) + 1)
     function = library().relax_rt_missing_features
@@ -123,19 +123,19 @@ def missing_features(features: Iterable[str]) -> tuple[str, ...]:
 
 
 def pool_statistics() -> PoolStatistics:
-    """What the memory pool holds now."""
+    """The current statistics of the memory pool."""
     words = (ctypes.c_int64 * 4)()
     library().relax_rt_pool_statistics(words)
     return PoolStatistics(*words)
 
 
 def reset_pool_peak() -> None:
-    """Counts the peak again from what is in use now."""
+    """Resets the peak to the memory in use now."""
     library().relax_rt_pool_reset_peak()
 
 
 def trim_pool() -> None:
-    """Gives memory that is not in use back to the system."""
+    """Returns unused memory to the system."""
     library().relax_rt_pool_trim()
 
 
@@ -151,12 +151,12 @@ def _check_limit(bytes: int | None) -> None:
 
 
 def thread_count() -> int:
-    """The threads that kernels run on, the calling one included."""
+    """The number of threads that kernels run on, including the calling thread."""
     return int(library().relax_rt_thread_count())
 
 
 def set_thread_count(count: int | None) -> None:
-    """Sets it; None for one thread a processor. Waits for the kernel that is running, if there is one."""
+    """Sets the number of threads; None for one per processor. Waits for the kernel that is running, if any."""
     if count is not None and not 1 <= count <= _MOST_THREADS:
         raise RelaxError(f"{count} threads; expected from 1 to {_MOST_THREADS}, or None")
     library().relax_rt_set_thread_count(ctypes.c_int32(count or 0))
