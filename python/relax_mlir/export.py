@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiled models in folders, that run without the compiler.
+"""Exported folders: compiled models that run without the compiler.
 
     model.so              the code; exports `__tvm_ffi_<function>` for each function
     librelax_runtime.so   memory and threads; found next to the code
@@ -8,14 +8,13 @@
     weights.safetensors   the weights, if there are any
     metadata.json         signatures, symbols with their bounds, memory plans, names of weights, checksums of the files
 
-`tvm_ffi.load_module("model.so")` calls it from any program, which binds the weights by `bind_weight(name, tensor)`.
-`load_exported` links `model.o` into the process, with weights of its own, however often a folder is loaded.
+Any program can load it with `tvm_ffi.load_module("model.so")` and bind the weights with `bind_weight(name, tensor)`.
+`load_exported` links `model.o` into the process; each load has weights of its own.
 
-A folder of a model for a device has the same files: kernels are in `model.o`, and the driver assembles them where they
-first run. Tensors are those of the device; weights are copied there when they are bound. `model.h` says what a program
-in C needs to know of that.
+The folder of a device model has the same files: kernels are in `model.o`, and the driver assembles them when they first
+run. Tensors are on the device; weights are copied there when they are bound. `model.h` documents this for C programs.
 
-Loading a folder runs the code in it. Checksums find damage, not malice: docs/security.md.
+Loading a folder runs the code in it. Checksums detect damage, not malice: docs/security.md.
 """
 
 from __future__ import annotations
@@ -47,12 +46,12 @@ from .stored_weights import SCHEMA, map_weights, save_weights
 from .target import Target
 
 VERSION = 4
-"""Of what is in the folder."""
+"""The version of the folder's format."""
 
 METADATA, OBJECT, WEIGHTS = "metadata.json", "model.o", "weights.safetensors"
 _LIBRARY, _RUNTIME, _HEADER = "model.so", "librelax_runtime.so", "model.h"
 _OWN = (METADATA, OBJECT, _LIBRARY, _RUNTIME, _HEADER)
-"""What each folder may have; all other files of a folder are listed in its metadata."""
+"""Files that any exported folder may have; its metadata list all other files."""
 
 
 def export(
@@ -62,22 +61,23 @@ def export(
     *,
     companions: Callable[[Path], object] | None = None,
 ) -> None:
-    """Writes a folder, or replaces what was exported to one before.
+    """Writes a folder, or replaces an earlier export in it.
 
-    The files are replaced, not written into, when all of them are there: who uses the old ones keeps them, and where
-    writing fails the folder is as it was. Files are replaced one after the other, the metadata last, so whoever loads
-    the folder meanwhile may get an error. Files that are not of an export stay, and are never replaced.
+    Files are replaced, not written into, once all of them are complete: processes that use the old files keep them, and
+    if writing fails, the folder is unchanged. Files are replaced one after another, the metadata last, so loading the
+    folder during that time may fail. Files that do not belong to an export stay, and are never replaced.
 
-    Code for this machine is linked to a shared library; code for another stays an object file, which `link_shared`
-    links with a cross-compiler. Where there is no linker, a warning says so, and all but the shared library is there.
+    Code for this machine is linked to a shared library; code for another machine stays an object file, which
+    `link_shared` links with a cross-compiler. If there is no linker, a warning says so, and only the shared library is
+    missing.
 
-    Code for a device is written where there is none as well.
+    Code for a device can also be written on a machine without such a device.
 
     Args:
-      companions: writes further files that belong to the model to a folder; `Exported.companions` reads them.
+      companions: writes additional files of the model to a folder; `Exported.companions` reads them.
 
     Raises:
-      ModelError: the folder holds something else.
+      ModelError: the folder contains something else.
       RelaxError: a weight is missing, linking failed, or the folder cannot be written.
     """
     folder = Path(folder)
@@ -105,7 +105,7 @@ def export(
 
 
 def check_folder(folder: str | os.PathLike[str]) -> Sequence[str]:
-    """Refuses to export over something else; gives the names of what was exported to the folder before.
+    """Refuses to export over anything else than an earlier export, whose file names it returns.
 
     Raises:
       ModelError: there is a file of that name, or a folder that is neither empty nor one that `export` wrote.
@@ -132,24 +132,24 @@ def _digest_of_companion(path: Path) -> str:
 
 
 def _is_companion(name: str) -> bool:
-    """Whether a name is that of a file in the folder itself, and not of one that all folders have."""
+    """Whether a name is that of a file directly in the folder that is not one of `_OWN`."""
     return name == os.path.basename(name) and name not in ("", ".", "..", *_OWN, WEIGHTS) and "\0" not in name
 
 
 def _make_library(code: Code, folder: Path) -> None:
-    """Links the object file of a folder, where there is a linker."""
+    """Links the object file of a folder, if there is a linker."""
     shutil.copy2(runtime.library_path(), folder / _RUNTIME)
     linker = _find_linker()
     if linker is None:
         warnings.warn(f"{_LIBRARY} is not made, all else is: {_NO_LINKER}", RuntimeWarning, stacklevel=4)
         return
-    # What is bound, and what a device holds, goes with the library.
+    # Closing the library releases bound weights and device memory.
     options = ["-Wl,-fini=relax_unload"] if code.device or code.weights else []
     link_shared(folder / OBJECT, folder / _LIBRARY, folder, linker, options=options)
 
 
 def write_metadata(path: Path, description: Mapping[str, Any]) -> None:
-    """Writes a description with a checksum of its own: what it says of the code cannot be read from the code."""
+    """Writes a description with its own checksum, since it cannot be verified against the code."""
     sealed = {**description, "seal": _seal_of(description)}
     path.write_text(json.dumps(sealed, indent=1) + "\n", encoding="utf-8")
 
@@ -165,7 +165,7 @@ def find_linker() -> str:
     """A command that links for this machine: CC, or a C compiler that is on PATH.
 
     Raises:
-      RelaxError: there is none, or CC names one that is not there.
+      RelaxError: there is no compiler, or the one that CC names is missing.
     """
     linker = _find_linker()
     if linker is None:
@@ -184,10 +184,10 @@ def _find_linker() -> str | None:
 def link_shared(
     object: Path, output: Path, runtime_folder: Path, linker: str | None = None, *, options: Sequence[str] = ()
 ) -> None:
-    """Links an object file with the runtime, which is looked for next to the result.
+    """Links an object file with the runtime, which is loaded from the folder of the result.
 
     Args:
-      linker: a command, with options if it needs some; `find_linker()` unless given.
+      linker: a command, with options if needed; `find_linker()` by default.
 
     Raises:
       RelaxError: there is no linker, or it fails.
@@ -204,8 +204,8 @@ def link_shared(
 
 
 def is_exported(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder is one that `export` wrote, damaged or not: metadata have a version and a seal, or code lies
-    next to metadata that cannot be read. Other programs have files named metadata.json, too."""
+    """Whether `export` wrote a folder, damaged or not: metadata have a version and a seal, or code lies next to
+    unreadable metadata. Other programs, too, write files named metadata.json."""
     file = Path(path) / METADATA
     try:
         metadata = parse_json(file.read_bytes())
@@ -218,11 +218,11 @@ def is_exported(path: str | os.PathLike[str]) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Exported:
-    """A folder that `export` wrote, whose metadata and code were read and checked.
+    """An exported folder whose metadata and code were read and checked.
 
     Attributes:
-      code: what the metadata say of the code, and the code, which need not be for this machine.
-      files: what the metadata say of each file.
+      code: the code and its description; it need not be for this machine.
+      files: the metadata of each file.
     """
 
     folder: Path
@@ -230,7 +230,7 @@ class Exported:
     files: Mapping[str, Any]
 
     def companions(self) -> Mapping[str, bytes]:
-        """The files that `export` was given with the code, by name.
+        """The companion files that `export` wrote, by name.
 
         Raises:
           ModelError: one of them is missing or damaged.
@@ -240,12 +240,12 @@ class Exported:
     def load(
         self, *, mapped: bool = True, check_weight: Callable[[str, np.ndarray], object] | None = None
     ) -> runtime.Executable:
-        """The same as `load_exported`, of what was read."""
+        """Loads this folder like `load_exported`, without reading it again."""
         return _load(self, mapped, check_weight)
 
 
 def open_exported(folder: str | os.PathLike[str]) -> Exported:
-    """Reads a folder that `export` wrote, all but its weights and companions.
+    """Reads an exported folder, except for its weights and companions.
 
     Raises:
       ModelError: something is missing or damaged, or was made by another version.
@@ -273,7 +273,7 @@ def open_exported(folder: str | os.PathLike[str]) -> Exported:
 
 
 def read_code(folder: str | os.PathLike[str]) -> Code:
-    """What a folder that `export` wrote says of its code, and the code, which need not be for this machine.
+    """The code of an exported folder and its description; the code need not be for this machine.
 
     Raises:
       ModelError: something is missing or damaged, or was made by another version.
@@ -282,7 +282,7 @@ def read_code(folder: str | os.PathLike[str]) -> Code:
 
 
 def _read_metadata(folder: Path) -> dict[str, Any]:
-    """The metadata without their seal, which holds; nothing else of them is checked."""
+    """The metadata without their seal, which is valid; nothing else is checked."""
     path = folder / METADATA
     try:
         text = path.read_bytes()
@@ -327,20 +327,21 @@ def load_exported(
     mapped: bool = True,
     check_weight: Callable[[str, np.ndarray], object] | None = None,
 ) -> runtime.Executable:
-    """Loads a folder that `export` wrote, and runs the code in it: load what you trust (docs/security.md).
+    """Loads an exported folder, and runs the code in it: load only what you trust (docs/security.md).
 
     Args:
-      mapped: weights stay in the mapped file, so that processes share them and loading takes no time; if not, they
-        are copied to memory that is faster to read (`relax_mlir.runtime.HugePages`). A file that is mapped must not
-        be cut short or written into as long as the model is used; `export` replaces it. It is compared with its
-        checksum by a sample; all of it is where it is copied.
-      check_weight: called with each weight, to raise an error where it is not what it should be.
+      mapped: whether weights stay in the mapped file, so that processes share them and loading takes no time; if not,
+        they are copied to memory that is faster to read (`relax_mlir.runtime.HugePages`). A mapped file must not be
+        truncated or written into as long as the model is used; `export` replaces it. A mapped file's checksum covers
+        a sample, a copied file's checksum all of its content.
+      check_weight: called with each weight; raises an error if the weight is not as expected.
 
-    A model for a device has its weights there afterwards, whatever `mapped` is.
+    The weights of a device model are copied to the device in either case.
 
     Raises:
-      ModelError: something is missing or damaged, or was made for another machine; WeightError is one.
-      DeviceError: the model is for a device, and there is none here that can run it.
+      ModelError: something is missing or damaged, or was made for another machine; weights raise
+        its subclass WeightError.
+      DeviceError: the model is for a device, and no device of this machine can run it.
     """
     return open_exported(folder).load(mapped=mapped, check_weight=check_weight)
 
@@ -364,7 +365,7 @@ def _load(
         raise
     except (KeyError, ValueError) as error:
         raise ModelError(f"'{folder / METADATA}' is damaged: {error}; export the model again") from None
-    except RuntimeError as error:  # metadata may name functions that the code has not
+    except RuntimeError as error:  # metadata may name functions that the code lacks
         raise ModelError(f"'{folder / OBJECT}' cannot be linked: {error}") from None
     if code.weights:
         file = folder / WEIGHTS
@@ -382,7 +383,7 @@ def _load(
 
 
 def _check_device(code: Code, folder: Path) -> None:
-    """Refuses code that no kernel of would run, before weights are read."""
+    """Rejects code whose kernels the device cannot run, before weights are read."""
     try:
         device = runtime.Device(code.device)
     except DeviceError as error:

@@ -1,10 +1,10 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files that are written whole or not at all.
+"""Atomic writing of files.
 
-A reader never sees half a file, a process that has the old file open or mapped keeps it, and what fails leaves nothing
-there. The new file is made next to the old one, under a name that nobody can guess and that must be new, so nothing
-that another user has put there is followed or written into.
+A reader never sees half a file, a process that has the old file open or mapped keeps it, and a failure leaves nothing
+behind. The new file is created next to the old one, under an unpredictable name that must not exist, so nothing that
+another user created there is followed or written into.
 
 Since the file is new, it belongs to the user who writes it, and other hard links keep the old content. The folder must
 allow new files.
@@ -23,7 +23,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 STAGING = ".relax-export-"
-"""How the names of folders begin in which `replaced_files` collects files."""
+"""The prefix of the names of folders in which `replaced_files` collects files."""
 
 _MOST_LINKS = 40  # as Linux follows
 
@@ -31,7 +31,7 @@ _MOST_LINKS = 40  # as Linux follows
 def write_whole(path: Path, data: bytes | memoryview) -> None:
     """Writes a file, or replaces its content; raises OSError.
 
-    The file keeps its permissions; one that this user may not write is refused. A link stays, and what it points to is
+    The file keeps its permissions; a file that this user may not write is refused. A link stays, and its target is
     written; a device or a pipe is written into.
     """
     path = _target_of(path)
@@ -59,8 +59,8 @@ def write_whole(path: Path, data: bytes | memoryview) -> None:
 
 
 def _target_of(path: Path) -> Path:
-    """Where a link leads, through any number of links, none of which another user may have put there: each is checked
-    as Linux does it (`fs.protected_symlinks`)."""
+    """The final target of a link. Links of other users are rejected by the rules of Linux
+    (`fs.protected_symlinks`)."""
     for _ in range(_MOST_LINKS + 1):
         if not path.is_symlink():
             return path
@@ -76,13 +76,13 @@ def _target_of(path: Path) -> Path:
 
 @contextlib.contextmanager
 def replaced_files(folder: Path, owned: Collection[str], last: str) -> Iterator[Path]:
-    """Gives a private folder; the files that the block makes there then replace those of `folder`, `last` at the end.
+    """Yields a private folder, whose files replace those of `folder` after the block, `last` at the end.
 
-    Files named in `owned` that the block does not make are removed; other files are neither replaced nor removed. Where
-    the block or replacing fails, `folder` is as before, and does not exist if it did not. Raises OSError.
+    Files named in `owned` that the block does not create are removed; other files are neither replaced nor removed. If
+    the block or the replacement fails, `folder` is as before, or does not exist if it did not. Raises OSError.
 
-    Each file is replaced in one step, all of them are not: a reader may see new files next to old ones until `last` is
-    there, and a process that is killed leaves such a mix, and a folder whose name begins with `STAGING`.
+    Each file is replaced atomically, but not all of them together: until `last` is replaced, a reader may see new files
+    next to old ones. A killed process leaves such a mix, and a folder whose name begins with `STAGING`.
     """
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
@@ -98,12 +98,12 @@ def replaced_files(folder: Path, owned: Collection[str], last: str) -> Iterator[
     except BaseException:
         for path in made:
             with contextlib.suppress(OSError):
-                path.rmdir()  # of those that are empty
+                path.rmdir()  # empty folders only
         raise
 
 
 def _replace(new: Path, folder: Path, old: Path, owned: Collection[str], last: str) -> None:
-    """Moves the files of `new` to `folder`; puts the files that were there to `old`, and back where something fails."""
+    """Moves the files of `new` to `folder`, and the existing files to `old`; moves them back if anything fails."""
     names = sorted((path.name for path in new.iterdir()), key=lambda name: (name == last, name))
     stale = sorted(set(owned) - set(names))
     present = {name for name in (*names, *stale) if os.path.lexists(folder / name)}
@@ -136,7 +136,7 @@ def _replace(new: Path, folder: Path, old: Path, owned: Collection[str], last: s
 
 
 def _keep(path: Path, old: Path) -> None:
-    """Gives a file a second name, or a copy where there are no hard links."""
+    """Hard-links a file, or copies it if hard links are not supported."""
     try:
         os.link(path, old, follow_symlinks=False)
     except OSError:

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The C header of an exported folder: what a program in C needs to know to call the code."""
+"""The C header of an exported folder, which documents how C programs call the code."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def header_of(code: Code) -> str:
 
 
 def escape(text: str) -> str:
-    """Text of a program inside of a comment in C, which it cannot end, nor make read other than it is.
+    """Escapes text for a C comment, so that it can neither end the comment nor be displayed misleadingly.
 
-    Characters that are not printed, among them those that change the direction of text, become \\u....
+    Non-printing characters, including those that change the direction of text, become \\u....
     """
     printed = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in text)
     return printed.replace("*/", "*\\/").replace("/*", "/\\*")

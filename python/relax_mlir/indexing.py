@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`x[...]`: NumPy's basic indexing, and one tensor of indices.
+"""`x[...]`: NumPy's basic indexing, and indexing with one tensor.
 
 Slices become one `strided_slice`, indices a `take` each, None an `expand_dims`.
 """
@@ -15,7 +15,7 @@ from .annotations import Annotation
 from .errors import fail
 from .symbolic import Sym
 
-# What stands for the end of a dimension, and for the place before its start.
+# Represents the end of a dimension or, negated, the position before its start.
 _END = 2**63 - 1
 _BEFORE_START = -(2**63 - 1)
 
@@ -29,7 +29,7 @@ def _is_number(entry: Any) -> bool:
 
 
 def _expand(key: Any, rank: int) -> list[Any]:
-    """One entry for each dimension, with None where a new one comes in."""
+    """One entry for each dimension, and None for each new dimension."""
     entries = list(key) if isinstance(key, tuple) else [key]
     dots = [position for position, entry in enumerate(entries) if entry is Ellipsis]
     used = sum(entry is not None and entry is not Ellipsis for entry in entries)
@@ -43,7 +43,7 @@ def _expand(key: Any, rank: int) -> list[Any]:
 
 
 def _bounds(entry: slice, axis: int) -> tuple[Any, Any, int]:
-    """Begin, end and stride, all given."""
+    """Begin, end and stride of a slice, with defaults filled in."""
     step = 1 if entry.step is None else entry.step
     if not _is_number(step) or step == 0:
         fail(f"the step of dimension {axis} is {step!r}; expected an integer other than zero")
@@ -60,7 +60,7 @@ def _bounds(entry: slice, axis: int) -> tuple[Any, Any, int]:
 
 
 def index(x: Any, key: Any) -> Any:
-    """The part of a tensor that `key` picks, as NumPy has it."""
+    """The part of a tensor that `key` selects, as in NumPy."""
     from . import op
 
     rank = x.ndim
@@ -98,7 +98,7 @@ def index(x: Any, key: Any) -> Any:
         axes, begin, end, strides = zip(*sliced)
         steps = None if all(step == 1 for step in strides) else list(strides)
         x = op.strided_slice(x, list(axes), list(begin), list(end), steps)
-    # From the last one, so that the axes before it stay where they are.
+    # From last to first, so that earlier axes keep their positions.
     for where, indices in reversed(picked):
         x = op.take(x, indices, where)
     if added:

@@ -1,12 +1,12 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks before the changes that passes in Python make.
+"""Precondition checks for IR mutations by Python passes.
 
-MLIR trusts those who change a program: it asserts, or reads memory that is gone, where an op is erased that is still in
-use, or moved into itself. `install` lets the methods of the `mlir` package check first, and raise `RelaxError` with
-what is in the way. What they do is the same in all other respects.
+MLIR trusts its callers: erasing an op that is still in use, or moving an op into itself, fails an assertion or reads
+freed memory. `install` makes the methods of the `mlir` package check first, and raise `RelaxError` with the reason.
+Otherwise, their behavior is unchanged.
 
-A value of an op that was erased, and an op that was inside of it, must not be used: that cannot be checked.
+Values of an erased op, and ops that were inside it, must not be used afterwards: that cannot be checked.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _OperationBase = ir.Operation.__mro__[1]
 
 
 class _State(threading.local):
-    """What is under way in a thread."""
+    """The active walks and passes of a thread."""
 
     def __init__(self) -> None:
-        self.walks: list[list[Any]] = []  # the op that each walk began at, and the one that it visits
-        self.detached: list[ir.Operation] | None = None  # by the pass that runs
+        self.walks: list[list[Any]] = []  # for each walk, the op that it began at and the op that it visits
+        self.detached: list[ir.Operation] | None = None  # ops that the running pass has detached
 
 
 _state = _State()
@@ -41,7 +41,7 @@ def _fail(operation: Any, message: str) -> None:
 
 
 def _is_inside(operation: Any, ancestor: Any) -> bool:
-    """Whether an op is another one, or in a region of it."""
+    """Whether an op is `ancestor`, or is nested in it."""
     while operation is not None:
         if operation == ancestor:
             return True
@@ -50,7 +50,7 @@ def _is_inside(operation: Any, ancestor: Any) -> bool:
 
 
 def _parent(operation: Any) -> Any:
-    """The op around one; None of a module, and of an op that is in no block."""
+    """The parent op; None for a module, and for an op that is in no block."""
     try:
         parent = operation.parent
     except ValueError:
@@ -64,7 +64,7 @@ def _describe(operation: Any) -> str:
 
 
 def _user(value: ir.Value, inside: Any = None) -> str | None:
-    """An op that uses a value, and is not in `inside`."""
+    """A description of an op that uses a value and is not in `inside`; None if there is none."""
     for use in value.uses:
         owner = use.owner.operation
         if inside is None or not _is_inside(owner, inside):
@@ -97,10 +97,10 @@ def _check_move(operation: ir.Operation, other: ir.Operation) -> None:
 
 
 def _check_insert(operation: ir.Operation, block: ir.Block) -> None:
-    """Before an op, which may be in a block already, goes to one."""
+    """Checks the insertion of an op, which may already be in a block, into a block."""
     try:
         owner = block.owner
-    except ValueError:  # the region of the block is in no op
+    except ValueError:  # the block's region is in no op
         owner = None
     if owner is not None and _is_inside(_operation(owner), operation):
         _fail(operation, "cannot be moved into itself")
@@ -129,7 +129,7 @@ def _check_erase_argument(block: ir.Block, index: int) -> None:
 
 
 def _detach(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Keeps an op until its pass has ended: what uses values of a program must go before that does."""
+    """Keeps a detached op until its pass has ended: ops that use values of the program must be erased before them."""
 
     @functools.wraps(original)
     def detach(self: Any) -> Any:
@@ -145,7 +145,7 @@ def _detach(original: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def checked_detaching(body: ir.Block) -> Iterator[None]:
-    """Erases what a pass detaches for good; raises an error where that is in use. `body` gets what must stay."""
+    """Erases ops that a pass leaves detached; raises an error if they are in use. `body` takes ops that must stay."""
     outer, _state.detached = _state.detached, []
     try:
         yield
@@ -158,7 +158,7 @@ def checked_detaching(body: ir.Block) -> Iterator[None]:
         left = [operation for operation in detached if _is_detached(operation)]
         for operation in left:
             ir.InsertionPoint.at_block_begin(body).insert(operation)
-        # Users first, where ops that are left use each other.
+        # Users first, since the ops may use each other.
         for operation in reversed([] if failed else left):
             for index, result in enumerate(operation.results):
                 user = _user(result, operation)
@@ -168,15 +168,15 @@ def checked_detaching(body: ir.Block) -> Iterator[None]:
 
 
 def _is_detached(operation: ir.Operation) -> bool:
-    """Whether an op that uses values is in no block; what uses none may be kept for later."""
+    """Whether an op that has operands or results is in no block; other ops may be kept for later."""
     try:
         return not operation.attached and len(operation.operands) + len(operation.results) > 0
-    except RuntimeError:  # it was erased
+    except RuntimeError:  # the op was erased
         return False
 
 
 def _walk(original: Callable[..., None]) -> Callable[..., None]:
-    """Notes which op is visited, so that no other is erased; one that is gone is not walked into."""
+    """Records the visited op, so that no other op is erased; does not walk into erased ops."""
 
     @functools.wraps(original)
     def walk(self: Any, callback: Callable[[Any], Any], *args: Any, **kwargs: Any) -> None:
@@ -191,7 +191,7 @@ def _walk(original: Callable[..., None]) -> Callable[..., None]:
                 errors.append(error)
                 return ir.WalkResult.INTERRUPT
             try:
-                entry[1].name  # noqa: B018 - raises of what was erased
+                entry[1].name  # noqa: B018 - raises for an erased op
             except RuntimeError:
                 entry[1] = None
                 return result if result == ir.WalkResult.INTERRUPT else ir.WalkResult.SKIP
@@ -201,7 +201,7 @@ def _walk(original: Callable[..., None]) -> Callable[..., None]:
         try:
             original(self, visit, *args, **kwargs)
         finally:
-            _state.walks.pop()  # walks end in the order of a stack; equal entries are not the same
+            _state.walks.pop()  # walks nest like a stack; equal entries are not identical
         if errors:
             raise errors[0]
 
@@ -213,7 +213,7 @@ def _operation(self: Any) -> ir.Operation:
 
 
 def _checked(owner: Any, name: str, check: Callable[..., None]) -> None:
-    """Lets a method check its arguments first."""
+    """Makes a method check its arguments first."""
     original = getattr(owner, name)
 
     @functools.wraps(original)
@@ -225,7 +225,7 @@ def _checked(owner: Any, name: str, check: Callable[..., None]) -> None:
 
 
 def _safe_iteration(owner: Any) -> None:
-    """Iterates over the ops that are there at first, so that each of them may go."""
+    """Iterates over a snapshot of the ops, so that each of them may be erased."""
     original = owner.__iter__
 
     @functools.wraps(original)
@@ -238,7 +238,7 @@ def _safe_iteration(owner: Any) -> None:
 def _replace_all_uses_with(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def replace(self: ir.Value, *args: Any, **kwargs: Any) -> None:
-        # The only overload: other values, by the name that the binding gives them.
+        # The only overload with other values, under the name that the binding gives them.
         if (*args, *kwargs.values())[:1] != (self,):
             original(self, *args, **kwargs)
 

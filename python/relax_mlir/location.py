@@ -24,7 +24,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 @dataclasses.dataclass(frozen=True)
 class SourceLocation:
-    """A position in a source file; line and column count from one, a column of zero is unknown."""
+    """A position in a source file; lines and columns count from one, a column of zero is unknown."""
 
     file: str
     line: int
@@ -33,7 +33,7 @@ class SourceLocation:
 
     @property
     def text(self) -> str:
-        """The source line, or nothing where the file cannot be read."""
+        """The source line, or an empty string if the file cannot be read."""
         return linecache.getline(self.file, self.line).rstrip()
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class SourceLocation:
         return f"{self.file}:{self.line}{column}{function}"
 
     def show(self) -> str:
-        """The position, with the source line and a mark under it where the file can be read."""
+        """The position, with the source line and a marker under it if the file can be read."""
         line = self.text
         code = line.strip()
         if not code:
@@ -55,7 +55,7 @@ class SourceLocation:
         return f"at {self}\n    {code}{mark}"
 
     def to_mlir(self, context: ir.Context) -> ir.Location:
-        """The MLIR location: the file position, inside the name of the function; unknown where there is no line."""
+        """The MLIR location: the file position within the function's name; unknown if there is no line."""
         if not self.line:
             return ir.Location.unknown(context=context)
         position = ir.Location.file(self.file, self.line, self.column, context=context)
@@ -65,14 +65,14 @@ class SourceLocation:
 
     @staticmethod
     def from_mlir(location: ir.Location) -> SourceLocation | None:
-        """The first file position in an MLIR location; None where it has none."""
+        """The first file position in an MLIR location; None if it has none."""
         found = _relax.read_location(location)
         return None if found is None else SourceLocation(*found)
 
 
 def caller_frame() -> FrameType | None:
-    """The innermost frame of the user's code: the first one outside this package; None below the command line,
-    whose users have no code."""
+    """The innermost frame of the user's code: the first one outside this package; None when called from the command
+    line tool, which involves no user code."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
@@ -89,9 +89,9 @@ _thread = threading.local()
 
 @contextmanager
 def located(location: SourceLocation | None) -> Iterator[None]:
-    """Lets what is built meanwhile be at this line, as a front end needs that knows the lines of another program.
+    """Gives ops that the block builds this location, for front ends that know the lines of another program.
 
-    With None it is at the line of the caller, as always.
+    With None, ops get the caller's line as usual.
     """
     before = getattr(_thread, "location", None)
     _thread.location = location
@@ -102,7 +102,7 @@ def located(location: SourceLocation | None) -> Iterator[None]:
 
 
 def caller_location() -> SourceLocation:
-    """Where the user's code is now, or what `located` says."""
+    """The current location in the user's code, or the one that `located` set."""
     if location := getattr(_thread, "location", None):
         return location
     frame = caller_frame()

@@ -23,7 +23,7 @@ _BYTECODE_MAGIC = b"ML\xefR"
 
 
 class Module:
-    """A program. `ir` is the module of the `mlir` package; `str(module)` is its text."""
+    """A program. `ir` is the `mlir` package's module; `str(module)` is its text."""
 
     def __init__(self, module: ir.Module) -> None:
         self.ir = module
@@ -59,7 +59,7 @@ class Module:
         """A copy that shares nothing with this module."""
         copy = ir.Module.create(self.ir.operation.location)
         attributes = self.ir.operation.attributes
-        for name in attributes.keys():  # noqa: SIM118 - what iteration gives differs between releases
+        for name in attributes.keys():  # noqa: SIM118 - iteration differs between releases
             copy.operation.attributes[name] = attributes[name]
         for operation in self.ir.body.operations:
             copy.body.append(operation.operation.clone(ip=False))
@@ -68,7 +68,7 @@ class Module:
     def to_text(self, *, locations: bool = False, large_elements_limit: int | None = None) -> str:
         """The module as text, with source locations if asked for.
 
-        Constants of more than `large_elements_limit` elements are cut; such text cannot be parsed.
+        Constants with more than `large_elements_limit` elements are elided; such text cannot be parsed.
         """
         return self.ir.operation.get_asm(enable_debug_info=locations, large_elements_limit=large_elements_limit)
 
@@ -93,7 +93,7 @@ class Module:
         """Writes text to a `.mlir` file, and bytecode to a file of any other name (`.mlirbc`).
 
         Raises:
-          RelaxError: the file cannot be written. One that was there before stays as it was.
+          RelaxError: the file cannot be written. An existing file stays unchanged.
         """
         path = Path(path)
         data = str(self).encode() + b"\n" if path.suffix == ".mlir" else self.to_bytecode()
@@ -114,7 +114,7 @@ def _parse(data: bytes, name: str, context: ir.Context) -> Module:
 
 
 def parse(source: str | bytes, *, context: ir.Context | None = None) -> Module:
-    """The module that text or bytecode holds. Raises `RelaxError` where it is not valid."""
+    """Parses a module from text or bytecode. Raises `RelaxError` if it is not valid."""
     if not isinstance(source, (str, bytes)):
         raise RelaxError(f"parse takes text or bytecode, got {type(source).__name__}; for a file, load(path)")
     if isinstance(source, str):

@@ -21,7 +21,7 @@ def _operator(name: str, reflected: bool = False) -> Any:
 class Operators:
     """Element-wise arithmetic and comparison, `@`, and slicing.
 
-    A Python number beside a tensor becomes a constant of its dtype. `==` is identity; the element-wise
+    A Python number next to a tensor becomes a constant of its dtype. `==` is identity; the element-wise
     comparison is `op.equal`.
     """
 
@@ -46,7 +46,7 @@ class Operators:
     __gt__ = _operator("greater")
     __ge__ = _operator("greater_equal")
 
-    # NumPy arrays on the left leave the operation to us.
+    # Makes NumPy arrays on the left defer to these operators.
     __array_ufunc__ = None
 
     def __neg__(self) -> Any:

@@ -1,9 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reading files that other programs wrote: the one place where what goes wrong becomes an error that names the file.
+"""Reading files of other programs; turns any failure into an error that names the file.
 
-Readers check what they know, and say what they expected. Whatever else a damaged file makes them or a package raise
-(`reading`) is caught here, so that a caller sees a `RelaxError` and never a traceback from inside.
+Readers check what they know, and report what they expected. Any other exception that a damaged file causes, in them or
+in a package, is caught here (`reading`), so that callers see a `RelaxError` and never an internal traceback.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _LFS = b"version https://git-lfs.github.com/spec/"
 
 @contextmanager
 def reading(path: str | os.PathLike[str], kind: type[ModelError] = ModelError) -> Iterator[None]:
-    """Turns what reading a file raises into an error of type `kind`; errors of this package pass.
+    """Turns exceptions while reading a file into an error of type `kind`; errors of this package pass through.
 
-    The original exception is the error's `__cause__` where it says more than the message.
+    The original exception is the error's `__cause__` if it says more than the message.
     """
     try:
         yield
@@ -40,7 +40,7 @@ def reading(path: str | os.PathLike[str], kind: type[ModelError] = ModelError) -
     except Exception as error:
         raise kind(f"'{path}' is damaged, or of a form that is not known: {_describe(error)}") from error
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # of packages in Rust; it is not an Exception
+        if type(error).__name__ != "PanicException":  # raised by Rust packages; not an Exception
             raise
         raise kind(f"'{path}' is damaged, or of a form that is not known: {_describe(error)}") from error
 
@@ -48,7 +48,7 @@ def reading(path: str | os.PathLike[str], kind: type[ModelError] = ModelError) -
 def reads(
     kind: type[ModelError] = ModelError, source: str | None = None
 ) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
-    """Makes `reading` part of a function. Its first argument is the path, unless messages have `source` for it."""
+    """Wraps a function in `reading`. Its first argument is the path, unless `source` names it in messages."""
 
     def decorate(function: Callable[..., _Result]) -> Callable[..., _Result]:
         @functools.wraps(function)
@@ -69,10 +69,10 @@ def _describe(error: BaseException) -> str:
 def require_content(
     path: str | os.PathLike[str], kind: type[ModelError] = ModelError, data: bytes | None = None
 ) -> None:
-    """Refuses a Git LFS pointer: a few lines of text that stand for a file that was not downloaded.
+    """Rejects a Git LFS pointer: a few lines of text in place of a file that was not downloaded.
 
     Args:
-      data: what is in the file, where it was read already.
+      data: the content of the file, if it was read already.
 
     Raises:
       ModelError: the file is a pointer, or cannot be read.
@@ -88,8 +88,7 @@ def require_content(
 
 
 class FolderFiles(Mapping[str, bytes]):
-    """The files of a folder and of the folders in it, by names such as "a.txt" and "b/c.txt"; they are read when they
-    are asked for."""
+    """The files of a folder and its subfolders, by names such as "a.txt" and "b/c.txt"; each is read on access."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -115,7 +114,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     """The value in a JSON file.
 
     Raises:
-      ModelError: the file cannot be read, is not JSON, or gives one key of an object two values.
+      ModelError: the file cannot be read, is not JSON, or repeats a key of an object.
     """
     with reading(path):
         data = Path(path).read_bytes()
@@ -123,13 +122,13 @@ def read_json(path: str | os.PathLike[str]) -> Any:
 
 
 def parse_json(path: str | os.PathLike[str], data: bytes) -> Any:
-    """The same of what was read from a file."""
+    """The JSON value in the content of a file."""
     require_content(path, data=data)
     with reading(path):
         try:
             text = data.decode("utf-8")
             value = json.loads(text, object_pairs_hook=_object)
-            if "\\u" in text:  # which can write half a character
+            if "\\u" in text:  # an escape can denote half of a surrogate pair
                 json.dumps(value, ensure_ascii=False).encode()
             return value
         except (ValueError, RecursionError) as error:
@@ -140,13 +139,13 @@ def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The object in a JSON file.
 
     Raises:
-      ModelError: as `read_json`, or the value is not an object.
+      ModelError: as for `read_json`, or the value is not an object.
     """
     return _as_object(path, read_json(path))
 
 
 def parse_object(path: str | os.PathLike[str], data: bytes) -> dict[str, Any]:
-    """The same of what was read from a file."""
+    """The JSON object in the content of a file."""
     return _as_object(path, parse_json(path, data))
 
 

@@ -1,11 +1,10 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The runtime of compiled code: memory, threads, and functions that can be called.
+"""The runtime of compiled code: memory, threads, and callable functions.
 
 Compiled functions follow the calling convention of TVM FFI: arguments are NumPy arrays (with the types of ml_dtypes),
-or tensors of any library that speaks DLPack, and are not copied. Results on the host are NumPy arrays, which are not
-copied either; but tensors of PyTorch, or of TVM FFI, where an argument is one. Results on a device are tensors of
-PyTorch, or of TVM FFI.
+or tensors of any library that supports DLPack, and are not copied. Results on the host are NumPy arrays, also without
+copying, or PyTorch or TVM FFI tensors if an argument is one. Results on a device are PyTorch or TVM FFI tensors.
 """
 
 from .execution.arguments import ReturnedFunction, as_argument, to_numpy

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""JSON from files, checked against what is expected of it before anything is done with it."""
+"""JSON from files, checked against a schema before it is used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES = {
 
 
 def parse_json(text: str | bytes) -> Any:
-    """What JSON text holds. Names that are there twice and numbers that are not finite raise ValueError too."""
+    """The value of JSON text. Duplicate names and non-finite numbers raise ValueError, too."""
     try:
         return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
     except RecursionError:
@@ -39,11 +39,11 @@ def _refuse_constant(text: str) -> Any:
 
 
 def check(value: Any, expected: Any, where: str) -> None:
-    """Raises ValueError, which names the place, unless a value is what is expected.
+    """Raises ValueError, which names the position, unless a value matches a schema.
 
     Args:
       expected: a type (`int` takes no boolean); `[each]` for a list; `{str: each}` for an object with any names;
-        `{"name": each}` for one with these, of which those that end in "?" may be missing.
+        `{"name": each}` for an object with these names; names that end in "?" are optional.
     """
     if not _fits(value, expected):
         raise ValueError(f"{where} is {_shown(value)}; expected {_name_of(expected)}")
@@ -69,7 +69,7 @@ def _check_fields(value: Mapping[str, Any], expected: Mapping[str, Any], where: 
 
 
 def _fits(value: Any, expected: Any) -> bool:
-    """Whether a value is of a kind, whatever is in it."""
+    """Whether a value is of a kind, regardless of its contents."""
     kind = type(expected) if isinstance(expected, (list, dict)) else expected
     return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
 

@@ -1,9 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The function that is being built, and where in it the next op goes.
+"""The function that is being built, and the insertion point in it.
 
 One thread builds one function at a time in each builder; functions of different builders, in one thread
-or in several, do not see each other. The innermost open function of the thread is where `op.*` creates.
+or in several, do not see each other. `op.*` creates ops in the thread's innermost open function.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def current_function() -> FunctionScope:
 
 
 class Fate:
-    """Whether a block was given up. Values refer to this rather than to their frame, which refers to values."""
+    """Whether a block was abandoned. Values refer to this rather than to their frame, which refers to values."""
 
     __slots__ = ("kind", "failed")
 
@@ -91,7 +91,7 @@ class FunctionScope:
 
     @contextmanager
     def block(self, kind: str, block: ir.Block, *, shares_symbols: bool) -> Iterator[Frame]:
-        """Builds in another block meanwhile."""
+        """Builds in another block while the context is active."""
         outer = self.frame.symbols
         frame = Frame(kind, block, outer if shares_symbols else set(outer))
         self.frames.append(frame)
@@ -109,7 +109,7 @@ class FunctionScope:
     # --- operands
 
     def resolve(self, value: Any) -> ir.Value:
-        """The MLIR value of a `Value` or of a parameter's annotation, checked to be usable here."""
+        """The MLIR value of a `Value` or of a parameter's annotation, after checking that it is usable here."""
         if isinstance(value, Annotation):
             _, bound = self.bound.get(id(value), (None, None))
             if bound is None:
@@ -137,7 +137,7 @@ class FunctionScope:
         )
 
     def require_symbols(self, names: set[str]) -> None:
-        """Checks that symbols are defined where the next op goes."""
+        """Checks that symbols are defined at the insertion point."""
         missing = sorted(names - self.frame.symbols)
         if missing:
             fail(
@@ -160,7 +160,7 @@ class FunctionScope:
         regions: int = 0,
         check: bool = True,
     ) -> ir.Operation:
-        """Creates an op where the next one goes; its result types are deduced where not given."""
+        """Creates an op at the insertion point; deduces its result types unless given."""
         frame = self.frame
         if frame.terminated:
             fail(f"the {frame.kind} has ended: nothing can follow its last statement")
@@ -185,8 +185,8 @@ class FunctionScope:
 
 
 def discard(operation: ir.Operation) -> None:
-    """Takes an op out of the program; it stays alive as long as Python refers to what is in it."""
-    if not sys.is_finalizing():  # then nothing of it is seen anyway
+    """Removes an op from the program; it stays alive as long as Python refers to anything in it."""
+    if not sys.is_finalizing():  # during shutdown, nobody sees it anyway
         operation.detach_from_parent()
 
 

@@ -1,11 +1,11 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The weights of an exported folder: a file in safetensors' format, mapped and checked when it is read.
+"""The weights of an exported folder: a safetensors file, mapped and checked when it is read.
 
-A file that a process has mapped must not be cut short: reading behind its end is SIGBUS, which ends the process. So
-`export` never writes into a file, but replaces it; and the size is compared with what the metadata say before anything
-is read. What the file holds is compared by a checksum: of a sample where weights stay in the file, which finds another
-file and a part that was not written, and of all bytes where they are copied anyway, which finds any damage.
+A mapped file must not be truncated: reading beyond its end raises SIGBUS, which ends the process. So `export` replaces
+files instead of writing into them, and the size is compared with the metadata before anything is read. The content is
+compared by a checksum: of a sample if weights stay in the file, which detects a different file or an unwritten part,
+and of all bytes if they are copied anyway, which detects any damage.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from .errors import RelaxError, WeightError
 from .schema import check, parse_json
 
 SCHEMA = {"bytes": int, "sample": str, "pieces": str}
-"""What metadata say of the file."""
+"""The schema of the file's metadata."""
 
 _PIECE = 16 << 20
 _SAMPLES, _SAMPLE = 256, 4096
 
 
 def save_weights(weights: Mapping[str, Any], path: Path, mode: int) -> dict[str, Any]:
-    """Writes the file, with these permissions; gives what `map_weights` compares it with.
+    """Writes the file with these permissions; returns the metadata that `map_weights` compares it with.
 
     Raises:
       RelaxError: it cannot be written, or a weight is of a type that it cannot hold.
     """
     save_tensors(weights, path)
-    path.chmod(mode)  # the package keeps it from all other users
+    path.chmod(mode)  # the package makes it private to this user
     with path.open("rb") as file, _mapped(file.fileno()) as data:
         return {"bytes": len(data), "sample": _digest_of_sample(data), "pieces": _digest_of_pieces(data)}
 
@@ -77,7 +77,7 @@ def _mapped(handle: int) -> mmap.mmap:
 
 
 def _digest_of_sample(data: mmap.mmap) -> str:
-    """Of the header, and of pieces of 4 KiB evenly over the file, its beginning and its end among them."""
+    """The digest of the header and of evenly spaced 4-KiB pieces, including the beginning and the end of the file."""
     digest = hashlib.sha256()
     last = max(len(data) - _SAMPLE, 0)
     for begin in sorted({last * index // (_SAMPLES - 1) for index in range(_SAMPLES)}):
@@ -88,7 +88,7 @@ def _digest_of_sample(data: mmap.mmap) -> str:
 
 
 def _digest_of_pieces(data: mmap.mmap) -> str:
-    """Of the digests of all pieces of 16 MiB, by several threads."""
+    """The digest of the digests of all 16-MiB pieces, computed by several threads."""
     view = memoryview(data)
     pieces = [view[begin : begin + _PIECE] for begin in range(0, len(view), _PIECE)]
     try:
@@ -104,11 +104,11 @@ def map_weights(path: Path, expected: Mapping[str, Any], *, whole: bool) -> dict
     """The tensors of a file, as views of the mapped file.
 
     Args:
-      expected: what `save_weights` gave.
-      whole: compare all bytes of the file, which reads it; a sample if not.
+      expected: the metadata that `save_weights` returned.
+      whole: whether to compare all bytes of the file, which reads it, or a sample.
 
     Raises:
-      WeightError: the file cannot be read, is cut short, damaged, or another one.
+      WeightError: the file cannot be read, is truncated, damaged, or a different one.
     """
     try:
         with path.open("rb") as file:
@@ -145,7 +145,7 @@ _ENTRY = {"dtype": str, "shape": [int], "data_offsets": [int]}
 
 
 def _read(data: mmap.mmap | bytes) -> dict[str, np.ndarray]:
-    """The tensors; ValueError, KeyError or OverflowError says what is wrong."""
+    """The tensors; raises ValueError, KeyError or OverflowError for invalid content."""
     (size,) = struct.unpack_from("<Q", data)
     if size > len(data) - 8:
         raise ValueError(f"its header has {size} bytes, the file {len(data)}")

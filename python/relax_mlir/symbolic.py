@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Symbolic dimensions: expressions, their bounds, and what can be proved of them.
+"""Symbolic dimensions: expressions, their bounds, and a prover.
 
 >>> n = Sym("n")
 >>> (2 * n + 4) // 2
@@ -44,9 +44,9 @@ class Sym(ir.Attribute):
     """A 64-bit integer expression over named symbols.
 
     `Sym("n")` is the symbol `n`; arithmetic gives expressions. Expressions are kept in one canonical
-    form, so `==` and `hash` compare what they mean in nearly all cases, also against integers and
-    across contexts; use `Facts` to prove more. `//` and `%` round towards minus infinity, as
-    Python's.
+    form, so `==` and `hash` compare their meaning in nearly all cases, also against integers and
+    across contexts; use `Facts` to prove more. `//` and `%` round towards minus infinity, as in
+    Python.
 
     Raises:
       OverflowError: a constant leaves 64 bits.
@@ -66,7 +66,7 @@ class Sym(ir.Attribute):
 
     @staticmethod
     def parse(text: str, *, context: ir.Context | None = None) -> Sym:
-        """The expression that `text` writes, e.g. `(n + 3) floordiv 4`."""
+        """Parses an expression, e.g. `(n + 3) floordiv 4`."""
         return Sym(_relax.expr_parse(resolve_context(context), text))
 
     # --- inspection
@@ -212,7 +212,7 @@ class Sym(ir.Attribute):
     # --- values
 
     def substitute(self, values: Mapping[Sym | str, ExprLike]) -> Sym:
-        """Replaces symbols, all at once."""
+        """Replaces symbols, all of them simultaneously."""
         names, exprs = _split(values)
         return _relax.expr_substitute(self, names, [as_expr(expr, self.context) for expr in exprs])
 
@@ -231,7 +231,7 @@ class Sym(ir.Attribute):
             _constant(number, self.context)  # checks its size
         result = _relax.expr_evaluate(self, names, [int(number) for number in numbers])
         if result is None:
-            self.substitute(dict(zip(names, numbers)))  # says what is wrong
+            self.substitute(dict(zip(names, numbers)))  # raises the error
             raise ValueError(f"'{self}' is undefined for {dict(zip(names, numbers))}")
         return result
 
@@ -247,7 +247,7 @@ def _constant(value: Any, context: ir.Context) -> ir.Attribute:
 
 
 def _coerce(value: Any, context: ir.Context) -> ir.Attribute | None:
-    """The operand as an expression of this context; None if it is none."""
+    """The operand as an expression of this context; None if it is not an expression."""
     if isinstance(value, Sym):
         if value.context is context:
             return value
@@ -282,7 +282,7 @@ def ceildiv(lhs: ExprLike, rhs: ExprLike) -> Sym:
     return Sym._checked(_CEILDIV, lhs, rhs)
 
 
-# What MLIR hands out as an attribute of this kind becomes a Sym.
+# MLIR casts attributes of this kind to Sym.
 ir.register_type_caster(_relax.expr_typeid())(Sym)
 
 
@@ -290,7 +290,7 @@ ir.register_type_caster(_relax.expr_typeid())(Sym)
 class Range:
     """The values that a symbol may take: `lower <= n <= upper`, a multiple of `multiple_of`.
 
-    `upper` is None where there is no bound.
+    `upper` is None if there is no upper bound.
     """
 
     lower: int = 0
@@ -298,7 +298,7 @@ class Range:
     multiple_of: int = 1
 
     def __post_init__(self) -> None:
-        self.to_mlir(resolve_context())  # the compiler says what is wrong with it
+        self.to_mlir(resolve_context())  # raises an error if the bounds are invalid
 
     def to_mlir(self, context: ir.Context) -> ir.Attribute:
         """`#relax.range` of these bounds."""
@@ -328,11 +328,11 @@ def ranges_to_mlir(ranges: SymbolRanges, context: ir.Context) -> ir.DictAttr:
 
 
 class Facts:
-    """What is declared of symbols, and a prover over it.
+    """Declared facts about symbols, and a prover that uses them.
 
-    Every query answers True or False where that holds for all assignments that respect the
-    declarations, and None where neither can be proved. A symbol of which nothing is declared is not
-    negative.
+    Every query returns True or False if that holds for all assignments that respect the
+    declarations, and None if neither can be proved. Undeclared symbols are
+    non-negative.
     """
 
     def __init__(self, ranges: SymbolRanges | None = None, *, context: ir.Context | None = None):
@@ -352,7 +352,7 @@ class Facts:
         return _relax.prove_divisible(self._ranges, self._expr(value), self._expr(divisor))
 
     def interval(self, value: ExprLike) -> tuple[int | None, int | None]:
-        """The least and the greatest possible value; None where there is no bound."""
+        """The least and the greatest possible value; None if there is no bound."""
         return _relax.expr_interval(self._ranges, self._expr(value))
 
     def simplify(self, value: ExprLike) -> Sym:
@@ -368,7 +368,7 @@ class Unification:
     """The solution of a list of equations."""
 
     bindings: dict[str, Sym]
-    """What is known of the symbols of the patterns."""
+    """The solutions found for the symbols of the patterns."""
     undecided: list[tuple[Sym, Sym | None]]
     """Equations that hold for some assignments only, to be checked at run time."""
 
@@ -383,8 +383,8 @@ def unify(
 ) -> Unification:
     """Solves `patterns[i] == actuals[i]` for the symbols of the patterns.
 
-    An actual value of None is unknown. The symbols of patterns and actual values are different ones
-    even where their names agree. Raises ValueError, with both sides, on a contradiction.
+    An actual value of None is unknown. The symbols of patterns and actual values are distinct
+    even if their names agree. Raises ValueError, with both sides, on a contradiction.
 
     >>> unify([2 * Sym("k")], [14]).bindings
     {'k': 7}

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What code is compiled for: a CPU with its features, and a GPU if there is one."""
+"""Compilation targets: a CPU with its features, and optionally a GPU."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ from .pipelines import gpu
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A CPU, by LLVM's names, and the GPU that kernels run on, if there is one.
+    """A CPU, by LLVM's names, and optionally the GPU that kernels run on.
 
     >>> Target("aarch64-linux-gnu", "cortex-a76")
     >>> Target.cuda("sm_90")
 
     Attributes:
-      chip: the GPU, as "sm_90"; empty where kernels run on the CPU. "sm_90a" is for this chip alone, and has products
-        of matrices by warpgroups. "subgroup_8" is any device of Vulkan on which 8 threads exchange
-        values, "subgroup_8_bound" any without addresses of buffers as well, "subgroup_8_narrow" without
-        integers of 64 bits beside, "subgroup_8_overlap" one whose kernels can wait for others by themselves,
-        "subgroup_32_matrices" one where threads multiply matrices as well. "emulated" is a
-        device that tests use.
-      libraries: what code may call beside its own kernels: "cublaslt" for all products of matrices that cuBLASLt does,
-        "cublaslt:auto" for those that it does faster. It is looked for when it is first called.
+      chip: the GPU, such as "sm_90"; empty if kernels run on the CPU. Code for "sm_90a" runs on this chip only, and has
+        matmuls by warpgroups. "subgroup_8" is any Vulkan device with subgroups of 8 threads, "subgroup_8_bound" also
+        runs without buffer addresses, "subgroup_8_narrow" also without 64-bit integers, "subgroup_8_overlap" needs
+        kernels that can wait for other kernels, "subgroup_32_matrices" cooperative matrices. "emulated" is a device
+        for tests.
+      libraries: libraries that code may call in addition to its own kernels: "cublaslt" for all matmuls that cuBLASLt
+        supports, "cublaslt:auto" for those that it computes faster. The library is opened when it is first called.
     """
 
     triple: str
@@ -53,20 +52,20 @@ class Target:
 
     @staticmethod
     def cuda(chip: str | None = None, libraries: Sequence[str] = ()) -> Target:
-        """A GPU of NVIDIA, beside this machine's CPU; the first one that is here unless `chip` names another.
+        """An NVIDIA GPU with this machine's CPU; the first GPU of this machine unless `chip` names another.
 
         Raises:
-          DeviceError: there is none here.
+          DeviceError: this machine has no such GPU.
         """
         chip = chip or runtime.Device("cuda").architecture
         return dataclasses.replace(Target.host(), chip=chip, libraries=tuple(libraries))
 
     @staticmethod
     def vulkan(chip: str | None = None) -> Target:
-        """A device of Vulkan, beside this machine's CPU; the first one that is here unless `chip` names a kind.
+        """A Vulkan device with this machine's CPU; the first device of this machine unless `chip` names a kind.
 
         Raises:
-          DeviceError: there is none here.
+          DeviceError: this machine has no Vulkan device.
         """
         return dataclasses.replace(Target.host(), chip=chip or runtime.Device("vulkan").architecture)
 
@@ -105,20 +104,20 @@ class Target:
 
     @property
     def runs_here(self) -> bool:
-        """Whether its code can run in this process."""
+        """Whether code for this target can run in this process."""
         host = Target.host().triple
         systems = ("linux", "darwin", "windows")
         same_system = all((system in self.triple) == (system in host) for system in systems)
         return same_system and self.triple.split("-")[0] == host.split("-")[0]
 
     def runs_on(self, device: runtime.Device) -> bool:
-        """Whether kernels can run on a device: PTX runs on what is newer, that of "sm_90a" on this chip alone, and
-        that of "sm_100f" on those with the same first number."""
+        """Whether kernels can run on a device: PTX also runs on newer chips, PTX for "sm_90a" only on this chip, and
+        PTX for "sm_100f" on chips with the same first number."""
         return device.kind == self.device and _relax.chip_runs_on(self.chip, device.architecture)
 
     @property
     def required_features(self) -> tuple[str, ...]:
-        """What a CPU needs beyond the baseline of its architecture to run the code, under LLVM's names."""
+        """The CPU features beyond the architecture's baseline that the code needs, under LLVM's names."""
         return tuple(_relax.required_features(self.triple, self.cpu, self.features))
 
     @property
@@ -130,6 +129,6 @@ class Target:
 @functools.cache
 def _host() -> Target:
     triple, cpu, features = _relax.host_target()
-    # LLVM goes by the name of the CPU where it cannot ask for a feature; what is not there is not used.
+    # LLVM infers features that it cannot query from the CPU's name; missing ones must not be used.
     missing = runtime.missing_features(_relax.required_features(triple, cpu, features))
     return Target(triple, cpu, ",".join([features, *(f"-{name}" for name in missing)]).strip(","))

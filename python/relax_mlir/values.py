@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Values of a program, as the builder hands them out."""
+"""Values of a program, as the builder returns them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class Value(Operators):
-    """The result of an op or a parameter of a function. `ir` is the value of the `mlir` package."""
+    """The result of an op or a parameter of a function. `ir` is the `mlir` package's value."""
 
     __slots__ = ("_ir", "_type", "_scope", "_fate")
 
     def __init__(self, value: ir.Value, scope: FunctionScope) -> None:
         self._ir = value
-        # Passes may erase the value; what is known of it stays.
+        # Passes may erase the value; its type stays known.
         self._type = value.type
         self._scope = scope
         self._fate = scope.frame.fate
@@ -38,24 +38,24 @@ class Value(Operators):
 
     @property
     def ir(self) -> ir.Value:
-        """The value of the `mlir` package; not to be used after a pass has changed the module."""
+        """The `mlir` package's value; must not be used after a pass has changed the module."""
         self._require_alive()
         return self._ir
 
     @property
     def type(self) -> ir.Type:
-        """The type that was deduced when the value was made."""
+        """The type that was deduced when the value was created."""
         self._require_alive()
         return self._type
 
     @property
     def annotation(self) -> Annotation:
-        """What is known of the value, e.g. `Tensor((n, 128), "f32")`."""
+        """The annotation of the value, e.g. `Tensor((n, 128), "f32")`."""
         return Annotation.from_mlir(self.type)
 
     @property
     def shape(self) -> tuple[int | Sym | None, ...] | None:
-        """The dimensions of a tensor or of a shape; None where the rank is unknown."""
+        """The dimensions of a tensor or of a shape; None if the rank is unknown."""
         annotation = self.annotation
         if isinstance(annotation, Tensor):
             return annotation.shape

@@ -17,7 +17,7 @@ from .module import Module
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    """A tensor program in MLIR text: a `func.func` of that name (see `op.call_tir`)."""
+    """A kernel in MLIR text: a `func.func` of that name (see `op.call_tir`)."""
 
     name: str
     text: str
@@ -34,7 +34,7 @@ def export(
 
     Args:
       functions: the parameters of each method, annotations and symbols.
-      symbols: declared bounds; each function takes those of the symbols that its parameters have.
+      symbols: declared bounds; each function takes the bounds of the symbols in its parameters.
     """
     own = builder is None
     builder = builder or BlockBuilder()
@@ -57,7 +57,7 @@ def export(
             builder.return_(*(results if isinstance(results, tuple) else (results,)))
     program = builder.module()
     if own:
-        Pipeline([SymbolDCE()]).run(program)  # kernels of functions that were not asked for
+        Pipeline([SymbolDCE()]).run(program)  # kernels of functions that were not requested
     return program
 
 

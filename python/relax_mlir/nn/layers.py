@@ -32,7 +32,7 @@ class Embedding(Module):
 
 
 class RMSNorm(Module):
-    """Normalisation of the last dimension by the root of its mean square."""
+    """Normalization of the last dimension by its root mean square."""
 
     def __init__(self, features: int, epsilon: float = 1e-5, dtype: str = "f32") -> None:
         self.weight = Parameter((features,), dtype)
@@ -43,7 +43,7 @@ class RMSNorm(Module):
 
 
 class LayerNorm(Module):
-    """Normalisation of the last dimension by its mean and variance."""
+    """Normalization of the last dimension by its mean and variance."""
 
     def __init__(self, features: int, epsilon: float = 1e-5, bias: bool = True, dtype: str = "f32") -> None:
         self.weight = Parameter((features,), dtype)

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parameters, and modules that hold them under names."""
+"""Parameters, and modules that contain them under names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Parameter:
 
     @property
     def value(self) -> Value:
-        """The tensor, in the function that is being built."""
+        """The tensor as a value in the function that is being built."""
         if not self.name:
             fail(f"{self!r} has no name yet: nn.export names parameters, as does module.assign_names()")
         return op.weight(self.name, self.annotation)
@@ -45,12 +45,12 @@ class Parameter:
 
 
 def join(*parts: str) -> str:
-    """A path in the tree, of the parts that are not empty."""
+    """A path in the tree, joined from the non-empty parts."""
     return ".".join(part for part in parts if part)
 
 
 class Module:
-    """A part of a model: parameters and further modules, as attributes, and `forward`, which builds."""
+    """A part of a model: parameters and submodules, as attributes, and `forward`, which builds ops."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no forward")
@@ -59,7 +59,7 @@ class Module:
         return self.forward(*args, **kwargs)
 
     def kernels(self) -> Iterable[Kernel]:
-        """The tensor programs that `forward` of this module, not of those in it, calls by name."""
+        """The kernels that `forward` of this module itself, not of its submodules, calls by name."""
         return ()
 
     def children(self) -> Iterator[tuple[str, Module]]:
@@ -75,7 +75,7 @@ class Module:
             yield from child.named_modules(join(prefix, name))
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
-        """All parameters with their paths; one that stands in two places comes once, where it is first."""
+        """All parameters with their paths; a parameter that occurs twice is listed once, under its first path."""
         seen: set[int] = set()
         for path, module in self.named_modules(prefix):
             for name, value in vars(module).items():
@@ -84,7 +84,7 @@ class Module:
                     yield join(path, name), value
 
     def assign_names(self, prefix: str = "") -> dict[str, Parameter]:
-        """Gives each parameter its path as its name; what was named by hand keeps that."""
+        """Names each parameter by its path; parameters named by hand keep their names."""
         named: dict[str, Parameter] = {}
         for path, parameter in self.named_parameters(prefix):
             parameter.name = parameter.name or path

@@ -1,10 +1,10 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The ops, as functions that build where the innermost open function is.
+"""The ops, as functions that build into the innermost open function.
 
 Most are generated from ODS, with the summary and constraints of the op as their docstring. Arguments
 may be values, the annotations of parameters, numbers and arrays (which become constants), and for
-shapes tuples of numbers and symbols. What contradicts itself raises `RelaxError` at the user's line.
+shapes tuples of numbers and symbols. Contradictions raise `RelaxError` with the user's line.
 """
 
 from ._generated import *  # noqa: F403 - the list of names is generated, too

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Ops whose functions are not generated.
 
-The results of calls across levels, casts, constants and tuples follow from more than operands and
-attributes; reshape, broadcast_to and split take one argument for what are two in the op.
+The results of calls across levels, casts, constants and tuples depend on more than operands and
+attributes; reshape, broadcast_to and split take one argument in place of two in the op.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _as_list(results: Results) -> list[TypeLike]:
 
 
 def constant(value: Any, dtype: DTypeLike | None = None) -> Value:
-    """A constant tensor of a number, a (nested) list or an array.
+    """A constant tensor from a number, a (nested) list or an array.
 
     Without `dtype`, arrays keep theirs, and Python's `float`, `int` and `bool` are f32, i64 and bool.
     """
@@ -56,10 +56,10 @@ def weight(name: str, annotation: Tensor) -> Value:
 
 
 def match_cast(value: Operand, annotation: TypeLike) -> Value:
-    """Asserts that a value has a finer type; checked at run time where it cannot be proved.
+    """Asserts that a value has a finer type; checked at run time if it cannot be proved.
 
-    Symbols that are plain dimensions of `annotation` and not defined yet are defined here, and may be
-    used in what follows.
+    Symbols that are plain dimensions of `annotation` and not yet defined are defined here, and may be
+    used afterwards.
     """
     scope = current_function()
     operand = support.as_operand(scope, value, name="match_cast: value")
@@ -70,13 +70,13 @@ def match_cast(value: Operand, annotation: TypeLike) -> Value:
 
 
 def call_tir(kernel: str, args: Sequence[Operand], out: Results, sym: Sequence[ExprLike] = ()) -> Any:
-    """Calls a tensor program: a `func.func` that takes the inputs, then one destination for each result.
+    """Calls a kernel: a `func.func` that takes the inputs, then one destination for each result.
 
     Args:
       kernel: the name of a function of this module; see `BlockBuilder.add_kernels`.
       args: the inputs.
       out: the annotations of the results.
-      sym: values of the integers that the kernel takes after its destinations.
+      sym: values of the integer parameters that follow the kernel's destinations.
     """
     return support.emit(
         "relax.call_tir",
@@ -96,9 +96,9 @@ def call_tir_inplace(
     inplace_indices: Sequence[int],
     sym: Sequence[ExprLike] = (),
 ) -> Any:
-    """Calls a tensor program whose results take the storage of inputs, which die here.
+    """Calls a kernel whose results reuse the storage of inputs, which die here.
 
-    Result `i` takes that of `args[inplace_indices[i]]`; -1 allocates a new one.
+    Result `i` takes the storage of `args[inplace_indices[i]]`; -1 allocates a new one.
     """
     return support.emit(
         "relax.call_tir_inplace",
@@ -119,11 +119,11 @@ def call_library(
 
     Args:
       function: the name in TVM FFI's registry. It is called with the arguments, then the results to write, then `sym`.
-        It must not write into the arguments: other ops may read them, and constants lie in memory that is read-only, so
-        that writing to one ends the process.
+        It must not write into the arguments: other ops may read them, and constants are in read-only memory, so that
+        writing to one ends the process.
       out: annotations of the results.
-      borrows: the library keeps none of the tensors that it is given after it has returned. Only then their memory is
-        planned together with that of others.
+      borrows: whether the library keeps none of its tensors after it has returned. Only then is their memory planned
+        together with other tensors.
     """
     return support.emit(
         "relax.call_library",
@@ -170,7 +170,7 @@ def make_tuple(*members: Operand) -> Value:
 
 
 def _to_shape(name: str, operand: str, x: Operand, shape: Any) -> Value:
-    """An op whose target shape is a value or, better known, a list of expressions."""
+    """Creates an op whose target shape is a value or, which gives finer types, a list of expressions."""
     if isinstance(shape, (Value, Annotation, ir.Value)):
         return support.emit(f"relax.{name}", [(operand, x, "tensor"), ("shape", shape, "shape")], {})
     dims = [shape] if hasattr(shape, "__index__") or isinstance(shape, Sym) else shape
@@ -180,9 +180,9 @@ def _to_shape(name: str, operand: str, x: Operand, shape: Any) -> Value:
 def reshape(x: Operand, shape: Operand | Sequence[ExprLike]) -> Value:
     """The same elements, in row-major order, in another shape.
 
-    The shape is a value or a list of numbers and expressions, one of which may be -1: it stands for
-    what remains. It is an error where the numbers of elements provably differ; where that is
-    undecided it is checked at run time.
+    The shape is a value or a list of numbers and expressions, one of which may be -1, for the remaining
+    elements. It is an error if the numbers of elements provably differ; if that cannot be decided, it is
+    checked at run time.
     """
     return _to_shape("reshape", "x", x, shape)
 
@@ -198,10 +198,10 @@ def collapse_sum_to(data: Operand, shape: Operand | Sequence[ExprLike]) -> Value
 
 
 def split(x: Operand, indices_or_sections: int | Sequence[ExprLike], axis: int = 0) -> tuple[Value, ...]:
-    """Cuts a tensor into parts along a dimension.
+    """Splits a tensor into parts along a dimension.
 
-    A number asks for so many parts, of which the last are smaller where the dimension does not divide;
-    a list gives the positions at which to cut.
+    A number gives the number of parts, the last of which are smaller if the dimension is not divisible;
+    a list gives the positions at which to split.
     """
     if hasattr(indices_or_sections, "__index__"):
         attribute = {"sections": (indices_or_sections, support.i64)}
@@ -212,10 +212,10 @@ def split(x: Operand, indices_or_sections: int | Sequence[ExprLike], axis: int =
 
 
 def require_at_most(value: ExprLike, limit: ExprLike, message: str) -> None:
-    """Fails with a message when the program runs unless `value <= limit`."""
+    """Checks `value <= limit` at run time; fails with `message` otherwise."""
     scope = current_function()
     operands = [support.as_operand(scope, entry, "index", name="require_at_most") for entry in (value, limit)]
-    # Of arith's predicates, 3 is "signed and at most".
+    # arith's predicate 3 is "sle".
     predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, scope.context), 3)
     condition = scope.create("arith.cmpi", operands, {"predicate": predicate}).result
     attributes = {

@@ -1,10 +1,10 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A loop along the first dimension of tensors, as `jax.lax.scan`.
+"""A loop along the first dimension of tensors, like `jax.lax.scan`.
 
-It is built of `relax.while`. The loop carries two counters: a number, by which the host decides whether to go on, and
-a tensor, by which kernels find their row; so a device is never waited for. Rows of results are written into tensors
-that the loop carries, where they are (`relax-update-in-place`).
+It is built from `relax.while`. The loop carries two counters: a number, by which the host decides whether to continue,
+and a tensor, by which kernels find their row; so the host never waits for a device. Rows of results are written in
+place into tensors that the loop carries (`relax-update-in-place`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from . import support
 from ._generated import add, expand_dims, index_put, shape_to_tensor, subtract, take, zeros
 from .core import reshape
 
-_LESS = 2  # of arith's predicates: signed, and less
+_LESS = 2  # arith's predicate "slt"
 
 
 def scan(
@@ -35,14 +35,14 @@ def scan(
     length: int | Sym | None = None,
     reverse: bool = False,
 ) -> tuple[Any, Any]:
-    """Calls `body` for each row of tensors, in order, with what the row before passed on.
+    """Calls `body` for each row of tensors, in order, with the values carried from the previous row.
 
     >>> def body(total, x):
     ...     total = op.add(total, x)
     ...     return total, total
     >>> total, sums = op.scan(body, op.zeros((4,), "f32"), x)  # x: (n, 4); sums: (n, 4)
 
-    The meaning is that of
+    It is equivalent to
 
         carry, ys = init, []
         for x in xs:
@@ -51,20 +51,20 @@ def scan(
         return carry, stack(ys)
 
     Args:
-      body: takes the carried values and one row, and gives the carried values, which keep their types, and a row of
-        results. It is called twice while the program is built, first to learn the types of the results.
-      init: what is carried at first: a value, or a tuple of values.
-      xs: a tensor, or a tuple of tensors, whose first dimensions are equal. None where `body` takes no rows; it is
+      body: takes the carried values and one row, and returns the carried values, which keep their types, and a row of
+        results. It is called twice while the program is built, first to find the types of the results.
+      init: the initial carried values: a value, or a tuple of values.
+      xs: a tensor, or a tuple of tensors, whose first dimensions are equal. None if `body` takes no rows; it is
         called with None then.
       length: the number of rows; needed without `xs`.
-      reverse: whether to go from the last row to the first. Row i of the results belongs to row i of `xs` all the same.
+      reverse: whether to go from the last row to the first. Row i of the results always belongs to row i of `xs`.
 
     Returns:
-      What is carried at last, and the rows of results on top of each other, each as `body` gives it: a value, a tuple
-      of values, or None. Without rows the carried values are `init`.
+      The final carried values, and the stacked rows of results, each in the form that `body` returns: a value, a tuple
+      of values, or None. Without rows, the carried values are `init`.
 
     Raises:
-      RelaxError: the first dimensions are unknown or differ, `body` does not give a pair, a carried value changes its
+      RelaxError: the first dimensions are unknown or differ, `body` does not return a pair, a carried value changes its
         type, or the shape of a result is unknown or depends on the row.
     """
     scope = current_function()
@@ -107,13 +107,13 @@ def scan(
 
 
 def _flatten(scope: FunctionScope, values: Any, name: str) -> tuple[list[Value], Callable[[list[Value]], Any]]:
-    """A value or a tuple of values as a list, and the function that makes the same of other values."""
+    """A value or a tuple of values as a list, and a function that rebuilds the same structure from other values."""
     if values is None:
         return [], lambda flat: None
     if isinstance(values, (tuple, list)):
         kind = type(values)
         flat = [scope.wrap(support.as_operand(scope, value, name=f"{name}[{i}]")) for i, value in enumerate(values)]
-        make = kind._make if hasattr(kind, "_make") else kind  # a named tuple takes its members one by one
+        make = kind._make if hasattr(kind, "_make") else kind  # a named tuple takes its members as separate arguments
         return flat, lambda flat: make(flat)
     return [scope.wrap(support.as_operand(scope, values, name=name))], lambda flat: flat[0]
 
@@ -137,7 +137,7 @@ def _find_length(rows: Sequence[Value], length: int | Sym | None) -> int | Sym:
 
 
 def _result_types(scope: FunctionScope, carried: list[Value], length: int | Sym, call: Any) -> tuple[list[Any], Any]:
-    """The annotations of one row of results. What is built to find them is discarded."""
+    """The annotations of one row of results. Ops that are built to find them are discarded."""
     visible = set(scope.frame.symbols)
     operation = scope.create("relax.while", [], results=[], regions=2, check=False)
     try:

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""From Python's arguments to operands and attributes, and the creation of ops.
+"""Conversion of Python arguments to operands and attributes, and the creation of ops.
 
 The functions of `relax_mlir.op` are generated from ODS and call `emit`.
 """
@@ -29,10 +29,10 @@ Operand = Union[Value, Annotation, ir.Value, np.ndarray, float, int, bool, Seque
 def as_operand(
     scope: FunctionScope, value: Any, kind: str = "any", like: str | None = None, name: str = "value"
 ) -> ir.Value:
-    """The MLIR value of an argument; what is no value yet becomes a constant, a shape or an integer.
+    """The MLIR value of an argument; other arguments become a constant, a shape or an integer.
 
-    `kind` is what the op expects: "tensor", "shape", "index" or "any". `like` is the dtype of the
-    op's other operands, which numbers take.
+    `kind` is the kind that the op expects: "tensor", "shape", "index" or "any". `like` is the dtype of
+    the op's other operands, which numbers take.
     """
     if isinstance(value, (Value, Annotation, ir.Value)):
         return scope.resolve(value)
@@ -56,7 +56,7 @@ def _is_shape(dims: Sequence[Any]) -> bool:
 
 
 def constant(scope: FunctionScope, value: Any, dtype: Any = None, name: str = "value") -> ir.Value:
-    """A constant of a number, a list or an array. A number takes `dtype` where it can."""
+    """A constant from a number, a list or an array. A number takes `dtype` if it can."""
     if hasattr(value, "detach") and hasattr(value, "numpy"):  # torch
         value = value.detach().cpu().numpy()
     is_number = isinstance(value, (bool, int, float, np.generic))
@@ -70,7 +70,7 @@ def constant(scope: FunctionScope, value: Any, dtype: Any = None, name: str = "v
         source = dtypes.normalize(array.dtype)
         if not isinstance(value, (np.ndarray, np.generic)):
             if dtype is None:
-                # Python's own numbers; NumPy reads them as 64 bits wide.
+                # Python's own numbers, which NumPy reads as 64-bit numbers.
                 source = {"f64": "f32"}.get(source, source)
             elif is_number and dtypes.is_float(source) and not dtypes.is_float(dtype):
                 fail(f"{name} is {value!r}, which is no {dtype}; convert the tensor first")
@@ -94,7 +94,7 @@ def constant(scope: FunctionScope, value: Any, dtype: Any = None, name: str = "v
 
 
 def dense(array: np.ndarray, dtype: str, type: ir.Type) -> ir.Attribute:
-    """The elements of an array as an attribute of that tensor type."""
+    """The elements of an array as a dense attribute of a tensor type."""
     array = np.ascontiguousarray(array).reshape(array.shape)
     context = type.context
     if dtype == "bool":
@@ -192,7 +192,7 @@ def f32(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
 
 
 def number(scope: FunctionScope, value: Any, name: str, like: str | None = None) -> ir.Attribute:
-    """A 64-bit integer or float: a float where the op's tensors are floats, else as it is written."""
+    """A 64-bit integer or float: a float if the op's tensors are floats, or else as written."""
     if hasattr(value, "__index__") and not (like and dtypes.is_float(like)):
         return i64(scope, value, name)
     return f64(scope, value, name)
@@ -237,7 +237,7 @@ def unit(scope: FunctionScope, value: Any, name: str) -> ir.Attribute | None:
 
 
 def enum(mnemonic: str) -> Converter:
-    """The converter of an enumeration of this dialect, written as a string."""
+    """The converter of an enum of this dialect, written as a string."""
 
     def convert(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
         if not isinstance(value, str):
@@ -251,7 +251,7 @@ def enum(mnemonic: str) -> Converter:
 
 
 def attribute(scope: FunctionScope, value: Any, name: str) -> ir.Attribute:
-    """Any attribute, given as one or as text."""
+    """Any attribute, given as an attribute or as text."""
     if isinstance(value, str):
         try:
             return ir.Attribute.parse(value, scope.context)
@@ -279,14 +279,14 @@ def emit(
     results: Sequence[Any] | None = None,
     segmented: bool = False,
 ) -> Any:
-    """Creates an op in the function that is being built, and gives its results.
+    """Creates an op in the function that is being built, and returns its results.
 
     Args:
       operands: name, argument and kind of each; a kind that ends in "*" takes a list, one that ends
         in "?" may be None.
-      attributes: argument and converter of each; one that is None is left to its default.
-      results: annotations of the results, where the op does not deduce them.
-      segmented: whether the op records how many operands each argument gives.
+      attributes: argument and converter of each; None leaves an attribute at its default.
+      results: annotations of the results, if the op does not deduce them.
+      segmented: whether the op records the number of operands of each argument.
     """
     scope = current_function()
     like = _common_dtype(scope, operands)
@@ -355,7 +355,7 @@ def wrap_results(scope: FunctionScope, operation: ir.Operation) -> Any:
 
 
 def _common_dtype(scope: FunctionScope, operands: Sequence[tuple[str, Any, str]]) -> str | None:
-    """The dtype of the first operand that is a tensor already."""
+    """The dtype of the first operand that already is a tensor."""
     for _, argument, kind in operands:
         entries = argument if kind.endswith("*") and isinstance(argument, (list, tuple)) else [argument]
         for entry in entries:
@@ -363,7 +363,7 @@ def _common_dtype(scope: FunctionScope, operands: Sequence[tuple[str, Any, str]]
                 return entry.dtype
             if isinstance(entry, (Value, ir.Value)):
                 annotation = Annotation.from_mlir(entry.type)
-                # A mask or an index says nothing about numbers beside it.
+                # The dtype of a mask or an index says nothing about numbers next to it.
                 if isinstance(annotation, Tensor) and annotation.dtype != "bool":
                     return annotation.dtype
             if isinstance(entry, (np.ndarray, np.generic)):
@@ -380,7 +380,7 @@ def call_like(
 ) -> Any:
     """Creates a call whose result types follow from the callee's signature."""
     operands = [as_operand(scope, argument, name=f"argument {i}") for i, argument in enumerate(arguments)]
-    # Made without results first: deduction reads its operands and the facts at its place.
+    # First created without results: deduction reads its operands and the facts at its position.
     draft = scope.create(name, operands, attributes, results=[], check=False)
     with collected_errors(scope.context) as errors:
         types = _relax.deduce_call(draft, callee)

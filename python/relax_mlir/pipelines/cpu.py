@@ -26,66 +26,66 @@ from .pipeline import Pipeline, Step
 
 
 def make_kernels(many_threads: bool = False, dispatch: Sequence[Step] = ()) -> Pipeline:
-    """Graph ops become kernels; equal kernels are made once. With work for `many_threads` where there are such.
+    """Graph ops become kernels; equal kernels are created once. `many_threads`: legalize for parallel devices.
 
-    Before that, `dispatch` gives to libraries what they take. Indices are checked on the host: with many threads,
-    which are those of a device, kernels clamp or drop what is invalid.
+    Before that, `dispatch` maps ops to libraries. Indices are checked on the host; on devices (`many_threads`), kernels
+    clamp or drop invalid indices instead.
     """
     checks = [] if many_threads else [CheckIndices()]
     return Pipeline([Simplify(), *dispatch, *checks, Legalize(many_threads=many_threads)])
 
 
 def fuse_kernels() -> Pipeline:
-    """Kernels that follow each other become one, as far as their loops allow."""
+    """Fuses consecutive kernels, as far as their loops allow."""
     return Pipeline(
         [
             FuseOps(),
             FuseTIR(),
-            SymbolDCE(),  # kernels that nothing calls any more
+            SymbolDCE(),  # kernels that are no longer called
         ]
     )
 
 
 def make_destinations() -> Pipeline:
-    """Each call is given the memory that it writes; it may be that of an input."""
+    """Gives each call the memory that it writes, which may be an input's memory."""
     return Pipeline(
         [
             InlineDataflow(),  # allocation is a side effect
-            UpdateInPlace(),  # reads the loops of kernels: they must be on tensors
-            SymbolDCE(),  # kernels that copied, and copies that did not help
+            UpdateInPlace(),  # reads the loops of kernels, which must be in tensor form
+            SymbolDCE(),  # kernels that copied, and copies that were not needed
             LowerCallTIR(),
-            ReuseInPlace(),  # reads them too
+            ReuseInPlace(),  # also reads kernels in tensor form
         ]
     )
 
 
 def make_loops(vector_bits: int) -> Pipeline:
-    """Kernels become loops over vectors in buffers; their scratch memory comes from those who call them."""
+    """Kernels become vector loops over buffers; their callers provide their scratch memory."""
     return Pipeline([KernelsToLoops(vector_bits), LiftWorkspace()])
 
 
 def plan_memory(use_bounds: bool = False) -> Pipeline:
-    """Every tensor and every workspace gets a place, and every place an end.
+    """Assigns storage to every tensor and every workspace, and ends the lifetime of that storage.
 
-    With `use_bounds`, places are as large as the declared bounds of symbols allow, so that a call takes its memory
-    at once whatever its sizes are; else they are as large as a call needs.
+    With `use_bounds`, storage is sized for the declared bounds of symbols, so that a call allocates the same memory for
+    all sizes; otherwise it is sized for each call.
     """
     return Pipeline([PlanMemory(use_bounds=use_bounds), InsertKills()])
 
 
 def make_code(vector_bits: int) -> Pipeline:
-    """Graph functions become host code, and all of it the LLVM dialect."""
+    """Graph functions become host code, and everything the LLVM dialect."""
     return Pipeline(
         [
             LowerToHost(),
-            KernelsToLoops(vector_bits),  # those that are on tensors still
+            KernelsToLoops(vector_bits),  # kernels that are still in tensor form
             LoopsToLLVM(),
         ]
     )
 
 
 def default_pipeline(use_bounds: bool = False, vector_bits: int | None = None) -> Pipeline:
-    """From graph ops to calls of kernels in planned memory; `vector_bits` is this machine's unless given."""
+    """From graph ops to calls of kernels in planned memory; `vector_bits` is this machine's by default."""
     vector_bits = vector_bits or _relax.vector_bits(*_relax.host_target())
     return Pipeline(
         [
@@ -99,5 +99,5 @@ def default_pipeline(use_bounds: bool = False, vector_bits: int | None = None) -
 
 
 def lower_for_cpu(vector_bits: int) -> Pipeline:
-    """All of it."""
+    """The whole pipeline, from graph ops to the LLVM dialect."""
     return Pipeline([default_pipeline(vector_bits=vector_bits), make_code(vector_bits)])

@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""From graph functions to the LLVM dialect and the code of a GPU: the phases in their order.
+"""From graph functions to the LLVM dialect and GPU code: the phases in their order.
 
-The graph's phases are those of the CPU (`relax_mlir.pipelines.cpu`).
+The phases for the graph are the same as for the CPU (`relax_mlir.pipelines.cpu`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .pipeline import Pipeline
 
 
 def fuse_kernels() -> Pipeline:
-    """As on the CPU; products of one operand, and what makes its rows, become one kernel as well, for one launch."""
+    """Fuses as on the CPU, and also matmuls of one operand with the producer of its rows, for a single launch."""
     return Pipeline(
         [
             FuseOps(share_operands=True),
@@ -43,18 +43,18 @@ def fuse_kernels() -> Pipeline:
 
 
 def make_launches(chip: str = "") -> Pipeline:
-    """Kernels become launches on buffers, which know what is constant; their scratch comes from those who call them."""
+    """Kernels become launches on buffers, with invariants noted; their callers provide their scratch memory."""
     return Pipeline([KernelsToLaunches(chip), LiftWorkspace(), NoteInvariants()])
 
 
 def dispatch(libraries: Sequence[str]) -> Pipeline:
-    """Gives to libraries what they take; of "cublaslt:auto" what cuBLASLt is known to do faster than our kernels."""
+    """Maps ops to libraries; "cublaslt:auto" only those that cuBLASLt is known to compute faster than our kernels."""
     steps = {"cublaslt": DispatchCublasLt(), "cublaslt:auto": DispatchCublasLt(only_where_faster=True)}
     return Pipeline([steps[name] for name in libraries])
 
 
 def default_pipeline(use_bounds: bool = False, chip: str = "", libraries: Sequence[str] = ()) -> Pipeline:
-    """From graph ops to calls of kernels in planned memory; kernels use what `chip` alone has, where it is given."""
+    """From graph ops to calls of kernels in planned memory; kernels use chip-specific features if `chip` is given."""
     return Pipeline(
         [
             make_kernels(many_threads=True, dispatch=dispatch(libraries).steps),
@@ -67,13 +67,13 @@ def default_pipeline(use_bounds: bool = False, chip: str = "", libraries: Sequen
 
 
 def device_of(chip: str) -> str:
-    """The kind of device that a chip is: "subgroup_8" is any of Vulkan with so many threads that exchange values."""
+    """The kind of device that a chip is: "subgroup_8" is any Vulkan device with subgroups of 8 threads."""
     return _parse(chip)["device"] if chip else ""
 
 
 def options_of(chip: str) -> dict[str, Any]:
-    """The options for a device of Vulkan: "subgroup_8_bound" has no addresses of buffers, "_narrow" no integers of
-    64 bits beside; kernels for "_overlap" and "_matrices" can wait for others, those for the latter are pushed more."""
+    """The options for a Vulkan device: "subgroup_8_bound" has no buffer addresses, "_narrow" also no 64-bit integers;
+    kernels for "_overlap" and "_matrices" can wait for other kernels, and "_matrices" has more push constants."""
     return {name: value for name, value in _parse(chip).items() if name != "device"}
 
 
@@ -85,17 +85,17 @@ def _parse(chip: str) -> dict[str, Any]:
 
 
 def launches_to_code(chip: str) -> LaunchesToLLVM | LaunchesToVulkan:
-    """What is launched becomes code of a chip, and host code the LLVM dialect."""
+    """Launched kernels become code for a chip, and host code the LLVM dialect."""
     return LaunchesToVulkan(**options_of(chip)) if device_of(chip) == "vulkan" else LaunchesToLLVM(chip)
 
 
 def make_code(chip: str) -> Pipeline:
-    """Graph functions become host code in the LLVM dialect, and what they launch code of a chip: PTX for "sm_90",
+    """Graph functions become host code in the LLVM dialect, and launched kernels code for a chip: PTX for "sm_90",
     SPIR-V for "subgroup_8"."""
     return Pipeline(
         [
             LowerToHost(device=device_of(chip)),
-            KernelsToLaunches(chip),  # those that are on tensors still
+            KernelsToLaunches(chip),  # kernels that are still in tensor form
             launches_to_code(chip),
         ]
     )

@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A module of which some functions run on the host and others on a GPU: each side by its own pipeline.
+"""Modules with functions on the host and on a GPU: each side has its own pipeline.
 
-The two meet again as host code, which is the same for both.
+Both sides are merged again as host code, which is the same for both.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def runs_on_host(function: ir.Operation) -> bool:
 
 
 def on_side(place: str, pipeline: Pipeline) -> OnDevice:
-    """Runs passes of the compiler on the functions of one side, "host" or "device", alone."""
+    """Runs compiler passes only on the functions of one side, "host" or "device"."""
     return OnDevice(place, f"{{{pipeline.to_text()}}}")
 
 
 def default_pipeline(
     use_bounds: bool = False, chip: str = "", vector_bits: int | None = None, libraries: Sequence[str] = ()
 ) -> Pipeline:
-    """From graph ops to calls of kernels in planned memory, kernels of the host and kernels of the GPU."""
+    """From graph ops to calls of host and GPU kernels in planned memory."""
     return Pipeline(
         [
             CheckDevices(),  # as the user wrote it
@@ -52,6 +52,6 @@ def default_pipeline(
 
 
 def make_code(chip: str) -> Pipeline:
-    """Graph functions become host code in the LLVM dialect, kernels too, and what they launch code of the GPU."""
+    """Graph functions become host code in the LLVM dialect, host kernels too, and launched kernels GPU code."""
     device = gpu.device_of(chip)
     return Pipeline([LowerToHost(device=device), gpu.launches_to_code(chip)])

@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Union
 
 Entries = Union[Sequence[str], Mapping[Any, Any]]
-"""A list of strings, or a mapping that is one: `{n: 128}` for `["n=128"]`."""
+"""A list of strings, or an equivalent mapping: `{n: 128}` for `["n=128"]`."""
 
 
 def format_option(name: str, value: Any) -> str:
-    """One option as the text of a pipeline has it."""
+    """One option in the syntax of a pipeline."""
     return f"{name.rstrip('_').replace('_', '-')}={_format_value(value)}"
 
 
@@ -54,7 +54,7 @@ class BasePass:
         return self.argument
 
     def to_text(self) -> str:
-        """The pass as the text of a pipeline has it, e.g. `canonicalize{max-iterations=5}`."""
+        """The pass in the syntax of a pipeline, e.g. `canonicalize{max-iterations=5}`."""
         options = " ".join(format_option(name, value) for name, value in self.options().items())
         text = f"{self.argument}{{{options}}}" if options else self.argument
         return f"{self.anchor}({text})" if self.anchor else text
@@ -77,7 +77,7 @@ class OptionsPass(BasePass):
 class Pass(BasePass):
     """Any registered pass, by its name: `Pass("lower-affine", anchor="func.func")`.
 
-    Options are given by their names, with `_` for `-`. `anchor` names the op inside the module on which
+    Options are keyword arguments, with `_` for `-`. `anchor` names the op inside the module on which
     the pass runs, for a pass that does not run on modules.
     """
 
@@ -130,7 +130,7 @@ class KernelsToLoops(OptionsPass):
 
     vector_bits: int = 512
     schedule: bool = True
-    """Whether to tile, fuse and vectorise; plain loops otherwise."""
+    """Whether to tile, fuse and vectorize; plain loops otherwise."""
     parallel: bool = True
     """Whether loops may run on the thread pool."""
 
@@ -146,10 +146,10 @@ class LoopsToLLVM(OptionsPass):
 
 @dataclasses.dataclass(frozen=True)
 class KernelsToLaunches(OptionsPass):
-    """Kernels with memref boundaries launch code of a GPU."""
+    """Kernels with memref boundaries become GPU launches."""
 
     chip: str = ""
-    """The GPU ("sm_90a"), to use what it alone has; empty for any."""
+    """The GPU ("sm_90a"), to use chip-specific features; empty for any."""
 
     argument: ClassVar[str] = "relax-gpu-bufferize"
 
@@ -166,16 +166,16 @@ class LaunchesToLLVM(OptionsPass):
 
 @dataclasses.dataclass(frozen=True)
 class LaunchesToSPIRV(OptionsPass):
-    """What is launched becomes a SPIR-V module for each kernel."""
+    """Launches become a SPIR-V module for each kernel."""
 
     bound: bool = False
-    """For devices without addresses of buffers."""
+    """For devices without buffer addresses: buffers are bound through descriptor sets."""
     narrow: bool = False
-    """For those without integers of 64 bits as well."""
+    """For devices that also lack 64-bit integers."""
     overlap: bool = False
-    """Kernels can wait for those before them by themselves."""
+    """Kernels can wait for earlier kernels without a barrier."""
     pushed: int = 16
-    """Words of 8 bytes that are pushed to a kernel at most."""
+    """The maximal number of push constants of a kernel, in 8-byte words."""
 
     argument: ClassVar[str] = "relax-gpu-to-spirv"
 

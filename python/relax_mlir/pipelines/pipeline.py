@@ -1,12 +1,12 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pipelines: passes in their order, with Python between them.
+"""Pipelines: sequences of compiler passes and Python passes.
 
 >>> pipeline = Pipeline([DeduceShapes(), my_pass, Canonicalize(), CSE()])
 >>> report = pipeline.run(module, timing=True)
 
-A failing C++ pass raises `RelaxError`; its message ends with the `relax-opt` command that replays the failure
-from a file holding the module as it was before that pass.
+A failing C++ pass raises `RelaxError`; its message ends with the `relax-opt` command that reproduces the failure
+from a file with the module as it was before that pass.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Timing:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What a run did. `str(report)` is a table of the time that each pass took."""
+    """The record of a run. `str(report)` is a table of the time that each pass took."""
 
     timings: tuple[Timing, ...]
 
@@ -103,7 +103,7 @@ class Pipeline:
         return len(self.steps)
 
     def to_text(self) -> str:
-        """The passes as `relax-opt` takes them.
+        """The passes in the syntax of `relax-opt`.
 
         Raises:
           RelaxError: one of them is a Python function.
@@ -129,7 +129,7 @@ class Pipeline:
         """Runs the passes on a module, in place.
 
         Args:
-          print_after: True for every pass, or the names of those after which to print the module.
+          print_after: True for every pass, or the names of the passes after which to print the module.
           timing: print a table of the time that each pass took.
           verify_each: verify the module after each pass.
           reproducer: where to write the module before a failing pass, with the pass; True for a file in
@@ -169,7 +169,7 @@ class Pipeline:
 
 
 def _pass_manager(step: BasePass, context: ir.Context, verify: bool) -> PassManager:
-    """A pass manager for one pass; made before anything runs, so that a wrong name changes nothing."""
+    """A pass manager for one pass; created before anything runs, so that a wrong name changes nothing."""
     try:
         manager = PassManager.parse(_pipeline_text(step), context)
     except (ValueError, ir.MLIRError) as error:
@@ -212,7 +212,7 @@ _REPRODUCER = re.compile(r"relax-reproducer-[\w-]+\.mlir", re.ASCII)
 
 
 def _make_temporary(step: BasePass) -> str:
-    """A new file in the folder for temporary files, this user's alone; older ones of this user are removed there."""
+    """A new file in the folder for temporary files, accessible only to this user; removes this user's oldest ones."""
     handle, name = tempfile.mkstemp(prefix=f"relax-reproducer-{step.argument}-", suffix=".mlir")
     os.close(handle)
     found = []
