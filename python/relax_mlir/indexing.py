@@ -15,7 +15,7 @@ from .annotations import Annotation
 from .errors import fail
 from .symbolic import Sym
 
-# Represents the end of a dimension or, negated, the position before its start.
+# The end of a dimension, and the position before its start.
 _END = 2**63 - 1
 _BEFORE_START = -(2**63 - 1)
 

@@ -129,7 +129,7 @@ def _check_erase_argument(block: ir.Block, index: int) -> None:
 
 
 def _detach(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Keeps a detached op until its pass has ended: ops that use values of the program must be erased before them."""
+    """Keeps a detached op until its pass ends, which erases it before the values of the program that it uses."""
 
     @functools.wraps(original)
     def detach(self: Any) -> Any:

@@ -7,7 +7,7 @@
 >>> for piece in model.stream([{"role": "user", "content": "What is the capital of France?"}]):
 ...     print(piece, end="")
 
-What reads and writes files of others needs packages that come with `pip install 'relax-mlir[llm]'`.
+Reading and writing files of other programs needs packages that come with `pip install 'relax-mlir[llm]'`.
 """
 
 from .checkpoint import Checkpoint, CheckpointTensor, ModelWeights, open_checkpoint

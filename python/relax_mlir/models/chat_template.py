@@ -1,16 +1,16 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Chat templates: Jinja programs that come with a model and write a chat as the text that the model was trained on.
+"""Chat templates: Jinja programs that come with a model and render a chat as text in the model's training format.
 
-What a template sees and can call is what `apply_chat_template` of transformers gives it, so that a template written
-for that renders the same text here:
+A template sees and can call the same names as in transformers' `apply_chat_template`, so that it renders the same text
+here:
 
-  messages, tools, documents   plain JSON values; `tools` and `documents` are none unless given
+  messages, tools, documents   plain JSON values; `tools` and `documents` are none by default
   add_generation_prompt        whether the text ends where the assistant's answer begins
-  bos_token, eos_token, ...    the model's special tokens by name, those that it has
+  bos_token, eos_token, ...    the model's special tokens by name, if it has them
   raise_exception, strftime_now, dict, namespace, tojson, {% generation %}, {% break %}, {% continue %}
 
-A template is a program by somebody else: it runs in Jinja's sandbox, reaches nothing but these, and has limits
+A template is untrusted code: it runs in Jinja's sandbox, can access only these names, and has limits
 (template_limits.py).
 """
 
@@ -30,12 +30,12 @@ from .checkpoint import require
 from .template_limits import guarded_filter, limited_environment, render_within_limits
 
 ROLES = ("system", "user", "assistant", "tool")
-"""Roles that every template is taken to know; a template may have others."""
+"""Roles that every template is assumed to know; a template may have others."""
 
-# Names for what a model thought before it answered. The first is the one that most templates read.
+# Names of the reasoning that precedes an answer. Most templates read the first one.
 _REASONING = ("reasoning_content", "thinking", "reasoning")
 
-# Older versions of Jinja let a template out of the sandbox.
+# Templates can escape the sandbox of older Jinja versions.
 _JINJA_VERSION = (3, 1, 6)
 
 
@@ -48,15 +48,15 @@ def render(
     add_generation_prompt: bool = True,
     variables: Mapping[str, Any],
 ) -> str:
-    """The text of a chat.
+    """Renders a chat as text.
 
     Args:
       tools: JSON schemas of the functions that the model may call.
-      documents: what the model may quote, each with a title and a text.
-      variables: whatever else the template sees, by name.
+      documents: documents that the model may quote, each with a title and a text.
+      variables: additional variables of the template, by name.
 
     Raises:
-      TokenizerError: a message is wrong, or the template fails.
+      TokenizerError: a message is invalid, or the template fails.
       MissingPackageError: Jinja is not installed, or too old.
     """
     checked = [_checked(message, index, template) for index, message in enumerate(_listed("messages", messages))]
@@ -76,17 +76,17 @@ def render(
     compiled = compiled_template(template)
     try:
         return render_within_limits(compiled, {"add_generation_prompt": add_generation_prompt, **plain})
-    except Exception as error:  # whatever the code of a template raises
+    except Exception as error:  # a template's code may raise anything
         raise TokenizerError(f"the chat template fails: {error}") from None
 
 
 def compiled_template(source: str) -> Any:
-    """A template that is ready to render; `TokenizerError` where its syntax is wrong."""
+    """A compiled template; raises `TokenizerError` if its syntax is invalid."""
     try:
         return _compiled(source)
     except MissingPackageError:
         raise
-    except Exception as error:  # `break` outside a loop is a SyntaxError of Python
+    except Exception as error:  # `break` outside a loop is a Python SyntaxError
         raise TokenizerError(f"the chat template fails: {error}") from None
 
 
@@ -100,11 +100,11 @@ def _listed(name: str, entries: Any) -> Sequence[Any]:
 
 
 def _checked(message: Any, index: int, template: str) -> dict[str, Any]:
-    """A message without the fields that are None, which templates would print."""
+    """The message without fields that are None, which templates would print."""
     if not isinstance(message, Mapping) or "role" not in message:
         raise TokenizerError(f"message {index} is {message!r}; expected a 'role' and a 'content'")
     kept = {key: value for key, value in message.items() if value is not None}
-    # What calls a tool may say nothing else.
+    # A message that calls a tool may have no content.
     if "content" not in kept and not kept.get("tool_calls"):
         if "content" in message:
             raise TokenizerError(f"message {index} has a content of type NoneType; expected text")
@@ -122,18 +122,18 @@ def _checked(message: Any, index: int, template: str) -> dict[str, Any]:
 
 
 def _names(template: str, role: str) -> bool:
-    """Whether a template speaks of a role: has it as a string."""
+    """Whether a template mentions a role as a string."""
     return bool(role) and any(f"{quote}{role}{quote}" in template for quote in "'\"")
 
 
 def _with_reasoning(message: dict[str, Any]) -> dict[str, Any]:
-    """A message whose reasoning has the names that templates read, whichever of them it came under."""
+    """The message with its reasoning under all names that templates read, whichever name it had."""
     reasoning = next((message[name] for name in _REASONING if message.get(name) is not None), None)
     return message if reasoning is None else {"thinking": reasoning, **message, "reasoning_content": reasoning}
 
 
 def _plain(value: Any, path: str) -> Any:
-    """A value made of JSON's types and nothing else, so that a template finds no methods but theirs."""
+    """A copy of a value that consists of JSON types only, so that templates find no other methods."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -178,12 +178,12 @@ def _compiled(source: str) -> Any:
     environment.globals["dict"] = _Dictionaries()
     environment.globals["namespace"] = _namespace()
     environment.filters["tojson"] = guarded_filter("tojson", _to_json)
-    del environment.globals["lipsum"]  # long texts of no use
+    del environment.globals["lipsum"]  # generates long texts, and is useless here
     return environment.from_string(source)
 
 
 class _Dictionaries:
-    """What `dict` is in a template: makes dictionaries, and has none of the class's other attributes."""
+    """The `dict` of templates: creates dictionaries, and has none of the class's other attributes."""
 
     def __call__(self, *pairs: Any, **items: Any) -> dict[Any, Any]:
         return dict(*pairs, **items)
@@ -199,13 +199,13 @@ def _to_json(
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    """JSON as Python writes it. Jinja's own filter would escape what HTML needs escaped."""
+    """JSON as Python writes it. Jinja's own filter would escape HTML characters."""
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
 @functools.cache
 def _generation_extension() -> type:
-    """The tag `{% generation %}` ... `{% endgeneration %}`: marks what the model is trained to say, and prints it."""
+    """The tag `{% generation %}` ... `{% endgeneration %}`: marks the text that models are trained on, and prints it."""
     extension, nodes = require("jinja2.ext").Extension, require("jinja2.nodes")
 
     class Generation(extension):
@@ -214,7 +214,7 @@ def _generation_extension() -> type:
         def parse(self, parser: Any) -> Any:
             line = next(parser.stream).lineno
             body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
-            # A block of its own, as in transformers: what is set inside is not seen outside.
+            # A separate scope, as in transformers: variables set inside are not visible outside.
             return nodes.CallBlock(self.call_method("_body"), [], [], body).set_lineno(line)
 
         def _body(self, caller: Any) -> str:
@@ -225,7 +225,7 @@ def _generation_extension() -> type:
 
 @functools.cache
 def _namespace() -> type:
-    """Jinja's `namespace` without names that begin with "_", under which Python keeps what is not for templates."""
+    """Jinja's `namespace` without names that begin with "_", which are Python internals."""
     utils, exceptions = require("jinja2.utils"), require("jinja2.exceptions")
 
     def check(name: Any) -> None:
@@ -233,7 +233,7 @@ def _namespace() -> type:
             raise exceptions.SecurityError(f"a namespace has no names that begin with '_', such as {name!r}")
 
     class Namespace(utils.Namespace):
-        def __init__(*args: Any, **attributes: Any) -> None:  # `self` may be an attribute
+        def __init__(*args: Any, **attributes: Any) -> None:  # `self` may be the name of an attribute
             values = dict(*args[1:], **attributes)
             for name in values:
                 check(name)

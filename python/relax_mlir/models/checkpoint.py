@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checkpoints: tensors by name, whichever file they come from."""
+"""Checkpoints: tensors by name, independent of the file format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .matrix import StoredParameter
 
 
 def require(package: str, extra: str = "llm"):
-    """An optional package, imported; the error says how to install it."""
+    """Imports an optional package; the error says how to install it."""
     import importlib
 
     try:
@@ -33,24 +33,24 @@ def require(package: str, extra: str = "llm"):
 
 
 class CheckpointTensor(abc.ABC):
-    """A tensor of a checkpoint. Reading it is left until it is asked for."""
+    """A tensor of a checkpoint, read on demand."""
 
     def __init__(self, name: str, shape: Sequence[int], format: str) -> None:
         self.name = name
         self.shape = tuple(shape)
         self.format = format
-        """F32, F16, BF16, or a format of GGML such as Q4_1."""
+        """F32, F16, BF16, or a GGML format such as Q4_1."""
 
     @abc.abstractmethod
     def dense(self) -> np.ndarray:
-        """The elements as f32, checked to be numbers."""
+        """The elements as f32, checked to be finite."""
 
     def blocks(self) -> np.ndarray:
-        """The blocks of a quantised matrix, `u8 [rows, columns / 32, bytes]`."""
+        """The blocks of a quantized matrix, `u8 [rows, columns / 32, bytes]`."""
         raise WeightError(f"tensor '{self.name}' is {self.format}; expected a quantised one")
 
     def blocks_as(self, quantisation: str) -> np.ndarray:
-        """The same in a format, which the tensor is brought to if it has another one."""
+        """The blocks in a given format, to which the tensor is converted if needed."""
         if self.format == quantisation:
             return self.blocks()
         quants, constants = require("gguf.quants"), require("gguf.constants")
@@ -64,8 +64,8 @@ class CheckpointTensor(abc.ABC):
 
 
 def require_numbers(name: str, values: np.ndarray) -> None:
-    """Refuses NaN and infinity, which would make every result of the model worthless."""
-    # The sum of numbers is one in nearly all cases, and needs no array of its own.
+    """Rejects NaN and infinity, which would make every result of the model worthless."""
+    # The sum of finite numbers nearly always is finite, and needs no temporary array.
     with np.errstate(all="ignore"):
         if np.isfinite(np.sum(values, dtype=np.float32)):
             return
@@ -92,26 +92,26 @@ class Checkpoint(abc.ABC):
 
     @abc.abstractmethod
     def tensor(self, name: str) -> CheckpointTensor:
-        """A tensor by its name; `WeightError` where there is none."""
+        """A tensor by its name; raises `WeightError` if it is missing."""
 
     def format(self, name: str) -> str:
-        """The format of a tensor; that of one that is missing is F32."""
+        """The format of a tensor; F32 if it is missing."""
         return self.tensor(name).format if name in self.names() else "F32"
 
     def is_irrelevant(self, name: str) -> bool:
-        """Whether a tensor that the model does not use may be in the checkpoint all the same."""
+        """Whether the checkpoint may contain a tensor that the model does not use."""
         return False
 
     def name_in_file(self, name: str) -> str:
-        """How the file itself calls a tensor."""
+        """The name of a tensor in the file itself."""
         return name
 
 
 class ModelWeights(Mapping[str, np.ndarray]):
-    """The parameters of a model, by name, each computed from the checkpoint when it is asked for.
+    """The parameters of a model, by name, each computed from the checkpoint on access.
 
-    Names and shapes are checked at once, so that what is missing is known before anything is compiled; so is that the
-    model uses every tensor, as one that it leaves out would be missing from what it computes.
+    The constructor checks names and shapes, so that missing tensors are reported before anything is compiled. It also
+    checks that the model uses every tensor, since a tensor that it ignores would be missing from its computation.
 
     Raises:
       WeightError: a tensor is missing, is not used, or has another shape.
@@ -121,7 +121,7 @@ class ModelWeights(Mapping[str, np.ndarray]):
         self._checkpoint = checkpoint
         self._read = 0
         self.on_read: Callable[[int], object] | None = None
-        """Called with the number of parameters read so far, to show how far loading is."""
+        """Called with the number of parameters read so far, to show progress."""
         self._parameters: dict[str, Parameter] = model.assign_names()
         known = set(checkpoint.names())
         missing = sorted({self._origin(p) for p in self._parameters.values()} - known)
@@ -190,7 +190,7 @@ class ModelWeights(Mapping[str, np.ndarray]):
 
     @property
     def nbytes(self) -> int:
-        """What all parameters take in memory."""
+        """The size of all parameters in memory."""
         sizes = {"f32": 4, "f16": 2, "bf16": 2, "i8": 1, "f8e4m3fn": 1, "f8e5m2": 1}
         return sum(sizes[p.dtype] * int(np.prod(p.shape)) for p in self._parameters.values())
 
@@ -199,7 +199,7 @@ def open_checkpoint(path: str | Path) -> Checkpoint:
     """A GGUF file, or a folder in Hugging Face's form.
 
     Raises:
-      ModelError: there is none, or it cannot be read.
+      ModelError: the checkpoint is missing, or cannot be read.
     """
     path = Path(path)
     if os.path.isdir(path):
@@ -208,7 +208,7 @@ def open_checkpoint(path: str | Path) -> Checkpoint:
         return SafetensorsCheckpoint(path)
     if not os.path.exists(path):
         raise ModelError(f"there is no model at '{path}'; expected a .gguf file or a folder with config.json")
-    if not path.is_file():  # to read a pipe would wait for ever
+    if not path.is_file():  # reading a pipe would wait forever
         raise ModelError(f"'{path}' is neither a file nor a folder; expected a .gguf file or a folder with config.json")
     from .gguf import GGUFCheckpoint
 

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What there is to know of a decoder of the Llama family."""
+"""The configuration of a decoder of the Llama family."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "
 
 ROPE_LAYOUTS = ("half_split", "interleaved")
 
-_LONGEST_HEAD = 1 << 16  # far beyond any model, and small enough for tables of a damaged file
+_LONGEST_HEAD = 1 << 16  # far beyond any model, yet small enough for the tables of a damaged file
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +40,7 @@ class LlamaConfig:
     rope_theta: float = 10000.0
     rope_layout: str = "half_split"
     rope_dim: int | None = None
-    """How many elements of a head are turned; all unless given."""
+    """The number of elements of a head that are rotated; all by default."""
     rope_scale: float = 1.0
     """Positions are multiplied by this."""
     rope_factors: tuple[float, ...] | None = None
@@ -48,11 +48,11 @@ class LlamaConfig:
     tie_embeddings: bool = False
     """Whether the output head is the embedding."""
     biases: tuple[str, ...] = ()
-    """Which of the `PROJECTIONS` add a bias, in all layers."""
+    """The `PROJECTIONS` that add a bias, in all layers."""
     qk_norm: bool = False
     sliding_window: int | None = None
-    """How many tokens back a token sees, itself included; all unless given. `Llama` needs a window that is not shorter
-    than the context."""
+    """The number of tokens that a token sees, including itself; all by default. `Llama` needs a window that is not
+    shorter than the context."""
     dtype: str = "f32"
     """The element type of hidden states, of the cache and of matrices; sums and logits are f32."""
     name: str = ""
@@ -96,7 +96,7 @@ class LlamaConfig:
         return self.num_heads // self.num_kv_heads
 
     def rope_frequencies(self) -> np.ndarray:
-        """By how much the angle of each pair grows from one token to the next: f64."""
+        """The increment of each pair's angle from one token to the next, in f64."""
         size = self.rope_dim or self.head_dim
         frequencies = self.rope_theta ** (-np.arange(0, size, 2) / size) * self.rope_scale
         return frequencies / np.array(self.rope_factors) if self.rope_factors else frequencies
@@ -108,7 +108,7 @@ class LlamaConfig:
         """From the metadata of a GGUF file, and the shapes of its tensors.
 
         Raises:
-          ModelError: a field is missing, wrong, or not known.
+          ModelError: a field is missing, invalid, or unknown.
         """
         from .config_gguf import read_config
 
@@ -119,7 +119,7 @@ class LlamaConfig:
         """From `config.json` of a Hugging Face model.
 
         Raises:
-          ModelError: a field is missing, wrong, or not known.
+          ModelError: a field is missing, invalid, or unknown.
         """
         from .config_hugging_face import read_config
 
@@ -127,10 +127,10 @@ class LlamaConfig:
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> LlamaConfig:
-        """From what `dataclasses.asdict` gave, after JSON.
+        """From the result of `dataclasses.asdict`, after a round trip through JSON.
 
         Raises:
-          ModelError: a field is missing, wrong, or not known.
+          ModelError: a field is missing, invalid, or unknown.
         """
         known = {field.name: field for field in dataclasses.fields(LlamaConfig)}
         if unknown := sorted(map(str, values.keys() - known.keys())):
@@ -148,7 +148,7 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) < 1e300 and math.isfinite(value)
 
 
-# What a field of each declared type holds.
+# The JSON schema of each declared field type.
 _KINDS = {
     "int": (_is_size, "a positive integer"),
     "int | None": (lambda value: value is None or _is_size(value), "a positive integer, or none"),

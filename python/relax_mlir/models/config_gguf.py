@@ -16,7 +16,7 @@ from .fields import Fields
 
 @dataclasses.dataclass(frozen=True)
 class _Family:
-    """What an architecture fixes. `layout`: that of its rotary embedding."""
+    """Properties that an architecture fixes. `layout` is the layout of its rotary embedding."""
 
     layout: str
     biases: tuple[str, ...] = ()
@@ -38,13 +38,13 @@ TENSORS = {
     "up_proj": "ffn_up",
     "down_proj": "ffn_down",
 }
-"""How GGUF names the projections of a layer."""
+"""GGUF's names of the projections of a layer."""
 
-# Namespaces that GGUF's specification gives a meaning. Keys in others are notes of the programs that wrote the file.
+# Namespaces that GGUF's specification defines. Other keys are notes of the programs that wrote the file.
 _NAMESPACES = ("general", "tokenizer", "split", "adapter", "clip", "training", *_FAMILIES)
 # `general` describes the file, apart from these keys.
 _GENERAL = {"general.type": ("model",), "general.quantization_version": (2,)}
-# Keys that are known with one value only: what they would change otherwise is not there.
+# Keys that are supported with one value only: other values would need features that are missing.
 _EXPECTED = {
     "attention.causal": (True,),
     "attention.clamp_kqv": (0.0,),
@@ -59,10 +59,10 @@ _EXPECTED = {
 
 
 def read_config(metadata: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> LlamaConfig:
-    """The configuration in the metadata; some of it follows from which tensors there are.
+    """The configuration in the metadata; some of it follows from the set of tensors.
 
     Raises:
-      ModelError: a key is missing, wrong, or not known; the embedding is missing.
+      ModelError: a key is missing, invalid, or unknown; or the embedding is missing.
     """
     architecture = Fields(metadata, "the GGUF metadata").text("general.architecture")
     if architecture not in _FAMILIES:
@@ -99,7 +99,7 @@ def read_config(metadata: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...
         tie_embeddings="output.weight" not in shapes,
         biases=tuple(name for name in PROJECTIONS if name in family.biases or _has_bias(name, shapes)),
         qk_norm=family.qk_norm,
-        # 0 stands for none.
+        # 0 means none.
         sliding_window=fields.integer("attention.sliding_window", 0) or None,
         name=str(metadata.get("general.name", "")),
     )
@@ -108,7 +108,7 @@ def read_config(metadata: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...
 
 
 def _check_namespaces(metadata: Mapping[str, Any], architecture: str) -> None:
-    """Refuses keys of GGUF that belong to another kind of file, or to another architecture."""
+    """Rejects GGUF keys that belong to another kind of file, or to another architecture."""
     general = Fields(metadata, "the GGUF metadata")
     for key, allowed in _GENERAL.items():
         general.expect(key, *allowed)
@@ -134,7 +134,7 @@ def _has_bias(projection: str, shapes: Mapping[str, tuple[int, ...]]) -> bool:
 
 
 def _rope_scale(fields: Fields) -> float:
-    """What positions are multiplied by. A factor without a type is linear; older files have another name for it."""
+    """The factor of positions. A factor without a type is linear; older files have another name for it."""
     kind = fields.text("rope.scaling.type", "linear")
     factor, older = fields.number("rope.scaling.factor", None), fields.number("rope.scale_linear", None)
     fields.ignore(("rope.scaling.original_context_length", "rope.scaling.finetuned"))
@@ -143,7 +143,7 @@ def _rope_scale(fields: Fields) -> float:
     if factor is not None and older is not None and factor != older:
         raise ModelError(f"rope.scaling.factor is {factor}, and rope.scale_linear {older}; expected one of them")
     factor = older if factor is None else factor
-    if kind == "none" or not factor:  # 0 stands for none
+    if kind == "none" or not factor:  # 0 means none
         return 1.0
     if not 1e-30 < factor < 1e30:
         raise ModelError(f"rope.scaling.factor is {factor}; expected a positive number")

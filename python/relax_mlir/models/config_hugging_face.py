@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`config.json` of a Hugging Face model as a `LlamaConfig`, with the meaning that transformers 5 gives each field.
 
-What a file leaves out has the default of the architecture's class there. What that class does not look at is
-irrelevant here too: Qwen2 has biases of queries, keys and values whatever `attention_bias` says.
+Missing fields have the defaults of the architecture's class there. Fields that this class ignores are irrelevant here
+too: Qwen2 has query, key and value biases whatever `attention_bias` says.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .fields import Fields
 
 @dataclasses.dataclass(frozen=True)
 class _Family:
-    """What the classes of an architecture fix, and the defaults of theirs that a file may leave out."""
+    """Properties that the classes of an architecture fix, and their defaults for missing fields."""
 
     model_type: str
     biases: tuple[str, ...] = ()
     attention_bias: bool = False
-    """Whether `attention_bias` is looked at; so for `mlp_bias`."""
+    """Whether `attention_bias` is used; likewise for `mlp_bias`."""
     mlp_bias: bool = False
     qk_norm: bool = False
     kv_heads: int | None = None
@@ -35,7 +35,7 @@ class _Family:
     window_is_optional: bool = False
     """Whether the window is used only with `use_sliding_window`."""
     has_window: bool = True
-    """Whether `sliding_window` is looked at."""
+    """Whether `sliding_window` is used."""
 
 
 _FAMILIES = {
@@ -47,8 +47,8 @@ _FAMILIES = {
     ),
 }
 
-# Fields that say nothing about what is computed: where a file is from, how a model is trained, how text is drawn from
-# it, what other classes or programs make of it.
+# Fields that do not affect the computation: the origin of a file, training, sampling, and settings of other classes and
+# programs.
 _IRRELEVANT = """
     _name_or_path name_or_path transformers_version transformers.js_config auto_map torch_dtype dtype use_cache
     unsloth_version unsloth_fixed is_llama_config attn_implementation _attn_implementation
@@ -65,7 +65,7 @@ _IRRELEVANT = """
     return_dict_in_generate remove_invalid_values exponential_decay_length_penalty cache_implementation
 """.split()
 
-# Fields that are known with one value only: what they would change otherwise is not there.
+# Fields that are supported with one value only: other values would need features that are missing.
 _EXPECTED = {
     "hidden_act": ("silu", "swish"),
     "is_encoder_decoder": (False,),
@@ -80,7 +80,7 @@ def read_config(config: Mapping[str, Any]) -> LlamaConfig:
     """The configuration in `config.json`.
 
     Raises:
-      ModelError: a field is missing, wrong, or not known.
+      ModelError: a field is missing, invalid, or unknown.
     """
     fields = Fields(config, "config.json")
     family = _family(fields)
@@ -127,7 +127,7 @@ def read_config(config: Mapping[str, Any]) -> LlamaConfig:
 
 
 def _family(fields: Fields) -> _Family:
-    """The family by `architectures`, and by `model_type` where a file has no other."""
+    """The family by `architectures`, or by `model_type` if the file has no architectures."""
     known = ", ".join(_FAMILIES)
     names, model_type = fields.get("architectures"), fields.text("model_type", None)
     names = [] if names is None else names
@@ -158,7 +158,7 @@ def _refuse_quantisation(description: Any) -> None:
 
 
 def _window(fields: Fields, family: _Family, layers: int) -> int | None:
-    """The window of attention that some layer has; None where all see everything."""
+    """The attention window of any layer; None if all layers see everything."""
     given = fields.integer("sliding_window", None if fields.has("sliding_window") else family.window)
     used = fields.flag("use_sliding_window", not family.window_is_optional)
     first = fields.integer("max_window_layers", 28)
@@ -207,7 +207,7 @@ def _rope(fields: Fields, head_dim: int, context: int) -> tuple[float, float, tu
         rope.number("partial_rotary_factor", None),
         fields.number("partial_rotary_factor", None),
     )
-    # The default embedding turns whole heads in these architectures; the others would not run with part of them.
+    # In these architectures, the default embedding rotates whole heads; the other embeddings do not support a part.
     if kind != "default" and partial not in (None, 1.0):
         raise ModelError(f"partial_rotary_factor of config.json is {partial}; with the type '{kind}' expected 1")
     if theta <= 0:
@@ -229,8 +229,8 @@ def _llama3(rope: Fields, theta: float, head_dim: int, context: int) -> tuple[fl
         raise ModelError(f"high_freq_factor of config.json is {high}; expected more than low_freq_factor, {low}")
     original = _positive(rope, "original_max_position_embeddings", context)
     factors = []
-    for pair in range(min(head_dim, 1 << 16) // 2):  # longer heads are refused later
-        # Waves longer than the trained context are stretched, short ones stay, those between change smoothly.
+    for pair in range(min(head_dim, 1 << 16) // 2):  # longer heads are rejected later
+        # Waves longer than the trained context are stretched, short ones stay, and waves in between change smoothly.
         wavelength = 2 * math.pi * theta ** (2 * pair / head_dim)
         smooth = min(max((original / wavelength - low) / (high - low), 0.0), 1.0)
         factors.append(1.0 / ((1 - smooth) / factor + smooth))

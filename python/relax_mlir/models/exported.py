@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiled language models in folders: what `relax_mlir.export` writes, and
+"""Exported folders of language models. In addition to the files of `relax_mlir.export`, they have
 
 config.json           the configuration
 tokenizer.json …      see `Tokenizer.save`
@@ -38,18 +38,18 @@ _CONFIG = "config.json"
 
 @dataclasses.dataclass
 class Description:
-    """What a folder says of its model apart from code and weights, which take longer to read."""
+    """A folder's description of its model, without code and weights, which take longer to read."""
 
     config: LlamaConfig
     tokenizer: Tokenizer | None
     no_tokenizer: str = ""
-    """Why there is no tokenizer, where there is none."""
+    """The reason if there is no tokenizer."""
     exported: Exported | None = None
     """The folder."""
 
 
 def read_description(folder: str | os.PathLike[str] | Exported) -> Description:
-    """The configuration and the tokenizer in a folder, of the files that its metadata list and of no others.
+    """The configuration and the tokenizer in a folder, read only from files that its metadata list.
 
     Raises:
       ModelError: something is missing or damaged.
@@ -72,11 +72,11 @@ def read_description(folder: str | os.PathLike[str] | Exported) -> Description:
 
 
 def export(program: Program, folder: str | os.PathLike[str], target: Target | str | None = None) -> None:
-    """Compiles a model and writes the folder, which replaces one that was exported before.
+    """Compiles a model and writes the folder, which replaces an earlier export.
 
     Raises:
-      ModelError: the folder holds something else.
-      RelaxError: it cannot be written, or the model cannot be compiled.
+      ModelError: the folder contains something else.
+      RelaxError: the folder cannot be written, or the model cannot be compiled.
     """
     check_folder(folder)
     code = compile_code(program.module, target)
@@ -91,14 +91,15 @@ def export(program: Program, folder: str | os.PathLike[str], target: Target | st
 
 
 def load_exported(folder: str | os.PathLike[str], description: Description | None = None) -> LanguageModel:
-    """The model of a folder. Nothing is compiled; weights are copied to where they are read fastest.
+    """The model of a folder. Nothing is compiled; weights are copied to the memory that is fastest to read.
 
     Args:
-      description: what `read_description` has given for the folder already.
+      description: the result of an earlier `read_description` of the folder.
 
     Raises:
-      ModelError: something is missing or damaged, or was made for another machine; WeightError is one.
-      DeviceError: the model is for a device, and there is none here that can run it.
+      ModelError: something is missing or damaged, or was made for another machine; weights raise
+        its subclass WeightError.
+      DeviceError: the model is for a device, and no device of this machine can run it.
     """
     described = description or read_description(folder)
     exported = described.exported or open_exported(folder)

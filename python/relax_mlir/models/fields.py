@@ -1,9 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The fields of a model's description, each of which has to be accounted for.
+"""The fields of a model's description, each of which must be accounted for.
 
-A field that is overlooked changes what a model computes without a word. So whoever reads a description reads each
-field, or lists it as irrelevant; `finish` refuses what is left.
+An overlooked field would silently change the results of a model. So readers of a description read each field, or list
+it as irrelevant; `finish` rejects the remaining fields.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Fields:
     """Fields by name. A field that is null counts as absent, except for `has`.
 
     Args:
-      where: what the fields belong to, as messages have it: "config.json", "the GGUF metadata".
-      prefix: what all names begin with in the description, which the readers leave out.
-      error: what is raised.
+      where: the owner of the fields, for messages: "config.json", "the GGUF metadata".
+      prefix: the common prefix of all names in the description, which readers omit.
+      error: the type of the errors.
     """
 
     def __init__(
@@ -40,12 +40,12 @@ class Fields:
         return self._prefix + key in self._values
 
     def get(self, key: str) -> Any:
-        """The value of a field, of whatever type; None where it is absent."""
+        """The value of a field, of any type; None if it is absent."""
         self._read.add(self._prefix + key)
         return self._values.get(self._prefix + key)
 
     def integer(self, key: str, default: Any = _REQUIRED, *, per_layer: bool = False) -> Any:
-        """An integer; with `per_layer` also a list of it, one for each layer, all equal."""
+        """An integer; with `per_layer`, also a list with one integer for each layer, all equal."""
         value = self.get(key)
         if per_layer and isinstance(value, list) and value and all(type(v) is int and v == value[0] for v in value):
             value = value[0]
@@ -72,18 +72,18 @@ class Fields:
         return self._checked(key, value, isinstance(value, str), "a string", default)
 
     def expect(self, key: str, *allowed: Any) -> None:
-        """Refuses a field with another value than these; absent is fine."""
+        """Rejects a field with a value other than these; an absent field is fine."""
         value = self.get(key)
         if value is not None and not any(type(value) is type(one) and value == one for one in allowed):
             expected = " or ".join(map(_show, allowed))
             raise self._error(f"'{self._prefix}{key}' of {self._where} is {_show(value)}; expected {expected}")
 
     def ignore(self, keys: Iterable[str]) -> None:
-        """Lists fields that change nothing of what is computed."""
+        """Lists fields that do not affect the computation."""
         self._read.update(self._prefix + key for key in keys)
 
     def finish(self) -> None:
-        """Refuses fields that were neither read nor listed."""
+        """Rejects fields that were neither read nor listed."""
         for key, value in self._values.items():
             if key not in self._read and value is not None and str(key).startswith(self._prefix):
                 raise self._error(

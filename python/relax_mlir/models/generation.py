@@ -19,11 +19,11 @@ from .sampling import Sampler, Sampling
 from .tokenizer import Message, Tokenizer
 
 PROMPT_CHUNK = 256
-"""Tokens of a prompt that are taken at once: scores of attention grow with it, speed hardly."""
+"""Tokens of a prompt that are processed together: attention scores grow with it, speed hardly does."""
 
 
 ROWS_STEP = 256
-"""How much a device's step looks at more rows of the cache at a time: each number of rows is a graph of its own."""
+"""The increment of the number of cache rows that a device's step reads: each number of rows is a separate graph."""
 
 
 class Cache:
@@ -38,7 +38,7 @@ class Cache:
                 f"a cache of {capacity} tokens: the model's context has from 1 to {config.context_length}"
             )
         layers, heads, size = config.num_layers, config.num_kv_heads, config.head_dim
-        # Positions of keys lie side by side: products with a query run along memory.
+        # Positions of keys are contiguous: products with a query read memory in order.
         shape, values_shape = (layers, batch, heads, size, capacity), (layers, batch, capacity, heads, size)
         dtype = to_numpy(config.dtype)
         put = device.put if device else np.asarray
@@ -54,7 +54,7 @@ class Cache:
         self.start = np.zeros(batch, np.int64)
         self.length = 0
         self.step: tuple[Any, Any, Any] | None = None
-        """On a device: tokens, positions and logits of a step, which stay where they are."""
+        """On a device: tokens, positions and logits of a step, which keep their addresses."""
 
     @property
     def batch(self) -> int:
@@ -67,7 +67,7 @@ class Cache:
 
 @dataclasses.dataclass
 class Statistics:
-    """What a generation took. Rates are tokens of all sequences in a second."""
+    """Time and tokens of a generation. Rates are tokens of all sequences per second."""
 
     prompt_tokens: int = 0
     prompt_seconds: float = 0.0
@@ -85,10 +85,10 @@ class Statistics:
 
 
 def check_lengths(lengths: Sequence[int], max_new_tokens: int | None, limit: int, used: int = 0) -> None:
-    """Refuses prompts of these lengths that cannot be answered after `used` tokens of a context of `limit`.
+    """Rejects prompts of these lengths that cannot be answered after `used` tokens of a context of `limit`.
 
     Raises:
-      RelaxError: a prompt is empty, or no token is asked for.
+      RelaxError: a prompt is empty, or no token is requested.
       ContextLengthError: a prompt does not fit.
     """
     if not lengths or min(lengths) == 0:
@@ -105,7 +105,7 @@ def check_lengths(lengths: Sequence[int], max_new_tokens: int | None, limit: int
 class LanguageModel:
     """A compiled decoder: `executable["forward"](tokens, start, keys, values, t)` gives logits.
 
-    On a device, a program with `decode` takes steps of sequences of equal length by that, replayed from a graph.
+    On a device, a program with `decode` uses it for decode steps of sequences of equal length, replayed from a graph.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class LanguageModel:
         self._forward = executable["forward"]
         kind = executable.code.device if isinstance(executable, Executable) else ""
         self.device = Device(kind) if kind else None
-        """Where the model runs, and its caches are; None for the CPU."""
+        """The device of the model and its caches; None for the CPU."""
         self._decode = executable.captured("decode") if kind and "decode" in executable.code.functions else None
         self._tokenizer = tokenizer
         self._no_tokenizer = no_tokenizer
@@ -132,7 +132,7 @@ class LanguageModel:
     # --- tokens
 
     def logits(self, tokens: np.ndarray, cache: Cache) -> np.ndarray:
-        """The logits [b, vocab] that follow these tokens [b, n], which go into the cache."""
+        """The logits [b, vocab] that follow these tokens [b, n], which are added to the cache."""
         tokens = np.ascontiguousarray(tokens, np.int64)
         if tokens.ndim != 2 or len(tokens) != cache.batch or not tokens.shape[1]:
             raise RelaxError(f"expected tokens of shape [{cache.batch}, n], got {list(tokens.shape)}")
@@ -154,7 +154,7 @@ class LanguageModel:
         return self.device.get(result) if self.device else np.from_dlpack(result)
 
     def _next(self, tokens: np.ndarray, cache: Cache) -> np.ndarray:
-        """The logits that follow one token of each sequence, by a step that the device replays."""
+        """The logits that follow one token of each sequence, from a step that the device replays."""
         places = np.full(cache.batch, cache.length)
         if cache.step is None:
             logits = np.zeros((cache.batch, self.config.vocab_size), np.float32)
@@ -168,7 +168,7 @@ class LanguageModel:
         return self.device.get(logits)
 
     def new_cache(self, batch: int, capacity: int) -> Cache:
-        """An empty cache, where the model is."""
+        """An empty cache on the model's device."""
         return Cache(self.config, batch, capacity, self.device)
 
     def generate_tokens(
@@ -180,14 +180,14 @@ class LanguageModel:
         stop_ids: Collection[int] | None = None,
         cache: Cache | None = None,
     ) -> Iterator[list[int | None]]:
-        """Gives the next token of each sequence, step by step; None for one that is over.
+        """Yields the next token of each sequence, step by step; None for a finished sequence.
 
-        A sequence is over after a stop token, which is given, too. All end after `max_new_tokens`, or where the
-        context is full.
+        A sequence ends with a stop token, which is yielded, too. All end after `max_new_tokens`, or when the context is
+        full.
 
         Args:
-          prompts: the tokens of each sequence; with a cache, those that follow what it holds.
-          stop_ids: the tokenizer's unless given.
+          prompts: the tokens of each sequence; with a cache, the tokens that follow its content.
+          stop_ids: the tokenizer's by default.
         """
         lengths = [len(prompt) for prompt in prompts]
         used, limit = (cache.length, cache.capacity) if cache else (0, self.config.context_length)
@@ -195,7 +195,7 @@ class LanguageModel:
         longest = max(lengths)
         if stop_ids is None:
             stop_ids = self._tokenizer.stop_ids if self._tokenizer else ()
-        room = limit - used - longest + 1  # the last token need not go into the cache
+        room = limit - used - longest + 1  # the last token need not be in the cache
         steps = room if max_new_tokens is None else min(max_new_tokens, room)
         if cache is None:
             cache = self.new_cache(len(prompts), min(limit, longest + steps))
@@ -244,7 +244,7 @@ class LanguageModel:
         tokenizer = self.tokenizer
         ids = tokenizer.encode(prompt) if isinstance(prompt, str) else tokenizer.encode_chat(prompt)
         steps = self.generate_tokens([ids], max_new_tokens=max_new_tokens, sampling=sampling)
-        # An answer of a chat is a text of its own; what continues a text may begin with a space.
+        # An answer in a chat is a separate text; a continuation may begin with a space.
         return self._text(steps, ids if isinstance(prompt, str) else ())
 
     def _text(self, steps: Iterator[list[int | None]], after: Sequence[int] = ()) -> Iterator[str]:
@@ -260,7 +260,7 @@ class LanguageModel:
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int | None = None, sampling: Sampling | None = None
     ) -> list[str]:
-        """The answers to prompts, all at once."""
+        """The answers to prompts, computed as one batch."""
         if isinstance(prompts, str):
             raise RelaxError("expected a list of prompts, got one; write complete([prompt]), or stream(prompt)")
         tokenizer = self.tokenizer
@@ -277,17 +277,17 @@ class LanguageModel:
         return "".join(map(stream.push, answer)) + stream.finish()
 
     def chat(self, capacity: int | None = None, *, system: str | None = None) -> Chat:
-        """A conversation that keeps what has been said in its cache.
+        """A conversation that keeps its history in its cache.
 
         Args:
-          capacity: how many tokens it may have; the whole context unless given.
+          capacity: the maximal number of tokens; the whole context by default.
           system: the message that tells the model how to behave.
         """
         return Chat(self, capacity, system)
 
 
 class Chat:
-    """A conversation. What earlier turns have left in the cache is not computed again."""
+    """A conversation. Earlier turns stay in the cache and are not recomputed."""
 
     def __init__(self, model: LanguageModel, capacity: int | None = None, system: str | None = None) -> None:
         self._model = model
@@ -301,7 +301,7 @@ class Chat:
         model, tokenizer = self._model, self._model.tokenizer
         asked = [*self.messages, {"role": "user", "content": text}]
         ids = tokenizer.encode_chat(asked)
-        # The tokens of an answer may differ from those of its text: go back to where they part.
+        # The generated tokens of an answer may differ from the tokens of its text: go back to the first difference.
         common, known = 0, min(len(ids) - 1, len(self._cached), self._cache.length)
         while common < known and ids[common] == self._cached[common]:
             common += 1
@@ -316,7 +316,7 @@ class Chat:
         def recorded() -> Iterator[list[int | None]]:
             for (token,) in steps:
                 yield [token]
-                self._cached.append(token)  # it is in the cache once the next step has begun
+                self._cached.append(token)  # the next step adds it to the cache
 
         for piece in model._text(recorded()):
             answer += piece
@@ -325,6 +325,6 @@ class Chat:
         self.messages = [*asked, {"role": "assistant", "content": answer}]
 
     def clear(self) -> None:
-        """Forgets what has been said."""
+        """Clears the conversation."""
         self.messages, self._cached = list(self._system), []
         self._cache.length = 0

@@ -32,13 +32,13 @@ class GGUFTensor(CheckpointTensor):
             return self._checked(data.view("<f4").reshape(self.shape))
         if self.format in ("F16", "F64"):
             values = data.view("<f2" if self.format == "F16" else "<f8").reshape(self.shape)
-            with np.errstate(over="ignore"):  # what f32 cannot hold is reported as no number
+            with np.errstate(over="ignore"):  # values beyond f32 are reported as not finite
                 return self._checked(values.astype(np.float32))
         if self.format == "BF16":
             return self._checked((data.view("<u2").astype(np.uint32) << 16).view(np.float32).reshape(self.shape))
         quants = require("gguf.quants")
         constants = require("gguf.constants")
-        with np.errstate(all="ignore"):  # scales that are no numbers are reported with the tensor's name
+        with np.errstate(all="ignore"):  # non-finite scales are reported with the tensor's name
             values = quants.dequantize(data, constants.GGMLQuantizationType(self._entry.format))
         return self._checked(np.ascontiguousarray(values, np.float32).reshape(self.shape))
 
@@ -65,7 +65,7 @@ _FACTORS = "rope_freqs.weight"
 
 
 def hugging_face_name(name: str) -> str:
-    """The name of a tensor of GGUF in a Hugging Face checkpoint; unknown ones stay."""
+    """The name of a GGUF tensor in a Hugging Face checkpoint; unknown names stay."""
     stem, _, kind = name.rpartition(".")
     if stem in _GLOBAL:
         return f"{_GLOBAL[stem]}.{kind}"
@@ -86,7 +86,7 @@ class GGUFCheckpoint(Checkpoint):
         self._entries = {}
         for name, (file, entry) in merged_tensors(files).items():
             if hugging_face_name(name) == name and name.startswith(("model.", "lm_head.")):
-                # Under such a name it would stand for another tensor, whose rows GGUF has in another order.
+                # The name would denote a different tensor, whose rows GGUF has in another order.
                 raise WeightError(f"tensor '{name}' of '{file.path}' has a name of Hugging Face; expected one of GGUF")
             self._shapes[name] = entry.shape
             self._entries[hugging_face_name(name)] = (file, entry)
@@ -109,7 +109,7 @@ class GGUFCheckpoint(Checkpoint):
         return GGUFTensor(file, name, entry)
 
     def is_irrelevant(self, name: str) -> bool:
-        # The factors are in the configuration. The tables of angles of some files follow from it.
+        # The factors are in the configuration, from which the angle tables of some files follow.
         return name == _FACTORS or name.endswith(".attn_rot_embd.weight")
 
     def name_in_file(self, name: str) -> str:

@@ -1,9 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""GGUF files: metadata and tensors, read from the mapped file, and models that are split into several.
+"""GGUF files: metadata and tensors, read from the mapped file, and models that are split into several files.
 
-The header is read here, as the `gguf` package takes three seconds for a vocabulary and does not say what is wrong
-with a truncated file; that package decodes the quantised formats.
+The header is read here, as the `gguf` package takes three seconds for a vocabulary and does not report what is wrong
+with a truncated file; that package dequantizes the quantized formats.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAGIC = b"GGUF"
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 
-# The formats of tensors by their number: name, elements of a block, and its bytes.
+# The tensor formats by number: name, elements per block, and bytes per block.
 FORMATS = {
     0: ("F32", 1, 4),
     1: ("F16", 1, 2),
@@ -56,7 +56,7 @@ FORMATS = {
     35: ("TQ2_0", 256, 66),
     39: ("MXFP4", 32, 17),
 }
-# Formats that GGML knows, or knew, and that are not read.
+# Formats that GGML knows or knew, but that are not supported.
 _OTHER_FORMATS = {
     4: "Q4_2, which GGML has removed",
     5: "Q4_3, which GGML has removed",
@@ -76,7 +76,7 @@ _OTHER_FORMATS = {
     41: "Q1_0",
     42: "Q2_0",
 }
-# What files begin with that are taken for GGUF, and what to do about it.
+# Signatures of other files that are mistaken for GGUF, and advice for each.
 _OTHER_FILES = {
     b"lmgg": "is a GGML file from before GGUF; convert the model again",
     b"fmgg": "is a GGMF file from before GGUF; convert the model again",
@@ -91,7 +91,7 @@ _SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf$", re.S)
 
 @dataclasses.dataclass(frozen=True)
 class TensorEntry:
-    """Where a tensor lies in the file. `shape` counts from the outermost dimension, as NumPy's."""
+    """The position of a tensor in the file. `shape` starts with the outermost dimension, as in NumPy."""
 
     name: str
     shape: tuple[int, ...]
@@ -105,7 +105,7 @@ class TensorEntry:
 
 
 class _Reader:
-    """Reads values one after another, and says where the file ends too early."""
+    """Reads values one after another, and reports where a truncated file ends."""
 
     def __init__(self, path: Path, data: mmap.mmap) -> None:
         self._path = path
@@ -195,7 +195,7 @@ class GGUFFile:
             self._check_extent(entry)
 
     def _check_kind(self) -> None:
-        """Refuses what is not GGUF, and says what it is where that shows."""
+        """Rejects files that are not GGUF, and says what they are if recognizable."""
         head = bytes(self._data[:10])
         if head[:4] == _MAGIC:
             return
@@ -236,7 +236,7 @@ class GGUFFile:
 
 
 def open_parts(path: str | Path) -> list[GGUFFile]:
-    """The file, or all files of a model that is split, of which any may be given; the first has the metadata.
+    """The file, or all files of a split model, given any one of them; the first has the metadata.
 
     Raises:
       ModelError: a file cannot be read; WeightError: one is missing, or they do not belong together.
@@ -281,7 +281,7 @@ def _split(file: GGUFFile, key: str, default: int | None) -> Any:
 
 
 def merged_tensors(files: list[GGUFFile]) -> Mapping[str, tuple[GGUFFile, TensorEntry]]:
-    """All tensors of a model, each with the file that has it."""
+    """All tensors of a model, each with the file that contains it."""
     merged: dict[str, tuple[GGUFFile, TensorEntry]] = {}
     for file in files:
         for name, entry in file.tensors.items():

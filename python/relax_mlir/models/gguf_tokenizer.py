@@ -1,10 +1,10 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tokenizers from the metadata of GGUF files, which give the tokens that llama.cpp gives for the same file.
+"""Tokenizers from the metadata of GGUF files, which produce the same tokens as llama.cpp for the same file.
 
-`tokenizer.ggml.model` says how a tokenizer works: `gpt2` merges bytes in the order of a list, `llama` merges
-characters by the scores of what they make. Known departures from llama.cpp: `qwen2` and `qwen35` compose characters
-(NFC), as the models' own tokenizers do; `add_eos_token` is not followed, since a prompt that ends is not continued.
+`tokenizer.ggml.model` selects the algorithm: `gpt2` merges bytes in the order of a list, `llama` merges
+characters by the scores of the merged tokens. Known differences from llama.cpp: `qwen2` and `qwen35` compose characters
+(NFC), as the models' own tokenizers do; `add_eos_token` is ignored, since an ended prompt would not be continued.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .tokenizer import Tokenizer, ends_of_answers
 # Types of tokens in GGUF.
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
 
-# Special tokens by the names that templates have for them, and by those of GGUF's keys.
+# Special tokens: the names that templates use, and the names of GGUF's keys.
 _SPECIAL = {
     "bos": "bos",
     "eos": "eos",
@@ -31,11 +31,11 @@ _SPECIAL = {
     "cls": "cls",
     "mask": "mask",
 }
-# What they are in SentencePiece's files, where the metadata does not say.
+# Their ids in SentencePiece's files, if the metadata have none.
 _SENTENCE_PIECE = {"unk": 0, "bos": 1, "eos": 2}
 
-# What other programs make of a model: fill-in-the-middle, parts of a chat, classes of texts. `remove_extra_whitespaces`
-# and `precompiled_charsmap` are of tokenizers of another kind.
+# Keys for other uses of a model: fill-in-the-middle, parts of a chat, text classification. `remove_extra_whitespaces`
+# and `precompiled_charsmap` belong to other kinds of tokenizers.
 _IRRELEVANT = """
     add_sep_token token_type_count remove_extra_whitespaces precompiled_charsmap prefix_token_id suffix_token_id
     middle_token_id fim_pre_token_id fim_suf_token_id fim_mid_token_id fim_pad_token_id fim_rep_token_id
@@ -47,7 +47,7 @@ def tokenizer_from_gguf(metadata: Mapping[str, Any]) -> Tokenizer:
     """The tokenizer of a GGUF file.
 
     Raises:
-      TokenizerError: the metadata has no tokenizer, one of an unknown kind, or is damaged.
+      TokenizerError: the metadata have no tokenizer or one of an unknown kind, or are damaged.
     """
 
     fields = Fields(metadata, "the GGUF metadata", "tokenizer.ggml.", TokenizerError)
@@ -111,10 +111,10 @@ def _types(types: Any, tokens: list[str]) -> list[int]:
 
 
 def _add_special(tokenizer: Any, tokens: list[str], types: list[int], stops: set[int], shown: set[int]) -> None:
-    """Makes tokens that text names whole: control tokens, and those that a user defined.
+    """Adds tokens that are matched as a whole in text: control tokens and user-defined tokens.
 
-    What ends an answer is a control token, whatever its type: files by older converters have such tokens as normal
-    ones, and a chat would be cut into letters where it ends a turn.
+    Tokens that end an answer count as control tokens, whatever their type: files by older converters mark them as
+    normal tokens, and the end of a turn would be split into letters.
     """
     tokenizers = require("tokenizers")
     special, plain = [], []
@@ -143,7 +143,7 @@ def _templates(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _byte_level(vocabulary: dict[str, int], merges: Any, pre: str) -> Any:
-    """BPE over bytes, as GPT-2's."""
+    """Byte-level BPE, as in GPT-2."""
     tokenizers = require("tokenizers")
     pre_tokenizers = tokenizers.pre_tokenizers
     kind = pre_tokenizer(pre)
@@ -168,15 +168,15 @@ def _byte_level(vocabulary: dict[str, int], merges: Any, pre: str) -> Any:
 
 
 def _sentence_piece(tokens: list[str], types: Sequence[int], scores: Any, unknown: int, prefix: Any) -> Any:
-    """BPE over characters with scores, as Llama 2's; characters without a token are written as bytes."""
+    """BPE over characters with scores, as in Llama 2; characters without a token are encoded as bytes."""
     tokenizers = require("tokenizers")
     normalizers, decoders = tokenizers.normalizers, tokenizers.decoders
     if not isinstance(scores, list) or len(scores) != len(tokens):
         raise TokenizerError("'tokenizer.ggml.scores' is missing, or has another length than the tokens")
     vocabulary = {token: i for i, token in enumerate(tokens)}
-    # Text is not merged into tokens that stand for something else: control tokens, bytes.
+    # Text is not merged into tokens with another meaning: control tokens and bytes.
     made = {token for token, kind in zip(tokens, types) if kind not in (_CONTROL, _UNKNOWN, _BYTE)}
-    # A merge for each way to make a token of two others, in the order of the tokens' scores.
+    # One merge for each split of a token into two others, in the order of the tokens' scores.
     merges = []
     for i, token in enumerate(tokens):
         halves = ((token[:at], token[at:]) for at in range(1, len(token) if token in made else 0))

@@ -1,10 +1,10 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensor programs of the language models: what no graph op says.
+"""Kernels of the language models that no graph op expresses.
 
 The KV cache `[layers, b, c, h, d]` is written in place and read as far as it is filled; the layer and the number
-of rows filled come as integers, so that one kernel serves every layer and every step. Matrices in panels of 64
-rows are read by the row; quantised ones have their kernels in quantised.py.
+of filled rows are integer arguments, so that one kernel serves every layer and every step. Kernels also read rows of
+matrices in panels of 64 rows; the kernels of quantized matrices are in quantised.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from string import Template
 from ..nn import Kernel
 
 PANEL = 64
-"""Rows of a matrix that lie side by side in memory: what one tile of the matrix product takes."""
+"""Rows of a matrix that are stored side by side: the rows of one tile of the matmul."""
 
 
 def make_kernel(name: str, text: str, **values: object) -> Kernel:
@@ -48,19 +48,19 @@ func.func private @$NAME(
 
 
 def _value_cache(layers: int, heads: int, size: int, dtype: str) -> dict[str, object]:
-    """What templates say of the cache of values `[l, b, c, h, d]`."""
+    """Template variables of the value cache `[l, b, c, h, d]`."""
     cache, shape = f"tensor<{layers}x?x?x{heads}x{size}x{dtype}>", f"[{layers}, b, c, {heads}, {size}]"
     return {"H": heads, "D": size, "T": dtype, "CACHE": cache, "SHAPE": shape}
 
 
 def _key_cache(layers: int, heads: int, size: int, dtype: str) -> dict[str, object]:
-    """The same of the cache of keys `[l, b, h, d, c]`: products with a query run along memory."""
+    """Template variables of the key cache `[l, b, h, d, c]`: products with a query read memory in order."""
     cache, shape = f"tensor<{layers}x?x{heads}x{size}x?x{dtype}>", f"[{layers}, b, {heads}, {size}, c]"
     return {"H": heads, "D": size, "T": dtype, "CACHE": cache, "SHAPE": shape}
 
 
 def values_update(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
-    """Writes `new [b, n, h, d]` behind the `t` rows that a layer of the cache of values holds."""
+    """Writes `new [b, n, h, d]` after the `t` rows in a layer of the value cache."""
     return make_kernel(
         f"values_update_{layers}x{heads}x{size}",
         _CACHE_UPDATE,
@@ -73,7 +73,7 @@ def values_update(layers: int, heads: int, size: int, dtype: str = "f32") -> Ker
 
 
 def keys_update(layers: int, heads: int, size: int, dtype: str = "f32") -> Kernel:
-    """The same of the cache of keys."""
+    """Writes `new [b, n, h, d]` after the `t` rows in a layer of the key cache."""
     return make_kernel(
         f"keys_update_{layers}x{heads}x{size}",
         _CACHE_UPDATE,
@@ -172,7 +172,7 @@ func.func private @$NAME(
 }
 """
 
-# The elements that turn together, those beyond the pairs as they lie.
+# The elements that rotate together; elements beyond the pairs are copied.
 _PAIRS = {
     "half_split": """%behind = arith.addi %p, %pairs : index
     %e0 = arith.select %in_pairs, %p, %even : index
@@ -185,13 +185,13 @@ _PAIRS = {
 def append_at(layers: int, kv_heads: int, group: int, size: int, pairs: int, layout: str, dtype: str = "f32") -> Kernel:
     """The rotary embedding of one token of each sequence, and its row of the caches.
 
-    Turns `q [b, h * g, d]`, and `k [b, h, d]` into row `positions [b]` of a layer of the cache of keys, never beyond
-    its rows; `v [b, h, d]` goes into that of the cache of values. The first `2 * pairs` elements of a head turn, by the
-    angles of `cos` and `sin [b, pairs]`, in pairs as `relax.rotary_embedding` makes them in a layout.
+    Rotates `q [b, h * g, d]`, and writes the rotated `k [b, h, d]` to row `positions [b]` of a layer of the key cache,
+    never beyond its rows, and `v [b, h, d]` to that row of the value cache. The first `2 * pairs` elements of a head
+    are rotated, by the angles of `cos` and `sin [b, pairs]`, in the pairs of `relax.rotary_embedding` for the layout.
     """
     queries = kv_heads * group
     widen, narrow = "extf {} : {} to f32", "truncf {} : f32 to {}"
-    if dtype == "f32":  # as it is
+    if dtype == "f32":  # no conversion
         widen = narrow = "bitcast {} : f32 to {}"
     return make_kernel(
         f"append_at_{layers}x{kv_heads}x{group}x{size}",
@@ -211,7 +211,7 @@ def append_at(layers: int, kv_heads: int, group: int, size: int, pairs: int, lay
     )
 
 
-# Hidden scores are finite, and below what the maximum starts from, so that a query without a key has the sum zero.
+# Masked scores are finite, and below the initial maximum, so that a query without a key has the sum zero.
 _ATTEND = """
 func.func private @$NAME(
     %q: tensor<?x?x${H}x${G}x${D}x$T> {relax.shape = #relax.shape<[b, n, $H, $G, $D]>},
@@ -326,7 +326,7 @@ func.func private @$NAME(
 """
 
 
-# Which rows of the cache a query sees, and how many there are to look at.
+# The cache rows that a query sees, and the number of rows to read.
 _CAUSAL = {
     "COUNT": "t",
     "ROWS": "%m = arith.addi %past, %n : index",
@@ -348,8 +348,8 @@ _AT_POSITIONS = {
 def attend(layers: int, kv_heads: int, group: int, size: int, scale: float, dtype: str = "f32") -> Kernel:
     """Causal attention of `q [b, n, h, g, d]` over the first `t + n` rows of a layer of the cache.
 
-    `start [b]` is the first row that belongs to each sequence: the rows before it are padding. Scores and sums are f32,
-    whatever the type of the elements is.
+    `start [b]` is the first row that belongs to each sequence: the rows before it are padding. Scores and sums are f32
+    for all element types.
     """
     return _attend("attend", _CAUSAL, layers, kv_heads, group, size, scale, dtype)
 
@@ -357,7 +357,7 @@ def attend(layers: int, kv_heads: int, group: int, size: int, scale: float, dtyp
 def attend_at(layers: int, kv_heads: int, group: int, size: int, scale: float, dtype: str = "f32") -> Kernel:
     """Attention of one query of each sequence, `q [b, 1, h, g, d]`, over the rows up to its position `[b]`.
 
-    The first `m` rows of the cache are looked at: no position may be beyond them.
+    Reads the first `m` rows of the cache: no position may be beyond them.
     """
     return _attend("attend_at", _AT_POSITIONS, layers, kv_heads, group, size, scale, dtype)
 
@@ -374,14 +374,14 @@ def _attend(
 
 
 def _widened(name: str, dtype: str) -> tuple[str, str]:
-    """An op that makes f32 of an argument, if it is something else, and the name of that."""
+    """An op that converts an argument to f32 if needed, and the name of the result."""
     if dtype == "f32":
         return "", f"%{name}"
     return f"%{name}32 = arith.extf %{name} : {dtype} to f32", f"%{name}32"
 
 
 def narrowed(name: str, dtype: str) -> tuple[str, str]:
-    """An op that makes an element of a type of an f32, if that is something else, and the name of that."""
+    """An op that converts an f32 to an element type if needed, and the name of the result."""
     if dtype == "f32":
         return "", f"%{name}"
     return f"%narrow = arith.truncf %{name} : f32 to {dtype}", "%narrow"
@@ -389,7 +389,7 @@ def narrowed(name: str, dtype: str) -> tuple[str, str]:
 
 # --- rotary embedding
 
-# Angles grow to thousands of turns: whole turns are taken off before they become f32.
+# Angles grow to thousands of turns: whole turns are subtracted before the conversion to f32.
 _ROTARY_TABLE = """
 func.func private @$NAME(
     %frequencies: tensor<${P}xf64>, $POSITIONS %dest: tensor<?x${P}xf32> {relax.shape = #relax.shape<[n, $P]>}
@@ -445,7 +445,7 @@ def rotary_table(function: str, pairs: int) -> Kernel:
 
 
 def rotary_table_at(function: str, pairs: int) -> Kernel:
-    """The same at given positions `[n]`: [n, pairs]."""
+    """Cosine or sine at given positions `[n]`: [n, pairs]."""
     return make_kernel(f"rotary_{function}_at_{pairs}", _ROTARY_TABLE, FUNCTION=function, P=pairs, **_GIVEN)
 
 
@@ -471,7 +471,7 @@ func.func private @$NAME(
 }
 """
 
-# An index outside the matrix fails on the CPU; on a device it reads the first or last row, never other memory.
+# An index outside the matrix fails on the CPU; on a device, it reads the first or last row, never other memory.
 _ROW = """%c0 = arith.constant 0 : i64
     %last = arith.constant $LAST : i64
     %raised = arith.maxsi %id, %c0 : i64
@@ -485,7 +485,7 @@ _IN_PANEL = """
 
 
 def row_text(rows: int, panels: bool) -> str:
-    """The row of `%id`, and the panel and the lane of it where rows lie in panels."""
+    """The row of `%id`, and with `panels` its panel and lane."""
     return Template(_ROW + _IN_PANEL if panels else _ROW).substitute(LAST=rows - 1, W=PANEL)
 
 

@@ -4,18 +4,18 @@
 
     forward(tokens [b, n], start [b], keys, values, t) -> logits [b, vocab]
 
-takes `n` tokens of each of `b` sequences behind the `t` that the cache holds, and gives the logits that follow
-the last one; `forward_all` gives those of all positions. The same function serves the prompt and each step after
-it. `keys [layers, b, kv_heads,
-head_dim, c]` and `values [layers, b, c, kv_heads, head_dim]` have room for `c` tokens; `t` to `t + n` are written.
-Sequences of different lengths are padded at the front: `start` says where each begins.
+takes `n` tokens of each of `b` sequences that follow the `t` tokens in the cache, and returns the logits that follow
+the last one; `forward_all` returns the logits of all positions. The same function serves the prompt and each step after
+it. `keys [layers, b, kv_heads, head_dim, c]` and `values [layers, b, c, kv_heads, head_dim]` have space for `c` tokens;
+rows `t` to `t + n` are written. Sequences of different lengths are padded at the front: `start` is the first row of
+each.
 
     decode(tokens [b], positions [b], keys, values, m) -> logits [b, vocab]
 
-takes one token of each sequence, each at its own position, and looks at `m` rows of the cache at most. Nothing but `m`
-and the sizes is known to the host, so that a GPU may replay one step for the next (`m` grows in large steps).
+takes one token of each sequence, each at its own position, and reads at most `m` rows of the cache. The host knows only
+`m` and the sizes, so that a GPU may replay one step for the next (`m` grows in large increments).
 
-Between attention and projections all tokens of all sequences are the rows of one matrix `[b * n, hidden]`.
+Between attention and projections, all tokens of all sequences are the rows of one matrix `[b * n, hidden]`.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from .config import LlamaConfig
 from .matrix import Epilogue, Matrix
 
 FUNCTIONS = ("forward", "forward_all", "decode")
-"""What a program can have."""
+"""The functions that a program can have."""
 
 MakeMatrix = Callable[[str, int, int], Matrix]
-"""A matrix by its path, rows and columns."""
+"""Makes a matrix from its path, rows and columns."""
 
 
 @dataclasses.dataclass
 class _Step:
-    """What all layers of one call share. The caches are replaced as they are written."""
+    """State that all layers of one call share. Writes replace the caches."""
 
     batch: Sym
     length: Sym | int
     seen: Value
-    """What says which rows of the cache a query sees: where sequences start, or how far they are."""
+    """Determines the cache rows that a query sees: the starts of sequences, or their positions."""
     count: Sym
-    """The rows that the cache held before; of a step at positions, those that are looked at."""
+    """The number of rows in the cache before; for `decode`, the number of rows to read."""
     keys: Value
     values: Value
     cos: Value
@@ -62,7 +62,7 @@ class _Step:
 
 
 class Projection(nn.Module):
-    """A matrix, and a bias where the configuration has one for it."""
+    """A matrix, and a bias if the configuration has one for it."""
 
     def __init__(self, config: LlamaConfig, make: MakeMatrix, path: str, rows: int, columns: int) -> None:
         self.weight = make(f"{path}.weight", rows, columns)
@@ -70,7 +70,7 @@ class Projection(nn.Module):
         self.bias = nn.Parameter((rows,), config.dtype) if has_bias else None
 
     def forward(self, x: Value, then: Epilogue | None = None, *operands: Value) -> Value:
-        """The product with the bias, and what is done with it element by element."""
+        """The matmul with the bias, and an element-wise epilogue."""
         if self.bias is None:
             return self.weight.project(x, then, *operands)
 
@@ -140,7 +140,7 @@ class Attention(nn.Module):
         return op.call_tir_inplace(update.name, [rows, cache], cache.annotation, [1], sym=[self._layer, step.count])
 
     def _appended(self, q: Value, k: Value, v: Value, step: _Step) -> Value:
-        """The queries, turned; keys and values are in the caches."""
+        """The rotated queries; keys and values are added to the caches."""
         config = self._config
         rows = [op.reshape(x, (step.batch, *x.shape[2:])) for x in (q, k, v)]
         results = [Tensor((step.batch, config.num_heads, config.head_dim), config.dtype)]
@@ -170,7 +170,7 @@ class Mlp(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Attention and the feed-forward network, each normalised before and added to what comes in."""
+    """Attention and the feed-forward network, each with a norm before it and a residual connection."""
 
     def __init__(self, config: LlamaConfig, make: MakeMatrix, path: str, layer: int) -> None:
         self.input_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps, config.dtype)
@@ -271,7 +271,7 @@ class Llama(nn.Module):
         return logits if self.config.dtype == "f32" else op.astype(logits, "f32")
 
     def export(self, functions: Sequence[str] = ("forward",)) -> Module:
-        """The program with these of `forward`, `forward_all` and `decode`."""
+        """The program with the given subset of `forward`, `forward_all` and `decode`."""
         config = self.config
         b, n, c, t, m = Sym("b"), Sym("n"), Sym("c"), Sym("t"), Sym("m")
         layers, heads, size = config.num_layers, config.num_kv_heads, config.head_dim

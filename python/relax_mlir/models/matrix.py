@@ -1,18 +1,18 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matrices of a model's weights, in the layouts in which they lie in memory.
+"""Weight matrices of a model, in their memory layouts.
 
-A matrix `[n, k]` of the checkpoint is multiplied (`project`) and read by the row (`rows`), so that an embedding and
+A matrix `[n, k]` of the checkpoint can be multiplied (`project`) and read by row (`rows`), so that an embedding and
 an output head may share it.
 
     plain       values [n, k]
-    groups      codes  [n, k / 32, 16 or 32], scales and minima [n, k / 32]; floats of 8 bits [n, k] and scales [n]
+    groups      codes  [n, k / 32, 16 or 32], scales and minima [n, k / 32]; 8-bit floats [n, k] and scales [n]
     panels      panels [n / 64, k, 64]
     quantised   codes  [n / 64, k / 32, 16 or 32, 64], scales and minima [n / 64, k / 32, 64]
 
-The first two are for GPUs, whose threads share rows. The others put 64 rows side by side, so that a matrix product on a
-CPU reads memory in order, 64 results at a time. Rows that fill the last panel are zero.
-Quantised matrices are decoded by a kernel of its own, which fusion puts into the product.
+The first two are for GPUs, whose threads share rows. The others store 64 rows side by side, so that a matmul on a CPU
+reads memory in order, 64 results at a time. The last panel is padded with zero rows. A separate kernel dequantizes
+quantized matrices, and fusion merges it into the matmul.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     from .checkpoint import CheckpointTensor
 
 Epilogue = Callable[..., Value]
-"""What is done with the result of a product, element by element."""
+"""An element-wise operation on the result of a matmul."""
 
 LAYOUTS = ("plain", "groups", "panels", "quantised")
 
 FLOATS8 = {"F8_E4M3": "f8e4m3fn", "F8_E5M2": "f8e5m2"}
-"""Matrices of floats of 8 bits, with a scale for each row, as safetensors names the formats; their element types."""
+"""Formats of 8-bit floats with a scale for each row, under safetensors' names, and their element types."""
 
 QUANTISATIONS = (*quantised.QUANTISED, *FLOATS8)
-"""The formats that matrices can be brought to."""
+"""The formats that matrices can be quantized to."""
 
 
 class StoredParameter(Parameter):
@@ -70,16 +70,16 @@ class StoredParameter(Parameter):
 
 
 class Matrix(Module, abc.ABC):
-    """A matrix of weights, of `rows` outputs and `columns` inputs."""
+    """A weight matrix with `rows` outputs and `columns` inputs."""
 
     def __init__(self, rows: int, columns: int) -> None:
         self.shape = (rows, columns)
 
     def project(self, x: Value, then: Epilogue | None = None, *operands: Value) -> Value:
-        """`then(x @ transpose(self), *operands)`: [m, rows], of `x [m, columns]`.
+        """`then(x @ transpose(self), *operands)`: [m, rows], for `x [m, columns]`.
 
-        `then` is element-wise, and its operands are [m, rows] or [rows]. It is applied where the product has its
-        results together, so that fusion finds one after the other.
+        `then` is element-wise, and its operands are [m, rows] or [rows]. It is applied directly to the result of the
+        matmul, before that is rearranged, so that both are fused.
         """
         product = self._product(x)
         return then(product, *operands) if then else product
@@ -89,9 +89,9 @@ class Matrix(Module, abc.ABC):
 
     @abc.abstractmethod
     def rows(self, ids: Operand) -> Value:
-        """The rows of these numbers `[m]`: [m, columns]. Calls `row_kernels`.
+        """The rows with the indices `ids [m]`: [m, columns]. Calls `row_kernels`.
 
-        A number outside of the matrix is an IndexError on the CPU.
+        An index outside the matrix is an IndexError on the CPU.
         """
 
     def row_kernels(self) -> Sequence[Kernel]:
@@ -99,7 +99,7 @@ class Matrix(Module, abc.ABC):
 
 
 class PlainMatrix(Matrix):
-    """As the checkpoint has it."""
+    """The layout of the checkpoint."""
 
     def __init__(self, rows: int, columns: int, dtype: str = "f32") -> None:
         super().__init__(rows, columns)
@@ -156,7 +156,7 @@ class PanelMatrix(_PanelledMatrix):
 
 
 class _QuantisedParts(Matrix):
-    """What matrices in a format of GGML have in common: codes, scales and minima, rearranged by `arrange`."""
+    """The common parts of matrices in a GGML format: codes, scales and minima, rearranged by `arrange`."""
 
     in_panels: bool
 
@@ -207,7 +207,7 @@ class _QuantisedParts(Matrix):
 
 
 class GroupedMatrix(_QuantisedParts):
-    """The groups of each row in a format of GGML, decoded as the product reads them."""
+    """The groups of each row in a GGML format, dequantized as the matmul reads them."""
 
     in_panels = False
 
@@ -217,7 +217,7 @@ class GroupedMatrix(_QuantisedParts):
 
 
 class ScaledMatrix(Matrix):
-    """Floats of 8 bits, which the product reads as they are, and a scale for each row, which its results get."""
+    """8-bit floats, which the matmul reads directly, and a scale for each row, which is applied to its results."""
 
     def __init__(self, rows: int, columns: int, quantisation: str, dtype: str = "f32") -> None:
         super().__init__(rows, columns)
@@ -237,15 +237,15 @@ class ScaledMatrix(Matrix):
 
 
 class QuantisedMatrix(_QuantisedParts, _PanelledMatrix):
-    """The same in panels."""
+    """Groups in a GGML format within panels."""
 
     in_panels = True
 
 
 def make(rows: int, columns: int, layout: str, quantisation: str = "F32", dtype: str = "f32") -> Matrix:
-    """A matrix in a layout, whose elements are of type `dtype` when they are multiplied.
+    """A matrix in a layout, whose elements are multiplied in type `dtype`.
 
-    "groups" and "quantised" keep what they can; what they cannot is "plain", or in panels.
+    "groups" and "quantised" keep the quantization if supported; otherwise they become "plain", or "panels".
     """
     if layout == "groups" and quantisation in FLOATS8:
         return ScaledMatrix(rows, columns, quantisation, dtype)
@@ -267,7 +267,7 @@ def make(rows: int, columns: int, layout: str, quantisation: str = "F32", dtype:
 
 
 def _padded(array: np.ndarray) -> np.ndarray:
-    """With rows of zeros, to a whole number of panels."""
+    """Pads the rows with zeros to a whole number of panels."""
     missing = -len(array) % PANEL
     return np.pad(array, [(0, missing)] + [(0, 0)] * (array.ndim - 1)) if missing else array
 
@@ -283,12 +283,12 @@ def load_panels(tensor: CheckpointTensor) -> np.ndarray:
     """A matrix of a checkpoint as panels of floats."""
     if tensor.format not in quantised.QUANTISED:
         return pack_panels(tensor.dense())
-    # Bytes are quicker to rearrange than the floats that they become.
+    # Bytes are faster to rearrange than the floats that they decode to.
     blocks, quantisation = tensor.blocks(), tensor.format
     codes, scales = pack_blocks(codes_of(blocks, quantisation)), pack_blocks(scales_of(blocks)).astype(np.float32)
     panels, groups, size, width = codes.shape
     values = np.empty((panels, groups, GROUP // size, size, width), np.float32)
-    with np.errstate(all="ignore"):  # what is no number is reported with the tensor's name
+    with np.errstate(all="ignore"):  # non-finite values are reported with the tensor's name
         if quantisation == "Q8_0":
             np.multiply(codes, scales, out=values[:, :, 0])
         else:
@@ -304,15 +304,15 @@ def load_panels(tensor: CheckpointTensor) -> np.ndarray:
 def codes_of(blocks: np.ndarray, quantisation: str) -> np.ndarray:
     """The codes `i8 [n, k / 32, 16 or 32]` of GGML's blocks `u8 [n, k / 32, bytes]`.
 
-    A block is a scale, a minimum where the format has one, and the codes: byte `j` holds element `j`, in its low
-    half where two share it, with element `j + 16` in the high one.
+    A block is a scale, a minimum if the format has one, and the codes: byte `j` holds element `j`; if two elements
+    share a byte, element `j` is in the low half and element `j + 16` in the high half.
     """
     header = 4 if quantised.has_minimum(quantisation) else 2
     return blocks[:, :, header:].view("i1")
 
 
 def scaled_parts(values: np.ndarray, dtype: str) -> tuple[np.ndarray, np.ndarray]:
-    """Codes [n, k] of a type of 8 bits and scales `f32 [n]`: the largest element of a row is the largest code.
+    """Codes [n, k] of an 8-bit type and scales `f32 [n]`: the largest element of a row maps to the largest code.
 
     A row of zeros has the scale 1.
     """
@@ -321,7 +321,7 @@ def scaled_parts(values: np.ndarray, dtype: str) -> tuple[np.ndarray, np.ndarray
     element = to_numpy(dtype)
     most = np.abs(values).max(axis=1, initial=0).astype(np.float32)
     scales = np.where(most > 0, most / np.float32(ml_dtypes.finfo(element).max), np.float32(1)).astype(np.float32)
-    # Of what is hardly a number, quotients may be beyond the largest code.
+    # For rows close to zero, quotients may exceed the largest code.
     limit = float(ml_dtypes.finfo(element).max)
     return np.clip(values / scales[:, None], -limit, limit).astype(element), scales
 

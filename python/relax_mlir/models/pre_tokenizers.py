@@ -1,13 +1,13 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How byte-level tokenizers cut text before they merge bytes, by the names that GGUF files have for it.
+"""The rules by which byte-level tokenizers split text before merging bytes, under their GGUF names.
 
-`tokenizer.ggml.pre` names the tokenizer of a model rather than a rule, so that many names stand for one rule:
+`tokenizer.ggml.pre` names a model's tokenizer rather than a rule, so many names map to one rule:
 
-  name -> kind: patterns, and what holds of the tokenizer besides
+  name -> kind: patterns, and other properties of the tokenizer
 
-The patterns are applied one after another; each cuts the pieces that the ones before it have left, and what lies
-between two matches is a piece, too. test/python/references has tokens of each kind as llama.cpp gives them.
+The patterns are applied one after another; each splits the pieces of the previous ones, and the text between two
+matches is a piece, too. test/python/references has llama.cpp's tokens for each kind.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 _REST = rf" ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_SPACES}"
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
-# Words in which case may change once, from upper to lower.
+# Words whose case may change once, from upper to lower.
 _UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _CASED = tuple(rf"[^\r\n\p{{L}}\p{{N}}]?{word}" for word in (f"{_UPPER}*{_LOWER}+", f"{_UPPER}+{_LOWER}*"))
 _CASED_REST = rf" ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_SPACES}"
@@ -33,15 +33,15 @@ _SENTENCE_MARKS = r" ?[^(\s|.,!?…。，、।۔،)]+"
 
 @dataclasses.dataclass(frozen=True)
 class PreTokenizer:
-    """A rule to cut text, and what else its name says."""
+    """A rule to split text, and other properties that its name implies."""
 
     patterns: tuple[str, ...]
     ignore_merges: bool = False
-    """Whether a piece that is a token is that token, even where no merges lead to it."""
+    """Whether a piece that is a token becomes that token even if no merges lead to it."""
     begins: bool = False
-    """Whether texts begin with a token, where the file does not say."""
+    """Whether texts begin with a BOS token if the file does not say."""
     composed: bool = False
-    """Whether characters are composed first, as in Unicode's form NFC."""
+    """Whether characters are composed first (Unicode NFC)."""
 
 
 _LLAMA3 = (f"{_CONTRACTIONS}|{_WORDS}|\\p{{N}}{{1,3}}|{_REST}",)
@@ -78,7 +78,7 @@ _KINDS: tuple[tuple[str, PreTokenizer], ...] = (
         PreTokenizer((r"\p{N}", _GPT2)),
     ),
     ("falcon", PreTokenizer((r"[\p{P}\$\+<=>\^~\|`]+", _GPT2, "[0-9][0-9][0-9]"))),
-    # What llama.cpp does with a file that does not say how text is cut.
+    # llama.cpp's default for files without a rule.
     ("default", PreTokenizer((r"[\p{P}\$\+<=>\^~\|]+", _GPT2, r"\p{N}+", "[0-9][0-9][0-9]"))),
     (
         "tekken",
@@ -111,10 +111,10 @@ PRE_TOKENIZERS = {name: kind for names, kind in _KINDS for name in names.split()
 
 
 def pre_tokenizer(name: str) -> PreTokenizer:
-    """The kind that a name of GGUF stands for; an empty name is the default.
+    """The kind for a GGUF name; an empty name is the default.
 
     Raises:
-      TokenizerError: the name is not known.
+      TokenizerError: the name is unknown.
     """
     kind = PRE_TOKENIZERS.get(name or "default")
     if kind is None:

@@ -1,10 +1,10 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensor programs of quantised matrices: the formats, and how elements follow from them.
+"""Kernels of quantized matrices: the formats, and their dequantization.
 
-Each format says how the 32 elements of a group lie in memory (HALVES × BYTES, in the order of the columns), how many
-bytes hold them, and how an element follows from its byte, its scale and its minimum. Groups lie in panels of 64 rows,
-with the rows innermost, or row by row.
+Each format defines how the 32 elements of a group are stored (HALVES × BYTES, in the order of the columns), how many
+bytes they take, and how an element is computed from its byte, scale and minimum. Groups are stored in panels of 64
+rows, with the rows innermost, or row by row.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..nn import Kernel
 from .kernels import PANEL, make_kernel, narrowed, row_text
 
 GROUP = 32
-"""Elements of a row that share a scale in GGML's formats."""
+"""The number of elements of a row that share a scale in GGML's formats."""
 
 _DECODE = """
 func.func private @$NAME(
@@ -94,11 +94,11 @@ _ELEMENTS = {
 }
 
 QUANTISED = tuple(_ELEMENTS)
-"""The formats that stay quantised in memory."""
+"""The formats that stay quantized in memory."""
 
 
 def halves(quantisation: str) -> int:
-    """Elements that share a byte."""
+    """The number of elements that share a byte."""
     return 1 if quantisation == "Q8_0" else 2
 
 
@@ -107,10 +107,10 @@ def has_minimum(quantisation: str) -> bool:
 
 
 def _text(quantisation: str, rows: int, columns: int, dtype: str, in_panels: bool) -> dict[str, object]:
-    """What the templates need."""
+    """The variables of the templates."""
     blocks, parts = columns // GROUP, halves(quantisation)
     size = GROUP // parts
-    # With `w` innermost where rows lie in panels.
+    # In panels, `w` is the innermost dimension.
     count, row, inner, lane = (-(-rows // PANEL), "%panel", ", w", ", %lane") if in_panels else (rows, "%row", "", "")
     width = f"x{PANEL}" if in_panels else ""
     scales = f"tensor<{count}x{blocks}{width}xf16>"
@@ -151,10 +151,10 @@ def _make(name: str, template: str, quantisation: str, rows: int, columns: int, 
 
 
 def decode(quantisation: str, rows: int, columns: int, dtype: str = "f32", in_panels: bool = True) -> Kernel:
-    """The elements of a quantised matrix: `[p, k / 32, halves, 32 / halves, 64]`, without the last one by rows."""
+    """The elements of a quantized matrix: `[p, k / 32, halves, 32 / halves, 64]`; by rows, without the last dimension."""
     return _make("decode", _DECODE, quantisation, rows, columns, dtype, in_panels)
 
 
 def quantised_rows(quantisation: str, rows: int, columns: int, dtype: str = "f32", in_panels: bool = True) -> Kernel:
-    """The rows `ids [m]` of a quantised matrix."""
+    """The rows `ids [m]` of a quantized matrix."""
     return _make("rows", _ROWS, quantisation, rows, columns, dtype, in_panels)

@@ -3,7 +3,7 @@
 """Checkpoints in Hugging Face's form: a folder with config.json and weights in safetensors files.
 
 The weights are `model.safetensors`, or the shards that `model.safetensors.index.json` lists; without either, the only
-file, or a whole set `NAME-00001-of-00003.safetensors`. A folder with further files is refused, as each of them could
+file, or a whole set `NAME-00001-of-00003.safetensors`. A folder with other files is rejected, as each of them could
 be the model.
 """
 
@@ -25,15 +25,15 @@ from .config import LlamaConfig
 _FLOATS = ("F32", "F16", "BF16", "F64")
 _EMBEDDING, _HEAD = "model.embed_tokens.weight", "lm_head.weight"
 _SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.safetensors$", re.S)
-# The same weights once more, in the names and the layout of Mistral's own programs.
+# A copy of the weights with the names and the layout of Mistral's own programs.
 _COPIES = re.compile(r"consolidated([.-].*)?\.safetensors$")
-# Tables that follow from the configuration; older files have them.
+# Tables that follow from the configuration; present in older files.
 _TABLES = re.compile(r"(model\.layers\.\d+\.self_attn|model)\.rotary_emb\.(inv_freq|cos_cached|sin_cached)$")
 
 
 @dataclasses.dataclass(frozen=True)
 class _Stored:
-    """Where a tensor is: an open file, and its name in it."""
+    """The location of a tensor: an open file, and the tensor's name in it."""
 
     path: Path
     file: Any
@@ -52,7 +52,7 @@ class SafetensorsTensor(CheckpointTensor):
             )
 
     def dense(self) -> np.ndarray:
-        with np.errstate(over="ignore"):  # what f32 cannot hold is reported as no number
+        with np.errstate(over="ignore"):  # values beyond f32 are reported as not finite
             return self._checked(np.asarray(self._file.get_tensor(self.name)).astype(np.float32, copy=False))
 
     def equals(self, other: SafetensorsTensor) -> bool:
@@ -67,7 +67,7 @@ class SafetensorsTensor(CheckpointTensor):
 
 
 class SafetensorsCheckpoint(Checkpoint):
-    """A folder with config.json, and one safetensors file or several."""
+    """A folder with config.json, and one or more safetensors files."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -83,7 +83,7 @@ class SafetensorsCheckpoint(Checkpoint):
             self._tie()
 
     def _add(self, path: Path) -> None:
-        """Opens a file, which has tensors that no other one has."""
+        """Opens a file, whose tensors must not occur in other files."""
         safetensors = require("safetensors")
         require("ml_dtypes")  # numpy's bfloat16
         require_content(path, WeightError)
@@ -98,7 +98,7 @@ class SafetensorsCheckpoint(Checkpoint):
             self._stored[name] = _Stored(path, opened, name)
 
     def _check_index(self, index: Mapping[str, str] | None) -> None:
-        """The files have the tensors that the index says, and no others."""
+        """Checks that the files have exactly the tensors in the index."""
         if index is None:
             return
         found = {name: stored.path.name for name, stored in self._stored.items()}
@@ -110,7 +110,7 @@ class SafetensorsCheckpoint(Checkpoint):
                 )
 
     def _tie(self) -> None:
-        """With tied embeddings the embedding is the output head; a file may have either, or both if they are equal."""
+        """With tied embeddings, the embedding is the output head; a file may have either, or both if they are equal."""
         if self._config.get("tie_word_embeddings") is not True or _HEAD not in self._stored:
             return
         if _EMBEDDING in self._stored:
@@ -141,7 +141,7 @@ class SafetensorsCheckpoint(Checkpoint):
 
 
 def _what_is_there(folder: Path) -> str:
-    """What a folder without config.json could be."""
+    """A hint on what a folder without config.json may be."""
     if (folder / "adapter_config.json").is_file():
         return "it holds an adapter: merge it into its model, and save that"
     if models := sorted(file.name for file in folder.glob("*.gguf")):
@@ -150,7 +150,7 @@ def _what_is_there(folder: Path) -> str:
 
 
 def _find_files(folder: Path) -> tuple[list[Path], Mapping[str, str] | None]:
-    """The files that make up the model, and the index that says which tensor is in which."""
+    """The files of the model, and the index that maps tensors to files, if there is one."""
     present = {file.name for file in folder.glob("*.safetensors")}
     copies = {name for name in present if _COPIES.fullmatch(name)}
     present = present - copies or present
@@ -184,7 +184,7 @@ def _read_index(path: Path) -> Mapping[str, str]:
 
 
 def _shards(folder: Path, present: set[str]) -> set[str]:
-    """A set of files that only their names describe."""
+    """A set of shards that is identified only by the names of the files."""
     if len(present) == 1 and not _SHARD.fullmatch(next(iter(present))):
         return present
     matches = [_SHARD.fullmatch(name) for name in sorted(present)]

@@ -15,11 +15,11 @@ from ..errors import RelaxError
 
 @dataclasses.dataclass(frozen=True)
 class Sampling:
-    """How a token is drawn. A temperature of 0 takes the most likely one, and nothing else has effect then.
+    """Sampling parameters. A temperature of 0 takes the most likely token and disables all other parameters.
 
-    The logits are divided by the temperature; then, each on what the one before it has left, `top_k` keeps so many
-    of the most likely tokens (0: all), `top_p` the fewest whose probabilities reach that sum, and `min_p` those at
-    least that fraction as likely as the first. The same seed gives the same tokens; without one they differ.
+    The logits are divided by the temperature. Then three filters apply in turn: `top_k` keeps that number of the most
+    likely tokens (0: all), `top_p` the fewest whose probabilities reach that sum, and `min_p` those that are at least
+    that fraction as likely as the first. The same seed gives the same tokens; without a seed, they differ.
     """
 
     temperature: float = 0.0
@@ -46,7 +46,7 @@ class Sampling:
 
 
 class Sampler:
-    """Draws tokens for the sequences of a batch, each with random numbers of its own."""
+    """Samples tokens for the sequences of a batch, each with its own random generator."""
 
     def __init__(self, sampling: Sampling, batch: int = 1) -> None:
         self._sampling = sampling
@@ -54,10 +54,10 @@ class Sampler:
         self._generators = [np.random.default_rng(sequence) for sequence in sequences]
 
     def __call__(self, logits: np.ndarray) -> np.ndarray:
-        """The next token of each sequence, of logits [b, vocab]: i64 [b]."""
+        """The next token of each sequence, from logits [b, vocab]: i64 [b]."""
         if logits.ndim != 2 or len(logits) != len(self._generators):
             raise RelaxError(f"expected logits of shape [{len(self._generators)}, vocab], got {list(logits.shape)}")
-        if not np.isfinite(logits.max(-1)).all():  # which is NaN where one is
+        if not np.isfinite(logits.max(-1)).all():  # the maximum is NaN if any element is
             raise RelaxError("the logits hold NaN or infinity: no token can be drawn from them")
         if self._sampling.temperature == 0:
             return logits.argmax(-1).astype(np.int64)
@@ -65,20 +65,20 @@ class Sampler:
 
     def _draw(self, logits: np.ndarray, generator: np.random.Generator) -> int:
         ids, probabilities = candidates(logits, self._sampling)
-        # The place of a number in the running sum; the sum's own rounding must not lead past the end.
+        # The position of a random number in the running sum; rounding of the sum must not lead past the end.
         total = np.cumsum(probabilities)
         place = np.searchsorted(total, generator.random() * total[-1], side="right")
         return int(ids[min(place, len(ids) - 1)])
 
 
 def candidates(logits: np.ndarray, sampling: Sampling) -> tuple[np.ndarray, np.ndarray]:
-    """The tokens that may be drawn, the most likely first, and their probabilities."""
+    """The candidate tokens, the most likely first, and their probabilities."""
     values = logits.astype(np.float64)
     ids = np.arange(len(values))
     if 0 < sampling.top_k < len(values):
         ids = np.argpartition(values, -int(sampling.top_k))[-int(sampling.top_k) :]
     ids = ids[np.argsort(-values[ids], kind="stable")]
-    # Taken from the largest before the division, so that a low temperature does not overflow.
+    # The largest logit is subtracted before the division, so that a low temperature does not overflow.
     weights = np.exp((values[ids] - values[ids[0]]) / sampling.temperature)
     probabilities = weights / weights.sum()
     if sampling.top_p < 1:

@@ -1,11 +1,11 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bounds on what a chat template computes: its steps, its time, and how long a text or a list becomes.
+"""Limits for chat templates: the number of steps, the time, and the length of texts and lists.
 
-A template is a program by somebody else, and Jinja's sandbox bounds nothing but `range`. Each turn of a loop, each
-call, filter and operator is a step here, and is refused where it would make something too large: products and
-repetitions before they are made, all else when it is there. So memory stays within a few times `LARGEST`, and a
-template that does not end is stopped. docs/security.md says what is left.
+A template is untrusted code, and Jinja's sandbox limits nothing but `range`. Here, each loop iteration, call, filter
+and operator is a step, and is rejected if its result is too large: products and repetitions before they are computed,
+everything else afterwards. So memory stays within a few times `LARGEST`, and an endless template is stopped.
+docs/security.md describes the remaining risks.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from typing import Any
 from .checkpoint import require
 
 LARGEST = 1 << 24
-"""Characters of a text, and entries of a list."""
+"""The maximal number of characters of a text, and of entries of a list."""
 STEPS = 5_000_000
 SECONDS = 20.0
 
 _WIDTH = re.compile(r"\d{6,}")
-# Filters and methods of text with a number that says how long the result is.
+# Text filters and methods with a number that determines the length of the result.
 _WIDENING = frozenset("center ljust rjust zfill expandtabs indent wordwrap truncate batch slice format".split())
 
 
 class _Budget(threading.local):
-    """What is left for the template that a thread renders."""
+    """The remaining budget of the template that a thread renders."""
 
     def __init__(self) -> None:
         self.steps = 0
@@ -47,7 +47,7 @@ def _fail(message: str) -> None:
 
 @contextmanager
 def limited() -> Iterator[None]:
-    """Gives a template its budget."""
+    """Sets the budget of a template for the block."""
     before = _budget.steps, _budget.end
     _budget.steps, _budget.end = STEPS, time.monotonic() + SECONDS
     try:
@@ -69,7 +69,7 @@ def _size(value: Any) -> int:
 
 
 def bounded(value: Any) -> Any:
-    """The value, unless it is too large."""
+    """Returns the value; raises an error if it is too large."""
     if _size(value) > LARGEST or (isinstance(value, int) and value.bit_length() > 1 << 16):
         _fail(f"it makes a value of more than {LARGEST} characters or entries")
     return value
@@ -81,7 +81,7 @@ def _require_room(count: int) -> None:
 
 
 def _before_call(name: str, target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
-    """Refuses what makes something that is too large, as far as its arguments say so."""
+    """Rejects a call whose result is too large, as far as its arguments tell."""
     given = (*args, *options.values())
     if name == "tojson":
         for value in given:
@@ -117,12 +117,12 @@ def _counted(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def guarded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter that counts as a step, and is refused where its arguments ask for too much."""
+    """A filter that counts as a step, and is rejected if its arguments ask for too much."""
 
-    @functools.wraps(function)  # with the marks by which Jinja knows what to pass
+    @functools.wraps(function)  # keeps the markers that tell Jinja what to pass
     def guarded(*args: Any, **options: Any) -> Any:
         _step()
-        # The value comes after the context, the environment or its evaluation.
+        # The value follows the context, the environment or the evaluation context.
         first = 1 if hasattr(function, "jinja_pass_arg") else 0
         target = args[first] if len(args) > first else None
         _before_call(name, target, args[first + 1 :], options)
@@ -133,11 +133,11 @@ def guarded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any
 
 @functools.cache
 def limited_environment() -> type:
-    """Jinja's sandbox, in which templates have a budget."""
+    """The class of Jinja's sandbox with a budget for templates."""
     sandbox, nodes, visitor = require("jinja2.sandbox"), require("jinja2.nodes"), require("jinja2.visitor")
 
     class Bounds(visitor.NodeTransformer):
-        """Puts filters around what loops go through, and around what is put together without a call."""
+        """Wraps filters around loop iterables, and around values that are built without a call."""
 
         def visit_For(self, node: Any) -> Any:
             node = self.generic_visit(node)
@@ -181,7 +181,7 @@ def limited_environment() -> type:
 
         def call(self, context: Any, function: Any, /, *args: Any, **options: Any) -> Any:
             _step()
-            # A method of text is wrapped where it formats.
+            # Jinja wraps text methods that format.
             method = getattr(function, "__wrapped__", function)
             target = getattr(method, "__self__", None)
             if isinstance(target, str):

@@ -22,18 +22,18 @@ Message = Mapping[str, Any]
 """One turn of a chat: {"role": "user", "content": "..."}."""
 
 _SPECIAL = tuple(f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
-"""Special tokens by the names that templates and Hugging Face's files have for them."""
+"""The names of special tokens in templates and Hugging Face's files."""
 
 _TEMPLATE, _TEMPLATES, _JINJA = "chat_template.jinja", "additional_chat_templates/", ".jinja"
-"""Files with templates; those in the folder go by their names."""
+"""Files with templates; templates in the folder are named by their files."""
 
 _FLAGS = """
     add_bos_token add_eos_token add_prefix_space clean_up_tokenization_spaces legacy use_default_system_prompt
     spaces_between_special_tokens use_fast
 """.split()
-"""Fields of tokenizer_config.json that are true or false. What they say of texts, tokenizer.json says itself."""
+"""Boolean fields of tokenizer_config.json. tokenizer.json itself has their effects on texts."""
 
-# Fields that change no tokens: where files are from, what other classes and programs make of them.
+# Fields that do not affect tokens: the origin of files, and settings of other classes and programs.
 _IRRELEVANT = """
     added_tokens_decoder added_tokens additional_special_tokens extra_special_tokens model_specific_special_tokens
     special_tokens_map_file tokenizer_file vocab_file merges_file name_or_path _name_or_path tokenizer_class
@@ -44,31 +44,31 @@ _IRRELEVANT = """
     return_token_type_ids image_size patch_size token verbose
 """.split()
 
-# Tokens that end an answer, under the names that models have for them; those of llama.cpp.
+# The tokens that end an answer in various models, as listed by llama.cpp.
 _ENDS = frozenset(
     """<|eot_id|> <|im_end|> <|end|> <|return|> <|call|> <|flush|> <|calls|> <end_of_turn> <|endoftext|> </s> <|eom_id|>
     <EOT> _<EOT> [EOT] [EOS] <|end_of_text|> <end_of_utterance> <eos> <｜end▁of▁sentence｜> [e~[""".split()
 )
-# Where a model has all tokens of a row, the last of them does not end an answer: other tokens end its parts.
+# If a model has all tokens of a row, the last one ends only a part of an answer.
 _PARTS = (("<|return|>", "<|call|>", "<|end|>"), ("<|calls|>", "<|flush|>", "<|end|>"))
 
 
 def ends_of_answers(vocabulary: Mapping[str, int]) -> tuple[set[int], set[int]]:
-    """The tokens of a vocabulary that end an answer, and those that look like it but end a part of one."""
+    """The tokens of a vocabulary that end an answer, and similar tokens that end only a part of one."""
     parts = {row[-1] for row in _PARTS if all(name in vocabulary for name in row)}
     ends = {vocabulary[name] for name in _ENDS - parts if name in vocabulary}
     return ends, {vocabulary[name] for name in parts}
 
 
 class Tokenizer:
-    """A tokenizer with what belongs to it.
+    """A tokenizer with its special tokens and chat templates.
 
     Attributes:
-      stop_ids: the tokens after which an answer is over.
-      bos_id: the token that begins a text; None where texts begin with none.
-      pad_id: what fills a batch.
-      special_tokens: the texts of special tokens that the model has, by names such as "bos_token".
-      chat_templates: templates of Jinja by name: "default", "tool_use" for chats with tools, ...
+      stop_ids: the tokens that end an answer.
+      bos_id: the token that begins a text; None if there is none.
+      pad_id: the token that pads a batch.
+      special_tokens: the texts of the model's special tokens, by names such as "bos_token".
+      chat_templates: Jinja templates by name: "default", "tool_use" for chats with tools, ...
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Tokenizer:
         chat_templates: Mapping[str, str] | None = None,
     ) -> None:
         self._tokenizer = tokenizer
-        self._lock = threading.Lock()  # what `special` of `encode` says is a state of the tokenizer
+        self._lock = threading.Lock()  # `special` of `encode` is a state of the tokenizer
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self.stop_ids = frozenset(stop_ids)
@@ -100,7 +100,7 @@ class Tokenizer:
 
     @property
     def chat_template(self) -> str:
-        """The template for chats without tools, empty where the model has none."""
+        """The template for chats without tools; empty if the model has none."""
         return self.chat_templates.get("default", "")
 
     def __len__(self) -> int:
@@ -110,8 +110,8 @@ class Tokenizer:
         """The tokens of a text.
 
         Args:
-          bos: begin with the token that begins texts, where the model has one.
-          special: read control tokens where the text has their names; for text from elsewhere, False.
+          bos: whether to begin with the BOS token, if the model has one.
+          special: whether to parse control tokens in the text; use False for untrusted text.
         """
         if not isinstance(text, str):
             raise TokenizerError(f"expected text to encode, got {type(text).__name__}")
@@ -134,7 +134,7 @@ class Tokenizer:
         """Decodes tokens one by one.
 
         Args:
-          after: tokens whose text goes before. At the beginning of a text some models' tokens lose their space.
+          after: the preceding tokens. At the beginning of a text, some models' tokens lose their space.
         """
         return TextStream(self, after)
 
@@ -147,15 +147,15 @@ class Tokenizer:
         add_generation_prompt: bool = True,
         **variables: Any,
     ) -> str:
-        """A chat as the text that the model was trained on.
+        """Renders a chat as text in the model's training format.
 
         Args:
           tools: JSON schemas of the functions that the model may call.
-          documents: what the model may quote, each with a title and a text.
-          variables: whatever else the model's template knows, such as `enable_thinking`.
+          documents: documents that the model may quote, each with a title and a text.
+          variables: other variables of the model's template, such as `enable_thinking`.
 
         Raises:
-          TokenizerError: there is no template, a message is wrong, or the template fails.
+          TokenizerError: there is no template, a message is invalid, or the template fails.
         """
         return chat_template.render(
             self._template(tools is not None),
@@ -177,8 +177,8 @@ class Tokenizer:
         return self.chat_template
 
     def encode_chat(self, messages: Sequence[Message], **options: Any) -> list[int]:
-        """The tokens of a chat, up to where the model answers; `options` are those of `apply_chat_template`."""
-        # Templates write the token that begins texts themselves.
+        """The tokens of a chat, up to the model's answer; `options` are those of `apply_chat_template`."""
+        # Templates write the BOS token themselves.
         return self.encode(self.apply_chat_template(messages, **options), bos=False)
 
     # --- where tokenizers come from
@@ -197,10 +197,10 @@ class Tokenizer:
         """From tokenizer.json and the files next to it, as transformers reads them.
 
         Args:
-          files: the files of the folder that count, with their content; all of them unless given.
+          files: the files of the folder to use, with their content; all of them by default.
 
         Raises:
-          TokenizerError: tokenizer.json is missing, or the files say something that is not known.
+          TokenizerError: tokenizer.json is missing, or the files have unknown fields.
           ModelError: a file is not JSON.
         """
         path = Path(path)
@@ -212,7 +212,7 @@ class Tokenizer:
         require_content(path / "tokenizer.json", TokenizerError, data)
         with reading(path / "tokenizer.json", TokenizerError):
             tokenizer = tokenizers.Tokenizer.from_buffer(data)
-        # A file may ask for padding of any length.
+        # The file may request padding to any length.
         tokenizer.no_padding()
         tokenizer.no_truncation()
         config = _object(path, files, "tokenizer_config.json")
@@ -238,7 +238,7 @@ class Tokenizer:
     def save(self, path: str | Path) -> None:
         """Writes the files of a tokenizer to a folder; `from_folder` reads the same tokenizer from them.
 
-        Files with chat templates that the folder has of another tokenizer are removed.
+        Removes chat template files of another tokenizer from the folder.
 
         Raises:
           TokenizerError: the folder is missing, or cannot be written.
@@ -247,9 +247,9 @@ class Tokenizer:
         templates: Any = [{"name": name, "template": template} for name, template in self.chat_templates.items()]
         if list(self.chat_templates) == ["default"]:
             templates = self.chat_template
-        # Files written over those of another model say all that is read, if only that there is nothing.
+        # The files may overwrite those of another model, so every field that is read is written, even if empty.
         config = {"added_tokens_decoder": {}, **self.special_tokens, "chat_template": templates}
-        # The package itself writes files, too, but has one exception for all that can go wrong.
+        # The package can write files itself, but raises the same exception for all errors.
         files = {
             "tokenizer.json": self._to_text(),
             "tokenizer_config.json": json.dumps(config),
@@ -258,14 +258,14 @@ class Tokenizer:
         try:
             for name, text in files.items():
                 write_whole(path / name, text.encode())
-            # Reading prefers these.
+            # These would take precedence when reading.
             for file in (path / _TEMPLATE, *(path / _TEMPLATES).glob(f"*{_JINJA}")):
                 file.unlink(missing_ok=True)
         except OSError as error:
             raise TokenizerError(f"cannot write a tokenizer to '{path}': {error.strerror or error}") from None
 
     def _to_text(self) -> str:
-        """What tokenizer.json holds; it says itself that texts begin with a token."""
+        """The content of tokenizer.json, including the BOS token."""
         with self._lock:
             if self.bos_id is not None:
                 begin = self._tokenizer.id_to_token(self.bos_id)
@@ -276,28 +276,28 @@ class Tokenizer:
 
 
 class TextStream:
-    """Text as its tokens come; bytes of a character are held back until it is whole."""
+    """Incremental decoding of tokens; the bytes of a character are held back until it is complete."""
 
     def __init__(self, tokenizer: Tokenizer, after: Sequence[int] = ()) -> None:
         self._tokenizer = tokenizer
         self._ids: list[int] = list(map(int, after))
-        self._shown = len(self._ids)  # tokens whose text has been given
-        self._base = 0  # where the text that decides about spaces begins
+        self._shown = len(self._ids)  # the number of tokens whose text was returned
+        self._base = 0  # the start of the text that determines spaces
 
     def push(self, token: int) -> str:
-        """The text that is complete with this token."""
+        """The text that this token completes."""
         self._ids.append(int(token))
         text = self._new_text()
         if text.endswith("\N{REPLACEMENT CHARACTER}"):
             return ""
-        # Control tokens have no text: what follows them would be taken for the beginning of one.
+        # Control tokens have no text: the next token would be treated as the beginning of a text.
         if text:
             self._base = self._shown
         self._shown = len(self._ids)
         return text
 
     def finish(self) -> str:
-        """What was held back."""
+        """The text that was held back."""
         text = self._new_text()
         self._shown = self._base = len(self._ids)
         return text
@@ -311,12 +311,12 @@ class TextStream:
 
 
 def _object(path: Path, files: Mapping[str, bytes], name: str) -> dict[str, Any]:
-    """The JSON object of a file, an empty one where there is no file."""
+    """The JSON object of a file; empty if there is no file."""
     return parse_object(path / name, files[name]) if name in files else {}
 
 
 def _content(path: Path, name: str, token: Any) -> str:
-    """The text of a token, which files write as a string or with its properties."""
+    """The text of a token, which files store as a string or with its properties."""
     text = token.get("content") if isinstance(token, Mapping) else token
     if text is not None and not isinstance(text, str):
         raise TokenizerError(f"'{name}' of '{path / 'tokenizer_config.json'}' is {token!r}; expected text")
@@ -324,7 +324,7 @@ def _content(path: Path, name: str, token: Any) -> str:
 
 
 def _stops(path: Path, files: Mapping[str, bytes]) -> set[int]:
-    """The tokens that end an answer, as a folder's configuration has them."""
+    """The tokens that end an answer, according to a folder's configuration."""
     for name in ("generation_config.json", "config.json"):
         ends = _object(path, files, name).get("eos_token_id")
         if ends is None:
@@ -337,8 +337,8 @@ def _stops(path: Path, files: Mapping[str, bytes]) -> set[int]:
 
 
 def _begins(path: Path, tokenizer: Any) -> int | None:
-    """The token that the tokenizer itself puts before a text."""
-    # Some text that the vocabulary has tokens for.
+    """The token that the tokenizer itself prepends to a text."""
+    # Samples of text that the vocabulary has tokens for.
     samples = itertools.chain("a", (tokenizer.decode([token]) for token in range(tokenizer.get_vocab_size())))
     sample = next((sample for sample in samples if tokenizer.encode(sample, add_special_tokens=False).ids), "")
     text, whole = (tokenizer.encode(sample, add_special_tokens=special).ids for special in (False, True))
@@ -351,13 +351,13 @@ def _begins(path: Path, tokenizer: Any) -> int | None:
 
 
 def _account_for(fields: Fields, config: Mapping[str, Any]) -> None:
-    """Refuses what `tokenizer_config.json` says and nothing here knows."""
+    """Rejects unknown fields of `tokenizer_config.json`."""
     for name in _FLAGS:
         fields.flag(name, None)
     fields.expect("split_special_tokens", False)
     fields.expect("do_lower_case", False)
     fields.ignore(_IRRELEVANT)
-    # Names that a model has for tokens of its own, such as image_token; tokenizer.json has the tokens.
+    # Names of model-specific tokens, such as image_token; tokenizer.json has the tokens.
     fields.ignore(name for name in config if name.endswith(("_token", "_token_id", "_tokens", "_token_ids")))
     fields.finish()
 
@@ -367,7 +367,7 @@ def _is_further_template(name: str) -> bool:
 
 
 def _templates(path: Path, files: Mapping[str, bytes], fields: Fields) -> dict[str, str]:
-    """Chat templates by name: files of their own come before what the configuration has."""
+    """Chat templates by name: separate files take precedence over the configuration."""
     found = fields.get("chat_template")
     own = {"default": _TEMPLATE} if _TEMPLATE in files else {}
     own |= {name[len(_TEMPLATES) : -len(_JINJA)]: name for name in sorted(files) if _is_further_template(name)}

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where a model's tokenizer is, and why there is none where there is none."""
+"""Finding a model's tokenizer, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import TokenizerError
 from ..reading import FolderFiles, reading
 from .tokenizer import Tokenizer
 
-# Files of tokenizers in other forms than the one that is read.
+# Files of tokenizers in unsupported formats.
 _OTHERS = ("tokenizer.model", "vocab.json", "merges.txt", "vocab.txt", "spiece.model")
 
 
@@ -20,7 +20,7 @@ def tokenizer_of_gguf(path: Path, metadata: Mapping[str, Any]) -> tuple[Tokenize
     """The tokenizer in the metadata of a GGUF file, or why there is none.
 
     Raises:
-      TokenizerError: it is damaged, or of a kind that is not known.
+      TokenizerError: the tokenizer is damaged, or of an unknown kind.
     """
     if "tokenizer.ggml.model" not in metadata:
         return None, f"'{path}' has no tokenizer"
@@ -32,10 +32,10 @@ def tokenizer_of_folder(folder: Path, files: Mapping[str, bytes] | None = None) 
     """The tokenizer in a folder, or why there is none.
 
     Args:
-      files: the files of the folder that count, with their content; all of them unless given.
+      files: the files of the folder to use, with their content; all of them by default.
 
     Raises:
-      TokenizerError: it is damaged, or of a kind that is not known.
+      TokenizerError: the tokenizer is damaged, or of an unknown kind.
     """
     names = files if files is not None else FolderFiles(folder)
     if "tokenizer.json" in names:
