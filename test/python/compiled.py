@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tests share that compile one op and compare it with NumPy."""
+"""Helpers for tests that compile one op and compare it with NumPy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tensor_type(dims: Dims, dtype: np.dtype) -> str:
 
 
 def coarse_type(array: np.ndarray) -> str:
-    """A type of which only rank and element type are known; deduction finds the rest."""
+    """A type with only rank and element type; deduction finds the rest."""
     return f"tensor<{'?x' * array.ndim}{NAMES[array.dtype]}>"
 
 
@@ -46,10 +46,10 @@ def source_of(
 
     Args:
       op: the text of the op without its types.
-      dims: those of the parameters; the sizes of the operands if left out.
-      parameters: further ones, as text.
-      types: further operand types of the op, as text.
-      before: ops before it.
+      dims: the dimensions of the parameters; the sizes of the operands by default.
+      parameters: additional parameters, as text.
+      types: additional operand types of the op, as text.
+      before: ops before the op.
     """
     dims = dims or [operand.shape for operand in operands]
     operand_types = [tensor_type(each, operand.dtype) for each, operand in zip(dims, operands, strict=True)]
@@ -68,7 +68,7 @@ def source_of(
 
 
 def symbols_for(operands: Sequence[np.ndarray]) -> list[list[str]]:
-    """A symbol of its own for each dimension of each operand."""
+    """A separate symbol for each dimension of each operand."""
     return [[f"n{index}_{axis}" for axis in range(operand.ndim)] for index, operand in enumerate(operands)]
 
 
@@ -85,7 +85,7 @@ def check(
     *,
     tolerance: float = 0.0,
 ) -> None:
-    """Compares what an op computes; with static shapes, and with the given or all-symbolic ones."""
+    """Compares the results of an op, with static shapes and with the given or all-symbolic shapes."""
     for each in (None, dims or symbols_for(operands)):
         results = execute(source_of(op, operands, expected, each), *operands)
         assert len(results) == len(expected)

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where the tests find relax-opt, and how they run it; which targets they run on."""
+"""Finding and running relax-opt, and the targets that tests run on."""
 
 import json
 import os
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def find_tool(name: str) -> str:
-    """A built tool: in RELAX_TOOLS_DIR where set, else on PATH (as in test/lit.cfg.py)."""
+    """A built tool: in RELAX_TOOLS_DIR if set, otherwise on PATH (as in test/lit.cfg.py)."""
     tool = shutil.which(name, path=os.environ.get("RELAX_TOOLS_DIR") or os.environ.get("PATH"))
     if not tool:
         raise FileNotFoundError(f"{name} is not on PATH; install the package or set RELAX_TOOLS_DIR")
@@ -28,7 +28,7 @@ def find_tool(name: str) -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """How a tool ended. A run that was stopped for its time has the stack trace in `stderr`."""
+    """The outcome of a tool. If it timed out, `stderr` has its stack trace."""
 
     returncode: int
     stdout: bytes
@@ -66,21 +66,21 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Takes a sample of the cases (sample.py), except of tests that are named one by one."""
+    """Takes a sample of the cases (sample.py), except when tests are named individually."""
     if sample.EVERYTHING or any("::" in argument for argument in config.args):
         return
     items[:], others = sample.choose(items, sample.seed())
     config.hook.pytest_deselected(items=others)
-    output = os.environ.get("RELAX_TEST_OUTPUT")  # of tools/run-tests; each worker finds the same
+    output = os.environ.get("RELAX_TEST_OUTPUT")  # set by tools/run-tests; each worker computes the same
     if output and os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
         note = {"seed": sample.seed(), "left": len(others)}
         Path(output, "sample.json").write_text(json.dumps(note))
 
 
-# Of every test: what is named in `pytest_generate_tests` alone is lost where a test has parameters of its own.
+# For every test: a fixture named only in `pytest_generate_tests` is lost if a test has its own parameters.
 @pytest.fixture(autouse=True)
 def target(request: pytest.FixtureRequest) -> Iterator[str]:
-    """What the test runs on; each SPIR-V module of it is valid."""
+    """The target of the test; checks that each SPIR-V module it produces is valid."""
     import targets
 
     targets.current = getattr(request, "param", "cpu")

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors of DLPack with any sizes, strides and flags, as another library may make them."""
+"""DLPack tensors with arbitrary sizes, strides and flags, as another library may create them."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _new_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 
 
 class Foreign:
-    """A tensor of f32 over the memory of an array, which must outlive it.
+    """An f32 tensor over the memory of an array, which must outlive it.
 
     Args:
-      strides: in elements; None for a tensor whose producer leaves them out.
+      strides: in elements; None for a tensor whose producer omits them.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Element types in tests: their names, numbers of them, and how exact results must be, whatever runs the program."""
+"""Element types in tests: their names, random numbers, and the required accuracy on all targets."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ COMMON_FLOATS = ("f32", "f16", "bf16")
 COMMON_DTYPES = tuple(DTYPES[name] for name in COMMON_FLOATS)
 
 TOLERANCES = {"f64": 1e-12, "f32": 2e-5, "f16": 3e-3, "bf16": 2e-2}
-"""Relative and absolute, of a result of an op against one computed in f64."""
+"""Relative and absolute tolerances of an op's result, compared with one computed in f64."""
 
 
 def is_float(dtype: Any) -> bool:
-    """Of a NumPy dtype; those of ml_dtypes have a kind of their own."""
+    """Whether a NumPy dtype is a float; the dtypes of ml_dtypes have a separate kind."""
     return NAMES[np.dtype(dtype)] in FLOATS
 
 
 def tolerance_of(dtype: Any) -> float:
-    """How far results of a NumPy dtype may be off; integers must be equal."""
+    """The tolerance for results of a NumPy dtype; integers must be equal."""
     return TOLERANCES.get(NAMES[np.dtype(dtype)], 0.0)
 
 
 def random(shape: tuple, dtype: str = "f32", seed: int = 0) -> np.ndarray:
-    """Numbers of a type, small enough for sums of them."""
+    """Random numbers of a type, small enough to sum them."""
     generator = np.random.default_rng(seed)
     if dtype == "i1":
         return generator.integers(0, 2, shape).astype(bool)
@@ -57,16 +57,16 @@ def random(shape: tuple, dtype: str = "f32", seed: int = 0) -> np.ndarray:
 
 
 def compare(actual: np.ndarray, expected: np.ndarray, tolerance: float = 0.0) -> None:
-    """Equal in shape and type, and in value up to a relative and absolute tolerance."""
+    """Asserts equal shapes and types, and equal values up to a relative and absolute tolerance."""
     assert actual.shape == expected.shape, (actual.shape, expected.shape)
     assert actual.dtype == expected.dtype, (actual.dtype, expected.dtype)
-    if is_float(actual.dtype):  # NumPy does not know that NaN of ml_dtypes is NaN
+    if is_float(actual.dtype):  # NumPy does not recognize NaN of ml_dtypes
         actual, expected = actual.astype(np.float64), expected.astype(np.float64)
     np.testing.assert_allclose(actual, expected, tolerance, tolerance)
 
 
 def assert_close(actual: np.ndarray, expected: np.ndarray, dtype: str) -> None:
-    """Equal for integers; for floats up to rounding, where `expected` was computed in f64."""
+    """Asserts equality for integers, and equality up to rounding for floats, with `expected` computed in f64."""
     expected = np.asarray(expected)
     assert actual.dtype == DTYPES[dtype], (actual.dtype, dtype)
     assert actual.shape == expected.shape, (actual.shape, expected.shape)

@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tests share that use the emulated device (test/emulator) in place of the CUDA driver.
+"""Helpers for tests that use the emulated device (test/emulator) in place of the CUDA driver.
 
-Importing this makes it the driver of this process.
+Importing this module makes the emulator the driver of this process.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ emulator = ctypes.CDLL(str(EMULATOR))
 
 
 class Example:
-    """The compiled functions of test/emulator by name, in a copy: what is bound to them is nobody else's."""
+    """The compiled functions of test/emulator by name, in a private copy with its own bindings."""
 
     def __init__(self, folder: Path) -> None:
-        library()  # which they are linked to
+        library()  # the functions are linked to it
         self._library = ctypes.CDLL(shutil.copy(EXAMPLE, folder))
 
     def __call__(self, name: str) -> tvm_ffi.Function:
@@ -47,12 +47,12 @@ class Example:
 
 
 def open_device() -> Device:
-    """Of the fixture `device` of a module: `device = pytest.fixture(open_device, scope="module")`."""
+    """For the fixture `device` of a module: `device = pytest.fixture(open_device, scope="module")`."""
     return Device("cuda", 0)
 
 
 def load_example(tmp_path_factory: pytest.TempPathFactory) -> Example:
-    """Of the fixture `functions` of a module."""
+    """For the fixture `functions` of a module."""
     return Example(tmp_path_factory.mktemp("example"))
 
 
@@ -63,7 +63,7 @@ emulator.relax_emulator_log.restype = ctypes.c_char_p
 
 @contextmanager
 def failing(function: str, code: int, nth: int = 0) -> Iterator[None]:
-    """Lets the nth call of a function of the driver fail, or every one."""
+    """Makes the nth call of a driver function fail, or every call."""
     emulator.relax_emulator_fail(function.encode(), nth, code)
     try:
         yield
@@ -73,7 +73,7 @@ def failing(function: str, code: int, nth: int = 0) -> Iterator[None]:
 
 @contextmanager
 def launches() -> Iterator[list[str]]:
-    """The launches of kernels until the end, each with its name, blocks, threads and shared memory."""
+    """Collects the kernel launches in the block, each with its name, blocks, threads and shared memory."""
     lines: list[str] = []
     emulator.relax_emulator_clear_log()
     yield lines
@@ -81,22 +81,22 @@ def launches() -> Iterator[list[str]]:
 
 
 def calls(function: str) -> int:
-    """How often a function of the driver was called."""
+    """The number of calls of a driver function."""
     return emulator.relax_emulator_calls(function.encode())
 
 
 def blocks() -> int:
-    """How many blocks of memory are allocated on all devices."""
+    """The number of memory blocks allocated on all devices."""
     return emulator.relax_emulator_blocks()
 
 
 def objects() -> int:
-    """How many modules, streams, graphs and links of the driver there are."""
+    """The number of modules, streams, graphs and links in the driver."""
     return emulator.relax_emulator_objects()
 
 
 def run_python(source: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs a program in a process of its own."""
+    """Runs a program in a separate process."""
     return subprocess.run(
         [sys.executable, "-c", source],
         env={**os.environ, **environment},

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exported models for tests, of each target."""
+"""Exported models for tests, for each target."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ from relax_mlir.runtime import to_host
 
 RUNTIME = Path(__file__).resolve().parents[2] / "lib" / "Runtime"
 HEADERS = RUNTIME / "Core"
-"""Where the public headers of the runtime are."""
+"""The folder of the runtime's public headers."""
 
 
 def module(function=op.exp):
@@ -35,7 +35,7 @@ EXPECTED = np.exp(X) + WEIGHTS["w"]
 
 @pytest.fixture(name="original", scope="module", params=["cpu", "cuda:emulated", "vulkan"])
 def original_fixture(request, tmp_path_factory):
-    """An exported model, of each target."""
+    """An exported model, for each target."""
     if request.param == "vulkan":
         vulkan.require()
     folder = tmp_path_factory.mktemp("models") / "model"
@@ -58,7 +58,7 @@ def result(model):
 
 
 def change_metadata(folder, **changes):
-    """As if the folder had been written so."""
+    """Changes the metadata as if the folder had been written this way."""
     path = folder / "metadata.json"
     metadata = json.loads(path.read_text())
     del metadata["seal"]

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs of their own that are forked, with a device that the parent has opened, or only the child."""
+"""Standalone programs that fork, with a device that the parent or only the child has opened."""
 
 PROGRAM = '''
 import os, select, signal
@@ -79,5 +79,5 @@ print("passed")
 
 
 def program(kind: str, target: str) -> str:
-    """Prints "passed" where a child of a fork may open a device, and is refused that of its parent."""
+    """A program that prints "passed" if a forked child can open a device, and is refused its parent's."""
     return f"KIND, TARGET = {kind!r}, {target!r}\n{PROGRAM}"

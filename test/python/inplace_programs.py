@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random programs in which calls write over tensors, each with its value in NumPy.
 
-A program knows for each value which memory it may be in. What is written over is dead, with all that may share its
-memory: no later statement uses it. So the value is what the same program has where every call makes a new tensor.
+A program tracks for each value which memory it may be in. Overwritten values are dead, and so are all values that may
+share their memory: no later statement uses them. So the values are the same as if every call created a new tensor.
 """
 
 import random
@@ -41,12 +41,12 @@ READ_ONLY = "read only"
 
 
 def library(x):
-    """What the library function does, in place."""
+    """The library function, in place."""
     x *= 3
 
 
 class Value:
-    """A value of the program, how NumPy computes it, and the memory that it may be in."""
+    """A value of the program, its computation in NumPy, and the memory that it may be in."""
 
     def __init__(self, value, compute, memory):
         self.value, self.compute, self.memory = value, compute, frozenset(memory)
@@ -93,7 +93,7 @@ class Program:
         function("thrice", lambda x: self.triple(x))
         function("renewed", lambda x: op.negative(x))
 
-    # --- statements; each says what NumPy does, and what memory it is in
+    # --- statements; each states the NumPy computation and the memory of its result
 
     def pick(self, writable=False, other=None):
         fitting = [
@@ -144,7 +144,7 @@ class Program:
         )
 
     def identity(self, depth):
-        """What the compiler may take for its operand is a copy."""
+        """An identity op is a copy, although the compiler could replace it by its operand."""
         a = self.pick()
         made = self.random.choice(
             [
@@ -158,7 +158,7 @@ class Program:
         return self.add(made(a.value), a.compute, self.new_memory())
 
     def update(self, depth):
-        """A copy of which the first row is another, which may be made where the tensor is."""
+        """A copy with a different first row, which may be an update in place."""
         a, b = self.pick(), self.pick()
         rows = op.zeros(a.value.shape, "i64")
         value = op.scatter_elements(a.value, rows, b.value, axis=0, reduction="max")
@@ -172,7 +172,7 @@ class Program:
         return self.add(value, compute, self.new_memory())
 
     def reduction(self, depth):
-        """Two reductions of one kernel."""
+        """Two reductions in one kernel."""
         a = self.pick()
         kind = self.random.choice(["centre", "softmax"])
         if kind == "centre":
@@ -210,7 +210,7 @@ class Program:
         return self.add(op.get(op.make_tuple(a.value, b.value), 1), b.compute, b.memory)
 
     def write(self, depth):
-        """A call in place, of a kernel or a library."""
+        """An in-place call of a kernel or a library."""
         a = self.pick(writable=True)
         if a is None:
             return None
@@ -228,7 +228,7 @@ class Program:
         return self.add(value, lambda env: factor * a.compute(env), a.memory)
 
     def write_through(self, depth):
-        """The same in a function or a closure."""
+        """An in-place call within a function or a closure."""
         a = self.pick(writable=True)
         if a is None:
             return None
@@ -239,13 +239,13 @@ class Program:
         elif kind == "closure":
             value = op.call_closure(op.make_closure(name), a.value)
         else:
-            # A closure without arguments says nothing of the shape.
+            # A closure without arguments loses the shape.
             value = op.match_cast(op.call_closure(op.make_closure(name, [a.value])), self.type)
         self.kill(a)
         return self.add(value, lambda env: factor * a.compute(env), a.memory)
 
     def inside(self, depth):
-        """The result of a branch of some statements, and what is alive after it."""
+        """The result of a branch with some statements, and the values that are live after it."""
         before = list(self.alive)
         for _ in range(self.random.randint(1, 3)):
             self.statement(depth + 1)
@@ -271,7 +271,7 @@ class Program:
         )
 
     def loop(self, depth):
-        """A loop that carries a counter and a tensor, over which its body may write, or else read where it begins."""
+        """A loop that carries a counter and a tensor, which its body may overwrite, or else read initially."""
         a = self.pick(writable=True)
         reads = a is None or self.random.random() < 0.4
         if reads:
@@ -286,7 +286,7 @@ class Program:
                 bb.yield_(op.less(i, op.constant(np.array(rounds, np.int64))))
             with loop.body as (i, carried):
                 value = Value(carried, lambda env: env[id(cell)], carried_memory)
-                # Nothing of outside may be written over in each round, and what is carried is the loop's.
+                # Values from outside must not be overwritten in an iteration; the loop owns its carried values.
                 self.alive = [value]
                 outside = before if reads else [other for other in before if not other.memory & a.memory]
                 if outside and self.random.random() < 0.5:

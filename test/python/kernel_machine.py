@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A slow and simple interpreter of kernels in tensor form, element by element.
 
-It knows what the tests of fusion need: `linalg` ops with a body, sizes, numbers. What nobody has
-written is NaN.
+It supports what the fusion tests need: `linalg` ops with a body, sizes, numbers. Unwritten
+elements are NaN.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs what `relax-legalize` makes of a program: kernels by MLIR's execution engine, and what is
-around them by a small interpreter.
+"""Runs the output of `relax-legalize`: kernels by MLIR's execution engine, and the code around
+them by a small interpreter.
 
-Only upstream passes lower the kernels, so that these tests say nothing of how a target does it.
-Whether every destination is written in full shows as garbage: destinations start out as such.
+Only upstream passes lower the kernels, so these tests are independent of any target's lowering.
+Destinations start as garbage, which reveals elements that are not written.
 """
 
 import ctypes
@@ -25,11 +25,11 @@ from relax_mlir import _relax
 
 __all__ = ["DTYPES", "AssertionFailed", "Interpreter", "Program", "assert_close", "legalize", "random", "single"]
 
-# It copies memory that is not contiguous.
+# The library that copies non-contiguous memory.
 RUNNER_LIBRARY = Path(ir.__file__).parent / "lib" / "libmlir_c_runner_utils.so"
 
 # A private function whose result is its destination loses the result. A kernel that only copies
-# loses its destination if it is made canonical first.
+# loses its destination if it is canonicalized first.
 BUFFERIZATION = """builtin.module(
   empty-tensor-to-alloc-tensor,
   one-shot-bufferize{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map},
@@ -56,7 +56,7 @@ def legalize(source: str, *options: str) -> str:
 
 
 def _widen_booleans(text: str) -> str:
-    """A program on memory in which a Boolean takes a byte."""
+    """Rewrites a program for memory in which a Boolean takes a byte."""
     count = itertools.count()
 
     def load(match: re.Match) -> str:
@@ -73,7 +73,7 @@ def _widen_booleans(text: str) -> str:
 
 
 class Interpreter:
-    """A program ready to run: `program("main", x, y)` gives the results as NumPy arrays."""
+    """A runnable program: `program("main", x, y)` returns the results as NumPy arrays."""
 
     def __init__(self, source: str) -> None:
         self.text = legalize(source)
@@ -102,7 +102,7 @@ class Interpreter:
 
 
 class Program:
-    """The same on the current target. What does not hold there is an `AssertionFailed`, too."""
+    """A runnable program on the current target, whose failed checks are an `AssertionFailed`, too."""
 
     def __init__(self, source: str) -> None:
         self._call = targets.load(source)
@@ -172,7 +172,7 @@ class _Frame:
         for result in op.results:
             type_ = ir.RankedTensorType(result.type)
             array = np.empty(self.shape(result.type), DTYPES[str(type_.element_type)])
-            array.view(np.uint8 if array.ndim else array.dtype)[...] = 1  # not what a kernel may rely on
+            array.view(np.uint8 if array.ndim else array.dtype)[...] = 1  # garbage that kernels must not rely on
             results.append(array)
         kernel = op.attributes["callee"].value
         self.program.calls.append(kernel)
@@ -246,7 +246,7 @@ def tensor_type(dims: tuple, dtype: str) -> str:
 def single(op: str, operands: list[tuple], *results: tuple, symbols: str = "") -> Program:
     """A program of one op: `single("softmax %0 axis 1", [("n", 4, "f32")], ("n", 4, "f32"))`.
 
-    A symbol that is no plain dimension of an operand is a parameter before the operands.
+    A symbol that is not a plain dimension of an operand is a parameter before the operands.
     """
     inputs = [tensor_type(dims[:-1], dims[-1]) for dims in operands]
     outputs = [tensor_type(dims[:-1], dims[-1]) for dims in results]

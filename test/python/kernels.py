@@ -1,9 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels in tensor form as text, and a way to run them on NumPy arrays.
+"""Kernels in tensor form as text, and a runner for them on NumPy arrays.
 
 A kernel goes through relax-opt to the LLVM dialect, and through MLIR's own execution engine into
-the process. Threads are played in order; chunks of parallel loops are counted.
+the process. Threads are simulated in order; chunks of parallel loops are counted.
 """
 
 import ctypes
@@ -55,7 +55,7 @@ class Kernel:
             run(closure, first, min(first + grain, count))
 
     def __call__(self, *arguments: np.ndarray | int):
-        """Arrays (contiguous) and integers in the order of the kernel; destinations are written."""
+        """Runs the kernel on contiguous arrays and integers in its parameter order; writes the destinations."""
         values: list[ctypes._SimpleCData] = []
         for argument in arguments:
             if isinstance(argument, np.ndarray):
@@ -89,7 +89,7 @@ def generic(result: str, loops: str, iterators: str, inputs, output, body: str) 
         element = kind.removesuffix(">").split("<")[1].split("x")[-1]
         name = "acc" if number == len(inputs) else "abcdefgh"[number]
         arguments.append((name, element))
-    # Names in a body hide none outside.
+    # Names in a body must not shadow outer names.
     local = [name for name, _ in arguments] + re.findall(r"^\s*%(\w+) =", body, re.MULTILINE)
     body = re.sub(r"%(\w+)", lambda match: f"%local_{match[1]}" if match[1] in local else match[0], body)
     block = ", ".join(f"%local_{name}: {element}" for name, element in arguments)

@@ -1,13 +1,13 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A machine that runs graph functions on tokens instead of numbers, to prove memory plans right.
+"""A machine that runs graph functions on tokens instead of numbers, to verify memory plans.
 
-What a call computes is a token: the name of the function and the tokens of its operands. Each byte of
-a storage holds the token of what was written there last; who reads a tensor finds its token in all its
-bytes, or the plan has let something else write there. References are counted by the rules that
+The result of a call is a token: the name of the function and the tokens of its operands. Each byte of
+a storage holds the token that was last written there; a read of a tensor must find its token in all of
+its bytes, otherwise the plan let something else write there. References are counted by the rules that
 `relax-insert-kills` states: nothing may be read or killed after its last reference is gone, and nothing
-may be left at the end. Libraries, and functions that are elsewhere, keep what they are given, and read it once more
-when all is over. A program without memory is run the same way, and must compute the same tokens.
+may be left at the end. Libraries and external functions keep their arguments, and read them again at the
+end. A program without planned memory is run in the same way, and must compute the same tokens.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ELEMENT_BYTES = {"f32": 4, "f16": 2, "i8": 1, "i1": 1, "i64": 8}
 
 
 class MemoryFault(Exception):
-    """What a wrong plan does to a program."""
+    """A violation of the rules by a wrong plan."""
 
 
 @dataclass(eq=False)
@@ -46,7 +46,7 @@ class Storage:
 
 @dataclass(frozen=True)
 class Tensor:
-    """A place in a storage, and what should be there."""
+    """A range of a storage, and its expected token."""
 
     storage: Storage
     offset: int
@@ -93,12 +93,12 @@ def retain(value: Any, count: int = 1) -> None:
 
 
 def release(value: Any) -> None:
-    """Gives up a reference of each storage of a value."""
+    """Drops a reference to each storage of a value."""
     retain(value, -1)
 
 
 def tokens(value: Any) -> Any:
-    """What a value holds, read from memory."""
+    """The tokens of a value, read from memory."""
     if isinstance(value, Tensor):
         return value.read()
     if isinstance(value, Closure):
@@ -107,7 +107,7 @@ def tokens(value: Any) -> Any:
 
 
 class Machine:
-    """Runs the functions of a module; `counts` says how often each loop goes on."""
+    """Runs the functions of a module; `counts` has the number of iterations of each loop."""
 
     def __init__(self, module: ir.Module, symbols: dict[str, int], iterations: int) -> None:
         self.functions = {
@@ -129,20 +129,20 @@ class Machine:
         return storage
 
     def keep(self, *values: Any) -> None:
-        """Somebody keeps the values."""
+        """Keeps the values, as a library may."""
         for value in values:
             retain(value)
             self.kept.append(value)
 
     def end(self) -> None:
-        """Those who keep values find them as they were, and drop them."""
+        """Checks that kept values are unchanged, and drops them."""
         for value in self.kept:
             tokens(value)
             release(value)
         self.kept.clear()
 
     def make(self, type: ir.Type, token: Any) -> Tensor:
-        """A new tensor in a storage of its own."""
+        """A new tensor in its own storage."""
         size = self.size_of(type)
         return Tensor(self.allocate(size), 0, size, None).write(token)
 
@@ -160,7 +160,7 @@ class Machine:
         return expr.evaluate({name: self.symbols[name] for name in expr.symbols})
 
     def call(self, name: str, arguments: list[Any]) -> list[Any]:
-        """Runs a function; its caller owns the results. What has no body makes new results."""
+        """Runs a function; its caller owns the results. Functions without a body create new results."""
         function = self.functions[name]
         blocks = function.regions[0].blocks
         if len(blocks) == 0:
@@ -171,11 +171,11 @@ class Machine:
         return self.run(blocks[0], arguments)
 
     def run(self, block: ir.Block, arguments: list[Any], outer: dict[Any, Any] | None = None) -> list[Any]:
-        """Runs a block up to its terminator, and gives what that passes on, with new references."""
+        """Runs a block up to its terminator, and returns the terminator's operands with new references."""
         values = dict(outer or {})
         values.update(zip(block.arguments, arguments))
         operations = [op.operation for op in block.operations]
-        # Kills directly before a terminator take effect when it has taken its references.
+        # Kills directly before a terminator take effect after it has taken its references.
         last = len(operations) - 1
         while last > 0 and operations[last - 1].name == "relax.kill":
             last -= 1
@@ -230,7 +230,7 @@ class Machine:
         return carried
 
     def compute(self, op: ir.Operation, operands: list[Any]) -> list[Any]:
-        """A kernel or library call: all is read, then all is written."""
+        """A kernel or library call: first reads all operands, then writes all results."""
         attributes = op.attributes
         name = str(attributes["callee" if "callee" in attributes else "library_function"])
         places: list[Tensor | None] = [None] * len(op.results)

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Damage for text and bytecode, and programs that are extreme from the start."""
+"""Random damage to text and bytecode, and extreme programs."""
 
 import random
 import re
@@ -25,7 +25,7 @@ FRAGMENTS = (
 
 
 def mutate_text(rng: random.Random, text: str, corpus: list[str]) -> str:
-    """`text` after one to four random edits of tokens."""
+    """`text` with one to four random token edits."""
     tokens = TOKEN.findall(text)
     for _ in range(rng.randint(1, 4)):
         at = rng.randrange(len(tokens)) if tokens else 0
@@ -64,7 +64,7 @@ def mutate_text(rng: random.Random, text: str, corpus: list[str]) -> str:
 
 
 def mutate_bytes(rng: random.Random, data: bytes) -> bytes:
-    """`data` after flips, deletions, insertions and cuts of bytes."""
+    """`data` with flipped, deleted, inserted and truncated bytes."""
     result = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 8))):
         if not result:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every op of the dialect that computes, with operands whose dimensions have names.
 
-A row says how an op is built of its operands, and what these are: `"n k"` is an f32 tensor of two dimensions,
-`"m:i64"` one of another type. Equal letters are equal sizes. Tests vary the sizes, and what is known of them when the
-program is compiled.
+A row has a function that builds an op from its operands, and the operands: `"n k"` is a two-dimensional f32 tensor,
+`"m:i64"` has another type. Equal letters are equal sizes. Tests vary the sizes, and which of them are known at compile
+time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from relax_mlir import op
 
 SIZES = {"n": 3, "m": 4, "k": 5, "h": 2, "c": 4, "b": 2, "i": 6, "j": 7}
-"""The size of each letter, where a test does not choose another one."""
+"""The default size of each letter."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ _TRUTH = dict.fromkeys(("logical_not", "logical_and", "logical_or", "logical_xor
 
 
 def _elementwise() -> list[Case]:
-    """Ops of the tensors x, or x1 and x2, alone: element by element."""
+    """Element-wise ops whose only operands are x, or x1 and x2."""
     others = {case.name.partition("-")[0] for case in _CASES} - {"add"} | NOT_COMPUTING
     cases = []
     for name in op.__all__:
@@ -80,7 +80,7 @@ NOT_COMPUTING = {
     "shape_to_tensor", "tensor_to_shape", "to_device", "tuple", "weight", "alloc_storage", "tensor_from_storage",
     "kill", "assert_",
 }  # fmt: skip
-"""Functions of `op` that make no kernel."""
+"""Functions of `op` that create no kernel."""
 
 
 def _reductions() -> list[Case]:
@@ -120,7 +120,7 @@ def _joined(parts: Sequence[Any]) -> Any:
 
 _CASES = [
     *_reductions(),
-    # Element by element, with more than operands.
+    # Element-wise, with attributes or more operands.
     Case("astype", lambda x: op.astype(x, "i32"), ("n k",)),
     Case("clip", lambda x: op.clip(x, 0.0, 1.0), ("n k",)),
     Case("prelu", lambda x, a: op.prelu(x, a, axis=1), ("n k", "k")),

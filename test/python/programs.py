@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random valid programs with symbolic shapes.
 
-A program grows op by op. Each builder picks operands that fit (a value made so far, or a new
-parameter), writes the op, and states the result type with its own formula of every dimension, so
+A program grows op by op. Each builder picks operands that fit (an earlier value, or a new
+parameter), writes the op, and states the result type with its own formula for every dimension, so
 that a program is valid only if relax-opt deduces the same. Dimensions are integers, expressions
 as text, or None for an unknown one.
 """
@@ -89,7 +89,7 @@ BUILDERS = []
 
 
 def builder(*ops):
-    """Registers a method that adds an op, where the dialect has all of `ops`."""
+    """Registers a method that adds an op, if the dialect has all of `ops`."""
 
     def register(function):
         BUILDERS.append((ops, function))
@@ -100,7 +100,7 @@ def builder(*ops):
 
 @dataclass
 class Program:
-    """One relax.func, named `name`, made of about `size` ops."""
+    """One relax.func, named `name`, of about `size` ops."""
 
     rng: random.Random
     name: str
@@ -125,7 +125,7 @@ class Program:
         return value
 
     def pick(self, rank=None, floats=True):
-        """A value that fits; a new parameter where there is none, or by chance."""
+        """A value that fits, or a new parameter if there is none, or by chance."""
         fitting = [
             value for value in self.values if (rank is None or value.rank == rank) and (not floats or value.is_float)
         ]
@@ -154,7 +154,7 @@ class Program:
 
     def text(self):
         results = self.values[-min(2, len(self.values)) :]
-        # What match_cast defines inside is unknown outside.
+        # Symbols that match_cast defines inside are unknown outside.
         inner = [tuple(None if re.search(r"\bs\d+\b", str(dim)) else dim for dim in value.dims) for value in results]
         types = ", ".join(tensor_type(dims, value.dtype) for dims, value in zip(inner, results))
         listed = [f"{value.name}: {value.type}" for value in self.parameters]
@@ -198,7 +198,7 @@ def binary(p):
     y = p.parameter([1 if p.rng.random() < 0.3 else dim for dim in kept], x.dtype)
     op = p.rng.choice([name for name in BINARY if name in known_ops()])
     first, second = (x, y) if p.rng.random() < 0.5 else (y, x)
-    # Against an unknown dimension, a one leaves it unknown and anything else may.
+    # Against an unknown dimension, one leaves it unknown and anything else may.
     p.emit(f"{op} {first.name}, {second.name}", [first, second], x.dims, x.dtype)
 
 
@@ -336,7 +336,7 @@ def quantize(p):
 
 @builder("match_cast")
 def match_cast(p):
-    """Names an unknown dimension, or asserts what is known already."""
+    """Names an unknown dimension, or asserts a known one."""
     x = p.pick()
     dims = [f"s{p.counter}{axis}" if dim is None else dim for axis, dim in enumerate(x.dims)]
     p.emit(f"match_cast {x.name}", [x], dims, x.dtype)
@@ -391,7 +391,7 @@ def branch(p):
 
 
 # ----------------------------------------------------------------------------
-# Reductions, normalisation, movement
+# Reductions, normalization, movement
 
 
 @builder("sum", "mean", "max")
@@ -459,7 +459,7 @@ def stack(p):
 
 @builder("reshape")
 def reshape(p):
-    """Splits a dimension off by a factor that is there."""
+    """Splits a dimension by one of its factors."""
     last, factor = p.dim(), p.rng.choice((2, 3, 8))
     x = p.parameter([p.dim(), mul(last, factor)], "f32")
     dims = [x.dims[0], last, factor]

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The decoder in NumPy: what the compiled one is compared with, and what stands for it where only its calls matter."""
+"""The decoder in NumPy: the reference for the compiled one, and its substitute where only its calls matter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _softmax(x: np.ndarray) -> np.ndarray:
 
 
 class ReferenceLlama:
-    """Has the calls of a compiled program: `reference["forward"](tokens, start, keys, values, t)`."""
+    """Has the call interface of a compiled program: `reference["forward"](tokens, start, keys, values, t)`."""
 
     def __init__(self, config: LlamaConfig, checkpoint: Checkpoint) -> None:
         self.config = config

@@ -1,10 +1,10 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Chooses the cases that a normal test run takes.
+"""Chooses the cases of a normal test run.
 
-Many tests of ops run for several targets, element types and combinations of options. A normal run takes a part of
-them (`share_of`), and each commit takes another part, so that over time all of them run. The choice follows from a
-seed and the name of the case alone: all workers of a run agree on it, and `RELAX_TEST_SAMPLE=SEED` repeats it.
+Many op tests run for several targets, element types and combinations of options. A normal run takes a part of
+them (`share_of`), and each commit takes another part, so that over time all of them run. The choice depends only on a
+seed and the name of the case: all workers of a run agree on it, and `RELAX_TEST_SAMPLE=SEED` repeats it.
 `RELAX_ALL_CASES=1` (`make test-all`) takes all cases.
 """
 
@@ -23,11 +23,11 @@ _T = TypeVar("_T")
 
 EVERYTHING = bool(os.environ.get("RELAX_ALL_CASES"))
 MORE = 6
-"""One of this number of the cases that are marked as `more` is taken."""
+"""One in this number of the cases marked as `more` runs."""
 
 
 def seed() -> str:
-    """The seed of the choice: RELAX_TEST_SAMPLE, else the commit of the checkout, else "0"."""
+    """The seed of the choice: RELAX_TEST_SAMPLE, or else the commit of the checkout, or else "0"."""
     if chosen := os.environ.get("RELAX_TEST_SAMPLE"):
         return chosen
     command = ["git", "rev-parse", "--short=12", "HEAD"]
@@ -39,12 +39,12 @@ def seed() -> str:
 
 
 def part(items: Sequence[_T], share: int) -> Sequence[_T]:
-    """One of `share` of the items, others in each commit; all of them where all cases run."""
+    """One in `share` of the items, which differ with each commit; all items if all cases run."""
     return items if EVERYTHING else items[zlib.crc32(seed().encode()) % share :: share]
 
 
 def share_of(item: pytest.Item) -> int:
-    """One of how many cases like this one a normal run takes."""
+    """The number of cases like this one of which a normal run takes one."""
     import targets
 
     name = item.callspec.params.get("target") if hasattr(item, "callspec") else None
@@ -53,7 +53,7 @@ def share_of(item: pytest.Item) -> int:
 
 
 def _group(item: pytest.Item) -> tuple[str | None, str]:
-    """The cases of which at least one is taken: all of one test on one target; of all tests on a rare target."""
+    """The group of which at least one case runs: one test on one target, or all tests on a rare target."""
     import targets
 
     name = item.callspec.params.get("target") if hasattr(item, "callspec") else None
@@ -61,7 +61,7 @@ def _group(item: pytest.Item) -> tuple[str | None, str]:
 
 
 def choose(items: Sequence[pytest.Item], chosen_by: str) -> tuple[list[pytest.Item], list[pytest.Item]]:
-    """Divides the cases into those that are taken and the others."""
+    """Divides the cases into chosen and other cases."""
 
     def rank(item: pytest.Item) -> int:
         return zlib.crc32(f"{chosen_by} {item.nodeid}".encode())

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Special values of every element type, and what they must become: the grid of test_special_values.py."""
+"""Special values of every element type, and their expected results: the grid of test_special_values.py."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def finfo(dtype: str) -> ml_dtypes.finfo:
 
 
 def flushes_subnormals(dtype: str) -> bool:
-    """Whether the current target may take what is no normal number for zero: Vulkan's devices, and the instruction of
-    x86-64 that makes bf16."""
+    """Whether the current target may flush subnormal numbers to zero: Vulkan devices, and the x86-64 instruction that
+    converts to bf16."""
     return targets.current.startswith("vulkan") or dtype == "bf16"
 
 
@@ -37,14 +37,14 @@ def grid(dtype: str) -> np.ndarray:
         some = [0, 1, 2, 3, 5, 7, 10, 100, bits - 1, bits, bits + 1, info.max - 1, info.max, info.max // 2, info.min]
         some += [-1, -2, -3, -7, -10, -100, -bits, info.min + 1, info.min // 2]
         some += [2**24 + 1, 2**53 + 1, 2**31, 2**63 - 512]
-        # Above the middle of two numbers of bf16 by less than f64 tells.
+        # Above the midpoint of two bf16 numbers by less than the precision of f64.
         some += [2**60 + 2**52 + 1, -(2**60) - 2**52 - 1]
         return np.array(sorted({value for value in some if info.min <= value <= info.max}), kind)
     info = finfo(dtype)
     tiny, least, most = float(info.tiny), float(info.smallest_subnormal), float(info.max)
     some = [0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 7.0, 10.0, 100.0, 1.0 + float(info.eps), most]
     some += [tiny] if flushes_subnormals(dtype) else [tiny, least, 3 * least]
-    # Where integers end.
+    # The limits of integers.
     for bits in (7, 8, 15, 16, 31, 32, 63, 64):
         some += [2.0**bits, 2.0**bits - 1, np.nextafter(2.0**bits, 0), 2.0**bits * (1 - float(info.eps) / 2)]
     with np.errstate(all="ignore"):
@@ -68,18 +68,18 @@ def few(dtype: str) -> np.ndarray:
 
 
 def pairs(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each value with each."""
+    """All pairs of values."""
     x, y = np.meshgrid(values, values, indexing="ij")
     return np.ascontiguousarray(x.ravel()), np.ascontiguousarray(y.ravel())
 
 
 def wide(x: np.ndarray) -> np.ndarray:
-    """Floats as f64, which tells NaN and signs of all of them."""
+    """Floats as f64, which represents NaN and signs of all of them."""
     return x if x.dtype.kind in "iub" and x.dtype.name in np.sctypeDict else x.astype(np.float64)
 
 
 def _to_odd(x: np.ndarray, kind: type) -> np.ndarray:
-    """Rounded towards zero, with the last bit set where that is not exact: rounding again is as good as once."""
+    """Rounds to odd: towards zero, with the last bit set if inexact, so that a second rounding is harmless."""
     bits = np.uint32 if kind is np.float32 else np.uint64
     with np.errstate(all="ignore"):
         near = x.astype(kind)
@@ -91,7 +91,7 @@ def _to_odd(x: np.ndarray, kind: type) -> np.ndarray:
 def converted(x: np.ndarray, to: str) -> np.ndarray:
     """`x` as `relax.astype` converts it.
 
-    Floats are rounded once, to the nearest. What an integer type does not have is limited to it, and NaN is 0, which
+    Floats are rounded once, to the nearest. They are clamped to the range of an integer type, and NaN becomes 0, which
     NumPy leaves to the processor. Integers wrap around.
     """
     kind = np.dtype(ALL_DTYPES[to])
@@ -115,7 +115,7 @@ def converted(x: np.ndarray, to: str) -> np.ndarray:
 
 
 def attribute(value: np.generic, dtype: str) -> str:
-    """A number as MLIR writes it: floats by their bits."""
+    """A number in MLIR syntax: floats by their bits."""
     if dtype == "i1":
         return "true" if value else "false"
     if not is_float(dtype):
@@ -132,7 +132,7 @@ def same(
     zero_signs: bool = True,
     margin: float = 0.0,
 ) -> np.ndarray:
-    """Where `actual` is what is expected: NaN for NaN, infinities and zeros with their signs, others nearly so.
+    """A mask of matching elements: NaN for NaN, infinities and zeros with their signs, others within a tolerance.
 
     Args:
       tolerance: relative, of finite numbers.
@@ -155,7 +155,7 @@ def same(
 
 
 def report(what: str, same_places: np.ndarray, actual: np.ndarray, expected: np.ndarray, *operands: np.ndarray) -> str:
-    """The first few places that differ, one a line; empty where there are none."""
+    """The first few differences, one per line; empty if there are none."""
     wrong = np.flatnonzero(~np.ravel(same_places))
     lines = [
         f"{what}({', '.join(str(np.ravel(x)[i]) for x in operands)}) is {np.ravel(actual)[i]}, "

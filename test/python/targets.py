@@ -1,9 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests of ops run on.
+"""The targets of the op tests.
 
-A test module that has `RUNS_ON`, names of targets, runs each of its tests on each of them (conftest.py). A target that
-is added here, with a function that loads a program for it, runs all that the others run.
+A test module with `RUNS_ON`, a list of target names, runs each of its tests on each target (conftest.py). A target that
+is added here, with a function that loads a program for it, runs the same tests as the others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import relax_mlir
 from relax_mlir.runtime import to_numpy
 
 Call = Callable[..., Sequence[np.ndarray]]
-"""`call("main", x, y)` gives the results as arrays."""
+"""`call("main", x, y)` returns the results as arrays."""
 
 
 def _on_cpu(source: str) -> Call:
@@ -39,7 +39,7 @@ def _on_emulated_gpu(source: str) -> Call:
 
 
 def _on_vulkan(source: str) -> Call:
-    import vulkan  # chooses the driver, and says why there is none
+    import vulkan  # chooses the driver, and reports why there is none
 
     vulkan.require()
     return vulkan.skipping(_on_device(source, "vulkan", "vulkan"))
@@ -80,30 +80,30 @@ def _interpreted(source: str) -> Call:
 needs_linker = pytest.mark.skipif(not shutil.which("cc"), reason="model.so is linked by a C compiler; there is none")
 
 LOADERS: dict[str, Callable[[str], Call]] = {
-    # Kernels by passes of MLIR alone, the rest by a small interpreter: what legalisation means.
+    # Kernels by MLIR's own passes, the rest by a small interpreter: the semantics of legalization.
     "interpreter": _interpreted,
     "cpu": _on_cpu,
-    # Kernels of a GPU by the same passes as for a real one, run by test/emulator.
+    # GPU kernels by the same passes as for a real GPU, run by test/emulator.
     "cuda-emulated": _on_emulated_gpu,
-    # SPIR-V on the first device of Vulkan; lavapipe where there is no GPU.
+    # SPIR-V on the first Vulkan device, or lavapipe without a GPU.
     "vulkan": _on_vulkan,
-    # The same with buffers in descriptor sets, for devices without buffer addresses.
+    # SPIR-V with buffers in descriptor sets, for devices without buffer addresses.
     "vulkan-bound": _on_bound_vulkan,
 }
 COMPILED = tuple(name for name in LOADERS if name != "interpreter")
 ALL = tuple(LOADERS)
 SAMPLED = {"interpreter": 8, "cuda-emulated": 14, "vulkan": 60, "vulkan-bound": 60}
-"""Targets of which a normal run takes one of this number of cases (sample.py): they compute what "cpu" computes, of
-which one of a module's `ONE_OF` cases runs, and all cases where the module has no `ONE_OF`. A larger `ONE_OF` counts
-for these targets, too."""
+"""Targets of which a normal run takes one in this number of cases (sample.py), since they compute the same as "cpu". On
+"cpu", one in a module's `ONE_OF` cases runs, and all cases if the module has no `ONE_OF`. A larger `ONE_OF` also
+applies to these targets."""
 RARE = ("vulkan-bound",)
-"""Targets of which a normal run need not take a case of each test."""
+"""Targets of which a normal run need not include a case of each test."""
 
 OFF_ON_LAVAPIPE = ("test_avg_pool[vulkan-shape3-windows3-", "test_avg_pool[vulkan-bound-shape3-windows3-")
 """Cases that Mesa's driver for the CPU gets wrong (docs/vulkan.md)."""
 
 current = "cpu"
-"""The target of the test that runs; set by the fixture `target`."""
+"""The target of the running test; set by the fixture `target`."""
 
 
 def load(source: str) -> Call:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Errors of sums, products and statistics do not grow with the number of elements (docs/accuracy.md).
 
-Each result is compared with one computed in f64 or better, relative to the sum of absolute values: data that is all
-equal shows drift, alternating signs show lost digits, a large mean with a small spread shows a variance that cancels.
+Each result is compared with one computed in f64 or better, relative to the sum of absolute values: constant data
+reveals drift, alternating signs reveal lost digits, a large mean with a small spread reveals cancellation in variances.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ KINDS = ("equal", "ramp", "alternating", "offset")
 
 
 def bound(dtype: str, unit: float = 1e-6) -> float:
-    """The relative error of sums that are 1e-6 exact in f32, rounded to a type."""
+    """The relative error of sums that are accurate to 1e-6 in f32, rounded to a type."""
     computed = unit if dtype != "f64" else unit * 2.0**-29
     return computed + (ROUNDOFF[dtype] if dtype in ("f16", "bf16") else 0)
 
@@ -37,7 +37,7 @@ def data(kind: str, shape: tuple[int, ...], dtype: str = "f32") -> np.ndarray:
 
 
 def total(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """The sum over axes, along memory: there NumPy sums by halves, else term by term."""
+    """The sum over axes, moved to contiguous memory, where NumPy uses pairwise summation."""
     kept = [axis for axis in range(x.ndim) if axis not in axes]
     rows = np.ascontiguousarray(x.astype(np.longdouble).transpose(*kept, *axes))
     return rows.reshape(*(x.shape[axis] for axis in kept), -1).sum(-1)
@@ -62,7 +62,7 @@ def check(actual: np.ndarray, exact: np.ndarray, scale: np.ndarray, limit: float
     assert error <= limit, f"error {error:.2e} of the sum of absolute values, expected at most {limit:.2e}"
 
 
-# Along each order of axes: those that vectors run along, and those that they run across.
+# Along each order of axes: axes along vectors, and axes across them.
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "f64"])
 @pytest.mark.parametrize(
     ("shape", "axes"),
@@ -77,12 +77,12 @@ def test_sum_and_mean(shape, axes, dtype):
         x = data(kind, shape, dtype)
         exact, scale = (total(part, tuple(axes)) for part in (x, np.abs(x)))
         count = np.prod([shape[axis] for axis in axes])
-        if np.all(scale < 6e4) or dtype != "f16":  # what f16 holds
+        if np.all(scale < 6e4) or dtype != "f16":  # representable in f16
             check(runs[0]("main", x)[0], exact, scale, bound(dtype))
         check(runs[1]("main", x)[0], exact / count, scale / count, bound(dtype))
 
 
-# Sizes that are known, around those of blocks.
+# Static sizes, around the sizes of blocks.
 @pytest.mark.parametrize("size", [63, 64, 65, 512, 1025, 2047, 4097, 100_000])
 def test_static_sizes(size):
     for dims, axis in (((3, size), 1), ((size, 3), 0)):
@@ -92,7 +92,7 @@ def test_static_sizes(size):
             check(run("main", x)[0], total(x, (axis,)), total(np.abs(x), (axis,)), bound("f32"))
 
 
-# Products of many terms: one row, some, and blocks of them; either operand contiguous along the terms.
+# Dot products of many terms: one row, several, and blocks of rows; either operand contiguous along the terms.
 @pytest.mark.parametrize("rows", [1, 3, 64])
 @pytest.mark.parametrize("op", ["matmul", "linear"])
 @pytest.mark.parametrize("is_static", [False, True])
@@ -106,7 +106,7 @@ def test_products(rows, op, is_static):
         x, w = data(kind, (rows, depth)), data("equal", (depth, n))
         exact = x.astype(np.float64) @ w.astype(np.float64)
         scale = np.abs(x).astype(np.float64) @ np.abs(w).astype(np.float64)
-        # A product rounds as well; accumulators in registers add up more terms than those of sums.
+        # Products round as well; accumulators in registers add more terms than those of sums.
         check(run("main", x, w if op == "matmul" else np.ascontiguousarray(w.T))[0], exact, scale, 8e-6)
 
 
@@ -170,7 +170,7 @@ def test_norms(name, mean, spread, dtype):
         np.testing.assert_allclose(run("main", x)[0].astype(np.float64), exact, rtol=limit, atol=limit)
 
 
-# Next to such elements epsilon vanishes; one of size 1 is the mean itself.
+# Epsilon vanishes next to such elements; an axis of size 1 is the mean itself.
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "f64"])
 @pytest.mark.parametrize("name", NORMS)
 @pytest.mark.parametrize("value", [0, 1, 3.3e7, -1.7e20, 1e30])
@@ -215,7 +215,7 @@ def test_rms_norm(scale, dtype):
         np.testing.assert_allclose(run("main", x)[0].astype(np.float64), exact, rtol=limit, atol=1e-38)
 
 
-# Rows whose exponentials are all alike, and those with many small ones next to a large one.
+# Rows with equal exponentials, and rows with many small ones next to a large one.
 @pytest.mark.parametrize("size", ["n", 50_000])
 def test_softmax_of_long_rows(size):
     length = size if isinstance(size, int) else large(1_000_000)
@@ -251,7 +251,7 @@ def test_pooling(op):
     np.testing.assert_allclose(run("main", x)[0], np.full((1, 2, 1), np.float32(0.1)), rtol=1e-6)
 
 
-# Many updates of few elements, in floats that soon are too narrow for the next one.
+# Many updates of few elements, in floats that soon are too narrow for the next update.
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_scattered_sums(dtype):
     count = 100_000 if targets.current == "cpu" else 5_000
@@ -290,7 +290,7 @@ def test_collapse_sum():
     check(run("main", x)[0], x.sum(0, np.float64), x.sum(0, np.float64), bound("f32"))
 
 
-# Infinities and NaN are what they were: what is lost by rounding does not turn an infinite sum into NaN.
+# Infinities and NaN are preserved: compensation for rounding does not turn an infinite sum into NaN.
 @pytest.mark.parametrize("size", [10, 1000, 100_000])
 def test_infinite_sums(size):
     inf, nan = np.float32(np.inf), np.float32(np.nan)
@@ -309,7 +309,7 @@ def test_infinite_sums(size):
     np.testing.assert_allclose(actual, plain, rtol=1e-6)
 
 
-# The same bits with one thread and with several, and each time.
+# Results are bitwise equal with one thread and with several, and in each run.
 def test_results_do_not_depend_on_threads():
     from relax_mlir import runtime
 
@@ -328,7 +328,7 @@ def test_results_do_not_depend_on_threads():
         np.testing.assert_array_equal(rows, results[0][1])
 
 
-# A sum and an elementwise function before and behind it are one kernel.
+# A sum and the element-wise functions before and after it are one kernel.
 def test_fused_sums():
     source = """
       relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<f32> {

@@ -14,13 +14,13 @@ U = ROUNDOFF["f32"]
 
 
 def product_bound(dtype: str, terms: int) -> float:
-    """The error of a sum of products, relative to that of their absolute values, and rounded to the type."""
+    """The error of a sum of products, relative to the sum of their absolute values, and rounded to the type."""
     if dtype == "f64":
         return 768 * ROUNDOFF["f64"]
     computed = 768 * U if targets.current == "cpu" else (768 + terms / 256) * U
     if dtype == "f32":
         return computed
-    # Tensor cores sum up in their own way.
+    # Tensor cores sum in their own way.
     return max(computed, terms * U / 8) + ROUNDOFF[dtype]
 
 
@@ -28,7 +28,7 @@ def length(size: int) -> int:
     return size if targets.current == "cpu" else 6_000
 
 
-# One row, some, and blocks of them, in the types that are computed in f32.
+# One row, several, and blocks of rows, in the types that are computed in f32.
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
 @pytest.mark.parametrize("rows", [1, 3, 64])
 @pytest.mark.parametrize("op", ["matmul", "linear"])
@@ -38,7 +38,7 @@ def test_narrow_products(op, rows, dtype):
     run = single(f"{op} %0, %1", [("m", "k", dtype), (*matrix, dtype)], ("m", columns, dtype))
     for kind in ("equal", "alternating"):
         x, w = data(kind, (rows, depth), dtype), data("ramp", (depth, columns), dtype)
-        w = (w.astype(np.float32) / 100).astype(DTYPES[dtype])  # so that sums are numbers of f16
+        w = (w.astype(np.float32) / 100).astype(DTYPES[dtype])  # so that f16 represents the sums
         exact = x.astype(np.float64) @ w.astype(np.float64)
         scale = np.abs(x.astype(np.float64)) @ np.abs(w.astype(np.float64))
         result = run("main", x, w if op == "matmul" else np.ascontiguousarray(w.T))[0]
@@ -66,7 +66,7 @@ def test_einsum(subscripts, dtype):
         check(run("main", *arrays)[0], exact, scale, product_bound(dtype, depth))
 
 
-# Sums over many keys, some of them alike and some far apart; over long heads as well.
+# Sums over many keys, similar ones and very different ones; also over long heads.
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize(("queries", "keys", "size"), [(1, 20_000, 16), (7, 3_000, 16), (3, 50, 1_024)])
 def test_attention(queries, keys, size, dtype):
@@ -82,7 +82,7 @@ def test_attention(queries, keys, size, dtype):
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
     exact = (weights @ wide[2]).transpose(0, 2, 1, 3)
-    # An error of a score is one of its weight; functions add their own.
+    # An error of a score is a relative error of its weight; functions add their own errors.
     spread = (np.abs(wide[0]) @ np.abs(wide[1]).swapaxes(2, 3)).max() / np.sqrt(size)
     limit = product_bound(dtype, keys) + 2 * spread * product_bound(dtype, size) + 8 * U
     check(run("main", q, k, v)[0], exact, np.abs(exact), limit)

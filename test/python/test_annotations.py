@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Annotations: what they accept, and that they and MLIR's types say the same."""
+"""Annotations: the accepted arguments, and the round trip through MLIR types."""
 
 import pytest
 from mlir import ir

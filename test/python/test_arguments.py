@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What compiled functions are called with: element types, arrays that they write into, destinations, depth of calls."""
+"""Arguments of compiled functions: element types, arrays that they write into, destinations, depth of calls."""
 
 import gc
 import threading
@@ -38,7 +38,7 @@ def identity(dtype):
     return compiled(f"relax.func @main(%x: {t}) -> {t} {{\n relax.return %x : {t}\n}}")["main"]
 
 
-# Without a copy, in and out, whatever the strides.
+# Passed in and out without a copy, for any strides.
 @pytest.mark.parametrize("dtype", NARROW)
 def test_types_that_numpy_does_not_export(dtype):
     x = np.arange(6).reshape(2, 3).astype(NARROW[dtype])
@@ -91,7 +91,7 @@ def test_weights_of_such_types(tmp_path):
     assert loaded["main"](np.ones(2, ml_dtypes.bfloat16)).tolist() == [2, 3]
 
 
-# A number becomes the element next to it, with ties to even.
+# A number is rounded to the nearest element, with ties to even.
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f32"])
 @pytest.mark.parametrize(
     "number",
@@ -166,7 +166,7 @@ relax.func private @above(%y: {T}) -> {T} {{
 }}"""
 
 
-# In the function itself, or in what it calls.
+# In the function itself, or in its callees.
 @pytest.mark.parametrize(
     "text",
     [
@@ -192,7 +192,7 @@ def test_read_only_arrays_are_not_written_to(text):
         main(np.ones(8, np.float32)[::2])
 
 
-# Of any library: DLPack says it with a flag, and TVM FFI's tensors hold on to what they were made of.
+# Tensors of any library: DLPack has a read-only flag, and TVM FFI tensors keep their source alive.
 @pytest.mark.parametrize("strides", [(1,), None])
 @pytest.mark.parametrize("wrap", [lambda x: x, lambda x: tvm_ffi.from_dlpack(x.__dlpack__(max_version=(1, 0)))])
 def test_read_only_tensors_of_others_are_not_written_to(wrap, strides):
@@ -210,7 +210,7 @@ def test_read_only_tensors_of_others_are_not_written_to(wrap, strides):
     assert to_numpy(other["main"](wrap(frozen))).tolist() == X.tolist()
 
 
-# A result that is such memory cannot be written into either.
+# A result in read-only memory cannot be written into either.
 def test_results_in_read_only_memory_are_read_only():
     text = f"""
     relax.func @main(%x: {T}, %y: {T}) -> ({T}, {T}, {T}) {{
@@ -225,7 +225,7 @@ def test_results_in_read_only_memory_are_read_only():
         assert same.tolist() == X.tolist() and np.shares_memory(other, y)
 
 
-# What else the call reads must lie elsewhere.
+# Other operands of the call must not overlap the written array.
 def test_written_arrays_lie_apart():
     main = compiled(in_place(f"%0 = {PLUS}", parameters=f"%x: {T}, %y: {T}"))["main"]
     data = np.ones(8, np.float32)
@@ -254,7 +254,7 @@ relax.func @swap(%x: {T}, %y: {T}) -> ({T}, {T}) {{
 def test_destinations_are_checked():
     module = compiled(TWO)
     x, y, out = X.copy(), X + 1, np.zeros(4, np.float32)
-    assert module["main"](x, y, x, y) is None  # computed before they are written
+    assert module["main"](x, y, x, y) is None  # results are computed before destinations are written
     assert x.tolist() == (2 * X + 1).tolist() and y.tolist() == [-1] * 4
     frozen = out.copy()
     frozen.flags.writeable = False
@@ -271,12 +271,12 @@ def test_destinations_are_checked():
     ):
         with pytest.raises(error, match=f"main: {message}"):
             module["main"](x, y, *destinations)
-        assert not out.any() and not wide.any()  # nothing is written where one does not fit
+        assert not out.any() and not wide.any()  # nothing is written if one destination does not fit
     with pytest.raises(TypeError, match="expected 2 arguments, got 3"):
         module["main"](x, y, out)
 
 
-# A parameter that comes back is its own memory.
+# A returned parameter keeps its own memory.
 def test_destinations_in_results_that_are_arguments():
     swap = compiled(TWO)["swap"]
     x, y, out = X.copy(), X + 1, np.zeros(4, np.float32)
@@ -288,7 +288,7 @@ def test_destinations_in_results_that_are_arguments():
     assert (out.tolist(), y.tolist()) == ((X + 1).tolist(), X.tolist())
 
 
-# --- uses of what is written over
+# --- uses of overwritten values
 
 
 @pytest.mark.parametrize(
@@ -296,13 +296,13 @@ def test_destinations_in_results_that_are_arguments():
     [
         in_place(f"%0 = {TWICE}\n%1 = relax.add %0, %x : ({T}, {T}) -> {T}", returned="%1"),
         in_place(f"%0 = {TWICE}", returned="%x"),
-        # By another name.
+        # Under another name.
         in_place(f"%1 = relax.match_cast %x : ({T}) -> {T}\n%0 = {TWICE}", returned="%1"),
         # By the call itself.
         in_place(f"%0 = {PLUS.replace('%y', '%x')}"),
-        # Where a called function writes.
+        # In a called function.
         in_place(f"%0 = relax.call @above(%x) : ({T}) -> {T}", returned="%x", rest=HELPER),
-        # Again in each round of a loop.
+        # Again in each iteration of a loop.
         in_place(
             f"""%0 = relax.while %c : (i1) -> i1 {{
             ^bb0(%a: i1):
@@ -315,7 +315,7 @@ def test_destinations_in_results_that_are_arguments():
             results="i1",
             parameters=f"%x: {T}, %c: i1",
         ),
-        # What a loop begins with, which it writes over.
+        # The initial value of a loop, which it overwrites.
         in_place(
             f"""%0 = relax.while %y : ({T}) -> {T} {{
             ^bb0(%a: {T}):
@@ -335,7 +335,7 @@ def test_what_is_written_over_is_not_used_afterwards(text):
         compiled(text)
 
 
-# The result may be, and the operand before; other branches, other members of a tuple and sizes do not matter.
+# The result may be used, and the operand before the write; so may other branches, other tuple members and sizes.
 @pytest.mark.parametrize(
     "text, expected",
     [
@@ -452,7 +452,7 @@ relax.func @chain(%k: i64) -> (({T}) -> {T}) {{
 }}"""
 
 
-# Callables that call callables are as deep as they are made; so is taking them apart.
+# Callables that call callables nest as deeply as they are created; so does destroying them.
 def test_a_long_chain_of_callables():
     chain = compiled(CHAIN)["chain"]
     x = tvm_ffi.from_dlpack(X.copy())
@@ -470,7 +470,7 @@ def test_a_long_chain_of_callables():
 MATRIX = "tensor<?x?xf32, #relax.shape<[n, m]>>"
 
 
-# Products of sizes, and of strides and sizes, that are beyond what the machine counts with.
+# Products of sizes, and of strides and sizes, that exceed the machine's integers.
 @pytest.mark.parametrize(
     "shape, strides, error, message",
     [
@@ -493,7 +493,7 @@ def test_sizes_that_no_memory_has(shape, strides, error, message):
       relax.return %0 : {MATRIX}
     }}""")
     one = np.ones(1, np.float32)
-    limit = 1 << 40  # of what the system may promise
+    limit = 1 << 40  # the memory that the system may promise
     runtime.set_pool_limit(limit)
     try:
         tensor = Foreign(one, shape, strides)
@@ -508,7 +508,7 @@ def test_sizes_that_no_memory_has(shape, strides, error, message):
     assert to_numpy(module["main"](Foreign(one, (3, 2), (0, 0)))).tolist() == (2 * x).tolist()
 
 
-# Without elements, sizes are of no consequence.
+# Without elements, sizes do not matter.
 @pytest.mark.parametrize("shape", [(0, 2**62), (2**62, 0), (0, 0)])
 def test_sizes_beside_zero(shape):
     main = compiled(f"relax.func @main(%x: {MATRIX}) -> {MATRIX} {{\n relax.return %x : {MATRIX}\n}}")["main"]
@@ -534,7 +534,7 @@ def test_asserts_name_the_function():
         main(False, 3)
 
 
-# Bounds that may be negative leave no elements where they are.
+# Bounds that may be negative select no elements if they are.
 @pytest.mark.parametrize("start, step", [(0, 1), (2, 3), (0, -2)])
 def test_arange_to_a_number_that_may_be_negative(start, step):
     bb, m = BlockBuilder(), Sym("m")

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Input that is wrong in every way a stranger can think of: one message that names it, and nothing breaks."""
+"""Invalid input of every kind: one message that names it, and nothing breaks."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ relax.func @main(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<?xf32, #r
 
 @pytest.fixture
 def command(monkeypatch, capsys):
-    """Runs the command line in this process; gives its status and what it writes."""
+    """Runs the command line in this process; returns its status and its output."""
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["relax-mlir", *map(str, arguments)])
@@ -141,7 +141,7 @@ def test_sampling_of_other_types(options):
         Sampling(**options)
 
 
-# Cut anywhere, or with any part overwritten, a model is refused or is another model; nothing crashes.
+# A model truncated anywhere, or with any part overwritten, is rejected or is a different model; nothing crashes.
 @pytest.mark.parametrize("kind", ["gguf", "safetensors"])
 def test_damaged_models(command, tmp_path, kind):
     weights = random_weights()
@@ -167,7 +167,7 @@ def test_damaged_models(command, tmp_path, kind):
         assert status in (0, 1) and "Traceback" not in text
 
 
-# Numbers that are none show as such when they are used, not as text.
+# Weights that are not finite are reported when they are used, not in the text.
 def test_weights_that_are_no_numbers(command, tmp_path):
     weights = random_weights()
     name = next(name for name in weights if "norm" in name)
@@ -187,7 +187,7 @@ def test_numbers_of_threads(value, monkeypatch):
     monkeypatch.setenv("RELAX_NUM_THREADS", value)
     with pytest.raises(RelaxError, match="RELAX_NUM_THREADS is .*; expected a number of threads from 1 to 1024"):
         runtime.library.__wrapped__()
-    # A host without Python is told, and goes on.
+    # A host without Python gets an error, and continues.
     path = runtime.library_path()
     run = python(f"import ctypes; print(ctypes.CDLL({str(path)!r}).relax_rt_thread_count())", RELAX_NUM_THREADS=value)
     assert run.returncode == 0 and 1 <= int(run.stdout) <= 1024

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""bf16 on CPUs of x86-64 that have no conversions of it, where LLVM calls functions that few machines have."""
+"""bf16 on x86-64 CPUs without bf16 conversions, where LLVM calls functions that few machines have."""
 
 import ml_dtypes
 import numpy as np
@@ -56,7 +56,7 @@ MATMUL = f"""
     %0 = relax.sum %x : ({tensor("bf16")}) -> tensor<bf16>
     relax.return %0 : tensor<bf16>
   }}"""
-# Which reads its bias lane by lane.
+# Reads its bias lane by lane.
 ATTENTION = f"""
   relax.func @attention(%q: {tensor("bf16", "b, n, 4, 6")}, %k: {tensor("bf16", "b, m, 2, 6")},
                         %bias: {tensor("bf16", "m")}) -> {tensor("bf16", "b, n, 4, 6")} {{
@@ -77,7 +77,7 @@ PROGRAM = "\n".join(
 )
 
 
-# No function of libgcc is asked for, whatever vectors there are.
+# No libgcc function is called, for any vector width.
 @pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "sapphirerapids"])
 def test_nothing_is_called(cpu):
     target = relax_mlir.Target("x86_64-unknown-linux-gnu", cpu)
@@ -104,7 +104,7 @@ def assert_same(found, expected):
     )
 
 
-# All numbers of bf16, what lies between them, ties, beyond the range, denormal numbers and none at all.
+# All bf16 numbers, numbers between them, ties, out-of-range numbers, subnormals and NaN.
 def test_casts(run):
     every = np.arange(1 << 16, dtype=np.uint32) << 16
     for offset in (0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF):
@@ -121,7 +121,7 @@ def test_casts(run):
     assert_same(run["f16_bf16"](x), x.astype(np.float32).astype(bf16))
 
 
-# Rounded once: by way of f32 the first of these would become 1.
+# Rounded once: through f32, the first of these would become 1.
 def test_numbers_of_64_bits_are_rounded_once(run):
     step = 2.0**-7
     x = np.array([1 + step / 2 + 2**-40, 1 + step / 2, 1 + step / 2 - 2**-40, -1 - step / 2 - 2**-40, 1e300, -1e-300])

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A library that does what graph ops say."""
+"""A library that implements graph ops."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the prover says of the size of a broadcast holds, and memory that is planned by it is enough."""
+"""The prover's bounds on broadcast sizes are valid, and memory planned with them suffices."""
 
 import itertools
 import random
@@ -16,7 +16,7 @@ A, B, C = Sym("a"), Sym("b"), Sym("c")
 
 
 def broadcast(*sizes):
-    """The size that NumPy finds; None where there is none."""
+    """NumPy's broadcast size; None if there is none."""
     others = {size for size in sizes if size != 1}
     return None if len(others) > 1 else next(iter(others), 1)
 
@@ -26,7 +26,7 @@ RANGES = [(0, 3), (0, 1), (1, 1), (1, 4), (2, 3), (3, 5), (0, 0), (4, 4)]
 
 @pytest.mark.parametrize("first", RANGES)
 def test_the_interval_of_a_broadcast_holds_and_is_tight(first):
-    """Every value that there may be is in it, and each of its ends is a value, but for what two ranges rule out."""
+    """The interval contains every possible value, and both ends are attained, unless two ranges exclude that."""
     for others in [*itertools.product(RANGES), *random.Random(0).sample([*itertools.product(RANGES, RANGES)], 12)]:
         ranges = (first, *others)
         symbols = (A, B, C)[: len(ranges)]

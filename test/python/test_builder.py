@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The builder: what it makes, where it says things are, and what it refuses."""
+"""The builder: its output, its locations, and its errors."""
 
 import threading
 
@@ -39,7 +39,7 @@ def bb():
     return BlockBuilder()
 
 
-# --- what it makes
+# --- output
 
 
 def test_matmul(bb):
@@ -271,7 +271,7 @@ def test_contradiction_shows_both_sides_and_the_line(bb):
     assert "bb.return_(op.matmul(x, w))" in str(error)
     assert f"{__file__}:{error.location.line}" in str(error)
     assert error.location.text.strip() == "bb.return_(op.matmul(x, w))"
-    # The function that failed is gone; its name is free, and the builder goes on.
+    # The failed function is gone; its name is free, and the builder stays usable.
     with bb.function("main", [x]):
         bb.return_(x)
     assert bb.module().functions == ["main"]
@@ -587,8 +587,8 @@ def test_none_means_the_default(bb):
         bb.return_(x)
 
 
-# The names that a compiled function tells of its parameters are those of variables and annotations, not that of the
-# Python function that built them.
+# A compiled function names its parameters after variables and annotations, not after the Python function that built
+# them.
 def test_names_of_parameters():
     def build():
         bb = BlockBuilder()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The cache of compiled code: what it reads, what it writes, and what it never touches.
 
-The runtime's part of it (DiskCache.cpp) goes by the same rules; test_device_code_cache.py runs it.
+The runtime's part of it (DiskCache.cpp) follows the same rules; test_device_code_cache.py tests it.
 """
 
 import json
@@ -46,7 +46,7 @@ def test_code_is_found_again(folder):
     assert relax_mlir.compile_code(program("add")) == first
     relax_mlir.compile_code(program("add"), use_bounds=True)
     assert len(entries(folder)) == 2
-    # An entry that is damaged is made again.
+    # A damaged entry is regenerated.
     good = entry.read_bytes()
     for damaged in (b"", good[:60], good[:-1], good[:-1] + b"x", good + b"x", b"x" + good[1:]):
         entry.write_bytes(damaged)
@@ -54,7 +54,7 @@ def test_code_is_found_again(folder):
         assert entry.read_bytes() == good
 
 
-# An entry is whole only under its own key: two that are swapped are both made again.
+# An entry is valid only under its own key: two swapped entries are both regenerated.
 def test_entries_are_bound_to_their_keys(folder):
     assert run("add").tolist() == [6] * 4
     (add,) = entries(folder)
@@ -67,7 +67,7 @@ def test_entries_are_bound_to_their_keys(folder):
     assert (add.read_bytes(), multiply.read_bytes()) == (first, second)
 
 
-# An entry whose description is not one of code is made again, whoever wrote it.
+# An entry with an invalid description is regenerated, whoever wrote it.
 @pytest.mark.parametrize("text", ["", "{", "null", "[]", "3", '{"target": null}', "[" * 100000])
 def test_odd_descriptions_are_made_again(folder, monkeypatch, text):
     code = relax_mlir.compile_code(program("add"))
@@ -119,7 +119,7 @@ def plant_folder(entry):
     entry.mkdir()
 
 
-# What another user may have put there does not run: it is not read, and nothing waits for it.
+# Files that another user may have placed there do not run: they are not read, and nothing waits for them.
 @pytest.mark.parametrize("plant", [plant_open, plant_group, plant_foreign, plant_link, plant_pipe, plant_folder])
 def test_planted_entries_are_not_read(folder, plant):
     cache.write(KEY, {"a": 1}, b"object")
@@ -142,7 +142,7 @@ def test_the_cache_does_not_grow_without_end(folder, monkeypatch):
     assert {entry.stem for entry in entries(folder)} == set(keys[2:])
 
 
-# The folder may be any: what is not an entry stays, whatever it is called, however old it is.
+# The folder may be any folder: files that are not entries stay, whatever their name or age.
 def test_files_of_others_stay(folder, monkeypatch):
     folder.mkdir()
     others = ["thesis.tex", ".hidden", KEY, f"{KEY}.relax", f"{OTHER}.relax.txt", "x.relax", f".{KEY}.part"]
@@ -160,7 +160,7 @@ def test_files_of_others_stay(folder, monkeypatch):
     assert all((folder / name).read_bytes() == b"precious " * 1000 for name in others)
 
 
-# What a process that was killed has left goes after an hour, and not before.
+# Leftovers of a killed process are removed after an hour, and not before.
 def test_parts_that_are_left_go(folder):
     cache.write(KEY, {}, b"object")
     old, new = folder / f".{OTHER}.abc123.part", folder / f".{OTHER}.abc124.part"
@@ -196,7 +196,7 @@ def test_where_the_cache_is(monkeypatch, variables, expected):
         assert run("add").tolist() == [6] * 4
 
 
-# A cache that cannot be used is none.
+# An unusable cache is the same as no cache.
 @pytest.mark.parametrize("kind", ["read-only", "a file", "below a file", "a device"])
 def test_folders_that_cannot_be_used(kind, tmp_path, monkeypatch):
     folder = tmp_path / "cache"

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Chats as templates render them, against what transformers renders (references/)."""
+"""Chats rendered by templates, compared with transformers (references/)."""
 
 import enum
 import json
@@ -43,7 +43,7 @@ def test_rendered(template, tokens):
             assert tokenizer.apply_chat_template(**arguments) == expected, chat
 
 
-# Of several templates, the one for tools renders a chat with tools.
+# If there are several templates, the one for tools renders a chat with tools.
 @pytest.mark.parametrize("chat", RECORD["named"]["rendered"])
 def test_named(chat):
     arguments = {name: RECORD["chats"][chat].get(name) for name in ("messages", "tools")}
@@ -58,7 +58,7 @@ def test_no_default():
         tokenizer.apply_chat_template(HELLO)
 
 
-# A template finds JSON's types and no others, whatever a caller gives.
+# A template sees only JSON types, whatever the caller passes.
 def test_plain_values():
     class Kind(str, enum.Enum):
         X = "x"
@@ -71,7 +71,7 @@ def test_plain_values():
             tokenizer.apply_chat_template(HELLO, value=[value])
 
 
-# What was not asked for stays as it was: a template works on a copy.
+# The caller's messages stay unchanged: a template works on a copy.
 def test_messages_stay():
     messages = [{"role": "user", "content": "x", "thinking": "y", "more": None, "deep": {"none": None}}]
     before = json.dumps(messages)
@@ -100,7 +100,7 @@ def test_wrong_arguments(arguments, message):
         with_templates("x").apply_chat_template(**arguments)
 
 
-# Versions of Jinja whose sandbox can be left are refused.
+# Jinja versions whose sandbox can be escaped are rejected.
 @pytest.mark.parametrize("version, allowed", [("3.1.5", False), ("2.11.3", False), ("3.1.6", True), ("3.10.0", True)])
 def test_jinja_version(monkeypatch, version, allowed):
     _compiled.cache_clear()
@@ -121,7 +121,7 @@ def test_values_that_hold_themselves():
         chat.apply_chat_template([{"role": "user", "content": "x", "more": value}])
 
 
-# A template that makes too much, or does not end, is stopped before it has used up memory or time.
+# A template that computes too much, or does not end, is stopped before it exhausts memory or time.
 @pytest.mark.parametrize(
     "template",
     [
@@ -160,7 +160,7 @@ def test_limits(template):
     begin = time.monotonic()
     with pytest.raises(TokenizerError, match="the chat template fails: .*(more than|six digits)"):
         with_templates(template).apply_chat_template(HELLO)
-    assert time.monotonic() - begin < 60  # those that take the most steps end by their number
+    assert time.monotonic() - begin < 60  # the longest templates end by the limit on steps
 
 
 # Long chats are within the limits.

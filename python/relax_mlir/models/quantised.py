@@ -151,7 +151,7 @@ def _make(name: str, template: str, quantisation: str, rows: int, columns: int, 
 
 
 def decode(quantisation: str, rows: int, columns: int, dtype: str = "f32", in_panels: bool = True) -> Kernel:
-    """The elements of a quantized matrix: `[p, k / 32, halves, 32 / halves, 64]`; by rows, without the last dimension."""
+    """The elements of a quantized matrix: `[p, k / 32, halves, 32 / halves, 64]`; by rows, without the last one."""
     return _make("decode", _DECODE, quantisation, rows, columns, dtype, in_panels)
 
 

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The tokenizer of llama.cpp, of the library that comes with the package `xllamacpp`, through its C interface.
+"""The tokenizer of llama.cpp, from the library in the package `xllamacpp`, through its C interface.
 
 Used to record references only; no test needs it.
 """
@@ -20,7 +20,7 @@ VERSION = f"llama.cpp of xllamacpp {xllamacpp.__version__}"
 
 
 class _Parameters(ctypes.Structure):
-    """`llama_model_params`, of which `vocab_only` alone is set. Larger than the real one, which is passed in memory."""
+    """`llama_model_params` with only `vocab_only` set. Larger than the real struct, which is passed in memory."""
 
     _fields_ = [("fields", ctypes.c_uint8 * 512)]
     VOCAB_ONLY = 2 * 8 + 5 * 4 + 4 + 4 * 8  # pointers, enums, padding, pointers
@@ -70,7 +70,7 @@ class Vocabulary:
         _LIBRARY.llama_model_free(self._model)
 
     def encode(self, text: str, special: bool = True, begin: bool = True) -> list[int]:
-        """The tokens of a text, after the one that begins texts, if there is one."""
+        """The tokens of a text, after the BOS token, if there is one."""
         data = text.encode()
         tokens = (ctypes.c_int32 * (len(data) + 8))()
         count = _LIBRARY.llama_tokenize(self._vocabulary, data, len(data), tokens, len(tokens), begin, special)

@@ -5,7 +5,7 @@
     pip install torch==2.13.0 transformers==5.24.0 accelerate gguf      # next to this package
     python test/python/references/record_llama.py
 
-The models are those of tiny_models.py: their weights are random numbers from a seed, which the tests draw again.
+The models are those of tiny_models.py: their weights are random numbers from a seed, which the tests regenerate.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
 HERE = Path(__file__).resolve().parent
-# Last, and after transformers: it would take our modules of the same names for packages.
+# Last, and after transformers, which would otherwise mistake our modules for packages of the same names.
 sys.path.append(str(HERE.parent))
 from tiny_models import CONFIG, random_weights, write_gguf, write_hugging_face  # noqa: E402
 
@@ -37,7 +37,7 @@ LLAMA3 = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 8192,
 }
-# What a config.json says about the rotary embedding, in the spellings of its versions.
+# The fields of config.json for the rotary embedding, in the spellings of its versions.
 ROPE: dict[str, dict[str, Any]] = {
     "default": {"rope_theta": 10000.0},
     "large theta": {"rope_theta": 1000000.0, "head_dim": 128},
@@ -54,7 +54,7 @@ ROPE: dict[str, dict[str, Any]] = {
         "rope_scaling": {**LLAMA3, "factor": 4.0, "high_freq_factor": 3.0, "original_max_position_embeddings": 64},
     },
 }
-# Models by architecture and what their config.json has besides.
+# Models by architecture, with additional fields of config.json.
 SHORT = {**LLAMA3, "factor": 4.0, "original_max_position_embeddings": 32}
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("Llama", {}),
@@ -68,7 +68,7 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
         {"rope_theta": 1000.0, "rope_parameters": {"rope_type": "default", "rope_theta": 1000.0}},
     ),
 }
-# Files of GGUF by architecture. (transformers reads no head size of qwen3; its weights lie as in a folder.)
+# GGUF files by architecture. (transformers does not read qwen3's head size; its weights are laid out as in a folder.)
 FILES = {"gguf llama": "llama", "gguf qwen2": "qwen2"}
 POSITIONS = [0, 17, 59]
 TOKENS = np.random.default_rng(1).integers(0, CONFIG.vocab_size, 60).tolist()

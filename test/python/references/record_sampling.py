@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Records sampling.json: the tokens that may be drawn, and their probabilities, as transformers gives them.
+"""Records sampling.json: the candidate tokens and their probabilities, as transformers computes them.
 
 pip install torch==2.13.0 transformers==5.24.0
 python test/python/references/record_sampling.py

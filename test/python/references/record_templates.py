@@ -5,8 +5,8 @@
     pip install transformers==5.24.0 tokenizers jinja2
     python test/python/references/record_templates.py
 
-The templates are written for this, each in the manner of a family of models. Every chat is rendered with every
-template; what fails there is recorded as null.
+The templates are written for this purpose, each in the style of a family of models. Every chat is rendered with every
+template; failures are recorded as null.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def main() -> None:
                 messages = arguments.pop("messages")
                 try:
                     text = tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False, **arguments)
-                except Exception:  # whatever a template raises
+                except Exception:  # a template may raise anything
                     text = None
                 results.append([tokens, name, chat, text])
     # Several templates of one model: one is for chats with tools.

@@ -1,14 +1,14 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Records tokenizers.json: what llama.cpp and transformers make of texts, with small vocabularies made here.
+"""Records tokenizers.json: the tokens of llama.cpp and transformers, with small vocabularies made here.
 
     python -m venv references && . references/bin/activate
     pip install transformers==5.24.0 tokenizers gguf regex sentencepiece protobuf jinja2 xllamacpp==2026.10.11549
     python test/python/references/record_tokenizers.py
 
-A vocabulary is trained on the texts themselves with nothing cut, so that its merges cross each place where some rule
-cuts: two rules that cut one text differently give different tokens. Whole words without merges show which kinds take
-a word that is a token without merging.
+A vocabulary is trained on the unsplit texts themselves, so that its merges cross each position where some rule splits:
+two rules that split a text differently give different tokens. Whole words without merges reveal which kinds accept a
+word that is a token without merging.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from llama_cpp import VERSION, Vocabulary
 
 HERE = Path(__file__).resolve().parent
 
-# Every name of a rule to cut text that relax_mlir.models.pre_tokenizers knows.
+# Every name of a splitting rule that relax_mlir.models.pre_tokenizers knows.
 NAMES = """
 llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano smaug-bpe dbrx
 qwen2 deepseek-r1-qwen stablelm2 megrez kormo hunyuan solar-open grok-2 qwen35
@@ -66,7 +66,7 @@ TEXTS = [
     "#hashtag @user &amp; %20 *bold* ~~strike~~ -dash +plus =eq",
     "!a ?b .c ,d -e /f :g ;h (i )j _k *l",
 ]
-# Characters with marks of their own: some tokenizers compose them first.
+# Characters with combining marks: some tokenizers compose them first.
 MARKS = ["e\u0301te\u0301 nai\u0308ve", "\u0301ABC a\u0301B\u0301c", "का कि"]
 SPECIAL = [
     "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n",
@@ -74,8 +74,8 @@ SPECIAL = [
     "<tool>x</tool> <unk>",
 ]
 
-# Of some kinds llama.cpp has a pattern that stands for the one in the tokenizer.json of the models, and differs from it
-# where characters have marks or where spaces are not ASCII. Here are the patterns of the models.
+# For some kinds, llama.cpp replaces the pattern in the models' tokenizer.json by its own, which differs for characters
+# with combining marks and for spaces that are not ASCII. These are the patterns of the models.
 _CASES = (
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+%s"
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*%s"
@@ -92,7 +92,7 @@ NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 
 
 def byte_level() -> dict[str, Any]:
-    """A vocabulary of bytes: tokens with their types, and merges."""
+    """A byte-level vocabulary: tokens with their types, and merges."""
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
     pre_tokenizers = tokenizers.pre_tokenizers
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -111,7 +111,7 @@ def byte_level() -> dict[str, Any]:
     return {"tokens": [*tokens, *whole, *special, *added, "<unk>"], "token_type": types, "merges": merges}
 
 
-# Texts that show where text is cut: what each part of a pattern decides.
+# Texts that reveal where text is split, for each part of a pattern.
 CUTS = [
     *TEXTS,
     *(
@@ -137,8 +137,8 @@ CUTS = [
 def cuts_vocabulary() -> dict[str, Any]:
     """A vocabulary of pairs of bytes, with two orders of merging them.
 
-    Wherever text is not cut, the two bytes can merge. Which of two pairs that share a byte merges first depends on the
-    order: pairs of bytes that are of different classes come first, or last.
+    Wherever text is not split, the two bytes can merge. The order decides which of two pairs that share a byte merges
+    first: pairs of bytes of different classes come first, or last.
     """
     level = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 
@@ -171,7 +171,7 @@ def gguf_metadata(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def encoded(metadata: Mapping[str, Any], texts: list[str]) -> dict[str, Any]:
-    """What llama.cpp makes of texts, with names of special tokens read and not."""
+    """The tokens of texts in llama.cpp, with and without parsing the names of special tokens."""
     with tempfile.TemporaryDirectory() as folder:
         vocabulary = Vocabulary(Path(folder), metadata)
     found = {
@@ -187,7 +187,7 @@ def encoded(metadata: Mapping[str, Any], texts: list[str]) -> dict[str, Any]:
 def encoded_by(
     patterns: tuple[str, ...], vocabulary: Mapping[str, Any], text: str, ignore_merges: bool = False
 ) -> list[int]:
-    """The tokens of a text that is cut by Python's `regex`, one pattern after another."""
+    """The tokens of a text that Python's `regex` splits, one pattern after another."""
     merges = [tuple(merge.split(" ")) for merge in vocabulary["merges"]]
     ids = {token: i for i, token in enumerate(vocabulary["tokens"])}
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(ids, merges, ignore_merges=ignore_merges))
@@ -199,7 +199,7 @@ def encoded_by(
 
 
 def record_kinds(vocabulary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Each name of a rule to cut text; names that give the same are together."""
+    """Each name of a splitting rule; names with equal results are grouped."""
     kinds: list[dict[str, Any]] = []
     for name in NAMES:
         texts = [*TEXTS, *SPECIAL, *MARKS]
@@ -209,7 +209,7 @@ def record_kinds(vocabulary: Mapping[str, Any]) -> list[dict[str, Any]]:
             for index, text in enumerate(texts):
                 if text in MARKS or any(unicodedata.category(c)[0] == "M" or c.isspace() and c > "\x7f" for c in text):
                     found["ids"][index] = begin + encoded_by(ORIGINAL[name], vocabulary, text)
-                else:  # elsewhere they agree
+                else:  # for other texts, both agree
                     assert text in SPECIAL or found["ids"][index] == begin + encoded_by(
                         ORIGINAL[name], vocabulary, text, ignore_merges=name == "tekken"
                     )
@@ -223,7 +223,7 @@ def record_kinds(vocabulary: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def record_cuts(kinds: list[dict[str, Any]]) -> dict[str, Any]:
-    """Where each kind cuts the texts that are for that."""
+    """The positions where each kind splits the texts of `CUTS`."""
     vocabulary = cuts_vocabulary()
     end = {"eos_token_id": len(vocabulary["tokens"]) - 1, "bos_token_id": len(vocabulary["tokens"]) - 1}
     found: dict[str, list[Any]] = {}
@@ -246,7 +246,7 @@ def record_cuts(kinds: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def record_ends() -> list[dict[str, Any]]:
-    """Tokens that end answers, of every type that converters have given them."""
+    """Tokens that end answers, with every type that converters give them."""
     ends = """<|eot_id|> <|im_end|> <|end|> <|return|> <|call|> <|flush|> <|calls|> <end_of_turn> <|endoftext|> </s>
     <|eom_id|> <EOT> _<EOT> [EOT] [EOS] <|end_of_text|> <end_of_utterance> <eos>
     <｜end▁of▁sentence｜> [e~[ <|start_header_id|>""".split()
@@ -274,7 +274,7 @@ def record_ends() -> list[dict[str, Any]]:
 
 
 def sentence_piece() -> dict[str, Any]:
-    """A vocabulary of characters with scores, as Llama 2's."""
+    """A vocabulary of characters with scores, as in Llama 2."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "texts").write_text("\n".join(TEXTS * 3))
         sentencepiece.SentencePieceTrainer.train(
@@ -350,7 +350,7 @@ def record_folders(bytes_: Mapping[str, Any], pieces: Mapping[str, Any]) -> list
     special = dict(bos_token="<|begin|>", eos_token="<|end_of_text|>", unk_token="<unk>", pad_token="<|im_end|>")
 
     def llama3() -> Any:
-        # Files of Llama 3 have the token that begins texts in tokenizer.json alone.
+        # Llama 3 files have the BOS token only in tokenizer.json.
         backend = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, merges, ignore_merges=True))
         pattern = tokenizers.Regex(
             r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
