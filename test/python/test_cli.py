@@ -40,7 +40,7 @@ relax.func @main(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<4xf32>) -
 
 
 def relax_mlir(*arguments, status=0, stdin="", **environment):
-    """What the command writes, to either stream."""
+    """The output of the command, on both streams."""
     command = [sys.executable, "-c", "from relax_mlir.cli import main; main()", *map(str, arguments)]
     run = subprocess.run(
         command, capture_output=True, text=True, input=stdin, timeout=120, env={**os.environ, **environment}
@@ -63,7 +63,7 @@ def test_help():
         assert command in text
 
 
-# The results of a call are shown, and written.
+# The results of a call are printed, and written to files.
 def test_run(program, tmp_path):
     x = np.arange(8, dtype=np.float32).reshape(2, 4)
     np.save(tmp_path / "x.npy", x)
@@ -74,7 +74,7 @@ def test_run(program, tmp_path):
     assert "result 0: [3, 4]" in relax_mlir("run", program, "3x4xf32", "4xf32")
 
 
-# A model runs where the command says; what is no target is an error, not a traceback.
+# A model runs on the given target; an invalid target is an error, not a traceback.
 def test_targets(tmp_path):
     path = write_gguf(tmp_path / "x.gguf", random_weights())
     sizes = ["--prompts", "2", "--steps", "2", "--layout", "plain"]
@@ -86,7 +86,7 @@ def test_targets(tmp_path):
     assert "there is no target 'tpu'" in relax_mlir("bench", path, *sizes, "--target", "tpu", status=1)
 
 
-# Paths and names are text: what rich would take for markup or an emoji is shown as it is.
+# Paths and names are plain text: text that rich would interpret as markup or an emoji is shown literally.
 @needs_linker
 def test_names_are_not_markup(tmp_path, capsys):
     folder = tmp_path / "[bold]x[" / "y]"
@@ -109,14 +109,14 @@ def test_names_are_not_markup(tmp_path, capsys):
     assert "[red]:smile:.gguf: 0 MiB of weights" in text
 
 
-# All the command's own consoles show text as it is.
+# All of the command's consoles show text literally.
 def test_consoles_know_no_markup():
     for source in Path(commands.__file__).parent.glob("*.py"):
         for made in re.findall(r"(?:Console|TextColumn)\(.*", source.read_text()):
             assert "markup=False" in made, (source, made)
 
 
-# Output that cannot be written is an error, and none that a reader does not want.
+# Output that cannot be written is an error, unless the reader has closed the pipe.
 def test_output_that_cannot_be_written(program):
     command = [sys.executable, "-c", "from relax_mlir.cli import main; main()"]
     for arguments in (["run", program, "2x4xf32", "4xf32"], ["--version"]):
@@ -128,7 +128,7 @@ def test_output_that_cannot_be_written(program):
     assert subprocess.run(f"{closed} >&- 2>&- <&-", shell=True, capture_output=True).returncode == 0
 
 
-# Results are written whole or not at all.
+# Results are written atomically.
 def test_results_that_cannot_be_written(program, tmp_path, monkeypatch):
     for place, message in ((tmp_path, "it is a folder"), (tmp_path / "no" / "x.npz", "there is no folder")):
         assert message in relax_mlir("run", program, "2x4xf32", "4xf32", "-o", place, status=1)
@@ -144,7 +144,7 @@ def test_results_that_cannot_be_written(program, tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["program.mlir", "x.npz"]
 
 
-# A link is followed to the file that it names, and what a name would guess of the file before it stays.
+# A link is followed to the file that it names, and files with guessable temporary names stay.
 def test_results_go_where_a_link_leads(program, tmp_path):
     (tmp_path / "link.npz").symlink_to(tmp_path / "there.npz")
     planted = tmp_path / f".link.npz.{os.getpid()}.part"
@@ -154,7 +154,7 @@ def test_results_go_where_a_link_leads(program, tmp_path):
     assert planted.is_symlink() and not (tmp_path / "secret").exists()
 
 
-# Names that files cannot have do not make two pictures one.
+# Function names that are invalid as file names do not make two pictures collide.
 def test_pictures_of_functions_whose_names_look_alike(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     from relax_mlir.cli.plot import draw
@@ -172,7 +172,7 @@ def test_pictures_of_functions_whose_names_look_alike(tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == [*names, "picture.png"]
 
 
-# An error of reading is none of writing, and what the encoding of the terminal lacks is written by its number.
+# A read error is not reported as a write error, and characters that the terminal's encoding lacks are escaped.
 def test_errors_of_the_system(program, tmp_path):
     text = relax_mlir("run", "x" * 300, status=1)
     assert "File name too long" in text and "cannot write the output" not in text
@@ -189,7 +189,7 @@ def test_errors_of_the_system(program, tmp_path):
     assert run.returncode == 0 and "Traceback" not in run.stderr, run.stderr
 
 
-# Code for the CPU is compared as well: what it was compiled for, and what is asked for.
+# For CPU code, too, the compiled target is compared with the requested one.
 @needs_linker
 def test_the_target_of_a_folder_for_a_cpu(program, tmp_path):
     relax_mlir("compile", program, "-o", tmp_path / "folder", "--target", "cpu:x86-64")
@@ -208,7 +208,7 @@ def test_the_target_of_a_folder_for_a_cpu(program, tmp_path):
         assert "result 0: [2, 4] float32" in relax_mlir("run", *arguments, "--target", target)
 
 
-# What is wrong with a prompt, an argument or an option is said before a model is compiled or its weights are read.
+# An invalid prompt, argument or option is reported before a model is compiled or its weights are read.
 @pytest.fixture
 def nothing_is_compiled(monkeypatch):
     def fail(*arguments, **options):
@@ -262,7 +262,7 @@ def test_known_before(tmp_path, program, nothing_is_compiled, template, argument
         app(arguments, standalone_mode=False)
 
 
-# So for exported folders, which have been compiled with their options.
+# The same holds for exported folders, which were compiled with their options.
 @needs_linker
 def test_known_before_of_exported_folders(tmp_path, program, nothing_is_compiled):
     path = small_model(tmp_path / "x")
@@ -283,7 +283,7 @@ def test_known_before_of_exported_folders(tmp_path, program, nothing_is_compiled
             app(list(map(str, arguments)), standalone_mode=False)
 
 
-# A folder of a program is no language model; and what is no argument is no place for a result.
+# A program's folder is not a language model; and results go only to valid destinations.
 @needs_linker
 def test_a_program_is_no_model(program, tmp_path):
     text = relax_mlir("compile", program, "-o", tmp_path / "folder")
@@ -295,7 +295,7 @@ def test_a_program_is_no_model(program, tmp_path):
         assert "'main' takes 2 arguments, got 3" in text
 
 
-# A folder runs on what it was compiled for, whether the command names that or not.
+# A folder runs on the target that it was compiled for, whether the command names that target or not.
 @needs_linker
 def test_folders_for_a_device(program, tmp_path):
     driver = {"RELAX_CUDA_DRIVER": EMULATOR}
@@ -314,7 +314,7 @@ def test_folders_for_a_device(program, tmp_path):
     for wanted in ("cpu", "cuda:sm_90"):
         text = relax_mlir("run", tmp_path / "folder", *arguments, "--target", wanted, status=1, **driver)
         assert f"compiled for cuda:emulated, not for {wanted}" in " ".join(text.split())
-    # What a folder holds is told where its device is not, too.
+    # A folder can also be inspected on a machine without its device.
     text = relax_mlir("inspect", tmp_path / "folder", RELAX_CUDA_DRIVER="/nowhere/libcuda.so.1")
     assert "and the GPU emulated" in " ".join(text.split())
 
@@ -353,7 +353,7 @@ def test_inspect_smollm2():
     assert "49152" in relax_mlir("inspect", "smollm2")
 
 
-# An error is one message, and no stack trace of ours.
+# An error is one message, without an internal stack trace.
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -379,7 +379,7 @@ def test_errors(arguments, message):
     assert "error: " + message in relax_mlir(*arguments, status=1)
 
 
-# Whoever uses the command has no Python code that an error could be in.
+# Users of the command have no Python code that an error could refer to.
 def test_errors_have_no_place_in_python(program):
     for target in ("tpu", "cuda:", "cpu+cublaslt"):
         text = relax_mlir("run", program, "2x4xf32", "4xf32", "--target", target, status=1)
@@ -396,7 +396,7 @@ def test_version():
     assert relax_mlir("--version") == f"relax-mlir {importlib.metadata.version('relax-mlir')}\n"
 
 
-# Arguments are filled a piece at a time: what is made beside them is small.
+# Arguments are filled in chunks: temporaries are small.
 def test_large_arguments_are_made_in_place():
     generator = np.random.default_rng(0)
     tracemalloc.start()

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Element-wise ops as machine code: all ops of the table, in whole vectors and what is left over."""
+"""Element-wise ops as machine code: all ops of the table, in whole vectors and remainders."""
 
 from functools import lru_cache
 
@@ -19,7 +19,7 @@ SIZES = (0, 1, 37)
 
 @lru_cache
 def _load(dtype, target):
-    """Each op of the tables that takes the type, on shapes [n]."""
+    """Each op of the tables that supports the type, on shapes [n]."""
     functions = []
     operand = f"tensor<?x{dtype}, #relax.shape<[n]>>"
     for table, arity in ((UNARY, 1), (BINARY, 2)):
@@ -38,7 +38,7 @@ def _load(dtype, target):
 
 
 def run(name, dtype, *arguments):
-    """What the op of the current target makes of the arguments."""
+    """The result of the op on the current target."""
     return _load(dtype, targets.current)(name, *arguments)[0]
 
 
@@ -51,7 +51,7 @@ def cases(table, wanted):
     ]
 
 
-# Each unary op compiles, and computes what NumPy does, special values included.
+# Each unary op compiles, and gives the same results as NumPy, including special values.
 @pytest.mark.parametrize(("text", "dtype"), cases(UNARY, (*FLOATS, *INTS, "i1")))
 def test_unary(text, dtype):
     name = text.split()[0]
@@ -61,7 +61,7 @@ def test_unary(text, dtype):
         check(actual, compute(UNARY[text][0], dtype, x), "i1" if name in PREDICATES else dtype)
 
 
-# Each binary op of floats does.
+# So does each binary op on floats.
 @pytest.mark.parametrize(("text", "dtype"), cases(BINARY, FLOATS))
 def test_binary(text, dtype):
     for size in SIZES:
@@ -70,7 +70,7 @@ def test_binary(text, dtype):
         check(actual, compute(BINARY[text][0], dtype, x, y), "i1" if text in PREDICATES else dtype)
 
 
-# Far outside of what a function is defined for there is NaN, and what grows becomes infinite.
+# Far outside of its domain, a function gives NaN; growing functions become infinite.
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", "acos acosh asin asinh atan atanh cosh exp log log1p log2 sinh sqrt tanh".split())
 def test_far_arguments(name, dtype):
@@ -81,14 +81,14 @@ def test_far_arguments(name, dtype):
     check(run(name, dtype, x), compute(UNARY[name][0], dtype, x), dtype)
 
 
-# Of two whole numbers that are as near, the even one.
+# Of two equally near integers, the even one.
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_halves_are_rounded_to_even(dtype):
     x = (np.arange(-40, 41) / 4).astype(DTYPES[dtype])
     np.testing.assert_array_equal(run("round", dtype, x), np.rint(x.astype(np.float64)).astype(DTYPES[dtype]))
 
 
-# Powers of two are as exact far from zero as near it.
+# Powers of two are as accurate far from zero as near it.
 @pytest.mark.parametrize(("dtype", "least", "most"), [("f32", -126, 128), ("f64", -1022, 1024)])
 def test_powers_of_two(dtype, least, most):
     x = np.random.default_rng(0).uniform(least, most, 2000).astype(DTYPES[dtype])
@@ -97,7 +97,7 @@ def test_powers_of_two(dtype, least, most):
     np.testing.assert_array_max_ulp(run("exp2", dtype, x), expected, 6)
 
 
-# Powers of whole numbers are exact, and others as good, where the exponent of the result has ten bits as well.
+# Powers of integers are exact, and other powers as accurate, even if the result's exponent has ten bits.
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 def test_powers(dtype):
     kind, random = np.dtype(DTYPES[dtype]), np.random.default_rng(0)
@@ -124,7 +124,7 @@ def test_powers(dtype):
     np.testing.assert_array_equal(run("power", dtype, far, np.ones_like(far)), far)
 
 
-# Floats of 8 bits are made of integers of all kinds, and are compared.
+# 8-bit floats are converted from integers of all types, and compared.
 @pytest.mark.parametrize("small", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
 @pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.int64])
 def test_integers_to_small_floats(dtype, small):
@@ -138,7 +138,7 @@ def test_integers_to_small_floats(dtype, small):
     np.testing.assert_array_equal(np.ravel(places), np.flatnonzero(x))
 
 
-# What is nearly the identity at zero keeps small arguments, signs of zeros included.
+# Functions that are nearly the identity at zero keep small arguments, including signs of zeros.
 @pytest.mark.parametrize("size", [1, 37])
 @pytest.mark.parametrize(("dtype", "tolerance"), [("f64", 4e-16), ("f32", 4e-7)])
 @pytest.mark.parametrize("name", "log1p expm1 sin sinh tan tanh asin asinh atan atanh".split())
@@ -151,8 +151,8 @@ def test_small_arguments(name, dtype, tolerance, size):
         np.testing.assert_array_equal(np.signbit(actual), np.signbit(argument))
 
 
-# The angles of large numbers are those of all their bits; the last of each type are next to a multiple of pi/2, where
-# a reduction loses most. Numbers on both sides of where the reduction for small ones ends.
+# The angles of large numbers depend on all of their bits; the last numbers of each type are next to a multiple of pi/2,
+# where a reduction loses most. Numbers on both sides of the limit of the reduction for small ones.
 def test_large_angles():
     large = [1e4, 1e5, 1e7, 1e20, 3.4e38, 8191.9, 8192, 8192.1, 2**22 - 0.5, 2**22, 2**22 + 0.5, 9368.2607]
     for dtype, kind, more in (

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs that the compiler has no code for are errors that name the reason; none of them ends the process."""
+"""Unsupported programs are errors that name the reason; none of them ends the process."""
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ def test_modules_that_are_lowered():
         relax_mlir.compile(module, cached=False)
 
 
-# Both sizes, the function once, and the line of the program with a mark under it.
+# Both sizes, the function once, and the line of the program with a marker under it.
 @pytest.mark.parametrize(
     "build, shapes, sizes, message",
     [
@@ -128,7 +128,7 @@ def test_sizes_that_differ(build, shapes, sizes, message):
     assert lines[1].startswith(f"  at {__file__}:") and lines[2].strip() and lines[3].strip() == "^"
 
 
-# A program whose context allows ops that nobody knows.
+# A program in a context that allows unregistered ops.
 def test_ops_that_are_not_registered():
     context = relax_mlir.parse("module {}").context
     source = """relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {

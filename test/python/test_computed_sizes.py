@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes and positions that only a kernel computes: callers report those that do not exist, fused or not."""
+"""Sizes and positions that only a kernel computes: callers report undefined ones, fused or not."""
 
 import itertools
 
@@ -13,7 +13,7 @@ from relax_mlir import BlockBuilder, Sym, op
 
 m, n = Sym("m"), Sym("n")
 
-# The expression, values of m and n for which it does not exist, what the error says, and values for which it is small.
+# The expression, values of m and n for which it is undefined, the error message, and values for which it is small.
 FAULTS = {
     "quotient": (n // m, (0, 5), "'n floordiv m' divides by zero", (2, 5)),
     "rest": (n % m, (0, 5), "divides by zero", (2, 5)),
@@ -41,7 +41,7 @@ OPS = {
     "slice_scatter": lambda e: op.slice_scatter(seven(), op.ones([0], "f32"), 0, e, e),
     "expand": lambda e: op.add(op.ones([e, 1], "f32"), op.ones([1, 3], "f32")),
 }
-# What fuses with it.
+# Ops that fuse with it.
 READERS = {
     "alone": lambda x: x,
     "sum": lambda x: op.sum(x),

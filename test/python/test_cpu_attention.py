@@ -31,7 +31,7 @@ def tensor(*dims: int | str, dtype: str = "f32") -> str:
 
 
 def compiled(heads: int, key_heads: int, dtype: str = "f32", attributes: str = ""):
-    """relax.attention of heads of 24 elements, values of 40."""
+    """relax.attention with heads of 24 elements, values of 40."""
     q, k, v, result = (
         tensor("b", rows, count, size, dtype=dtype)
         for rows, count, size in (("n", heads, 24), ("m", key_heads, 24), ("m", key_heads, 40), ("n", heads, 40))
@@ -50,7 +50,7 @@ def check(main, batch, rows, columns, heads, key_heads, dtype="f32", **options):
     assert_close(np.from_dlpack(main(q, k, v)).view(DTYPES[dtype]), expected, dtype)
 
 
-# One key head for each and for several, an odd group; the mask that leaves out columns, and none.
+# One key head per query head and per several, and an odd group; with a mask that skips columns, and without.
 @pytest.mark.parametrize("heads, key_heads", [(2, 2), (6, 2), (5, 1)])
 @pytest.mark.parametrize("causal", [None, "TopLeft", "BottomRight"])
 def test_sizes(heads, key_heads, causal, threads):
@@ -86,7 +86,7 @@ def reference(q, keys, values, past):
     return attention(q, keys, values, causal="BottomRight").reshape(1, length, HEADS, GROUP, SIZE)
 
 
-# Vectors of every width: rows in blocks, and what is left of them.
+# Vectors of every width: rows in blocks, and the remainder.
 @pytest.mark.parametrize("bits", [512, 256, 128])
 def test_attend(bits):
     kernel = kernels.attend(1, HEADS, GROUP, SIZE, SIZE**-0.5)
@@ -100,7 +100,7 @@ def test_attend(bits):
             np.testing.assert_allclose(out, reference(q, keys, values, past), rtol=1e-4, atol=1e-5)
 
 
-# Many queries at once give what each gives alone, to the last bit: the order of sums is that of a row.
+# Many queries together give bitwise the same results as each alone: the order of sums is that of a row.
 def test_rows_alone():
     kernel = kernels.attend(1, HEADS, GROUP, SIZE, SIZE**-0.5)
     run = Kernel(kernel.text, "", kernel.name)
@@ -114,7 +114,7 @@ def test_rows_alone():
         np.testing.assert_array_equal(alone, whole[:, row : row + 1])
 
 
-# What is not a number in a query or a visible key stays with the rows that see it.
+# NaN and infinity in a query or a visible key affect only the rows that see it.
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
 def test_not_finite(number):
     main = compiled(2, 2, attributes='{causal_mask = "TopLeft"}')
@@ -171,7 +171,7 @@ func.func private @k(%q: tensor<?x8xf32>, %k: tensor<8x?xf32>, %v: tensor<?x16xf
 """
 
 
-# Hidden columns are left out where their exponentials are certain to be zero; where they are not, they count.
+# Hidden columns are skipped if their exponentials are certainly zero; otherwise they count.
 @pytest.mark.parametrize("hidden, least, leaves_out", [(-1e30, -1e29, True), (-2.0, -1e29, False), (-3.0, -2.0, False)])
 def test_hidden(hidden, least, leaves_out):
     source = MASKED.replace("$HIDDEN", f"{hidden:.1e}").replace("$LEAST", f"{least:.1e}")

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What code needs of a CPU: the runtime finds the same as LLVM, and code that needs more is refused by name."""
+"""CPU features of code: the runtime detects the same as LLVM, and code that needs more is rejected by name."""
 
 import ctypes
 import re
@@ -41,7 +41,7 @@ def names_of(architecture):
 
 
 def lacking():
-    """A target like this machine with a feature that it lacks; no CPU has them all."""
+    """A target like this machine plus a feature that it lacks; no CPU has all features."""
     candidates = names_of("X86") if IS_X86 else names_of("AARCH64")
     name = missing_features(candidates)[0]
     return name, Target(HOST.triple, HOST.cpu, f"{HOST.features},+{name}".strip(","))
@@ -49,7 +49,7 @@ def lacking():
 
 @pytest.fixture(scope="module")
 def refused():
-    """The name of a feature that is not here, and code that needs it."""
+    """The name of a missing feature, and code that needs it."""
     name, target = lacking()
     code = relax_mlir.compile_code(relax_mlir.parse(MODULE), target)
     assert name in code.cpu_features
@@ -75,7 +75,7 @@ def test_code_for_this_machine_runs_here():
     assert relax_mlir.compile_code(relax_mlir.parse(MODULE)).cpu_features == HOST.required_features
 
 
-# The levels of the psABI, and what Arm says of these cores.
+# The psABI levels, and Arm's specifications of these cores.
 @pytest.mark.parametrize(
     "triple, cpu, features, has, lacks",
     [
@@ -128,7 +128,7 @@ def test_an_exported_folder(refused, tmp_path):
         relax_mlir.load_exported(tmp_path)
 
 
-# In a process of its own, as an illegal instruction would end it.
+# In a separate process, as an illegal instruction would end it.
 @needs_linker
 @pytest.mark.parametrize("function", ["bind_weight", "main"])
 def test_the_library_alone(refused, tmp_path, function):
@@ -174,7 +174,7 @@ def test_a_program_in_c(refused, tmp_path):
     assert "features that this one lacks" in run.stderr and name in run.stderr
 
 
-# What is asked before the CPU is known must run on any: neither the entries nor what they call may use an extension.
+# Code before the feature check must run on any CPU: neither the entries nor their callees may use an extension.
 @pytest.mark.skipif(not IS_X86 or not shutil.which("objdump"), reason="reads the code of x86-64 by objdump")
 def test_entries_are_for_the_baseline(refused, tmp_path):
     _, code = refused

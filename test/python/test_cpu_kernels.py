@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scheduled kernels compute what NumPy does, at sizes around every block and vector."""
+"""Scheduled kernels give the same results as NumPy, at sizes around every block and vector size."""
 
 import math
 
@@ -24,7 +24,7 @@ def random(rng, *shape):
 
 
 def matmul(k: int | str, n: int | str, transposed: bool = False) -> str:
-    """x @ w + bias, then ReLU; rows of dynamic number."""
+    """x @ w + bias, then ReLU; with a dynamic number of rows."""
     x, out = tensor(("?", k)), tensor(("?", n))
     w = tensor((n, k) if transposed else (k, n))
     bias = tensor((n,))
@@ -40,7 +40,7 @@ def matmul(k: int | str, n: int | str, transposed: bool = False) -> str:
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("k, n", [(48, 40), (7, 130), (64, 64), ("?", "?"), (1, 1)])
 def test_matmul(rng, k, n, transposed, bits):
-    """Static and dynamic widths that are no multiple of a vector or block, on three vector widths."""
+    """Static and dynamic widths that are not multiples of a vector or block, for three vector widths."""
     kernel = Kernel(matmul(k, n, transposed), f"vector-bits={bits}")
     assert "vector<" in kernel.loops and "memref.alloc(" not in kernel.loops
     shapes = [(k, n)] if k != "?" else [(3, 5), (17, 64), (65, 129), (0, 4)]
@@ -53,7 +53,7 @@ def test_matmul(rng, k, n, transposed, bits):
 
 
 def test_packed_half_weights(rng):
-    """Weights in panels of 64 columns, of f16 that the body extends."""
+    """f16 weights in panels of 64 columns, which the body extends."""
     x, w, out = tensor(("?", 96)), tensor((2, 96, 64), "f16"), tensor(("?", 2, 64))
     body = f"%f = linalg.fill ins(%zero : f32) outs(%out : {out}) -> {out}"
     extend = "%e = arith.extf %b : f16 to f32\n    " + MULTIPLY_ADD.replace("%b", "%e")
@@ -68,7 +68,7 @@ def test_packed_half_weights(rng):
 
 
 def test_gated_matmuls(rng):
-    """Two contractions of the same rows, with what joins them, in one nest."""
+    """Two contractions of the same rows, and the op that joins them, in one nest."""
     x, w, out = tensor(("?", 24)), tensor((24, 72)), tensor(("?", 72))
     body = f"%f = linalg.fill ins(%zero : f32) outs(%out : {out}) -> {out}"
     for name in ("g", "u"):
@@ -202,7 +202,7 @@ def test_attention(rng):
 
 
 def test_reductions_along_any_axis(rng):
-    """Sums of a tensor of three dimensions, along each of them."""
+    """Sums of a three-dimensional tensor along each dimension."""
     full = tensor(("?", 3, "?"))
     for axis in range(3):
         loops = ["a", "b", "c"]
@@ -221,7 +221,7 @@ def test_reductions_along_any_axis(rng):
 
 
 def test_transpose_and_gather(rng):
-    """Reads that are not contiguous along the lanes, and rows that an index tensor chooses."""
+    """Reads that are not contiguous along the lanes, and rows selected by an index tensor."""
     x, out = tensor(("?", "?")), tensor(("?", "?"))
     body = generic("%r", "i, j", "pp", [("%x", x, "j, i")], ("%out", out, "i, j"), "linalg.yield %a : f32")
     kernel = Kernel(function([("%x", x), ("%out", out)], [out], ["%r"], body))
@@ -246,7 +246,7 @@ def test_transpose_and_gather(rng):
 
 
 def test_concat_and_pad(rng):
-    """Parts of a destination; what padding reads is inside of its source."""
+    """Parts of a destination; padding reads only inside its source."""
     x, y, out = tensor((3, "?")), tensor((3, "?")), tensor((3, "?"))
     body = f"%r = tensor.concat dim(1) %x, %y : ({x}, {y}) -> {out}"
     kernel = Kernel(function([("%x", x), ("%y", y), ("%out", out)], [out], ["%r"], body))
@@ -270,7 +270,7 @@ def test_concat_and_pad(rng):
 
 
 def test_booleans(rng):
-    """Comparisons give bytes of 0 and 1, with vectors, with a reduction and in plain loops."""
+    """Comparisons give bytes of 0 and 1, in vectors, in a reduction and in plain loops."""
     x, mask, any_of = tensor(("?", 20)), tensor(("?", 20), "i1"), tensor(("?",), "i1")
     compare = "%v = arith.cmpf ogt, %a, %zero : f32\n    linalg.yield %v : i1"
     either = "%v = arith.ori %acc, %a : i1\n    linalg.yield %v : i1"

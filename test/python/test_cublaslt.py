@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of matrices by cuBLASLt, for which test/emulator has a stand-in."""
+"""Matmuls by cuBLASLt, for which test/emulator has a substitute."""
 
 import dataclasses
 import gc
@@ -37,7 +37,7 @@ def device():
 
 
 def model(dtype="f32", activation="", bias=False, matmul=False, width=24):
-    """`activation(x @ w' + bias)`, of rows in two dimensions."""
+    """`activation(x @ w' + bias)`, with rows in two dimensions."""
     bb, (b, n) = BlockBuilder(), (Sym("b"), Sym("n"))
     x, w = Tensor((b, n, 16), dtype), Tensor((16, width) if matmul else (width, 16), dtype)
     v = Tensor((width,), dtype)
@@ -80,10 +80,10 @@ def test_products(device, dtype, activation, bias, matmul):
         np.testing.assert_allclose(
             result.astype(np.float64), expected(*values, activation, bias, matmul), tolerance, tolerance
         )
-    assert calls(PRODUCT) == before + 2  # of no rows there is none
+    assert calls(PRODUCT) == before + 2  # no call for zero rows
 
 
-# Of a shape that was seen before, the library is asked for the product alone.
+# For a known shape, the library is only called for the matmul.
 def test_an_algorithm_is_chosen_once_for_a_shape(device):
     main = relax_mlir.compile(model(width=40), target=TARGET)["main"]
     values = [device.put(value) for value in arguments(width=40)]
@@ -95,7 +95,7 @@ def test_an_algorithm_is_chosen_once_for_a_shape(device):
     assert calls(ALGORITHM) == counts[0] + 1
 
 
-# Scratch memory is in the plan: that of two products that follow each other is one storage.
+# Scratch memory is planned: two consecutive matmuls share one storage.
 def test_scratch_memory_is_planned():
     bb, n = BlockBuilder(), Sym("n")
     x, w = Tensor((n, 16)), Tensor((16, 16))
@@ -106,7 +106,7 @@ def test_scratch_memory_is_planned():
     assert plan["planned_bytes"] == f"192*n + {1 << 25}"
 
 
-# Replays of a graph multiply what is there then.
+# Replays of a graph multiply the current elements.
 def test_products_are_captured(device):
     executable = relax_mlir.compile(model(bias=True, activation="relu"), target=TARGET)
     main = executable.captured("main")
@@ -119,7 +119,7 @@ def test_products_are_captured(device):
     assert main.statistics().captures == 1 and main.statistics().replays == 3
 
 
-# Of two versions of the function, the number of rows says which one is called.
+# The number of rows decides which of two versions of the function is called.
 def test_only_where_it_is_faster(device):
     target = dataclasses.replace(TARGET, libraries=("cublaslt:auto",))
     main = relax_mlir.compile(model(bias=True), target=target).captured("main")
@@ -159,7 +159,7 @@ FAILURES = [
 @pytest.mark.parametrize("case", range(len(FAILURES)))
 def test_failures_are_errors_and_leak_nothing(device, case):
     function, code, error = FAILURES[case]
-    width = 56 + 8 * case  # a shape that was not seen before
+    width = 56 + 8 * case  # a new shape
     main = relax_mlir.compile(model(width=width), target=TARGET)["main"]
     values = [device.put(value) for value in arguments(width=width)]
     gc.collect()
@@ -169,12 +169,12 @@ def test_failures_are_errors_and_leak_nothing(device, case):
             with pytest.raises(error, match="of cuBLASLt failed on cuda:0: status"):
                 main(*values)
     assert device.memory_statistics().used == used
-    if function != PRODUCT:  # whose plan is kept
+    if function != PRODUCT:  # the plan of the matmul is kept
         assert objects() == held
     np.testing.assert_allclose(device.get(main(*values)), expected(*arguments(width=width)), 1e-5, 1e-5)
 
 
-# Without the library, the error is that of the call, and says what to do.
+# Without the library, the call fails, and the error says what to do.
 def test_a_missing_library_is_an_error():
     program = """
 import numpy as np, relax_mlir, test_cublaslt as t

@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models whose files hold something odd: they are read, or refused by an error of ours, and never by another exception.
+"""Models with odd content in their files: they are read, or rejected with a `RelaxError`, never another exception.
 
-Each field of each file is replaced by each of many odd values, and a few at a time at random.
+Each field of each file is replaced by each of many odd values, and random sets of fields together.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ DELETED = object()
 
 
 def places(value, path=()):
-    """The paths to all values in one of JSON, a few of each list."""
+    """The paths to all values in a JSON value, and to a few elements of each list."""
     yield path
     items = value.items() if isinstance(value, dict) else enumerate(value[:3]) if isinstance(value, list) else ()
     for key, member in items:
@@ -45,7 +45,7 @@ def places(value, path=()):
 
 
 def changed(value, path, new):
-    """A copy in which another value is in a place."""
+    """A copy with another value at a path."""
     if not path:
         return None if new is DELETED else new
     copy = dict(value) if isinstance(value, dict) else list(value)
@@ -57,7 +57,7 @@ def changed(value, path, new):
 
 
 def variants(value, count, seed=0):
-    """Each place with each odd value, or `count` of them, and then as many with several places changed."""
+    """Each path with each odd value, or `count` of these, and then the same number with several paths changed."""
     generator = random.Random(seed)
     single = [(path, new) for path in places(value) for new in (*ODD, DELETED)]
     for path, new in single if len(single) <= count else generator.sample(single, count):
@@ -75,7 +75,7 @@ def write_json(path, value):
 
 
 def accepts(act, *arguments):
-    """Whether this goes through; an error of ours says why not, any other is the test's."""
+    """Whether the call succeeds, or fails with a `RelaxError`; any other exception fails the test."""
     try:
         act(*arguments)
     except RelaxError as error:
@@ -87,7 +87,7 @@ def accepts(act, *arguments):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A model in Hugging Face's form with all the files that are read."""
+    """A model folder in Hugging Face's form with all supported files."""
     path = write_hugging_face(tmp_path_factory.mktemp("model") / "x", random_weights())
     words = tokenizers.Tokenizer(tokenizers.models.WordLevel({f"w{i}": i for i in range(100)}, unk_token="w0"))
     words.save(str(path / "tokenizer.json"))
@@ -104,7 +104,7 @@ def folder(tmp_path_factory):
 
 
 def read_folder(path):
-    """What is read of a folder before a program is built, in little time."""
+    """Reads the parts of a folder that precede building a program, which is fast."""
     checkpoint = models.open_checkpoint(path)
     checkpoint.config()
     tokenizer = Tokenizer.from_folder(path)
@@ -155,7 +155,7 @@ def test_odd_json_in_folders(folder, name):
     assert not all(outcomes) and any(outcomes)
 
 
-# The whole way, to a program; a little of the same.
+# A smaller sample, up to a program.
 def test_odd_json_builds_or_is_refused(folder):
     path = folder / "config.json"
     whole = path.read_text()
@@ -178,7 +178,7 @@ def test_odd_index(folder):
         path.unlink()
 
 
-# The configuration of an exported model, and what is said of its code. That has a seal, which is put on again here.
+# The configuration of an exported model, and its metadata, whose seal is recomputed here.
 def test_odd_json_in_exported_folders(tmp_path):
     folder = tmp_path / "folder"
     models.build(write_gguf(tmp_path / "x.gguf", random_weights())).export(folder)
@@ -206,7 +206,7 @@ def test_odd_json_in_exported_folders(tmp_path):
         accepts(read_code, folder)
 
 
-# Metadata of GGUF have types; the values of some are odd all the same.
+# GGUF metadata have types, but values may still be odd.
 def test_odd_metadata_of_gguf(tmp_path):
     file = GGUFFile(write_gguf(tmp_path / "x.gguf", random_weights()))
     shapes = {name: entry.shape for name, entry in file.tensors.items()}
@@ -267,7 +267,7 @@ def test_shards_with_odd_headers(tmp_path):
         models.open_checkpoint(path.parent)
 
 
-# Arrays in files, which `relax-mlir run` reads: any bytes are an array or an error of ours.
+# Arrays in files, which `relax-mlir run` reads: any bytes are an array or a `RelaxError`.
 def test_damaged_arrays(tmp_path):
     path, generator = tmp_path / "x.npy", np.random.default_rng(0)
     np.save(path, np.arange(8, dtype=np.float32).reshape(2, 4))

@@ -36,13 +36,13 @@ def in_use(device):
 # --- devices and tensors
 
 
-# A child of a fork opens a device for itself, and is refused that of its parent; none waits for ever.
+# A forked child opens its own device, and is refused its parent's; neither waits forever.
 def test_forks(device):
     run = run_python(forked.program("cuda", "cuda:emulated"))
     assert run.stdout.split() == ["passed"], run.stdout + run.stderr
 
 
-# What says nothing is told to the user, once, and changes nothing.
+# Invalid values are reported to the user, once, and have no effect.
 @pytest.mark.parametrize("value, told", [("0", 0), ("1", 0), ("", 0), ("yes", 1)])
 def test_switches(device, value, told):
     source = """
@@ -76,7 +76,7 @@ def test_devices_that_are_not_there(kind, index):
         Device(kind, index)
 
 
-# The runtime, which others call as well, does not cut numbers.
+# The runtime, which other callers use too, does not truncate numbers.
 @pytest.mark.parametrize("device", [(2, 1 << 32), (2 + (1 << 32), 0), (2, -1), (1 << 62, 1 << 62), (2, 1 << 31)])
 def test_numbers_of_devices_are_not_cut(device):
     for name, *args in (
@@ -97,7 +97,7 @@ def test_limits_of_memory(device):
     assert device.get(device.put(X)).tolist() == X.tolist()
 
 
-# What is no tensor, or not on this device, is named.
+# Arguments that are not tensors, or not on this device, are named.
 def test_what_is_not_on_the_device(device):
     x = device.put(X)
     for value in (3, None, "x", [1.0]):
@@ -176,7 +176,7 @@ def test_empty_tensors(device, functions):
     assert calls("cuLaunchKernelEx") == before
 
 
-# Only a kernel that waits by itself begins before those before it have ended: the driver is asked for that.
+# Only a kernel that waits by itself begins before earlier kernels end; the launch requests that from the driver.
 def test_launches_that_overlap(device, functions):
     with launches() as made:
         functions("add_to")(device.put(X), device.put(X))
@@ -196,7 +196,7 @@ def test_destinations_are_written(device, functions):
         functions("add")(x, x, device.put(X[1:]))
 
 
-# What a call writes into lies apart from the rest, or is the very memory of the result.
+# Written arguments must not overlap others, or must be exactly the result's memory.
 def test_tensors_that_overlap(device, functions):
     wide, y = device.put(np.zeros(200, np.float32)), device.put(X)
     x, shifted = view(wide, 0, 100), view(wide, 64, 100)
@@ -238,7 +238,7 @@ def test_constants_are_uploaded_once_for_each_device(device, functions):
         assert blocks() <= held + 2  # new results, but no new constant
 
 
-# A function of Python runs in the middle of a call, and makes calls of its own, on another device too.
+# A Python function runs in the middle of a call, and makes calls itself, also on another device.
 def test_calls_within_calls(device, functions):
     other = Device("cuda", 1)
 
@@ -279,7 +279,7 @@ def test_weights_of_the_host_are_uploaded(device, functions):
     with pytest.raises(ValueError, match="weight 'w' is not bound"):
         add_weight(x)
     before = in_use(device)
-    for factor in (1, 2):  # the first one's memory is given back
+    for factor in (1, 2):  # the first set's memory is released
         bind("w", tvm_ffi.from_dlpack(factor * X[:4]))
         assert device.get(add_weight(x)).tolist() == ((1 + factor) * X[:4]).tolist()
         assert in_use(device) == before + 256
@@ -288,7 +288,7 @@ def test_weights_of_the_host_are_uploaded(device, functions):
         bind("w", Device("cuda", 1).put(X[:4]))
     with pytest.raises(ValueError, match="arguments are on device 1, and the module's weights on device 0"):
         add_weight(Device("cuda", 1).put(X[:4]))
-    # One that is on the device is used where it is.
+    # A weight on the device is used in place.
     weight = device.put(X[:4])
     bind("w", weight)
     assert in_use(device) == before + 256
@@ -350,7 +350,7 @@ def test_memory_limits(device, functions):
     functions("add")(x, x)
 
 
-# What is free goes back to the driver before a call gives up.
+# Free memory returns to the driver before a call fails.
 def test_free_memory_is_given_back_where_there_is_too_little(device):
     device.trim_memory()
     tensor = device.put(np.zeros(600 << 20, np.uint8))
@@ -432,7 +432,7 @@ def compiled_sum():
     return relax_mlir.compile(builder.module(), target="cuda:emulated")["main"]
 
 
-# Kernels read 16 bytes at once.
+# Kernels read 16 bytes in one access.
 @pytest.mark.parametrize("start", range(6))
 @pytest.mark.parametrize("size", [1, 4, 97, 100])
 def test_arguments_may_begin_at_any_element(device, compiled_sum, start, size):

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Machine code that is kept on disk, on the emulated device; the compiled functions are test/emulator/Example.cpp."""
+"""The disk cache of machine code, on the emulated device; the compiled functions are test/emulator/Example.cpp."""
 
 import os
 
@@ -30,7 +30,7 @@ def entries(folder):
 
 @pytest.fixture
 def run_text(device, functions):
-    """Loads the module in assembly anew, runs it, and says whether it was assembled."""
+    """Loads the assembly module again, runs it, and returns whether it was assembled."""
 
     def run():
         functions.unload()
@@ -53,7 +53,7 @@ def test_code_is_assembled_once(cache, run_text):
     assert objects() - before <= 1  # the module
 
 
-# The cache of compiled code reads the same entries, so it can say which are good.
+# The Python cache reads the same entries, so it can check them.
 def test_entries_have_the_format_of_the_cache(cache, run_text):
     run_text()
     description, code = format.read(entries(cache)[0].stem)
@@ -79,7 +79,7 @@ def test_damaged_entries_are_made_anew(cache, run_text, damage):
     assert entry.read_bytes() == good
 
 
-# An entry is whole only under its own key.
+# An entry is valid only under its own key.
 def test_entries_are_bound_to_their_keys(cache, run_text, monkeypatch):
     run_text()
     (first,) = entries(cache)
@@ -102,7 +102,7 @@ def test_planted_entries_are_not_read(cache, run_text, plant):
     assert not run_text() and not entry.is_symlink()
 
 
-# One that is whole, but that the driver does not take, is made anew too.
+# An intact entry that the driver rejects is regenerated, too.
 def test_entries_that_the_driver_refuses(cache, run_text):
     run_text()
     with failing("cuModuleLoadDataEx", 200, nth=1):
@@ -131,7 +131,7 @@ def test_another_driver_assembles_anew(cache, run_text, monkeypatch):
 
 def test_without_a_folder_there_is_no_cache(tmp_path, run_text, monkeypatch):
     monkeypatch.setenv("RELAX_CACHE_DIR", "")
-    assert not run_text()  # the driver does, by itself
+    assert not run_text()  # the driver caches it itself
     (tmp_path / "file").touch()
     monkeypatch.setenv("RELAX_CACHE_DIR", str(tmp_path / "file" / "cache"))
     assert run_text()

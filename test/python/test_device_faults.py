@@ -1,9 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What may go wrong with a compiled model on a device: typed errors, nothing leaks, and the model stays usable.
+"""Faults of a compiled model on a device: errors are typed, nothing leaks, and the model stays usable.
 
-The runtime by itself is in test_device.py, captured calls are in test_device_graphs.py, both sides of one module in
-test_mixed_targets.py.
+Tests of the runtime alone are in test_device.py, of captured calls in test_device_graphs.py, of both sides of one
+module in test_mixed_targets.py.
 """
 
 import gc
@@ -61,7 +61,7 @@ def put(device, x, a, b):
 
 
 class Unchanged:
-    """What is allocated at the end is what was at the start."""
+    """Checks that the block leaves allocations unchanged."""
 
     def __init__(self, device):
         self.device = device
@@ -80,7 +80,7 @@ class Unchanged:
 
 
 def fails(call, kind, *texts):
-    """The error, without the frames that hold on to what was called with."""
+    """The error, without the frames that keep the arguments alive."""
     try:
         call()
     except kind as error:
@@ -121,7 +121,7 @@ def test_a_thousand_wrong_calls_leak_nothing(device, model, wrong):
         "a destination past the result": (x, [a, b], device.put(np.ones((6, 8), np.float32))),
         "a destination on another device": (x, [a, b], other.put(np.ones((5, 8), np.float32))),
     }[wrong]
-    model["main"](x, [a, b])  # what is loaded once
+    model["main"](x, [a, b])  # loads code once
     with Unchanged(device):
         for _ in range(1000):
             fails(lambda: model["main"](*args), *WRONG[wrong])
@@ -155,7 +155,7 @@ def test_a_thousand_faults_within_calls_leak_nothing(device, model, function, co
     np.testing.assert_allclose(device.get(model["main"](x, pair)), expected(*arguments()), rtol=1e-5)
 
 
-# A device with room for some of a call's memory alone.
+# A device with memory for only a part of a call.
 def test_too_little_memory_in_the_middle_of_a_call(device, model):
     x, pair = put(device, *arguments(64))
     model["main"](x, pair)
@@ -176,7 +176,7 @@ def test_too_little_memory_in_the_middle_of_a_call(device, model):
     assert seen == {"enough", "too little"}
 
 
-# Weights that do not fit leave the model without them; with room, it is bound and runs.
+# After weights do not fit, the model has none; with enough memory, they are bound and it runs.
 def test_weights_that_do_not_fit(device):
     model = relax_mlir.compile(relax_mlir.parse(MODEL), target="cuda:emulated")
     x, pair = put(device, *arguments())
@@ -190,7 +190,7 @@ def test_weights_that_do_not_fit(device):
     np.testing.assert_allclose(device.get(model["main"](x, pair)), expected(*arguments()), rtol=1e-5)
 
 
-# Past a fault of a kernel, a real driver fails at every call. The process goes on, and ends by itself.
+# After a kernel fault, a real driver fails at every call. The process continues, and exits normally.
 def test_a_device_that_has_failed_for_good():
     program = """
 import gc
@@ -229,7 +229,7 @@ print(count)
     assert run.stdout.split() == ["4000"] and run.returncode == 0, (run.stdout, run.stderr)
 
 
-# Code for a chip that is not here is refused by the driver, before anything runs.
+# The driver rejects code for another chip before anything runs.
 def test_the_wrong_architecture(device):
     model = relax_mlir.compile(relax_mlir.parse(MODEL), target="cuda:sm_90", weights={"w": W})
     x, pair = put(device, *arguments())
@@ -240,7 +240,7 @@ def test_the_wrong_architecture(device):
             fails(lambda: model["main"](x, pair), DeviceError, "cuda:0")
 
 
-# Where there is no device, compiling for "the" device says so, and for a named chip it works.
+# Without a device, compiling for "the" device is an error, and compiling for a named chip works.
 def test_compiling_without_a_device():
     program = """
 import os

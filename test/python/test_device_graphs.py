@@ -27,7 +27,7 @@ functions = pytest.fixture(load_example, scope="module")
 
 @pytest.fixture
 def captured(functions):
-    """Functions of the example as captured ones; without a trace after the test."""
+    """Functions of the example as captured functions, which leave nothing behind after the test."""
 
     def make(name, graphs=16):
         def wrap(function):
@@ -49,7 +49,7 @@ def counts(function):
 # --- results
 
 
-# The first call runs, the second is captured and launched, later ones are launched; all give the same.
+# The first call runs, the second is captured and launched, later calls are launched; all give the same results.
 def test_replays_give_what_running_gives(device, captured):
     add = captured("add")
     x, y = device.put(X), device.put(3 * X)
@@ -60,7 +60,7 @@ def test_replays_give_what_running_gives(device, captured):
     assert add.statistics() == CaptureStatistics(1, 4, 0, 1, True, 0)
 
 
-# What the tensors hold is no part of a graph.
+# The contents of tensors are not part of a graph.
 def test_replays_read_the_tensors_of_now(device, functions, captured):
     add = captured("add")
     x, y = device.put(X), device.put(X)
@@ -70,7 +70,7 @@ def test_replays_read_the_tensors_of_now(device, functions, captured):
     assert counts(add) == (1, 4, 0, 1)
 
 
-# Results have memory of their own: the next replay leaves them as they are.
+# Results have their own memory: the next replay does not change them.
 def test_results_outlive_the_next_replay(device, functions, captured):
     add = captured("add")
     x, y = device.put(X), device.put(X)
@@ -89,11 +89,11 @@ def test_memory_is_used_again_within_a_graph(device, captured):
     for _ in range(4):
         assert device.get(add_often(x, x, 20)).tolist() == (21 * X).tolist()
     assert counts(add_often) == (1, 3, 0, 1)
-    # Two that take turns for the runs, two for the graph.
+    # Two alternating blocks for the runs, two for the graph.
     assert blocks() <= before + 5
 
 
-# Several functions have their memory in common, as long as one of them has a graph.
+# Several functions share memory, as long as one of them has a graph.
 def test_graphs_share_their_memory(device, captured):
     functions = [captured("add_often"), captured("add_often"), captured("add")]
     x = device.put(X)
@@ -123,7 +123,7 @@ def test_results_of_every_kind(device, captured):
     assert counts(many) == (1, 3, 0, 1)
 
 
-# A constant is given out as a copy; the number is written by the graph.
+# A constant is returned as a copy; the graph writes the number.
 def test_constants_and_numbers(device, captured):
     constants = captured("constants")
     x = device.put(X)
@@ -153,7 +153,7 @@ def test_empty_tensors(device, captured):
 # --- destinations
 
 
-# Kernels write there themselves: a replay is one launch and no copy.
+# Kernels write destinations directly: a replay is one launch and no copy.
 def test_destinations_are_written_without_a_copy(device, captured):
     add_often = captured("add_often")
     x, out = device.put(X), device.put(np.zeros_like(X))
@@ -169,7 +169,7 @@ def test_destinations_are_written_without_a_copy(device, captured):
     assert counts(add_often) == (1, 4, 0, 1)
 
 
-# The destination is read before all is written: the result is copied, within the graph.
+# The destination is read before it is completely written: the result is copied within the graph.
 def test_destinations_in_the_memory_of_arguments(device, captured):
     add_often = captured("add_often")
     x, y = device.put(X), device.put(X)
@@ -181,7 +181,7 @@ def test_destinations_in_the_memory_of_arguments(device, captured):
     assert counts(add_often) == (1, 4, 0, 1)
 
 
-# A weight that is used where it is may be a destination too.
+# A weight that is used in place may be a destination, too.
 def test_destinations_in_the_memory_of_weights(device, functions, captured):
     weight, x = device.put(X[:4]), device.put(X[:4])
     functions("bind_weight")("w", weight)
@@ -203,7 +203,7 @@ def test_destinations_that_do_not_fit(device, captured):
     assert counts(add) == (1, 2, 0, 1)
 
 
-# Compiled host code and kernels, whose memory is planned.
+# Compiled host code and kernels, with planned memory.
 def test_compiled_kernels_are_captured(device):
     T = "tensor<?x8xf32, #relax.shape<[n, 8]>>"
     executable = relax_mlir.compile(
@@ -271,7 +271,7 @@ def test_devices_have_graphs_of_their_own(captured):
     assert counts(add) == (2, 4, 0, 2)
 
 
-# A limited number is kept: a call that is made more often than another takes its place.
+# The number of graphs is limited: a more frequent call replaces a less frequent one.
 def test_graphs_that_are_not_used_go(device, captured):
     add_often = captured("add_often", graphs=2)
     x = device.put(X)
@@ -289,11 +289,11 @@ def test_graphs_that_are_not_used_go(device, captured):
     assert counts(add_often) == (2, 4, 0, 2) and add_often.statistics().crowded == 3
     run(3, 2)  # the fifth call is captured in the place of 1 or 2
     assert counts(add_often) == (3, 6, 0, 2) and objects() == before + 3
-    run(4, 200)  # what was called often long ago does not keep its place
+    run(4, 200)  # calls that were frequent long ago are replaced
     assert counts(add_often)[0] == 4 and counts(add_often)[1] > 100 and objects() == before + 3
 
 
-# Calls of more kinds than are kept take turns: some are replayed, none are captured again and again.
+# With more kinds of calls than graphs, some are replayed, and none are captured repeatedly.
 @pytest.mark.parametrize("kinds", [5, 6, 40])
 def test_more_kinds_than_graphs(device, captured, kinds):
     add_often = captured("add_often", graphs=4)
@@ -304,7 +304,7 @@ def test_more_kinds_than_graphs(device, captured, kinds):
             assert device.get(add_often(x, x, times)).tolist() == ((1 + times) * X).tolist()
     found = add_often.statistics()
     if kinds > 4 * 4 + 16 + 4:
-        # Each is forgotten before it comes again; none is captured.
+        # Each is forgotten before it recurs; none is captured.
         assert found.captures <= 4
         return
     assert (found.captures, found.graphs) == (4, 4)
@@ -329,7 +329,7 @@ def test_functions_that_take_functions_run(device, functions, captured):
     for _ in range(4):
         assert device.get(add_after(lambda t: add(t, t), x, x)).tolist() == (3 * X).tolist()
     assert add_after.statistics() == (0, 0, 0, 0, False, 0)
-    # The captured one within is none of the outer one's.
+    # The outer call does not count the inner capture.
     assert add.statistics().captures == 1
 
 
@@ -362,7 +362,7 @@ CAPTURE = {
 }
 
 
-# Such a call runs as always, and so do later ones of its kind.
+# Such a call runs normally, and so do later calls of its kind.
 @pytest.mark.parametrize("fault", CAPTURE)
 def test_what_fails_in_a_capture_runs(device, captured, fault):
     add_often = captured("add_often")
@@ -378,7 +378,7 @@ def test_what_fails_in_a_capture_runs(device, captured, fault):
     assert counts(add_often) == (0, 0, 1, 0)
     assert device.get(add_often(x, x, 4)).tolist() == (5 * X).tolist()
     assert counts(add_often) == (0, 0, 1, 0)
-    # Another kind is captured.
+    # A call of another kind is captured.
     for _ in range(2):
         assert device.get(add_often(x, x, 5)).tolist() == (6 * X).tolist()
     assert counts(add_often) == (1, 1, 1, 1)
@@ -387,7 +387,7 @@ def test_what_fails_in_a_capture_runs(device, captured, fault):
     assert (objects(), blocks(), in_use(device)) == (before, held, used)
 
 
-# The same of what host code writes, and of copies to destinations.
+# The same for numbers that host code writes, and for copies to destinations.
 def test_copies_that_fail_in_a_capture(device, captured):
     constants, add = captured("constants"), captured("add")
     x, y = device.put(X), device.put(X)
@@ -406,7 +406,7 @@ def test_copies_that_fail_in_a_capture(device, captured):
 
 @pytest.fixture
 def limited(device):
-    """Lets the device hold so many blocks of 1 MiB more than now."""
+    """Limits the device to the given number of additional 1-MiB blocks."""
 
     def limit(blocks):
         device.trim_memory()
@@ -417,7 +417,7 @@ def limited(device):
     device.trim_memory()
 
 
-# A capture has no memory given back for it; but once more after what is free is.
+# Memory is not released during a capture; after free memory is released, the capture is retried.
 def test_captures_get_the_memory_that_is_free(device, captured, limited):
     x = device.put(np.ones(1 << 18, np.float32))
     limited(3)
@@ -428,7 +428,7 @@ def test_captures_get_the_memory_that_is_free(device, captured, limited):
     assert counts(add_often) == (1, 2, 0, 1)
 
 
-# Where a graph leaves no memory for its results, such calls run.
+# If a graph leaves no memory for its results, such calls run normally.
 def test_graphs_without_memory_for_results(device, captured, limited):
     x = device.put(np.ones(1 << 18, np.float32))
     limited(3)
@@ -440,7 +440,7 @@ def test_graphs_without_memory_for_results(device, captured, limited):
     assert (device.get(result) == 4).all()
 
 
-# Where there is no memory, graphs give theirs back, and are captured again later.
+# When memory runs out, graphs release theirs, and are captured again later.
 def test_graphs_give_way(device, captured, limited):
     x, out = (device.put(np.ones(1 << 18, np.float32)) for _ in range(2))
     limited(4)
@@ -496,7 +496,7 @@ def test_a_thousand_failing_calls_leak_nothing(device, captured, fault):
         add(x, x)
     others = [x]
     for call in range(1000):
-        # Other arguments each time, so that each second call captures.
+        # New arguments each time, so that every second call captures.
         if not is_captured and call % 2 == 0:
             others.append(device.put(X))
         y = others[-1]
@@ -535,7 +535,7 @@ def test_graphs_go_with_their_function(device, captured):
     assert blocks() == held
 
 
-# Graphs launch kernels of modules, and read constants and weights: they go with those.
+# Graphs launch kernels of modules, and read constants and weights: they are released with them.
 def test_graphs_go_with_what_they_use(device, functions, captured):
     add, constants, add_weight = captured("add"), captured("constants"), captured("add_weight")
     x, short = device.put(X), device.put(X[:4])
@@ -569,7 +569,7 @@ def test_several_threads(device, functions, captured):
         x = tensors[index]
         good = True
         for call in range(100):
-            times = 1 + (call + index) % 5  # more kinds than are kept
+            times = 1 + (call + index) % 5  # more kinds than graphs
             good &= device.get(add(x, x)).tolist() == (2 * (X + index)).tolist()
             good &= device.get(add_often(x, x, times)).tolist() == ((1 + times) * (X + index)).tolist()
             if call % 10 == index:

@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Host code for a device, compiled and run: what is in a module beside its kernels.
+"""Host code for a device, compiled and run, without kernels.
 
-The emulated device ends the process where host code touches a tensor itself.
+The emulated device ends the process if host code touches a tensor itself.
 """
 
 import gc
@@ -95,7 +95,7 @@ def test_constants(device, case):
         assert device.get(main()).tolist() == expected
 
 
-# The memory of constants goes with the last function of the module.
+# The memory of constants is released with the last function of the module.
 def test_constants_are_unloaded(device):
     device.trim_memory()
     held = blocks()
@@ -134,7 +134,7 @@ def test_sizes_are_read_and_written(device):
         main(x, device.put(np.array([-2, -2])))
 
 
-# The type of the device is known of a function without any tensor too.
+# The device type is also known for functions without tensors.
 def test_functions_without_tensors(device):
     main = compiled("""
     relax.func @main() -> !relax.shape<2> {
@@ -157,7 +157,7 @@ def test_weights_are_put_on_the_device(device):
         executable["main"]()
     executable.bind_weights({"a": X, "b": device.put(np.array([1, 2], ml_dtypes.bfloat16))})
     assert [device.get(result).tolist() for result in executable["main"]()] == [X.tolist(), [1, 2]]
-    # They are the executable's, and go with it.
+    # The executable owns them, and releases them.
     del executable
     assert device.memory_statistics().used == used
 
@@ -205,7 +205,7 @@ def test_a_read_that_fails_ends_the_call(device):
     assert list(main(sizes)) == [1, 2]
 
 
-# A compiled function is captured by its name; what it gives is as before.
+# A compiled function is captured by its name, with the same results.
 def test_functions_are_captured(device):
     executable = compiled(f"""
     relax.func @main(%x: {T}) -> ({T}, tensor<2xf32>, !relax.shape<[n]>) {{
@@ -224,7 +224,7 @@ def test_functions_are_captured(device):
     assert main.statistics() == (2, 4, 0, 2, True, 0)
     with pytest.raises(TypeError, match="main: argument 0 .*a NumPy array is in the memory of the host"):
         main(X)
-    # It keeps the code, and gives its graphs back.
+    # The captured function keeps the code alive, and releases its graphs.
     del executable
     gc.collect()
     assert list(main(x)[2]) == [3]
@@ -233,7 +233,7 @@ def test_functions_are_captured(device):
     assert objects() == before
 
 
-# Reads of the device decide what the host code does: it runs each time.
+# Host code depends on values read from the device: it runs each time.
 def test_functions_that_read_are_not_captured(device):
     executable = compiled("""
     relax.func @main(%s: tensor<2xi64>) -> !relax.shape<2> {

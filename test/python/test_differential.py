@@ -1,10 +1,10 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random programs compute what NumPy computes, whichever passes are on.
+"""Random programs compute the same as NumPy, with any combination of passes.
 
-A program is made together with its value in NumPy: ops on tensors of the same symbolic sizes, chains of reshapes,
-aliases, branches of several ops, symbols that a match_cast defines in the middle, parameters that nothing but a
-symbol is used of. RELAX_FUZZ_SECONDS makes the run longer.
+A program is built together with its value in NumPy: ops on tensors of the same symbolic sizes, chains of reshapes,
+aliases, branches of several ops, symbols that a match_cast defines in the middle, parameters of which only a symbol is
+used. RELAX_FUZZ_SECONDS makes the run longer.
 """
 
 import itertools
@@ -37,7 +37,7 @@ SIZES = (0, 1, 2, 3, 7, 17, 33)
 
 
 def pipelines():
-    """Every combination of what may be left out."""
+    """Every combination of optional passes."""
     vector_bits = relax_mlir.Target.host().vector_bits
     flags = [(False, True)] * 4
     for simplify, fuse, reuse, lift, plan in itertools.product(*flags, (0, 1, 2)):
@@ -68,7 +68,7 @@ BINARY = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "maxi
 
 
 class Program:
-    """A random program of `x [n, m]` and `y [n, m]`, and what it gives for some arrays."""
+    """A random program of `x [n, m]` and `y [n, m]`, and its result for some arrays."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -89,7 +89,7 @@ class Program:
         with self.builder.function("main", params, symbols=symbols) as function:
             x, y, w, flag, unknown, _ = function.params
             self.flag = flag
-            # A symbol of the middle of the program: the same array comes here again.
+            # A symbol defined in the middle of the program, for the same array.
             q, r = Sym("q"), Sym("r")
             cast = op.match_cast(unknown, Tensor((q, r), "f32"))
             again = op.match_cast(cast, Tensor((n, m), "f32"))

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The reference in docs/generated is what the ODS files say."""
+"""The reference in docs/generated is up to date with the ODS files; the README is correct."""
 
 import re
 import subprocess
@@ -20,7 +20,7 @@ def test_reference_is_fresh():
     assert result.returncode == 0, result.stderr
 
 
-# The page has every pipeline that the tool has.
+# The page lists every pipeline of the tool.
 def test_pipelines_are_listed():
     text = subprocess.run([find_tool("relax-opt"), "--help"], capture_output=True, text=True, check=True).stdout
     known = re.findall(r"^      --(relax-[\w-]+)", text.partition("Pass Pipelines:")[2], re.M)
@@ -29,7 +29,7 @@ def test_pipelines_are_listed():
     assert set(known) == set(re.findall(r"^- `--([\w-]+)`", page, re.M))
 
 
-# The README does what it says; the GPU is emulated.
+# The README's code runs; the GPU is emulated.
 def test_readme():
     text = (ROOT / "README.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
@@ -43,7 +43,7 @@ def test_readme():
     )
 
 
-# Every folder of the map, and every page, is named there.
+# The map names every folder, and every page.
 def test_the_map_is_complete():
     text = (ROOT / "README.md").read_text()
     folders = [f"lib/Target/{path.name}" for path in (ROOT / "lib" / "Target").iterdir() if path.is_dir()]

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Element types under all their names."""
+"""Element types under all of their names."""
 
 import ml_dtypes
 import numpy as np

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ops whose result shapes only data tells, compiled, against NumPy."""
+"""Ops with data-dependent result shapes, compiled, against NumPy."""
 
 import itertools
 
@@ -30,7 +30,7 @@ def shape_from_tensor(rank, body, *params):
 
 X = np.arange(4, dtype=np.float32)
 
-# Each op that takes a shape: how it is built of one, and what NumPy makes of the sizes.
+# Each op that takes a shape: its builder, and NumPy's result for the sizes.
 SHAPED = {
     "broadcast_to": (
         lambda: shape_from_tensor(2, op.broadcast_to, Tensor((n,), "f32")),
@@ -61,7 +61,7 @@ SHAPED = {
 }
 
 
-# An op with a shape operand takes one of which only the rank is known; ops on the result go on with it.
+# An op takes a shape operand of which only the rank is known; other ops use the result.
 @pytest.mark.parametrize("name", SHAPED)
 def test_shape_operands(name):
     make, inputs, reference, shapes = SHAPED[name]
@@ -71,7 +71,7 @@ def test_shape_operands(name):
         np.testing.assert_array_equal(result, reference(*inputs, shape), strict=False)
 
 
-# What does not fit is an error that names function, op and sizes.
+# A mismatch is an error that names function, op and sizes.
 def test_wrong_shape_operands():
     function = SHAPED["broadcast_to"][0]()
     with pytest.raises(ValueError, match=r"main: broadcast_to: cannot broadcast .*= 4.*= 5"):
@@ -95,7 +95,7 @@ def slices(rank, dtype="i64"):
     return build([x, *(Tensor((rank,), dtype) for _ in range(3))], op.dynamic_strided_slice)
 
 
-# A slice is Python's, for every order of positions, empty ones included.
+# Slices are the same as in Python, for every order of positions, including empty slices.
 @pytest.mark.parametrize("size", [0, 1, 5])
 def test_dynamic_strided_slice(size):
     function = slices(1)
@@ -105,7 +105,7 @@ def test_dynamic_strided_slice(size):
         np.testing.assert_array_equal(result, x[begin:end:stride], f"{begin}:{end}:{stride}")
 
 
-# Each dimension has its own; positions are i32 as well, and the result may be used.
+# Each dimension has its own positions, which may be i32; the result may be used.
 def test_dynamic_strided_slice_of_many_dimensions():
     x = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
     for dtype in ("i32", "i64"):
@@ -133,13 +133,13 @@ def test_wrong_dynamic_slices():
         function(np.ones((2, 2), np.float32), one, one, one)
 
 
-# A shape that a function is given works like one from data.
+# A shape parameter works like a shape from data.
 def test_shape_parameter():
     function = build([Tensor((n,), "f32"), Shape((m, n))], op.broadcast_to)
     np.testing.assert_array_equal(np.from_dlpack(function(X, (3, 4))), np.broadcast_to(X, (3, 4)))
 
 
-# Messages of checks where the program runs name the function, the op and the sizes.
+# Messages of run-time checks name the function, the op and the sizes.
 @pytest.mark.parametrize(
     ("params", "body", "inputs", "message"),
     [

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sizes that are 0 when a program is compiled, in every op and on every target.
 
-What an op gives for a size that is 0 when the program runs is tested against NumPy elsewhere. Here it is compared with
-what the same op gives when the compiler knows of the 0.
+Other tests compare the results for a size that is 0 only at run time with NumPy. Here, they are compared with the
+results of the same op when the compiler knows of the 0.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ REFUSED = {
     "index_put-add": ("n", _INDEXED),
     "topk": ("k", "k is more than the dimension of size k|k is 2, dimension 1 of data only 0"),
 }  # fmt: skip
-"""Cases that refuse a size of 0: of which letters, and what they say, when they are built or when they run. All others
-compute something."""
+"""Cases that reject a size of 0: the letters, and the messages at build time or at run time. All other cases compute a
+result."""
 
 
 def refusal(name: str, letter: str) -> str | None:
@@ -65,7 +65,7 @@ CASES = [(name, letter) for name, case in op_table.CASES.items() for letter in c
 
 
 def source_of(case: op_table.Case, known: dict[str, int]) -> str:
-    """A program of the op, in which the sizes of other letters are symbols."""
+    """A program of the op in which the sizes of other letters are symbols."""
     parameters = [
         Tensor(
             tuple(dim if isinstance(dim, int) else known.get(dim, Sym(dim)) for dim in op_table.dims_of(operand)),
@@ -81,7 +81,7 @@ def source_of(case: op_table.Case, known: dict[str, int]) -> str:
 
 
 def arguments_of(case: op_table.Case, sizes: dict[str, int]) -> list[np.ndarray]:
-    """Operands of such sizes; all indices are 1."""
+    """Operands with these sizes; all indices are 1."""
     random = np.random.default_rng(1)
     arguments = []
     for operand in case.operands:
@@ -94,7 +94,7 @@ def arguments_of(case: op_table.Case, sizes: dict[str, int]) -> list[np.ndarray]
 
 @cache
 def reference(case: op_table.Case, letter: str) -> tuple[np.ndarray, ...]:
-    """What the program gives on the CPU where it does not know any size."""
+    """The program's results on the CPU without static sizes."""
     return tuple(_symbolic(case)("main", *arguments_of(case, {**_sizes(case), letter: 0})))
 
 
@@ -108,7 +108,7 @@ def _sizes(case: op_table.Case) -> dict[str, int]:
 
 
 def _zero_by_zero_is_zero() -> bool:
-    """Whether the target is Mesa's driver for the CPU, which takes zero by anything for zero (docs/vulkan.md)."""
+    """Whether the target is Mesa's driver for the CPU, where zero times anything is zero (docs/vulkan.md)."""
     return targets.current.startswith("vulkan") and vulkan.is_lavapipe()
 
 
@@ -130,7 +130,7 @@ def test_static_zero(name, letter, others):
         is_index = REFUSED[name][1] is _INDEXED
         with pytest.raises(IndexError if is_index else ValueError, match=message):
             reference(case, letter)
-        # When it is built, at the latest when it runs; devices do not look at indices.
+        # At build time, or at the latest at run time; devices do not check indices.
         kind = IndexError if is_index and targets.current == "cpu" else ValueError
         with pytest.raises(kind, match=message):
             targets.load(source_of(case, known))("main", *arguments_of(case, sizes))
@@ -139,7 +139,7 @@ def test_static_zero(name, letter, others):
     compare(call("main", *arguments_of(case, sizes)), reference(case, letter))
 
 
-# The same by specialization of a program for any size.
+# The same by specializing a program for any size.
 @pytest.mark.parametrize(("name", "letter"), [case for case in CASES if not refusal(*case)])
 def test_bound_zero(name, letter):
     case = op_table.CASES[name]

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The emulated device by itself: what its kernels and its driver do (test/emulator)."""
+"""The emulated device alone: its kernels and its driver (test/emulator)."""
 
 import ctypes
 
@@ -10,7 +10,7 @@ from emulated import EXAMPLE, blocks, emulator, failing, run_python
 
 INVALID_VALUE, OUT_OF_MEMORY, INVALID_IMAGE, NOT_FOUND, TIMEOUT = 1, 2, 200, 500, 702
 
-# Shared memory beyond 48 KiB is asked for by this attribute of a function.
+# The function attribute that requests shared memory beyond 48 KiB.
 MOST_SHARED = 8
 
 
@@ -125,7 +125,7 @@ def test_shuffles_by_the_number_of_a_lane(machine):
     machine.get(data, x)
 
 
-# Shared memory holds nothing that a kernel could take for zeros.
+# Shared memory does not start as zeros that a kernel could rely on.
 def test_shared_memory_is_not_zero_at_the_start(machine):
     zeros = np.zeros(4, np.int64)
     out = machine.put(zeros)
@@ -209,7 +209,7 @@ def test_errors_are_injected_by_their_number():
 DEATHS = {
     # The host reads memory of the device.
     "ctypes.string_at(machine.allocate(8).value, 8)": "",
-    # A kernel writes behind its memory.
+    # A kernel writes beyond its memory.
     "data = machine.allocate(100); machine.launch('overrun', (1, 1, 1), (1, 1, 1), data, ctypes.c_int64(100));"
     "emulator.cuMemFree_v2(data)": "memory behind a block",
 }

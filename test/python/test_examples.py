@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every ```mlir example of the documentation parses, verifies and survives bytecode.
 
-An example is whole functions, or ops, types or attributes as they are written in a program. The
+An example consists of whole functions, or of ops, types or attributes as written in a program. The
 latter are wrapped:
 
     ops          a relax.func whose parameters are the operands that the example does not define,
@@ -72,7 +72,7 @@ def split_top_level(text):
 
 
 def closing(text):
-    """The index just behind the bracket that closes the one at the start."""
+    """The index just after the bracket that closes the one at the start."""
     depth = 0
     for index, char in enumerate(text):
         if char == ">" and text[index - 1] == "-":
@@ -84,7 +84,7 @@ def closing(text):
 
 
 def statements(text):
-    """The ops of an example; one that is continued on further lines becomes one line."""
+    """The ops of an example, each joined into one line."""
     found = []
     for line in text.splitlines():
         if not line.strip() or line.strip().startswith("//"):
@@ -97,7 +97,7 @@ def statements(text):
 
 
 def operand_types(statement):
-    """What is before the last ` : ` outside of brackets, and the operand types behind it, in order."""
+    """The text before the last ` : ` outside of brackets, and the operand types after it, in order."""
     depth, colon = 0, None
     for index, char in enumerate(statement):
         if char == ">" and statement[index - 1] == "-":
@@ -116,14 +116,14 @@ def operand_types(statement):
 
 
 def symbols_of(text):
-    """Every word that could be a symbol: too many do no harm."""
+    """Every word that could be a symbol; extra ones are harmless."""
     text = re.sub(r'"[^"\n]*"', '""', text)
     words = re.findall(r"(?<![%@!#$\w.\"])[A-Za-z_]\w*(?![\w.(\"])", text)
     return sorted(set(words) - EXPRESSION_KEYWORDS - {"to", "by"})
 
 
 def in_parent(mnemonic, statement, types):
-    """A terminator inside of the op that it ends, with a condition `%condition` at hand."""
+    """A terminator inside its parent op, with a condition `%condition` available."""
     results = f" -> {', '.join(types)}" if types else ""
     inner = f"%inner:{len(types)} = " if types else ""
     if mnemonic == "output":
@@ -163,12 +163,12 @@ class Function:
 
 
 def wrap_ops(text):
-    """One function; another where a name comes back with another type."""
+    """Wraps ops in one function; starts another if a name recurs with another type."""
     functions = [Function()]
     for statement in statements(text):
         head, types = operand_types(statement)
         outputs, assigned, rest = head.partition(" = ")
-        # Names in messages are no operands; integers of an assertion have no types.
+        # Names in messages are not operands; integers of an assertion have no types.
         operands = re.findall(r"%\w+", re.sub(r'"[^"]*"', "", rest if assigned else head))
         integers = re.findall(r"(?:first|second) (%\w+)", head)
         operands = [name for name in operands if name not in integers] + integers
@@ -206,7 +206,7 @@ EXAMPLES = all_examples()
 
 @lru_cache
 def diagnostics():
-    """What relax-opt says of each example, run over all of them at once."""
+    """relax-opt's diagnostics for each example, from a single run over all of them."""
     text, owners = [], []
     for example in EXAMPLES:
         lines = [*wrap(example.text).splitlines(), MARKER]

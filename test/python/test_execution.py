@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Host code: what a compiled module does around its kernels.
+"""Host code: the parts of a compiled module around its kernels.
 
-Past 500 lines, because all of it runs small programs through the same few helpers and is read by section.
+Longer than 500 lines, because all tests run small programs through the same few helpers and are read by section.
 """
 
 import gc
@@ -144,7 +144,7 @@ def test_shapes_become_tensors_and_tensors_shapes():
         main(X, np.array([-1, 4]))
 
 
-# A match_cast is an alias: what it was made of stays alive and unchanged.
+# A match_cast is an alias: its operand stays alive and unchanged.
 def test_aliases_keep_their_storage():
     text = f"""
     relax.func @main(%x: {T}) -> {T} {{
@@ -299,7 +299,7 @@ def test_weights_that_closures_reach_are_needed():
     assert to_python(module["main"](x, True)) == [2, 3]
 
 
-# Nothing calls the closure in the program.
+# The program itself does not call the closure.
 RETURNED = (
     THROUGH[: THROUGH.index("relax.func private @further")]
     + """
@@ -366,7 +366,7 @@ def test_unaligned_and_read_only_arguments():
     assert to_python(compiled(BOUNDED)["main"](given, np.ones(6, np.float32))) == [[2.0] * 4] * 3
 
 
-# --- sizes that are none
+# --- invalid and empty sizes
 
 
 @pytest.mark.parametrize(
@@ -405,7 +405,7 @@ def test_a_slice_of_nothing_up_to_a_size_of_the_run():
         main(nothing, np.ones(2, np.float32))
 
 
-# Numbers of known value have sizes that are checked all the same.
+# The sizes of constants are checked, too.
 def test_constants_broadcast_as_other_tensors():
     bb, m, k = BlockBuilder(), Sym("m"), Sym("k")
     x, y = Tensor((m,), "f32"), Tensor((k,), "f32")
@@ -549,7 +549,7 @@ relax.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 
 def test_constants_are_not_written_to():
-    """A copy is; test_inplace.py shows that the constant is the same in the next call."""
+    """A copy is written to; test_inplace.py shows that the constant is unchanged in the next call."""
     x = np.ones(2, np.float32)
     assert to_python(compiled(IN_PLACE.replace("OPERAND", "%c"))["main"](x)) == [0, 0]
     assert x.tolist() == [1, 1]

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiled models in folders, and compiled code in the cache."""
+"""Exported folders, and compiled code in the cache."""
 
 import _ctypes
 import ctypes
@@ -45,7 +45,7 @@ def test_an_exported_model_computes_the_same(original, mapped):
     np.testing.assert_allclose(result(relax_mlir.load_exported(original, mapped=mapped)), EXPECTED, rtol=1e-6)
 
 
-# Functions outlive the model that they are of, and models of one folder have weights of their own.
+# Functions outlive their model, and models of one folder have separate weights.
 @needs_linker
 def test_functions_keep_what_they_need(original):
     first = relax_mlir.load_exported(original)["main"]
@@ -74,7 +74,7 @@ def test_linkers_with_options(tmp_path, monkeypatch):
     assert (tmp_path / "model" / "model.so").exists()
 
 
-# Any program loads the library through tvm_ffi, without this package, whichever of the two comes first.
+# Any program can load the library through tvm_ffi, without this package, before or after the runtime.
 @needs_linker
 @pytest.mark.parametrize("is_runtime_first", [False, True])
 def test_the_library_runs_alone(original, is_runtime_first):
@@ -140,14 +140,14 @@ def test_damaged_folders_are_errors(folder, name, change, error, message):
         relax_mlir.load_exported(folder)
 
 
-# Whatever is changed in the metadata by hand or by accident: types, names, and what only the code could disprove.
+# Manual or accidental changes of the metadata: types, names, and claims that only the code could disprove.
 @needs_linker
 def test_any_change_of_metadata_is_an_error(folder):
     path = folder / "metadata.json"
     metadata = json.loads(path.read_text())
 
     def changed(value):
-        """The value with one thing in it changed, for each thing in it, and for several changes."""
+        """The value with one part changed, for each part and several changes."""
         yield from (other for other in (None, 1, "x", [], [1], {}, {"a": 1}) if other != value)
         if isinstance(value, dict):
             for key, member in value.items():
@@ -180,7 +180,7 @@ def test_weights_without_a_value_are_named(tmp_path):
         relax_mlir.compile(module()).export(tmp_path / "model")
 
 
-# Names are the program's: whatever they are, the header says the same to a compiler, and a reader sees what they are.
+# Names come from the program: for any names, the header compiles to the same code, and displays them as they are.
 @pytest.mark.parametrize(
     "name, shown",
     [
@@ -216,13 +216,13 @@ def test_the_header_says_how_long_things_live(original):
 
 
 def on_device(tmp_path, **changes):
-    """A folder for the emulated device, whose metadata say something else."""
+    """A folder for the emulated device with changed metadata."""
     relax_mlir.compile(module(), weights=WEIGHTS, target="cuda:emulated").export(tmp_path)
     change_metadata(tmp_path, **changes)
     return tmp_path
 
 
-# Weights are on the device when the folder is loaded, and are written from there.
+# Loading the folder copies weights to the device; exporting writes them from there.
 @needs_linker
 def test_weights_go_to_the_device_and_back(tmp_path):
     first = relax_mlir.load_exported(on_device(tmp_path / "first"))
@@ -241,7 +241,7 @@ def test_calls_of_a_loaded_model_are_captured(tmp_path):
     assert main.statistics()[:3] == (1, 2, 0)
 
 
-# Code, constants and weights leave the device with the library, or before it where the host says so.
+# Code, constants and weights leave the device with the library, or earlier on request.
 @needs_linker
 @pytest.mark.parametrize("is_closed", [False, True])
 def test_a_library_leaves_nothing_behind(tmp_path, is_closed):
@@ -269,7 +269,7 @@ def test_a_library_leaves_nothing_behind(tmp_path, is_closed):
     assert (device.memory_statistics().used, objects()) == (used, held)
 
 
-# A GPU is not needed to write a folder for one; its assembly is in the object file.
+# Writing a folder for a GPU does not need one; its assembly is in the object file.
 @needs_linker
 def test_code_for_a_gpu_that_is_not_here(tmp_path):
     export(relax_mlir.compile_code(module(), "cuda:sm_90"), tmp_path, WEIGHTS)
@@ -280,7 +280,7 @@ def test_code_for_a_gpu_that_is_not_here(tmp_path):
     assert "on a GPU (sm_90)" in header and "void relax_unload(void);" in header and "kDLCUDA" in header
 
 
-# Host code calls the runtime for maps of tensors, which products by warpgroups need.
+# Host code calls the runtime for tensor maps, which matmuls by warpgroups need.
 @needs_linker
 def test_code_with_maps_of_tensors_is_linked(tmp_path):
     bb, n = BlockBuilder(), Sym("n")
@@ -298,7 +298,7 @@ def test_a_device_that_cannot_run_the_code(tmp_path):
         relax_mlir.load_exported(on_device(tmp_path, target=target))
 
 
-# A colon has a name behind it: nothing is none, and never the device that is here.
+# A colon must be followed by a name: an empty name is an error, and never means this machine's device.
 @pytest.mark.parametrize("name", ["cuda:", "vulkan:", "cpu:", "aarch64-linux-gnu:", "cuda:+cublaslt", ":"])
 def test_targets_without_a_chip(name):
     with pytest.raises(RelaxError, match="names nothing behind the colon"):
@@ -334,7 +334,7 @@ def test_the_emulated_device_is_no_real_one(tmp_path, monkeypatch):
             relax_mlir.load_exported(tmp_path)
 
 
-# A program in C++ that knows the header, the runtime and the driver: memory, a stream and weights of its own.
+# A C++ program that uses the header, the runtime and the driver, with its own memory, stream and weights.
 @needs_linker
 @pytest.mark.skipif(not shutil.which("g++"), reason="the program is compiled by g++, which is not installed")
 def test_a_host_with_a_device_without_python(tmp_path):
@@ -372,7 +372,7 @@ def test_code_for_another_machine_is_an_object_file(tmp_path):
 CROSS, QEMU = shutil.which("aarch64-linux-gnu-g++"), shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
 
 
-# The runtime and a host are built for the machine, and run there with the object file and nothing else.
+# The runtime and a host are built for the other machine, and run there with only the object file.
 @pytest.mark.parametrize(
     "triple, cpu, compiler, run",
     [

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What exporting does to a folder: it is replaced, or stays as it was, and files of others stay in any case."""
+"""Exporting to a folder: it is replaced, or stays unchanged, and unrelated files always stay."""
 
 import json
 import os
@@ -40,14 +40,14 @@ def test_a_folder_is_replaced(folder):
     np.testing.assert_allclose(result(before), EXPECTED, rtol=1e-6)
 
 
-# A folder never holds the code of two programs: that for another machine has no shared library.
+# A folder never contains the code of two programs: code for another machine has no shared library.
 @needs_linker
 def test_nothing_is_left_of_what_is_replaced(folder):
     export(relax_mlir.compile_code(without_weights(), Target("aarch64-linux-gnu", "cortex-a76")), folder)
     assert sorted(path.name for path in folder.iterdir()) == ["metadata.json", "model.h", "model.o"]
 
 
-# Wherever writing ends by an error, the folder is as it was, and one that was not there is not there.
+# Wherever writing fails, an existing folder is unchanged, and a new one does not exist.
 @needs_linker
 @pytest.mark.parametrize(
     "case", ["the linker fails", "no linker of that name", "the disk is full", "a weight is wrong"]
@@ -74,7 +74,7 @@ def test_a_folder_is_as_it_was_when_export_fails(folder, tmp_path, monkeypatch, 
     assert not (tmp_path / "new").exists()
 
 
-# A folder that lies where a file goes, found before anything is changed.
+# A folder in place of a file is detected before anything is changed.
 @needs_linker
 @pytest.mark.parametrize("name", ["model.h", "model.o", "model.so", "metadata.json", "weights.safetensors"])
 def test_a_folder_in_the_way(folder, name):
@@ -87,7 +87,7 @@ def test_a_folder_in_the_way(folder, name):
     assert {path.name: path.is_dir() or path.read_bytes() for path in folder.iterdir()} == before
 
 
-# Whichever file it is that cannot be replaced or removed, what was done before is undone.
+# Whichever file cannot be replaced or removed, earlier steps are undone.
 @needs_linker
 @pytest.mark.parametrize("failing", range(6))
 def test_replacing_is_undone(folder, monkeypatch, failing):
@@ -113,7 +113,7 @@ def test_replacing_is_undone(folder, monkeypatch, failing):
     assert contents(folder) == before
 
 
-# Files of others: in a folder that is not ours, whatever is called like ours, and in one of ours.
+# Unrelated files: in a folder that was not exported, files with our names, and files in an exported folder.
 @needs_linker
 @pytest.mark.parametrize(
     "others",
@@ -150,7 +150,7 @@ def test_files_of_others_in_an_exported_folder(tmp_path):
         assert contents(tmp_path) == before
 
 
-# Metadata that are sealed and name a file elsewhere: it is not removed.
+# Sealed metadata that name a file elsewhere: it is not removed.
 def test_names_outside_of_the_folder_stay(tmp_path):
     folder = tmp_path / "model"
     (tmp_path / "mine").write_text("mine")
@@ -161,14 +161,14 @@ def test_names_outside_of_the_folder_stay(tmp_path):
     assert (tmp_path / "mine").read_text() == "mine"
 
 
-# A folder of what a process that was killed left is as good as empty.
+# A folder with only the leftovers of a killed process counts as empty.
 def test_a_folder_that_an_export_did_not_finish(tmp_path):
     (tmp_path / ".relax-export-abc").mkdir()
     export(relax_mlir.compile_code(without_weights()), tmp_path)
     relax_mlir.load_exported(tmp_path)
 
 
-# Further files have any names, but those of what each folder has.
+# Additional files may have any names, except those that every folder has.
 def test_companions(tmp_path):
     code = relax_mlir.compile_code(without_weights())
     export(code, tmp_path, companions=lambda staging: (staging / "labels.txt").write_text("one\ntwo"))
@@ -202,10 +202,10 @@ def fill_disk(*_):
     raise OSError(28, os.strerror(28))
 
 
-# Whichever file it is that has no room: the limit is at each size up to the last one that fails.
+# Whichever file exceeds the disk: the limit takes each size up to the last one that fails.
 @needs_linker
 def test_nothing_is_left_on_a_full_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr("relax_mlir.export.link_shared", lambda *_, **__: None)  # the linker reports by itself
+    monkeypatch.setattr("relax_mlir.export.link_shared", lambda *_, **__: None)  # the linker reports errors itself
     code = relax_mlir.compile_code(with_large_weight())
     weights = {"w": np.zeros(1 << 20, np.float32)}
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -229,11 +229,11 @@ def with_large_weight():
     return bb.module()
 
 
-# Files are replaced, not written into: who has mapped the old ones keeps them.
+# Files are replaced, not written into: processes that mapped the old files keep them.
 @needs_linker
 def test_files_in_use_are_replaced(folder):
     before = {path.name: path.stat().st_ino for path in folder.iterdir()}
-    held = [path.open("rb") for path in folder.iterdir()]  # so that no number is used again
+    held = [path.open("rb") for path in folder.iterdir()]  # so that inode numbers are not reused
     code = relax_mlir.load_exported(folder).code
     export(code, folder, WEIGHTS)
     after = {path.name: path.stat().st_ino for path in folder.iterdir()}
@@ -242,7 +242,7 @@ def test_files_in_use_are_replaced(folder):
         file.close()
 
 
-# A process that runs the old library goes on, and so does one that has the old weights mapped.
+# A process that runs the old library continues, and so does one that has the old weights mapped.
 @needs_linker
 def test_a_folder_that_runs_is_replaced(tmp_path):
     export(relax_mlir.compile_code(module()), tmp_path, WEIGHTS)

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exported folders whose JSON or weights are other than they should be, though their checksums may be right."""
+"""Exported folders with invalid JSON or weights, although their checksums may be valid."""
 
 import copy
 import hashlib
@@ -34,7 +34,7 @@ def write(folder, target=None):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("relax_mlir.export.link_shared", lambda *_, **__: None)  # takes the time, and is not read
+    monkeypatch.setattr("relax_mlir.export.link_shared", lambda *_, **__: None)  # slow, and its result is not read
     return write(tmp_path / "model")
 
 
@@ -43,7 +43,7 @@ def reseal(folder, metadata):
 
 
 def places(value, path=()):
-    """The path of each thing in a value."""
+    """The path of each part of a value."""
     yield path
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, member in members:
@@ -61,7 +61,7 @@ def changed(value, path, change):
 
 
 def loads_or_refuses(folder, error=ModelError):
-    """Whether a folder is loaded; an error must be of the kind."""
+    """Whether a folder loads; an error must be of the given kind."""
     try:
         relax_mlir.load_exported(folder)
     except error as caught:
@@ -70,7 +70,7 @@ def loads_or_refuses(folder, error=ModelError):
     return True
 
 
-# Each field, at every depth, is missing, or is each odd thing; then two at a time by chance.
+# Each field, at every depth, is removed, or replaced by each odd value; then random pairs of fields.
 def test_odd_metadata(folder):
     metadata = json.loads((folder / "metadata.json").read_text())
     all_places = [path for path in places(metadata) if path and path[0] != "seal"]
@@ -140,7 +140,7 @@ TEXTS = {
     "\xff": "codec can't decode",
     "\0": "Expecting value",
 }
-"""Text that is no description, and what is said of it where both files have the same."""
+"""Text that is not a description, and the message if both files have it."""
 
 
 @pytest.mark.parametrize("text, message", TEXTS.items())
@@ -151,7 +151,7 @@ def test_metadata_that_are_no_description(folder, text, message):
         relax_mlir.load_exported(folder)
 
 
-# The checksum is right, so that the text is what is refused.
+# The checksum is valid, so the text itself is rejected.
 @pytest.mark.parametrize("text, message", TEXTS.items())
 def test_a_configuration_that_is_no_description(model_folder, text, message):
     change_companion(model_folder, "config.json", text.encode("latin-1"))
@@ -217,7 +217,7 @@ def test_damaged_headers_of_weights(folder, change, message):
         relax_mlir.load_exported(folder)
 
 
-# By its checksum: at a size of which all bytes are in the sample.
+# Detected by the checksum: for a size at which the sample covers all bytes.
 @pytest.mark.parametrize("mapped", [True, False])
 def test_any_damaged_byte_of_weights(folder, mapped):
     path = folder / "weights.safetensors"
@@ -235,7 +235,7 @@ def test_any_damaged_byte_of_weights(folder, mapped):
         relax_mlir.load_exported(folder, mapped=mapped)
 
 
-# A large file: what is not written, and another model's, is found where it stays mapped; one bit where it is copied.
+# A large file: mapping detects unwritten parts and another model's file; copying detects a single flipped bit.
 def test_checksums_of_large_weights(tmp_path):
     path = tmp_path / "w"
     weights = {"w": np.random.default_rng(0).integers(1, 255, 40 << 20, dtype=np.uint8)}
@@ -245,7 +245,7 @@ def test_checksums_of_large_weights(tmp_path):
     with path.open("r+b") as file:
         file.seek(23 << 20)
         file.write(b"\0")
-    stored_weights.map_weights(path, expected, whole=False)  # a sample does not see it
+    stored_weights.map_weights(path, expected, whole=False)  # the sample does not cover it
     with pytest.raises(WeightError, match="damaged, or of another model"):
         stored_weights.map_weights(path, expected, whole=True)
     with path.open("r+b") as file:
@@ -335,7 +335,7 @@ def test_companions_have_checksums(model_folder):
     models.load(model_folder)
 
 
-# Files that the metadata do not list change nothing, whatever they are.
+# Files that the metadata do not list have no effect.
 def test_only_files_that_are_listed_are_read(model_folder):
     before = read_description(model_folder)
     listed = open_exported(model_folder).files
@@ -354,7 +354,7 @@ def test_only_files_that_are_listed_are_read(model_folder):
     )
 
 
-# What is checked is what is used, also where a file changes between the two.
+# The checked content is the used content, even if a file changes in between.
 def test_what_was_hashed_is_read(model_folder):
     exported = open_exported(model_folder)
     files = exported.companions()
@@ -385,7 +385,7 @@ def test_odd_configurations(model_folder, monkeypatch):
             models.load(model_folder)
 
 
-# A program that is written over a language model is not one; files that the folder has beside it stay.
+# A program that replaces a language model is not one; unrelated files in the folder stay.
 def test_a_program_replaces_a_language_model(model_folder):
     (model_folder / "notes.txt").write_text("mine")
     write(model_folder)
@@ -393,7 +393,7 @@ def test_a_program_replaces_a_language_model(model_folder):
     with pytest.raises(ModelError, match="holds a program and no language model"):
         models.load(model_folder)
     assert relax_mlir.load_exported(model_folder)
-    (model_folder / "config.json").write_text("{}")  # of somebody else
+    (model_folder / "config.json").write_text("{}")  # an unrelated file
     write(model_folder)
     assert (model_folder / "config.json").exists()
 

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files that are written whole or not at all, and temporary ones: who may read them, where they lead, how many stay."""
+"""Atomically written files and temporary files: permissions, links, and cleanup."""
 
 import os
 import stat
@@ -50,7 +50,7 @@ def test_devices_are_written_into(tmp_path):
         parse(MODULE).save("/dev/full")
 
 
-# Where writing fails nothing is left, and the old file is.
+# If writing fails, no temporary file is left, and the old file stays.
 @pytest.mark.parametrize("failing", ["write", "replace"])
 def test_what_fails_leaves_nothing(tmp_path, monkeypatch, failing):
     path = tmp_path / "file.mlir"
@@ -65,7 +65,7 @@ def test_what_fails_leaves_nothing(tmp_path, monkeypatch, failing):
     assert path.read_text() == "old" and [entry.name for entry in tmp_path.iterdir()] == ["file.mlir"]
 
 
-# A name that another user can guess could be a link of theirs; here every name that is not random is one.
+# Another user could plant a link under a guessable name; here, every name that is not random is such a link.
 def test_no_link_is_followed(tmp_path, monkeypatch):
     secret = tmp_path / "secret"
     secret.write_text("secret")
@@ -78,7 +78,7 @@ def test_no_link_is_followed(tmp_path, monkeypatch):
         if str(path).startswith(str(folder)):
             opened.append(os.path.basename(path))
             assert flags & os.O_EXCL and flags & os.O_NOFOLLOW
-            os.symlink(secret, path)  # planted at the last moment
+            os.symlink(secret, path)  # created at the last moment
         return true_open(path, flags, *mode, **options)
 
     monkeypatch.setattr(os, "open", open_)
@@ -97,7 +97,7 @@ def test_links_of_others_in_shared_folders(tmp_path):
     (tmp_path / "mine").write_text("mine")
     link = folder / "model.mlir"
     link.symlink_to(tmp_path / "mine")
-    parse(MODULE).save(link)  # a link of one's own is followed
+    parse(MODULE).save(link)  # one's own link is followed
     assert "relax.func" in (tmp_path / "mine").read_text() and link.is_symlink()
     (tmp_path / "mine").write_text("mine")
     os.lchown(link, 61234, -1)
@@ -106,7 +106,7 @@ def test_links_of_others_in_shared_folders(tmp_path):
     assert (tmp_path / "mine").read_text() == "mine"
 
 
-# Each link on the way is checked, not the first one alone.
+# Each link on the way is checked, not only the first one.
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives links away")
 def test_links_of_others_on_the_way(tmp_path):
     shared = tmp_path / "shared"
@@ -132,7 +132,7 @@ def test_links_in_a_circle(tmp_path):
         parse(MODULE).save(tmp_path / "a")
 
 
-# Names may be as long as the system has them, in characters of several bytes as well.
+# Names may be as long as the system allows, also with multi-byte characters.
 @pytest.mark.parametrize("name", ["x" * 255, "€" * 85])
 def test_long_names(tmp_path, name):
     for data in (b"one", b"two"):
@@ -150,7 +150,7 @@ def test_files_that_are_read_only(tmp_path, monkeypatch):
     assert path.read_text() == "old"
 
 
-# Other names of a file keep what it held.
+# Hard links of a file keep its old content.
 def test_hard_links(tmp_path):
     write_whole(tmp_path / "file", b"one")
     os.link(tmp_path / "file", tmp_path / "other")
@@ -173,7 +173,7 @@ def fail_once():
     return str(caught.value)
 
 
-# The newest few stay; what others have there, and files of other kinds, stay as well.
+# The newest few stay; so do other users' files and files of other kinds.
 def test_failed_passes_do_not_fill_the_folder(temporary):
     others = ["thesis.tex", "transform-interpreter-abc.mlir", "relax-reproducer-.txt"]
     for name in others:
@@ -197,7 +197,7 @@ def test_reproducers_of_others_stay(temporary):
     assert planted.exists() and len(list(temporary.glob("relax-reproducer-*.mlir"))) == 17
 
 
-# What went wrong is said, whether or not it can be replayed.
+# The error is reported, whether or not it can be reproduced.
 def test_a_reproducer_that_cannot_be_written(temporary, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(temporary / "no" / "folder"))
     message = fail_once()

@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random programs of kernel calls compute the same, to the bit, before and after fusion.
+"""Random programs of kernel calls compute bitwise the same before and after fusion.
 
-The samples are always the same. With RELAX_FUZZ_SECONDS (make fuzz) the test goes on with other seeds.
+The samples are always the same. With RELAX_FUZZ_SECONDS (make fuzz), the test continues with other seeds.
 """
 
 import math
@@ -27,7 +27,7 @@ PLACES = {"i": "(i)", "ij": "(i, j)", "ji": "(j, i)", "j": "(j)", "-": "()"}
 
 
 def kernel_type(kind, symbol="a"):
-    """The type of a parameter, and what is said of its shape."""
+    """The type of a parameter, and its shape annotation."""
     dims = SHAPES[kind].replace("n", symbol)
     sizes = "".join("4x" if dim == "4" else "?x" for dim in dims.split(", "))
     type = f"tensor<{sizes}{'i8' if kind == 'Q' else 'f32'}>"
@@ -40,7 +40,7 @@ def graph_type(kind):
 
 
 class KernelText:
-    """One loop nest, written `ij <- ij, j`: where it writes and where it reads."""
+    """One loop nest, written `ij <- ij, j`: the indices of its writes and reads."""
 
     def __init__(self, inputs, output, places, body, reductions="", fill=None, integer=False, then=""):
         self.inputs, self.output, self.places, self.body = inputs, output, places, body
@@ -50,7 +50,7 @@ class KernelText:
         write, reads = self.places.split(" <- ") if " <- " in self.places else (self.places, "")
         reads = reads.split(", ") if reads else []
         loops = "ij" if any("j" in place for place in [write, *reads]) else "i"
-        # A tensor that a body looks up is no operand of the nest.
+        # A tensor that the body looks up is not an operand of the nest.
         looked_up = self.inputs[len(reads) :]
         out, shape = kernel_type(self.output)
         parameters = [f"%x{k}: {''.join(kernel_type(kind))}" for k, kind in enumerate(self.inputs)]
@@ -212,7 +212,7 @@ def test_fused_programs_compute_the_same():
 
 @pytest.mark.parametrize("other", ["same", "transposed"])
 def test_values_that_are_read_twice_are_not_copied_again_and_again(other):
-    """Where each step of a chain reads the last one twice, the ops of the fused kernels grow with the steps alone."""
+    """If each step of a chain reads the last one twice, the size of the fused kernels is linear in the steps."""
     steps = 20
     bb, x = BlockBuilder(), Tensor((Sym("n"), Sym("n")), "f32")
     with bb.function("main", [x]):

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """relax-opt on random programs and on damaged ones.
 
-Random valid programs must verify and survive text and bytecode. Whatever else the input is, the
-tool must end with 0, or with 1 and a diagnostic: never by a signal, never after LIMIT seconds.
+Random valid programs must verify and survive text and bytecode. For any other input, the tool
+must exit with 0, or with 1 and a diagnostic: never by a signal, never after LIMIT seconds.
 
-The samples are small and always the same. With RELAX_FUZZ_SECONDS (make fuzz) each test goes on with
-other seeds for that long. What docs/mlir-defects.md lists is excused. A failing input is written to
+The samples are small and always the same. With RELAX_FUZZ_SECONDS (make fuzz), each test continues
+with other seeds for that long. Defects in docs/mlir-defects.md are excused. A failing input is written to
 RELAX_FUZZ_OUTPUT (default: build/fuzz).
 """
 
@@ -32,7 +32,7 @@ LENIENT = ("--allow-unregistered-dialect", "--mlir-disable-threading")
 
 
 def seeds(sample):
-    """The seeds of the sample, then further ones while there is time."""
+    """The seeds of the sample, then others while there is time."""
     yield from range(sample)
     end, seed = time.monotonic() + SECONDS, sample
     while time.monotonic() < end:
@@ -56,7 +56,7 @@ def passes():
 
 @dataclass(frozen=True)
 class Defect:
-    """A defect of MLIR's readers of bytecode and of text that docs/mlir-defects.md describes."""
+    """A defect of MLIR's bytecode or text parser that docs/mlir-defects.md describes."""
 
     title: str
     message: str
@@ -82,7 +82,7 @@ DEFECTS = known_defects()
 
 
 def judge(source: bytes, *options, limit=LIMIT):
-    """What is wrong with how relax-opt ends on `source`; None if nothing is."""
+    """A description of how relax-opt fails on `source`; None if it does not."""
     result = relax_opt(*options, source=source, timeout=limit)
     if result.returncode == 0 or (result.returncode == 1 and b"error:" in result.stderr):
         return None
@@ -91,13 +91,13 @@ def judge(source: bytes, *options, limit=LIMIT):
 
 
 def verdict(source: bytes, *options):
-    """The same, but for the known defects of MLIR."""
+    """The failure of relax-opt on `source`, except for known MLIR defects."""
     wrong = judge(source, *options)
     return None if wrong and any(defect.explains(source, wrong) for defect in DEFECTS) else wrong
 
 
 def culprits(cases, *options):
-    """The inputs of a batch on which relax-opt fails, each with what is wrong."""
+    """The inputs of a batch on which relax-opt fails, each with its failure."""
     if not cases:
         return []
     wrong = verdict(MARKER.join(cases), *options, "--split-input-file")
@@ -111,7 +111,7 @@ def culprits(cases, *options):
 
 
 def report(found, label):
-    """Fails the test with the inputs, which it saves."""
+    """Saves the failing inputs, and fails the test with them."""
     if not found:
         return
     OUTPUT.mkdir(parents=True, exist_ok=True)
@@ -136,11 +136,11 @@ def corpus():
 # Valid programs
 
 
-# Host code is made of programs that are legalised: test_differential.py does both.
+# Host code needs legalized programs: test_differential.py tests both.
 @pytest.mark.parametrize("options", [o for o in passes() if "--relax-lower-to-host" not in o], ids=" ".join)
 def test_random_programs_are_valid(options):
     if options == ("--relax-legalize",):
-        # Some ops of random programs have sizes of which nothing is known.
+        # Some ops of random programs have unknown sizes.
         options = ("--relax-legalize=allow-partial",)
     for seed in seeds(2):
         module = random_module(seed, functions=12).encode()
@@ -199,7 +199,7 @@ def test_extreme_program(name):
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.title)
 def test_known_defect_of_mlir(defect):
-    """A defect that is gone goes from docs/mlir-defects.md too."""
+    """A fixed defect must be removed from docs/mlir-defects.md, too."""
     wrong = judge(defect.source, *LENIENT, limit=8)
     assert wrong, f"MLIR is mended: remove '{defect.title}' from docs/mlir-defects.md"
     assert defect.explains(defect.source, wrong), wrong[:3000]
