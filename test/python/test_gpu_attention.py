@@ -38,7 +38,7 @@ def program(heads, group, size, dtype, at_positions=False):
 
 
 def attended(q, keys, values, seen):
-    """softmax(q k / sqrt(d)) v of what is seen, [b, n, m]; zero where that is nothing."""
+    """softmax(q k / sqrt(d)) v over the visible keys, `seen [b, n, m]`; zero where none is visible."""
     scores = np.einsum("bihgd,bjhd->bhgij", q, keys) / np.sqrt(q.shape[-1])
     scores = np.where(seen[:, None, None], scores, -np.inf)
     powers = np.exp(scores - scores.max(-1, keepdims=True, initial=-1e9))
@@ -48,7 +48,7 @@ def attended(q, keys, values, seen):
 
 
 def check(device, main, dtype, heads, group, size, length, rows, capacity, begins, position=None):
-    """`begins`: of each sequence its first row, or the position where that is given."""
+    """`begins`: the first row of each sequence, or its position if given."""
     random = np.random.default_rng(length * 1000 + rows)
     batch = len(begins)
     q = random.standard_normal((batch, length, heads, group, size)).astype(TYPES[dtype])
@@ -69,7 +69,7 @@ def check(device, main, dtype, heads, group, size, length, rows, capacity, begin
     np.testing.assert_allclose(found.astype(np.float64), expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
 
-# Queries of a few rows, of a part of a block and of several; columns from none to many steps.
+# Queries of a few rows, of a partial block and of several blocks; columns from none to many steps.
 LENGTHS = [(1, 1), (1, 64), (1, 700), (2, 65), (5, 5), (37, 100), (64, 129), (130, 130)]
 
 
@@ -90,7 +90,7 @@ def test_sizes(device, dtype, heads, group, size):
         check(device, main, dtype, heads, group, size, length, rows, -(-rows // 8) * 8, [0])
 
 
-# Lines of keys that are not whole vectors; batches, and queries that see nothing.
+# Rows of keys that are not whole vectors; batches, and queries that see nothing.
 @pytest.mark.parametrize("dtype", ["bf16", "f32"])
 def test_batches(device, dtype):
     main = compile(program(2, 3, 32, dtype), target="cuda:emulated")["main"]
@@ -130,7 +130,7 @@ def attention_text(dtype, heads, key_heads, attributes="", bias=None):
     }}"""
 
 
-# The op: masks that hide columns at both ends, biases of numbers and of Booleans, keys by rows.
+# The op: masks that hide columns at both ends, numeric and Boolean biases, keys by rows.
 @pytest.mark.parametrize(
     "dtype, options, bias",
     [
@@ -167,7 +167,7 @@ def test_op(device, dtype, options, bias):
         np.testing.assert_allclose(found.astype(np.float64), expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
 
-# What is not a number stays with the rows that see it.
+# NaN and infinity affect only the rows that see them.
 @pytest.mark.parametrize("dtype", ["bf16", "f32"])
 def test_not_finite(device, dtype):
     main = compile(parse(attention_text(dtype, 2, 2, '{causal_mask = "TopLeft"}')), target="cuda:emulated")["main"]
@@ -181,7 +181,7 @@ def test_not_finite(device, dtype):
         np.testing.assert_allclose(found, expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
 
-# The assembler of NVIDIA takes the code of every kernel, where there is one.
+# NVIDIA's assembler, if available, accepts the code of every kernel.
 @needs_ptxas
 @pytest.mark.parametrize("dtype", ["bf16", "f16", "f32"])
 def test_code_assembles(tmp_path, dtype):

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Code for real GPUs of NVIDIA, which needs none of them: what compiles, and what is refused."""
+"""Code for real NVIDIA GPUs, compiled without one: supported and rejected chips."""
 
 import dataclasses
 
@@ -44,7 +44,7 @@ def test_targets_of_chips_that_there_are_not(chip):
         compile_code(normed_product(), dataclasses.replace(Target.host(), chip=chip))
 
 
-# What counts along memory, as vectors do.
+# Kernels that count along memory, like vectors.
 COUNTING = {
     "arange": ([Tensor((N,), "f32")], lambda x: op.add(x, op.astype(op.arange(0, N, 1, "i64"), "f32"))),
     "tril": ([Tensor((N, 64), "f16")], lambda x: op.tril(x)),

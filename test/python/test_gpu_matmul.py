@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of matrices for GPUs, on the emulated device, against NumPy.
+"""Matmuls for GPUs, on the emulated device, against NumPy.
 
-The values are small integers, of which sums are exact: results are the same to the bit, in whatever order tiles add.
+The values are small integers with exact sums: results are bitwise equal for any order of additions.
 """
 
 import emulated  # noqa: F401  # the driver of this process
@@ -31,7 +31,7 @@ def integers(shape, dtype, seed=0):
 
 
 def product_text(layout, columns, depth, dtype, rows="?"):
-    """A function of a matrix and another one that is given by rows (nk) or columns (kn)."""
+    """A function of a matrix and another one that is stored by rows (nk) or columns (kn)."""
     m = ", #relax.shape<[m, {n}]>" if rows == "?" else ""
     x, y = (f"tensor<{rows}x{n}x{dtype}{m.format(n=n)}>" for n in (depth, columns))
     w = f"tensor<{columns}x{depth}x{dtype}>" if layout == "nk" else f"tensor<{depth}x{columns}x{dtype}>"
@@ -52,7 +52,7 @@ def check(device, main, layout, rows, columns, depth, dtype):
     assert np.array_equal(y.view(TYPES[dtype]), expected)
 
 
-# Each number of columns and each depth, whole tiles and parts of them.
+# Each number of columns and each depth, with whole and partial tiles.
 SIZES = [
     (8, 16),
     (8, 100),
@@ -83,7 +83,7 @@ def test_half_precision(device, layout):
         check(device, main, layout, rows, 96, 48, "f16")
 
 
-# Also what cannot be copied by vectors: odd lines.
+# Also odd rows, which cannot be copied by vectors.
 @pytest.mark.parametrize("layout", ["nk", "kn"])
 @pytest.mark.parametrize(
     "columns, depth, dtype", [(8, 16, "f32"), (100, 100, "f32"), (256, 48, "f32"), (7, 33, "f32"), (9, 17, "bf16")]
@@ -94,14 +94,14 @@ def test_point_by_point(device, layout, columns, depth, dtype):
         check(device, main, layout, rows, columns, depth, dtype)
 
 
-# So many columns that tiles of the largest kind are chosen, of which none is whole.
+# Enough columns that the largest tiles are chosen, none of which is whole.
 @pytest.mark.parametrize("layout, dtype", [("nk", "bf16"), ("kn", "bf16"), ("nk", "f32")])
 def test_largest_tiles(device, layout, dtype):
     main = compiled(product_text(layout, 16904, 80, dtype, rows=130))
     check(device, main, layout, 130, 16904, 80, dtype)
 
 
-# Rows of a batch follow each other in memory: they are rows of one matrix.
+# The rows of all batches are contiguous, and form one matrix.
 @pytest.mark.parametrize("dtype", ["bf16", "f32"])
 def test_what_follows_is_in_the_kernel(device, dtype):
     x, r, y = (f"tensor<?x?x{n}x{dtype}, #relax.shape<[b, n, {n}]>>" for n in (64, 48, 48))
@@ -118,7 +118,7 @@ def test_what_follows_is_in_the_kernel(device, dtype):
         r = integers((batch, rows, 48), TYPES[dtype], 3)
         with emulated.launches() as launches:
             result = device.get(main(*map(device.put, (x, w, c, r)))).view(TYPES[dtype])
-        # Of single precision, the bias alone is in the kernel of the product.
+        # In single precision, only the bias is fused into the matmul's kernel.
         assert len(launches) == (batch > 0) * (1 if dtype == "bf16" else 2)
         y = x.astype(np.float64) @ w.astype(np.float64).T + c.astype(np.float64)
         expected = y / (1 + np.exp(-y)) + r.astype(np.float64)
@@ -144,7 +144,7 @@ def test_batches(device, dtype):
         assert np.array_equal(result, expected)
 
 
-# The assembler of NVIDIA takes the code of every kernel, where there is one.
+# NVIDIA's assembler, if available, accepts the code of every kernel.
 @needs_ptxas
 @pytest.mark.parametrize("layout, dtype", [("nk", "bf16"), ("kn", "f16"), ("nk", "f32")])
 def test_code_assembles(tmp_path, layout, dtype):

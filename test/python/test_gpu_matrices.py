@@ -1,9 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products and attention by matrices that a subgroup has together, against NumPy.
+"""Matmuls and attention by cooperative matrices, against NumPy.
 
-No driver that runs on a CPU has them: kernels of "subgroup_32_matrices" run on the emulated device, where
-`relax-gpu-expand-matrices` lets lanes do what they do together.
+No driver that runs on a CPU supports them: kernels of "subgroup_32_matrices" run on the emulated device, where
+`relax-gpu-expand-matrices` expands them lane by lane.
 """
 
 import emulated  # noqa: F401  # the driver of this process
@@ -28,7 +28,7 @@ def compiled(module):
     return compile(module, target="cuda:emulated", pipeline=pipeline)["main"]
 
 
-# Whole tiles and parts of them, along rows, columns and depth; lines of both kinds.
+# Whole and partial tiles, along rows, columns and depth; both memory orders.
 @pytest.mark.parametrize(
     "layout, columns, depth, dtype", [("nk", 40, 100, "bf16"), ("kn", 72, 48, "bf16"), ("nk", 24, 136, "f16")]
 )
@@ -38,14 +38,14 @@ def test_products(device, layout, columns, depth, dtype):
         test_gpu_matmul.check(device, main, layout, rows, columns, depth, dtype)
 
 
-# So many columns that tiles of the largest kind are chosen, of which none is whole. The emulator takes a minute.
+# Enough columns that the largest tiles are chosen, none of which is whole. The emulator takes a minute.
 @pytest.mark.more
 def test_largest_tiles(device):
     main = compiled(parse(product_text("nk", 8456, 24, "bf16", rows=130)))
     test_gpu_matmul.check(device, main, "nk", 130, 8456, 24, "bf16")
 
 
-# Queries of a part of a block and of several; columns from few to many steps.
+# Queries of a partial block and of several blocks; columns from few to many steps.
 @pytest.mark.parametrize("dtype, heads, group, size", [("bf16", 1, 3, 64), ("f16", 1, 9, 16)])
 def test_attention(device, dtype, heads, group, size):
     main = compiled(test_gpu_attention.program(heads, group, size, dtype))

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products whose rows a norm makes, for GPUs: of one row, each block does that itself. On the emulated device."""
+"""Matmuls whose rows come from a norm, on the emulated GPU: for one row, each block computes the norm itself."""
 
 import emulated  # the driver of this process
 import ml_dtypes
@@ -34,11 +34,11 @@ NORMS = {
 }
 
 ONE_LAUNCH = (rms_norm, layer_norm)
-"""What blocks do for themselves: all but the last of their steps give one number for a row."""
+"""Norms that each block computes itself: all steps but the last give one number per row."""
 
 
 def text(norm, depth, columns, dtype, together):
-    """Two products of what `norm` makes; `together`: multiplied element by element."""
+    """Two matmuls of the result of `norm`; `together`: multiplied element-wise."""
     tensor = lambda n: f"tensor<?x{n}x{dtype}, #relax.shape<[n, {n}]>>"  # noqa: E731
     x, g, w, v = tensor(depth), f"tensor<{depth}x{dtype}>", *(f"tensor<{c}x{depth}x{dtype}>" for c in columns)
     y, z = map(tensor, columns)
@@ -58,8 +58,8 @@ def text(norm, depth, columns, dtype, together):
     }}"""
 
 
-# Depths of whole vectors or not, shorter and longer than the threads of a block take at once; columns that blocks share
-# evenly or not.
+# Depths of whole or partial vectors, shorter and longer than one pass of a block's threads; columns that divide evenly
+# among blocks or not.
 @pytest.mark.parametrize("together", [False, True], ids=["apart", "together"])
 @pytest.mark.parametrize(
     "norm, depth, columns, dtype",

@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with quantised matrices on a GPU, on the emulated device, against NumPy.
+"""Matmuls with quantized matrices, on the emulated GPU, against NumPy.
 
-Scales are powers of two, values small integers: all sums are exact, and results the same to the bit.
+Scales are powers of two, values small integers: all sums are exact, and results bitwise equal.
 """
 
 import emulated  # noqa: F401  # the driver of this process
@@ -18,7 +18,7 @@ TYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32}
 
 
 class Product(nn.Module):
-    """A product, to which something is added."""
+    """A matmul with an addition."""
 
     def __init__(self, rows, columns, quantisation, dtype):
         self.w = matrix.make(rows, columns, "groups", quantisation, dtype)
@@ -28,7 +28,7 @@ class Product(nn.Module):
 
 
 def parts(rows, columns, quantisation):
-    """Random codes, scales and minima by name, and the matrix that they are."""
+    """Random codes, scales and minima by name, and the matrix that they represent."""
     generator = np.random.default_rng(rows + columns)
     groups, size = columns // 32, 32 if quantisation == "Q8_0" else 16
     found = {
@@ -48,7 +48,7 @@ def parts(rows, columns, quantisation):
     return found, values.reshape(rows, columns)
 
 
-# Rows that are no whole tiles, and depths that end within one, or are shorter; of an odd number of groups too, whose
+# Rows that are not whole tiles, and depths that end within a tile, or are shorter; also an odd number of groups, whose
 # scales cannot be copied.
 SIZES = [
     ("Q4_0", "bf16", 100, 640),
@@ -82,7 +82,7 @@ def test_products(quantisation, dtype, columns, depth):
         assert np.array_equal(found, expected), rows
 
 
-# So many columns that one block takes several, of which the last block has a part.
+# Enough columns that each block takes several, and the last block only a part.
 def test_many_columns():
     device = Device("cuda")
     stored, values = parts(4101, 64, "Q4_0")

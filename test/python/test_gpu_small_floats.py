@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Floats of 8 bits: conversions of every number, and products of matrices of them, against NumPy's ml_dtypes."""
+"""8-bit floats: conversions of every number, and matmuls, against NumPy's ml_dtypes."""
 
 import emulated  # noqa: F401  # the driver of this process
 import ml_dtypes
@@ -31,15 +31,15 @@ def conversions(pairs):
 
 
 def assert_same(found, expected):
-    """Equal, with NaN where NaN is expected, and with its sign elsewhere."""
+    """Asserts equality, with NaN where NaN is expected, and including signs elsewhere."""
     found, expected = found.astype(np.float64), expected.astype(np.float64)
     np.testing.assert_array_equal(found, expected)
     numbers = ~np.isnan(expected)
     assert np.array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
 
 
-# All numbers of 8 bits become the same numbers of other types; and numbers between them, on ties, beyond the range and
-# none at all become the nearest ones of 8 bits.
+# All 8-bit floats convert exactly to other types; numbers between them, ties, out-of-range numbers and NaN convert to
+# the nearest 8-bit float.
 @pytest.mark.parametrize("target", ["cpu", "cuda-emulated", "vulkan"])
 def test_conversions(target):
     pairs = [(a, b) for a in SMALL for b in OTHERS]
@@ -56,8 +56,8 @@ def test_conversions(target):
             assert_same(run(f"{b}_{a}", x)[0], x.astype(np.float64).astype(SMALL[a]))
 
 
-# Arithmetic, selections and constants of them are those of f32, rounded; of no element, of one, and of what no vectors
-# fit in.
+# Arithmetic, selections and constants are those of f32, rounded; with no element, one element, and sizes that are not
+# whole vectors.
 @pytest.mark.parametrize("target", ["cpu", "cuda-emulated", "vulkan"])
 def test_arithmetic(target):
     f = np.float32
@@ -80,7 +80,7 @@ def test_arithmetic(target):
 
 
 class Product(nn.Module):
-    """A product, to which something is added; rows of the matrix."""
+    """A matmul with an addition; rows of the matrix."""
 
     def __init__(self, rows, columns, quantisation, dtype):
         self.w = matrix.make(rows, columns, "groups", quantisation, dtype)
@@ -92,8 +92,8 @@ class Product(nn.Module):
         return self.w.rows(ids)
 
 
-# Matrices of floats of 8 bits with a scale for each row, whose codes are small integers so that sums are exact; depths
-# that are no whole stages, and some that no vectors fit in.
+# Matrices of 8-bit floats with a scale for each row, whose codes are small integers so that sums are exact; depths that
+# are not whole stages, and some that are not whole vectors.
 @pytest.mark.parametrize(
     "target, quantisation, dtype, columns, depth",
     [

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is proved of indices holds: checks are left out only where no run can fail."""
+"""Proofs about indices are sound: checks are omitted only if no run can fail."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from relax_mlir.runtime import to_numpy
 
 n, m = Sym("n"), Sym("m")
 
-# Indices into 8 elements, computed of `i` where `c` holds; and an `i` for which one is out of range.
+# Indices into 8 elements, computed from `i` if `c` holds; and an `i` for which one is out of range.
 UNPROVED = {
     "the end itself": (lambda i, c: op.clip(i, 0, 8), 8),
     "one before the first": (lambda i, c: op.clip(i, -9, 7), -9),
@@ -48,7 +48,7 @@ def test_what_does_not_hold_is_not_proved(key, dtype):
         main(x, np.array([0, bad], DTYPES[dtype]), c)
 
 
-# The `k` of the branches is not the one after them.
+# The `k` in the branches is not the `k` after them.
 def test_symbols_of_a_branch_prove_nothing_outside():
     k = Sym("k")
     bb = BlockBuilder()
@@ -68,7 +68,7 @@ def test_symbols_of_a_branch_prove_nothing_outside():
 
 
 class RandomIndices:
-    """`main(a [n], c [n], x [m])` takes elements of `x` at indices from a random program, `indices` gives these."""
+    """`main(a [n], c [n], x [m])` takes elements of `x` at indices from a random program; `indices` computes them."""
 
     def __init__(self, seed: int, dtype: str) -> None:
         self.dtype = dtype
@@ -127,7 +127,7 @@ class RandomIndices:
         return steps[self.random.integers(len(steps))]()
 
 
-# What the analysis proves holds: either all indices are valid, or the program fails.
+# The analysis is sound: either all indices are valid, or the program fails.
 @pytest.mark.parametrize("dtype", ["i32", "i64"])
 @pytest.mark.parametrize("seed", range(40))
 def test_what_is_proved_holds(seed, dtype):
@@ -146,7 +146,7 @@ def test_what_is_proved_holds(seed, dtype):
                 executable["main"](a, c, x)
 
 
-# Some are proved, and some are not: the test above sees both.
+# Some are proved, and some are not: the test above covers both.
 def test_random_programs_are_of_both_kinds():
     checked = 0
     for seed in range(40):

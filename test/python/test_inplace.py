@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls that write over tensors: no pass moves a read across them, or lets two tensors share what they write.
+"""In-place calls: no pass moves a read across them, or makes two tensors share the overwritten memory.
 
 RELAX_FUZZ_SECONDS makes the run longer.
 """
@@ -111,7 +111,7 @@ WRITES = {
 
 @pytest.mark.parametrize("kind", WRITES)
 def test_no_read_moves_across_a_write(kind):
-    """`negative` would be fused with `add`, behind the write."""
+    """`negative` would be fused with `add`, after the write."""
     source = f"""{KERNELS}{WRITERS}
     relax.func @main(%x: {T}, %y: {T}, %c: i1, %no: i1) -> ({T}, {T}) {{
       %a = relax.negative %x : ({T}) -> {T}
@@ -145,7 +145,7 @@ COPIES = {
 @pytest.mark.parametrize("kind", COPIES)
 @pytest.mark.parametrize("written", ["%a", "%x"])
 def test_what_computes_the_identity_is_a_copy(kind, written):
-    """Writing over the copy leaves the operand, and the reverse; so a fold must not make them one."""
+    """Overwriting the copy preserves the operand, and vice versa; so a fold must not merge them."""
     other = {"%a": "%x", "%x": "%a"}[written]
     source = f"""{KERNELS}
     relax.func @main(%x: {T}) -> ({T}, {T}) {{
@@ -248,7 +248,7 @@ USES = {
 @pytest.mark.parametrize("kind", USES)
 @pytest.mark.parametrize("written", ["%x", "%v"])
 def test_what_shares_memory_with_what_is_written_over_is_dead(kind, written):
-    """However the two came to share it, and whichever of them is written."""
+    """However the two values share memory, and whichever of them is written."""
     other = {"%x": "%v", "%v": "%x"}[written]
     source = f"""{KERNELS}{WRITERS}
     relax.func @main(%x: {T}, %y: {T}, %c: i1, %no: i1) -> ({T}, {T}) {{
@@ -304,7 +304,7 @@ def test_a_closure_that_writes_what_it_captures_is_called_once():
 
 
 def test_a_write_may_be_in_one_branch():
-    """What the other branch passes on is not written over."""
+    """Values that the other branch passes on are not overwritten."""
     source = f"""{KERNELS}
     relax.func @main(%x: {T}, %c: i1) -> {T} {{
       %r = relax.if %c : i1 -> {T} {{

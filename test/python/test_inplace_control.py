@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls that write over what loops carry, and over what branches, tuples and functions pass on.
+"""In-place calls on values that loops carry, and that branches, tuples and functions pass on.
 
-What is used where the write has been is refused, and nothing else is.
+Uses of overwritten values are rejected, and nothing else.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ def compiled(source):
 
 
 def loop(inits, condition, body, count=1):
-    """`%r`, of `count` tensors and `%go`: a loop that runs once if `%c`. Its body yields `%no`."""
+    """A loop `%r` that carries `count` tensors and `%go`, and runs once if `%c`. Its body yields `%no`."""
     types = ", ".join([T] * count + ["i1"])
     arguments = ", ".join(f"%{name}: {T}" for name in "pq"[:count]) + ", %go: i1"
     return f"""%r:{count + 1} = relax.while {inits}, %c : ({types}) -> ({types}) {{
@@ -67,8 +67,8 @@ USES_IN_LOOPS = {
 @pytest.mark.parametrize("kind", USES_IN_LOOPS)
 @pytest.mark.parametrize("where", ["before the write", "after the write", "in the condition"])
 def test_a_loop_uses_what_it_writes_over(kind, where):
-    """The first round writes over the initial value."""
-    # What is written is not dead.
+    """The first iteration overwrites the initial value."""
+    # The written value is not dead.
     write, use = f"%n = {double('%p')}", f"{USES_IN_LOOPS[kind]}\n%d = {double('%s')}"
     body = {"before the write": use + "\n" + write, "after the write": write + "\n" + use}.get(where, write)
     condition = use if where == "in the condition" else ""
@@ -136,7 +136,7 @@ def test_values_that_change_places_in_a_loop_before_the_write(used):
 
 
 def test_a_loop_that_ends_before_the_write():
-    """It may yield what is outside of it, since it writes nothing."""
+    """The loop may yield outer values, since it writes nothing."""
     body = f"""%n = relax.if %no : i1 -> {T} {{
         relax.yield %p : {T}
       }} else {{
@@ -163,7 +163,7 @@ S = "tensor<2x3xf32>"
 
 @pytest.mark.parametrize("visibility", ["", "private"])
 def test_a_function_that_returns_a_constant(visibility):
-    """A call writes over what the function returns, which is the same in the next call."""
+    """A call overwrites the function's result, which must be unchanged in the next call."""
     source = f"""
     relax.func {visibility} @one(%c: i1) -> {S} {{
       %0 = relax.if %c : i1 -> {S} {{
@@ -188,7 +188,7 @@ def test_a_function_that_returns_a_constant(visibility):
 @pytest.mark.parametrize("visibility", ["", "private"])
 @pytest.mark.parametrize("call", ["call", "closure"])
 def test_a_copy_that_a_function_returns_is_a_copy(visibility, call):
-    """What computes the identity is no operand of it where callers write over the result."""
+    """An identity op is not replaced by its operand if callers overwrite the result."""
     called = {
         "call": f"%0 = relax.call @copy(%x) : ({T}) -> {T}",
         "closure": f"""%f = relax.make_closure @copy() : () -> (({T}) -> {T})
@@ -214,7 +214,7 @@ def test_a_copy_that_a_function_returns_is_a_copy(visibility, call):
 
 
 def test_a_copy_of_what_a_call_returns_is_a_copy():
-    """The write is to what the call was given, which it returns."""
+    """The write is to the call's argument, which it returns."""
     source = f"""
     relax.func @same(%x: {T}) -> {T} attributes {{pure}} {{
       relax.return %x : {T}
@@ -272,7 +272,7 @@ def with_tuple(kind, used):
     )
 
 
-# Of a tuple in a tuple all members count as one.
+# All members of a nested tuple count as one value.
 @pytest.mark.parametrize("kind", sorted(set(TUPLES) - {"a tuple of a tuple"}))
 @pytest.mark.parametrize("used", ["%u", "%t[1]"])
 def test_a_member_of_a_tuple_is_not_another_one(kind, used):

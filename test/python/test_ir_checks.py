@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Passes in Python that change a program wrongly get an error; nothing ends the process."""
+"""Invalid mutations by Python passes raise errors; nothing ends the process."""
 
 import re
 
@@ -248,7 +248,7 @@ def test_errors_of_callbacks_are_as_raised():
         parse(SOURCE).ir.operation.walk(visit)
 
 
-# The same op is where an outer walk is and where an inner one begins.
+# An outer walk visits the same op at which an inner walk begins.
 def test_walks_in_walks():
     visited = []
 
@@ -267,7 +267,7 @@ def test_walks_in_walks():
     first.walk(lambda op: (first.walk(inner), ir.WalkResult.ADVANCE)[1])  # equal entries
 
 
-# What is allowed stays allowed.
+# Valid mutations stay allowed.
 def test_ops_move_to_other_blocks():
     def change(module):
         ops = ops_of(module)

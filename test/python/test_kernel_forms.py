@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels that users write, by the forms of code in them: what one target takes, each of them takes.
+"""User-written kernels, by their forms of code: every target supports the same forms.
 
-Ops of the dialect need only some of these. The expected numbers are those that NumPy or Python computes.
+Ops of the dialect need only some of these. NumPy or Python computes the expected numbers.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def run(body: str, kind: str, *operands: np.ndarray) -> np.ndarray:
 X = np.linspace(0.25, 4, 37, dtype=np.float32)
 P = np.array([3, 1, 2], np.int64)
 
-# Code around loops and in them: what it is, and what it computes of x and p.
+# Code around and inside loops: its text, and its result for x and p.
 FORMS = {
     "scalars before a loop": (
         POSITION + MAP.replace("POINT", "%r = arith.addf %a, %first : f32"),
@@ -302,7 +302,7 @@ def signed(value: int, bits: int) -> int:
     return (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
 
 
-# Of the bits of an integer, and 3: what Python computes, as unsigned numbers or with a sign.
+# Operations on an integer and 3: Python's results, for unsigned or signed numbers.
 INTEGERS = {
     "math.absi %a": lambda a, u, bits: abs(a),
     "math.ctlz %a": lambda a, u, bits: bits - u.bit_length(),

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Folders and modules do not depend on each other in circles (tools/check-layers)."""
+"""Folders and modules have no cyclic dependencies (tools/check-layers)."""
 
 import subprocess
 import sys

@@ -11,7 +11,7 @@ from elements import COMMON_FLOATS, FLOATS
 from kernel_runner import AssertionFailed, assert_close, random, single
 from targets import ALL as RUNS_ON  # noqa: F401
 
-ONE_OF = 4  # combinations of all that the ops can be told
+ONE_OF = 4  # combinations of all options of the ops
 
 
 def attention(q, k, v, bias=None, scale=None, causal=None, window=None):
@@ -57,7 +57,7 @@ def operands(dtype, heads, key_heads):
     return [("b", "n", heads, 8, dtype), ("b", "m", key_heads, 8, dtype), ("b", "m", key_heads, 6, dtype)]
 
 
-# One key head for each, for several, or for all query heads; empty and unequal lengths.
+# One key head per query head, per several, or for all; empty and unequal lengths.
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(("heads", "key_heads"), [(4, 4), (6, 2), (3, 1)])
 def test_heads(dtype, heads, key_heads):
@@ -65,7 +65,7 @@ def test_heads(dtype, heads, key_heads):
     check(run, dtype, heads, key_heads)
 
 
-# Numbers of heads that are known when the program runs; those that do not divide are an error.
+# Numbers of heads that are known only at run time; non-divisible numbers are an error.
 def test_unknown_heads():
     run = single("attention %0, %1, %2", operands("f32", "h", "g"), ("b", "n", "h", 6, "f32"))
     for heads, key_heads in ((6, 2), (4, 4), (3, 1)):
@@ -74,7 +74,7 @@ def test_unknown_heads():
         check(run, "f32", 5, 2)
 
 
-# Masks from either corner, with a window and without; a query that sees nothing gives zero.
+# Masks from either corner, with and without a window; a query that sees nothing gives zero.
 @pytest.mark.parametrize("causal", ["TopLeft", "BottomRight"])
 @pytest.mark.parametrize("window", [None, 1, 2])
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
@@ -84,7 +84,7 @@ def test_masks(causal, window, dtype):
     check(run, dtype, 4, 2, causal=causal, window=window)
 
 
-# Biases of every shape that broadcasts, of numbers and of Booleans, with a scale.
+# Numeric and Boolean biases of every shape that broadcasts, with a scale.
 @pytest.mark.parametrize(
     "bias", [("b", 4, "n", "m"), (1, 1, "n", "m"), ("b", 1, 1, "m"), (4, "n", "m"), ("n", "m"), ("m",), ()]
 )
@@ -125,7 +125,7 @@ def rotary(x, positions, rotary_dim, layout, theta=10000.0, scale=1.0, factors=N
 ROTARY_SIZES = [(2, 5), (1, 1), (0, 3), (2, 0)]
 
 
-# Both layouts, all of the elements turned or a part, positions from an offset that is a symbol.
+# Both layouts, all or some of the elements rotated, positions from a symbolic offset.
 @pytest.mark.parametrize("layout", ["half_split", "interleaved"])
 @pytest.mark.parametrize("rotary_dim", [None, 4])
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
@@ -141,7 +141,7 @@ def test_rotary_offset(layout, rotary_dim, dtype):
         assert_close(run("main", x)[0], expected, dtype)
 
 
-# Positions of one number, of each token, and of each token of each batch.
+# One position, a position per token, and a position per token and batch.
 @pytest.mark.parametrize("dims", [(), ("n",), ("b", "n")])
 @pytest.mark.parametrize("dtype", ["i32", "i64"])
 def test_rotary_positions(dims, dtype):
@@ -159,7 +159,7 @@ def test_rotary_positions(dims, dtype):
         assert_close(run("main", x, positions, factors)[0], expected, "f32")
 
 
-# Tables instead of angles. Rows outside are an error on the CPU, and not read on devices; an offset beyond is an error.
+# Tables instead of angles. Rows out of range are an error on the CPU, and not read on devices; so is a large offset.
 def test_rotary_tables():
     tables = [(16, 4, "f32"), (16, 4, "f32")]
     run = single(

@@ -11,11 +11,11 @@ from elements import COMMON_DTYPES
 from targets import COMPILED as RUNS_ON  # noqa: F401
 from test_legalize_pooling import attributes, per_axis
 
-ONE_OF = 4  # combinations of all that the ops can be told
+ONE_OF = 4  # combinations of all options of the ops
 
 
 def reference(x, w, strides=(1,), padding=(0,), dilation=(1,), groups=1) -> np.ndarray:
-    """On N, C, axes and O, I, axes."""
+    """The convolution of data [N, C, axes] and a kernel [O, I, axes]."""
     count = x.ndim - 2
     strides, dilation = per_axis(strides, count), per_axis(dilation, count)
     before = per_axis(padding[:count], count)
@@ -46,7 +46,7 @@ def reference(x, w, strides=(1,), padding=(0,), dilation=(1,), groups=1) -> np.n
 
 
 def transposed(x, w, strides=(1,), padding=(0,), dilation=(1,), groups=1, output_padding=(0,)) -> np.ndarray:
-    """On N, C, axes and I, O, axes: each element adds its multiple of the kernel."""
+    """The transposed convolution of [N, C, axes] and [I, O, axes]: each element adds its multiple of the kernel."""
     count = x.ndim - 2
     strides, dilation = per_axis(strides, count), per_axis(dilation, count)
     extra = per_axis(output_padding, count)
@@ -73,7 +73,7 @@ def transposed(x, w, strides=(1,), padding=(0,), dilation=(1,), groups=1, output
 
 
 def values(shape: tuple[int, ...], dtype: type = np.float32) -> np.ndarray:
-    """Small integers, whose sums are exact."""
+    """Small integers with exact sums."""
     return np.random.default_rng(sum(shape)).integers(-3 if np.dtype(dtype).kind != "u" else 0, 4, shape).astype(dtype)
 
 
@@ -118,7 +118,7 @@ def test_accumulates_in_the_type_asked_for():
     check("relax.conv1d %0, %1 {out_dtype = i32}", [x, w], [expected])
     x, w = values((1, 3, 9), np.uint8) + np.uint8(250), values((2, 3, 3), np.uint8)
     check("relax.conv1d %0, %1 {out_dtype = i32}", [x, w], [reference(x, w).astype(np.int32)])
-    # Sums of more than 2048 ones: not exact in f16.
+    # Sums of more than 2048 ones are not exact in f16.
     x, w = np.ones((1, 5000, 1), np.float16), np.ones((1, 5000, 1), np.float16)
     check("relax.conv1d %0, %1", [x, w], [np.full((1, 1, 1), 5000, np.float16)])
     check("relax.conv1d %0, %1 {out_dtype = f32}", [x, w], [np.full((1, 1, 1), 5000, np.float32)])
@@ -168,7 +168,7 @@ def test_transposed_layouts():
     check(op, [nhwc, hwoi], [expected.transpose(0, 2, 3, 1)])
 
 
-# What the symbols leave undecided is checked where the program runs.
+# Conditions that the symbols leave undecided are checked at run time.
 def test_sizes_that_do_not_fit():
     x, w, y = np.zeros((1, 4, 5), np.float32), np.zeros((2, 4, 3), np.float32), np.zeros((1, 2, 3), np.float32)
     names = [["n", "c", "h"], ["o", "i", "k"]]

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of ops that make tensors against NumPy."""
+"""Kernels of ops that create tensors, against NumPy."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from targets import ALL as RUNS_ON  # noqa: F401
 ALL = ["f32", "f16", "bf16", "f64", "i8", "i32", "i64", "ui8", "i1"]
 
 
-# One number everywhere, of a shape that is a value or that of another tensor.
+# One number everywhere, with a shape value or the shape of another tensor.
 @pytest.mark.parametrize("dtype", ALL)
 def test_fill(dtype):
     x, y = tensor_type(("n", 3), "f32"), tensor_type(("n", 3), dtype)
@@ -33,7 +33,7 @@ def test_fill(dtype):
             assert_close(result, np.full((n, 3), number, DTYPES[dtype]), dtype)
 
 
-# A number of a narrow float stays what it is.
+# A narrow float keeps its value.
 def test_full_of_float():
     y = tensor_type(("n",), "f16")
     run = Program(f"""

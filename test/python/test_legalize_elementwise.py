@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of element-wise ops against NumPy: one table of all ops, special values included."""
+"""Kernels of element-wise ops against NumPy: one table of all ops, including special values."""
 
 import math
 from functools import lru_cache
@@ -10,7 +10,7 @@ import pytest
 from elements import DTYPES, FLOATS, TOLERANCES
 from kernel_runner import AssertionFailed, Program, single, tensor_type
 
-RUNS_ON = ("interpreter",)  # test_compiled_elementwise.py compiles all these ops at once
+RUNS_ON = ("interpreter",)  # test_compiled_elementwise.py compiles all of these ops together
 
 INTS = ("i8", "i32", "i64", "ui8")
 BOOLS = ("i1",)
@@ -32,7 +32,7 @@ def ramp(x):
 
 
 def no_zero(function):
-    """An integer divided by zero gives 0."""
+    """Makes integer division by zero give 0."""
     return lambda x, y: (
         np.where(y == 0, 0, function(x, np.where(y == 0, 1, y))) if x.dtype.kind in "iu" else function(x, y)
     )
@@ -46,8 +46,8 @@ def truncated(x, y):
 
 
 def power(x, y):
-    """Of integers modulo 2 to the power of the width. NumPy refuses negative powers: they are fractions, rounded
-    towards zero, and 0 of 0."""
+    """Integer powers modulo 2 to the power of the width. NumPy rejects negative exponents, whose results are fractions
+    rounded towards zero, and 0 for base 0."""
     if x.dtype.kind == "f":
         return np.power(x, y)
     bits = 8 * x.dtype.itemsize
@@ -144,7 +144,7 @@ SIZES = (0, 1, 2, 7, 64)
 
 
 def numbers(dtype, shape, seed=0):
-    """Numbers with all special ones of the type among them, as far as there is room."""
+    """Random numbers, including all special values of the type if they fit."""
     random = np.random.default_rng(seed)
     kind = np.dtype(DTYPES[dtype])
     if dtype == "i1":
@@ -175,7 +175,7 @@ def check(actual, expected, dtype):
 
 @lru_cache
 def program(dtype):
-    """Each op of the tables that takes the type, on shapes [n, m]."""
+    """Each op of the tables that supports the type, on shapes [n, m]."""
     functions = []
     for table, arity in ((UNARY, 1), (BINARY, 2)):
         for text, (_, dtypes) in table.items():
@@ -198,14 +198,14 @@ def cases(table):
 
 
 def compute(reference, dtype, *operands):
-    """The reference in the type in which kernels compute."""
+    """The reference, computed in the kernels' compute type."""
     if dtype in ("f16", "bf16", "f32"):
         operands = [operand.astype(np.float32) for operand in operands]
     with np.errstate(all="ignore"):
         return np.asarray(reference(*operands))
 
 
-# Each unary op computes what NumPy does, for every size and every special value.
+# Each unary op gives the same results as NumPy, for every size and every special value.
 @pytest.mark.parametrize(("text", "dtype"), cases(UNARY))
 def test_unary(text, dtype):
     name = text.split()[0]
@@ -215,7 +215,7 @@ def test_unary(text, dtype):
         check(actual, compute(UNARY[text][0], dtype, x), "i1" if name in PREDICATES else dtype)
 
 
-# Each binary op computes what NumPy does; dividing an integer by zero gives zero.
+# Each binary op gives the same results as NumPy; dividing an integer by zero gives zero.
 @pytest.mark.parametrize(("text", "dtype"), cases(BINARY))
 def test_binary(text, dtype):
     for size in SIZES:
@@ -232,7 +232,7 @@ def test_binary(text, dtype):
         check(actual, expected, "i1" if text in PREDICATES else dtype)
 
 
-# A double is rounded once on its way to a narrow float.
+# Converting a double to a narrow float rounds once.
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
 def test_narrow_double(dtype):
     run = Program(f"""
@@ -246,7 +246,7 @@ def test_narrow_double(dtype):
     )
     x = np.concatenate([x, np.random.default_rng(0).standard_normal(1000)])
     with np.errstate(all="ignore"):
-        # ml_dtypes rounds a double to bf16 by way of f32.
+        # ml_dtypes rounds a double to bf16 through f32.
         expected = x.astype(np.float16) if dtype == "f16" else x.astype(DTYPES[dtype])
     if dtype == "bf16":
         expected[1] = 1 + 2 * steps
@@ -257,7 +257,7 @@ def test_narrow_double(dtype):
 CONVERSIONS = [(a, b) for a in (*FLOATS, *INTS, *BOOLS) for b in (*FLOATS, *INTS, *BOOLS)]
 
 
-# Between every two element types, numbers are converted as NumPy converts them.
+# Conversions between every two element types match NumPy.
 def test_astype():
     functions = []
     for a, b in CONVERSIONS:
@@ -285,7 +285,7 @@ def broadcasting(lhs, rhs, result):
         }}""")
 
 
-# Known and unknown dimensions broadcast; what cannot is an error before the kernel runs.
+# Known and unknown dimensions broadcast; a mismatch is an error before the kernel runs.
 @pytest.mark.parametrize(
     ("lhs", "rhs", "result", "shapes", "bad"),
     [
@@ -324,7 +324,7 @@ def test_where_and_fma():
     check(fma("main", x, y, z)[0], x * y + 3, "i32")
 
 
-# A constant of one number is part of the kernel.
+# A scalar constant is part of the kernel.
 def test_constant_operand():
     operand = tensor_type(("n", 4), "f16")
     run = Program(f"""
@@ -337,7 +337,7 @@ def test_constant_operand():
     check(run("main", x)[0], x.astype(np.float32) * np.float32(np.float16(0.1)), "f16")
 
 
-# One slope for each channel, or one for all, which the size decides.
+# One slope per channel, or one for all, depending on the size.
 def test_prelu():
     run = single("prelu %0, %1 axis 1", [("n", 4, 2, "f32"), ("m", "f32")], ("n", 4, 2, "f32"))
     x = numbers("f32", (3, 4, 2))

@@ -11,7 +11,7 @@ from compiled import check, execute, source_of
 from elements import COMMON_DTYPES, compare, is_float, tolerance_of
 from targets import COMPILED as RUNS_ON  # noqa: F401
 
-ONE_OF = 4  # combinations of all that the ops can be told
+ONE_OF = 4  # combinations of all options of the ops
 
 DTYPES = [*COMMON_DTYPES, np.int32, np.int64, np.uint8]
 MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
@@ -129,7 +129,7 @@ ROUNDING = {
 
 
 def taps(at, have, wanted, mode, roi, method, rounding, alpha, exclude):
-    """Positions and weights along one axis, and whether it is outside."""
+    """Positions and weights along one axis, and whether the point is outside."""
     where = coordinate(at, have, wanted, mode, roi)
     outside = mode == "tf_crop_and_resize" and not 0 <= where <= have - 1
     clamp = lambda index: min(max(index, 0), have - 1)  # noqa: E731
@@ -161,7 +161,7 @@ def resized(
     roi=(0.0, 0.0, 1.0, 1.0),
     extrapolation_value=0.0,
 ) -> np.ndarray:
-    """On N, C, H, W, in f64."""
+    """Resizes [N, C, H, W], in f64."""
     result = np.zeros((*x.shape[:2], *size))
     for position in itertools.product(*map(range, size)):
         axes = [
@@ -191,7 +191,7 @@ def attributes(**values: object) -> str:
 
 
 def resize_op(size, **rest) -> tuple[str, dict]:
-    """The op, and what `source_of` needs for its second operand."""
+    """The op, and the arguments that `source_of` needs for its second operand."""
     height, width = size
     type_ = f"!relax.shape<[{height}, {width}]>"
     before = f"%size = relax.shape [{height}, {width}] : {type_}"

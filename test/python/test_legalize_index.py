@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels that gather and scatter, and those of quantised tensors, against NumPy.
+"""Kernels that gather and scatter, and kernels of quantized tensors, against NumPy.
 
-Invalid indices are errors on the CPU (test_check_indices.py); kernels of all targets are safe from them all the same.
+Invalid indices are errors on the CPU (test_check_indices.py); kernels of all targets are memory-safe regardless.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from targets import ALL as RUNS_ON  # noqa: F401
 
 
 def indices(shape, size, dtype="i64", seed=0):
-    """Valid indices, negative ones among them."""
+    """Valid indices, including negative ones."""
     return np.random.default_rng(seed).integers(-size, max(size, 1), shape).astype(DTYPES[dtype])
 
 
@@ -26,13 +26,13 @@ def same(actual, expected):
 
 
 def clamped(i, size):
-    """Where kernels read for these indices, of which some are invalid."""
+    """The positions that kernels read for these indices, some of which are invalid."""
     return np.clip(np.where(i < 0, i.astype(np.int64) + size, i), 0, size - 1)
 
 
 @contextlib.contextmanager
 def fails_on_the_cpu():
-    """Runs what has invalid indices: an IndexError on the CPU, a result on the others."""
+    """Expects an IndexError for invalid indices on the CPU, and a result on other targets."""
     if targets.current != "cpu":
         yield
         return
@@ -47,7 +47,7 @@ def without_elements():
 WILD = [-(1 << 31), -100, -6, -5, -1, 0, 4, 5, 100, (1 << 31) - 1]
 
 
-# Along each axis and flattened; what is invalid reads nothing outside.
+# Along each axis and flattened; invalid indices read nothing outside.
 @pytest.mark.parametrize("dtype", [*COMMON_FLOATS, "i1", "i64"])
 @pytest.mark.parametrize("index_type", ["i32", "i64"])
 def test_take(dtype, index_type):
@@ -78,7 +78,7 @@ def test_take_modes(mode, dtype):
         same(run("main", x, i)[0], expected)
 
 
-# One element for each index, of a part of the other dimensions.
+# One element per index, for a part of the other dimensions.
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
 def test_gather_elements(axis, dtype):
@@ -97,7 +97,7 @@ def test_gather_elements(axis, dtype):
             run("main", x, indices((6, 2), 4))
 
 
-# Tuples of indices behind batches; each index of a tuple has a nearest end.
+# Tuples of indices after batch dimensions; each index of a tuple is clamped.
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
 def test_gather_nd(dtype):
     plain = single("gather_nd %0, %1", [("n", 4, "k", dtype), ("m", 2, "i64")], ("m", "k", dtype))
@@ -130,7 +130,7 @@ def scattered(x, places, updates, reduction):
 REDUCTIONS = ["update", "add", "mul", "max", "min"]
 
 
-# Updates meet what is there and each other; invalid indices write nothing.
+# Updates are combined with the data and with each other; invalid indices write nothing.
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize("dtype", [*COMMON_FLOATS, "i32", "ui8"])
 def test_scatter_elements(reduction, dtype):
@@ -208,7 +208,7 @@ def test_index_tensor(dtype):
         same(wild, x[[[4], [0]], [0, 3]])
 
 
-# Values broadcast to the places, and are written or added.
+# Values broadcast to the positions, and are written or added.
 @pytest.mark.parametrize("accumulate", [False, True])
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
 def test_index_put(accumulate, dtype):
@@ -234,7 +234,7 @@ def test_index_put(accumulate, dtype):
         assert_close(wild, x, dtype)
 
 
-# Negative indices count from the end; others set no element.
+# Negative indices count from the end; invalid indices set no element.
 @pytest.mark.parametrize(
     ("dtype", "on", "off"),
     [
@@ -260,7 +260,7 @@ def test_one_hot(dtype, on, off, axis):
         same(run("main", i)[0], expected if axis == -1 else expected.T)
 
 
-# Rounding to even, clamping, zero points; of the whole tensor or along an axis.
+# Rounding to even, clamping, zero points; for the whole tensor or along an axis.
 @pytest.mark.parametrize("out", ["i8", "ui8", "i16", "i32"])
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
 @pytest.mark.parametrize("zero", [False, True])

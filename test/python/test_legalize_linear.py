@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of matrix products against NumPy."""
+"""Kernels of matmuls against NumPy."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_matmul(lhs, rhs, result, dtype):
         assert_close(run("main", x, y)[0], np.matmul(x.astype(float), y.astype(float)), dtype)
 
 
-# Narrow floats are added up in f32; integers wrap around, or are widened first.
+# Narrow floats are summed in f32; integers wrap around, or are widened first.
 @pytest.mark.parametrize(
     ("dtype", "out"),
     [("f16", "f16"), ("bf16", "bf16"), ("f16", "f32"), ("f32", "f16"), ("f64", "f64"), ("i32", "i32"), ("i8", "i8")]
@@ -63,7 +63,7 @@ def test_matmul_types(dtype, out):
     assert_close(run("main", x, y)[0], (x.astype(wide) @ y.astype(wide)).astype(DTYPES[out]), out)
 
 
-# What is contracted must be equal, which is checked before the kernel runs; batches may broadcast.
+# Contracted dimensions must be equal, which is checked before the kernel runs; batches may broadcast.
 def test_matmul_guards():
     run = single("matmul %0, %1", [("n", "k", "f32"), ("j", "m", "f32")], ("n", "m", "f32"))
     x, y = random((3, 4)), random((4, 2))
@@ -79,7 +79,7 @@ def test_matmul_guards():
         run("main", random((2, 2, 3)), random((3, 3, 2)))
 
 
-# The weight is read as it lies; the bias is added before rounding.
+# The weight is read in its memory order; the bias is added before rounding.
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "i32"])
 @pytest.mark.parametrize("lead", [(), ("n",), ("n", "m")])
 def test_linear(dtype, lead):
@@ -94,7 +94,7 @@ def test_linear(dtype, lead):
             assert_close(run("main", x, w, b)[0] if bias else run("main", x, w)[0], expected, dtype)
 
 
-# Each with each.
+# The outer product of all pairs.
 @pytest.mark.parametrize("dtype", [*COMMON_FLOATS, "i8"])
 def test_outer(dtype):
     run = single("outer %0, %1", [("n", dtype), ("m", dtype)], ("n", "m", dtype))
@@ -120,7 +120,7 @@ EINSUMS = [
 ]
 
 
-# Diagonals, traces, ellipses, sums and sizes of one that broadcast.
+# Diagonals, traces, ellipses, sums and broadcast dimensions of size one.
 @pytest.mark.parametrize(("subscripts", "operands", "result"), EINSUMS)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_einsum(subscripts, operands, result, dtype):

@@ -17,7 +17,7 @@ def same(actual, expected):
     np.testing.assert_array_equal(actual, expected)
 
 
-# The four ops that only give another shape become a reshape, and no kernel.
+# The four ops that only change the shape become a reshape, and no kernel.
 def test_views():
     shapes = [("n", 1, 4), ("4*n",), ("n", 4), (1, "n", 1, 4, 1), (2, "2*n")]
     x, *results = [tensor_type(dims, "f32") for dims in shapes]
@@ -38,7 +38,7 @@ def test_views():
             same(actual, wanted)
 
 
-# What is undecided of a shape is checked.
+# Undecided properties of a shape are checked.
 def test_view_guards():
     squeeze = single("squeeze %0 axis [0]", [("n", "m", "f32")], ("m", "f32"))
     same(squeeze("main", random((1, 3)))[0], random((1, 3))[0])
@@ -51,7 +51,7 @@ def test_view_guards():
         reshape("main", random((5, 4)))
 
 
-# Any order of dimensions, of every element type.
+# Any order of dimensions, for every element type.
 @pytest.mark.parametrize("dtype", list(DTYPES))
 def test_permute_dims(dtype):
     for axes, dims in ((None, (3, "m", "n")), ([1, 0, 2], ("m", "n", 3)), ([-1, 0, 1], (3, "n", "m"))):
@@ -62,7 +62,7 @@ def test_permute_dims(dtype):
             same(run("main", x)[0], np.transpose(x, axes))
 
 
-# To known and unknown shapes; the adjoint sums up what was repeated.
+# To known and unknown shapes; the adjoint sums the repeated elements.
 def test_broadcast_to():
     x, y, result = tensor_type(("m", 1), "i8"), tensor_type(("n",), "f32"), tensor_type(("n", "m", 3), "i8")
     run = Program(f"""
@@ -86,7 +86,7 @@ def test_collapse_sum(dtype):
         assert_close(like("main", x, random((m, 3), dtype))[0], wide.sum((0, 1)), dtype)
 
 
-# One, two and three parts along any axis, empty ones too; others must agree.
+# One, two and three parts along any axis, also empty ones; other dimensions must agree.
 @pytest.mark.parametrize("dtype", [*COMMON_FLOATS, "i1"])
 def test_concat(dtype):
     first = single(
@@ -105,7 +105,7 @@ def test_concat(dtype):
         guarded("main", random((2, 3), dtype), random((2, 4), dtype))
 
 
-# A new dimension in any place.
+# A new dimension at any position.
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
 def test_stack(axis, dtype):
@@ -117,7 +117,7 @@ def test_stack(axis, dtype):
         same(run("main", x, y)[0], np.stack([x, y], axis))
 
 
-# Into parts, of which the last are smaller or empty, and at positions.
+# Into parts, the last of which may be smaller or empty, and at given positions.
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
 def test_split(dtype):
     run = single("split %0 into 3 axis 0", [("6*n", 2, dtype)], *[("2*n", 2, dtype)] * 3)
@@ -153,7 +153,7 @@ def test_repeat_and_tile():
         same(flat("main", x)[0], np.repeat(x, 2))
 
 
-# Whole dimensions, and beginnings of sequences of given lengths, whatever these are.
+# Whole dimensions, and prefixes of sequences with arbitrary lengths.
 def test_reversal():
     flip = single("flip %0 axis -2", [("n", "m", "f16")], ("n", "m", "f16"))
     reverse = single(
@@ -183,7 +183,7 @@ SLICES = [
 ]
 
 
-# As Python slices: negative and too large positions, strides, walking backwards.
+# As in Python: negative and too large positions, strides, and backward slices.
 @pytest.mark.parametrize(("axes", "begin", "end", "strides", "result", "reference", "least"), SLICES)
 @pytest.mark.parametrize("dtype", [*COMMON_FLOATS, "i1"])
 def test_strided_slice(axes, begin, end, strides, result, reference, least, dtype):
@@ -195,7 +195,7 @@ def test_strided_slice(axes, begin, end, strides, result, reference, least, dtyp
             same(run("main", x)[0], reference(x))
 
 
-# Positions that are promised to lie inside are checked.
+# Positions that are asserted to be in range are checked.
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
 def test_slice_inbound(dtype):
     n, k, m, result = (tensor_type((dim,), dtype) for dim in ("n", "k", "m", "m - k"))

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of normalisation and softmax against NumPy."""
+"""Kernels of normalization and softmax against NumPy."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def normalized(x, axes, epsilon):
 
 
 def on_axes(x, axes, rank):
-    """A tensor of some dimensions, of which dimension i is dimension axes[i] of the others."""
+    """A tensor broadcastable to `rank` dimensions: dimension i of `x` becomes dimension axes[i]."""
     order = np.argsort(axes)
     shape = [1] * rank
     for axis, size in zip(axes, x.shape, strict=True):
@@ -78,7 +78,7 @@ def test_layer_norm(dtype, axes, affine):
         assert_close(run("main", x, *scales)[0], expected, dtype)
 
 
-# The mean square is computed in f32, whatever the elements are.
+# The mean square is computed in f32 for all element types.
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(("axes", "weight"), [([-1], True), ([-1], False), ([1, 0], True)])
 def test_rms_norm(dtype, axes, weight):
@@ -100,7 +100,7 @@ def test_rms_norm(dtype, axes, weight):
         assert_close(run("main", x, w)[0] if weight else run("main", x)[0], expected, dtype)
 
 
-# Channels in groups, of a known number or not; a number that does not divide is an error.
+# Channels in groups, with a known or unknown number; a non-divisible number is an error.
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
 @pytest.mark.parametrize("channels", [6, "c"])
 @pytest.mark.parametrize("axis", [1, -1])
@@ -125,7 +125,7 @@ def test_group_norm(dtype, channels, axis):
             run("main", random(shape, dtype), random((5,), dtype), random((5,), dtype))
 
 
-# Each channel of each instance by itself.
+# Each channel of each instance separately.
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_instance_norm(dtype):
     run = single(
@@ -139,7 +139,7 @@ def test_instance_norm(dtype):
         assert_close(run("main", x, gamma, beta)[0], expected, dtype)
 
 
-# With given statistics, which are returned as they are, or with those of the data.
+# With given statistics, which are returned unchanged, or with those of the data.
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
 def test_batch_norm(training, dtype):

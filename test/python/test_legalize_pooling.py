@@ -11,7 +11,7 @@ from compiled import check, execute, source_of
 from elements import COMMON_DTYPES, is_float, tolerance_of
 from targets import COMPILED as RUNS_ON  # noqa: F401
 
-ONE_OF = 4  # combinations of all that the ops can be told
+ONE_OF = 4  # combinations of all options of the ops
 
 
 def attributes(**values: object) -> str:
@@ -34,7 +34,7 @@ def per_axis(values: list[int], count: int) -> list[int]:
 def reference(
     x, kind, pool_size, strides=(1,), padding=(0,), dilation=(1,), ceil_mode=False, count_include_pad=False
 ) -> np.ndarray:
-    """On N, C and spatial axes."""
+    """Pools data with axes N, C and spatial axes."""
     count = x.ndim - 2
     sizes, strides, dilation = (per_axis(v, count) for v in (pool_size, strides, dilation))
     before = per_axis(padding[:count], count)
@@ -71,7 +71,7 @@ def values(shape: tuple[int, ...], dtype: type = np.float32) -> np.ndarray:
     return generator.integers(-100 if np.dtype(dtype).kind == "i" else 0, 250, shape).astype(dtype)
 
 
-# Shape, and what describes the windows.
+# The shape, and the parameters of the windows.
 WINDOWS = [
     ((2, 3, 7), dict(pool_size=[2], strides=[2])),
     ((2, 3, 7), dict(pool_size=[3], padding=[2, 1], dilation=[2])),
@@ -122,7 +122,7 @@ def test_layouts(kind):
     check(op, [nhwc], [expected.transpose(1, 0, 3, 2)], tolerance=1e-6)
 
 
-# A window larger than what it slides over is an error where the program runs.
+# A window larger than the padded data is an error at run time.
 def test_window_does_not_fit():
     x = np.zeros((1, 1, 4), np.float32)
     source = source_of("relax.max_pool1d %0 {pool_size = array<i64: 3>}", [x], [x], [["a", "b", "n"]])

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantisation against NumPy."""
+"""Quantization against NumPy."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int6
 
 
 def shaped(parameter: np.ndarray, rank: int, axis: int) -> np.ndarray:
-    """Ready to broadcast along the axis."""
+    """The parameter, reshaped to broadcast along the axis."""
     return parameter.reshape([-1 if dim == axis % rank else 1 for dim in range(rank)]) if parameter.ndim else parameter
 
 

@@ -36,7 +36,7 @@ def kept_dims(axes):
     return tuple(1 if axis in axes else dim for axis, dim in enumerate(("n", "m", 3)))
 
 
-# Every op over every choice of axes, with and without keeping them, over nothing too.
+# Every op over every choice of axes, with and without keeping them, also over no elements.
 @pytest.mark.parametrize(("op", "dtype"), [(op, dtype) for op in OPS for dtype in OPS[op][1]])
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_reduction(op, dtype, keepdims):
@@ -77,7 +77,7 @@ def test_special_values():
         assert_close(actual, expected, "f32")
 
 
-# The first of equal ones, NaN before all others; flattened without an axis.
+# The first of equal elements, NaN before all others; flattened without an axis.
 @pytest.mark.parametrize("op", ["argmax", "argmin"])
 @pytest.mark.parametrize("dtype", [*COMMON_FLOATS, "i8", "ui8"])
 def test_positions(op, dtype):
@@ -102,7 +102,7 @@ def test_positions(op, dtype):
                 run("main", random((1, 0, 3), dtype))
 
 
-# Running sums and products, exclusive or not, of a converted type or flattened.
+# Running sums and products, exclusive or not, converted or flattened.
 @pytest.mark.parametrize("op", ["cumsum", "cumprod"])
 @pytest.mark.parametrize(
     ("dtype", "out"), [("f32", "f32"), ("f16", "f16"), ("bf16", "bf16"), ("i8", "i8"), ("i32", "i64"), ("i1", "i32")]
@@ -130,7 +130,7 @@ def test_scan(op, dtype, out, exclusive):
             assert_close(run("main", x)[0], expected.astype(DTYPES[out]), out)
 
 
-# Lines around the sizes of blocks and of chunks, which are exact in integers.
+# Lines around the sizes of blocks and of chunks, with exact integers.
 def test_scan_of_every_length():
     run = single("cumsum %0 axis 0 {dtype = i64}", [("n", 2, "i32")], ("n", 2, "i64"))
     for n in (0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 5000):

@@ -8,14 +8,14 @@ from compiled import check, execute, source_of
 from elements import COMMON_DTYPES, is_float
 from targets import COMPILED as RUNS_ON  # noqa: F401
 
-ONE_OF = 4  # combinations of all that the ops can be told
+ONE_OF = 4  # combinations of all options of the ops
 
 DTYPES = [*COMMON_DTYPES, np.int32, np.int64, np.uint8]
 SIZES = [0, 1, 2, 3, 7, 8, 31, 32, 33, 101, 255, 256, 257, 1000, 5000]
 
 
 def values(shape: tuple[int, ...], dtype: type) -> np.ndarray:
-    """Numbers with many ties; floats with NaN, infinities and both zeros, unsigned ones beyond the signed range."""
+    """Numbers with many ties; floats with NaN, infinities and both zeros, unsigned integers beyond the signed range."""
     generator = np.random.default_rng(sum(shape))
     if is_float(dtype):
         choice = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -2.5, 3.25, 100.0], dtype)
@@ -91,7 +91,7 @@ def test_topk_of_symbolic_count():
     np.testing.assert_array_equal(indices, [9, 8, 7, 6, 5])
 
 
-# More than there are is an error where the program runs.
+# Too large a k is an error at run time.
 def test_topk_of_too_many():
     x = np.zeros((3, 2), np.float32)
     source = source_of("relax.topk %0 k 3", [x], [x, x.astype(np.int32)], [["n", "m"]])

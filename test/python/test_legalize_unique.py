@@ -9,13 +9,13 @@ from compiled import check, execute, source_of
 from elements import COMMON_DTYPES, is_float
 from targets import COMPILED as RUNS_ON  # noqa: F401
 
-ONE_OF = 4  # combinations of all that the ops can be told
+ONE_OF = 4  # combinations of all options of the ops
 
 DTYPES = [*COMMON_DTYPES, np.int32, np.int64, np.uint8]
 
 
 def values(shape: tuple[int, ...], dtype: type) -> np.ndarray:
-    """Few different ones."""
+    """Random values with few distinct ones."""
     generator = np.random.default_rng(sum(shape))
     if is_float(dtype):
         return generator.choice(np.array([np.nan, np.inf, -np.inf, 0.0, 1.5, -2.5], dtype), shape)
@@ -29,7 +29,7 @@ def test_nonzero(shape, dtype):
     check("relax.nonzero %0", [x], [np.array(np.nonzero(x))])
 
 
-# Around the sizes of blocks and of chunks, some of which find nothing.
+# Sizes around blocks and chunks, some of which contain no nonzero element.
 def test_nonzero_of_every_length():
     x = np.zeros(7, np.float32)
     source = source_of("relax.nonzero %0", [x], [np.array(np.nonzero(x))], [["n"]])
@@ -90,7 +90,7 @@ def test_unique_slices(shape, axis, is_sorted, flags, dtype):
     check(f"relax.unique %0 axis {axis} {flags}{sorting}", [x], unique(x, axis, is_sorted, flags))
 
 
-# The size is a symbol to what follows.
+# The size is a symbol to later ops.
 def test_what_follows():
     x = np.array([3, 1, 3, 2, 1], np.float32)
     distinct = "%u = relax.unique %0 : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32>"

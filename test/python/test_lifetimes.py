@@ -27,7 +27,7 @@ def compiled(text, **options):
 
 
 def weighted(size):
-    """main: x + w + w, the second of them by a function; pair: (w, v), which are bound together."""
+    """main: x + w + w, with the second addition in a function; pair: (w, v), which are bound together."""
     w = f"tensor<{size}xf32>"
     return f"""
     relax.func private @add(%x: {w}) -> {w} {{
@@ -69,14 +69,14 @@ def full(size, value):
 
 
 def use_up_memory(size):
-    """Writes over what is free of that size."""
+    """Overwrites free memory of that size."""
     return [full(size, np.nan) for _ in range(20)]
 
 
 # --- weights
 
 
-# Through the C interface, which has no other place that keeps them.
+# Through the C interface, where nothing else keeps them alive.
 def test_weights_live_as_long_as_they_are_bound():
     size = 300_000
     module = compiled(weighted(size))
@@ -89,7 +89,7 @@ def test_weights_live_as_long_as_they_are_bound():
 
 
 def test_weights_go_when_others_are_bound_and_with_the_module():
-    # Code that gives out callables is never unloaded.
+    # Code that returns callables is never unloaded.
     module = compiled(weighted(4).split("relax.func private @plus")[0])
     weights = [full(4, value) for value in (1, 2, 3)]
     before = list(map(sys.getrefcount, weights))
@@ -102,7 +102,7 @@ def test_weights_go_when_others_are_bound_and_with_the_module():
     assert list(map(sys.getrefcount, weights)) == before
 
 
-# All of a binding, or nothing.
+# Weights are bound together, or not at all.
 def test_weights_are_bound_together_or_not_at_all():
     module = compiled(weighted(4), weights={"w": full(4, 1), "v": full(4, 2)})
     for wrong, error in (
@@ -120,7 +120,7 @@ def test_weights_are_bound_together_or_not_at_all():
         module._load("bind_weight")("w", full(4, 5), 3, full(4, 5))
 
 
-# A call has the weights of one binding, from its first read to its last.
+# A call uses the weights of one binding, from its first read to its last.
 def test_no_call_mixes_weights_that_are_bound_meanwhile():
     size = 100_000
     module = compiled(weighted(size), weights={"w": full(size, 1), "v": full(size, 1)})
@@ -149,7 +149,7 @@ def test_no_call_mixes_weights_that_are_bound_meanwhile():
     assert count > 10 and len(rounds) > 20 and not mixed
 
 
-# The callback binds others in the middle of the call, and everything that the call does not hold is written over.
+# The callback binds other weights in the middle of the call, and overwrites all memory that the call does not hold.
 def test_a_call_goes_on_with_its_weights():
     size = 300_000
     module = compiled(weighted(size))
@@ -177,7 +177,7 @@ def test_callables_keep_the_weights_that_are_bound_to_them():
     assert set(to_numpy(function(full(size, 1)))) == {4}
 
 
-# The body of the callable reads the weight again: what was bound then, and not what is bound now.
+# The callable reads the weight again: the one bound at its creation, not the current one.
 def test_calls_of_callables_use_the_weights_of_their_creation():
     size = 300_000
     body = weighted(size).replace(
@@ -214,7 +214,7 @@ def test_a_library_may_keep_a_weight():
     assert set(to_numpy(kept.pop())) == {3}
 
 
-# --- what others are given in a call
+# --- values passed to callbacks and libraries
 
 APPLY = f"""
 relax.func @plain(%x: {T}) -> {T} {{
@@ -255,7 +255,7 @@ class Mine(Exception):
     pass
 
 
-# What somebody keeps is nobody else's memory, however the call ends.
+# Memory of a kept value is not reused, however the call ends.
 @pytest.mark.parametrize("function", ["apply", "library"])
 @pytest.mark.parametrize("fails", [False, True])
 def test_tensors_that_others_keep(function, fails):
@@ -292,7 +292,7 @@ def test_tensors_that_others_keep(function, fails):
     assert runtime.pool_statistics().used == used
 
 
-# The callback has what it keeps after its call, though it returns nothing of it, and so has a function that calls it.
+# A value that a callback keeps stays valid after its call, also if a function makes that call.
 @pytest.mark.parametrize("through", ["a closure", "a function", "a library"])
 def test_nothing_writes_over_what_others_keep(through):
     count = f"({T}) -> i64"
@@ -336,7 +336,7 @@ def test_nothing_writes_over_what_others_keep(through):
     assert len(kept) == 3
 
 
-# Callables too, with all that is bound to them, and what is bound to that.
+# The same for callables, with everything bound to them, transitively.
 @pytest.mark.parametrize("fails", [False, True])
 def test_callables_that_others_keep(fails):
     module, kept = compiled(APPLY), []
@@ -365,7 +365,7 @@ def test_callables_that_others_keep(fails):
     assert runtime.pool_statistics().used == used
 
 
-# Many threads drop what callbacks of others were given, while the calls go on.
+# Many threads drop arguments of other threads' callbacks, while calls continue.
 def test_tensors_that_are_dropped_in_other_threads():
     module, failures = compiled(APPLY), []
     mailbox, end = [], time.monotonic() + 2
@@ -401,7 +401,7 @@ def test_tensors_that_are_dropped_in_other_threads():
 # C libraries free what they keep for a thread after the runtime's own thread-local objects are gone.
 def test_results_that_go_at_the_end_of_a_thread():
     module = compiled(APPLY)
-    x = tvm_ffi.from_dlpack(np.ones(70_000, np.float32))  # a size that no other test has
+    x = tvm_ffi.from_dlpack(np.ones(70_000, np.float32))  # a size that no other test uses
     libc, key = ctypes.CDLL(None), ctypes.c_uint()
     libc.pthread_setspecific.argtypes = (ctypes.c_uint, ctypes.c_void_p)
     ffi = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
@@ -418,7 +418,7 @@ def test_results_that_go_at_the_end_of_a_thread():
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
-        end = time.monotonic() + 20  # the thread of the system ends later than Python's
+        end = time.monotonic() + 20  # the system's thread ends later than Python's
         while runtime.pool_statistics().used != used and time.monotonic() < end:
             time.sleep(0.001)
 
@@ -429,7 +429,7 @@ def test_results_that_go_at_the_end_of_a_thread():
     for _ in range(5):
         run()
         assert runtime.pool_statistics()[0] == used
-    assert runtime.pool_statistics().requests == requests  # the memory was used again
+    assert runtime.pool_statistics().requests == requests  # the memory was reused
     libc.pthread_key_delete(key)
 
 

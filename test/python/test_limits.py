@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the system and the user do to a process: no threads, no memory, forks beside threads, Ctrl-C."""
+"""Limits and interruptions of a process: no threads, no memory, forks with threads, Ctrl-C."""
 
 import os
 import resource
@@ -28,10 +28,10 @@ def chain(op, count):
 
 
 def without_threads(source, *count):
-    """Runs a program that gets `count` threads, or none: each is given a stack that does not fit."""
+    """Runs a program that gets `count` threads, or none, because their stacks do not fit."""
     if resource.getrlimit(resource.RLIMIT_STACK)[1] != resource.RLIM_INFINITY:
         pytest.skip("the size of stacks is limited here")
-    # The limit is what new threads have as their stack; a thread beside the first one does not fit then.
+    # The limit is the stack size of new threads, so that additional threads do not fit.
     program = f"import resource; resource.setrlimit(resource.RLIMIT_STACK, ({1 << 50}, resource.RLIM_INFINITY))\n"
     program += f"import os, sys; os.execv(sys.executable, [sys.executable, '-c', {BEGIN + source!r}])"
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "RELAX_NUM_THREADS": "4"}
@@ -64,7 +64,7 @@ print(np.unique(runtime.to_numpy(main(np.zeros(3_000_000, np.float32)))), runtim
 # --- memory
 
 
-# In kernels as well, in whichever thread they run; the module stays usable, and nothing is left behind.
+# Also in kernels, in any thread; the module stays usable, and nothing leaks.
 def test_no_memory_in_a_kernel_is_an_error():
     run = run_python(
         BEGIN
@@ -208,7 +208,7 @@ relax.func @apply(%f: (i64) -> i64, %k: i64) -> i64 {{{{
 }}}}"""
 
 
-# Kernels in a loop; a loop without any; and a call in a callback of a call. The memory of the call is free afterwards.
+# Kernels in a loop; a loop without kernels; and a call in a callback. Afterwards, the call's memory is free.
 @pytest.mark.parametrize(
     "body, call",
     [
@@ -234,7 +234,7 @@ print(main(2, x))
     assert run.stdout.splitlines() == ["interrupted", "2"]
 
 
-# One kernel alone ends between two pieces of its work, on all threads.
+# A single kernel is interrupted between two pieces of its work, on all threads.
 def test_a_long_kernel_is_interrupted():
     run = run_python(
         INTERRUPTED
@@ -266,7 +266,7 @@ print(part < 0.7 * whole, (main(x) == x).all())
     assert (run.returncode, run.stdout) == (0, "True True\n"), run.stderr
 
 
-# --- sizes that no loop may go through
+# --- sizes too large to loop over
 
 
 @pytest.mark.parametrize("op", ["ones", "take", "sum", "sort", "cumsum", "softmax", "transposed"])

@@ -20,7 +20,7 @@ pytest.importorskip("gguf")
 
 FUNCTIONS = ("forward", "forward_all")
 
-# Configurations with what is special about them; sizes that no tile divides.
+# Configurations with special features; sizes that are not multiples of a tile.
 VARIANTS = {
     "plain": ("plain", "F32", {}),
     "panels": ("panels", "F32", {}),
@@ -40,7 +40,7 @@ VARIANTS = {
 
 @pytest.fixture(scope="module", params=VARIANTS.values(), ids=VARIANTS.keys())
 def pair(request, tmp_path_factory):
-    """A compiled model, and the one that it should be."""
+    """A compiled model, and its reference."""
     layout, quantisation, changes = request.param
     config = dataclasses.replace(CONFIG, **changes)
     path = tmp_path_factory.mktemp("model")
@@ -54,7 +54,7 @@ def pair(request, tmp_path_factory):
     return program.compile(), ReferenceLlama(program.config, models.open_checkpoint(path))
 
 
-# Any number of sequences and tokens, behind any number that the cache holds, with or without padding.
+# Any number of sequences and tokens, after any number of tokens in the cache, with or without padding.
 @pytest.mark.parametrize(
     "batch, length, past, start",
     [
@@ -77,17 +77,17 @@ def test_logits(pair, batch, length, past, start):
         for each, run in ((found, model.executable), (expected, reference)):
             run["forward"](before, start, each.keys, each.values, 0)
     want = reference["forward_all"](tokens, start, expected.keys, expected.values, past)
-    # What stands before a sequence begins is nothing.
+    # Positions before a sequence's start are padding.
     real = past + np.arange(length) >= start[:, None]
     got = model.executable["forward_all"](tokens, start, found.keys, found.values, past)
     np.testing.assert_allclose(np.from_dlpack(got)[real], want[real], atol=2e-4)
     last = model.executable["forward"](tokens, start, found.keys, found.values, past)
     np.testing.assert_allclose(np.from_dlpack(last), want[:, -1], atol=2e-4)
-    # Rows behind what is filled stay as they are.
+    # Rows after the filled ones stay unchanged.
     assert not found.keys[..., past + length :].any() and not found.values[:, :, past + length :].any()
 
 
-# --- what a call refuses
+# --- errors of calls
 
 
 @pytest.fixture(scope="module")
@@ -125,13 +125,13 @@ def test_refused(tiny, change, error, message):
 # --- exported models
 
 
-# A folder gives the model back, without compiling.
+# Loading a folder restores the model, without compiling.
 @pytest.mark.parametrize("layout", ["panels", "quantised"])
 def test_export(tmp_path, layout, monkeypatch):
     pytest.importorskip("safetensors")
     path = write_gguf(tmp_path / "x.gguf", random_weights(), quantisation="Q4_1")
     program = models.build(path, layout=layout)
-    # A tokenizer whose texts begin with a token that only its kind asks for.
+    # A tokenizer with a BOS token that only its kind implies.
     tokens = {"model": "gpt2", "pre": "llama3", "tokens": ["a", "<s>"], "token_type": [1, 3], "merges": []}
     metadata = {f"tokenizer.ggml.{key}": value for key, value in {**tokens, "bos_token_id": 1}.items()}
     program.tokenizer = models.Tokenizer.from_gguf(metadata)
@@ -170,7 +170,7 @@ def test_export(tmp_path, layout, monkeypatch):
 # --- the real model
 
 
-# How SmolLM2 goes on, by PyTorch (transformers 5.24, the same file, greedy).
+# SmolLM2's continuations by PyTorch (transformers 5.24, the same file, greedy).
 CONTINUATIONS = {
     "The capital of France is": " Paris.\n\nThe answer is: 2018-01-22 12:1",
     "Once upon a time": (
@@ -197,5 +197,5 @@ def test_smollm2(layout):
     model = compiled_smollm2(layout)
     for prompt, continuation in CONTINUATIONS.items():
         assert "".join(model.stream(prompt, max_new_tokens=24)) == continuation
-    # All at once, of different lengths.
+    # All in one batch, with different lengths.
     assert model.complete(list(CONTINUATIONS), max_new_tokens=24) == list(CONTINUATIONS.values())

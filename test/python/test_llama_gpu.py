@@ -20,7 +20,7 @@ PROMPTS = [[3, 1, 4, 1, 5, 9, 2], [2, 7]]
 
 
 def close(found, wanted, measured):
-    """Whether the largest difference, relative to the largest logit, is at most three times what was measured."""
+    """Whether the largest difference, relative to the largest logit, is at most three times the measured one."""
     np.testing.assert_allclose(found, wanted, rtol=0, atol=3 * measured * np.abs(wanted).max())
 
 
@@ -42,7 +42,7 @@ def test_the_same_tokens(pair):
     assert on_gpu == on_cpu
 
 
-# Matrices of floats of 8 bits with a scale for each row say what matrices of f32 say, nearly, on both targets.
+# Matrices of 8-bit floats with a scale for each row give nearly the same results as f32, on both targets.
 def test_small_floats(tmp_path, pair):
     path = write_gguf(tmp_path / "x.gguf", random_weights(), dataclasses.replace(CONFIG, num_layers=2), "F32")
     program = models.build(path, layout="groups", dtype="bf16", quantisation="F8_E4M3")
@@ -51,18 +51,18 @@ def test_small_floats(tmp_path, pair):
     found = [model.logits(np.array(PROMPTS[:1]), model.new_cache(1, 12)) for model in both]
     for each in found:
         assert np.corrcoef(each.ravel(), wanted.ravel())[0, 1] > 0.99  # 0.9957 was measured
-    # The weights are the same on both: what differs is where results are rounded.
+    # The weights are the same on both targets: only the rounding of results differs.
     close(found[1], found[0], 0.0047)
 
 
-# A layout that cannot have a format is refused.
+# A format that a layout does not support is rejected.
 def test_layouts_of_small_floats(tmp_path):
     path = write_gguf(tmp_path / "x.gguf", random_weights(), CONFIG, "F32")
     with pytest.raises(ModelError, match="'quantised' has no matrices of F8_E4M3; expected 'groups'"):
         models.build(path, layout="quantised", quantisation="F8_E4M3")
 
 
-# Steps of sequences of equal length are replayed from a graph, for each number of rows that are looked at.
+# Decode steps of sequences of equal length are replayed from a graph, one for each number of rows to read.
 def test_steps_are_replayed(pair, monkeypatch):
     monkeypatch.setattr(generation, "ROWS_STEP", 8)
     on_cpu, on_gpu = pair
@@ -74,11 +74,11 @@ def test_steps_are_replayed(pair, monkeypatch):
     assert (after.captures - before.captures, after.replays - before.replays) == (
         2,
         9,
-    )  # all but the first of each number of rows
+    )  # all but the first step for each number of rows
     assert on_cpu._decode is None
 
 
-# What is written into a tensor of a device must be like it.
+# A value written into a device tensor must match its shape and type.
 def test_writing_into_a_tensor(pair):
     device = pair[1].device
     tensor = device.put(np.zeros((2, 3), np.float32))
@@ -95,7 +95,7 @@ def test_writing_into_a_tensor(pair):
         device.write(tensor, np.zeros((2, 3), np.float32))
 
 
-# A step at positions that only the device knows is the step of `forward`; each sequence may be at another one.
+# A step at positions that only the device knows equals `forward`; sequences may have different positions.
 def test_decoding_at_positions(pair):
     for model in pair:
         put = model.device.put if model.device else np.asarray
@@ -121,7 +121,7 @@ def test_shorter_elements(pair, tmp_path, dtype, measured):
     found = model.logits(tokens, model.new_cache(1, 12))
     assert found.dtype == np.float32
     close(found, wanted, measured)
-    # Weights of such elements come back from a folder as they were.
+    # Weights of these types are preserved in a folder.
     model.executable.export(tmp_path / "model")
     loaded = models.LanguageModel(load_exported(tmp_path / "model"), model.config)
     np.testing.assert_array_equal(loaded.logits(tokens, loaded.new_cache(1, 12)), found)
@@ -130,7 +130,7 @@ def test_shorter_elements(pair, tmp_path, dtype, measured):
 MORE = [pytest.param(kind, marks=pytest.mark.more) for kind in ("Q4_1", "Q8_0")]
 
 
-# Groups of a quantised file stay as they are; the CPU decodes them from panels.
+# Groups of a quantized file stay unchanged; the CPU decodes them from panels.
 @pytest.mark.parametrize("quantisation", ["Q4_0", *MORE])
 def test_quantised(tmp_path, quantisation):
     on_cpu = built(tmp_path, layout="quantised", quantisation=quantisation).compile()
@@ -141,7 +141,7 @@ def test_quantised(tmp_path, quantisation):
     assert found == wanted
 
 
-# What a file has as floats is brought to a format as it is read.
+# Floats in a file are quantized as they are read.
 def test_quantised_as_it_is_read(tmp_path):
     path = write_hugging_face(tmp_path / "x", random_weights(), CONFIG)
     on_cpu = models.load(path, layout="quantised", quantisation="Q4_0")
@@ -152,7 +152,7 @@ def test_quantised_as_it_is_read(tmp_path):
     close(found, wanted, 0.0094)
 
 
-# A folder holds all that a model is; groups of a quantised one too.
+# A folder contains the whole model, including groups of a quantized one.
 @needs_linker
 @pytest.mark.parametrize("layout, quantisation", [("plain", "F32"), ("groups", "Q4_0")])
 def test_exported(tmp_path, layout, quantisation):

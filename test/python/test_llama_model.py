@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The decoder: its program, what it computes, and generation with it."""
+"""The decoder: its program, its results, and generation with it."""
 
 import dataclasses
 import functools
@@ -19,7 +19,7 @@ pytest.importorskip("gguf")
 LAYOUTS = ["plain", "panels", "quantised"]
 FUNCTIONS = ("forward", "forward_all")
 
-# How SmolLM2 goes on, by PyTorch (transformers 5.24, the same file, greedy).
+# SmolLM2's continuation by PyTorch (transformers 5.24, the same file, greedy).
 CONTINUATIONS = {"The capital of France is": " Paris.\n\nThe answer is: 2018-01-22 12:1"}
 
 
@@ -43,7 +43,7 @@ def tokens(batch, length, seed=0):
 # --- the program
 
 
-# In every layout the program is valid, and survives being written and read.
+# In every layout, the program is valid, and survives a round trip through text.
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("quantisation", ["F32", "Q4_0", "Q4_1", "Q8_0", "Q5_0"])
 def test_program(tmp_path, layout, quantisation):
@@ -57,7 +57,7 @@ def test_program(tmp_path, layout, quantisation):
     assert ("decode_" in text) == quantised
 
 
-# Each parameter has one array, of the type that the program says.
+# Each parameter has one array, of the type in the program.
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_weights_fit(tmp_path, layout):
     path = write_gguf(tmp_path / "x.gguf", random_weights(), quantisation="Q4_1")
@@ -114,7 +114,7 @@ def test_pieces(tiny, monkeypatch):
     np.testing.assert_allclose(tiny.logits(prompt, Cache(CONFIG, 2, 64)), whole, atol=1e-5)
 
 
-# A sequence goes on the same whatever is beside it, shorter or longer.
+# A sequence continues the same with any other sequence in the batch, shorter or longer.
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0, seed=3)])
 def test_batch(tiny, sampling):
     prompts = [list(tokens(1, length, length)[0]) for length in (3, 11, 1)]
@@ -128,7 +128,7 @@ def test_batch(tiny, sampling):
         assert together[1:] == [go_on([prompt])[0] for prompt in prompts[1:]]
 
 
-# After a stop token a sequence gives None; all end once all are over.
+# After a stop token, a sequence gives None; generation ends once all sequences have.
 def test_stop(tiny):
     prompts = [list(row) for row in tokens(3, 5)]
     free = list(zip(*tiny.generate_tokens(prompts, max_new_tokens=30, stop_ids=())))
@@ -140,7 +140,7 @@ def test_stop(tiny):
         assert not any(token is not None for token in after[end:])
 
 
-# Generation ends where the context is full, and not before.
+# Generation ends when the context is full, and not before.
 def test_full_context(tiny):
     steps = list(tiny.generate_tokens([list(tokens(1, 100)[0])]))
     assert len(steps) == CONFIG.context_length - 100 + 1
@@ -193,9 +193,9 @@ def test_smollm2_chats():
     chat = reference_smollm2().chat(256)
     assert "".join(chat.say("What is the capital of France?", max_new_tokens=20)) == "The capital of France is Paris."
     assert "".join(chat.say("And of Italy?", max_new_tokens=20)) == "The capital of Italy is Rome."
-    # What has been said is not computed again.
+    # Earlier turns are not recomputed.
     assert reference_smollm2().statistics.prompt_tokens < 20
-    # An answer that is broken off leaves no trace.
+    # An interrupted answer leaves no trace.
     next(chat.say("And of Spain?"))
     asked = [*chat.messages, {"role": "user", "content": "And of Greece?"}]
     expected = "".join(reference_smollm2().stream(asked, max_new_tokens=10))

@@ -18,7 +18,7 @@ pytest.importorskip("gguf")
 pytest.importorskip("safetensors")
 
 RECORD = json.loads((Path(__file__).parent / "references" / "llama.json").read_text(encoding="utf-8"))
-# Of logits around 1, in f32 on both sides; 7e-6 was measured.
+# For logits around 1, in f32 on both sides; 7e-6 was measured.
 TOLERANCE = 2e-5
 SIZES = {
     "architectures": ["LlamaForCausalLM"],
@@ -42,7 +42,7 @@ def test_frequencies(case):
     np.testing.assert_allclose(found, case["frequencies"], rtol=2e-6)
 
 
-# What is not known is refused by name, in either spelling, and so are parameters that are missing.
+# Unknown kinds are rejected by name, in either spelling, and so are missing parameters.
 @pytest.mark.parametrize("kind", ["dynamic", "yarn", "longrope", "su", "mrope", "proportional"])
 @pytest.mark.parametrize("place, key", [("rope_scaling", "type"), ("rope_parameters", "rope_type")])
 def test_unknown_scaling(kind, place, key):
@@ -51,7 +51,7 @@ def test_unknown_scaling(kind, place, key):
         LlamaConfig.from_hugging_face(config)
 
 
-# GGUF says the factor of linear scaling in its metadata, and has the divisors of other kinds as a tensor.
+# GGUF has the factor of linear scaling in its metadata, and the divisors of other kinds in a tensor.
 def test_frequencies_of_gguf(tmp_path):
     default = RECORD["rope"]["default"]["frequencies"]
     metadata = {
@@ -83,7 +83,7 @@ def test_frequencies_of_gguf(tmp_path):
 
 
 def logits(model):
-    """The logits at the recorded positions, of a prompt of the recorded tokens."""
+    """The logits at the recorded positions of the recorded prompt."""
     tokens = np.array([RECORD["tokens"]])
     cache = model.new_cache(1, len(RECORD["tokens"]))
     found = np.from_dlpack(model.executable["forward_all"](tokens, cache.start, cache.keys, cache.values, 0))
@@ -100,7 +100,7 @@ def config_of(kind):
 
 
 def write(folder, name):
-    """A recorded model: a folder, or a file of GGUF."""
+    """Writes a recorded model: a folder, or a GGUF file."""
     if name in RECORD["files"]:
         kind = RECORD["files"][name]
         return write_gguf(folder / "x.gguf", random_weights(config_of(kind)), config_of(kind), architecture=kind)
@@ -115,7 +115,7 @@ def test_logits(tmp_path, name):
     np.testing.assert_allclose(logits(compiled(write(tmp_path, name))), RECORD["logits"][name], atol=TOLERANCE)
 
 
-# Steps at positions that only the device knows turn queries and keys in a kernel of their own.
+# Steps at positions that only the device knows rotate queries and keys in a separate kernel.
 @pytest.mark.parametrize("name", ["llama, linear", "llama, llama3", "qwen3", "gguf llama"])
 def test_logits_of_steps(tmp_path, name):
     model = models.build(write(tmp_path, name), functions=("forward", "decode")).compile()
@@ -129,19 +129,19 @@ def test_logits_of_steps(tmp_path, name):
     np.testing.assert_allclose(found, RECORD["logits"][name], atol=TOLERANCE)
 
 
-# A file of qwen3 has the rows of a folder.
+# A qwen3 file has its rows in the same order as a folder.
 def test_logits_of_qwen3_in_gguf(tmp_path):
     config = config_of("qwen3")
     path = write_gguf(tmp_path / "x.gguf", random_weights(config), config, architecture="qwen3")
     np.testing.assert_allclose(logits(compiled(path)), RECORD["logits"]["qwen3"], atol=TOLERANCE)
 
 
-# The divisors of angles in a file are those of the scaling that they stand for.
+# The angle divisors in a file match the scaling that they represent.
 def test_rope_factors_of_gguf(tmp_path):
     _, extra = RECORD["models"]["llama, llama3"]
     folder = LlamaConfig.from_hugging_face({**SIZES, "hidden_size": 64, "num_attention_heads": 4, **extra})
     weights = {**random_weights(), "rope_freqs.weight": np.array(folder.rope_factors, np.float32)}
-    # Rows of a file lie in pairs, where those of a folder lie in halves.
+    # A file stores rows in pairs, a folder in halves.
     for name in weights:
         if name.endswith(("attn_q.weight", "attn_k.weight")):
             rows = weights[name].reshape(-1, 2, 8, CONFIG.hidden_size)

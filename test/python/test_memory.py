@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory plans of random programs are run on a machine that notices every overwritten byte.
+"""Memory plans of random programs, run on a machine that detects every overwritten byte.
 
-The samples are always the same. With RELAX_FUZZ_SECONDS (make fuzz) the test goes on with other seeds.
+The samples are always the same. With RELAX_FUZZ_SECONDS (make fuzz), the test continues with other seeds.
 """
 
 import itertools
@@ -71,7 +71,7 @@ relax.func private @outside(tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
 
 
 class Program:
-    """A random function; `values` has the names that are visible, by type."""
+    """A random function; `values` has the visible names, by type."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -142,7 +142,7 @@ class Program:
         return text + self.define(type, called)
 
     def block(self, depth, types, visible):
-        """Statements that see `visible` beside what is there, and a yield of `types`."""
+        """Statements that see `visible` in addition to outer values, and a yield of `types`."""
         outer = {type: list(names) for type, names in self.values.items()}
         for type, name in visible:
             self.values[type].append(name)
@@ -182,7 +182,7 @@ class Program:
 
 
 def run(module, condition, iterations):
-    """The tokens that `main` computes, and the machine; checks what is left in memory."""
+    """The tokens that `main` computes, and the machine; checks for leaks."""
     symbols = {"n": 5, "m": 7}
     with module.context:
         machine = Machine(module.ir, symbols, iterations)
@@ -225,7 +225,7 @@ def test_plans_of_random_programs():
 
 
 def test_sharing_is_noticed_where_it_is_wrong():
-    """The machine is no rubber stamp."""
+    """The machine detects wrong plans."""
     text = """relax.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
       %s = relax.alloc_storage 64 align 64 : !relax.storage
       %d = relax.tensor_from_storage %s at 0 : !relax.storage -> tensor<16xf32>

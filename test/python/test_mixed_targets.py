@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules of which some functions run on the host and others on a device.
+"""Modules with some functions on the host and others on a device.
 
-The emulated device ends the process where one side touches the memory of the other.
+The emulated device ends the process if one side touches the memory of the other.
 """
 
 import gc
@@ -77,7 +77,7 @@ def test_memory_of_both_sides_by_bounds(device):
         np.testing.assert_allclose(device.get(executable["main"](device.put(x))), expected(x))
 
 
-# One side of the target is the CPU, and the module is the same.
+# The same module runs on the CPU, where both sides coincide.
 def test_the_same_module_runs_on_the_cpu_alone():
     executable = relax_mlir.compile(relax_mlir.parse(RIGHT))
     x = np.arange(5, dtype=np.float32)
@@ -85,7 +85,7 @@ def test_the_same_module_runs_on_the_cpu_alone():
         np.testing.assert_allclose(runtime.to_numpy(executable[name](x)), wanted)
 
 
-# A function that needs no device asks for none.
+# A function that needs no device does not use one.
 def test_a_function_of_the_host_launches_nothing(executable):
     before = calls("cuLaunchKernelEx"), calls("cuStreamSynchronize")
     np.testing.assert_array_equal(runtime.to_numpy(executable["alone"](np.ones(3, np.float32))), [2, 2, 2])
@@ -121,7 +121,7 @@ def test_destinations_of_both_sides(device):
     there, here = device.put(np.zeros(3, np.float32)), np.zeros(3, np.float32)
     executable["main"](x, y, there, here)
     assert device.get(there).tolist() == [0, 2, 4] and here.tolist() == [0, 1, 4]
-    # A number that a host kernel read is not what a graph would read again.
+    # A graph would not reread a number that a host kernel reads.
     captured = executable.captured("main")
     for _ in range(3):
         y += 1
@@ -154,7 +154,7 @@ def test_weights_of_both_sides(device):
     assert device.get(there).tolist() == [11, 11] and runtime.to_numpy(here).tolist() == [101, 101]
 
 
-# Branches on what the host has computed, and a loop whose end the host decides.
+# Branches on values that the host computed, and a loop whose end the host decides.
 def test_control_flow_by_the_host(device):
     executable = relax_mlir.compile(
         relax_mlir.parse(f"""
@@ -182,7 +182,7 @@ def test_control_flow_by_the_host(device):
     assert device.get(executable["main"](device.put(np.array([1, 2], np.float32)))).tolist() == [64, 128]
 
 
-# A call that fails on the way gives back what it has taken on both sides.
+# A call that fails midway releases its memory on both sides.
 @pytest.mark.parametrize(
     "function", ["cuMemAlloc_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2", "cuLaunchKernelEx"]
 )
@@ -226,7 +226,7 @@ def test_a_wrong_mix_is_an_error_at_its_line():
     assert caught.value.location.file.endswith("test_mixed_targets.py")
 
 
-# On the command line, arguments go where the function takes them.
+# The command line places arguments on the side where the function takes them.
 def test_the_command_line_puts_arguments_where_they_are_taken(tmp_path):
     program, output = tmp_path / "program.mlir", tmp_path / "results.npz"
     program.write_text(RIGHT)
@@ -235,7 +235,7 @@ def test_the_command_line_puts_arguments_where_they_are_taken(tmp_path):
         assert np.load(output)["arr_0"].shape == (5,)
 
 
-# The place of each value is in what an exported folder says of it.
+# The metadata of an exported folder contain the place of each value.
 def test_places_are_exported(tmp_path, executable):
     executable.export(tmp_path)
     loaded = relax_mlir.load_exported(tmp_path)

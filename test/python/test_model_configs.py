@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What descriptions of models mean: config.json as transformers reads it, metadata of GGUF as llama.cpp does."""
+"""Model configurations: config.json as read by transformers, GGUF metadata as read by llama.cpp."""
 
 import dataclasses
 import re
@@ -79,7 +79,7 @@ def read(architecture="Llama", **fields):
     return LlamaConfig.from_hugging_face({name: value for name, value in values.items() if value != "absent"})
 
 
-# What a file leaves out is what the architecture's class has.
+# Missing fields have the defaults of the architecture's class.
 def test_defaults():
     for architecture, context in (("Llama", 2048), ("Mistral", 131072), ("Qwen2", 32768), ("Qwen3", 32768)):
         config = read(architecture)
@@ -90,7 +90,7 @@ def test_defaults():
     assert read("Mistral", **eight).num_kv_heads == 8 and read("Mistral", **{**eight, "num_key_value_heads": None})
     with pytest.raises(ModelError, match="num_heads is 4; expected a multiple of num_kv_heads, 8"):
         read("Mistral", num_key_value_heads="absent")
-    # The architecture follows from the type of the model where a file does not name it.
+    # The architecture follows from the model type if a file does not name it.
     assert read(architectures=None, model_type="qwen3").qk_norm
     for fields in ({"model_type": "qwen2"}, {"architectures": ["LlamaForCausalLM", "Qwen2ForCausalLM"]}):
         with pytest.raises(ModelError, match="expected those of one model"):
@@ -104,7 +104,7 @@ def test_defaults():
         ("Mistral", {"sliding_window": None}, None),
         ("Mistral", {"sliding_window": 64, "use_sliding_window": True, "max_window_layers": 99}, 64),
         ("Llama", {}, None),
-        ("Llama", {"sliding_window": 64}, None),  # its class does not look at it
+        ("Llama", {"sliding_window": 64}, None),  # its class ignores it
         ("Llama", {"sliding_window": 64, "layer_types": ["full_attention"] * 2}, None),
         ("Qwen2", {"sliding_window": 64}, None),
         ("Qwen2", {"sliding_window": 64, "use_sliding_window": True}, None),
@@ -118,7 +118,7 @@ def test_windows(architecture, fields, window):
     assert read(architecture, **fields).sliding_window == window
 
 
-# A window that the context does not reach beyond changes nothing; another is refused with what can be done.
+# A window at least as long as the context has no effect; a shorter one is rejected with advice.
 def test_windows_and_contexts(tmp_path):
     path = write_hugging_face(
         tmp_path / "x", random_weights(), architectures=["MistralForCausalLM"], sliding_window=100
@@ -133,7 +133,7 @@ def test_windows_and_contexts(tmp_path):
     models.build(path)
 
 
-# A field is read, or known to be irrelevant; any other is named.
+# A field is read, or known to be irrelevant; any other field is reported.
 def test_unknown_fields():
     assert read(**dict.fromkeys(set(_IRRELEVANT) - {"_name_or_path"}, "anything")) == read()
     for fields, name in (
@@ -179,7 +179,7 @@ def frequencies(tmp_path, **metadata):
     return models.open_checkpoint(path).config().rope_frequencies()[0]
 
 
-# A factor is linear unless a type says something else; older files have another key for it.
+# A factor is linear unless a type says otherwise; older files have another key for it.
 @pytest.mark.parametrize(
     "metadata, scale",
     [
@@ -251,13 +251,13 @@ def test_metadata_of_other_files():
             LlamaConfig.from_gguf(metadata, embedding)
 
 
-# The biases that a file has are used, whatever the architecture.
+# Biases in a file are used, for any architecture.
 def test_biases_of_gguf(tmp_path):
     for biases in (PROJECTIONS, ("o_proj",), ("q_proj", "down_proj")):
         config = dataclasses.replace(CONFIG, biases=biases)
         checkpoint = models.open_checkpoint(write_gguf(tmp_path / "x.gguf", random_weights(config), config))
         assert checkpoint.config().biases == biases
-    # One that only some layers have is not taken for nothing in the others.
+    # A bias that only some layers have is not ignored.
     weights = random_weights(config)
     del weights["blk.1.ffn_down.bias"]
     with pytest.raises(WeightError, match=r"lacks 1 of the model's tensors: model.layers.1.mlp.down_proj.bias"):

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files of models: sets of several, and files that are something else than they seem."""
+"""Model files: sets of several files, and files that are not what they seem."""
 
 import errno
 import json
@@ -31,7 +31,7 @@ def weights():
 
 
 def weights_of(path):
-    """Everything that a model reads of a checkpoint."""
+    """Everything that a model reads from a checkpoint."""
     checkpoint = open_checkpoint(path)
     make = lambda name, *shape: matrix.make(*shape, "plain", checkpoint.format(name))  # noqa: E731
     return dict(ModelWeights(models.Llama(checkpoint.config(), make), checkpoint))
@@ -46,7 +46,7 @@ def assert_same(found, expected):
 # --- every tensor is used
 
 
-# A tensor that the model has no place for is named, as the file calls it.
+# An unused tensor is reported under its name in the file.
 @pytest.mark.parametrize(
     "name", ["blk.0.attn_q_norm.weight", "blk.1.ffn_gate_inp.weight", "blk.2.attn_q.weight", "output.bias", "other"]
 )
@@ -65,7 +65,7 @@ def test_irrelevant_tensors(tmp_path, weights):
     assert_same(weights_of(write_hugging_face(tmp_path / "x", weights)), expected)
 
 
-# Names of Hugging Face's stand for other rows than GGUF has under its own names.
+# Hugging Face's names imply another order of rows than GGUF's names.
 def test_names_of_the_other_form(tmp_path, weights):
     weights["model.norm.weight"] = weights.pop("output_norm.weight")
     with pytest.raises(
@@ -106,7 +106,7 @@ def test_shards(tmp_path, weights):
     expected = weights_of(write_hugging_face(tmp_path / "whole", weights))
     path, index = split_folder(tmp_path / "x", weights)
     assert_same(weights_of(path), expected)
-    # Mistral's own copy is none of the model's files.
+    # Mistral's own copy is not one of the model's files.
     numpy.save_file({"layers.0.wq": np.ones(3)}, path / "consolidated.safetensors")
     assert_same(weights_of(path), expected)
     # The index and the files agree.
@@ -119,7 +119,7 @@ def test_shards(tmp_path, weights):
         (path / "model.safetensors.index.json").write_text(json.dumps(damaged))
         with pytest.raises(ModelError, match="no 'weight_map'|expected one in the same folder|expected an object"):
             weights_of(path)
-    # Without an index, the names say how many there are.
+    # Without an index, the names tell the number of files.
     (path / "model.safetensors.index.json").unlink()
     assert_same(weights_of(path), expected)
     shutil.copy(path / "model-00001-of-00002.safetensors", path / "other-00001-of-00003.safetensors")
@@ -131,7 +131,7 @@ def test_shards(tmp_path, weights):
         weights_of(path)
 
 
-# Of two files that each could be the model, none wins silently.
+# If two files could each be the model, neither is chosen silently.
 @pytest.mark.parametrize("name", ["other.safetensors", "adapter_model.safetensors", "model-00001-of-00002.safetensors"])
 def test_a_second_file(tmp_path, weights, name):
     path = write_hugging_face(tmp_path / "x", weights)
@@ -161,7 +161,7 @@ def test_types_that_are_not_read(tmp_path, weights):
 
 
 def split_gguf(path, weights, parts=3, **changes):
-    """The paths of a model that is split, as llama.cpp names them."""
+    """The paths of a split model, with llama.cpp's names."""
     whole = write_gguf(path / "whole.gguf", weights)
     metadata = GGUFFile(whole).metadata
     kinds = {int: gguf.GGUFValueType.UINT32, float: gguf.GGUFValueType.FLOAT32, str: gguf.GGUFValueType.STRING}
@@ -203,7 +203,7 @@ def test_split_gguf(tmp_path, weights):
         weights_of(renamed)
 
 
-# What a part leaves out is missed: without `output.weight` a model would seem to have tied embeddings.
+# Missing tensors of a part are detected: without `output.weight`, a model would seem to have tied embeddings.
 def test_split_gguf_without_a_tensor(tmp_path):
     weights = random_weights()
     weights["output.weight"] = np.ones((100, 64), np.float32)
@@ -235,11 +235,11 @@ def test_split_gguf_that_does_not_fit(tmp_path, weights, changes, message):
         weights_of(paths[0])
 
 
-# --- formats of GGUF
+# --- GGUF formats
 
 
 def header(tensors=(), metadata=(), version=3):
-    """The bytes of a GGUF file with these tensors, (name, shape, format), and strings of metadata."""
+    """The bytes of a GGUF file with these tensors, (name, shape, format), and metadata strings."""
     data = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(metadata))
     string = lambda text: struct.pack("<Q", len(text)) + text.encode()  # noqa: E731
     for key, value in metadata:
@@ -332,7 +332,7 @@ def test_folders_that_are_something_else(tmp_path, weights):
             models.build(folder)
 
 
-# A model without a tokenizer that can be read takes tokens, and says what is the matter where it is given text.
+# A model without a readable tokenizer takes tokens, and reports the reason if it is given text.
 @pytest.mark.parametrize("files", [("tokenizer.model",), ("vocab.json", "merges.txt"), ()])
 def test_folders_without_tokenizer_json(tmp_path, weights, files):
     path = write_hugging_face(tmp_path / "x", weights)
@@ -349,7 +349,7 @@ def test_folders_without_tokenizer_json(tmp_path, weights, files):
 # --- memory
 
 
-# A weight that there is no memory for is named, with how much there is to read.
+# If memory runs out, the error names the weight and the number of bytes to read.
 def test_no_memory(tmp_path, weights, monkeypatch):
     program = models.build(write_gguf(tmp_path / "x.gguf", weights))
 
@@ -361,7 +361,7 @@ def test_no_memory(tmp_path, weights, monkeypatch):
         program.weights["model.norm.weight"]
 
 
-# So where the memory that compiled code reads cannot be had.
+# The same if memory for compiled code's weights runs out.
 def test_no_memory_for_compiled_models(tmp_path, weights, monkeypatch):
     program = models.build(write_gguf(tmp_path / "x.gguf", weights))
 
@@ -389,7 +389,7 @@ def test_no_memory_for_compiled_models(tmp_path, weights, monkeypatch):
 # --- options
 
 
-# What is wrong with options is said before a model is looked for.
+# Invalid options are reported before the model is searched.
 @pytest.mark.parametrize(
     "options, message",
     [

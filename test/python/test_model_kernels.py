@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The tensor programs of the language models, compiled, against NumPy."""
+"""The kernels of the language models, compiled, against NumPy."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def random(*shape, seed=0):
 
 
 def program(kernel, params, build):
-    """A compiled function with these parameters, whose body `build` makes of their values."""
+    """A compiled function with these parameters, whose body `build` creates from their values."""
     bb = BlockBuilder()
     bb.add_kernels(kernel.text)
     with bb.function("main", params) as function:
@@ -32,7 +32,7 @@ def program(kernel, params, build):
 
 @pytest.fixture(scope="module", params=["keys", "values"])
 def update(request):
-    """Writes rows of one of the caches, which is given and shown with its positions first."""
+    """Writes rows of one of the caches, which is passed and returned with its positions first."""
     of_keys = request.param == "keys"
     kernel = (kernels.keys_update if of_keys else kernels.values_update)(LAYERS, HEADS, SIZE)
     params = [Tensor((b, n, HEADS, SIZE)), Tensor(KEYS if of_keys else VALUES), layer, t]
@@ -50,7 +50,7 @@ def update(request):
     return run
 
 
-# The rows are written where they belong, in place, and nothing else is.
+# The rows are written in place at the right positions, and nothing else is.
 @pytest.mark.parametrize(
     "batch, length, past, capacity", [(1, 1, 0, 1), (2, 1, 4, 5), (3, 5, 2, 9), (2, 0, 3, 7), (1, 17, 0, 40)]
 )
@@ -63,7 +63,7 @@ def test_cache_update(update, batch, length, past, capacity, number):
 
 
 def turned(x, angles, pairs, layout):
-    """The first elements of each head turned by the angles [b, pairs]."""
+    """The first elements of each head rotated by the angles [b, pairs]."""
     at = np.arange(pairs)
     first, second = (2 * at, 2 * at + 1) if layout == "interleaved" else (at, at + pairs)
     number = (x[..., first] + 1j * x[..., second]) * np.exp(1j * angles)[:, None]
@@ -72,7 +72,7 @@ def turned(x, angles, pairs, layout):
     return result
 
 
-# Queries turn; keys, turned, and values go to the row of their position, or the nearest that there is.
+# Queries are rotated; rotated keys and values are written to the row of their position, clamped to the cache.
 @pytest.mark.parametrize("layout", ["half_split", "interleaved"])
 @pytest.mark.parametrize("pairs", [SIZE // 2, 1])
 def test_append_at(layout, pairs):
@@ -126,7 +126,7 @@ def attend():
     )
 
 
-# Each query sees the rows up to its own, from where its sequence starts; what is behind them is never read.
+# Each query sees the rows from its sequence's start up to its own; later rows are never read.
 @pytest.mark.parametrize(
     "batch, length, past, start",
     [
@@ -154,7 +154,7 @@ def test_attend(attend, batch, length, past, start, scale):
 # --- rotary embedding
 
 
-# The angles of any position of a long context are as good as f32 can say.
+# The angles of any position in a long context have full f32 accuracy.
 @pytest.mark.parametrize("function", ["cos", "sin"])
 @pytest.mark.parametrize("length, past", [(1, 0), (7, 3), (5, 131067), (0, 4)])
 def test_rotary_table(function, length, past):
@@ -174,7 +174,7 @@ IDS = np.array([0, 5, 99, 63, 64, 5, 1, 98, 0])
 
 
 def check_rows(rows, expected, **tolerance):
-    """`rows(ids)` gives those of 100 rows, and fails for numbers outside of these."""
+    """Checks that `rows(ids)` returns the right ones of 100 rows, and fails for other indices."""
     for ids in (IDS, IDS[:1], IDS[:0]):
         np.testing.assert_allclose(np.from_dlpack(rows(ids)), expected[ids], **{"rtol": 0, **tolerance})
     for wrong in (-1, 100, 2**40):
@@ -193,7 +193,7 @@ def test_panel_rows():
 
 
 def quantised(quantisation, rows, columns, in_panels):
-    """Random values in a format: those that it decodes to, and the arrays of a matrix."""
+    """A random matrix in a format: its decoded values, and its arrays."""
     gguf = pytest.importorskip("gguf")
     kind = gguf.GGMLQuantizationType[quantisation]
     data = gguf.quants.quantize(random(rows, columns), kind)

@@ -54,7 +54,7 @@ def test_names():
     ]
 
 
-# A module that stands in two places has its parameters once.
+# A module that occurs twice has its parameters once.
 def test_shared_module():
     stack = Stack(shared=True)
     assert list(stack.assign_names()) == [name for name, _ in Stack().named_parameters() if "layers.1" not in name]
@@ -63,7 +63,7 @@ def test_shared_module():
     assert "layers.1" not in str(module)
 
 
-# The program of a tree has symbolic shapes, weights by name, and survives being written and read.
+# The program of a tree has symbolic shapes and weights by name, and survives a round trip through text.
 def test_export():
     module = nn.export(Stack(), {"forward": [Tensor((n,), "i64")]}, symbols={n: Range(1, 64)})
     text = str(module)
@@ -73,7 +73,7 @@ def test_export():
     assert str(parse(text)) == text
 
 
-# Several methods become several functions; each declares the symbols of its own parameters only.
+# Several methods become several functions; each declares only the symbols of its own parameters.
 def test_several_functions():
     class Two(nn.Module):
         def first(self, x):
@@ -89,7 +89,7 @@ def test_several_functions():
     assert str(module["second"].attributes["relax.symbols"]) == "{m = #relax.range<1, 8>}"
 
 
-# The kernels of all modules come into the program once each.
+# The program contains each kernel of all modules once.
 def test_kernels():
     class Twice(nn.Module):
         def __init__(self, text=KERNEL):
@@ -130,7 +130,7 @@ def test_errors(act, message):
         act()
 
 
-# Two parameters that were given one name by hand cannot both be of that name.
+# Two parameters cannot both be given the same name by hand.
 def test_same_name_twice():
     class Pair(nn.Module):
         def __init__(self):

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The op functions: what Python's arguments become."""
+"""The op functions: the conversion of Python arguments."""
 
 import inspect
 
@@ -15,7 +15,7 @@ n, m = Sym("n"), Sym("m")
 
 @pytest.fixture
 def build():
-    """Builds one function of the given parameters around a body, and gives the module's text."""
+    """Builds one function with the given parameters and body, and returns the module's text."""
 
     def build(params, body):
         bb = BlockBuilder()
@@ -55,7 +55,7 @@ def test_operators(build):
     assert "relax.less" in build([x], lambda x: x < 3)
     assert "relax.power" in build([x], lambda x: 2**x)
     assert "relax.floor_mod" in build([Tensor((n,), "i64")], lambda x: x % 3)
-    # An array on the left does not take the operation over.
+    # An array on the left defers the operation.
     assert "relax.add" in build([y], lambda y: np.ones(4, np.float32) + y)
 
 
@@ -193,7 +193,7 @@ def test_numbers_for_attributes(build, dtype):
             build([x], lambda x: op.pad(x, [1, 2, 0, 3], pad_value=1.5))
 
 
-# No attribute of any op takes nothing but the text of an attribute.
+# No op has an attribute that only accepts attribute text.
 def test_attributes_have_types():
     for name in op.__all__:
         for parameter in inspect.signature(getattr(op, name)).parameters.values():

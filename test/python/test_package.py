@@ -76,7 +76,7 @@ def test_op_classes_of_mlirs_kind():
     ]
 
 
-# What `model.h` of an exported folder names is there, and each header makes sense by itself.
+# The headers that an exported `model.h` includes exist, and each is self-contained.
 @pytest.mark.skipif(not shutil.which("g++"), reason="headers are compiled by g++, which is not installed")
 @pytest.mark.parametrize("name, language", [("RelaxRuntime.h", "c"), ("RelaxRuntime.h", "c++"), ("TVMFFI.h", "c++")])
 def test_headers_are_installed(name, language):
@@ -121,7 +121,7 @@ def test_the_version_has_one_place(tmp_path):
 
 
 def packages_of(extra=None):
-    """The distributions that the package asks for: always, or for an extra."""
+    """The distributions that the package requires: always, or for an extra."""
     wanted = importlib.metadata.requires("relax-mlir")
     names = {re.match(r"[\w.-]+", line)[0]: re.search(r"extra == ['\"](\w+)", line) for line in wanted}
     return {name for name, match in names.items() if (match and match[1]) == extra}
@@ -136,17 +136,17 @@ def imports_of(source):
         yield from ({name.partition(".")[0] for name in names} - sys.stdlib_module_names)
 
 
-# What is imported by name comes with the package; what an extra brings is imported with a message (`require`).
+# Packages imported by name are dependencies; packages of an extra are imported with a message (`require`).
 def test_what_is_imported_is_required():
     with_it = {"mlir": "xtc-mlir-python-bindings", "tvm_ffi": "apache-tvm-ffi"}
     found = {name for source in (ROOT / "python" / "relax_mlir").rglob("*.py") for name in imports_of(source)}
     assert {"typer", "rich", "safetensors"} <= found
     missing = {with_it.get(name, name) for name in found} - packages_of() - {"relax_mlir"}
-    # Of extras, imported where they are used, with a message; sympy comes with torch, google.protobuf with onnx.
+    # From extras, imported on use, with a message; sympy comes with torch, google.protobuf with onnx.
     assert missing == {"matplotlib", "torch", "sympy", "onnx", "google"}
 
 
-# Without extras the command line works, but for what reads tokenisers and files of others, which names the extra.
+# Without extras, the command line works, but reading tokenizers and other programs' files names the missing extra.
 def test_the_command_line_without_extras(tmp_path):
     program = tmp_path / "x.mlir"
     program.write_text("relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n relax.return %x : tensor<4xf32>\n}")

@@ -56,7 +56,7 @@ def test_passes_and_python_in_order(module):
 
 
 def test_every_registered_pass_is_reachable(module):
-    """What relax-opt offers is what Python has a class for, and the other way round."""
+    """Python has a class for each pass of relax-opt, and vice versa."""
     listing = subprocess.run([find_tool("relax-opt"), "--help"], capture_output=True, text=True).stdout
     registered = set(re.findall(r"^ +--(relax-[\w-]+)", listing, flags=re.MULTILINE))
     classes = {
@@ -144,7 +144,7 @@ def test_what_is_no_pass(module):
 def test_failing_pass_writes_a_reproducer(tmp_path):
     module = parse("func.func @f(%x: memref<?xf32>) { return }")
     path = tmp_path / "it failed.mlir"
-    # This pass fails on a module that does not hold the sequence it is told to interpret.
+    # This pass fails on a module without the sequence that it should interpret.
     step = Pass("transform-interpreter", entry_point="nowhere")
     with pytest.raises(RelaxError, match="pass 'transform-interpreter") as caught:
         Pipeline([CSE(), step]).run(module, reproducer=path)
@@ -152,7 +152,7 @@ def test_failing_pass_writes_a_reproducer(tmp_path):
     assert caught.value.diagnostics
     command = message.splitlines()[-1].strip()
     assert command.startswith("relax-opt --run-reproducer")
-    # The file holds the module as it was before that pass, and the command fails alike.
+    # The file contains the module before that pass, and the command fails in the same way.
     words = shlex.split(command)
     assert words[-1] == str(path)
     assert "@f(%arg0: memref<?xf32>" in path.read_text()

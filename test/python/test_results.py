@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a call gives back: arrays for arrays, tensors for tensors, without a copy."""
+"""Results of a call: arrays for arrays, tensors for tensors, without a copy."""
 
 import gc
 import pickle
@@ -62,7 +62,7 @@ def module():
     }}""")
 
 
-# What NumPy's users do with arrays.
+# Typical uses of NumPy arrays.
 def test_results_are_arrays(module):
     result = module["main"](X)
     assert type(result) is np.ndarray and result.flags.writeable and result.flags.c_contiguous
@@ -79,7 +79,7 @@ def test_results_are_not_copied(module):
     used = runtime.pool_statistics().used
     big = np.ones((100_000, 2), np.float32)
     result = module["main"](big)
-    assert runtime.pool_statistics().used - used >= big.nbytes  # the memory is the pool's
+    assert runtime.pool_statistics().used - used >= big.nbytes  # the memory belongs to the pool
     part = result[::7]
     del result
     gc.collect()
@@ -91,7 +91,7 @@ def test_results_are_not_copied(module):
     assert np.shares_memory(module["same"](big), big)
 
 
-# By what the arguments are: arrays, or anything that is made into tensors on the way; tensors of TVM FFI.
+# Depending on the arguments: arrays, or anything that is converted to tensors; TVM FFI tensors.
 @pytest.mark.parametrize("given", [X, X[::-1][::-1], np.asfortranarray(X), X.tolist()])
 def test_arrays_for_arrays(module, given):
     if isinstance(given, list):
@@ -119,7 +119,7 @@ def test_results_without_arguments_that_are_tensors(module):
     assert module["zeros"]((4,)).tolist() == [[0, 0]] * 4
 
 
-# Callables, either way: what they take and give is what functions of a module do.
+# Callables in both directions take and return the same kinds of values as a module's functions.
 def test_functions_take_and_give_arrays(module):
     function = module["function"]()
     assert type(function(X)) is np.ndarray and function(X).tolist() == (2 * X).tolist()

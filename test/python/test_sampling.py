@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Drawing tokens from logits."""
+"""Sampling tokens from logits."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ RECORD = json.loads((Path(__file__).parent / "references" / "sampling.json").rea
 LOGITS = np.log(np.array([0.1, 0.4, 0.05, 0.25, 0.2], np.float32))
 
 
-# Greedy takes the largest, the first of several.
+# Greedy takes the largest logit, the first of several.
 def test_greedy():
     logits = np.array([[1, 3, 2, 3], [0, 0, 0, 0]], np.float32)
     assert Sampler(Sampling(), 2)(logits).tolist() == [1, 0]
@@ -52,14 +52,14 @@ def test_sum_that_is_reached():
     assert found.tolist() == [0] and probabilities.tolist() == [1.0]
 
 
-# Tokens come as often as their probabilities say.
+# Tokens are as frequent as their probabilities.
 def test_frequencies():
     sampler = Sampler(Sampling(1.0, seed=1), 4000)
     drawn = sampler(np.tile(LOGITS, (4000, 1)))
     np.testing.assert_allclose(np.bincount(drawn, minlength=5) / 4000, np.exp(LOGITS), atol=0.03)
 
 
-# The seed decides; a sequence draws the same whatever is beside it in the batch.
+# The seed decides; a sequence is sampled the same, whatever else is in the batch.
 def test_seed():
     logits = np.random.default_rng(0).standard_normal((3, 50)).astype(np.float32)
 
@@ -71,7 +71,7 @@ def test_seed():
     assert [step[:2] for step in draw(1, 3)] == draw(1, 2)
 
 
-# What may be drawn, and how likely it is, are as in transformers (references/), whatever is combined.
+# The candidates and their probabilities match transformers (references/), for all combinations.
 @pytest.mark.parametrize("case", RECORD["cases"], ids=lambda case: "-".join(map(str, case["options"].values())))
 def test_candidates_of_transformers(case):
     found, probabilities = candidates(np.array(RECORD["logits"]), Sampling(**case["options"]))
@@ -79,7 +79,7 @@ def test_candidates_of_transformers(case):
     np.testing.assert_allclose(probabilities, case["probabilities"], rtol=1e-6, atol=1e-9)
 
 
-# Logits at the limits of floats: the tokens that can be drawn, all equally likely, and no others, at any temperature.
+# Logits at the limits of floats: the same equally likely candidates at any temperature.
 # (At the largest one, 3e38 above another is still infinitely more likely.)
 @pytest.mark.parametrize(
     "row, drawn",

@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels with several reductions of the same rows, where rows share memory with results and with each other.
+"""Kernels with several reductions of the same rows, which share memory with results and with each other.
 
-Fusion puts one reduction into a kernel, so kernels with more come as text, as users write them.
+Fusion puts only one reduction into a kernel, so kernels with more are given as text, as users write them.
 """
 
 import random
@@ -38,7 +38,7 @@ class Kernel:
             ]  # fmt: skip
             rows += [(f"%e{index}", "ij"), (f"%s{index}", "i")]
         if pick.random() < 0.5:
-            # Reductions after all rows, so that these are alive together.
+            # Reductions after all rows, so that these are live at the same time.
             lines = [line for line in lines if line.startswith(("%c", "%e"))] + [
                 line for line in lines if line.startswith("%s")
             ]
