@@ -1,10 +1,10 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""NaN, infinities, signed zeros, subnormals and the ends of integers: every op gives what NumPy gives.
+"""NaN, infinities, signed zeros, subnormals and integer limits: every op gives the same results as NumPy.
 
-Each op that computes elements, converts, sorts or reduces is run with all special values of each element type it
-takes (with all pairs of them), as whole vectors and one by one, and again with constants, which folders see. What
-NumPy computes comes from the tables of the tests of kernels. An op of the dialect that is in no table fails
+Each op that computes elements, converts, sorts or reduces is run with all special values of each supported element type
+(with all pairs of them), as whole vectors and one by one, and again with constants, for folders. NumPy's results come
+from the tables of the kernel tests. An op of the dialect that is missing from all tables fails
 `test_every_op_is_here`.
 """
 
@@ -28,14 +28,14 @@ import relax_mlir
 from relax_mlir.pipelines import Pipeline, Simplify
 
 #
-# What is computed
+# Computed ops
 #
 
 SAME_AS_NUMPY = {
     "abs", "negative", "sign", "square", "sqrt", "ceil", "floor", "round", "trunc", "relu", "add", "subtract",
     "multiply", "divide", "floor_divide", "floor_mod", "mod", "maximum", "minimum", "clip",
 }  # fmt: skip
-"""Ops of floats that are exact or correctly rounded: every bit is NumPy's."""
+"""Float ops that are exact or correctly rounded: results are bitwise equal to NumPy's."""
 
 ZERO_SIGNS = {
     "maximum": "of 0 and -0 it is either, as processors choose; in NumPy as well",
@@ -43,7 +43,7 @@ ZERO_SIGNS = {
     "relu": "as maximum",
     "clip": "as maximum and minimum",
 }
-"""Ops whose zeros may have another sign than NumPy's, and why."""
+"""Ops whose zeros may differ in sign from NumPy's, and the reasons."""
 
 
 UNARY, BINARY = tables.UNARY, tables.BINARY
@@ -57,16 +57,16 @@ IN_OTHER_TESTS = {
     "max", "min", "logsumexp", "any", "all", "argmax", "argmin", "cumsum", "cumprod", "sort", "argsort", "topk",
     "unique", "nonzero", "bucketize", "quantize", "dequantize",
 }  # fmt: skip
-"""Ops that tests of their own below run with special values."""
+"""Ops that separate tests below run with special values."""
 
 MOVE_OR_SUM = {
-    # Elements are moved as they are.
+    # Elements are moved unchanged.
     "full", "full_like", "zeros", "zeros_like", "ones", "ones_like", "arange", "eye", "tril", "triu", "meshgrid",
     "reshape", "flatten", "broadcast_to", "permute_dims", "expand_dims", "squeeze", "concat", "stack", "split",
     "repeat", "tile", "flip", "reverse_sequence", "strided_slice", "dynamic_strided_slice", "slice_scatter", "take",
     "gather_elements", "gather_nd", "scatter_elements", "scatter_nd", "index_tensor", "index_put", "one_hot", "pad",
     "pixel_shuffle",
-    # Sums of products of what `multiply` and `add` compute, in an order of their own.
+    # Combinations of `multiply` and `add`, in an unspecified order.
     "matmul", "linear", "outer", "einsum", "conv1d", "conv2d", "conv3d", "conv1d_transpose", "conv2d_transpose",
     "conv3d_transpose", "attention", "collapse_sum_to", "collapse_sum_like", "avg_pool1d", "avg_pool2d", "avg_pool3d",
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
@@ -74,11 +74,11 @@ MOVE_OR_SUM = {
     # Programs of several ops.
     "scan", "chain", "mlp", "norm",
 }  # fmt: skip
-"""Ops that have no values of their own that are special."""
+"""Ops without special values of their own."""
 
 
 CANCEL = {"sigmoid", "silu", "gelu", "gelu_tanh", "selu", "softplus"}
-"""Functions that are written as sums or overflowing quotients: far out their error is small next to 1, not to them."""
+"""Functions computed as sums or overflowing quotients: far out, errors are small relative to 1, not to the result."""
 
 
 def name_of(text: str) -> str:
@@ -86,22 +86,22 @@ def name_of(text: str) -> str:
 
 
 def accuracy(name: str, dtype: str) -> float:
-    """How far a finite result may be off."""
+    """The tolerance of a finite result."""
     if name in SAME_AS_NUMPY:
         return 0.0
-    # Of a float of 8 bits, the next one.
+    # For 8-bit floats, the neighboring value.
     return max(TOLERANCES.get(dtype, 2 * float(special.finfo(dtype).eps)), 1e-9)
 
 
 def expected_of(text: str, dtype: str, *operands: np.ndarray) -> np.ndarray:
-    """What NumPy computes in the type in which kernels compute, rounded to the type of the result."""
+    """NumPy's results in the kernels' compute type, rounded to the result type."""
     name = name_of(text)
     if is_float(dtype):
         kind = np.float32 if dtype != "f64" else np.float64
         if dtype != "f64" and name not in SAME_AS_NUMPY and name not in tables.PREDICATES:
             kind = np.float64
         if dtype == "f64" and name in CANCEL:
-            kind = np.longdouble  # what is in between does not overflow
+            kind = np.longdouble  # intermediate results do not overflow
         operands = tuple(operand.astype(kind) for operand in operands)
     with np.errstate(all="ignore"):
         result = np.asarray(REFERENCES[text](*operands))
@@ -139,7 +139,7 @@ def function_of(name: str, text: str, dtype: str) -> str:
 
 @functools.cache
 def takes(text: str, dtype: str) -> bool:
-    """Whether the op takes elements of the type."""
+    """Whether the op supports the element type."""
     try:
         relax_mlir.parse(function_of("main", text, dtype))
     except relax_mlir.RelaxError:
@@ -153,7 +153,7 @@ def identifier(text: str) -> str:
 
 @functools.cache
 def program(dtype: str, target: str) -> targets.Call:
-    """Each op that takes the type."""
+    """A program with each op that supports the type."""
     functions = [function_of(identifier(text), text, dtype) for text in REFERENCES if takes(text, dtype)]
     return targets.LOADERS[target]("\n".join(functions))
 
@@ -172,7 +172,7 @@ def cases() -> list:
 #
 
 
-# An op that is added to the dialect is added here, or what it computes is not special.
+# A new op of the dialect must be added here, or listed as having no special values.
 def test_every_op_is_here():
     known = {name_of(text) for text in REFERENCES} | IN_OTHER_TESTS | MOVE_OR_SUM
     names = {case.name.partition("-")[0] for case in op_table.CASES.values()}
@@ -191,7 +191,7 @@ def test_elements(text, dtype):
     tolerance = accuracy(name, dtype) if is_float(dtype) else 0.0
     problems = []
     for step in (len(operands[0]), 1):
-        # One by one, a part of many pairs.
+        # One by one, only a part of the pairs if there are many.
         places = range(0, len(operands[0]), step if step > 1 else max(1, len(operands[0]) // 199))
         parts = [run(identifier(text), *(x[i : i + step] for x in operands))[0] for i in places]
         actual = np.concatenate(parts)
@@ -231,7 +231,7 @@ def conversions(source: str, target: str) -> targets.Call:
     )
 
 
-# Three operands: what is not chosen does not matter, and a product with zero is NaN where it is in NumPy.
+# Three operands: unselected values do not matter, and products with zero are NaN as in NumPy.
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "f64", "i8", "i32", "ui64"])
 def test_three_operands(dtype):
     operand, flags = operand_type("n", dtype), operand_type("n", "i1")
@@ -326,8 +326,8 @@ ROWS = {
     "softmax": (softmax, FLOATS),
     "log_softmax": (log_softmax, FLOATS),
 }
-"""Ops along an axis, what NumPy computes, and of which types. Signs of zeros are not compared: a sum starts from 0, and
-which zero is the greatest is open, in NumPy as well."""
+"""Ops along an axis, NumPy's results, and the supported types. Signs of zeros are not compared: a sum starts from
+0, and it is unspecified which zero is the greatest, also in NumPy."""
 KEEP_DIMS = {"cumsum", "cumprod", "softmax", "log_softmax"}
 
 
@@ -380,7 +380,7 @@ def test_rows(name, dtype):
 
 
 def shuffled(dtype: str) -> np.ndarray:
-    """All special values, twice, in no order."""
+    """All special values, twice, shuffled."""
     values = grid(dtype)
     return np.random.default_rng(len(values)).permutation(np.concatenate([values, values, values[-4:]]))
 
@@ -423,7 +423,7 @@ def order_program(dtype: str, target: str) -> targets.Call:
     return targets.LOADERS[target]("\n".join(functions))
 
 
-# NaN is larger than all, and one; zeros are equal, and keep their order.
+# NaN is larger than all numbers, and counts as one value; zeros are equal, and keep their order.
 @pytest.mark.parametrize("dtype", ORDER_DTYPES)
 def test_order(dtype):
     run, x = order_program(dtype, targets.current), shuffled(dtype)
@@ -451,7 +451,7 @@ def test_order(dtype):
             np.testing.assert_array_equal(actual, expected, err_msg=f"{side} {bounds}")
 
 
-# A quotient is limited to the type, and zero where it is NaN.
+# A quotient is clamped to the type, and NaN becomes zero.
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "f64"])
 @pytest.mark.parametrize("to", INTEGERS)
 def test_quantize(to, dtype):
@@ -481,7 +481,7 @@ def constant(name: str, value: np.generic, dtype: str, size: int) -> str:
 
 
 def folded(module: relax_mlir.Module, dtype: str) -> dict[str, np.ndarray]:
-    """The result of each function that folders have made a constant."""
+    """The result of each function that folders reduced to a constant."""
     found = {}
     for function in module.ir.body.operations:
         *_, returned = function.operation.regions[0].blocks[0].operations
@@ -492,7 +492,7 @@ def folded(module: relax_mlir.Module, dtype: str) -> dict[str, np.ndarray]:
     return found
 
 
-# What folders compute of constants is, bit by bit, what kernels compute of the same numbers.
+# Folders and kernels compute bitwise the same results.
 @pytest.mark.parametrize(("text", "dtype"), cases())
 def test_folds(text, dtype):
     op, _, attributes = text.partition(" ")
@@ -520,14 +520,14 @@ def test_folds(text, dtype):
         assert not found, found
 
 
-# A kernel with a constant in it, which later folders see, computes the same.
+# A kernel that contains a constant, which later folders see, computes the same.
 @pytest.mark.parametrize(("text", "dtype"), cases())
 def test_constants_in_kernels(text, dtype):
     op, _, attributes = text.partition(" ")
     result = "i1" if op in tables.PREDICATES else dtype
     values = special.few(dtype)
     constants = values if len(values) < 8 else values[[0, 1, 2, 3, 4, 6, 7, 8]]
-    if targets.current.startswith("vulkan"):  # lavapipe takes zero by anything for zero (docs/vulkan.md)
+    if targets.current.startswith("vulkan"):  # in lavapipe, zero times anything is zero (docs/vulkan.md)
         constants = constants[special.wide(constants) != 0]
     operand, whole = operand_type("n", dtype), operand_type("n", result)
     functions, calls = [], []

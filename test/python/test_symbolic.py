@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Symbolic algebra and prover against brute force.
 
-A random tree of operations is evaluated with Python's integers, without bound, and as a canonical
-expression of the compiler. The two must agree wherever the tree is defined: at small numbers always, at
+A random tree of operations is evaluated with Python's unbounded integers, and as a canonical
+expression of the compiler. Both must agree wherever the tree is defined: always for small numbers, and for
 sizes around 2**31 unless the compiler reports an overflow.
 """
 
@@ -66,7 +66,7 @@ def try_build(tree):
 
 
 def compute(tree, values):
-    """The value of a tree, or None where it is undefined."""
+    """The value of a tree, or None if it is undefined."""
     if isinstance(tree, str):
         return values[tree]
     if isinstance(tree, int):
@@ -95,7 +95,7 @@ def compute(tree, values):
 
 
 def evaluate(expr, values):
-    """The compiler's value, or None where it reports an overflow or an undefined operation."""
+    """The compiler's value, or None if it reports an overflow or an undefined operation."""
     try:
         return expr.evaluate(values)
     except (OverflowError, ZeroDivisionError, ValueError):
@@ -124,7 +124,7 @@ def test_canonical_form_agrees_with_brute_force(tree, values):
         return
     actual = evaluate(expr, values)
     if actual is None:
-        # Only the size of a number may prevent it.
+        # Only overflow may prevent it.
         assert max(abs(value) for value in values.values()) > 8 or _has_large_constant(tree)
     else:
         assert actual == expected
@@ -141,7 +141,7 @@ def _has_large_constant(tree):
 def test_text_round_trips(tree):
     expr = try_build(tree)
     assert Sym.parse(str(expr)) == expr
-    # The attribute around it, too.
+    # The attribute that contains it, too.
     attribute = ir.Attribute.parse(f"#relax.expr<{expr}>", expr.context)
     assert isinstance(attribute, Sym)
     assert attribute == expr
@@ -433,7 +433,7 @@ def test_unification_finds_what_was_put_in(patterns, solution):
     values = [compute(pattern, solution) for pattern in patterns]
     assume(all(value is not None and 0 <= value < 2**63 for value in values))
     found = unify([try_build(pattern) for pattern in patterns], values)
-    # A solution exists, so nothing contradicts it, and every binding is the one that was put in.
+    # A solution exists, so there is no contradiction, and every binding is the original one.
     for name, value in found.bindings.items():
         assert value == solution[name]
 
@@ -468,7 +468,7 @@ def test_unification():
     assert unify([n, 2 * n], [m, 2 * m]).undecided == []
     assert unify([n], [None]).bindings == {}
     assert unify([n * m, n], [12, 3]).bindings == {"n": 3, "m": 4}
-    # Names of the two sides have nothing to do with each other.
+    # Names on the two sides are independent.
     assert unify([n, m], [m, n]).bindings == {"n": m, "m": n}
     for patterns, actuals in (([2 * k], [13]), ([n, n], [3, 4]), ([n + 1], [0]), ([Sym(3)], [4])):
         with pytest.raises(ValueError, match="expected"):

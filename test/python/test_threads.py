@@ -17,7 +17,7 @@ def silu(x):
     return x / (1 + np.exp(-x))
 
 
-# What is applied twice, in place, where two threads meet is something else.
+# In-place programs whose result changes if two threads compute the same element.
 PROGRAMS = {
     "behind a product": (lambda x: op.silu(op.linear(x, W)), lambda x: silu(x @ W.T)),
     "behind a scan": (lambda x: op.sin(op.cumsum(x, axis=1)), lambda x: np.sin(np.cumsum(x, 1))),
@@ -45,7 +45,7 @@ def test_no_element_is_computed_twice(threads, name):
         np.testing.assert_allclose(to_numpy(main(array)), reference(array), atol=1e-4)
 
 
-# The child of a fork has none of its parent's threads, and compiles with its own; the parent goes on.
+# A forked child has none of its parent's threads, and compiles with its own; the parent continues.
 def test_compiling_after_a_fork():
     source = """
 import os, sys

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tokenizers from GGUF and from Hugging Face's files, chat templates, and text that comes in pieces."""
+"""Tokenizers from GGUF and Hugging Face files, chat templates, and streamed text."""
 
 import json
 import pickle
@@ -18,7 +18,7 @@ from relax_mlir.models.gguf import GGUFFile
 pytest.importorskip("tokenizers")
 pytest.importorskip("jinja2")
 
-# Texts with what transformers 5.24 makes of them, with the tokenizer of the same file.
+# Texts with their tokens in transformers 5.24, with the tokenizer of the same file.
 ENCODED = [
     ("Hello world", [19556, 905]),
     ("The year 1984, and 3.14159!", [504, 713, 216, 33, 41, 40, 36, 28, 284, 216, 35, 30, 33, 36, 33, 37, 41, 17]),
@@ -44,26 +44,26 @@ def test_encode(tokenizer, text, ids):
     assert tokenizer.decode(ids, special=True) == text
 
 
-# Digits are tokens of their own, other numbers of Unicode included.
+# Digits are separate tokens, including other Unicode numbers.
 def test_digits(tokenizer):
     ids = tokenizer.encode("1234½²")
     assert ids == [i for part in ("1", "2", "3", "4", "½", "²") for i in tokenizer.encode(part)]
 
 
-# The vocabulary has no token for some bytes, of control characters and of those that no script has: not these.
+# Excludes bytes without a token in the vocabulary: control characters and unassigned characters.
 TEXT = st.text(
     st.characters(max_codepoint=0x1FFFF, exclude_categories=["Cs", "Cn", "Co", "Cc"], include_characters="\n\r\t")
 )
 
 
-# Any text comes back.
+# Any text survives a round trip.
 @settings(max_examples=300, deadline=None)
 @given(text=TEXT)
 def test_round_trip(tokenizer, text):
     assert tokenizer.decode(tokenizer.encode(text, special=False)) == text
 
 
-# Text that comes token by token is the whole text; a character is shown once it is whole.
+# Streamed text is the whole text; a character is shown once it is complete.
 @settings(max_examples=200, deadline=None)
 @given(text=TEXT)
 def test_stream(tokenizer, text):
@@ -74,7 +74,7 @@ def test_stream(tokenizer, text):
         assert not any("\N{REPLACEMENT CHARACTER}" in piece for piece in pieces)
 
 
-# A character that never becomes whole is shown at the end.
+# An incomplete character is shown at the end.
 def test_broken_character(tokenizer):
     stream = tokenizer.stream()
     ids = tokenizer.encode("日")
@@ -82,7 +82,7 @@ def test_broken_character(tokenizer):
     assert stream.finish() == "\N{REPLACEMENT CHARACTER}"
 
 
-# Text from elsewhere cannot write control tokens.
+# Untrusted text cannot contain control tokens.
 def test_control_tokens(tokenizer):
     text = "<|im_end|>"
     assert tokenizer.encode(text) == [2]
@@ -103,7 +103,7 @@ def test_chat_template(tokenizer):
     assert tokenizer.encode_chat(messages)[:2] == tokenizer.encode("<|im_start|>system")
 
 
-# What is written to a folder is read back the same.
+# A tokenizer survives a round trip through a folder.
 def test_save(tokenizer, tmp_path):
     tokenizer.save(tmp_path)
     other = Tokenizer.from_folder(tmp_path)
@@ -132,7 +132,7 @@ def gguf_metadata(**changes):
     return {f"tokenizer.ggml.{key}": value for key, value in {**metadata, **changes}.items() if value is not None}
 
 
-# Keys of the file name tokens that end an answer, whatever their names.
+# Keys of the file designate tokens that end an answer, whatever their text.
 @pytest.mark.parametrize("key", ["eos", "eot", "eom"])
 def test_keys_of_ends(key):
     metadata = gguf_metadata(**{"eos_token_id": None, f"{key}_token_id": 5})
@@ -160,7 +160,7 @@ def test_sentence_piece():
     assert tokenizer.decode(tokenizer.encode("ab éb")) == "ab éb"
 
 
-# Text from elsewhere cannot make a control token of its parts either.
+# Untrusted text cannot be merged into a control token either.
 def test_control_tokens_are_not_merged():
     tokens = ["<unk>", "<s>", "</s>", *(f"<0x{i:02X}>" for i in range(256)), "▁", *"<>/s", "</", "</s", "s>"]
     scores = [0.0] * 259 + [-1e9, -10.0, -11.0, -12.0, -13.0, -1.0, -2.0, -3.0]
@@ -201,7 +201,7 @@ def with_template(template):
 HELLO = [{"role": "user", "content": "hello"}]
 
 
-# A template reaches nothing but the messages: it comes from a file of others.
+# A template is untrusted, and can access nothing but the messages.
 @pytest.mark.parametrize(
     "template",
     [
@@ -225,7 +225,7 @@ def test_template_functions():
     assert text == "<s>" + json.dumps(HELLO) + "4"
 
 
-# A file may have templates by name.
+# A file may have named templates.
 def test_named_templates():
     templates = {"tokenizer.chat_template": "one", "tokenizer.chat_template.tool_use": "two"}
     tokenizer = Tokenizer.from_gguf({**gguf_metadata(), **templates, "tokenizer.chat_templates": ["tool_use"]})
@@ -246,7 +246,7 @@ def folder(path, **files):
     return path
 
 
-# Where a folder says what it says: the newer of two places comes first.
+# A folder may store a field in two places: the newer one takes precedence.
 def test_places(tmp_path):
     config = {"bos_token": "<s>", "eos_token": {"content": "</s>"}, "chat_template": "config"}
     path = folder(tmp_path, tokenizer_config=config, special_tokens_map={"unk_token": "a", "eos_token": "b"})
@@ -265,7 +265,7 @@ def test_places(tmp_path):
     assert Tokenizer.from_folder(path).chat_templates == {"default": "file", "rag": "documents"}
 
 
-# The tokenizer itself says whether texts begin with a token, and with which: not the configuration.
+# The tokenizer itself determines the BOS token, not the configuration.
 def test_beginning_of_folders(tmp_path):
     path = folder(tmp_path, tokenizer_config={"add_bos_token": False})
     assert Tokenizer.from_folder(path).bos_id == 7
@@ -305,7 +305,7 @@ def test_damaged_folders(tmp_path, file, content, message):
     path = folder(tmp_path)
     (path / "tokenizer_config.json").write_text("{}")
     (path / f"{file}.json").write_text(json.dumps(content))
-    # One that is no object at all is an error of the file.
+    # Content that is not an object is an error of the file.
     with pytest.raises(TokenizerError if isinstance(content, dict) else ModelError, match=message):
         Tokenizer.from_folder(path)
 
@@ -326,10 +326,10 @@ def test_wrong_messages():
         Tokenizer.from_folder("nowhere")
 
 
-# --- what files say
+# --- fields of files
 
 
-# Each field is read, or known to change nothing; another one is named.
+# Each field is read, or known to have no effect; unknown fields are reported.
 @pytest.mark.parametrize(
     "changes, message",
     [

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Token ids of each kind of tokenizer against those that llama.cpp and transformers give (references/)."""
+"""Token ids of each kind of tokenizer against llama.cpp and transformers (references/)."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def byte_level(**changes):
 
 
 def differences(found, expected, texts):
-    """The texts that have other tokens; short enough to read."""
+    """The texts whose tokens differ, in readable form."""
     assert len(found) == len(expected) == len(texts)
     return {text: rows for text, *rows in zip(texts, found, expected) if rows[0] != rows[1]}
 
@@ -46,7 +46,7 @@ def test_every_kind_is_recorded():
     assert len(RECORD["cuts"]["ids"]) == len(RECORD["kinds"])
 
 
-# The tokens of a kind are those of llama.cpp, as are the token that begins texts and those that end answers.
+# The tokens of a kind match llama.cpp, and so do the BOS token and the tokens that end answers.
 @pytest.mark.parametrize("pre", KINDS)
 def test_kinds(pre):
     kind, tokenizer = KINDS[pre], byte_level(pre=pre)
@@ -57,7 +57,7 @@ def test_kinds(pre):
     assert tokenizer.bos_id == kind["bos"] and sorted(tokenizer.stop_ids) == kind["stops"]
 
 
-# Text is cut where the kind cuts it. With pairs of bytes as tokens, each cut shows.
+# Text is split where the kind splits it. With pairs of bytes as tokens, each split is visible.
 @pytest.mark.parametrize("pre", RECORD["cuts"]["ids"])
 def test_cuts(pre):
     record = RECORD["cuts"]
@@ -68,8 +68,8 @@ def test_cuts(pre):
         assert not differences([tokenizer.encode(text) for text in record["texts"]], expected, record["texts"])
 
 
-# Characters with marks of their own stay two characters, but in the kinds whose tokenizers compose them: there they
-# are what the transformers of the same vocabulary gives, which llama.cpp does not follow.
+# Characters with combining marks stay two characters, except in kinds whose tokenizers compose them: there, the tokens
+# match transformers with the same vocabulary, unlike llama.cpp.
 @pytest.mark.parametrize("pre", [kind["names"][0] for kind in RECORD["kinds"]])
 def test_marks(pre):
     kind, tokenizer = KINDS[pre], byte_level(pre=pre, add_bos_token=False)
@@ -79,12 +79,12 @@ def test_marks(pre):
         (folder,) = (folder for folder in RECORD["folders"] if folder["name"] == "qwen 2")
         composed = folder["ids"][len(TEXTS) : len(TEXTS) + len(MARKS)]
         assert found != kind["marks"]
-        # Both compose characters, and cut alike where no mark is left; where one is, qwen35 cuts as in llama.cpp.
+        # Both compose characters, and split alike if no mark is left; otherwise, qwen35 splits like llama.cpp.
         expected = composed if pre == "qwen2" else [composed[0], found[1], expected[2]]
     assert not differences(found, expected, MARKS)
 
 
-# What the file says about the token that begins texts comes before what its kind says.
+# The file's setting for the BOS token takes precedence over its kind's.
 @pytest.mark.parametrize("pre", ["llama-bpe", "llama3", "tekken", "smaug-bpe", "qwen2", "default"])
 def test_beginning(pre, tmp_path):
     begin = RECORD["byte_level"]["tokens"].index("<|begin|>")
@@ -94,7 +94,7 @@ def test_beginning(pre, tmp_path):
     assert saved(byte_level(pre=pre, add_bos_token=False), tmp_path).bos_id is None
 
 
-# What ends an answer does so whatever its type, and text names it whole.
+# Tokens that end an answer do so whatever their type, and are matched as a whole in text.
 @pytest.mark.parametrize("case", RECORD["ends"], ids=lambda case: f"{'+'.join(case['added'])}:{case['type']}")
 def test_ends(case, tmp_path):
     alphabet = sorted(token for token in RECORD["byte_level"]["tokens"] if len(token) == 1)
@@ -122,12 +122,12 @@ def test_sentence_piece(case, tmp_path):
         assert not differences([each.encode(text) for text in texts], case["ids"], texts)
         plain = [each.encode(text, special=False, bos=False) for text in special]
         assert not differences(plain, case["plain"], special)
-        # A space at the beginning is the text's own.
+        # A leading space belongs to the text.
         assert not differences([each.decode(each.encode(text)) for text in TEXTS], TEXTS, TEXTS)
         assert each.bos_id == case["bos"] and sorted(each.stop_ids) == case["stops"]
 
 
-# Scores say what merges first, not where tokens stand in the vocabulary.
+# Scores determine the order of merges, not the positions in the vocabulary.
 def test_order_of_sentence_piece():
     record = RECORD["sentence_piece"]
     size = len(record["tokens"])
@@ -137,7 +137,7 @@ def test_order_of_sentence_piece():
     assert not differences([tokenizer.encode(text) for text in TEXTS], expected, TEXTS)
 
 
-# A stream gives the text that all tokens have together: no space is lost or added, wherever control tokens stand.
+# A stream gives the text of all tokens together: no space is lost or added, wherever control tokens are.
 @pytest.mark.parametrize("case", RECORD["decoded"], ids=lambda case: repr(case["text"]))
 def test_streams_of_sentence_piece(case):
     tokenizer = from_gguf(model="llama", **RECORD["sentence_piece"])
@@ -150,7 +150,7 @@ def test_streams_of_sentence_piece(case):
             assert before + text == case["text"]
 
 
-# The work of a step does not grow with the text: but for runs of control tokens, a few tokens are decoded.
+# The work per step does not grow with the text: only a few tokens are decoded, except for runs of control tokens.
 def test_streams_decode_a_few_tokens(monkeypatch):
     tokenizer = from_gguf(model="llama", **RECORD["sentence_piece"])
     sizes, decode = [], tokenizer.decode
@@ -171,7 +171,7 @@ def folder(request, tmp_path):
     return request.param, tmp_path
 
 
-# A folder's tokens are those of transformers, and so are those of what is saved of it.
+# A folder's tokens match transformers, and so do the tokens of a saved copy.
 def test_folders(folder, tmp_path_factory):
     case, path = folder
     texts = [*TEXTS, *MARKS, *SPECIAL]
@@ -184,7 +184,7 @@ def test_folders(folder, tmp_path_factory):
         assert each.stop_ids >= set(eos)
 
 
-# All that a tokenizer is comes back from a folder.
+# All properties of a tokenizer survive a round trip through a folder.
 @pytest.mark.parametrize("pad", [None, "<|im_start|>"])
 def test_saved(pad, tmp_path):
     tokens = RECORD["byte_level"]["tokens"]

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The tutorial does what it says."""
+"""The tutorial's code gives the shown output."""
 
 import doctest
 from pathlib import Path

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes and positions of which nobody has declared that they are not negative: the program decides when it runs."""
+"""Sizes and positions that are not declared non-negative: the sign is decided at run time."""
 
 import itertools
 
@@ -43,7 +43,7 @@ SLICES = {
 }
 
 
-# A slice is Python's whatever the sign of its positions; what follows goes on with its size.
+# Slices behave as in Python for any sign of their positions; later ops use their size.
 @pytest.mark.parametrize("name", SLICES)
 def test_slices(name):
     make = SLICES[name]
@@ -58,7 +58,7 @@ def test_slices(name):
         np.testing.assert_allclose(sums, np.exp(expected).sum(0), rtol=1e-5)
 
 
-# A stride of either sign, and of none.
+# A positive, a negative and a zero stride.
 def test_strides():
     call = program(
         lambda x, _: op.strided_slice(x, [0], [n - 1], [m - 1], [m - 2]), Tensor((n, 3)), Tensor((m,), "i64")
@@ -92,7 +92,7 @@ def test_splits():
             np.testing.assert_array_equal(part, expected, strict=True)
 
 
-# What a slice is replaced by has its size.
+# The replacement of a slice has its size.
 def test_slice_scatter():
     k = Sym("k")
     call = program(
@@ -123,7 +123,7 @@ def test_declared_bound():
         call("main", rows(0))
 
 
-# Sizes that may be negative are errors of the call where they are, with what would rule them out.
+# Negative sizes are errors of the call, with a hint on how to rule them out.
 SHAPES = {
     "zeros": (lambda x: op.zeros((n - 1, 3), "f32"), lambda x: np.zeros((len(x) - 1, 3), np.float32)),
     "full": (lambda x: op.full((n - 1,), 2.0), lambda x: np.full(len(x) - 1, 2, np.float32)),
@@ -150,7 +150,7 @@ def test_shapes(name):
         call("main", rows(0))
 
 
-# A parameter of which not even the rank is known: the error says what to declare, and a cast does the rest.
+# A parameter with unknown rank: the error says what to declare, and a cast resolves it.
 @pytest.mark.parametrize("annotation", [Object(), Tensor(None)], ids=["object", "unranked"])
 def test_unknown_ranks(annotation):
     with pytest.raises(RelaxError, match="declare a tensor of known rank, whose sizes a relax.match_cast may state"):
@@ -161,7 +161,7 @@ def test_unknown_ranks(annotation):
         call("main", rows(2)[:, :2])
 
 
-# A shape that a caller gives may have any entries that are sizes.
+# A shape from a caller may have any non-negative entries.
 def test_given_shapes():
     call = program(lambda x, _: x[: m - 1], Tensor((n, 3)), Shape((m,)))
     np.testing.assert_array_equal(call("main", rows(4), (3,))[0], rows(4)[:2])

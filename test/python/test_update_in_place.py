@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Updates of tensors are in place where nobody else has the tensor, and copies elsewhere."""
+"""Updates of tensors are in place if nobody else uses the tensor, and copies otherwise."""
 
 import re
 from collections import namedtuple
@@ -24,7 +24,7 @@ def put(x, i, v):
 
 
 class Loop:
-    """`main(x, y)` with a loop of `rounds`, whose body makes (carried values) of (i, carried values)."""
+    """`main(x, y)` with a loop of `rounds` iterations, whose body maps (i, carried values) to carried values."""
 
     def __init__(self, inits, body, results=None, rounds=5):
         bb = BlockBuilder()
@@ -39,7 +39,7 @@ class Loop:
         self.module = bb.module()
 
     def check(self, expected, inplace):
-        """Runs it; `inplace` is how many calls in the loop write over what they are given."""
+        """Runs it; `inplace` is the number of in-place calls in the loop."""
         lowered = self.module.clone()
         Pipeline([Simplify(), Legalize(), InlineDataflow(), UpdateInPlace()]).run(lowered)
         assert len(re.findall(r"call_tir_inplace @\w+_inplace", str(lowered))) == inplace, str(lowered)
@@ -94,7 +94,7 @@ def test_what_is_used_after_the_loop_is_copied_before_it():
 
 
 def test_what_the_loop_reads_is_copied_before_it():
-    """The body reads what the loop begins with, which the first round would write over."""
+    """The body reads the initial value, which the first iteration would overwrite."""
     kept = []
 
     def inits(x, y):
@@ -116,7 +116,7 @@ def test_what_the_loop_reads_is_copied_before_it():
 
 
 def test_loops_that_begin_with_each_other():
-    """A copy that did not help one loop may be what another needs: the caller's tensors stay as they are."""
+    """A copy that is useless for one loop may be needed by another: the caller's tensors stay unchanged."""
     bb = BlockBuilder()
     flags = [Scalar("bool", name=name) for name in ("first", "second")]
     with bb.function("main", [Tensor((N,), "f32", name="x"), Tensor((N,), "f32", name="y"), *flags]) as function:
@@ -155,7 +155,7 @@ def test_loops_that_begin_with_each_other():
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "uint64", "bool", "float16"])
 @pytest.mark.parametrize("constant", [False, True])
 def test_copies_of_each_type(dtype, constant):
-    """What a loop begins with is copied, be it the caller's or a constant."""
+    """The initial value of a loop is copied, whether it is the caller's or a constant."""
     bb = BlockBuilder()
     with bb.function("main", [Tensor((N,), dtype, name="x")]) as function:
         (x,) = function.params
@@ -176,7 +176,7 @@ def test_copies_of_each_type(dtype, constant):
 
 @pytest.mark.parametrize("where", ["before the loop", "by a function", "in the loop"])
 def test_what_a_callback_keeps_is_not_updated(where):
-    """Whoever is given a tensor may use it after the call."""
+    """A callee may use a tensor after the call."""
     taker = Callable([Tensor((N,), "f32")], [Scalar("i64")], name="f")
     bb, kept = BlockBuilder(), []
     with bb.function("hand_on", [Tensor((N,), "f32", name="x"), taker]) as function:
@@ -242,7 +242,7 @@ def test_an_update_that_is_yielded_twice_is_a_copy():
 
 
 def test_one_tensor_carried_twice():
-    """Each place has a copy of its own, or the update is a copy."""
+    """Each carried value has its own copy, or the update is a copy."""
 
     def inits(x, y):
         a = op.negative(x)
@@ -373,7 +373,7 @@ def expected_scan(x, start, reverse):
     return total, sums, sums.sum(1)
 
 
-# What a body gives as a named tuple comes back as one.
+# A named tuple from a body is returned as a named tuple.
 def test_named_tuples_of_a_scan():
     State = namedtuple("State", "total count")
     bb = BlockBuilder()
@@ -406,7 +406,7 @@ def test_scan_writes_its_rows_in_place():
 
 
 def test_updates_in_place_leave_no_kernel_that_nothing_calls():
-    """Neither the kernel with the copy nor a copy that did not help."""
+    """Neither the copying kernel nor useless copies are left."""
     lowered = cumulative()
     Pipeline([make_kernels(), fuse_kernels(), make_destinations()]).run(lowered)
     text = str(lowered)

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Devices of Vulkan: what can fail, what is kept, captured calls. Ops are tested in test_legalize_*.py."""
+"""Vulkan devices: failures, caches, captured calls. Ops are tested in test_legalize_*.py."""
 
 import concurrent.futures
 import ctypes
@@ -86,20 +86,20 @@ def test_devices_that_are_not_there(device):
             Device("vulkan", index)
 
 
-# A child of a fork opens a device for itself, and is refused that of its parent; none waits for ever.
+# A forked child opens its own device, and is refused its parent's; neither waits forever.
 def test_forks(device):
     printed = vulkan.run_python(forked.program("vulkan", "vulkan"))
     assert printed.split() == ["passed"], printed
 
 
-# From no element to more blocks than a device takes at once.
+# From no element to more blocks than a device accepts in one launch.
 @pytest.mark.parametrize("size", [0, 1, 255, 1001, 65536 * 256 + 3])
 def test_sizes(device, add, size):
     x = np.arange(size, dtype=np.float32)
     np.testing.assert_array_equal(device.get(add["main"](device.put(x), device.put(x))), 2 * x)
 
 
-# Code of another width of subgroups is refused, with the line of the program; the process stays usable.
+# Code for another subgroup width is rejected with the line of the program; the process stays usable.
 def test_code_for_another_device(device, add):
     other = 2 * device.subgroup
     wrong = relax_mlir.compile(relax_mlir.parse(SUM), target=f"vulkan:subgroup_{other}")
@@ -115,7 +115,7 @@ def test_code_for_another_device(device, add):
     assert device.get(add["main"](device.put(x), device.put(x))).tolist() == [2] * 5
 
 
-# Memory that is not the runtime's is refused, wherever it is said to be: a device would be lost by it.
+# Memory that the runtime did not allocate is rejected: it would lead to device loss.
 def test_memory_of_others(device, add):
     class Head(ctypes.Structure):
         _fields_ = [("data", ctypes.c_void_p), ("type", ctypes.c_int32), ("id", ctypes.c_int32)]
@@ -123,7 +123,7 @@ def test_memory_of_others(device, add):
     x = device.put(np.ones(5, np.float32))
     array = np.zeros(5, np.float32)
     other = tvm_ffi.from_dlpack(array)
-    head = Head.from_address(other.__chandle__() + 24)  # behind the header of an object
+    head = Head.from_address(other.__chandle__() + 24)  # after the header of an object
     head.type, head.id = x.__dlpack_device__()
     place = head.data
     for address in (place, place + 4, 16):
@@ -135,7 +135,7 @@ def test_memory_of_others(device, add):
     assert device.get(add["main"](x, x)).tolist() == [2] * 5 and not array.any()
 
 
-# Where threads exchange nothing, they share memory; such code runs everywhere.
+# Without shuffles, threads use shared memory; such code runs everywhere.
 def test_code_without_shuffles(device):
     total = relax_mlir.compile(relax_mlir.parse(SUM), target="vulkan:subgroup_1")
     for size in (0, 1, 1000, 100001):
@@ -143,7 +143,7 @@ def test_code_without_shuffles(device):
         assert device.get(total["main"](device.put(x))) == x.sum()
 
 
-# The code for every width is valid, of a decoder in each element type.
+# The code for every subgroup width is valid, for a decoder in each element type.
 @pytest.mark.skipif(not shutil.which("spirv-val"), reason="there is no spirv-val (spirv-tools)")
 @pytest.mark.parametrize("dtype", [pytest.param("f32", marks=pytest.mark.more), "bf16"])
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_modules_are_valid(tmp_path, chip, dtype):
     Pipeline([LowerToHost(device="vulkan"), KernelsToLaunches(chip), to_spirv]).run(module)
     kernels = [op for op in module.ir.body.operations if op.operation.name == "spirv.module"]
     assert len(kernels) > 50
-    # Those that differ in what they do.
+    # Only distinct kernels.
     for kernel in sample.part(kernels, 8):
         binary = tmp_path / "kernel.spv"
         command = [find_tool("relax-translate"), "--serialize-spirv", "-o", str(binary), "-"]
@@ -194,7 +194,7 @@ def test_tensors_are_copied_and_written(device):
             device.write(value, tensor)
 
 
-# A call is recorded once, and submitted as it is from then on.
+# A call is recorded once, and resubmitted afterwards.
 def test_calls_are_captured(device, add):
     captured = add.captured("main")
     x, y, out = (device.put(np.full(1000, value, np.float32)) for value in (1, 2, 0))
@@ -259,7 +259,7 @@ OTHER_OPS = [
 ]
 
 
-# Khronos' validation layer has nothing to say of kernels, copies, captured calls, and the end of a process.
+# Khronos' validation layer reports nothing for kernels, copies, captured calls, and the end of a process.
 def test_validation_is_silent(device):
     if not vulkan.has_validation():
         pytest.skip("there is no VK_LAYER_KHRONOS_validation (vulkan-validationlayers)")
@@ -270,7 +270,7 @@ def test_validation_is_silent(device):
         assert printed.split() == ["passed"], printed
 
 
-# A list of commands goes with the code that it launches, as an exported model may give it back.
+# A command buffer is released with the code that it launches, which an exported model may unload.
 def test_lists_go_with_their_code(device):
     model = relax_mlir.compile(relax_mlir.parse(ADD), target="vulkan")
     add, x = model.captured("main"), device.put(np.arange(5, dtype=np.float32))
@@ -282,7 +282,7 @@ def test_lists_go_with_their_code(device):
         assert add.statistics().graphs == 0
 
 
-# The header of a folder says where tensors are.
+# The header of a folder documents where tensors are.
 def test_headers(device, tmp_path):
     relax_mlir.export.export(relax_mlir.compile_code(relax_mlir.parse(ADD), "vulkan"), tmp_path)
     assert "kDLVulkan" in (tmp_path / "model.h").read_text()
@@ -298,12 +298,12 @@ print(vulkan_faults.loader.relax_vulkan_cache_bytes())
 
 
 def kept(folder):
-    """What drivers have made of kernels."""
+    """The cached pipelines of drivers."""
     files = {path: path.read_bytes() for path in folder.glob("*.relax")}
     return {path: data for path, data in files.items() if b'{"kind": "pipeline"}' in data[:160]}
 
 
-# What the driver makes of kernels is handed to it again in the next process, and made anew where it is damaged.
+# The driver gets its compiled kernels back in the next process; damaged ones are regenerated.
 def test_kernels_are_kept_on_disk(device, tmp_path):
     if not vulkan.LOADER.exists():
         pytest.skip("the loader of the tests is not there")
@@ -318,7 +318,7 @@ def test_kernels_are_kept_on_disk(device, tmp_path):
     second.write_bytes(b"")
     assert vulkan.run_python(CACHED, **variables).split() == [str(each * (len(entries) - 2))]
     assert kept(tmp_path) == entries
-    # Another driver has none of these; and several processes write at a time.
+    # Another driver does not use these; and several processes write at the same time.
     variables["RELAX_VULKAN_SET"] += ",driver=7"
     with concurrent.futures.ThreadPoolExecutor() as threads:
         printed = list(threads.map(lambda _: vulkan.run_python(CACHED, **variables).split(), range(3)))
@@ -372,7 +372,7 @@ print("passed")
 """
 
 
-# A device without addresses of buffers is compiled for as such, and does the same; the validation layer is silent.
+# Code for a device without buffer addresses gives the same results; the validation layer is silent.
 def test_buffers_that_are_bound(device):
     source = BOUND.replace("DECODES", repr(sample.EVERYTHING))
     layer = {"VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation"} if vulkan.has_validation() else {}
@@ -380,7 +380,7 @@ def test_buffers_that_are_bound(device):
     assert printed.split() == ["passed"], printed
 
 
-# What can be bound is limited: in number, and in size.
+# Bound buffers are limited in number and size.
 @pytest.mark.parametrize(
     "limits, message",
     [
@@ -453,14 +453,14 @@ print("passed")
 """
 
 
-# Another driver: without integers of 64 bits and of less than 32, and subgroups of 4.
+# Another driver: only 32-bit integers, and subgroups of 4.
 def test_swiftshader(device):
     icd = vulkan.swiftshader()
     printed = vulkan.run_python(SECOND, VK_ICD_FILENAMES=icd, VK_DRIVER_FILES=icd)
     assert printed.split() == ["passed"], printed
 
 
-# On a device that has them, no kernel needs them either; what it counts with must fit into 32 bits.
+# Also on a device with 64-bit integers, no kernel needs them; its indices must fit in 32 bits.
 def test_without_long_integers(device):
     if not vulkan.LOADER.exists():
         pytest.skip("the loader of the tests is not there")

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Divisions that drivers of Vulkan get wrong, or that Vulkan leaves to them (lib/Target/SPIRV/KernelDivision.cpp)."""
+"""Divisions that Vulkan drivers get wrong, or that Vulkan leaves undefined (lib/Target/SPIRV/KernelDivision.cpp)."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ device = pytest.fixture(vulkan.open_device, scope="module")
 
 
 def run(device, op, *operands):
-    """An op of two operands of symbolic length."""
+    """Runs an op on two operands of symbolic length."""
     shape = "tensor<?x{}, #relax.shape<[n]>>"
     names = {"f": "f", "i": "i", "u": "ui"}
     types = [shape.format(names[x.dtype.kind] + str(8 * x.dtype.itemsize)) for x in operands]
@@ -31,7 +31,7 @@ LARGE = [2**32 - 1, 2**32, 2**32 + 1, 2**33 - 1, 2**40 + 12345, 2**62 + 7, 2**63
 
 
 def pairs(dtype):
-    """Pairs of numbers about where they need more words, with signs where there are some."""
+    """Pairs of numbers around word boundaries, with signs for signed types."""
     info = np.iinfo(dtype)
     some = np.array([1, 2, 3, 7, 100, info.max - 1, info.max], np.uint64)
     near = np.array([1 << k for k in range(info.bits)], np.uint64)
@@ -46,7 +46,7 @@ def pairs(dtype):
     return x[~is_undefined], y[~is_undefined]
 
 
-# All words of long numbers count, and remainders have the sign that NumPy gives them.
+# All words of long numbers count, and signs of remainders match NumPy.
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64, np.uint32, np.uint64])
 @pytest.mark.parametrize(("op", "of"), [("relax.floor_divide", np.floor_divide), ("relax.floor_mod", np.mod)])
 def test_integers(device, op, of, dtype):
@@ -78,7 +78,7 @@ relax.func @main(%x: tensor<?xKIND, #relax.shape<[n]>>, %y: tensor<?xKIND, #rela
 
 
 def truncated(op, x, y):
-    """Python's numbers are as long as they need to be."""
+    """The truncating division or remainder, with Python's unbounded integers."""
     results = []
     for a, b in zip(x.tolist(), y.tolist(), strict=True):
         quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
@@ -95,12 +95,12 @@ CASES = [
 ]
 
 
-# Quotients and remainders as kernels ask for them, by numbers that are known when they are compiled as well.
+# Quotients and remainders in kernels, also by constants.
 @pytest.mark.parametrize(("op", "kind", "constant"), CASES)
 def test_kernels(device, op, kind, constant):
     op, bits = f"{op}{'s' if kind.kind == 'i' else 'u'}i", 8 * kind.itemsize
     x, y = pairs(kind)
-    stored = np.dtype(f"i{kind.itemsize}")  # of kernels, whose types have no signs
+    stored = np.dtype(f"i{kind.itemsize}")  # the signless type in kernels
     source = KERNEL.format(
         constant=f"%by = arith.constant {np.array(constant, kind).view(stored)} : KIND" if constant else "",
         op=op,
@@ -113,7 +113,7 @@ def test_kernels(device, op, kind, constant):
     np.testing.assert_array_equal(found.view(kind), truncated(op, x, y))
 
 
-# Whatever is divided by, as long as it is a normal number.
+# Any divisor that is a normal number.
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_far_quotients(device, dtype):
     info = np.finfo(dtype)
@@ -124,13 +124,13 @@ def test_far_quotients(device, dtype):
     with np.errstate(all="ignore"):
         expected = x / y
     found = run(device, "relax.divide", x, y)
-    # What is no normal number may be zero.
+    # Subnormal numbers may be flushed to zero.
     is_tiny = np.abs(expected) < info.tiny
     assert (np.abs(found[is_tiny]) <= info.tiny).all()
     np.testing.assert_array_max_ulp(found[~is_tiny], expected[~is_tiny], 3)
 
 
-# A loop that goes on from a remainder: each thread reads its own elements in all rounds.
+# A loop that continues from a remainder: each thread reads its own elements in all iterations.
 @pytest.mark.parametrize("length", [5, 1000, 100_003])
 def test_loops_behind_divisions(device, length):
     kind = "tensor<?x?x?xf32, #relax.shape<[a, b, n]>>"

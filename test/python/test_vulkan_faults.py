@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What may go wrong on a device of Vulkan: typed errors with the op's line, nothing leaks, and the model stays usable.
+"""Faults of a Vulkan device: typed errors with the op's line, nothing leaks, and the model stays usable.
 
-test/vulkan is the loader of Vulkan here: it fails where a test wants it to.
+test/vulkan is the Vulkan loader here: it fails where a test asks for it.
 """
 
 import os
@@ -43,7 +43,7 @@ relax.func @main(%x: {T}) -> {T}
 """
 W = np.linspace(-1, 1, 64, dtype=np.float32).reshape(8, 8)
 X = np.ones((5, 8), np.float32)
-FIRST_LINE, LAST_LINE = 5, 7  # of the products
+FIRST_LINE, LAST_LINE = 5, 7  # of the matmuls
 
 
 def expected(x):
@@ -68,12 +68,12 @@ def check(device, model, x=X):
 
 
 def line_of(error):
-    """The line of the program that an error names; None where it names none."""
+    """The line of the program that an error names; None if it names none."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return last.lineno if last.filename == "-" else None
 
 
-# Each of these may fail at any time, and then does not.
+# Each of these may fail at any time, and succeed later.
 IN_CALLS = {
     "no memory of the device": ("vkAllocateMemory", OUT_OF_MEMORY, MemoryError, "no memory for .* on vulkan:0"),
     "too many allocations": ("vkAllocateMemory", TOO_MANY, MemoryError, "no memory for"),
@@ -90,9 +90,9 @@ MEMORY = ("vkAllocateMemory", "vkCreateBuffer", "vkBindBufferMemory")
 @pytest.mark.parametrize("what", IN_CALLS)
 def test_a_thousand_faults_within_calls_leak_nothing(device, model, what):
     function, code, kind, message = IN_CALLS[what]
-    # What is large has an allocation of its own.
+    # Large tensors have a separate allocation.
     x = device.put(np.zeros((1 << 18 if function in MEMORY else 64, 8), np.float32))
-    model["main"](x)  # what is loaded once
+    model["main"](x)  # loads code once
     with Unchanged(device):
         for _ in range(1000):
             with failing(function, code), pytest.raises(kind, match=message) as raised:
@@ -103,7 +103,7 @@ def test_a_thousand_faults_within_calls_leak_nothing(device, model, what):
     check(device, model)
 
 
-# The driver of a kernel is asked again at each call, and the kernel is made when it takes it.
+# A rejected kernel is passed to the driver again at each call, until it is compiled.
 @pytest.mark.parametrize(
     "function, code, kind, message",
     [
@@ -128,7 +128,7 @@ def test_a_thousand_kernels_that_the_driver_refuses(device, function, code, kind
     check(device, model)
 
 
-# What a copy waits for is lost.
+# The work that a copy waits for is lost.
 @pytest.mark.parametrize(
     "function, code, kind, message",
     [
@@ -169,13 +169,13 @@ print("passed")
 '''
 
 
-# There is no memory that a copy goes through.
+# There is no staging memory for a copy.
 def test_a_thousand_copies_without_memory(device):
     printed = vulkan.run_python(MAPPING)
     assert printed.split() == ["passed"], printed
 
 
-# A tensor that did not arrive is none: no later call fails in its place, or reads what is not there.
+# A tensor whose copy failed does not exist: no later call fails instead, or reads it.
 def test_tensors_that_do_not_arrive(device, model):
     with failing("vkQueueSubmit", OUT_OF_MEMORY), Unchanged(device):
         for _ in range(1000):
@@ -187,13 +187,13 @@ def test_tensors_that_do_not_arrive(device, model):
     np.testing.assert_array_equal(device.get(x), 3 * X)
 
 
-# A list that is kept can be handed over again when the device takes work.
+# A kept command buffer can be resubmitted when the device accepts work again.
 @pytest.mark.parametrize("function, code", [("vkQueueSubmit", LOST), ("vkBeginCommandBuffer", OUT_OF_HOST_MEMORY)])
 def test_captured_calls_that_fail(device, function, code):
     model = load()
     captured, x, out = model.captured("main"), device.put(X), device.put(np.zeros_like(X))
-    captured(x, out)  # is watched
-    # Captures that fail are no errors: the code runs, and fails by itself.
+    captured(x, out)  # the watched call
+    # Failed captures are not errors: the code runs, and fails itself.
     with failing(function, code):
         for _ in range(100):
             fails(lambda: captured(x, out), Exception, "on vulkan:0")
@@ -217,7 +217,7 @@ def test_a_size_past_a_bound(device, model):
     check(device, model)
 
 
-# Weights that do not arrive leave the model without them.
+# If copying weights fails, the model has none.
 def test_weights_that_do_not_fit(device):
     model = relax_mlir.compile(relax_mlir.parse(MODEL), target="vulkan")
     x = device.put(X)
@@ -256,7 +256,7 @@ print("passed")
 """
 
 
-# What fails while a device is opened leaves nothing behind, and the next attempt may do.
+# A failure while a device is opened leaves nothing behind, and the next attempt may succeed.
 def test_devices_that_do_not_open(device):
     printed = vulkan.run_python(OPENING)
     assert printed.split() == ["passed"], printed
@@ -295,7 +295,7 @@ relax.func @main(%x: {0}) -> {0} {{
 }}"""
 
 
-# A kernel that needs what a device lacks is refused before the driver sees it; others run.
+# A kernel that needs a missing feature is rejected before the driver sees it; other kernels run.
 @pytest.mark.parametrize("lacking", LACKING)
 def test_a_thousand_kernels_that_need_more(device, lacking):
     dtype, message = LACKING[lacking]
@@ -303,7 +303,7 @@ def test_a_thousand_kernels_that_need_more(device, lacking):
     assert printed.split() == ["passed"], printed
 
 
-# Where a device gives little at once, what is smaller lies in several allocations, and what is larger is refused.
+# If a device limits allocations, smaller tensors are in several allocations, and larger ones are rejected.
 def test_allocations_are_limited(device):
     printed = vulkan.run_python(
         """

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Defects of Mesa (docs/vulkan.md): a test that fails here says that what avoids one of them can go."""
+"""Mesa defects (docs/vulkan.md): if a test fails here, the workaround for its defect can be removed."""
 
 import re
 import shutil
@@ -26,7 +26,7 @@ def device():
 
 @pytest.fixture
 def changed(tmp_path):
-    """Runs a function after the one SPIR-V module that it makes, text to text, has been changed."""
+    """Runs a function with its only SPIR-V module rewritten as text."""
     if not shutil.which("spirv-as"):
         pytest.skip("there is no spirv-as (spirv-tools)")
     from vulkan_faults import loader
@@ -42,7 +42,7 @@ def changed(tmp_path):
     return run
 
 
-# Zero times anything is zero where the zero is known.
+# Zero times anything is zero if the zero is a constant.
 def test_mesa_takes_zero_by_infinity_for_zero(device):
     source = f"""
 relax.func @main(%x: {VECTOR}) -> {VECTOR} {{
@@ -55,7 +55,7 @@ relax.func @main(%x: {VECTOR}) -> {VECTOR} {{
     assert device.get(times_zero["main"](device.put(x))).tolist() == [0, 0, 0]
 
 
-# The loops of a thread end after 65535 iterations; the device is one that warns of it.
+# The loops of a thread end after 65535 iterations; the device warns of this.
 def test_mesa_ends_loops(device):
     source = f"""
 relax.func @main(%x: {VECTOR}) -> tensor<f32> {{
@@ -69,7 +69,7 @@ relax.func @main(%x: {VECTOR}) -> tensor<f32> {{
         Device("vulkan")
 
 
-# What OpSConvert widens is less than nothing; our kernels, which extend the sign by arithmetic, are right.
+# Values widened by OpSConvert compare wrongly; our kernels, which extend the sign by arithmetic, are right.
 def test_mesa_compares_what_is_widened_as_unsigned(device, changed):
     vector = "tensor<?x{}, #relax.shape<[n]>>"
     source = f"""
@@ -85,7 +85,7 @@ relax.func @main(%x: {vector.format("i32")}) -> {vector.format("i1")} {{
         return device.get(relax_mlir.compile(relax_mlir.parse(source), target="vulkan")["main"](x)).tolist()
 
     def change(text):
-        # The comparison is among i32, which suffice here; it is made one of what is widened.
+        # The kernel compares i32, which suffice here; the rewrite compares widened values.
         widened = r"%wide\2 = OpSConvert %ulong %\2\n%\1 = OpSLessThan %bool %wide\2 %two"
         text, count = re.subn(r"%(\w+) = OpSLessThan %bool %(\w+) %uint_2\b", widened, text)
         assert count
@@ -94,7 +94,7 @@ relax.func @main(%x: {vector.format("i32")}) -> {vector.format("i1")} {{
     assert changed(run, change) == ([True, True, False, False], [False] * 4)
 
 
-# Halves of f64 are rounded towards zero; our kernels, which round by a sum and a difference, are right.
+# f64 halves are rounded towards zero; our kernels, which round by an addition and a subtraction, are right.
 def test_mesa_rounds_halves_of_f64_towards_zero(device, changed):
     vector = VECTOR.replace("f32", "f64")
     source = "relax.func @main(%x: {0}) -> {0} {{ %0 = relax.{1} %x : ({0}) -> {0}  relax.return %0 : {0} }}"

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decoders on a device of Vulkan."""
+"""Decoders on a Vulkan device."""
 
 import dataclasses
 
@@ -29,7 +29,7 @@ def tokens_of(model):
     return [list(step) for step in model.generate_tokens(PROMPTS, max_new_tokens=6)]
 
 
-# A decoder says the same on the CPU and on the device; its steps are replayed.
+# A decoder gives the same results on the CPU and on the device; its steps are replayed.
 @pytest.mark.parametrize(
     "layout, quantisation",
     [("plain", "F32"), ("groups", "Q4_0"), pytest.param("groups", "Q8_0", marks=pytest.mark.more)],
@@ -50,7 +50,7 @@ def test_decoders_of_shorter_elements(device, tmp_path, dtype, measured):
     np.testing.assert_allclose(found, wanted, rtol=0, atol=3 * measured * np.abs(wanted).max())
 
 
-# A folder has the SPIR-V in it, and runs without the compiler.
+# A folder contains the SPIR-V, and runs without the compiler.
 @needs_linker
 def test_exported(device, tmp_path):
     program = built(tmp_path)
@@ -59,7 +59,7 @@ def test_exported(device, tmp_path):
     assert tokens_of(loaded) == tokens_of(compiled)
 
 
-# The real model says what it says on the CPU (test_llama_compiled.py). A few words take a minute on lavapipe.
+# The real model gives the same text as on the CPU (test_llama_compiled.py). A few words take a minute on lavapipe.
 @pytest.mark.more
 def test_smollm2(device):
     from test_llama_compiled import CONTINUATIONS

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Launches of a captured call that wait for one another, and not for barriers in the list of commands."""
+"""Launches of a captured call that wait for one another without barriers in the command buffer."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from vulkan_faults import Unchanged, calls, failing, fails
 import relax_mlir
 from relax_mlir import DeviceError
 
-KERNELS = 3  # of the model
+KERNELS = 3  # kernels of the model
 
 
 device = pytest.fixture(vulkan.open_device, scope="module")
@@ -27,7 +27,7 @@ def model(device):
 
 
 def capture(device, model, x):
-    """A captured call, which has been recorded, its argument and its result; and the barriers of its list."""
+    """A recorded captured call, its argument and result, and the number of barriers in its command buffer."""
     captured = model.captured("main")
     x, out = device.put(x), device.put(np.zeros_like(x))
     captured(x, out)
@@ -40,8 +40,8 @@ def check(device, out, x):
     np.testing.assert_allclose(device.get(out), expected(x), rtol=1e-5, atol=1e-6)
 
 
-# There is one before the counts are cleared, and one after, however many launches there are. Lists are replayed, and
-# may follow one another.
+# One barrier precedes the clearing of the counters, and one follows it, for any number of launches. Command buffers are
+# replayed, and may follow one another.
 def test_launches_wait_for_one_another(device, model, monkeypatch):
     results = {}
     for is_on in "01":
@@ -67,7 +67,7 @@ def test_sizes(device, model, monkeypatch, rows):
     check(device, out, x)
 
 
-# The counts of a list have parts of its memory: longer lists clear more of them, and go on.
+# The counters are parts of the command buffer's memory: longer command buffers clear more of them.
 def test_many_launches(device, monkeypatch):
     monkeypatch.setenv("RELAX_DEVICE_OVERLAP", "1")
     count, tensor = 600, "tensor<8x8xf32>"
@@ -87,7 +87,7 @@ def test_many_launches(device, monkeypatch):
     assert barriers < count / 50
 
 
-# MLIR has no such op: what is serialized is made over.
+# MLIR has no op for atomic loads, so the serialized module is rewritten.
 def test_counts_are_loaded(device):
     _, made = vulkan.with_modules(lambda: load(target_of(device))["main"](device.put(X)))
     atomic_load, atomic_or = 227, 241
@@ -101,8 +101,8 @@ def test_counts_are_loaded(device):
     assert len(made) == KERNELS
 
 
-# Of a launch of more than 1056 blocks, of four rows each, some do the work of all, each of several, the last ones of
-# less than others. What is not captured has all of them.
+# In a launch of more than 1056 blocks of four rows each, fewer blocks do the work of several blocks each, the last ones
+# of fewer than others. Uncaptured launches use all blocks.
 @pytest.mark.parametrize("rows", [4224, 4228, 8192, 9973])
 def test_grid_stride(device, monkeypatch, rows):
     small, large = "tensor<1x64xf32>", f"tensor<1x{rows}xf32>"
@@ -139,12 +139,12 @@ def test_grid_stride(device, monkeypatch, rows):
             captured(given, out)
         np.testing.assert_allclose(device.get(out), expected, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(device.get(model["main"](given)), expected, rtol=1e-4, atol=1e-4)
-    # GPUs that have more of such blocks at once than may wait have all of them.
+    # GPUs that run more such blocks at the same time than may wait use all of them.
     if rows > 4224 and vulkan.is_lavapipe():
         assert barriers["1"] == 2 < barriers["0"], barriers
 
 
-# Lists that wait within themselves are handed over one behind the other.
+# Command buffers with internal waits are submitted one after another.
 def test_lists_follow_one_another(device, model, monkeypatch):
     monkeypatch.setenv("RELAX_DEVICE_OVERLAP", "1")
     first, x, out, _ = capture(device, model, X)
@@ -156,8 +156,8 @@ def test_lists_follow_one_another(device, model, monkeypatch):
     check(device, other, 2 * np.ones((64, 8), np.float32))
 
 
-# What a kernel waits for has run on every device that does launches in order; where it has not, a call says so, and
-# the next ones are right.
+# On every device that runs launches in order, the awaited launch has run; if it has not, a call reports that, and later
+# calls are right.
 def test_a_launch_that_never_runs(device, model, monkeypatch):
     monkeypatch.setenv("RELAX_DEVICE_OVERLAP", "1")
     captured = model.captured("main")

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What kernels take on a device of Vulkan, and which code runs on which device."""
+"""Kernel times on a Vulkan device, and the code that runs on each device."""
 
 import gc
 import re
@@ -23,7 +23,7 @@ relax.func @main(%x: {VECTOR}) -> {VECTOR} {{
 device = pytest.fixture(vulkan.open_device, scope="module")
 
 
-# Launches of a kernel are one line, which is told once; nothing is where nobody asks.
+# All launches of a kernel are one line, printed once; nothing is printed unless requested.
 def test_times_are_told(device, monkeypatch, capfd):
     main = relax_mlir.compile(relax_mlir.parse(ADD), target="vulkan")["main"]
     x = device.put(np.ones(1000, np.float32))
@@ -37,7 +37,7 @@ def test_times_are_told(device, monkeypatch, capfd):
     assert re.fullmatch(r" *\d+\.\d us +3 x \S*add\S*\n", capfd.readouterr().err)
     device.synchronize()
     assert not capfd.readouterr().err
-    # Code that goes waits for the device as well, and leaves them to who asks.
+    # Unloading code also waits for the device, and leaves the times for a later request.
     main(x)
     other = relax_mlir.compile(relax_mlir.parse(ADD.replace("add", "subtract")), target="vulkan")
     other["main"](x)
@@ -48,7 +48,7 @@ def test_times_are_told(device, monkeypatch, capfd):
     assert "1 x" in capfd.readouterr().err
 
 
-# Code without matrices runs where there are some; code with them does not run where there are none.
+# Code without cooperative matrices runs on devices that have them, but not the other way round.
 def test_matrices_are_a_chip_of_their_own(device):
     plain = f"subgroup_{device.subgroup}"
     assert Target.parse(f"vulkan:{plain}").runs_on(device)

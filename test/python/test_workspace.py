@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scratch memory of kernels: planned with the rest, brought by each call, and right wherever it is called."""
+"""Scratch memory of kernels: planned with other memory, provided by each call, and correct for any caller."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from relax_mlir.models.generation import Cache
 from relax_mlir.pipelines import Pipeline, cpu
 
 T = "tensor<?xf32, #relax.shape<[{}]>>"
-# y[i] = x[i] * x[m - 1 - i], by way of all products: m * m numbers that no schedule can do without.
+# y[i] = x[i] * x[m - 1 - i], computed from all products: m * m numbers that no schedule can avoid.
 MIRROR = """
 func.func private @mirror(%x: tensor<?xf32> {relax.shape = #relax.shape<[m]>},
                           %out: tensor<?xf32> {relax.shape = #relax.shape<[m]>}) -> tensor<?xf32> {
@@ -68,7 +68,7 @@ def test_one_call(size):
 
 def test_it_counts_as_memory():
     code = relax_mlir.compile_code(relax_mlir.parse(ONE + MIRROR))
-    # The result, which is returned, and the products.
+    # The returned result, and the products.
     assert code.memory["main"]["planned_bytes"] == "4*n*n + 4*n"
 
 
@@ -140,7 +140,7 @@ def test_branches_loops_and_recursion():
 
 
 def test_no_memory_for_it_is_an_error():
-    """Of a kernel's own allocations, a call could only die."""
+    """A failing allocation inside the kernel could only end the process."""
     executable = relax_mlir.compile(relax_mlir.parse(ONE + MIRROR))
     x = np.ones(1024, np.float32)
     runtime.trim_pool()
@@ -164,9 +164,9 @@ def test_kernels_on_tensors_still_become_code():
 
 @pytest.mark.parametrize("layout", ["panels", "quantised"])
 def test_a_model_takes_all_its_memory_by_plan(tmp_path, layout):
-    """No kernel of a Llama asks for memory, but for the rows of scores of each thread, which come from the pool.
+    """No kernel of a Llama model allocates memory, except for each thread's rows of scores, which come from the pool.
 
-    Of the system, a second answer as long as the first asks none.
+    A second answer as long as the first allocates nothing from the system.
     """
     program = models.build(write_gguf(tmp_path / "x.gguf", random_weights(), quantisation="Q4_1"), layout=layout)
     module = planned(program.module)
@@ -186,7 +186,7 @@ def test_a_model_takes_all_its_memory_by_plan(tmp_path, layout):
     assert runtime.pool_statistics().requests == before.requests
 
 
-# A number in a size is not a bound that anybody declared: no memory is taken for it.
+# A number in a size is not a declared bound: no memory is allocated for it.
 def test_numbers_beyond_all_memory():
     n, m = Sym("n"), Sym("m")
     bb = BlockBuilder()

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small checkpoints of random weights, in the forms of the real ones; and where the real model is."""
+"""Small checkpoints with random weights, in the formats of real ones; and the path of the real model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CONFIG = LlamaConfig(
 
 
 def smollm2() -> Path:
-    """The file of SmolLM2-135M-Instruct; skips the test where the package is missing."""
+    """The file of SmolLM2-135M-Instruct; skips the test if the package is missing."""
     try:
         return find_model("smollm2")
     except MissingPackageError as error:
@@ -66,7 +66,7 @@ def shapes(config: LlamaConfig = CONFIG) -> dict[str, tuple[int, ...]]:
 
 
 def random_weights(config: LlamaConfig = CONFIG, seed: int = 0) -> dict[str, np.ndarray]:
-    """Weights by their names in GGUF, of sizes that keep activations in range."""
+    """Weights by their names in GGUF, scaled to keep activations in range."""
     generator = np.random.default_rng(seed)
     weights = {}
     for name, shape in shapes(config).items():
@@ -83,7 +83,7 @@ def write_gguf(
     architecture: str = "llama",
     metadata: dict[str, object] | None = None,
 ) -> Path:
-    """A GGUF file; matrices are quantised. `metadata` has further keys, without the architecture, and their values."""
+    """Writes a GGUF file with quantized matrices. `metadata` has further keys, without the architecture, and values."""
     gguf = pytest.importorskip("gguf")
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_context_length(config.context_length)

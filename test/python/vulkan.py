@@ -1,9 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tests share that run on a device of Vulkan: a GPU, or Mesa's lavapipe on the CPU (mesa-vulkan-drivers).
+"""Helpers for tests on a Vulkan device: a GPU, or Mesa's lavapipe on the CPU (mesa-vulkan-drivers).
 
-Importing this makes test/vulkan the loader of this process: it hands all on to that of the machine, but what tests
-want to fail (vulkan_faults.py).
+Importing this module makes test/vulkan the loader of this process: it forwards everything to the machine's loader,
+except for failures that tests request (vulkan_faults.py).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from relax_mlir.runtime import library_path
 
 LOADER = library_path().with_name("librelax_vulkan_faults.so")
 KEPT = ""
-"""The folder of the SPIR-V modules that this process has given to the driver; empty where they are not kept."""
+"""The folder of the SPIR-V modules that this process has passed to the driver; empty if they are not kept."""
 if LOADER.exists() and os.environ.setdefault("RELAX_VULKAN_LOADER", str(LOADER)) == str(LOADER):
     KEPT = tempfile.mkdtemp(prefix="relax-spirv-")
     atexit.register(shutil.rmtree, KEPT, ignore_errors=True)
@@ -35,7 +35,7 @@ if LOADER.exists() and os.environ.setdefault("RELAX_VULKAN_LOADER", str(LOADER))
 
 @functools.cache
 def reason() -> str:
-    """Why there is no device; empty where there is one."""
+    """The reason why there is no device; empty if there is one."""
     try:
         relax_mlir.Device("vulkan")
     except relax_mlir.DeviceError as error:
@@ -44,13 +44,13 @@ def reason() -> str:
 
 
 def require() -> None:
-    """Skips the test where there is no device."""
+    """Skips the test if there is no device."""
     if reason():
         pytest.skip(f"no device of Vulkan: {reason()}")
 
 
 def open_device() -> relax_mlir.Device:
-    """Of the fixture `device` of a module: `device = pytest.fixture(open_device, scope="module")`."""
+    """For the fixture `device` of a module: `device = pytest.fixture(open_device, scope="module")`."""
     require()
     return relax_mlir.Device("vulkan")
 
@@ -61,7 +61,7 @@ def is_lavapipe() -> bool:
 
 
 def skipping(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Skips the test where SwiftShader lacks what a kernel needs: it has f32 and i32 alone."""
+    """Skips the test if SwiftShader lacks a feature that a kernel needs: it has only f32 and i32."""
 
     def called(*arguments: Any) -> Any:
         try:
@@ -75,7 +75,7 @@ def skipping(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def swiftshader() -> str:
-    """The description of SwiftShader as a driver, which comes with Chromium; skips the test where it is not there."""
+    """The driver manifest of SwiftShader, which comes with Chromium; skips the test if it is missing."""
     folders = ("/usr/lib/chromium", "/usr/lib/chromium-browser", "/opt/google/chrome", "/opt/chromium")
     found = [os.environ.get("RELAX_SWIFTSHADER", ""), *(f"{folder}/vk_swiftshader_icd.json" for folder in folders)]
     for path in found:
@@ -85,14 +85,14 @@ def swiftshader() -> str:
 
 
 def environment() -> dict[str, str]:
-    """Variables for a process of its own, without layers that this one may have, and what is said of lavapipe."""
+    """Variables for a separate process, without this process's layers and the warning about lavapipe."""
     own = ("VK_INSTANCE_LAYERS", "RELAX_VULKAN_KEEP")
     kept = {name: value for name, value in os.environ.items() if name not in own}
     return {**kept, "PYTHONWARNINGS": "ignore::RuntimeWarning"}
 
 
 def validate() -> None:
-    """Hands to spirv-val what this process has given to the driver since the last time, if it is there."""
+    """Runs spirv-val, if available, on the modules that this process has passed to the driver since the last time."""
     if KEPT and shutil.which("spirv-val"):
         for module in Path(KEPT).iterdir():
             subprocess.run(["spirv-val", "--target-env", "vulkan1.2", str(module)], check=True)
@@ -100,7 +100,7 @@ def validate() -> None:
 
 
 def run_python(source: str, **variables: str) -> str:
-    """What a program of its own prints, errors and what layers say included."""
+    """The output of a separate program, including errors and messages of layers."""
     run = subprocess.run(
         [sys.executable, "-c", source],
         env={**environment(), **variables},
@@ -113,7 +113,7 @@ def run_python(source: str, **variables: str) -> str:
 
 
 def with_modules(call: Callable[[], Any]) -> tuple[Any, list[Path]]:
-    """What a call gives, and the SPIR-V modules that it gives to the driver; skips the test where none are kept."""
+    """The result of a call, and the SPIR-V modules that it passes to the driver; skips the test if none are kept."""
     if not KEPT:
         pytest.skip("RELAX_VULKAN_LOADER names a loader that keeps no SPIR-V modules")
     validate()

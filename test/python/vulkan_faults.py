@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tests share that let functions of Vulkan fail, and change what a device says of itself (test/vulkan)."""
+"""Helpers for tests that make Vulkan functions fail, or change the properties of a device (test/vulkan)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KINDS = (
 
 @contextmanager
 def failing(function: str, code: int, nth: int = 0) -> Iterator[None]:
-    """Lets the nth call of a function of Vulkan fail, or every one."""
+    """Makes the nth call of a Vulkan function fail, or every call."""
     loader.relax_vulkan_fail(function.encode(), ctypes.c_int64(nth), code)
     try:
         yield
@@ -38,7 +38,7 @@ def failing(function: str, code: int, nth: int = 0) -> Iterator[None]:
 
 @contextmanager
 def setting(name: str, value: int) -> Iterator[None]:
-    """Lets a device say something else of itself (test/vulkan/Limits.cpp)."""
+    """Changes a reported property of a device (test/vulkan/Limits.cpp)."""
     loader.relax_vulkan_set(name.encode(), ctypes.c_int64(value))
     try:
         yield
@@ -47,17 +47,17 @@ def setting(name: str, value: int) -> Iterator[None]:
 
 
 def calls(function: str) -> int:
-    """How often a function of Vulkan was called."""
+    """The number of calls of a Vulkan function."""
     return loader.relax_vulkan_calls(function.encode())
 
 
 def objects() -> dict[str, int]:
-    """How many there are of each kind of object."""
+    """The number of objects of each kind."""
     return {kind: loader.relax_vulkan_objects(kind.encode()) for kind in KINDS}
 
 
 class Unchanged:
-    """What is allocated at the end is what was at the start."""
+    """Checks that the block leaves allocations unchanged."""
 
     def __init__(self, device: relax_mlir.Device | None = None) -> None:
         self.device = device
@@ -79,7 +79,7 @@ class Unchanged:
 
 
 def fails(call: Callable[[], object], kind: type[Exception], *texts: str) -> BaseException:
-    """The error that a call raises, which has these texts, without the frames that hold on to what it was given."""
+    """The error that a call raises, which contains these texts, without the frames that keep the arguments alive."""
     try:
         call()
     except kind as error:
