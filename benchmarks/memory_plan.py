@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory of activations with and without a plan: SmolLM2-135M, prompts of 128 to 1024 tokens and batches of 1 to 64.
+"""Activation memory with and without a plan: SmolLM2-135M, prompts of 128 to 1024 tokens and batches of 1 to 64.
 
-The analogue of table 2 of the paper (arXiv 2311.02103), where planning saves 22 % and 40 %. The baseline is the same
-program with the same kernels, where every tensor is taken from the pool of the runtime when it is made, and given back
-after its last use; then come the plan, the scratch memory of kernels in the plan, and kernels that write over their
-inputs. The runtime's own counts say what each takes: the most bytes in use at once (peak), and what the pool has from
-the system after all the sizes in a row (held). Both have the logits in them, which are the same for all.
+The analog of table 2 of the paper (arXiv 2311.02103), where planning saves 22 % and 40 %. The baseline is the same
+program with the same kernels, which takes every tensor from the runtime's pool when it is created, and returns it after
+its last use. The variants add the plan, the scratch memory of kernels in the plan, and kernels that write over their
+inputs. The runtime's own statistics measure each variant: the most bytes in use at the same time (peak), and the pool's
+memory from the system after all sizes in a row (held). Both include the logits, which are the same for all.
 
     .venv/bin/python benchmarks/memory_plan.py [--layout panels]
 """
@@ -48,14 +48,14 @@ PHASES = {
     "in place": [ReuseInPlace(), *LIFTED, PlanMemory(use_bounds=False)],
     "by bounds": [ReuseInPlace(), *LIFTED, PlanMemory(use_bounds=True)],
 }
-"""The passes between explicit destinations and the ends of storages."""
+"""The passes from explicit destinations to kills."""
 
 SUMS = ("unplanned", "planned", "peak")
-"""The expressions of Code.memory that the table has."""
+"""The expressions of Code.memory in the table."""
 
 
 def compiled(program: loading.Program, passes: list, weights: dict[str, np.ndarray]) -> LanguageModel:
-    """The model with these passes for its memory."""
+    """The model compiled with these memory passes."""
     memory = [InlineDataflow(), LowerCallTIR(), *passes, InsertKills()]
     pipeline = Pipeline([cpu.make_kernels(), cpu.fuse_kernels(), *memory])
     executable = compiler.compile(program.module, weights=weights, pipeline=pipeline)
@@ -63,14 +63,14 @@ def compiled(program: loading.Program, passes: list, weights: dict[str, np.ndarr
 
 
 def evaluate(expression: str, batch: int, length: int) -> int:
-    """The value of a size in bytes; the expressions are those of Code.memory."""
+    """The value of a size expression of Code.memory, in bytes."""
     expr = Sym.parse(expression)
     sizes = {"b": batch, "n": length, "t": PAST if length == 1 else 0}
     return expr.evaluate({name: sizes[name] for name in expr.symbols})
 
 
 def run(model: LanguageModel, sizes: list[tuple[int, int]]) -> tuple[list[int], int]:
-    """The peak of each size, each on a pool that is empty at first, and what is held after all in a row."""
+    """The peak of each size, each starting with an empty pool, and the memory held after all sizes in a row."""
 
     def call(batch: int, length: int) -> None:
         past = PAST if length == 1 else 0
@@ -106,7 +106,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--layout", default="panels", choices=("panels", "quantised"))
     arguments = parser.parse_args()
-    # One thread, so that no thread keeps blocks that another needs.
+    # One thread, so that no thread caches blocks that another needs.
     runtime.set_thread_count(1)
     program = loading.build("smollm2", layout=arguments.layout, context_length=CONTEXT)
     weights = {name: program.weights[name] for name in program.weights}
@@ -118,7 +118,7 @@ def main() -> int:
 
     models = {name: compiled(program, passes, weights) for name, passes in PHASES.items()}
     for title, sizes in (("prefill", PREFILL), (f"decode, {PAST} tokens in the cache", DECODE)):
-        # A plan for the longest prompt is none for single tokens.
+        # A plan for the longest prompt is of no use for single tokens.
         results = {name: run(m, sizes) for name, m in models.items() if title == "prefill" or name != "by bounds"}
         rows = []
         for index, (batch, length) in enumerate(sizes):

@@ -1,9 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models of PyTorch for `torch_models.py`: small ones of each family, with random weights.
+"""PyTorch models for `torch_models.py`: small models of each family, with random weights.
 
-Each entry of `ZOO` makes a model and a function from batch and length to its inputs, which are tensors. The axes that
-these two decide are dynamic.
+Each entry of `ZOO` creates a model and a function from batch and length to its input tensors. The axes that depend on
+these two are dynamic.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DECODER = {
 
 
 class Wrapped(nn.Module):
-    """A model of transformers with its inputs by position, and one tensor as its result."""
+    """A transformers model with positional inputs, and one tensor as its result."""
 
     def __init__(self, model: Any, names: list[str], output: str, **flags: Any) -> None:
         super().__init__()

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The running example of the paper (arXiv 2311.02103, sections 3.1 to 3.3), built in Python.
 
-Shapes stay symbolic through reshape and flatten; `unique` has a result whose size only the data
-decide, to which `match_cast` gives a name; and at a function boundary the callee's `2*n` is solved for `n`.
+Shapes stay symbolic through reshape and flatten; the result of `unique` has a data-dependent size,
+to which `match_cast` gives a name; and at a function boundary the callee's `2*n` is solved for `n`.
 """
 
 from relax_mlir import BlockBuilder, Range, RelaxError, Shape, Sym, Tensor, op

@@ -1,12 +1,12 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention of decoders on a GPU, compared with PyTorch's scaled_dot_product_attention.
+"""Decoder attention on a GPU, compared with PyTorch's scaled_dot_product_attention.
 
     python attention.py write FOLDER [--chip sm_90a]    on any machine
     python attention.py run FOLDER                      on the one with the GPU; needs this file, libraries.py, the
                                                         folder, PyTorch and apache-tvm-ffi
 
-One layer in bf16, with grouped heads, replayed from a CUDA graph; inputs go round more memory than the L2 cache has.
+One layer in bf16, with grouped heads, replayed from a CUDA graph; inputs cycle through more memory than the L2 cache.
 Steps attend to all rows of the cache, prompts causally to themselves, so that neither side needs a mask. The peer is
 the fastest of PyTorch's back ends, each of which is timed. Results are compared.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 from libraries import captured, load_library, load_runtime, milliseconds_in_turns, write_library
 
 MODELS = {"135m": (3, 3, 64), "1b": (8, 4, 64), "8b": (8, 4, 128)}
-"""Heads of keys, heads of queries for each of them, elements of a head."""
+"""Key heads, query heads per key head, elements of a head."""
 CASES = [
     # sequences, queries of each, rows of the cache
     (1, 1, 1280),
@@ -57,7 +57,7 @@ def run(folder: Path) -> None:
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.functional import scaled_dot_product_attention
 
-    warnings.filterwarnings("ignore", module=__name__)  # why a back end does not take a case
+    warnings.filterwarnings("ignore", module=__name__)  # reasons why a back end does not support a case
     load_runtime(folder)
     module = load_library(folder, "attention")
     backends = {
@@ -87,7 +87,7 @@ def run(folder: Path) -> None:
             return function(q, keys, values, start, count)
 
         def turned(q, keys, values):
-            """The same as PyTorch has it: [b, heads, n, d]."""
+            """The operands in PyTorch's layout: [b, heads, n, d]."""
             q = q.reshape(batch, length, heads * group, size).transpose(1, 2).contiguous()
             return q, keys[0].transpose(2, 3).contiguous(), values[0].transpose(1, 2).contiguous()
 
@@ -105,7 +105,7 @@ def run(folder: Path) -> None:
                 with sdpa_kernel(backend):
                     calls[kind] = captured(lambda: [theirs(*values) for values in theirs_sets])
             except RuntimeError:
-                torch.cuda.synchronize()  # this back end does not take the case
+                torch.cuda.synchronize()  # this back end does not support the case
         took = {kind: 1e3 * each / len(sets) for kind, each in milliseconds_in_turns(calls).items()}
         best = min((kind for kind in took if kind != "ours"), key=took.__getitem__)
         flops = 4 * batch * heads * group * size * length * (rows if is_step else (rows + 1) / 2)

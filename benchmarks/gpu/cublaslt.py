@@ -1,13 +1,13 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of matrices by kernels of our own and by cuBLASLt, called from compiled code: right results, and time.
+"""Matmuls by our own kernels and by cuBLASLt, called from compiled code: correctness and time.
 
-    python cublaslt.py write FOLDER [--chip sm_90a]    here, where there need be no GPU
-    python cublaslt.py run FOLDER                      there; needs this file, libraries.py, the folder, PyTorch
+    python cublaslt.py write FOLDER [--chip sm_90a]    on any machine, without a GPU
+    python cublaslt.py run FOLDER                      on the GPU's; needs this file, libraries.py, the folder, PyTorch
                                                       and apache-tvm-ffi
 
-Calls are compared with PyTorch's to the bit, on small integers. Times are device time in a graph, medians, with
-weights that are not in the cache. They say from where on `libraries=["cublaslt:auto"]` takes the library.
+Results are compared bitwise with PyTorch's, on small integers. Times are medians of device time in a graph, with
+weights that are not in the cache. They determine when `libraries=["cublaslt:auto"]` uses the library.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROWS = (1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 WEIGHTS = ((4096, 4096), (14336, 4096), (4096, 14336), (2048, 2048), (8192, 2048), (1536, 576))
 KINDS = [("bf16", ROWS, WEIGHTS), ("f16", (64, 512), WEIGHTS[:1]), ("f32", (1, 16, 64, 512), WEIGHTS[:1])]
 CHECKED = [
-    # type, activation, bias, by a plain matrix
+    # type, activation, bias, whether the matrix is not transposed
     ("bf16", "", False, False),
     ("bf16", "relu", True, False),
     ("f16", "gelu_tanh", True, False),
@@ -69,7 +69,7 @@ def write(folder: Path, chip: str) -> None:
 
 
 def _check(library) -> int:
-    """Sums of small integers are exact, also in half precision."""
+    """Checks results on small integers, whose sums are exact also in half precision."""
     import torch
 
     types = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
@@ -82,7 +82,7 @@ def _check(library) -> int:
                 return torch.randint(-2, 3, shape, device="cuda").to(types[dtype])
 
             x, w, v = integers(*sizes, 72), integers(*((72, 200) if plain else (200, 72))), integers(200)
-            # Also at an address that is aligned to an element alone.
+            # Also at an address that is only aligned to an element.
             moved = torch.empty(x.numel() + 1, device="cuda", dtype=x.dtype)[1:].view(x.shape)
             moved.copy_(x)
             expected = x.double() @ (w.double() if plain else w.double().T) + (v.double() if bias else 0)

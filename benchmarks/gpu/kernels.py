@@ -1,13 +1,13 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fused kernels that memory bounds, on a GPU: how much of what it can read and write they do, beside PyTorch.
+"""Fused memory-bound kernels on a GPU: their share of the memory bandwidth, compared with PyTorch.
 
-    python kernels.py write FOLDER [--chip sm_90a]    here, where there need be no GPU
-    python kernels.py run FOLDER [--rows 4096]        there; needs this file, libraries.py, the folder,
+    python kernels.py write FOLDER [--chip sm_90a]    on any machine, without a GPU
+    python kernels.py run FOLDER [--rows 4096]        on the GPU's; needs this file, libraries.py, the folder,
                                                       PyTorch and apache-tvm-ffi
 
-Rows have 4096 elements of bf16. A fraction is the bytes that must be moved by the time, of what a copy of 1 GiB moves;
-the inputs go round more memory than the cache has.
+Rows have 4096 bf16 elements. A fraction is the bytes that must be moved divided by the time, relative to a copy of
+1 GiB; the inputs cycle through more memory than the cache.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TYPES = {
     "vector": f"tensor<{WIDTH}xbf16>",
 }
 
-# For each function the kinds of its parameters a, b, c, its body, and the kinds of its results, which are %0, %1 in it.
+# For each function: the kinds of its parameters a, b, c, its body, and the kinds of its results %0, %1.
 FUNCTIONS = {
     "rms_norm": (
         ("x", "x", "vector"),
@@ -103,7 +103,7 @@ def run(folder: Path, rows: int) -> None:
     }
 
     def median(call, sets) -> float:
-        """Microseconds of the device for one call, from a graph of a call for each set of inputs."""
+        """Microseconds of device time per call, from a graph with a call for each set of inputs."""
         return 1e3 * milliseconds(captured(lambda: [call(*values) for values in sets])) / len(sets)
 
     places = [torch.empty(1 << 29, dtype=torch.bfloat16, device="cuda") for _ in range(2)]

@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiled modules as shared libraries, made anywhere and called where there is a GPU; and times of the device.
+"""Compiled modules as shared libraries, built anywhere and called on a machine with a GPU; and device times.
 
-Making one needs the package and g++; calling it PyTorch and apache-tvm-ffi, no more.
+Building one needs the package and g++; calling it needs only PyTorch and apache-tvm-ffi.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RUNTIME = "librelax_runtime.so"
 
 
 def write_library(folder: Path, name: str, module: Any, chip: str, libraries: Sequence[str] = ()) -> Any:
-    """Compiles a module for a chip and any host of x86-64 with AVX2; the runtime goes into the folder as well."""
+    """Compiles a module for a chip and any x86-64 host with AVX2; also copies the runtime to the folder."""
     import relax_mlir
     from relax_mlir.runtime import library_path
 
@@ -37,7 +37,7 @@ def write_library(folder: Path, name: str, module: Any, chip: str, libraries: Se
 
 def load_runtime(folder: Path) -> ctypes.CDLL:
     """The runtime, once for the process; libraries are loaded after it."""
-    import tvm_ffi  # noqa: F401 - before the runtime, which looks for it
+    import tvm_ffi  # noqa: F401 - before the runtime, which needs it
 
     return ctypes.CDLL(str(folder.resolve() / RUNTIME), mode=ctypes.RTLD_GLOBAL)
 
@@ -49,14 +49,14 @@ def load_library(folder: Path, name: str) -> Any:
 
 
 def runtime_function(runtime: ctypes.CDLL, name: str) -> Any:
-    """A function of the runtime that follows TVM's calling convention."""
+    """A runtime function with TVM FFI's calling convention."""
     import tvm_ffi
 
     return tvm_ffi.core.Function.__from_extern_c__(ctypes.cast(getattr(runtime, name), ctypes.c_void_p).value)
 
 
 def captured(call: Callable[[], object]) -> Callable[[], None]:
-    """The same from a graph of CUDA."""
+    """A replay of the call from a CUDA graph."""
     import torch
 
     stream = torch.cuda.Stream()
@@ -71,13 +71,13 @@ def captured(call: Callable[[], object]) -> Callable[[], None]:
 
     def replay() -> None:
         graph.replay()
-        assert kept  # results keep their memory as long as the graph is there
+        assert kept  # results keep their memory as long as the graph lives
 
     return replay
 
 
 def milliseconds(call: Callable[..., object], *arguments: Any, count: int = 20) -> float:
-    """The median of the device's time."""
+    """The median of the device time."""
     import torch
 
     for _ in range(3):
@@ -96,10 +96,10 @@ def milliseconds(call: Callable[..., object], *arguments: Any, count: int = 20) 
 def milliseconds_in_turns(
     calls: Mapping[str, Callable[[], object]], rounds: int = 9, turn: float = 10.0
 ) -> dict[str, float]:
-    """The median of the device's time for each of several calls, which take turns.
+    """The median of the device time for each of several calls, which take turns.
 
-    A turn is of several calls one after the other, about `turn` milliseconds of them, so that what it takes to launch
-    the first one hardly counts.
+    A turn consists of several consecutive calls, about `turn` milliseconds of them, so that the launch latency of the
+    first one hardly counts.
     """
     import torch
 

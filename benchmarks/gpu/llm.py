@@ -5,24 +5,24 @@
     python llm.py write FOLDER [--models 135m 1b 8b] [--weights bf16 q4 q8] [--chip sm_90a | subgroup_32_matrices]
     python llm.py run FOLDER [--models …] [--weights …] [--peers captured compile eager] [--vulkan beside]
 
-The first runs on any machine; the second on the one with the GPU: it needs this file, libraries.py, torch_decoder.py,
-the folder, PyTorch and apache-tvm-ffi. Quantized weights are in groups of 32 with a scale; PyTorch's are bf16, and the
-same numbers.
+The first command runs on any machine, the second on the one with the GPU: it needs this file, libraries.py,
+torch_decoder.py, the folder, PyTorch and apache-tvm-ffi. Quantized weights are in groups of 32 with a scale; PyTorch's
+are the same numbers in bf16.
 
-The second checks logits against those of PyTorch, and prints medians of device time: steps after 1024 tokens, run and
-replayed from a graph, prompts, and the kernels that took longest. Ours and the peers take turns. The peers are the same
+The second command compares logits with PyTorch's, and prints medians of device time: steps after 1024 tokens, run and
+replayed from a graph, prompts, and the slowest kernels. Ours and the peers take turns. The peers are the same
 decoder in PyTorch:
 
-    captured   by torch.compile, recorded in one CUDA graph: what ours is compared with when it is replayed
+    captured   by torch.compile, recorded in one CUDA graph: the peer of our replayed program
     compile    by torch.compile(mode="reduce-overhead"), as users call it: its time includes Dynamo's guards
-    eager      as it stands
+    eager      without compilation
 
-All attend to the same rows: 1280 of the cache in a step, where both sides mask what lies after the position; the tokens
-of the prompt themselves, causally, in a prompt.
+All attend to the same rows: in a step, to 1280 rows of the cache, where both sides mask rows after the position; in a
+prompt, causally to the tokens of the prompt.
 
-Of Vulkan ("subgroup_32_matrices") there are other files in the folder. `--vulkan beside` gives them copies of the same
-weights, compares logits, and prints what a step and a prompt take behind each other, by the clock of the host; `only`
-measures nothing else.
+For Vulkan ("subgroup_32_matrices"), the folder has separate files. `--vulkan beside` gives them copies of the same
+weights, compares logits, and prints the times of consecutive steps and prompts, by the host's clock; `only` measures
+nothing else.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ POSITION, ROWS, CAPACITY = 1024, 1280, 2304
 
 
 def write(folder: Path, names: list[str], kinds: list[str], chip: str) -> None:
-    """Compiles each model, and puts it into the folder with the runtime."""
+    """Compiles each model, and writes it to the folder with the runtime."""
     from relax_mlir.models import matrix
     from relax_mlir.models.config import LlamaConfig
     from relax_mlir.models.llama import Llama
@@ -106,15 +106,15 @@ def run(
 
 
 def require_close(peer: str, difference: float, greatest: float) -> None:
-    """Ends the program where logits differ by more than a tenth of the greatest: then something else is measured."""
-    if not difference <= 0.1 * greatest:  # NaN is not either
+    """Exits if logits differ by more than a tenth of the greatest: then the programs are not the same."""
+    if not difference <= 0.1 * greatest:  # also rejects NaN
         raise SystemExit(
             f"logits differ from those of {peer} by {difference:.3f}; expected at most {0.1 * greatest:.3f}"
         )
 
 
 class Peaks:
-    """What the card does in this run: TB/s that are read, TFLOP/s that are multiplied."""
+    """The card's peaks in this run: TB/s of reads, TFLOP/s of matmuls."""
 
     def __init__(self) -> None:
         import torch
@@ -138,7 +138,7 @@ class Measurement:
         self.module = load_library(folder, name)
         torch.manual_seed(0)
         self.weights = {}
-        self.bound = {}  # for their sizes, and for Vulkan; the module holds them itself
+        self.bound = {}  # for their sizes, and for Vulkan; the module keeps them alive
         shapes = described["shapes"]
         for path, shape in shapes.items():
             if path.endswith(".scales"):
@@ -157,10 +157,10 @@ class Measurement:
             self.bound |= bound
         bytes_of = {path: value.numel() * value.element_size() for path, value in self.bound.items()}
         self.bytes = sum(bytes_of.values())
-        # A step reads one row of an embedding for each token, and all of it only where it is the head as well.
+        # A step reads one row of the embedding per token, and all of it only if it is also the head.
         embedding = sum(count for path, count in bytes_of.items() if path.startswith("model.embed_tokens."))
         self.bytes_of_step = self.bytes - (0 if self.tied else embedding)
-        # Multiplied by each token of a prompt, the head only by the last.
+        # Each token of a prompt multiplies these weights; only the last token multiplies the head.
         ends = ("model.embed_tokens.weight", "lm_head.weight")
         self.numbers = sum(value.numel() for path, value in self.weights.items() if path not in ends)
         self.start = torch.zeros(64, dtype=torch.int64, device="cuda")
@@ -173,7 +173,7 @@ class Measurement:
         )
 
     def quantised(self, shape: list[int], groups: list[int]):
-        """Random codes and scales, and what they are."""
+        """Random codes and scales, and the matrix that they represent."""
         torch = self.torch
         codes = torch.randint(-128, 128, shape, device="cuda", dtype=torch.int8)
         numbers = codes
@@ -195,7 +195,7 @@ class Measurement:
         return zeros(self.layers, batch, heads, size, CAPACITY), zeros(self.layers, batch, CAPACITY, heads, size)
 
     def step(self, batch: int):
-        """One token of each sequence behind 1024 others."""
+        """One token of each sequence after 1024 others."""
         keys, values = self.caches(batch)
         tokens = self.torch.zeros(batch, dtype=self.torch.int64, device="cuda")
         return lambda: self.module["decode"](tokens, self.places[:batch], keys, values, ROWS)
@@ -233,7 +233,7 @@ class Measurement:
         require_close("PyTorch", max(differences), wanted.abs().max().item())
 
     def decoder(self, batch: int, rows: int):
-        """The same decoder in PyTorch, with a cache of this number of rows, to all of which it attends in a step."""
+        """The same decoder in PyTorch, with a cache of `rows` rows, to all of which a step attends."""
         from torch_decoder import Decoder
 
         return Decoder(self.weights, self.layers, self.heads, self.key_heads, self.size, self.tied, batch, rows)
@@ -250,18 +250,18 @@ class Measurement:
         return captured(lambda: compiled(tokens, places))
 
     def compare(self, calls, peers: list[str], decoder, tokens, places) -> dict[str, float]:
-        """Milliseconds of ours, run and replayed, and of the peers, in turns."""
+        """Milliseconds of our program, run and replayed, and of the peers, in turns."""
         calls = {**calls, **{kind: self.peer(kind, decoder, tokens, places) for kind in peers}}
         return milliseconds_in_turns(calls)
 
     @staticmethod
     def ratio(took: dict[str, float], kind: str) -> str:
-        """The time of a peer, and by how much ours is faster: replayed if the peer is, else run."""
+        """The time of a peer, and our speedup: replayed if the peer is, otherwise run."""
         ours = took["run" if kind == "eager" else "replayed"]
         return f"PyTorch {kind} {took[kind]:.3f} ms ({took[kind] / ours:.2f} ×)"
 
     def replayed_in_order(self, call) -> float:
-        """The same where no kernel begins before the one before it ends."""
+        """Milliseconds of replays without overlap of launches."""
         os.environ["RELAX_DEVICE_OVERLAP"] = "0"
         took = milliseconds(captured(call))
         del os.environ["RELAX_DEVICE_OVERLAP"]
@@ -299,7 +299,7 @@ class Measurement:
 
 
 class OnVulkan:
-    """The same model through the GPU's driver of Vulkan, beside that of CUDA."""
+    """The same model through the GPU's Vulkan driver, next to CUDA."""
 
     DEVICE = (7, 0)
 
@@ -326,7 +326,7 @@ class OnVulkan:
         return self.function("relax_rt_copy")(self.ffi.from_dlpack(tensor), *self.DEVICE)
 
     def get(self, tensor):
-        """On the device of CUDA."""
+        """A copy on the CUDA device."""
         return self.torch.from_dlpack(self.function("relax_rt_copy")(tensor, 1, 0)).cuda()
 
     def synchronize(self) -> None:
@@ -336,7 +336,7 @@ class OnVulkan:
         return [self.put(cache) for cache in self.cuda.caches(batch)]
 
     def check(self) -> None:
-        """Logits of a prompt and of steps behind it, beside those of CUDA, which come first."""
+        """Compares logits of a prompt and following steps with CUDA's, which are computed first."""
         torch, batch, length = self.torch, 2, 37
         tokens = torch.randint(0, self.cuda.vocabulary, (batch, length), device="cuda")
         start, caches = self.cuda.start[:batch], self.cuda.caches(batch)
@@ -360,7 +360,7 @@ class OnVulkan:
         require_close("CUDA", difference, wanted[-1].abs().max().item())
 
     def median(self, call, count: int) -> tuple[float, float]:
-        """Milliseconds of a call among others, and of one that is waited for."""
+        """Milliseconds of a call among others, and of a call that the host waits for."""
         alone, together = [], []
         for _ in range(3):
             call()
@@ -379,7 +379,7 @@ class OnVulkan:
         return 1e3 * statistics.median(together), 1e3 * statistics.median(alone)
 
     def kernels(self, call) -> None:
-        """What each kernel takes, between that before it and its end."""
+        """Prints the time of each kernel, from the end of the previous kernel to its own end."""
         self.synchronize()
         os.environ["RELAX_DEVICE_TIMES"] = "1"
         call()

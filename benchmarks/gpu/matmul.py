@@ -1,14 +1,14 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of matrices on a GPU, kernel by kernel, beside those of PyTorch.
+"""Matmuls on a GPU, kernel by kernel, compared with PyTorch.
 
-    python matmul.py write FOLDER [--tool relax-opt] [--weights bf16 q4 q8 fp8] here, where there need be no GPU
-    python matmul.py run FOLDER                                                 there; needs this file, libraries.py,
-                                                                                the folder and PyTorch
+    python matmul.py write FOLDER [--tool relax-opt] [--weights bf16 q4 q8 fp8] on any machine, without a GPU
+    python matmul.py run FOLDER                                                 on the GPU's; needs this file,
+                                                                                libraries.py, the folder and PyTorch
 
-The second checks each result and prints medians of device time: kernels run from a graph, with weights that are not
-in the cache. Weights of 4 and 8 bits are in groups of 32 with a scale in f16, those of fp8 are E4M3 with a scale for
-each output; PyTorch's are always bf16. `--rows` and `--sizes 8192x8192` choose what is measured.
+The second command checks each result and prints medians of device time: kernels run from a graph, with weights that are
+not in the cache. 4-bit and 8-bit weights are in groups of 32 with an f16 scale, fp8 weights are E4M3 with a scale for
+each output; PyTorch's are always bf16. `--rows` and `--sizes 8192x8192` select the cases.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ func.func @matmul(%x: memref<{m}x{k}xbf16>, %w: memref<{n}x{k}xbf16>, %out: memr
 }}
 """
 
-# The same of groups of 32 codes with a scale: two of 4 bits in each of 16 bytes, or one of 8 bits in each of 32.
+# The same with groups of 32 codes and a scale: two 4-bit codes in each of 16 bytes, or an 8-bit code in each of 32.
 QUANTISED = """
 #codes = affine_map<(n, b, h, j) -> (n, b, j)>
 #scales = affine_map<(n, b, h, j) -> (n, b)>
@@ -111,7 +111,7 @@ func.func @matmul(%x: memref<{m}x{b}x{h}x{j}xbf16>, %w: memref<{n}x{b}x{j}xi8>, 
 }}
 """
 
-# Floats of 8 bits, and a scale for each output, which multiplies the sums.
+# 8-bit floats, and a scale for each output, which multiplies the sums.
 SCALED = """
 func.func @matmul(%x: memref<{m}x{k}xbf16>, %w: memref<{n}x{k}xf8E4M3FN>, %s: memref<{n}xf32>,
                   %out: memref<{m}x{n}xbf16>) {{
@@ -172,9 +172,9 @@ NUMBERS = {
     "q8": "%13 = arith.sitofp %code : i8 to f32",
 }
 BYTES = {"bf16": 2.0, "q4": 0.5625, "q8": 1.0625, "fp8": 1.0}
-"""Of a weight, with its part of a scale."""
+"""Bytes per weight, including its share of a scale."""
 
-# --- what is compiled
+# --- compilation
 
 
 def _text(m: int, n: int, k: int, weights: str) -> str:
@@ -196,7 +196,7 @@ def _unescape(text: str) -> bytes:
 
 
 def _launches(text: str) -> list[dict]:
-    """The launches of a function, whose sizes are all known."""
+    """The launches of a function, with static sizes."""
     constants = {name: int(value) for name, value in re.findall(r"(%\S+) = arith.constant (-?\d+) : ", text)}
     parameters = re.search(r"func\.func @\w+\(.*?\)", text)[0]
     names = ("x", "w", "s", "out") if "%arg3" in parameters else ("x", "w", "out")
@@ -235,7 +235,7 @@ def _launches(text: str) -> list[dict]:
 
 
 def _tensor_maps(text: str) -> dict[str, tuple]:
-    """What maps of tensors are of: the tensor, its sizes, and those of the box."""
+    """The parameters of tensor maps: the tensor, its sizes, and the sizes of the box."""
     casts = re.findall(r"(%\S+) = builtin.unrealized_conversion_cast (%\S+) : (.*?) to (.*)", text)
     sources = {name: (source, type, map) for name, source, type, map in casts}
     maps = {}
@@ -266,7 +266,7 @@ def write(folder: Path, tool: str, chip: str, kinds: list[str], sizes: list[tupl
     print(f"{len(cases)} cases in {folder}")
 
 
-# --- what is measured
+# --- measurement
 
 
 class _Driver:
@@ -291,7 +291,7 @@ class _Driver:
         return function
 
     def make_map(self, data: int, shape: list[int], box: list[int]) -> ctypes.Array:
-        """The map of a tensor of bf16, as kernels take it."""
+        """The tensor map of a bf16 tensor, as kernels take it."""
         space = ctypes.create_string_buffer(192)
         place = (ctypes.addressof(space) + 63) // 64 * 64
         sizes, strides = shape[::-1], [2 * math.prod(shape[-i:]) for i in range(1, len(shape) + 1)]
@@ -305,7 +305,7 @@ class _Driver:
     def launch(self, function: ctypes.c_void_p, launch: dict, data: dict[str, int], stream: int) -> None:
         words = (ctypes.c_int64 * len(launch["params"]))()
         places = (ctypes.c_void_p * len(words))(*(ctypes.addressof(words) + 8 * i for i in range(len(words))))
-        maps = []  # until they are read
+        maps = []  # kept alive until the launch has read them
         for i, param in enumerate(launch["params"]):
             if isinstance(param, list):
                 maps.append(self.make_map(data[param[0]], *param[1:]))
@@ -322,7 +322,7 @@ def _microseconds(launch_all, count: int) -> float:
 
 
 def _weights(kind: str, copies: int, n: int, k: int):
-    """Codes and scales of so many matrices, and what some of them are, of which the last one is the last."""
+    """Codes and scales of `copies` matrices, and the decoded values of some of them, including the last."""
     import torch
 
     if kind == "bf16":
@@ -345,7 +345,7 @@ def _weights(kind: str, copies: int, n: int, k: int):
 
 
 def run(folder: Path) -> None:
-    """Checks and measures what `write` has written."""
+    """Checks and measures the kernels that `write` has written."""
     import torch
 
     torch.zeros(1, device="cuda")
@@ -373,7 +373,7 @@ def run(folder: Path) -> None:
                         driver.launch(function, launch, data, torch.cuda.current_stream().cuda_stream)
 
             def theirs(weights=weights, x=x, out=out):
-                for w in weights:  # fewer, where ours are quantised
+                for w in weights:  # fewer, if ours are quantized
                     torch.matmul(x, w.T, out=out)
 
             ours()

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory of activations on a GPU with and without a plan: decoders of the Llama family in bf16.
+"""Activation memory on a GPU with and without a plan: decoders of the Llama family in bf16.
 
     .venv/bin/python benchmarks/gpu/memory_plan.py [--models 135m 1b 8b] [--chip sm_90a]
 
-The analogue of table 2 of the paper (arXiv 2311.02103), as benchmarks/memory_plan.py has it for the CPU. There need be
-no GPU: what a call takes and gives back is in the compiled function, and the runtime's pool is counted here as it
-counts itself (lib/Runtime/Core/Pool.h): blocks of its size classes, that are used again by what needs the same class.
-The baseline takes every tensor from that pool, and gives it back after its last use. Then come the plan, kernels that
-write over their inputs, and, for prompts, a plan for the declared bounds.
+The analog of table 2 of the paper (arXiv 2311.02103), like benchmarks/memory_plan.py for the CPU. No GPU is needed: the
+compiled function contains a call's allocations and frees, and this script simulates the runtime's pool
+(lib/Runtime/Core/Pool.h), which reuses blocks of the same size class. The baseline takes every tensor from that pool,
+and returns it after its last use. The variants are the plan, kernels that write over their inputs, and, for prompts, a
+plan for the declared bounds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import collections
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parent.parent))  # for what benchmarks share
+sys.path.append(str(Path(__file__).resolve().parent.parent))  # for the benchmarks' shared code
 
 from llm import SIZES
 from measuring import table
@@ -34,7 +34,7 @@ from relax_mlir.pipelines import InlineDataflow, InsertKills, LowerCallTIR, Pipe
 CONTEXT = 4096
 PREFILL = [(1, n) for n in (32, 128, 512, 1024, 2048)]
 DECODE = [(b, 1) for b in (1, 4, 16, 32, 64)]
-ROWS = 1280  # of the cache, that a step looks at
+ROWS = 1280  # rows of the cache that a step reads
 
 PHASES = {
     "pool": ([], []),
@@ -46,7 +46,7 @@ PHASES = {
 
 
 def lowered(module: Module, phase: str, chip: str) -> Module:
-    """Calls of launches, in explicit memory."""
+    """The module with calls of launches and explicit memory."""
     before, after = PHASES[phase]
     steps = [cpu.make_kernels(many_threads=True), gpu.fuse_kernels(), InlineDataflow(), LowerCallTIR(), *before]
     module = module.clone()
@@ -55,7 +55,7 @@ def lowered(module: Module, phase: str, chip: str) -> Module:
 
 
 def events(module: Module, name: str) -> list[tuple[int, Sym | None]]:
-    """What a function takes, with its size, and gives back, in order: places by number, with a size or None."""
+    """A function's allocations and frees in order: block numbers, with a size for allocations and None for frees."""
     function = next(
         operation.operation
         for operation in module.ir.body.operations
@@ -74,7 +74,7 @@ def events(module: Module, name: str) -> list[tuple[int, Sym | None]]:
 
 
 def size_class(count: int) -> int:
-    """The bytes of the block that the pool gives for so many: a quarter of a power of two, or a multiple of it."""
+    """The size of the pool's block for `count` bytes: a quarter of a power of two, or a multiple of it."""
     if count <= 256:
         return 256
     quarter = 1 << ((count - 1).bit_length() - 3)
@@ -84,7 +84,7 @@ def size_class(count: int) -> int:
 def count(
     found: list[tuple[int, Sym | None]], sizes: dict[str, int], held: collections.Counter[int]
 ) -> tuple[int, int]:
-    """The sum of all that a call takes, and the most that is in use at once; `held` becomes what the pool holds."""
+    """The sum of a call's allocations, and their peak; updates `held`, the content of the pool."""
     free = held.copy()
     blocks: dict[int, int] = {}
     total = used = peak = 0

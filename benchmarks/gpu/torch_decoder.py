@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A decoder of the Llama family as one writes it in PyTorch, with a static cache that is written in place."""
+"""An idiomatic PyTorch decoder of the Llama family, with a static cache that is written in place."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import torch.nn.functional as F
 
 
 class Decoder(torch.nn.Module):
-    """`forward(tokens [b, n], places [b, n])` gives the logits that follow the last token, `[b, vocabulary]` in f32.
+    """`forward(tokens [b, n], places [b, n])` returns the logits that follow the last token, `[b, vocabulary]` in f32.
 
-    A single token of each sequence attends to all `rows` of the cache, and masks those after its place. Several tokens
-    are a prompt that begins at row 0: they attend to one another, causally, without a mask as a tensor.
+    A single token of each sequence attends to all `rows` of the cache, and masks rows after its place. Several tokens
+    are a prompt that begins at row 0: they attend to one another causally, without a mask tensor.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Decoder(torch.nn.Module):
         shape = (batch, key_heads, rows, size)
         make = lambda: [torch.zeros(shape, device="cuda", dtype=torch.bfloat16) for _ in range(layers)]  # noqa: E731
         self.keys, self.values = make(), make()
-        # Graphs of torch.compile may write in place, and read without copying, what never moves.
+        # torch.compile's graphs may update static tensors in place, and read them without copying.
         for tensor in (*self.keys, *self.values, *self.weights.values()):
             torch._dynamo.mark_static_address(tensor)
 
