@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT, find_tool
 from targets import needs_linker
 
-ONE_OF = 4
+ONE_OF = 8
 
 EXAMPLES = ROOT / "examples"
 
@@ -60,7 +60,12 @@ def case(path, *expected, arguments=(), marks=()):
             "imported: False",
             marks=[needs("torch"), needs_linker],
         ),
-        case("onnx_model.py", "onnx::MatMul: 1", r"y \(3, 40\): agrees with NumPy", marks=needs("onnx")),
+        case(
+            "onnx_model.py",
+            "onnx::MatMul: 1",
+            r"y \(3, 40\): agrees with NumPy",
+            marks=[needs("onnx"), pytest.mark.more],
+        ),
         case(
             "pytorch_model.py",
             "length 30: agrees with PyTorch",
@@ -103,16 +108,12 @@ def test_export_cpp(tmp_path):
     assert "exceeds its declared bound 64" in done.stderr
 
 
-def files():
-    return sorted(path for path in EXAMPLES.rglob("*") if path.suffix in (".py", ".cpp"))
-
-
-@pytest.mark.parametrize("path", files(), ids=lambda path: path.stem)
-def test_form(path):
-    """A file is short, says what it shows, has a test, and is on the page of examples."""
-    text, name = path.read_text(), path.relative_to(EXAMPLES).as_posix()
-    assert len(text.splitlines()) <= 100
-    if path.suffix == ".py":
-        assert ast.get_docstring(ast.parse(text))
-        assert f'"{name}"' in Path(__file__).read_text()
-    assert f"(../examples/{name})" in (ROOT / "docs" / "examples.md").read_text()
+def test_form():
+    """A file is short, says what it shows, has a case here, and is on the page of examples."""
+    page, tests = (ROOT / "docs" / "examples.md").read_text(), Path(__file__).read_text()
+    for path in sorted(path for path in EXAMPLES.rglob("*") if path.suffix in (".py", ".cpp")):
+        text, name = path.read_text(), path.relative_to(EXAMPLES).as_posix()
+        assert len(text.splitlines()) <= 100, name
+        assert f"(../examples/{name})" in page, name
+        if path.suffix == ".py":
+            assert ast.get_docstring(ast.parse(text)) and f'"{name}"' in tests, name
