@@ -42,8 +42,8 @@ def find() -> tuple[Path | str, str]:
     """
     if spec := importlib.util.find_spec("scipy_openblas32"):
         for folder in spec.submodule_search_locations or ():
-            if found := sorted((Path(folder) / "lib").glob("libscipy_openblas.*")):
-                return found[0], "scipy_"
+            if files := sorted((Path(folder) / "lib").glob("libscipy_openblas.*")):
+                return files[0], "scipy_"
     for name in ("openblas", "blis", "cblas"):
         if found := ctypes.util.find_library(name):
             return found, ""

@@ -370,8 +370,8 @@ def _load(
     if code.weights:
         file = folder / WEIGHTS
         weights = map_weights(file, exported.files[WEIGHTS], whole=not mapped)
-        if missing := [name for name in code.weights if name not in weights]:
-            raise WeightError(f"'{file}' lacks the weight '{missing[0]}'")
+        if lacking := [name for name in code.weights if name not in weights]:
+            raise WeightError(f"'{file}' lacks the weight '{lacking[0]}'")
         if check_weight:
             for name in code.weights:
                 check_weight(name, weights[name])

@@ -314,7 +314,7 @@ class Range:
         return Range(*_relax.range_attr_bounds(attr))
 
 
-SymbolRanges = Mapping[Union[Sym, str], Range]
+SymbolRanges = Union[Mapping[Sym, Range], Mapping[str, Range], Mapping[Union[Sym, str], Range]]
 
 
 def ranges_to_mlir(ranges: SymbolRanges, context: ir.Context) -> ir.DictAttr:

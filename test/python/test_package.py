@@ -28,6 +28,17 @@ def test_tools_start(tool):
     assert "USAGE" in result.stdout
 
 
+# Type checkers and editors know the extension by its stub.
+def test_the_stub_of_the_extension_is_complete():
+    stub = ast.parse((ROOT / "python" / "relax_mlir" / "_relax.pyi").read_text())
+    described = {node.name: node for node in stub.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    assert set(described) == {name for name in dir(_relax) if not name.startswith("_")}
+    for name, node in described.items():
+        if isinstance(node, ast.ClassDef):
+            members = {member.name for member in node.body if isinstance(member, ast.FunctionDef)} - {"__init__"}
+            assert members == {member for member in dir(getattr(_relax, name)) if not member.startswith("_")}, name
+
+
 TEXT = "relax.func private @f(tensor<?xf32, #relax.shape<[n]>>)"
 
 

@@ -117,7 +117,8 @@ def _add_special(tokenizer: Any, tokens: list[str], types: list[int], stops: set
     normal tokens, and the end of a turn would be split into letters.
     """
     tokenizers = require("tokenizers")
-    special, plain = [], []
+    special: list[Any] = []
+    plain: list[Any] = []
     for i, (token, kind) in enumerate(zip(tokens, types)):
         if i in shown:
             kind = _USER_DEFINED
@@ -134,7 +135,7 @@ def _add_special(tokenizer: Any, tokens: list[str], types: list[int], stops: set
 def _templates(metadata: Mapping[str, Any]) -> dict[str, str]:
     """Chat templates by name."""
     prefix = "tokenizer.chat_template"
-    templates = {"default": metadata.get(prefix)} if prefix in metadata else {}
+    templates = {"default": metadata[prefix]} if prefix in metadata else {}
     templates |= {key[len(prefix) + 1 :]: metadata[key] for key in metadata if key.startswith(prefix + ".")}
     for name, template in templates.items():
         if not isinstance(template, str):
