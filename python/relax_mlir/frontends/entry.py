@@ -168,5 +168,7 @@ def _output(entry: Output, results: Sequence[Any], leaves: Sequence[Any]) -> Any
     result = results[entry.index]
     if entry.kind in ("tensor", "complex"):
         return result if entry.kind == "tensor" else to_complex(result)
+    if entry.kind == "maps":
+        return [dict(zip(entry.value, row)) for row in to_host(result).tolist()]
     number = to_host(result).item()
     return {"integer": int, "float": float, "boolean": bool}[entry.kind](number)

@@ -26,9 +26,10 @@ class Input:
 
 @dataclasses.dataclass(frozen=True)
 class Output:
-    """A leaf of the outputs: of the kind "tensor", "complex", "integer", "float", "boolean", "input" or "constant".
+    """A leaf of the outputs: a "tensor", "complex", "integer", "float", "boolean", "maps", "input" or "constant".
 
-    Result `index` of the function as a tensor or an integer, input `index` as it was given, or a constant.
+    Result `index` of the function as a tensor or a number, input `index` as it was given, or a constant. Maps are a
+    list of dictionaries, one for each row of a tensor; `value` has the keys, one for each column.
 
     Attributes:
       owner: the leaf of the inputs in whose memory the model gives the result, as a view of it; -1 where there is none.

@@ -21,10 +21,10 @@ from ..tree import LEAF, Spec
 from . import converters as _converters  # noqa: F401 - registers the converters
 from . import dtypes
 from .converters.cast import bit_kernels
-from .data import Data, Operand, Optional_
+from .data import Data, Maps, Operand, Optional_
 from .errors import UndecidedBranchError, ValueRequiredError
 from .importer import Importer
-from .model import Model, OptionalType, SequenceType, Source, TensorType, ValueInfo, ValueType, read_model
+from .model import MapType, Model, OptionalType, SequenceType, Source, TensorType, ValueInfo, ValueType, read_model
 from .registry import registry
 from .symbols import Bounds, SymbolTable
 from .tensors import to_carrier
@@ -228,6 +228,8 @@ def _plan(entry: ValueInfo, options: Options) -> _Plan:
             return _Plan(name, "absent", [_Leaf(name, TensorType("f32", ()), None, True)])
         inner = _plan(ValueInfo(name, type.element), options)
         return dataclasses.replace(inner, kind="optional") if inner.kind == "tensor" else inner
+    if isinstance(type, MapType):
+        raise FrontendError(f"the input '{name}' is a {type}; maps are supported as outputs alone")
     if isinstance(type, SequenceType):
         shapes = options.structures.get(name)
         if shapes is None:
@@ -295,7 +297,10 @@ def _outputs(
             operand = operand.value
             if isinstance(operand, list):
                 return spec(name, operand)
-        if operand is None:
+        if isinstance(operand, Maps):
+            entries.append(Output("maps", len(results), operand.keys))
+            results.append(operand.rows.materialize(importer.weights))
+        elif operand is None:
             entries.append(Output("constant", 0, None))
         elif operand.dtype == dtypes.STRING:
             entries.append(Output("constant", 0, operand.elements))
@@ -309,10 +314,10 @@ def _outputs(
 
 
 def output_dtypes(type: ValueType | None) -> str | None:
-    """The element type of the tensors in a value of that type."""
+    """The element type of the tensors in a value of that type; None where there are none."""
     while isinstance(type, (SequenceType, OptionalType)):
         type = type.element
-    return type.dtype if type is not None else None
+    return type.dtype if isinstance(type, TensorType) else None
 
 
 def _report(table: SymbolTable, importer: Importer) -> Report:

@@ -93,7 +93,15 @@ class Optional_:
     value: Any
 
 
-Operand = Union[Data, list, Optional_, None]
+@dataclasses.dataclass(frozen=True)
+class Maps:
+    """A sequence of maps with the same keys: a tensor with a row for each map, and a column for each key."""
+
+    rows: Data
+    keys: list[int] | list[str]
+
+
+Operand = Union[Data, list, Optional_, Maps, None]
 """What a name of the graph stands for; a list is a sequence, None an input that is left out."""
 
 

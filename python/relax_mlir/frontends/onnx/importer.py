@@ -30,7 +30,7 @@ from ...values import Value
 from ..registry import Registry, Use
 from . import dtypes, functions, known
 from .checks import check_node, check_operands
-from .data import Data, Operand, Optional_
+from .data import Data, Maps, Operand, Optional_
 from .lowering import Lowering
 from .model import Graph, Model, Node, subgraphs
 from .symbols import SymbolTable
@@ -206,6 +206,8 @@ class Importer:
             return [self._finish(entry, node, origins) for entry in made]
         if isinstance(made, Optional_):
             return Optional_(None if made.value is None else self._finish(made.value, node, origins))
+        if isinstance(made, Maps):
+            return Maps(self._finish(made.rows, node, origins), made.keys)  # type: ignore[arg-type]
         if isinstance(made, Value):
             made = Data(made.dtype, value=made)
         if not isinstance(made, Data):
@@ -250,6 +252,8 @@ def _origins(operand: Operand) -> frozenset[str]:
         return operand.origins
     if isinstance(operand, list):
         return frozenset().union(*map(_origins, operand))
+    if isinstance(operand, Maps):
+        return operand.rows.origins
     return _origins(operand.value) if isinstance(operand, Optional_) else frozenset()
 
 

@@ -62,7 +62,18 @@ class OptionalType:
         return f"optional({self.element})"
 
 
-ValueType = Union[TensorType, SequenceType, OptionalType]
+@dataclasses.dataclass(frozen=True)
+class MapType:
+    """A value for each of some keys, which are integers or text: what `ZipMap` gives."""
+
+    key: str
+    element: ValueType
+
+    def __str__(self) -> str:
+        return f"map({dtypes.onnx_text(self.key)},{self.element})"
+
+
+ValueType = Union[TensorType, SequenceType, OptionalType, MapType]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -393,7 +404,12 @@ def read_type(proto: Any, where: str, depth: int = 0) -> ValueType:
         return SequenceType(read_type(proto.sequence_type.elem_type, where, depth + 1))
     if kind == "optional_type":
         return OptionalType(read_type(proto.optional_type.elem_type, where, depth + 1))
-    raise ModelFileError(f"{where} is of the type {kind}, which is not supported; tensors, sequences, optionals are")
+    if kind == "map_type":
+        key = dtypes.from_code(proto.map_type.key_type, where)
+        return MapType(key, read_type(proto.map_type.value_type, where, depth + 1))
+    raise ModelFileError(
+        f"{where} is of the type {kind}, which is not supported; tensors, sequences, optionals and maps are"
+    )
 
 
 def _dim(dim: Any) -> int | str | None:

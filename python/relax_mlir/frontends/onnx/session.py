@@ -360,7 +360,8 @@ def _enter(value: Any, entry: ValueInfo) -> Any:
         if not isinstance(value, (list, tuple)):
             raise TypeError(f"the input '{entry.name}' is a sequence; expected a list, got {value.__class__.__name__}")
         return [_enter(member, ValueInfo(f"{entry.name}[{i}]", type.element)) for i, member in enumerate(value)]
-    assert isinstance(type, TensorType)
+    if not isinstance(type, TensorType):
+        raise FrontendError(f"the input '{entry.name}' is a {type}; maps are supported as outputs alone")
     array = value if isinstance(value, np.ndarray) else _as_array(value, entry.name, type)
     if dtypes.from_numpy(array.dtype) != type.dtype:
         raise TypeError(f"the input '{entry.name}' has elements of {array.dtype}; expected {type}")

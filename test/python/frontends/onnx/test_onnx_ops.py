@@ -7,7 +7,11 @@ import pytest
 
 pytest.importorskip("onnx", reason="the package onnx is not installed")
 
-from onnx_programs import F32, graph, model, node, run, run_op  # noqa: E402
+import onnx  # noqa: E402
+from onnx import helper  # noqa: E402
+from onnx_programs import F32, I64, graph, model, node, run, run_op  # noqa: E402
+
+from relax_mlir.frontends.onnx import InferenceSession  # noqa: E402
 
 RNG = np.random.default_rng(0)
 
@@ -218,6 +222,19 @@ def test_preparations_of_features():
     close(filled, np.where(x > 0, x, [1, 2, 3]))
     encoded = run_op("ai.onnx.ml::OneHotEncoder", np.int64([[3], [7], [5]]), cats_int64s=[3, 5])
     np.testing.assert_array_equal(encoded, [[[1, 0]], [[0, 0]], [[0, 1]]])
+
+
+@pytest.mark.parametrize("name, keys", [("classlabels_int64s", [7, 3]), ("classlabels_strings", ["yes", "no"])])
+def test_maps_from_rows(name, keys):
+    x = normal(3, 2)
+    made = model([node("ai.onnx.ml::ZipMap", "x", "y", **{name: keys})], [("x", F32, ["n", 2])], [])
+    key = I64 if name == "classlabels_int64s" else onnx.TensorProto.STRING
+    kind = helper.make_sequence_type_proto(helper.make_map_type_proto(key, helper.make_tensor_type_proto(F32, [])))
+    made.graph.output.append(helper.make_value_info("y", kind))
+    session = InferenceSession(made.SerializeToString())
+    assert session.get_outputs()[0].type == f"seq(map({'int64' if key == I64 else 'string'},tensor(float)))"
+    assert session.run(None, {"x": x})[0] == [dict(zip(keys, row)) for row in x.tolist()]
+    assert session.run(None, {"x": x[:0]})[0] == []
 
 
 def test_linear_models():

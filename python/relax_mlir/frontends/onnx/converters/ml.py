@@ -10,8 +10,9 @@ import numpy as np
 
 from .... import op
 from ....values import Value
+from ...conditions import compare
 from .. import dtypes
-from ..data import Data
+from ..data import Data, Maps
 from ..known import rule
 from ..lowering import Lowering
 from ..model import TensorAttribute
@@ -75,6 +76,18 @@ def imputer(ctx: Lowering, x: Value) -> Value:
 @register(f"{_ML}FeatureVectorizer")
 def feature_vectorizer(ctx: Lowering, *parts: Value) -> Value:
     return op.concat([_f32(ctx, part) for part in parts], 1)
+
+
+@register_data(f"{_ML}ZipMap")
+def zip_map(ctx: Lowering, x: Data) -> Maps:
+    """A map for each row: its elements under the names of the classes."""
+    keys = ctx.attribute("classlabels_int64s", None) or ctx.attribute("classlabels_strings", None)
+    if not isinstance(keys, list):
+        ctx.fail("it has neither 'classlabels_int64s' nor 'classlabels_strings'")
+    value = ctx.value(x)
+    rows = value if value.ndim == 2 else op.reshape(value, (-1, len(keys)))
+    ctx.require(compare("==", rows.shape[1], len(keys)), f"expected a column for each of {len(keys)} classes")
+    return Maps(Data("f32", value=rows), keys)
 
 
 @register(f"{_ML}OneHotEncoder")
