@@ -169,14 +169,19 @@ def time_of(call: Callable[[], Any]) -> float:
         count = max(count + 1, math.ceil(count * 1.2 * SECONDS / max(seconds, 1e-6)))
 
 
-def take_turns(workers: Sequence[Worker], request: Mapping[str, Any], rounds: int) -> dict[str, dict[str, float]]:
-    """The median of each number in the workers' answers, over rounds in which each has a turn."""
+def take_turns(
+    workers: Sequence[Worker], request: Mapping[str, Any], rounds: int, *, undisturbed: bool = True
+) -> dict[str, dict[str, float]]:
+    """The median of each number in the workers' answers, over rounds in which each has a turn.
+
+    `undisturbed` waits until other processes leave the processors alone.
+    """
     answers: dict[str, list[dict[str, float]]] = {worker.name: [] for worker in workers}
     for turn in range(rounds):
         # Each worker has another neighbor in each round.
         order = workers[turn % len(workers) :] + workers[: turn % len(workers)]
         for worker in order:
-            answers[worker.name].append(worker.ask_undisturbed(request))
+            answers[worker.name].append(worker.ask_undisturbed(request) if undisturbed else worker.ask(request))
     return {
         name: {key: statistics.median(answer[key] for answer in given) for key in given[0]}
         for name, given in answers.items()

@@ -8,7 +8,9 @@ has medians, and how many times as long as ours each other side takes. Before th
 what onnxruntime gives, to a few percent: it adds products of quantized numbers with saturation where the CPU does.
 
     .venv/bin/python benchmarks/onnx_models.py --models DIR [--download] [NAME...] [--threads 1,2] [--rounds 5]
-        [--skip openvino]
+        [--skip openvino] [--busy]
+
+On a machine that is never quiet, `--busy` does not wait for it to be; then only the ratios tell something.
 """
 
 from __future__ import annotations
@@ -88,7 +90,7 @@ def worker_of(side: str, name: str, path: Path, threads: int) -> Callable[[dict[
 # --- what is measured
 
 
-def measure(name: str, path: Path, sides: Sequence[str], threads: int, rounds: int) -> list[Any]:
+def measure(name: str, path: Path, sides: Sequence[str], threads: int, rounds: int, undisturbed: bool) -> list[Any]:
     """The rows of a model: one for each size."""
     workers: list[Worker] = []
     environment = {"RELAX_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
@@ -101,7 +103,8 @@ def measure(name: str, path: Path, sides: Sequence[str], threads: int, rounds: i
         rows = []
         for size in filter(all, ZOO[name].sizes):  # an empty batch takes no time
             agreeing = [worker for worker in running if worker.name in agree(name, running, size)]
-            found = {side: entry["seconds"] for side, entry in take_turns(agreeing, {"size": size}, rounds).items()}
+            taken = take_turns(agreeing, {"size": size}, rounds, undisturbed=undisturbed)
+            found = {side: entry["seconds"] for side, entry in taken.items()}
             ratios = [f"{found[side] / found['ours']:.2f}" if side in found else "" for side in sides if side != "ours"]
             rows.append([name, show_size(size), f"{1e3 * found['ours']:.2f}", *ratios, f"{ready['ours']:.1f}"])
         for worker in running:
@@ -145,6 +148,7 @@ def main() -> None:
     parser.add_argument("--threads", default="1,2", help="numbers of threads")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each side")
     parser.add_argument("--skip", default="", help="sides to leave out: onnxruntime, openvino")
+    parser.add_argument("--busy", action="store_true", help="do not wait for a quiet machine")
     options = parser.parse_args()
     names = options.names or list(ZOO)
     if unknown := [name for name in names if name not in ZOO]:
@@ -161,7 +165,7 @@ def main() -> None:
             if path is None:
                 print(f"{name} is left out: {ZOO[name].package} is missing; --download gets it", file=sys.stderr)
                 continue
-            rows += measure(name, path, sides, threads, options.rounds)
+            rows += measure(name, path, sides, threads, options.rounds, not options.busy)
         header = ["", "size", "ours ms", *(f"× {side}" for side in sides if side != "ours"), "ready s"]
         print(f"\n{threads} thread{'s' * (threads > 1)} of {os.cpu_count()}\n")
         print(table(header, rows), flush=True)
