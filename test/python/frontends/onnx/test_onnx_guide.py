@@ -14,6 +14,8 @@ onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
 
 from onnx_programs import F32, model, node  # noqa: E402
 
+from relax_mlir import RelaxError  # noqa: E402
+from relax_mlir.cli.app import app  # noqa: E402
 from relax_mlir.frontends.onnx.registry import registry  # noqa: E402
 
 PAGE = Path(__file__).parents[4] / "docs" / "onnx.md"
@@ -26,9 +28,18 @@ def test_page(tmp_path, monkeypatch, capsys):
         blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S)
         exec("".join(code for kind, code in blocks if kind == "python"), names)
     finally:
+        sys.modules.pop("onnxruntime", None)
         registry.converters.pop("com.example::ScaledTanh", None)
     assert capsys.readouterr().out == "".join(code for kind, code in blocks if not kind)
     assert names["y"].shape == (5, 4)
+    commands = [line.split() for kind, code in blocks if kind == "sh" for line in code.splitlines()]
+    assert {command[1] for command in commands} == {"run", "compile", "bench"}
+    for _, *arguments in commands:
+        app(arguments, standalone_mode=False)
+    assert np.load("y.npy").shape == (3, 4) and np.load("results/y.npy").shape == (5, 4)
+    (error,) = re.findall("^    error: (.*)", text, re.M)
+    with pytest.raises(RelaxError, match=re.escape(error)):
+        app(["run", "layer.onnx", "3x8xf64"], standalone_mode=False)
     np.testing.assert_array_equal(names["run"](np.full((2, 8), -1, np.float32))["y"], np.zeros((2, 4)))
 
 
@@ -46,11 +57,11 @@ def test_command_line(tmp_path):
     compiled = relax_mlir("compile", path, "-o", tmp_path / "folder")
     assert compiled.returncode == 0, compiled.stderr
     run = relax_mlir("run", tmp_path / "folder", "3x4xf32")
-    assert "result 0: [3, 4] float32" in run.stdout, run.stderr
+    assert "result y: [3, 4] float32" in run.stdout, run.stderr
     for arguments, message in (
         (("compile", tmp_path / "missing.onnx", "-o", tmp_path / "other"), "there is no such file"),
         (("compile", path, "-o", tmp_path / "other", "--smallest", "1"), "--smallest"),
-        (("run", path, "3x4xf32"), "compile it first"),
+        (("inspect", path), "compile it first"),
     ):
         wrong = relax_mlir(*arguments)
         assert wrong.returncode != 0 and message in wrong.stderr, wrong.stderr
