@@ -45,6 +45,19 @@ def test_no_element_is_computed_twice(threads, name):
         np.testing.assert_allclose(to_numpy(main(array)), reference(array), atol=1e-4)
 
 
+# A block has its own number of threads; the previous number is restored when it ends, also by an error.
+def test_a_number_of_threads_for_a_block():
+    before = runtime.thread_count()
+    with runtime.threads(before + 1):
+        assert runtime.thread_count() == before + 1
+        with pytest.raises(KeyError), runtime.threads(before + 2):
+            assert runtime.thread_count() == before + 2
+            raise KeyError
+        with runtime.threads(None):
+            assert runtime.thread_count() == before + 2
+    assert runtime.thread_count() == before
+
+
 # A forked child has none of its parent's threads, and compiles with its own; the parent continues.
 def test_compiling_after_a_fork():
     source = """
