@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -110,7 +111,7 @@ def _trace(graph_module: torch.fx.GraphModule) -> _Traced | None:
     exported = _export(graph_module, examples, decomposition_table())
     if exported is not None and (updating := updating_norms(exported[0].graph)):
         exported = _export(graph_module, examples, decomposition_table(updating))
-    if exported is None:
+    if exported is None or _drops_attention(exported[0]):
         return None
     module, signature = exported
     for node in module.graph.find_nodes(op="call_function", target=torch._C._set_grad_enabled):
@@ -155,18 +156,26 @@ def _is_special(example: Any) -> bool:
     return isinstance(example, torch.Tensor) and is_traceable_wrapper_subclass(example)
 
 
+def _drops_attention(module: torch.fx.GraphModule) -> bool:
+    """Whether attention drops at random, of which PyTorch's own implementation knows the parts alone."""
+    attention = torch.ops.aten.scaled_dot_product_attention.default
+    nodes = itertools.chain.from_iterable(
+        part.graph.find_nodes(op="call_function", target=attention)
+        for part in module.modules()
+        if isinstance(part, torch.fx.GraphModule)
+    )
+    return any(node.kwargs.get("dropout_p", node.args[4] if len(node.args) > 4 else 0.0) for node in nodes)
+
+
 def _depends_on_place(graph_module: torch.fx.GraphModule) -> bool:
     """Whether what an op does depends on where it is, which a trace before autograd has not seen yet: under autocast,
-    in transformations such as `vmap`, or in attention that drops at random, of which PyTorch knows the parts alone."""
+    or in transformations such as `vmap`."""
     if torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda"):
         return True
     for module in graph_module.modules():
         for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
             name = f"{getattr(node.target, '__module__', '')}.{getattr(node.target, '__name__', '')}"
             if "autocast" in name or "functorch" in name:
-                return True
-            drops = node.kwargs.get("dropout_p", node.args[4] if len(node.args) > 4 else 0.0)
-            if name.endswith("scaled_dot_product_attention") and drops:
                 return True
     return False
 

@@ -50,7 +50,9 @@ class GraphImporter:
     """Builds the nodes of a graph in the function that is open.
 
     Attributes:
-      random: the random number generator, for ops that draw; None in branches and loops, which cannot pass on a state.
+      random: the random number generator, for ops that draw; None in branches and loops, which cannot pass on a state,
+        and in graphs of `torch.compile`, whose numbers PyTorch draws before the graph runs.
+      no_random: why there is none, and what to do.
     """
 
     def __init__(self, registry: Registry, symbols: SymbolTable, graph_module: Any) -> None:
@@ -62,6 +64,10 @@ class GraphImporter:
         self._scalars = ScalarBuilder(symbols)
         symbols.compute = self._scalars.size
         self.random: RandomState | None = None
+        self.no_random = (
+            "how many random numbers it draws depends on what is in a tensor, which torch.compile cannot draw here; "
+            "call it outside of the compiled function, or export the model"
+        )
 
     def require_converters(self) -> None:
         """Checks that all ops of the graph, and of graphs in it, have converters.
@@ -84,11 +90,12 @@ class GraphImporter:
     @contextmanager
     def without_random(self) -> Iterator[None]:
         """Refuses ops that draw random numbers."""
-        outer, self.random = self.random, None
+        outer, self.random = (self.random, self.no_random), None
+        self.no_random = "it draws random numbers inside a branch or a loop; draw them before it"
         try:
             yield
         finally:
-            self.random = outer
+            self.random, self.no_random = outer
 
     def _calls(self) -> Iterator[Any]:
         """The nodes of the graph, and of graphs in it, that need a converter."""

@@ -99,7 +99,7 @@ class Lowering:
         """The random number generator of the program; only for converters that `register_random` has registered."""
         state = self.importer.random
         if state is None:
-            raise self.unsupported("it draws random numbers inside a branch or a loop; draw them before it")
+            raise self.unsupported(self.importer.no_random)
         return state
 
     def example(self, index: int) -> Any:

@@ -28,6 +28,14 @@ _OF_SHAPE = {
 _DROPOUTS = {aten.native_dropout.default, aten.dropout.default}
 
 
+def _keep(x: torch.Tensor, probability: float) -> torch.Tensor:
+    """What dropout of eager keeps of a tensor: ones and zeros, drawn in the order in which the tensor is in memory.
+
+    `torch.bernoulli` draws in the order of the indices, which is another one for a tensor that is not contiguous.
+    """
+    return torch.empty_like(x).bernoulli_(probability)
+
+
 class Draw(NamedTuple):
     """A call that draws: the placeholder that takes the place of its node, the op, and what it is given."""
 
@@ -40,7 +48,7 @@ class Draw(NamedTuple):
 def take_out_random(graph: Any) -> list[Draw]:
     """Takes what is drawn out of a graph, in order.
 
-    Ops that draw by what is in a tensor stay, and are reported as ops without a converter.
+    Ops whose number of draws depends on what is in a tensor stay, and are refused where they are converted.
     """
     draws = []
     for node in list(graph.nodes):
@@ -50,7 +58,9 @@ def take_out_random(graph: Any) -> list[Draw]:
             if node.args[2] is False or not node.args[1]:
                 continue
             node = _dropped(graph, node)
-        if not _is_draw(node):
+        if node.target is aten.multinomial.default:
+            node = _drawn_for_multinomial(graph, node)
+        elif node.target is not _keep and not _is_draw(node):
             continue
         with graph.inserting_before(next(entry for entry in graph.nodes if entry.op != "placeholder")):
             placeholder = graph.placeholder(f"{node.name}_drawn")
@@ -71,10 +81,10 @@ def _is_draw(node: Any) -> bool:
 def _dropped(graph: Any, node: Any) -> Any:
     """Puts what eager does in place of a dropout: the operand times a mask that is drawn, scaled."""
     x, p, _ = node.args
-    example = x.meta["val"]
+    example = node.meta["val"] if node.target is aten.dropout.default else node.meta["val"][0]
     scale = 0.0 if p == 1 else 1.0 / (1.0 - p)
     with graph.inserting_before(node):
-        keep = _insert(graph, node, aten.bernoulli.p, (x, 1.0 - p), example)
+        keep = _insert(graph, node, _keep, (x, 1.0 - p), example)
         scaled = _insert(graph, node, aten.mul.Tensor, (keep, scale), example)
         result = _insert(graph, node, aten.mul.Tensor, (x, scaled), example)
     if node.target is aten.dropout.default:
@@ -90,6 +100,24 @@ def _dropped(graph: Any, node: Any) -> Any:
     return keep
 
 
+def _drawn_for_multinomial(graph: Any, node: Any) -> Any:
+    """Gives a multinomial op the numbers that eager draws for it, as its argument `drawn`.
+
+    Eager takes exponential numbers of the shape of the probabilities, or, for several samples with replacement, a
+    uniform number for each sample.
+    """
+    x, count, *rest = node.args
+    with graph.inserting_before(node):
+        if rest and rest[0] and count != 1:
+            sizes = list(node.meta["val"].shape)
+            drawn = _insert(graph, node, aten.rand.default, (sizes,), node.meta["val"].to(torch.float64))
+            drawn.kwargs = {"dtype": torch.float64, "device": x.meta["val"].device}
+        else:
+            drawn = _insert(graph, node, aten.exponential.default, (x, 1.0), x.meta["val"])
+    node.kwargs = {"drawn": drawn}
+    return drawn
+
+
 def _insert(graph: Any, source: Any, target: Any, args: tuple[Any, ...], example: torch.Tensor) -> Any:
     node = graph.call_function(target, args)
     node.meta.update({**source.meta, "val": example})
@@ -99,7 +127,7 @@ def _insert(graph: Any, source: Any, target: Any, args: tuple[Any, ...], example
 def draw(writer: CallWriter, given: Draw) -> None:
     """Writes the call that draws."""
     name, args, first = f"d{given.placeholder.name}", list(given.args), []
-    if given.target in _OF_SHAPE:
+    if given.target in _OF_SHAPE or given.target is _keep:
         example = args.pop(0).meta["val"]
         kinds = {"dtype": example.dtype, "device": example.device}
         first = [writer.call(torch.empty_strided, [list(example.shape), list(example.stride())], kinds)]

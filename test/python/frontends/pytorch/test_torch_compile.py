@@ -304,6 +304,51 @@ def test_random_numbers_are_those_of_eager():
         torch.testing.assert_close(made, function(x))
 
 
+def test_random_numbers_of_tensors_that_are_not_contiguous_are_those_of_eager():
+    def function(x):
+        return torch.nn.functional.dropout(x.T, 0.5), torch.nn.functional.dropout(x.expand(3, -1, -1), 0.5)
+
+    compiled = torch.compile(function, backend="relax", fullgraph=True)
+    for requires_grad in (False, True):
+        x = torch.randn(5, 7, requires_grad=requires_grad)
+        torch.manual_seed(3)
+        made = compiled(x)
+        torch.manual_seed(3)
+        torch.testing.assert_close(made, function(x))
+        assert [y.stride() for y in made] == [y.stride() for y in function(x)]
+
+
+def test_samples_of_probabilities_are_those_of_eager():
+    def function(x):
+        return x.multinomial(1), x.multinomial(2), x.multinomial(9, replacement=True)
+
+    compiled = torch.compile(function, backend="relax", fullgraph=True)
+    x = torch.rand(20, 4)
+    torch.manual_seed(3)
+    made = compiled(x)
+    torch.manual_seed(3)
+    torch.testing.assert_close(made, function(x))
+    with pytest.raises(ValueError, match="multinomial.default: a probability is not valid"):
+        compiled(-x)
+
+
+def test_attention_that_drops_without_gradients():
+    model = torch.nn.MultiheadAttention(8, 2, dropout=0.5)
+    compiled = torch.compile(model, backend="relax")
+    x = torch.randn(3, 5, 8)
+    with torch.no_grad():
+        torch.manual_seed(3)
+        made = compiled(x, x, x, need_weights=False)[0]
+        torch.manual_seed(3)
+        torch.testing.assert_close(made, model(x, x, x, need_weights=False)[0])
+
+
+def test_draws_that_depend_on_elements_are_refused():
+    compiled = torch.compile(lambda x: torch.nn.functional.rrelu(x, training=True), backend="relax")
+    with pytest.raises(BackendCompilerFailed, match="depends on what is in a tensor, which torch.compile cannot draw"):
+        compiled(torch.randn(3))
+
+
 # --- errors and options
 
 

@@ -262,11 +262,23 @@ def bernoulli(ctx: Lowering, x: Value, p: Any = None, **kwargs: Any) -> Value:
 
 
 @register_random("aten::multinomial")
-def multinomial(ctx: Lowering, x: Value, num_samples: Any, replacement: bool = False, **kwargs: Any) -> Value:
+def multinomial(
+    ctx: Lowering,
+    x: Value,
+    num_samples: Any,
+    replacement: bool = False,
+    *,
+    drawn: Value | None = None,
+    **kwargs: Any,
+) -> Value:
     """Places along the last axis with the probabilities there, which need not add up to 1.
 
     With replacement a place is where the running sum passes a uniform number. Without, the places are those of the
     greatest quotients of a probability and an exponential number, which is one draw after the other.
+
+    Args:
+      drawn: what PyTorch has drawn (`random_ops.py`): exponential numbers of the shape of `x` without replacement or
+        for one sample, else a uniform number of f64 for each sample.
     """
     weights = ctx.cast(x, "f64")
     zero = _double(0)
@@ -274,13 +286,16 @@ def multinomial(ctx: Lowering, x: Value, num_samples: Any, replacement: bool = F
     sums = op.sum(weights, [x.ndim - 1])
     ctx.check(op.greater(sums, zero), "all probabilities of a row are zero")
     axis = x.ndim - 1
-    if not replacement:
-        keys = op.divide(weights, op.negative(op.log(_open_uniform(ctx, tuple(x.shape)))))
+    if not replacement or (drawn is not None and num_samples == 1):
+        if drawn is None:
+            keys = op.divide(weights, op.negative(op.log(_open_uniform(ctx, tuple(x.shape)))))
+        else:
+            keys = op.divide(x, drawn)
         order = op.argsort(keys, axis, True)
         return ctx.cast(op.strided_slice(order, [axis], [0], [num_samples]), ctx.dtype)
     running = op.cumsum(weights, axis)
     total = op.strided_slice(running, [axis], [-1], [2**63 - 1])
-    draw = op.multiply(_uniform(ctx, ctx.shape, "f64"), total)
+    draw = op.multiply(_uniform(ctx, ctx.shape, "f64") if drawn is None else drawn, total)
     passed = op.less_equal(op.expand_dims(running, [axis]), op.expand_dims(draw, [axis + 1]))
     return op.sum(op.astype(passed, "i64"), [axis + 1])
 
