@@ -10,6 +10,7 @@ a size is 0 or 1, as the trace does of every size; they are checked as well, sin
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -235,7 +236,14 @@ def equal_sizes(codes: Sequence[str]) -> Iterator[tuple[tuple[str, int], tuple[s
                 yield sides[0], sides[1]
 
 
-def _size_of(node: ast.expr) -> tuple[str, int] | None:
+def related_sizes(codes: Sequence[str]) -> Iterator[set[tuple[str, int]]]:
+    """For each guard the sizes that it reads, each an input and an axis of it."""
+    for code in codes:
+        with contextlib.suppress(SyntaxError):  # `read_guards` reports it
+            yield {size for node in ast.walk(ast.parse(code, mode="eval")) if (size := _size_of(node))}
+
+
+def _size_of(node: ast.AST) -> tuple[str, int] | None:
     """The input and the axis of `L['x'].size()[1]`; None of other expressions."""
     if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
         return None

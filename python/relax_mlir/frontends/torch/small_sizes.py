@@ -29,7 +29,7 @@ import torch
 from torch.export import Dim
 from torch.utils import _pytree as pytree
 
-from .guards import equal_sizes
+from .guards import equal_sizes, related_sizes
 from .same_graph import Place, compute_same, user_nodes
 from .tree import plain
 
@@ -115,6 +115,7 @@ def find_small_sizes(
     nodes = user_nodes(exported)
     sizes = {size.place: size for size in _sizes(exported, nodes)}
     found = SmallSizes({place: size.places for place, size in sizes.items()}, [Variant(frozenset(), exported, {})], [])
+    related = _related(exported, nodes, found)
     untraceable: list[Sizes] = []
     ones = _MOST_TOGETHER if len(sizes) <= _MOST_TOGETHER else 2
     zeros = _MOST_WITH_ZERO if len(sizes) <= _MOST_WITH_ZERO else 1
@@ -123,7 +124,7 @@ def find_small_sizes(
         if len(chosen) > (zeros if any(value == 0 for _, value in chosen) else ones):
             continue
         small = None
-        if count < _MOST_EXPORTS and not any(part <= chosen for part in untraceable):
+        if count < _MOST_EXPORTS and not any(_rules_out(part, chosen, related) for part in untraceable):
             count += 1
             values = {symbol: value for place, value in chosen for symbol in sizes[place].symbols}
             small = _export(model, args, kwargs, nodes, values, strict)
@@ -132,6 +133,23 @@ def find_small_sizes(
         if small is None or not _place(found, chosen, small):
             found.refused.append(chosen)
     return found
+
+
+def _related(exported: Any, nodes: Sequence[Any], found: SmallSizes) -> list[set[Place]]:
+    """For each guard of the export the sizes that it reads."""
+    numbers = {node.name: index for index, node in enumerate(nodes)}
+    firsts = {place: first for first, places in found.places.items() for place in places}
+    read = related_sizes(getattr(exported, "_guards_code", ()) or ())
+    return [{firsts.get((numbers.get(name, -1), axis), (-1, -1)) for name, axis in sizes} for sizes in read]
+
+
+def _rules_out(part: Sizes, chosen: Sizes, related: Sequence[set[Place]]) -> bool:
+    """Whether the model cannot be traced for some sizes either, since it cannot for a part of them.
+
+    A guard may hold for sizes that are small together, and not where one alone is: `len(lengths) <= batch`.
+    """
+    own, others = {place for place, _ in part}, {place for place, _ in chosen - part}
+    return part <= chosen and not any(own & places and others & places for places in related)
 
 
 def _choices(values: Mapping[Place, Sequence[int]], most: int) -> Iterator[Sizes]:

@@ -196,3 +196,15 @@ def test_a_size_of_the_example_that_is_too_small_is_reported():
         run = programs.compiled(lambda x: x + 1, (torch.randn(1, 3),))
     with pytest.raises(ValueError, match="args_0"):
         run(torch.randn(2, 3))
+
+
+def test_ones_together_where_a_guard_keeps_out_one_alone():
+    def last(x, lengths):
+        places = (lengths - 1)[:, None].expand(-1, x.shape[1])[:, :1]
+        return x.gather(1, places)
+
+    run = programs.compiled(last, (torch.randn(3, 4), torch.tensor([1, 4, 2])), (({0: AUTO}, {0: AUTO}),))
+    programs.check(run, last, (torch.randn(1, 4), torch.tensor([3])))
+    programs.check(run, last, (torch.randn(2, 4), torch.tensor([3, 1])))
+    with pytest.raises(ValueError, match="n_2|args_1|lengths|below its declared bound"):
+        run(torch.randn(1, 4), torch.tensor([3, 1]))
