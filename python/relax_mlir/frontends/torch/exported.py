@@ -403,6 +403,7 @@ def _read_outputs(
             updates.append(("buffer", spec.target, result(node, value)))
         elif spec.kind == OutputKind.USER_INPUT_MUTATION:
             position = names[spec.target]
+            _check_written(inputs.user[position][0], node)
             written[node] = position
             updates.append(("input", position, result(node, value)))
         elif spec.kind == OutputKind.USER_OUTPUT:
@@ -410,6 +411,16 @@ def _read_outputs(
         elif spec.kind != OutputKind.TOKEN:
             raise FrontendError(f"the output '{node}' of the program is a {spec.kind.name.lower()}, which is unknown")
     return results, outputs, updates
+
+
+def _check_written(target: Any, node: Any) -> None:
+    """Checks that what is written into an input has its shape."""
+    before, after = (_sizes(entry.meta["val"]) for entry in (target, node))
+    if before != after:
+        raise FrontendError(
+            f"the model changes the shape of the input '{target.name}' from {before} to {after}, as t_() and "
+            "unsqueeze_() do; give the new shape to a view of it instead"
+        )
 
 
 def _output(node: Any, value: Any, written: Mapping[Any, int], positions: Mapping[Any, int], result: Any) -> Output:

@@ -232,3 +232,13 @@ except ImportError as error:
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert result.stdout.startswith("MissingPackageError") and "pip install torch" in result.stdout, result.stderr
+
+
+def test_an_input_that_gets_another_shape_is_named():
+    def function(x):
+        x.t_()
+        x[0] = 1
+        return x
+
+    with pytest.raises(FrontendError, match=r"changes the shape of the input 'args_0' from \[s\d+, 4\] to \[4, s"):
+        programs.compiled(function, (torch.randn(5, 4),), (({0: torch.export.Dim.AUTO},),), check_small=False)
