@@ -36,7 +36,7 @@ from relax_mlir.frontends.onnx import from_onnx  # noqa: E402
 SECONDS = float(os.environ.get("RELAX_FUZZ_SECONDS", 0))
 OUTPUT = Path(os.environ.get("RELAX_FUZZ_OUTPUT", ROOT / "build" / "fuzz"))
 SAMPLE = 60
-LIMIT = 20
+LIMIT = 120 if SECONDS else 20  # a long run also compiles
 MEMORY = 256 << 20
 RUN = 40
 """One of this number of the models is also compiled and run, in a long run."""
