@@ -118,6 +118,7 @@ def test_no_elements():
         "reductions": lambda x: (x.sum(), x.sum(0), x.mean(0), x.prod(), (x > 0).any(), (x > 0).all(0), x.std(0)),
         "sorted": lambda x: (x.cumsum(0), x.sort(0).values, x.argsort(0), x.softmax(0)),
         "joined": lambda x: (torch.cat([x, x * 2]), torch.stack([x, x]), x.reshape(-1, 2), x.mT @ x),
+        "moved": lambda x: (x.roll(2, 0), x.roll((1, 3), (0, 1)), x.roll(1), x.flip(0)),
         "indexed": lambda x: (embedding((x[:, 0] > 0).long()), x.nonzero(), x[x > 0]),
         "attention": lambda x: torch.nn.functional.scaled_dot_product_attention(x[None], x[None], x[None]),
         "convolution": lambda x: torch.nn.functional.conv1d(x[:, None], torch.ones(2, 1, 3)),

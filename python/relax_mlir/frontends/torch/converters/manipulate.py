@@ -14,7 +14,7 @@ from typing import Any
 from .... import op
 from ....symbolic import ExprLike, Sym
 from ....values import Value
-from ...conditions import compare
+from ...conditions import compare, prove
 from ..lowering import Lowering
 from ..registry import register
 
@@ -205,9 +205,8 @@ def _rolled(ctx: Lowering, x: Value, shift: Any, axis: int) -> Value:
     size = x.shape[axis]
     if size == 0:
         return x
-    if isinstance(size, Sym):
-        ctx.require(compare(">=", size, 1), "an axis of no elements is rolled")
-    cut = (0 - shift) % size
+    may_be_empty = isinstance(size, Sym) and prove(compare(">=", size, 1), ctx.symbols.facts) is not True
+    cut = (0 - shift) % (Sym.max(size, 1) if may_be_empty else size)  # there is no remainder by 0
     if cut == 0:
         return x
     return op.concat([op.strided_slice(x, [axis], [cut], [size]), op.strided_slice(x, [axis], [0], [cut])], axis)
