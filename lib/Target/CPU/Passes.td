@@ -22,6 +22,9 @@ def ScheduleKernelsPass : Pass<"relax-cpu-schedule-kernels", "::mlir::func::Func
     blocks or masked vectors. Loops that may run in parallel become `scf.forall`,
     with a step that is large enough for a thread.
 
+    A padded operand of a long sum (a slice inserted into a filled tensor, as
+    convolutions have it) is first written to scratch memory.
+
     Kernels with any other ops do not change; `relax-bufferize-kernels` lowers
     them to plain loops.
 

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Target/CPU/PaddedOperands.h"
 #include "Target/CPU/Schedule/NestEmitter.h"
 #include "Target/Schedule/LongSums.h"
 
@@ -51,6 +52,7 @@ struct ScheduleKernels : relax::impl::ScheduleKernelsPassBase<ScheduleKernels> {
 
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
+    storePaddedOperands(kernel);
     // Kernels that cannot be scheduled become plain loops.
     if (failed(schedule(kernel)))
       keepLostOfSums(kernel);

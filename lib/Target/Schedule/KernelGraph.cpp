@@ -84,6 +84,23 @@ static bool isView(Operation *op) {
          matchPattern(op, m_Constant());
 }
 
+/// Whether an op is a loop that only writes scratch memory, which the nests
+/// after it read.
+static bool fillsScratch(Operation *op) {
+  if (!isa<scf::ForOp>(op) || op->getNumResults())
+    return false;
+  return !op->walk([](Operation *inner) {
+              auto store = dyn_cast<memref::StoreOp>(inner);
+              bool isScratch =
+                  store && store.getMemRef().getDefiningOp<memref::AllocOp>();
+              return isScratch || isPure(inner) ||
+                             isa<scf::ForOp, scf::YieldOp, memref::LoadOp>(
+                                 inner)
+                         ? WalkResult::advance()
+                         : WalkResult::interrupt();
+            }).wasInterrupted();
+}
+
 LogicalResult KernelGraph::collect(func::FuncOp kernel) {
   Block &body = kernel.getBody().front();
   if (!llvm::hasSingleElement(kernel.getBody()))
@@ -101,7 +118,7 @@ LogicalResult KernelGraph::collect(func::FuncOp kernel) {
     } else if (auto root =
                    dyn_cast<bufferization::MaterializeInDestinationOp>(op)) {
       roots.push_back(root);
-    } else if (isView(&op)) {
+    } else if (isView(&op) || fillsScratch(&op)) {
       continue;
     } else if (llvm::any_of(op.getResultTypes(), llvm::IsaPred<TensorType>) ||
                op.getNumRegions() || isa<tensor::ExtractOp>(op)) {

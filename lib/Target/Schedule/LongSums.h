@@ -83,6 +83,10 @@ private:
   bool areMany;
 };
 
+/// Whether `op` has a single result that is a float sum of many terms, or of an
+/// unknown number.
+bool isLongSum(linalg::GenericOp op);
+
 /// Rewrites the long float sums of an unscheduled kernel: each gets a second
 /// result that carries the rounding error, so that plain loops have the same
 /// error bound (PlainSums.cpp).

@@ -19,9 +19,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Whether `op` has a single result that is a float sum of many terms, or of an
-/// unknown number.
-static bool isLongSum(linalg::GenericOp op) {
+bool relax::isLongSum(linalg::GenericOp op) {
   if (!op.hasPureTensorSemantics() || op->getNumResults() != 1 ||
       !op.getNumReductionLoops() || !Totals::hasSums(Totals::combinersOf(op)))
     return false;
