@@ -173,7 +173,8 @@ def write_page(results: Sequence[Result], path: Path) -> None:
     for result in results:
         package = ZOO[result.name].package.removeprefix("npm:")
         outcome = f"{result.stage}: {result.reason[:200]}" if result.reason else result.stage
-        seconds = f"{result.import_seconds:.1f} | {result.compile_seconds:.1f}"
+        parts = (result.import_seconds, result.compile_seconds)
+        seconds = " | ".join(f"{part:.1f}" if part else "" for part in parts)
         cells = [result.name, package, result.sizes, f"{result.difference:.0e}", seconds, outcome.replace("|", "\\|")]
         lines.append(f"| {' | '.join(cells)} |")
     path.write_text("\n".join(lines) + "\n")
