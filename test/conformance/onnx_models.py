@@ -147,10 +147,10 @@ def run(name: str, models: Path, timeout: float) -> Result:
 
 
 def read_results(path: Path) -> dict[str, Result]:
-    """The latest result of each model that has one."""
+    """The latest result of each model."""
     lines = path.read_text().splitlines() if path.exists() else []
     found = {result.name: result for result in (Result(**json.loads(line)) for line in lines)}
-    return {name: found[name] for name in ZOO if name in found}
+    return {name: found.get(name, Result(name, "not run")) for name in ZOO}
 
 
 def write_page(results: Sequence[Result], path: Path) -> None:
@@ -167,15 +167,16 @@ def write_page(results: Sequence[Result], path: Path) -> None:
         f"{onnxruntime.__version__}: {passing} of {len(results)} pass. The difference is the largest at all sizes, as "
         "a share of the largest magnitude of the result. Seconds are processor time.",
         "",
-        "| model | package | sizes | difference | import s | compile s | result |",
-        "|---|---|---|--:|--:|--:|---|",
+        "| model | package | sizes | difference | allowed | import s | compile s | result |",
+        "|---|---|---|--:|--:|--:|--:|---|",
     ]
     for result in results:
         package = ZOO[result.name].package.removeprefix("npm:")
         outcome = f"{result.stage}: {result.reason[:200]}" if result.reason else result.stage
         parts = (result.import_seconds, result.compile_seconds)
         seconds = " | ".join(f"{part:.1f}" if part else "" for part in parts)
-        cells = [result.name, package, result.sizes, f"{result.difference:.0e}", seconds, outcome.replace("|", "\\|")]
+        apart = [f"{result.difference:.0e}" if result.sizes else "", f"{ZOO[result.name].tolerance:.0e}"]
+        cells = [result.name, package, result.sizes, *apart, seconds, outcome.replace("|", "\\|")]
         lines.append(f"| {' | '.join(cells)} |")
     path.write_text("\n".join(lines) + "\n")
 
