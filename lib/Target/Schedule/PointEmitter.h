@@ -146,6 +146,9 @@ private:
   llvm::MaybeAlign alignment(MemRefType type, ArrayRef<Lanes> index) const;
   /// The offsets of the lanes from the first element of a buffer.
   Value offsets(Value buffer, ArrayRef<Lanes> index);
+  /// Loads every second element along the last dimension, from index `first`.
+  Value loadEverySecond(Value buffer, ArrayRef<Value> first,
+                        VectorType vectors);
   VectorType vectorType(Type element) {
     return VectorType::get({lanes}, element);
   }

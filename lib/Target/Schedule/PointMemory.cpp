@@ -50,11 +50,30 @@ Value PointEmitter::lanesOn() {
       builder, loc, vectorType(builder.getI1Type()), ArrayRef<int64_t>{lanes});
 }
 
-/// Whether the lanes are consecutive elements.
-static bool isContiguous(ArrayRef<Lanes> index) {
-  return !index.empty() && !index.back().isVector && index.back().stride == 1 &&
+/// Whether the lanes are elements along the last dimension, `stride` apart.
+static bool isStrided(ArrayRef<Lanes> index, int64_t stride) {
+  return !index.empty() && !index.back().isVector &&
+         index.back().stride == stride &&
          llvm::all_of(index.drop_back(),
                       [](const Lanes &at) { return at.isUniform(); });
+}
+
+/// Whether the lanes are consecutive elements.
+static bool isContiguous(ArrayRef<Lanes> index) { return isStrided(index, 1); }
+
+Value PointEmitter::loadEverySecond(Value buffer, ArrayRef<Value> first,
+                                    VectorType vectors) {
+  // The second vector ends at the last element that is needed: later ones may
+  // be outside of the buffer.
+  SmallVector<Value> second(first);
+  second.back() = add(second.back(), constant(lanes - 1));
+  Value halves[] = {
+      vector::LoadOp::create(builder, loc, vectors, buffer, first),
+      vector::LoadOp::create(builder, loc, vectors, buffer, second)};
+  auto places = llvm::map_to_vector(llvm::seq(lanes), [&](int64_t lane) {
+    return 2 * lane < lanes ? 2 * lane : 2 * lane + 1;
+  });
+  return vector::ShuffleOp::create(builder, loc, halves[0], halves[1], places);
 }
 
 bool PointEmitter::isMultiple(Value value, int64_t factor) {
@@ -115,6 +134,9 @@ FailureOr<Lanes> PointEmitter::load(Value buffer, ArrayRef<Lanes> index) {
       result = vector::LoadOp::create(
           builder, loc, vectors, buffer, scalars, /*nontemporal=*/false,
           alignment(cast<MemRefType>(buffer.getType()), index));
+  } else if (!mask && lanes > 1 && isStrided(index, 2) &&
+             type.isLastDimUnitStride()) {
+    result = loadEverySecond(buffer, scalars, vectors);
   } else {
     Value at = offsets(buffer, index);
     SmallVector<Value> first(type.getRank(), constant(0));
