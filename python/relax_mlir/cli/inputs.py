@@ -226,6 +226,11 @@ def _convert(spec: InputSpec, value: Any) -> Any:
         array = _number(spec, value)
     if isinstance(array, np.ndarray) and array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
         array = array.view(dtype)  # .npy files do not name the types of ml_dtypes
+    if isinstance(array, np.ndarray) and not array.dtype.isnative:
+        raise RelaxError(
+            f"the input '{spec.name}' has the dtype '{array.dtype.str}', which is in the byte order of other machines; "
+            f"expected {spec}"
+        )
     if not isinstance(array, np.ndarray) or not _is_same(array.dtype, dtype) or not _is_shape(spec.shape, array.shape):
         raise RelaxError(f"the input '{spec.name}' is {_describe(value)}; expected {spec}")
     return array
