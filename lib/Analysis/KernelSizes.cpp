@@ -75,7 +75,7 @@ static bool isWide(Type type) { return type.isIndex() || type.isInteger(64); }
 
 SymExprAttr KernelSizes::computeArith(Operation *op) {
   if (op->getNumResults() != 1 || !isWide(op->getResult(0).getType()) ||
-      !isa<arith::ArithDialect>(op->getDialect()))
+      !isa_and_nonnull<arith::ArithDialect>(op->getDialect()))
     return {};
   if (auto cast = dyn_cast<arith::IndexCastOp>(op))
     return isWide(cast.getIn().getType()) ? get(cast.getIn()) : SymExprAttr();

@@ -393,7 +393,7 @@ FailureOr<Value> KernelEmitter::emitScalar(Operation &op, ValueRange operands,
     return choose(arith::CmpIPredicate::ult);
   if (FailureOr<Value> cast = emitCast(op, lhs, type); succeeded(cast))
     return cast;
-  if (isa<math::MathDialect>(op.getDialect()))
+  if (isa_and_nonnull<math::MathDialect>(op.getDialect()))
     if (FailureOr<Value> value = emitMath(op, operands, type); succeeded(value))
       return value;
   return refuse();

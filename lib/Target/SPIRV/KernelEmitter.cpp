@@ -216,15 +216,16 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
     return emitFor(loop);
   if (auto loop = dyn_cast<scf::WhileOp>(op))
     return emitWhile(loop);
-  if (isa<gpu::GPUDialect>(op.getDialect()))
+  if (isa_and_nonnull<gpu::GPUDialect>(op.getDialect()))
     return emitGPU(op);
   if (auto control = dyn_cast<NVVM::GriddepcontrolOp>(op))
     return control.getKind() == NVVM::GridDepActionKind::wait ? emitWait(&op)
                                                               : success();
-  if (isa<spirv::SPIRVDialect>(op.getDialect()))
+  if (isa_and_nonnull<spirv::SPIRVDialect>(op.getDialect()))
     return emitMatrix(op);
   bool isKnown = true;
-  if (isa<memref::MemRefDialect, vector::VectorDialect>(op.getDialect())) {
+  if (isa_and_nonnull<memref::MemRefDialect, vector::VectorDialect>(
+          op.getDialect())) {
     LogicalResult memory = emitMemory(op, isKnown);
     if (isKnown)
       return memory;

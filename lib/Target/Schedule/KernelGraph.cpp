@@ -250,7 +250,7 @@ void KernelGraph::visitInlined(
 static bool isExpensive(linalg::GenericOp op) {
   unsigned count = 0;
   for (Operation &inner : *op.getBody()) {
-    if (isa<math::MathDialect>(inner.getDialect()) ||
+    if (isa_and_nonnull<math::MathDialect>(inner.getDialect()) ||
         isa<arith::DivFOp, tensor::ExtractOp>(inner) || inner.getNumRegions())
       return true;
     ++count;

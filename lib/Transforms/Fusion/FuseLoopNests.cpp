@@ -29,7 +29,7 @@ using linalg::GenericOp;
 /// Whether recomputing an element is cheaper than loading it.
 static bool isCheap(GenericOp nest) {
   return llvm::all_of(nest.getBody()->without_terminator(), [](Operation &op) {
-    return isa<arith::ArithDialect>(op.getDialect()) &&
+    return isa_and_nonnull<arith::ArithDialect>(op.getDialect()) &&
            !isa<arith::DivFOp, arith::RemFOp>(op);
   });
 }

@@ -113,7 +113,7 @@ public:
   LogicalResult run() {
     SmallVector<Operation *> worklist;
     function->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (op != function && isa<RelaxDialect>(op->getDialect()))
+      if (op != function && isa_and_nonnull<RelaxDialect>(op->getDialect()))
         worklist.push_back(op);
     });
     for (Operation *op : worklist)

@@ -127,7 +127,7 @@ static Value evaluateAt(Value value, linalg::GenericOp op, OpBuilder &builder,
   if (auto loop = dyn_cast<linalg::IndexOp>(inner))
     return index(loop.getDim());
   if (inner->getNumRegions() || !isPure(inner) ||
-      isa<tensor::TensorDialect>(inner->getDialect()))
+      isa_and_nonnull<tensor::TensorDialect>(inner->getDialect()))
     return {};
   for (Value operand : inner->getOperands()) {
     Value at = evaluateAt(operand, op, builder, index, element, done);

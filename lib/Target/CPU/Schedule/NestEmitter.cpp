@@ -17,9 +17,9 @@ using namespace mlir::relax;
 int64_t relax::costOf(linalg::GenericOp op) {
   int64_t cost = 1;
   for (Operation &inner : *op.getBody())
-    cost += isa<math::MathDialect>(inner.getDialect()) ? 16
-            : isa<arith::DivFOp>(inner)                ? 8
-                                                       : 1;
+    cost += isa_and_nonnull<math::MathDialect>(inner.getDialect()) ? 16
+            : isa<arith::DivFOp>(inner)                            ? 8
+                                                                   : 1;
   return cost;
 }
 
