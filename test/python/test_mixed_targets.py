@@ -13,7 +13,7 @@ from emulated import blocks, calls, failing
 
 import relax_mlir
 from relax_mlir import BlockBuilder, Device, RelaxError, Sym, Tensor, op, runtime
-from relax_mlir.cli import commands
+from relax_mlir.cli.calling import call
 
 T = "tensor<?xf32, #relax.shape<[n]>>"
 RIGHT = f"""
@@ -231,7 +231,7 @@ def test_the_command_line_puts_arguments_where_they_are_taken(tmp_path):
     program, output = tmp_path / "program.mlir", tmp_path / "results.npz"
     program.write_text(RIGHT)
     for name in ("main", "from_the_host"):
-        commands.call(str(program), ["5xf32"], function=name, output=output, target="cuda:emulated")
+        call(str(program), ["5xf32"], function=name, outputs=[str(output)], target="cuda:emulated")
         assert np.load(output)["arr_0"].shape == (5,)
 
 

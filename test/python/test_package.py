@@ -153,8 +153,9 @@ def test_what_is_imported_is_required():
     found = {name for source in (ROOT / "python" / "relax_mlir").rglob("*.py") for name in imports_of(source)}
     assert {"typer", "rich", "safetensors"} <= found
     missing = {with_it.get(name, name) for name in found} - packages_of() - {"relax_mlir"}
-    # From extras, imported on use, with a message; sympy comes with torch, google.protobuf with onnx.
-    assert missing == {"matplotlib", "torch", "sympy", "onnx", "google"}
+    # From extras, imported on use, with a message; sympy comes with torch, google.protobuf with onnx. Where onnxruntime
+    # is installed, bench compares with it.
+    assert missing == {"matplotlib", "torch", "sympy", "onnx", "google", "onnxruntime"}
 
 
 # Without extras, the command line works, but reading tokenizers and other programs' files names the missing extra.
