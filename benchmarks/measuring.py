@@ -196,6 +196,14 @@ def report_missing(workers: list[Worker]) -> list[Worker]:
     return [worker for worker in workers if "missing" not in worker.hello]
 
 
+def report_disturbed(workers: Sequence[Worker], what: str) -> None:
+    """Names the workers beside which other processes used the processors, for a row of a table."""
+    for worker in workers:
+        if worker.disturbed > DISTURBED:
+            used = f"others used {worker.disturbed:.2f} processors meanwhile"
+            print(f"{what}, {worker.name}: {used}", file=sys.stderr)
+
+
 def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """A table in Markdown, its columns aligned."""
     cells = [[str(cell) for cell in row] for row in [header, *rows]]

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from measuring import DISTURBED, Worker, machine, missing, report_missing, serve, table, take_turns, time_of
+from measuring import Worker, machine, missing, report_disturbed, report_missing, serve, table, take_turns, time_of
 from onnx_zoo import ZOO, download, find, show_size
 
 SIDES = ("ours", "onnxruntime", "openvino")
@@ -107,11 +107,7 @@ def measure(name: str, path: Path, sides: Sequence[str], threads: int, rounds: i
             found = {side: entry["seconds"] for side, entry in taken.items()}
             ratios = [f"{found[side] / found['ours']:.2f}" if side in found else "" for side in sides if side != "ours"]
             rows.append([name, show_size(size), f"{1e3 * found['ours']:.2f}", *ratios, f"{ready['ours']:.1f}"])
-        for worker in running:
-            if worker.disturbed > DISTURBED:
-                print(
-                    f"{name}, {worker.name}: others used {worker.disturbed:.2f} processors meanwhile", file=sys.stderr
-                )
+        report_disturbed(running, name)
         return rows
     finally:
         for worker in workers:

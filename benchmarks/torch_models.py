@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from measuring import DISTURBED, Worker, machine, missing, report_missing, serve, table, take_turns, time_of
+from measuring import Worker, machine, missing, report_disturbed, report_missing, serve, table, take_turns, time_of
 
 SIDES = ("ours", "eager", "torch.compile", "onnxruntime")
 EXAMPLE = (2, 24)
@@ -134,11 +134,7 @@ def measure(name: str, sides: Sequence[str], threads: int, sizes: Sequence[tuple
                 f"{found[side]['seconds'] / own:.2f}" if side in found else "" for side in sides if side != "ours"
             ]
             rows.append([name, f"{size[0]}x{size[1]}", f"{1e3 * own:.2f}", *ratios])
-        for worker in running:
-            if worker.disturbed > DISTURBED:
-                print(
-                    f"{name}, {worker.name}: others used {worker.disturbed:.2f} processors meanwhile", file=sys.stderr
-                )
+        report_disturbed(running, name)
         return rows
     finally:
         for worker in workers:

@@ -4,9 +4,9 @@
 
 The C++ program needs neither Python nor TVM FFI, only the folder and one header of this package.
 
-    python examples/export_cpp/export.py /tmp/layer       # prints the two commands that follow
-    cmake -S examples/export_cpp -B /tmp/layer-build -DMODEL_DIR=/tmp/layer -DRELAX_INCLUDE_DIR=...
-    cmake --build /tmp/layer-build && /tmp/layer-build/main
+    python examples/export_cpp/export.py layer       # prints the two commands that follow
+    cmake -S examples/export_cpp -B layer-build -DMODEL_DIR=layer -DRELAX_INCLUDE_DIR=...
+    cmake --build layer-build && layer-build/main
 """
 
 import sys

@@ -173,8 +173,7 @@ static bool isScaffolding(Operation *op) {
          !isa<tensor::ExtractOp>(op);
 }
 
-/// Strips casts between static and dynamic sizes.
-static Value skipCasts(Value value) {
+Value relax::lookThroughCasts(Value value) {
   while (auto cast = value.getDefiningOp<tensor::CastOp>())
     value = cast.getSource();
   return value;
@@ -191,7 +190,7 @@ static bool isEpilogue(Operation *op) {
   for (OpOperand &init : nest.getDpsInitsMutable())
     reads |= nest.payloadUsesValueFromOperand(&init);
   for (OpOperand *input : nest.getDpsInputOperands()) {
-    Operation *producer = skipCasts(input->get()).getDefiningOp();
+    Operation *producer = lookThroughCasts(input->get()).getDefiningOp();
     if (!producer || isScaffolding(producer))
       continue;
     if (nest.getMatchingIndexingMap(input) != write)
@@ -335,7 +334,7 @@ bool relax::canReuseInput(func::FuncOp kernel, unsigned input,
     return false;
   AffineMap write;
   for (OpOperand &init : nest.getDpsInitsMutable())
-    if (skipCasts(init.get()) == kernel.getArgument(destination))
+    if (lookThroughCasts(init.get()) == kernel.getArgument(destination))
       write = nest.getMatchingIndexingMap(&init);
   if (!write || !write.isPermutation())
     return false;

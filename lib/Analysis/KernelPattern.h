@@ -52,6 +52,9 @@ KernelPattern classifyKernel(func::FuncOp kernel);
 /// element-wise.
 KernelPattern classifyRead(func::FuncOp kernel, unsigned input);
 
+/// The source of casts between static and dynamic sizes.
+Value lookThroughCasts(Value value);
+
 /// Whether two inputs of a reduction each lack a loop that its result has.
 bool isContraction(linalg::LinalgOp op);
 

@@ -404,11 +404,10 @@ public:
 
 private:
   LogicalResult lower(ModuleOp module) {
-    // Device types of DLPack.
     int64_t type = StringSwitch<int64_t>(device)
                        .Case("", 0)
-                       .Case("cuda", 2)
-                       .Case("vulkan", 7)
+                       .Case("cuda", kCUDA)
+                       .Case("vulkan", kVulkan)
                        .Default(-1);
     if (type < 0)
       return module.emitError() << "there is no device '" << device

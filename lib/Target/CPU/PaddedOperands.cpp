@@ -20,6 +20,7 @@
 
 #include "Target/CPU/PaddedOperands.h"
 
+#include "Analysis/KernelPattern.h"
 #include "Target/Schedule/LongSums.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -40,9 +41,8 @@ static bool isReadByLongSum(Value tensor) {
 
 /// The buffer of a parameter, through casts; null for other tensors.
 static Value getBuffer(Value tensor) {
-  while (auto cast = tensor.getDefiningOp<tensor::CastOp>())
-    tensor = cast.getSource();
-  auto view = tensor.getDefiningOp<bufferization::ToTensorOp>();
+  auto view =
+      lookThroughCasts(tensor).getDefiningOp<bufferization::ToTensorOp>();
   return view ? view.getBuffer() : Value();
 }
 
@@ -58,22 +58,20 @@ static void store(tensor::InsertSliceOp slice, Value source,
   auto constant = [&](int64_t number) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, number);
   };
-  SmallVector<Value> zeros(rank, constant(0)), ones(rank, constant(1));
-  auto sizesOf = [&](Value memory) {
-    return llvm::map_to_vector(llvm::seq(rank), [&](int64_t dim) -> Value {
-      return memref::DimOp::create(builder, loc, memory, dim);
-    });
+  auto values = [&](ArrayRef<OpFoldResult> numbers) {
+    return getValueOrCreateConstantIndexOp(builder, loc, numbers);
   };
+  auto sizesOf = [&](Value memory) {
+    return values(memref::getMixedSizes(builder, loc, memory));
+  };
+  SmallVector<Value> zeros(rank, constant(0)), ones(rank, constant(1));
   scf::buildLoopNest(builder, loc, zeros, sizesOf(buffer), ones,
                      [&](OpBuilder &inner, Location loc, ValueRange at) {
                        memref::StoreOp::create(inner, loc, fill.value(), buffer,
                                                at);
                      });
-  auto constants = [&](ArrayRef<OpFoldResult> numbers) {
-    return getValueOrCreateConstantIndexOp(builder, loc, numbers);
-  };
-  SmallVector<Value> offsets = constants(slice.getMixedOffsets()),
-                     strides = constants(slice.getMixedStrides());
+  SmallVector<Value> offsets = values(slice.getMixedOffsets()),
+                     strides = values(slice.getMixedStrides());
   scf::buildLoopNest(
       builder, loc, zeros, sizesOf(source), ones,
       [&](OpBuilder &inner, Location loc, ValueRange at) {

@@ -33,6 +33,9 @@
 
 namespace mlir::relax {
 
+/// The device types in DLPack.
+constexpr int64_t kCUDA = 2, kVulkan = 7;
+
 /// Appends the host types for a relax type; fails if it has none.
 LogicalResult flattenType(Type type, SmallVectorImpl<Type> &flat);
 

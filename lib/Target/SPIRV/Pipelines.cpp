@@ -68,9 +68,6 @@ void relax::buildVulkanToLLVMPipeline(OpPassManager &manager,
   buildKernelToLLVMPipeline(manager);
 }
 
-/// The device type of Vulkan in DLPack.
-constexpr int64_t kVulkan = 7;
-
 void relax::registerRelaxSPIRVPipelines() {
   auto find = [](ModuleOp module) {
     return llvm::map_to_vector(

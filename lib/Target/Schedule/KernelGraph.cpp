@@ -16,15 +16,8 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Looks through ops that do not change the value.
-static Value strip(Value tensor) {
-  while (auto cast = tensor.getDefiningOp<tensor::CastOp>())
-    tensor = cast.getSource();
-  return tensor;
-}
-
 linalg::GenericOp KernelGraph::producer(Value tensor) {
-  return strip(tensor).getDefiningOp<linalg::GenericOp>();
+  return lookThroughCasts(tensor).getDefiningOp<linalg::GenericOp>();
 }
 
 /// The tensors that `tensor` is a view of, such as the source of a reshape or
@@ -46,17 +39,17 @@ KernelGraph::reads(linalg::GenericOp op) {
     if (op.isDpsInit(&operand) && !op.payloadUsesValueFromOperand(&operand))
       continue;
     AffineMap map = op.getMatchingIndexingMap(&operand);
-    Value tensor = strip(operand.get());
+    Value tensor = lookThroughCasts(operand.get());
     while (Value source = viewed(tensor)) {
-      tensor = strip(source);
+      tensor = lookThroughCasts(source);
       map = AffineMap();
     }
     found.emplace_back(tensor, map);
   }
   op.getBody()->walk([&](tensor::ExtractOp extract) {
-    Value tensor = strip(extract.getTensor());
+    Value tensor = lookThroughCasts(extract.getTensor());
     while (Value source = viewed(tensor))
-      tensor = strip(source);
+      tensor = lookThroughCasts(source);
     found.emplace_back(tensor, AffineMap());
   });
   return found;
@@ -130,7 +123,7 @@ LogicalResult KernelGraph::collect(func::FuncOp kernel) {
     if (!op || !isa<MemRefType>(root.getDest().getType()))
       return failure();
     outputs.push_back(
-        {cast<OpResult>(strip(root.getSource())), root.getDest()});
+        {cast<OpResult>(lookThroughCasts(root.getSource())), root.getDest()});
   }
   // A destination may also be read, but only at the point that is written.
   for (linalg::GenericOp op : ops)
@@ -206,8 +199,8 @@ void KernelGraph::relateAxes() {
       linalg::GenericOp source = producer(tensor);
       if (!source)
         continue;
-      AffineMap own =
-          source.getIndexingMapMatchingResult(cast<OpResult>(strip(tensor)));
+      AffineMap own = source.getIndexingMapMatchingResult(
+          cast<OpResult>(lookThroughCasts(tensor)));
       for (auto [dim, expr] : llvm::enumerate(own.getResults())) {
         unsigned loop =
             firstLoop[source] + cast<AffineDimExpr>(expr).getPosition();

@@ -20,6 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Analysis/KernelPattern.h"
 #include "Relax/Notes.h"
 #include "Relax/Ops/Call.h"
 #include "Relax/Ops/Control.h"
@@ -43,12 +44,6 @@ using namespace mlir::relax;
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
-
-static Value lookThroughCasts(Value value) {
-  while (auto cast = value.getDefiningOp<tensor::CastOp>())
-    value = cast.getSource();
-  return value;
-}
 
 /// The uses of a tensor, also through casts, except for its sizes.
 static SmallVector<OpOperand *> getElementUses(Value value) {

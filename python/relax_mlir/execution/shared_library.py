@@ -176,7 +176,7 @@ def threads(count: int | None) -> Iterator[None]:
 
     The process has one pool of threads, which all calls share: calls that run at the same time on other threads of
     Python have the number of the latest block. The number of before comes back when the last block ends. A block whose
-    number differs from it starts its threads anew, some ten microseconds for each.
+    number differs from it starts its threads again, some ten microseconds for each.
     """
     if count is None:
         yield

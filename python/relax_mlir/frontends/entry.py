@@ -15,6 +15,9 @@ from ..runtime import Executable, to_host
 from . import memory
 from .signature import Input, Output, Signature
 
+_TENSORS = ("tensor", "complex")
+"""Kinds of inputs and outputs that are tensors."""
+
 
 class Entry:
     """A function of a program with its signature."""
@@ -24,6 +27,8 @@ class Entry:
         self.signature = signature
         self._call = executable[name]
         self._is_single = len(described["results"]) == 1
+        self._tensor_inputs = [leaf for leaf, given in enumerate(signature.inputs) if given.kind in _TENSORS]
+        self._tensor_outputs = [entry for entry in signature.outputs if entry.kind in _TENSORS]
         self._written = {index for index, entry in enumerate(described["parameters"]) if entry.get("written")}
 
     def run(self, leaves: Sequence[Any], buffers: Mapping[str, np.ndarray]) -> list[Any]:
@@ -50,29 +55,24 @@ class Entry:
             for kind, target, _ in signature.updates:
                 if kind == "input" and signature.inputs[target].kind == "complex":
                     _write_back(leaves[target], tensors[target])
-        _separate(signature, results, tensors)
+        self._separate(results, tensors)
         return [_output(entry, results, leaves) for entry in signature.outputs]
 
+    def _separate(self, results: list[Any], tensors: Sequence[Any]) -> None:
+        """Copies results that lie in memory of an input, or of another result, unless the model gives them as views.
 
-_TENSORS = ("tensor", "complex")
+        A function returns an input, or one tensor twice, where an op such as a clone computes nothing. Results have
+        memory of their own otherwise, so only the places where they begin are compared.
+        """
+        taken = {memory.address_of(tensors[leaf]): leaf for leaf in self._tensor_inputs}
+        for entry in self._tensor_outputs:
+            address = memory.address_of(results[entry.index])
+            if taken.setdefault(address, ~entry.index) not in (~entry.index, entry.owner):
+                results[entry.index] = memory.copy_of(results[entry.index])
+
+
 _NOT_RESULTS = ("constant", "input")
 """Kinds of outputs that are not results of the function."""
-
-
-def _separate(signature: Signature, results: list[Any], tensors: Sequence[Any]) -> None:
-    """Copies results that lie in memory of an input, or of another result, unless the model gives them as views of it.
-
-    A function returns an input, or one tensor twice, where an op such as a clone computes nothing. Results have memory
-    of their own otherwise, so only the places where they begin are compared.
-    """
-    leaves = [leaf for leaf, given in enumerate(signature.inputs) if given.kind in _TENSORS]
-    taken = {memory.address_of(tensors[leaf]): leaf for leaf in leaves}
-    for entry in signature.outputs:
-        if entry.kind not in _TENSORS:
-            continue
-        address = memory.address_of(results[entry.index])
-        if taken.setdefault(address, ~entry.index) not in (~entry.index, entry.owner):
-            results[entry.index] = memory.copy_of(results[entry.index])
 
 
 def _as_contiguous(argument: Any) -> Any:

@@ -21,9 +21,6 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The device type of CUDA in DLPack.
-constexpr int64_t kCUDA = 2;
-
 namespace {
 
 struct LowerLaunches : relax::impl::LowerLaunchesPassBase<LowerLaunches> {

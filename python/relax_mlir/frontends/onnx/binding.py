@@ -164,7 +164,7 @@ class IOBinding:
     # --- inputs
 
     def bind_cpu_input(self, name: str, arr_on_cpu: Any) -> None:
-        """Binds an input to an array (or to a list, for a sequence), which each call reads anew.
+        """Binds an input to an array (or to a list, for a sequence), which each call reads again.
 
         Raises:
           FrontendError: the model has no such input.
