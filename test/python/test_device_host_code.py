@@ -16,7 +16,7 @@ from emulated import blocks, calls, failing, objects
 
 import relax_mlir
 from relax_mlir import Code, Device, Executable, _relax, pipelines
-from relax_mlir.compiler import _describe_functions, _find_weights
+from relax_mlir.compiler import _find_weights, describe_functions
 from relax_mlir.pipelines.cpu import default_pipeline
 
 T = "tensor<?xf32, #relax.shape<[n]>>"
@@ -31,7 +31,7 @@ def device():
 def compiled(text):
     """A module without kernels."""
     module = relax_mlir.parse(text)
-    functions, weights = _describe_functions(module), _find_weights(module)
+    functions, weights = describe_functions(module), _find_weights(module)
     target = relax_mlir.Target.host()
     default_pipeline().run(module)
     lowering = [pipelines.LowerToHost(device="cuda"), pipelines.KernelsToLoops(128), pipelines.LoopsToLLVM()]
