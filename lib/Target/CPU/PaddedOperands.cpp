@@ -12,30 +12,34 @@
 //   %padded = tensor.insert_slice %data into %filled[0, 0, 1, 1]
 //   linalg.generic ins(%padded, %weight)
 //
-// Schedules compute elements at any point, but not of an inserted slice. The
-// padded tensor is small compared with the work on it, so it is written to
-// scratch memory first, and the sum reads that without any test of its bounds.
+// Schedules compute elements of an inserted slice at any point, with a test of
+// its bounds, and elements of a padded tensor and of a concatenation alike.
+// Where a reduction reads each element several times, the tensor is written to
+// scratch memory first, and read without tests.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Target/CPU/PaddedOperands.h"
 
 #include "Analysis/KernelPattern.h"
-#include "Target/Schedule/LongSums.h"
+#include "Target/Schedule/PointEmitter.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Whether a long sum reads a tensor, perhaps through views of all of it.
-static bool isReadByLongSum(Value tensor) {
-  return llvm::any_of(tensor.getUsers(), [](Operation *user) {
+/// Whether a reduction reads elements of a tensor more than once, perhaps
+/// through views of all of it.
+static bool isReadRepeatedly(Value tensor) {
+  return llvm::any_of(tensor.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
     if (auto nest = dyn_cast<linalg::GenericOp>(user))
-      return isLongSum(nest);
+      return nest.getNumReductionLoops() > 0 &&
+             !nest.getMatchingIndexingMap(&use).isPermutation();
     return isa<tensor::CastOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
                user) &&
-           isReadByLongSum(user->getResult(0));
+           isReadRepeatedly(user->getResult(0));
   });
 }
 
@@ -46,15 +50,11 @@ static Value getBuffer(Value tensor) {
   return view ? view.getBuffer() : Value();
 }
 
-static void store(tensor::InsertSliceOp slice, Value source,
-                  linalg::FillOp fill, tensor::EmptyOp empty) {
-  OpBuilder builder(slice);
+/// Writes a slice whose elements are apart in its destination, by plain loops.
+static void insertApart(OpBuilder &builder, tensor::InsertSliceOp slice,
+                        Value source, Value filler, Value buffer) {
   Location loc = slice.getLoc();
-  auto type = cast<RankedTensorType>(slice.getType());
-  Value buffer = memref::AllocOp::create(
-      builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
-      empty.getDynamicSizes());
-  int64_t rank = type.getRank();
+  int64_t rank = slice.getType().getRank();
   auto constant = [&](int64_t number) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, number);
   };
@@ -67,8 +67,7 @@ static void store(tensor::InsertSliceOp slice, Value source,
   SmallVector<Value> zeros(rank, constant(0)), ones(rank, constant(1));
   scf::buildLoopNest(builder, loc, zeros, sizesOf(buffer), ones,
                      [&](OpBuilder &inner, Location loc, ValueRange at) {
-                       memref::StoreOp::create(inner, loc, fill.value(), buffer,
-                                               at);
+                       memref::StoreOp::create(inner, loc, filler, buffer, at);
                      });
   SmallVector<Value> offsets = values(slice.getMixedOffsets()),
                      strides = values(slice.getMixedStrides());
@@ -84,24 +83,53 @@ static void store(tensor::InsertSliceOp slice, Value source,
               offset));
         memref::StoreOp::create(inner, loc, element, buffer, to);
       });
-  slice.replaceAllUsesWith(bufferization::ToTensorOp::create(
-                               builder, loc, type, buffer, /*restrict=*/true)
-                               .getResult());
-  slice.erase();
+}
+
+/// Writes `tensor`, which is assembled from others, to scratch memory, if that
+/// is possible.
+static void store(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  auto type = cast<RankedTensorType>(tensor.getType());
+  // Booleans are bytes in memory.
+  if (type.getElementType().isInteger(1))
+    return;
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  Location loc = op->getLoc();
+  auto slice = dyn_cast<tensor::InsertSliceOp>(op);
+  if (slice && slice.getSourceType().getRank() != type.getRank())
+    return;
+  bool isApart = slice && !slice.hasUnitStride();
+  auto fill = slice ? slice.getDest().getDefiningOp<linalg::FillOp>()
+                    : linalg::FillOp();
+  Value source = slice ? getBuffer(slice.getSource()) : Value();
+  if (isApart && (!source || !fill))
+    return;
+  PointEmitter sizes(builder, loc, 1);
+  SmallVector<Value> dynamic;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      dynamic.push_back(sizes.size(tensor, dim));
+  Value buffer = memref::AllocOp::create(
+      builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
+      dynamic, builder.getI64IntegerAttr(64));
+  Value stored = bufferization::ToTensorOp::create(builder, loc, type, buffer,
+                                                   /*restrict=*/true);
+  tensor.replaceAllUsesWith(stored);
+  builder.setInsertionPoint(stored.getDefiningOp());
+  if (isApart) {
+    insertApart(builder, slice, source, fill.value(), buffer);
+    slice.erase();
+    return;
+  }
+  bufferization::MaterializeInDestinationOp::create(
+      builder, loc, TypeRange(), tensor, buffer, /*restrict=*/true,
+      /*writable=*/true);
 }
 
 void relax::storePaddedOperands(func::FuncOp kernel) {
-  for (auto slice :
-       llvm::make_early_inc_range(kernel.getOps<tensor::InsertSliceOp>())) {
-    Value source = getBuffer(slice.getSource());
-    auto fill = slice.getDest().getDefiningOp<linalg::FillOp>();
-    auto empty = fill ? fill.output().getDefiningOp<tensor::EmptyOp>()
-                      : tensor::EmptyOp();
-    bool hasEqualRanks =
-        slice.getSourceType().getRank() == slice.getType().getRank();
-    if (source && empty && hasEqualRanks &&
-        !slice.getType().getElementType().isInteger(1) &&
-        isReadByLongSum(slice))
-      store(slice, source, fill, empty);
-  }
+  for (Operation &op : llvm::make_early_inc_range(kernel.getOps()))
+    if (isa<tensor::ConcatOp, tensor::InsertSliceOp, tensor::PadOp>(op) &&
+        isReadRepeatedly(op.getResult(0)))
+      store(op.getResult(0));
 }

@@ -12,8 +12,8 @@
 
 namespace mlir::relax {
 
-/// Writes the padded operands of long sums to scratch memory, so that the sums
-/// can be scheduled. The parameters of the kernel must be buffers.
+/// Writes padded operands, of which a reduction reads elements several times,
+/// to scratch memory. The parameters of the kernel must be buffers.
 void storePaddedOperands(func::FuncOp kernel);
 
 } // namespace mlir::relax

@@ -11,6 +11,7 @@
 
 #include "Target/CPU/PaddedOperands.h"
 #include "Target/CPU/Schedule/NestEmitter.h"
+#include "Target/CPU/UnitLoops.h"
 #include "Target/Schedule/LongSums.h"
 
 namespace mlir::relax {
@@ -52,6 +53,7 @@ struct ScheduleKernels : relax::impl::ScheduleKernelsPassBase<ScheduleKernels> {
 
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
+    dropUnitLoops(kernel);
     storePaddedOperands(kernel);
     // Kernels that cannot be scheduled become plain loops.
     if (failed(schedule(kernel)))

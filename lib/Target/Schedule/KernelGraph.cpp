@@ -20,14 +20,26 @@ linalg::GenericOp KernelGraph::producer(Value tensor) {
   return lookThroughCasts(tensor).getDefiningOp<linalg::GenericOp>();
 }
 
-/// The tensors that `tensor` is a view of, such as the source of a reshape or
-/// slice.
-static Value viewed(Value tensor) {
+/// Adds the tensors whose elements `tensor` has, looking through reshapes,
+/// slices, and tensors that are assembled from others. `map`: from loops to
+/// dimensions of `tensor`.
+static void addSources(Value tensor, AffineMap map,
+                       SmallVector<std::pair<Value, AffineMap>> &found) {
+  tensor = lookThroughCasts(tensor);
   Operation *op = tensor.getDefiningOp();
   if (isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
                       tensor::ExtractSliceOp, tensor::PadOp>(op))
-    return op->getOperand(0);
-  return {};
+    return addSources(op->getOperand(0), AffineMap(), found);
+  if (auto insertion = dyn_cast_or_null<tensor::InsertSliceOp>(op)) {
+    addSources(insertion.getSource(), AffineMap(), found);
+    return addSources(insertion.getDest(), AffineMap(), found);
+  }
+  if (auto concat = dyn_cast_or_null<tensor::ConcatOp>(op)) {
+    for (Value input : concat.getInputs())
+      addSources(input, AffineMap(), found);
+    return;
+  }
+  found.emplace_back(tensor, map);
 }
 
 SmallVector<std::pair<Value, AffineMap>>
@@ -38,19 +50,10 @@ KernelGraph::reads(linalg::GenericOp op) {
       continue;
     if (op.isDpsInit(&operand) && !op.payloadUsesValueFromOperand(&operand))
       continue;
-    AffineMap map = op.getMatchingIndexingMap(&operand);
-    Value tensor = lookThroughCasts(operand.get());
-    while (Value source = viewed(tensor)) {
-      tensor = lookThroughCasts(source);
-      map = AffineMap();
-    }
-    found.emplace_back(tensor, map);
+    addSources(operand.get(), op.getMatchingIndexingMap(&operand), found);
   }
   op.getBody()->walk([&](tensor::ExtractOp extract) {
-    Value tensor = lookThroughCasts(extract.getTensor());
-    while (Value source = viewed(tensor))
-      tensor = lookThroughCasts(source);
-    found.emplace_back(tensor, AffineMap());
+    addSources(extract.getTensor(), AffineMap(), found);
   });
   return found;
 }
@@ -72,8 +75,9 @@ static bool isView(Operation *op) {
   if (auto pad = dyn_cast<tensor::PadOp>(op))
     return pad.getConstantPaddingValue() != nullptr;
   return isa<bufferization::ToTensorOp, tensor::EmptyOp, linalg::FillOp,
-             tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-             tensor::ExtractSliceOp, tensor::SplatOp>(op) ||
+             tensor::CastOp, tensor::CollapseShapeOp, tensor::ConcatOp,
+             tensor::ExpandShapeOp, tensor::ExtractSliceOp,
+             tensor::InsertSliceOp, tensor::SplatOp>(op) ||
          matchPattern(op, m_Constant());
 }
 

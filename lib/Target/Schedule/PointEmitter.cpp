@@ -51,6 +51,21 @@ Value PointEmitter::size(Value shaped, unsigned dim) {
     if (llvm::SmallBitVector dropped = slice.getDroppedDims(); dropped.none())
       return getValueOrCreateConstantIndexOp(builder, loc,
                                              slice.getMixedSizes()[dim]);
+  if (auto pad = dyn_cast_if_present<tensor::PadOp>(op)) {
+    Value sum = size(pad.getSource(), dim);
+    for (OpFoldResult more :
+         {pad.getMixedLowPad()[dim], pad.getMixedHighPad()[dim]})
+      sum = add(sum, getValueOrCreateConstantIndexOp(builder, loc, more));
+    return sum;
+  }
+  if (auto concat = dyn_cast_if_present<tensor::ConcatOp>(op)) {
+    if (dim != concat.getDim())
+      return size(concat.getInputs().front(), dim);
+    Value sum = constant(0);
+    for (Value input : concat.getInputs())
+      sum = add(sum, size(input, dim));
+    return sum;
+  }
   if (auto collapse = dyn_cast_if_present<tensor::CollapseShapeOp>(op)) {
     Value product = constant(1);
     ReassociationIndices group = collapse.getReassociationIndices()[dim];

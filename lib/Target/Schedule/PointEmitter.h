@@ -130,6 +130,18 @@ private:
 
   FailureOr<Lanes> compute(Value tensor, ArrayRef<Lanes> index);
   FailureOr<Lanes> padded(tensor::PadOp pad, ArrayRef<Lanes> index);
+  FailureOr<Lanes> inserted(tensor::InsertSliceOp insertion,
+                            ArrayRef<Lanes> index);
+  /// The element of the inputs from `first` on, which are joined.
+  FailureOr<Lanes> joined(tensor::ConcatOp concat, unsigned first,
+                          ArrayRef<Lanes> index);
+  /// The element of a larger tensor that has `source` at `offsets`; elsewhere,
+  /// the value of `outside`. `isWhole`: the dimensions along which the source
+  /// has the size of the larger tensor.
+  FailureOr<Lanes> within(Value source, ArrayRef<OpFoldResult> offsets,
+                          const llvm::SmallBitVector &isWhole,
+                          ArrayRef<Lanes> index,
+                          function_ref<FailureOr<Lanes>()> outside);
   FailureOr<Lanes> load(Value buffer, ArrayRef<Lanes> index);
   FailureOr<Lanes> apply(AffineExpr expr, ArrayRef<Lanes> dims);
   FailureOr<Lanes> clone(Operation &op, IRMapping &uniform,

@@ -67,9 +67,24 @@ Value PointEmitter::loadEverySecond(Value buffer, ArrayRef<Value> first,
   // be outside of the buffer.
   SmallVector<Value> second(first);
   second.back() = add(second.back(), constant(lanes - 1));
-  Value halves[] = {
-      vector::LoadOp::create(builder, loc, vectors, buffer, first),
-      vector::LoadOp::create(builder, loc, vectors, buffer, second)};
+  auto zeros = [&](VectorType type) -> Value {
+    return arith::ConstantOp::create(builder, loc, type,
+                                     builder.getZeroAttr(type));
+  };
+  // Loads a vector from `at`, whose elements `element`, `element + 2`, ... are
+  // for the lanes from `lane` on; those of masked lanes may be outside, too.
+  auto half = [&](ArrayRef<Value> at, int64_t lane, int64_t element) -> Value {
+    if (!mask)
+      return vector::LoadOp::create(builder, loc, vectors, buffer, at);
+    SmallVector<int64_t> places(lanes, lanes); // a zero
+    for (; element < lanes; element += 2)
+      places[element] = lane++;
+    Value needed = vector::ShuffleOp::create(
+        builder, loc, mask, zeros(cast<VectorType>(mask.getType())), places);
+    return vector::MaskedLoadOp::create(builder, loc, vectors, buffer, at,
+                                        needed, zeros(vectors));
+  };
+  Value halves[] = {half(first, 0, 0), half(second, lanes / 2, 1)};
   auto places = llvm::map_to_vector(llvm::seq(lanes), [&](int64_t lane) {
     return 2 * lane < lanes ? 2 * lane : 2 * lane + 1;
   });
@@ -134,8 +149,7 @@ FailureOr<Lanes> PointEmitter::load(Value buffer, ArrayRef<Lanes> index) {
       result = vector::LoadOp::create(
           builder, loc, vectors, buffer, scalars, /*nontemporal=*/false,
           alignment(cast<MemRefType>(buffer.getType()), index));
-  } else if (!mask && lanes > 1 && isStrided(index, 2) &&
-             type.isLastDimUnitStride()) {
+  } else if (lanes > 1 && isStrided(index, 2) && type.isLastDimUnitStride()) {
     result = loadEverySecond(buffer, scalars, vectors);
   } else {
     Value at = offsets(buffer, index);
@@ -269,6 +283,10 @@ FailureOr<Lanes> PointEmitter::compute(Value tensor, ArrayRef<Lanes> index) {
   }
   if (auto pad = dyn_cast<tensor::PadOp>(op))
     return padded(pad, index);
+  if (auto insertion = dyn_cast<tensor::InsertSliceOp>(op))
+    return inserted(insertion, index);
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op))
+    return joined(concat, 0, index);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
     llvm::SmallBitVector dropped = slice.getDroppedDims();
     SmallVector<Lanes> at;
@@ -367,11 +385,10 @@ FailureOr<Lanes> PointEmitter::compute(Value tensor, ArrayRef<Lanes> index) {
   return failure();
 }
 
-FailureOr<Lanes> PointEmitter::padded(tensor::PadOp pad,
-                                      ArrayRef<Lanes> index) {
-  Value filler = pad.getConstantPaddingValue();
-  if (!filler)
-    return failure();
+FailureOr<Lanes>
+PointEmitter::within(Value source, ArrayRef<OpFoldResult> offsets,
+                     const llvm::SmallBitVector &isWhole, ArrayRef<Lanes> index,
+                     function_ref<FailureOr<Lanes>()> outside) {
   // Whether the point, or each lane, is inside the source.
   Value isInside, areInside;
   auto require = [&](Value &condition, Value more) {
@@ -379,14 +396,13 @@ FailureOr<Lanes> PointEmitter::padded(tensor::PadOp pad,
         condition ? arith::AndIOp::create(builder, loc, condition, more) : more;
   };
   SmallVector<Lanes> at;
-  for (auto [dim, low] : llvm::enumerate(pad.getMixedLowPad())) {
-    if (isConstantIntValue(low, 0) &&
-        isConstantIntValue(pad.getMixedHighPad()[dim], 0)) {
+  for (auto [dim, offset] : llvm::enumerate(offsets)) {
+    if (isWhole.test(dim)) {
       at.push_back(index[dim]);
       continue;
     }
-    Value before = getValueOrCreateConstantIndexOp(builder, loc, low);
-    Value extent = size(pad.getSource(), dim);
+    Value before = getValueOrCreateConstantIndexOp(builder, loc, offset);
+    Value extent = size(source, dim);
     Lanes from = index[dim];
     from.value = arith::SubIOp::create(
         builder, loc, from.value, from.isVector ? vector({before}) : before);
@@ -398,45 +414,107 @@ FailureOr<Lanes> PointEmitter::padded(tensor::PadOp pad,
                                   position, limit));
     at.push_back(from);
   }
-  bool asVector =
-      llvm::any_of(index, [](const Lanes &lane) { return !lane.isUniform(); });
   bool failed = false;
+  auto take = [&](FailureOr<Lanes> value) {
+    failed |= mlir::failed(value);
+    return failed ? Lanes{} : *value;
+  };
   auto inside = [&]() -> Lanes {
     Scope scope(*this);
     Value outer = mask;
     if (areInside)
       mask = mask ? arith::AndIOp::create(builder, loc, mask, areInside)
                   : areInside;
-    FailureOr<Lanes> value = element(pad.getSource(), at);
+    Lanes value = take(element(source, at));
     mask = outer;
-    if (mlir::failed(value)) {
-      failed = true;
-      return {filler};
-    }
-    if (!areInside)
-      return *value;
-    return {arith::SelectOp::create(builder, loc, areInside, vector(*value),
-                                    vector({filler})),
+    if (failed || !areInside)
+      return value;
+    Value others = arith::XOrIOp::create(
+        builder, loc, areInside,
+        arith::ConstantOp::create(
+            builder, loc,
+            DenseElementsAttr::get(cast<VectorType>(areInside.getType()),
+                                   true)));
+    mask = mask ? arith::AndIOp::create(builder, loc, mask, others) : others;
+    Lanes other = take(outside());
+    mask = outer;
+    if (failed)
+      return value;
+    return {arith::SelectOp::create(builder, loc, areInside, vector(value),
+                                    vector(other)),
             0, true};
   };
   if (!isInside) {
     Lanes value = inside();
     return failed ? FailureOr<Lanes>(failure()) : value;
   }
-  Type type = filler.getType();
+  bool asVector =
+      llvm::any_of(index, [](const Lanes &lane) { return !lane.isUniform(); });
+  Type type = getElementTypeOrSelf(source.getType());
   if (asVector)
     type = vectorType(type);
   auto branch = scf::IfOp::create(builder, loc, type, isInside,
                                   /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  Lanes value = inside();
-  scf::YieldOp::create(builder, loc, asVector ? vector(value) : value.value);
-  builder.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(builder, loc, asVector ? vector({filler}) : filler);
+  auto yield = [&](Block *block, function_ref<Lanes()> make) {
+    builder.setInsertionPointToStart(block);
+    Scope scope(*this);
+    Lanes value = make();
+    if (!failed)
+      scf::YieldOp::create(builder, loc,
+                           asVector ? vector(value) : value.value);
+  };
+  yield(branch.thenBlock(), inside);
+  yield(branch.elseBlock(), [&] { return take(outside()); });
   if (failed)
     return failure();
   return Lanes{branch.getResult(0), 0, asVector};
+}
+
+FailureOr<Lanes> PointEmitter::padded(tensor::PadOp pad,
+                                      ArrayRef<Lanes> index) {
+  Value filler = pad.getConstantPaddingValue();
+  if (!filler)
+    return failure();
+  llvm::SmallBitVector isWhole(index.size());
+  for (auto [dim, low] : llvm::enumerate(pad.getMixedLowPad()))
+    isWhole[dim] = isConstantIntValue(low, 0) &&
+                   isConstantIntValue(pad.getMixedHighPad()[dim], 0);
+  return within(pad.getSource(), pad.getMixedLowPad(), isWhole, index,
+                [&]() -> FailureOr<Lanes> { return Lanes{filler}; });
+}
+
+FailureOr<Lanes> PointEmitter::inserted(tensor::InsertSliceOp insertion,
+                                        ArrayRef<Lanes> index) {
+  RankedTensorType source = insertion.getSourceType(),
+                   whole = insertion.getType();
+  if (!insertion.hasUnitStride() || source.getRank() != whole.getRank())
+    return failure();
+  llvm::SmallBitVector isWhole(index.size());
+  for (auto [dim, offset] : llvm::enumerate(insertion.getMixedOffsets()))
+    isWhole[dim] = isConstantIntValue(offset, 0) && !source.isDynamicDim(dim) &&
+                   source.getDimSize(dim) == whole.getDimSize(dim);
+  return within(insertion.getSource(), insertion.getMixedOffsets(), isWhole,
+                index, [&] { return element(insertion.getDest(), index); });
+}
+
+FailureOr<Lanes> PointEmitter::joined(tensor::ConcatOp concat, unsigned first,
+                                      ArrayRef<Lanes> index) {
+  ValueRange inputs = concat.getInputs();
+  uint64_t dim = concat.getDim();
+  if (first + 1 == inputs.size())
+    return element(inputs[first], index);
+  llvm::SmallBitVector isWhole(index.size(), true);
+  isWhole.reset(dim);
+  SmallVector<OpFoldResult> none(index.size(), builder.getIndexAttr(0));
+  return within(inputs[first], none, isWhole, index, [&] {
+    SmallVector<Lanes> rest(index);
+    Value length = size(inputs[first], dim);
+    rest[dim].value =
+        arith::SubIOp::create(builder, loc, rest[dim].value,
+                              rest[dim].isVector ? vector({length}) : length);
+    return joined(concat, first + 1, rest);
+  });
 }
 
 FailureOr<Lanes> PointEmitter::operand(linalg::GenericOp op, unsigned number,
