@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from kernels import Kernel, function, generic, tensor
 
-ROWS = (0, 1, 2, 5, 6, 7, 33, 64, 65)
+ROWS = (0, 1, 2, 3, 5, 6, 7, 13, 33, 64, 65)
 MULTIPLY_ADD = "%p = arith.mulf %a, %b : f32\n    %s = arith.addf %acc, %p : f32\n    linalg.yield %s : f32"
 ADD = "%s = arith.addf %acc, %a : f32\n    linalg.yield %s : f32"
 MAXIMUM = "%s = arith.maximumf %acc, %a : f32\n    linalg.yield %s : f32"

@@ -37,22 +37,38 @@ func.func private @collapse(%x: tensor<?x3xf32>, %out: tensor<?x3xf32>) -> tenso
   return %0 : tensor<?x3xf32>
 }
 
-// A contraction with an epilogue: 6 rows by 4 vectors in registers, one loop over the reduction, then fewer rows for
-// the remainder.
+// A contraction with an epilogue: up to 6 rows by 4 vectors in registers, in one loop over the reduction. Rows are
+// divided evenly between blocks. A single row gets 8 vectors, so that it need not wait for its own sums.
 // CHECK-LABEL: func.func private @matmul(
 // CHECK-NOT:     memref.alloc
-// CHECK:         scf.forall
-// CHECK:         %{{.*}}:24 = scf.for %{{.*}} = %c0 to %c48
-// CHECK-COUNT-24:  arith.addf {{.*}} fastmath<contract> : vector<16xf32>
-// CHECK:         arith.maximumf
 // CHECK:         scf.index_switch
-// CHECK:         case 1
-// CHECK:         %{{.*}}:4 = scf.for
-// CHECK:         case 5
-// CHECK:         %{{.*}}:20 = scf.for
+// CHECK:         case 1 {
+// CHECK:           %{{.*}}:8 = scf.for %{{.*}} = %c0 to %c48
+// CHECK-NOT:     case
+// CHECK:         default {
+// CHECK:           scf.forall
+// CHECK:           arith.ceildivui %{{.*}}, %c6
+// CHECK:           scf.index_switch
+// CHECK:           case 1 {
+// CHECK:             %{{.*}}:4 = scf.for
+// CHECK:           case 6 {
+// CHECK:             %{{.*}}:24 = scf.for
+// CHECK-COUNT-24:      arith.addf {{.*}} fastmath<contract> : vector<16xf32>
+// CHECK:               arith.maximumf
 // CHECK-NOT:     linalg
+// 16 registers hold fewer sums: up to 6 rows by 2 vectors, and for 1, 2 and 3 rows, 8, 4 and 3 vectors.
 // AVX2-LABEL:  func.func private @matmul(
-// AVX2:          %{{.*}}:12 = scf.for
+// AVX2:          scf.index_switch
+// AVX2:          case 1 {
+// AVX2:            %{{.*}}:8 = scf.for
+// AVX2:          case 2 {
+// AVX2:            %{{.*}}:8 = scf.for
+// AVX2:          case 3 {
+// AVX2:            %{{.*}}:9 = scf.for
+// AVX2:          default {
+// AVX2:            scf.index_switch
+// AVX2:            case 6 {
+// AVX2:              %{{.*}}:12 = scf.for
 func.func private @matmul(%x: tensor<?x48xf32>, %w: tensor<48x128xf32>, %out: tensor<?x128xf32>) -> tensor<?x128xf32> {
   %z = arith.constant 0.0 : f32
   %f = linalg.fill ins(%z : f32) outs(%out : tensor<?x128xf32>) -> tensor<?x128xf32>

@@ -66,8 +66,10 @@ void NestEmitter::chooseLevels() {
     levels.push_back({*outerLanes, columns, emitter.lanes});
   if (column)
     levels.push_back({*column, 4, 1});
-  if (row)
+  if (row) {
     levels.push_back({*row, outerLanes ? 6 : 4, 1});
+    levels.back().balanced = outerLanes.has_value();
+  }
   for (Level &level : levels)
     level.unit = level.step();
   if (column)

@@ -14,6 +14,10 @@
 using namespace mlir;
 using namespace mlir::relax;
 
+/// A core starts two products a cycle, and each takes four: a block with fewer
+/// accumulators waits for its own results.
+static constexpr int64_t productsInFlight = 8;
+
 int64_t relax::costOf(linalg::GenericOp op) {
   int64_t cost = 1;
   for (Operation &inner : *op.getBody())
@@ -33,7 +37,7 @@ LogicalResult NestEmitter::emit() {
   chooseStorage();
   if (!nest.rows.empty())
     findHidden();
-  emitParallel();
+  emitBySize();
   // Only results in memory outlive the nest.
   for (const Stage &stage : nest.stages)
     for (Value result : stage.op->getResults()) {
@@ -98,6 +102,55 @@ Value NestEmitter::grain(Value total, ArrayRef<Level> levels) {
       emitter.constant(1));
 }
 
+void NestEmitter::emitSkinny(int64_t rows) {
+  SmallVector<Level> all(levels);
+  Level &row = levels.back(), &column = levels[levels.size() - 2];
+  Value size = sizes[row.axis];
+  column.points = llvm::divideCeil(productsInFlight, rows);
+  column.unit = column.step();
+  row.unit = row.unit / row.points * rows;
+  row.points = rows;
+  sizes[row.axis] = emitter.constant(rows);
+  emitParallel();
+  sizes[row.axis] = size;
+  levels = std::move(all);
+}
+
+int64_t NestEmitter::mostSkinny() const {
+  if (!nest.rows.empty() || !outerLanes || levels.size() < 2 ||
+      levels[levels.size() - 2].axis != outerLanes ||
+      levels.back().unit == levels.back().step())
+    return 0;
+  int64_t columns = levels[levels.size() - 2].points;
+  // Wider blocks must not exceed the columns that there are.
+  if (auto size = staticSize(*outerLanes);
+      size && *size < productsInFlight * emitter.lanes)
+    return 0;
+  return (productsInFlight - 1) / columns;
+}
+
+void NestEmitter::emitBySize() {
+  int64_t most = mostSkinny();
+  if (!most)
+    return emitParallel();
+  Axis row = levels.back().axis;
+  if (auto rows = staticSize(row))
+    return *rows > 0 && *rows <= most ? emitSkinny(*rows) : emitParallel();
+  auto cases = llvm::to_vector(llvm::seq_inclusive<int64_t>(1, most));
+  auto choice = scf::IndexSwitchOp::create(builder, loc, TypeRange(),
+                                           sizes[row], cases, cases.size());
+  OpBuilder::InsertionGuard guard(builder);
+  auto fill = [&](Region &region, function_ref<void()> emit) {
+    builder.createBlock(&region);
+    PointEmitter::Scope scope(emitter);
+    emit();
+    scf::YieldOp::create(builder, loc);
+  };
+  for (auto [rows, region] : llvm::zip_equal(cases, choice.getCaseRegions()))
+    fill(region, [&, rows = rows] { emitSkinny(rows); });
+  fill(choice.getDefaultRegion(), [&] { emitParallel(); });
+}
+
 void NestEmitter::emitParallel() {
   PointEmitter::Scope scope(emitter);
   blocks.resize(levels.size());
@@ -156,8 +209,9 @@ void NestEmitter::emitParallel() {
           mine = arith::RemUIOp::create(builder, loc, rest, counts[i]);
           rest = arith::DivUIOp::create(builder, loc, rest, counts[i]);
         }
-        ranges[i] =
-            range(divided[i], mine, emitter.add(mine, emitter.constant(1)));
+        if (getConstantIntValue(counts[i]) != 1)
+          ranges[i] =
+              range(divided[i], mine, emitter.add(mine, emitter.constant(1)));
       }
       emitLevel(0, ranges);
     });
@@ -179,6 +233,10 @@ void NestEmitter::emitLevel(unsigned number,
     loop(from, to, 1, [&](Value at) { emitOne(at, 1, false); });
     return;
   }
+  if (level.balanced)
+    return emitBalanced(number, from, to, [&](Value base, int64_t points) {
+      emitOne(base, points, false);
+    });
   // Full blocks: [from, full).
   std::optional<int64_t> size = staticSize(level.axis);
   bool isWhole = getConstantIntValue(from) == 0 && to == sizes[level.axis];
@@ -226,31 +284,62 @@ void NestEmitter::emitLevel(unsigned number,
     loop(full, to, level.elements, [&](Value at) { emitOne(at, 1, hasLanes); });
     return;
   }
-  if (!level.tails.empty()) {
-    for (int64_t points : level.tails) {
-      Value left = arith::SubIOp::create(builder, loc, to, full);
-      Value rest =
-          arith::RemUIOp::create(builder, loc, left, emitter.constant(points));
-      Value next = arith::SubIOp::create(builder, loc, to, rest);
-      loop(full, next, points, [&](Value at) { emitOne(at, points, false); });
-      full = next;
-    }
-    return;
+  for (int64_t points : level.tails) {
+    Value left = arith::SubIOp::create(builder, loc, to, full);
+    Value rest =
+        arith::RemUIOp::create(builder, loc, left, emitter.constant(points));
+    Value next = arith::SubIOp::create(builder, loc, to, rest);
+    loop(full, next, points, [&](Value at) { emitOne(at, points, false); });
+    full = next;
   }
-  Value left = arith::SubIOp::create(builder, loc, to, full);
-  SmallVector<int64_t> cases =
-      llvm::to_vector(llvm::seq<int64_t>(1, level.points));
-  auto choice = scf::IndexSwitchOp::create(builder, loc, TypeRange(), left,
-                                           cases, cases.size());
-  OpBuilder::InsertionGuard guard(builder);
-  builder.createBlock(&choice.getDefaultRegion());
-  scf::YieldOp::create(builder, loc);
-  for (auto [points, region] : llvm::zip(cases, choice.getCaseRegions())) {
-    builder.createBlock(&region);
-    PointEmitter::Scope scope(emitter);
-    emitOne(full, points, false);
+}
+
+void NestEmitter::emitBalanced(unsigned number, Value from, Value to,
+                               function_ref<void(Value, int64_t)> emitBlockOf) {
+  const Level &level = levels[number];
+  std::optional<int64_t> size = staticSize(level.axis);
+  bool isWhole = getConstantIntValue(from) == 0 && to == sizes[level.axis];
+  if (size && *size % level.points == 0)
+    return loop(from, to, level.points,
+                [&](Value at) { emitBlockOf(at, level.points); });
+  if (size && isWhole) {
+    int64_t count = llvm::divideCeil(*size, level.points);
+    int64_t least = *size / count, first = *size % count * (least + 1);
+    loop(from, emitter.constant(first), least + 1,
+         [&](Value at) { emitBlockOf(at, least + 1); });
+    return loop(emitter.constant(first), to, least,
+                [&](Value at) { emitBlockOf(at, least); });
+  }
+  Value points = arith::SubIOp::create(builder, loc, to, from);
+  Value count = arith::CeilDivUIOp::create(builder, loc, points,
+                                           emitter.constant(level.points));
+  // There are no blocks of no points, but nothing may be divided by zero.
+  Value divisor =
+      arith::MaxUIOp::create(builder, loc, count, emitter.constant(1));
+  Value least = arith::DivUIOp::create(builder, loc, points, divisor);
+  Value larger = arith::RemUIOp::create(builder, loc, points, divisor);
+  loop(emitter.constant(0), count, 1, [&](Value block) {
+    Value base =
+        emitter.add(emitter.add(from, emitter.multiply(block, least)),
+                    arith::MinUIOp::create(builder, loc, block, larger));
+    Value isLarger = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, block, larger);
+    Value height = arith::SelectOp::create(
+        builder, loc, isLarger, emitter.add(least, emitter.constant(1)), least);
+    auto cases = llvm::to_vector(llvm::seq_inclusive<int64_t>(1, level.points));
+    auto choice = scf::IndexSwitchOp::create(builder, loc, TypeRange(), height,
+                                             cases, cases.size());
+    OpBuilder::InsertionGuard guard(builder);
+    builder.createBlock(&choice.getDefaultRegion());
     scf::YieldOp::create(builder, loc);
-  }
+    for (auto [points, region] :
+         llvm::zip_equal(cases, choice.getCaseRegions())) {
+      builder.createBlock(&region);
+      PointEmitter::Scope scope(emitter);
+      emitBlockOf(base, points);
+      scf::YieldOp::create(builder, loc);
+    }
+  });
 }
 
 Value NestEmitter::maskFor(Value base, Axis axis) {

@@ -63,7 +63,9 @@ private:
     int64_t unit = 1;
     /// Handle the remainder point by point instead of by a smaller block.
     bool singleTail = false;
-    /// Sizes of the smaller blocks for the remainder; empty for any size.
+    /// Use blocks of about equal size, so that none is much smaller.
+    bool balanced = false;
+    /// Sizes of the smaller blocks for the remainder.
     SmallVector<int64_t> tails = {};
     /// The axes that were merged into this one, the fastest-varying last.
     SmallVector<Axis> parts = {};
@@ -95,8 +97,19 @@ private:
   Value visibleColumns(const Points &points);
   void chooseStorage();
   void allocateRows();
+  /// Emits the loops; those of a contraction also for each small number of
+  /// rows, which gets blocks with more columns.
+  void emitBySize();
+  /// The largest number of rows for which blocks need more columns; 0 if none.
+  int64_t mostSkinny() const;
+  /// Emits the loops of a contraction for this number of rows.
+  void emitSkinny(int64_t rows);
   void emitParallel();
   Value grain(Value total, ArrayRef<Level> levels);
+  /// Covers the range with the fewest blocks, whose sizes differ by at most
+  /// one.
+  void emitBalanced(unsigned level, Value from, Value to,
+                    function_ref<void(Value, int64_t)> emitBlockOf);
   void emitLevel(unsigned level, ArrayRef<std::pair<Value, Value>> ranges);
   /// Splits the index of a merged axis into indices of the original axes.
   SmallVector<Value> split(Value at, ArrayRef<Axis> axes);
