@@ -67,6 +67,34 @@ def test_packed_half_weights(rng):
         np.testing.assert_allclose(out, np.einsum("mk,bkn->mbn", x, weights.astype(np.float32)), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("bits", [512, 256, 128])
+@pytest.mark.parametrize("element", ["f32", "f16"])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_panels(rng, stride, element, bits):
+    """Columns that many rows share are copied first: strided, computed, and for several loops of the sum."""
+    kind = np.dtype("float32" if element == "f32" else "float16")
+    w, x, out = tensor((30, 4, 3)), tensor((4, "?"), element), tensor((30, "?"))
+    body = f"%f = linalg.fill ins(%zero : f32) outs(%out : {out}) -> {out}"
+    square = f"%s = arith.mulf %a, %a : {element}\n    linalg.yield %s : {element}"
+    body += f"%n = tensor.dim %x, %c1 : {x}\n%e = tensor.empty(%n) : {x}"
+    body += generic("%y", "c, j", "pp", [("%x", x, "c, j")], ("%e", x, "c, j"), square)
+    widen = "" if element == "f32" else "%v = arith.extf %b : f16 to f32\n    "
+    product = MULTIPLY_ADD if element == "f32" else widen + MULTIPLY_ADD.replace("%b", "%v")
+    operands = [("%w", w, "i, c, k"), ("%y", x, f"c, j * {stride} + k")]
+    body += generic("%r", "i, j, c, k", "pprr", operands, ("%f", out, "i, j"), product)
+    kernel = Kernel(function([("%w", w), ("%x", x), ("%out", out)], [out], ["%r"], body), f"vector-bits={bits}")
+    assert f"memref<12x{(2 if bits == 256 else 4) * bits // 32}x{element}>" in kernel.loops
+    for columns in (0, 1, 3, 7, 8, 9, 16, 33, 70):
+        width = max(stride * (columns - 1) + 3, 3) if columns else 2
+        weights, values = random(rng, 30, 4, 3), random(rng, 4, width).astype(kind)
+        result = np.full((30, columns), np.nan, np.float32)
+        kernel(weights, values, result)
+        windows = np.zeros((columns, 4, 3), np.float32)
+        for j in range(columns):
+            windows[j] = (values * values)[:, j * stride : j * stride + 3]
+        np.testing.assert_allclose(result, np.einsum("ick,jck->ij", weights, windows), rtol=1e-4, atol=1e-4)
+
+
 def test_gated_matmuls(rng):
     """Two contractions of the same rows, and the op that joins them, in one nest."""
     x, w, out = tensor(("?", 24)), tensor((24, 72)), tensor(("?", 72))

@@ -79,6 +79,8 @@ void NestEmitter::chooseLevels() {
   // operand.
   if (row)
     levels.back().unit = levels.back().step() * 16;
+  if (row && outerLanes)
+    choosePanel(*main, *row);
 }
 
 void NestEmitter::chooseStorage() {
@@ -161,6 +163,7 @@ void NestEmitter::chooseStorage() {
 }
 
 void NestEmitter::allocateRows() {
+  allocatePanel();
   for (auto &[result, dims] : rows) {
     if (Value before = inPlace.lookup(result)) {
       emitter.storage[result] = emitter.storage[before];

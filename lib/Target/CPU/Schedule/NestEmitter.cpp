@@ -224,6 +224,8 @@ void NestEmitter::emitLevel(unsigned number,
     return emitBlock();
   const Level &level = levels[number];
   auto [from, to] = ranges[number];
+  if (panel && number + 1 == levels.size())
+    packPanel();
   int64_t step = level.step();
   auto emitOne = [&](Value base, int64_t points, bool partial) {
     blocks[number] = {base, points, partial};

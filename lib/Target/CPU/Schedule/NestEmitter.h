@@ -79,7 +79,25 @@ private:
     bool partial = false;
   };
 
+  /// A copy of the columns of an operand, for each step of the sum.
+  struct Panel {
+    const Stage *stage;
+    unsigned operand;
+    MemRefType type;
+    Value buffer;
+  };
+
   void chooseLevels();
+  /// Decides whether the columns of an operand are copied for all rows.
+  void choosePanel(const Stage &stage, Axis row);
+  void allocatePanel();
+  /// Copies the operand for the current block of columns.
+  void packPanel();
+  /// The columns of the copy at the step of the points, for each vector of a
+  /// row.
+  SmallVector<Value> readPanel(const Points &points);
+  /// The number of the step of a reduction.
+  Value stepAt(const Stage &stage, const Point &point);
   void chooseRowLevels();
   void formGroups();
   bool mayFollow(ArrayRef<Stage> group, const Stage &stage) const;
@@ -174,6 +192,7 @@ private:
   DenseMap<Axis, Value> sizes;
   SmallVector<Level> levels;
   std::optional<Axis> outerLanes;
+  std::optional<Panel> panel;
   /// Stages that also share their inner loops, for a block of rows. Values that
   /// are only read within a group stay out of memory.
   SmallVector<ArrayRef<Stage>> groups;

@@ -38,6 +38,9 @@ SmallVector<Value> NestEmitter::accumulate(const Stage &stage,
   SmallVector<Value> next;
   linalg::GenericOp op = stage.op;
   unsigned numInputs = op.getNumDpsInputs(), numResults = op->getNumResults();
+  SmallVector<Value> columns;
+  if (panel && panel->stage == &stage)
+    columns = readPanel(points);
   for (auto [i, point] : llvm::enumerate(points)) {
     enter(point);
     SmallVector<Lanes> loops = loopsAt(stage, point);
@@ -47,6 +50,8 @@ SmallVector<Value> NestEmitter::accumulate(const Stage &stage,
         [&](unsigned number) -> FailureOr<Lanes> {
           if (number >= numInputs)
             return Lanes{before[number - numInputs], 0, asVectors};
+          if (!columns.empty() && number == panel->operand)
+            return Lanes{columns[i % columns.size()], 0, true};
           return emitter.operand(op, number, loops);
         },
         /*contract=*/true);
