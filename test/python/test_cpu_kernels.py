@@ -95,6 +95,29 @@ def test_panels(rng, stride, element, bits):
         np.testing.assert_allclose(result, np.einsum("ick,jck->ij", weights, windows), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("bits", [512, 256, 128])
+@pytest.mark.parametrize("rows", [5, 30])
+def test_merged_loops(rng, rows, bits):
+    """Height and width, which are next to each other in all tensors, are one loop; the batch is not."""
+    w, x, out = tensor((rows, 8)), tensor(("?", 8, "?", "?")), tensor(("?", rows, "?", "?"))
+    bias = tensor((rows,))
+    body = f"%f = linalg.fill ins(%zero : f32) outs(%out : {out}) -> {out}"
+    operands = [("%w", w, "o, c"), ("%x", x, "n, c, h, w")]
+    body += generic("%s", "n, o, h, w, c", "ppppr", operands, ("%f", out, "n, o, h, w"), MULTIPLY_ADD)
+    add = "%t = arith.addf %a, %b : f32\n    linalg.yield %t : f32"
+    operands = [("%s", out, "n, o, h, w"), ("%bias", bias, "o")]
+    body += generic("%r", "n, o, h, w", "pppp", operands, ("%out", out, "n, o, h, w"), add)
+    arguments = [("%w", w), ("%x", x), ("%bias", bias), ("%out", out)]
+    kernel = Kernel(function(arguments, [out], ["%r"], body), f"vector-bits={bits}")
+    assert f"into memref<?x{rows}x?xf32" in kernel.loops
+    for n, height, width in [(1, 1, 1), (2, 3, 5), (1, 4, 8), (3, 7, 9), (1, 0, 3), (0, 2, 2), (2, 20, 20)]:
+        weights, shift = random(rng, rows, 8), random(rng, rows)
+        values, result = random(rng, n, 8, height, width), np.full((n, rows, height, width), np.nan, np.float32)
+        kernel(weights, values, shift, result)
+        expected = np.einsum("oc,nchw->nohw", weights, values) + shift[:, None, None]
+        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+
+
 def test_gated_matmuls(rng):
     """Two contractions of the same rows, and the op that joins them, in one nest."""
     x, w, out = tensor(("?", 24)), tensor((24, 72)), tensor(("?", 72))

@@ -9,9 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Target/CPU/CollapsedLoops.h"
 #include "Target/CPU/PaddedOperands.h"
 #include "Target/CPU/Schedule/NestEmitter.h"
-#include "Target/CPU/UnitLoops.h"
 #include "Target/Schedule/LongSums.h"
 
 namespace mlir::relax {
@@ -54,6 +54,7 @@ struct ScheduleKernels : relax::impl::ScheduleKernelsPassBase<ScheduleKernels> {
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
     dropUnitLoops(kernel);
+    mergeLoopsOfContraction(kernel);
     storePaddedOperands(kernel);
     // Kernels that cannot be scheduled become plain loops.
     if (failed(schedule(kernel)))

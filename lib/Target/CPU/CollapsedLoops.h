@@ -1,12 +1,12 @@
-//===- UnitLoops.h - drops loops of one iteration ---------------*- C++ -*-===//
+//===- CollapsedLoops.h - fewer loops, same elements -----------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RELAX_TARGET_CPU_UNITLOOPS_H
-#define RELAX_TARGET_CPU_UNITLOOPS_H
+#ifndef RELAX_TARGET_CPU_COLLAPSEDLOOPS_H
+#define RELAX_TARGET_CPU_COLLAPSEDLOOPS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -16,6 +16,11 @@ namespace mlir::relax {
 /// such loops, and the dimensions of size 1 that they index.
 void dropUnitLoops(func::FuncOp kernel);
 
+/// Merges loops of a contraction, and of the ops on its result, that run over
+/// adjacent dimensions of all tensors. The parameters of the kernel must be
+/// buffers.
+void mergeLoopsOfContraction(func::FuncOp kernel);
+
 } // namespace mlir::relax
 
-#endif // RELAX_TARGET_CPU_UNITLOOPS_H
+#endif // RELAX_TARGET_CPU_COLLAPSEDLOOPS_H

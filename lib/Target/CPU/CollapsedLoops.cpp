@@ -1,0 +1,142 @@
+//===- CollapsedLoops.cpp - fewer loops over the same elements ------------===//
+//
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A convolution over data of width 1 has its rows, not its columns, next to
+// each other in memory:
+//
+//   data : tensor<?x64x100x1xf32>, read at [n, c, h + kh, w + kw], w and kw = 0
+//
+// Schedules vectorize the loop that indexes the last dimension, which would be
+// the loop of one iteration here. Without the dimensions of size 1, the last
+// dimension is the one that data is contiguous along.
+//
+// A convolution with one weight per channel has its height and width next to
+// each other in all tensors, and in the ops fused after it:
+//
+//   out[o, h, w] = relu(Σ_c weight[o, c] data[c, h, w] + bias[o])
+//
+// One loop over both has a single remainder, and not one for each row.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Target/CPU/CollapsedLoops.h"
+
+#include "Analysis/KernelPattern.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// Removes each expansion of the result of an op that is followed by the same
+/// collapse.
+static void foldReshapesBetweenOps(func::FuncOp kernel) {
+  MLIRContext *context = kernel.getContext();
+  RewritePatternSet patterns(context);
+  tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
+  tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
+  linalg::FillOp::getCanonicalizationPatterns(patterns, context);
+  (void)applyPatternsGreedily(kernel, std::move(patterns));
+}
+
+void relax::dropUnitLoops(func::FuncOp kernel) {
+  auto ops = llvm::to_vector(kernel.getOps<linalg::GenericOp>());
+  if (llvm::none_of(ops, [](linalg::GenericOp op) {
+        return op.getNumReductionLoops() &&
+               llvm::is_contained(op.getStaticLoopRanges(), 1);
+      }))
+    return;
+  IRRewriter rewriter(kernel.getContext());
+  linalg::ControlDropUnitDims control;
+  for (linalg::GenericOp op : ops) {
+    rewriter.setInsertionPoint(op);
+    auto dropped = linalg::dropUnitDims(rewriter, op, control);
+    if (succeeded(dropped))
+      rewriter.replaceOp(op, dropped->replacements);
+  }
+  foldReshapesBetweenOps(kernel);
+}
+
+/// Whether the loops of `op` may be merged at all, and its first `count` loops
+/// are those of its results, in order.
+static bool isPlain(linalg::GenericOp op, unsigned count) {
+  if (op.hasIndexSemantics() || op.getNumLoops() < count)
+    return false;
+  auto maps = op.getIndexingMapsArray();
+  if (!llvm::all_of(maps,
+                    [](AffineMap map) { return map.isProjectedPermutation(); }))
+    return false;
+  AffineMap own = AffineMap::getMultiDimIdentityMap(count, op.getContext());
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (op.getMatchingIndexingMap(&init).getResults() != own.getResults())
+      return false;
+  return !op.getBody()
+              ->walk([](tensor::ExtractOp) { return WalkResult::interrupt(); })
+              .wasInterrupted();
+}
+
+/// Whether all elements of `tensor` are in memory in order, undefined, or
+/// equal.
+static bool isReshapable(Value tensor) {
+  if (!isa<RankedTensorType>(tensor.getType()))
+    return true;
+  tensor = lookThroughCasts(tensor);
+  Operation *op = tensor.getDefiningOp();
+  if (isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+    return isReshapable(op->getOperand(0));
+  DenseElementsAttr elements;
+  return isa_and_nonnull<bufferization::ToTensorOp, tensor::EmptyOp,
+                         linalg::FillOp>(op) ||
+         (matchPattern(tensor, m_Constant(&elements)) && elements.isSplat());
+}
+
+void relax::mergeLoopsOfContraction(func::FuncOp kernel) {
+  auto ops = llvm::to_vector(kernel.getOps<linalg::GenericOp>());
+  if (ops.empty() || !isContraction(ops.front()))
+    return;
+  unsigned count = ops.front().getNumParallelLoops();
+  for (auto [number, op] : llvm::enumerate(ops)) {
+    if (!isPlain(op, count) || (number > 0 && (op.getNumLoops() != count ||
+                                               op.getNumReductionLoops())))
+      return;
+    for (Value operand : op->getOperands())
+      if (!operand.getDefiningOp<linalg::GenericOp>() && !isReshapable(operand))
+        return;
+  }
+  for (auto root : kernel.getOps<bufferization::MaterializeInDestinationOp>()) {
+    auto type = dyn_cast<MemRefType>(root.getDest().getType());
+    if (!type || !type.getLayout().isIdentity())
+      return;
+  }
+  SmallVector<ReassociationIndices> groups{{0}};
+  for (int64_t loop = 1; loop < count; ++loop) {
+    ReassociationIndices group = groups.back();
+    group.push_back(loop);
+    if (llvm::all_of(ops, [&](linalg::GenericOp op) {
+          return linalg::areDimSequencesPreserved(op.getIndexingMapsArray(),
+                                                  {group});
+        }))
+      groups.back() = group;
+    else
+      groups.push_back({loop});
+  }
+  if (groups.size() == count)
+    return;
+  IRRewriter rewriter(kernel.getContext());
+  for (linalg::GenericOp op : ops) {
+    SmallVector<ReassociationIndices> all(groups);
+    for (int64_t loop = count; loop < op.getNumLoops(); ++loop)
+      all.push_back({loop});
+    rewriter.setInsertionPoint(op);
+    auto merged = linalg::collapseOpIterationDims(op, all, rewriter);
+    if (succeeded(merged))
+      rewriter.replaceOp(op, merged->results);
+  }
+  foldReshapesBetweenOps(kernel);
+}
