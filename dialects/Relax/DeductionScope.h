@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A rule finds the declared ranges of symbols through its operands. For an op
-// that has none (`relax.arange`), whoever deduces its type must set a scope,
-// since MLIR's interface has no parameter for it. Without a scope, symbols are
-// assumed to be non-negative, and the verifier, which sees the op in its
-// function, rejects deductions that do not hold there.
+// without operands (`relax.arange`), the code that deduces its type must set a
+// scope, since MLIR's interface has no parameter for it. Without a scope,
+// symbols are assumed to be non-negative, and the verifier, which sees the op
+// in its function, rejects deductions that do not hold there.
 //
 //===----------------------------------------------------------------------===//
 

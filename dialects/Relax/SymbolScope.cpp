@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One pass over a function in program order, which keeps the set of symbols
-// that are visible.
+// One pass over a function in program order, which maintains the set of visible
+// symbols.
 //
 //===----------------------------------------------------------------------===//
 

@@ -92,7 +92,7 @@ FailureOr<SymExprAttr> relax::getWindowCount(Deduction &deduction, char axis,
   // count = counted floordiv stride, if there is any position.
   SymExprAttr counted = math.add(math.sub(padded, *span), stride);
   if (ceilMode)
-    // The last position may hang over, but must start before `front`:
+    // The last window may extend beyond the end, but must start before `front`:
     //   min((padded - span) ceildiv stride + 1, front ceildiv stride)
     // as one division, so that a constant kernel leaves no min.
     counted = math.sub(

@@ -30,8 +30,8 @@ def Relax_AttentionOp : Relax_DeducedOp<"attention", [Pure]> {
     - With `window_size` and a `causal_mask`, a query sees only the last
       `window_size` of the keys that the mask leaves, itself included.
 
-    A query that sees no key has the result zero. All operands except `bias` have the same
-    element type; a numeric `bias` has it, too.
+    A query that sees no key has the result zero. All operands have the same element type,
+    except a Boolean `bias`.
 
     Example:
 

@@ -112,7 +112,7 @@ def Relax_WhileOp : Relax_Op<"while", [
   let description = [{
     Carries values through iterations: the first region decides whether to continue, the
     second computes the next values. The carried values have the result types in every
-    iteration, so a dimension that changes must be `?` there.
+    iteration, so a dimension that changes must be `?` in these types.
 
     Example:
 

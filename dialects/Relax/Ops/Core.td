@@ -189,7 +189,8 @@ def Relax_ConstantOp : Relax_Op<"constant", [
 def Relax_TupleOp : Relax_DeducedOp<"tuple", [Pure]> {
   let summary = "a tuple of values";
   let description = [{
-    Members may have any type of the dialect, including tuples; there may be none.
+    Members may have any type of the dialect, including tuples; a tuple may be
+    empty.
 
     Example:
 

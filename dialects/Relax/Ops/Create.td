@@ -18,8 +18,8 @@ def Relax_FullOp : Relax_DeducedOp<"full", [Pure]> {
   let summary = "a tensor filled with one value";
   let description = [{
     A tensor of the given shape filled with the value of `fill_value`, a tensor of rank 0,
-    converted to `dtype` like `relax.astype`. Without `dtype`, the element type is that of
-    `fill_value`.
+    converted to `dtype` like `relax.astype`. Without `dtype`, the result has the element
+    type of `fill_value`.
 
     Example:
 
@@ -74,7 +74,7 @@ class Relax_ConstantLikeOp<string mnemonic, string value>
   let summary = "a tensor of the shape of another, of " # value # " everywhere";
   let description = [{
     A tensor of the shape of `x` whose elements are all }] # value # [{. Its element type is
-    `dtype`, or without it that of `x`.
+    `dtype`, or the element type of `x` without it.
 
     Example:
 
@@ -144,8 +144,8 @@ class Relax_TriangleOp<string mnemonic, string part, string condition>
   let extraClassDeclaration = moreDeclarations;
   let summary = part # " triangle of matrices";
   let description = [{
-    Keeps the elements whose column is }] # condition # [{ the row plus `k`, and puts zeros
-    elsewhere. The last two dimensions are rows and columns; those before are
+    Keeps the elements whose column is }] # condition # [{ the row plus `k`, and writes
+    zeros elsewhere. The last two dimensions are rows and columns; those before are
     batches. `x` has rank 2 or more and elements of any type.
 
     Example:

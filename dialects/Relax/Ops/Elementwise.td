@@ -7,9 +7,10 @@
 //
 // Each op states what it computes of one element. Two things hold for all:
 //
-//   - There is no implicit conversion. What elements an op takes is its
-//     `Elements` (Rules.h): floats, numbers (floats and integers of two or more
-//     bits), integers, Booleans. Signless integers are signed; `i1` is Boolean.
+//   - There is no implicit conversion. The element types that an op takes are
+//     its `Elements` (Rules.h): floats, numbers (floats and integers of two or
+//     more bits), integers, Booleans. Signless integers are signed; `i1` is
+//     Boolean.
 //   - Shapes broadcast as in NumPy. A symbol against another, `n` with `m`, is
 //     legal, gives `broadcast(n, m)` and is checked at run time.
 //
@@ -37,7 +38,8 @@ def Relax_AnyElements : Relax_Elements<"Any", "The elements may be of any type."
 // One operand
 //===----------------------------------------------------------------------===//
 
-/// One tensor in, one of the same shape out, with elements as `rule` says.
+/// An op with one operand and a result of the same shape, with elements
+/// according to `rule`.
 class Relax_MapOp<string mnemonic, string what, string text, Relax_Elements elements,
                   string rule, string resultElement, string attributes = "",
                   list<Trait> traits = []>
@@ -65,7 +67,7 @@ class Relax_UnaryOp<string mnemonic, string what, string text,
 class Relax_PredicateOp<string mnemonic, string what, string text>
     : Relax_MapOp<mnemonic, what, text, Relax_Floats, "deducePredicate", "i1">;
 
-/// Applied twice, the same as once.
+/// Applying the op twice is the same as applying it once.
 class Relax_IdempotentOp<string mnemonic, string what, string text,
                          Relax_Elements elements = Relax_Numbers>
     : Relax_UnaryOp<mnemonic, what, text, elements> {
@@ -73,20 +75,20 @@ class Relax_IdempotentOp<string mnemonic, string what, string text,
 }
 
 // Arithmetic.
-def Relax_AbsOp : Relax_IdempotentOp<"abs", "absolute value", "`x` without its sign; the least signed integer is its own absolute value.">;
+def Relax_AbsOp : Relax_IdempotentOp<"abs", "absolute value", "`x` without its sign; the least signed integer is unchanged.">;
 def Relax_NegativeOp : Relax_UnaryOp<"negative", "negation", "`-x`. Integers wrap around.", Relax_Numbers> {
   let hasFolder = 1;
 }
-def Relax_SignOp : Relax_IdempotentOp<"sign", "sign", "-1, 0 or 1 as `x` is negative, zero (of either sign) or positive; NaN for NaN.">;
+def Relax_SignOp : Relax_IdempotentOp<"sign", "sign", "-1 for a negative `x`, 0 for a zero of either sign, 1 for a positive `x`; NaN for NaN.">;
 def Relax_SquareOp : Relax_UnaryOp<"square", "square", "`x * x`. Integers wrap around.", Relax_Numbers>;
 def Relax_SqrtOp : Relax_UnaryOp<"sqrt", "square root", "The square root, correctly rounded; NaN below zero, -0 for -0.">;
 def Relax_RsqrtOp : Relax_UnaryOp<"rsqrt", "reciprocal square root", "`1 / sqrt(x)`: infinite for zero, NaN below.">;
 
 // Rounding.
-def Relax_CeilOp : Relax_IdempotentOp<"ceil", "rounding up", "The least whole number that is not below `x`; an integer is itself.">;
-def Relax_FloorOp : Relax_IdempotentOp<"floor", "rounding down", "The greatest whole number that is not above `x`; an integer is itself.">;
-def Relax_RoundOp : Relax_IdempotentOp<"round", "rounding to nearest", "The nearest whole number, the even one of two at equal distance: 0.5 gives 0, 1.5 gives 2. An integer is itself.">;
-def Relax_TruncOp : Relax_IdempotentOp<"trunc", "rounding towards zero", "`x` without its fraction; an integer is itself.">;
+def Relax_CeilOp : Relax_IdempotentOp<"ceil", "rounding up", "The least whole number that is not below `x`; integers are unchanged.">;
+def Relax_FloorOp : Relax_IdempotentOp<"floor", "rounding down", "The greatest whole number that is not above `x`; integers are unchanged.">;
+def Relax_RoundOp : Relax_IdempotentOp<"round", "rounding to nearest", "The nearest whole number, with ties to even: 0.5 gives 0, 1.5 gives 2. Integers are unchanged.">;
+def Relax_TruncOp : Relax_IdempotentOp<"trunc", "rounding towards zero", "`x` without its fraction; integers are unchanged.">;
 
 // Exponentials and logarithms.
 def Relax_ExpOp : Relax_UnaryOp<"exp", "e to the power of x", "`e ** x`: infinite above the greatest float, 0 for minus infinity.">;
@@ -151,7 +153,7 @@ def Relax_AstypeOp : Relax_DeducedOp<"astype", [Pure]> {
     nearest, ties to even, infinite if out of range (NaN in f8E4M3FN, which has no
     infinity). From a float to an integer: rounded towards zero, saturated to the range, 0
     for NaN. Between integers: truncated, or extended according to the signedness of the
-    source; `i1` is 0 or 1. To `i1`: whether the element is nonzero; NaN is.
+    source; `i1` is 0 or 1. To `i1`: true if the element is nonzero or NaN.
 
     Example:
 
@@ -198,7 +200,7 @@ class Relax_BroadcastOp<string mnemonic, string what, string text, Relax_Element
     : Relax_DeducedOp<mnemonic, [Pure] # traits> {
   let summary = what # ", element by element with broadcasting";
   let description = "\n    " # text # " " # elements.sentence # [{
-    Both operands have one element type.
+    Both operands have the same element type.
 
     Example:
 
@@ -231,29 +233,29 @@ class Relax_ComparisonOp<string mnemonic, string what, string text,
 def Relax_AddOp : Relax_FoldedOp<"add", "sum", "`lhs + rhs`. Integers wrap around.", Relax_Numbers, [Commutative]>;
 def Relax_SubtractOp : Relax_FoldedOp<"subtract", "difference", "`lhs - rhs`. Integers wrap around.">;
 def Relax_MultiplyOp : Relax_FoldedOp<"multiply", "product", "`lhs * rhs`. Integers wrap around.", Relax_Numbers, [Commutative]>;
-def Relax_DivideOp : Relax_FoldedOp<"divide", "quotient", "`lhs / rhs`: as IEEE 754 says for floats, rounded towards zero for integers. An integer divided by zero is 0; the least signed integer divided by -1 is itself.">;
-def Relax_FloorDivideOp : Relax_FoldedOp<"floor_divide", "quotient rounded down", "`lhs / rhs`, rounded towards minus infinity, of floats as in NumPy: from the exact remainder, NaN for an infinite `lhs`, `lhs / rhs` itself (infinite or NaN) where `rhs` is zero. An integer divided by zero is 0; the least signed integer divided by -1 is itself.">;
-def Relax_FloorModOp : Relax_BinaryOp<"floor_mod", "remainder of floor_divide", "`lhs - rhs * floor_divide(lhs, rhs)`: zero or of the sign of `rhs`, as `%` in Python. Modulo zero it is 0 for an integer and NaN for a float, as for an infinite `lhs`.">;
-def Relax_ModOp : Relax_BinaryOp<"mod", "remainder of the truncated quotient", "`lhs - rhs * trunc(lhs / rhs)`, exactly: zero or of the sign of `lhs`, as `fmod` and as `%` in C. Modulo zero it is 0 for an integer and NaN for a float, as for an infinite `lhs`.">;
-def Relax_PowerOp : Relax_FoldedOp<"power", "power", "`lhs ** rhs`, with 1 for any `lhs` to the power of 0. A negative float to a power that is no whole number is NaN. An integer to a negative power is the fraction rounded towards zero: 0, but for powers of 1 and -1; 0 for 0.">;
-def Relax_MaximumOp : Relax_FoldedOp<"maximum", "the greater of two", "The greater of both; NaN where either is NaN. Of 0 and -0 it is either.", Relax_Numbers, [Commutative]>;
-def Relax_MinimumOp : Relax_FoldedOp<"minimum", "the lesser of two", "The lesser of both; NaN where either is NaN. Of 0 and -0 it is either.", Relax_Numbers, [Commutative]>;
+def Relax_DivideOp : Relax_FoldedOp<"divide", "quotient", "`lhs / rhs`: according to IEEE 754 for floats, rounded towards zero for integers. An integer divided by zero is 0; the least signed integer divided by -1 is unchanged.">;
+def Relax_FloorDivideOp : Relax_FoldedOp<"floor_divide", "quotient rounded down", "`lhs / rhs`, rounded towards minus infinity. Floats follow NumPy: the quotient is computed from the exact remainder; it is NaN for an infinite `lhs`, and `lhs / rhs` (infinite or NaN) where `rhs` is zero. An integer divided by zero is 0; the least signed integer divided by -1 is unchanged.">;
+def Relax_FloorModOp : Relax_BinaryOp<"floor_mod", "remainder of floor_divide", "`lhs - rhs * floor_divide(lhs, rhs)`: zero or with the sign of `rhs`, like `%` in Python. The remainder of a division by zero is 0 for integers and NaN for floats; it is also NaN for an infinite `lhs`.">;
+def Relax_ModOp : Relax_BinaryOp<"mod", "remainder of the truncated quotient", "`lhs - rhs * trunc(lhs / rhs)`, exactly: zero or with the sign of `lhs`, like `fmod` and `%` in C. The remainder of a division by zero is 0 for integers and NaN for floats; it is also NaN for an infinite `lhs`.">;
+def Relax_PowerOp : Relax_FoldedOp<"power", "power", "`lhs ** rhs`, with 1 for any `lhs` to the power of 0. A negative float to a power that is not a whole number is NaN. An integer to a negative power is the fraction rounded towards zero: 0, except for powers of 1 and -1; 0 for 0.">;
+def Relax_MaximumOp : Relax_FoldedOp<"maximum", "the greater of two", "The greater operand; NaN where either is NaN. Of 0 and -0, the result is either.", Relax_Numbers, [Commutative]>;
+def Relax_MinimumOp : Relax_FoldedOp<"minimum", "the lesser of two", "The lesser operand; NaN where either is NaN. Of 0 and -0, the result is either.", Relax_Numbers, [Commutative]>;
 def Relax_Atan2Op : Relax_BinaryOp<"atan2", "angle of a point", "The angle in [-pi, pi] of the point with ordinate `lhs` and abscissa `rhs`.", Relax_Floats>;
-def Relax_LogAddExpOp : Relax_BinaryOp<"log_add_exp", "logarithm of a sum of exponentials", "`log(exp(lhs) + exp(rhs))`, without overflow: minus infinity where both are, infinite where either is.", Relax_Floats, [Commutative]>;
+def Relax_LogAddExpOp : Relax_BinaryOp<"log_add_exp", "logarithm of a sum of exponentials", "`log(exp(lhs) + exp(rhs))`, without overflow: minus infinity where both operands are, infinite where either operand is.", Relax_Floats, [Commutative]>;
 
 // Bits.
-def Relax_BitwiseAndOp : Relax_FoldedOp<"bitwise_and", "bitwise and", "Each bit that is set in both.", Relax_Bits, [Commutative]>;
-def Relax_BitwiseOrOp : Relax_FoldedOp<"bitwise_or", "bitwise or", "Each bit that is set in either.", Relax_Bits, [Commutative]>;
-def Relax_BitwiseXorOp : Relax_FoldedOp<"bitwise_xor", "bitwise exclusive or", "Each bit that is set in one alone.", Relax_Bits, [Commutative]>;
+def Relax_BitwiseAndOp : Relax_FoldedOp<"bitwise_and", "bitwise and", "The bits that are set in both operands.", Relax_Bits, [Commutative]>;
+def Relax_BitwiseOrOp : Relax_FoldedOp<"bitwise_or", "bitwise or", "The bits that are set in either operand.", Relax_Bits, [Commutative]>;
+def Relax_BitwiseXorOp : Relax_FoldedOp<"bitwise_xor", "bitwise exclusive or", "The bits that are set in exactly one operand.", Relax_Bits, [Commutative]>;
 def Relax_LeftShiftOp : Relax_FoldedOp<"left_shift", "shift to the left", "`lhs * 2 ** rhs`, modulo 2 to the power of the width. 0 where `rhs` is negative or not below the width, as all bits are shifted out.", Relax_Integers>;
 def Relax_RightShiftOp : Relax_FoldedOp<"right_shift", "shift to the right", "`lhs / 2 ** rhs`, rounded down: arithmetic for signed and signless elements, logical for unsigned ones. Where `rhs` is negative or not below the width all bits are shifted out: -1 for a negative `lhs`, else 0.", Relax_Integers>;
 
 // Logic and comparison.
-def Relax_LogicalAndOp : Relax_FoldedOp<"logical_and", "logical and", "True where both are.", Relax_Bools, [Commutative]>;
-def Relax_LogicalOrOp : Relax_FoldedOp<"logical_or", "logical or", "True where either is.", Relax_Bools, [Commutative]>;
-def Relax_LogicalXorOp : Relax_FoldedOp<"logical_xor", "logical exclusive or", "True where one alone is.", Relax_Bools, [Commutative]>;
-def Relax_EqualOp : Relax_ComparisonOp<"equal", "equality", "True where both are equal; false for NaN.", Relax_AnyElements, [Commutative]>;
-def Relax_NotEqualOp : Relax_ComparisonOp<"not_equal", "inequality", "True where both differ; true for NaN.", Relax_AnyElements, [Commutative]>;
+def Relax_LogicalAndOp : Relax_FoldedOp<"logical_and", "logical and", "True where both operands are true.", Relax_Bools, [Commutative]>;
+def Relax_LogicalOrOp : Relax_FoldedOp<"logical_or", "logical or", "True where either operand is true.", Relax_Bools, [Commutative]>;
+def Relax_LogicalXorOp : Relax_FoldedOp<"logical_xor", "logical exclusive or", "True where exactly one operand is true.", Relax_Bools, [Commutative]>;
+def Relax_EqualOp : Relax_ComparisonOp<"equal", "equality", "True where the operands are equal; false for NaN.", Relax_AnyElements, [Commutative]>;
+def Relax_NotEqualOp : Relax_ComparisonOp<"not_equal", "inequality", "True where the operands differ; true for NaN.", Relax_AnyElements, [Commutative]>;
 def Relax_LessOp : Relax_ComparisonOp<"less", "strict order", "True where `lhs < rhs`; false for NaN.">;
 def Relax_LessEqualOp : Relax_ComparisonOp<"less_equal", "order", "True where `lhs <= rhs`; false for NaN.">;
 def Relax_GreaterOp : Relax_ComparisonOp<"greater", "reverse strict order", "True where `lhs > rhs`; false for NaN.">;

@@ -24,7 +24,7 @@ def Relax_FuncOp : Relax_Op<"func", [
     (of a tensor, a shape or a tuple member), by an integer parameter that carries
     it (`relax.symbol`), or by a `relax.match_cast` in the body. A use before any
     definition is an error. Result types may mention only symbols that parameters
-    define, since the caller knows no others.
+    define, since callers know no other symbols.
 
     A `pure` function has no side effects, so that a `relax.dataflow` block may
     call it: its body contains only ops that a dataflow block may contain, and

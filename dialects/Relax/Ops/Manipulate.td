@@ -28,12 +28,13 @@ def Relax_ReshapeOp : Relax_ToShapeOp<"reshape", "x"> {
   let description = [{
     Gives the elements of `x`, in row-major order, another shape: a shape value,
     or expressions of which one may be -1. The numbers of elements must be equal:
-    an error if they provably differ, checked at run time if that is undecided.
+    it is an error if they provably differ, and checked at run time if that is
+    undecided.
 
     -1 stands for the number of elements divided by the product of the other dimensions.
     If that product is zero, the quotient must follow from the expressions alone (`[n, m]`
     to `[n, -1]` is `[n, m]`); the constant zero is an error. A tensor without elements
-    may be reshaped to `[-1, 10]`: `[0, 10]`.
+    may be reshaped to `[-1, 10]`, which gives `[0, 10]`.
 
     Example:
 
@@ -50,8 +51,8 @@ def Relax_BroadcastToOp : Relax_ToShapeOp<"broadcast_to", "x"> {
   let summary = "repeats dimensions of size 1 up to a shape";
   let description = [{
     As NumPy's `broadcast_to`: aligned at the last dimension, each dimension of
-    `x` is 1 or equals the target's. An error if it is provably neither, checked
-    at run time if that is undecided.
+    `x` is 1 or equals the target's. It is an error if a dimension is provably
+    neither, and checked at run time if that is undecided.
 
     Example:
 
@@ -155,10 +156,10 @@ def Relax_ExpandDimsOp : Relax_DeducedOp<"expand_dims", [Pure]> {
 def Relax_SqueezeOp : Relax_DeducedOp<"squeeze", [Pure]> {
   let summary = "drops dimensions of size 1";
   let description = [{
-    Drops the dimensions `axis`: an error if one is provably not 1, checked at run
-    time if that is undecided. Without `axis`, drops every dimension that is 1 at
-    run time, so that the rank of the result is known only if each dimension is
-    provably 1 or provably not.
+    Drops the dimensions `axis`. It is an error if one of them is provably not 1,
+    and checked at run time if that is undecided. Without `axis`, drops every
+    dimension that is 1 at run time, so that the rank of the result is known only
+    if each dimension is provably 1 or provably not.
 
     Example:
 
@@ -216,10 +217,10 @@ def Relax_StackOp : Relax_DeducedOp<"stack", [Pure]> {
 def Relax_SplitOp : Relax_DeducedOp<"split", [Pure]> {
   let summary = "splits a tensor into parts along a dimension";
   let description = [{
-    Either splits `into` a number of parts of `d ceildiv sections` each, where `d`
-    is the dimension: the last parts are smaller, or empty, if that does not
-    divide evenly. Or splits `at` positions: part `i` is the slice from position
-    `i - 1` to position `i`, with Python's rules for negative and out-of-range
+    With `into`, splits the dimension, of size `d`, into parts of size `d ceildiv
+    sections`; the last parts are smaller, or empty, if `sections` does not divide
+    `d`. With `at`, splits at positions: part `i` is the slice from position `i -
+    1` to position `i`, with Python's rules for negative and out-of-range
     positions.
 
     Example:

@@ -18,10 +18,10 @@ def Relax_ToDeviceOp : Relax_DeducedOp<"to_device", [Pure]> {
     copy to the host waits for it.
 
     A graph function runs on the device, or on the host if it has `relax.device = "host"`;
-    its parameters and results are on the same side unless they have that attribute, too.
-    Ops take and return tensors on the side where their function runs. Tensors of the
-    other side come from this op and from `relax.call`; they may only be passed on,
-    reshaped and cast, asked for their sizes, and read as conditions
+    its parameters and results are on the same side unless they have their own
+    `relax.device`. Ops take and return tensors on the side where their function runs.
+    Tensors of the other side come from this op and from `relax.call`; they may only be
+    passed on, reshaped and cast, asked for their sizes, and read as conditions
     (`relax-check-devices`). When compiling for a CPU, both sides are the same.
 
     Example:
@@ -88,9 +88,9 @@ def Relax_KillOp : Relax_Op<"kill", [MemoryEffects<[MemFree]>]> {
   let summary = "ends the ownership of a storage or a value";
   let description = [{
     Created by `relax-insert-kills`, which defines the rules, after the last use:
-    the block gives up its reference. Memory to which others still hold a
-    reference, because it was returned or captured, stays alive. For a tuple,
-    gives up the references to its members.
+    the block gives up its reference. Memory with other references, because it
+    was returned or captured, stays alive. For a tuple, the block gives up the
+    references to its members.
 
     Example:
 

@@ -153,8 +153,8 @@ def Relax_BatchNormOp : Relax_DeducedOp<"batch_norm", [Pure]> {
     new moving mean and a new moving variance. Without `training`, mean and variance are
     `moving_mean` and `moving_var`, which are returned unchanged. With it, they are
     computed from `data` over all dimensions except `axis`, and the new moving values are
-    `moving * (1 - momentum) + that of data * momentum`. All operands except `data` have
-    rank 1 and one element for each channel.
+    `moving * (1 - momentum) + current * momentum`, where `current` is the value computed
+    from `data`. All operands except `data` have rank 1 and one element for each channel.
 
 }], normalizationError, [{
 

@@ -26,8 +26,8 @@ class Relax_PoolOp<string mnemonic, string axes, string text, Type tensor,
 
     With the window's span `s = dilation * (pool_size - 1) + 1`, an axis of size
     `h` has the result size `(h + padding - s) floordiv stride + 1`. With
-    `ceil_mode` a window may hang over the end, but must start within the input or
-    the padding before it, as in PyTorch:
+    `ceil_mode` a window may extend beyond the end, but must start within the
+    input or the padding before it, as in PyTorch:
     `min((h + padding - s) ceildiv stride + 1, (h + padding_before) ceildiv stride)`.
     It is an error if there is certainly no window at all; if that is undecided,
     the program checks it at run time.
@@ -57,18 +57,18 @@ class Relax_MaxPoolOp<string mnemonic, string axes, string example>
     : Relax_PoolOp<mnemonic, axes, "greatest element of a sliding window",
                    Relax_Tensor, [{
     The greatest element under a window that slides over the spatial axes. Padding
-    never counts, and a NaN under the window is the result. A window that lies in
-    the padding alone gives the least value of the element type.
+    never counts, and a NaN under the window is the result. A window that lies
+    only in the padding gives the least value of the element type.
     `count_include_pad` has no effect.}], example>;
 
 class Relax_AvgPoolOp<string mnemonic, string axes, string example>
     : Relax_PoolOp<mnemonic, axes, "mean of a sliding window",
                    Relax_FloatTensor, [{
     The mean of the elements under a window that slides over the spatial axes.
-    Padding counts as zeros with `count_include_pad`, and not at all without: then
-    the divisor is the number of elements under the window, and a window that lies
-    in the padding alone gives NaN. What hangs over the padding in `ceil_mode`
-    never counts.}], example>;
+    With `count_include_pad`, padding counts as zeros. Without it, padding does
+    not count: the divisor is the number of elements under the window, and a
+    window that lies only in the padding gives NaN. The part of a window that
+    extends beyond the padding in `ceil_mode` never counts.}], example>;
 
 def Relax_MaxPool1DOp : Relax_MaxPoolOp<"max_pool1d", "W",
     "%y = relax.max_pool1d %x {pool_size = array<i64: 2>, strides = array<i64: 2>} : (tensor<1x8x?xf32, #relax.shape<[1, 8, n]>>) -> tensor<1x8x?xf32, #relax.shape<[1, 8, n floordiv 2]>>">;

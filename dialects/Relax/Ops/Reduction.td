@@ -28,8 +28,8 @@ class Relax_ReduceOp<string mnemonic, string what, string text, string kind, str
   string needsElements = "false";
   let summary = what # " over some axes";
   let description = "\n    " # text # [{
-    `axis` lists the axes that are reduced, all if it is left out; `keepdims` keeps
-    them with size 1.}] # !if(!empty(accuracy), "", "\n\n    " # accuracy) # [{
+    `axis` lists the reduced axes, all axes by default; `keepdims` keeps them with
+    size 1.}] # !if(!empty(accuracy), "", "\n\n    " # accuracy) # [{
 
     Example:
 
@@ -49,46 +49,47 @@ class Relax_ReduceOp<string mnemonic, string what, string text, string kind, str
 }
 
 class Relax_SelectOp<string mnemonic, string what, string text>
-    : Relax_ReduceOp<mnemonic, what, text # " Over no elements there is none, which is an error: while compiling where a reduced dimension is known to be 0, else at run time. The elements are floats or integers of two or more bits.", "Number"> {
+    : Relax_ReduceOp<mnemonic, what, text # " Without elements there is no result, which is an error: at compile time if a reduced dimension is known to be 0, otherwise at run time. The elements are floats or integers of two or more bits.", "Number"> {
   let needsElements = "true";
   let hasFolder = 1;
 }
 
-def Relax_SumOp : Relax_ReduceOp<"sum", "sum", "The sum, 0 over no elements. Integers wrap around; the element type, which is a float or an integer of two or more bits, stays.", "Number",
+def Relax_SumOp : Relax_ReduceOp<"sum", "sum", "The sum; 0 without elements. Integers wrap around. The result has the element type of `x`, a float or an integer of two or more bits.", "Number",
     "The error of a sum of floats is at most `256 * u * sum(abs(x))`, whatever the number of elements, where `u` is `2 ** -24`, or `2 ** -53` for f64; a narrower result is rounded once more."> {
   let hasFolder = 1;
 }
-def Relax_ProdOp : Relax_ReduceOp<"prod", "product", "The product, 1 over no elements. Integers wrap around; the element type, which is a float or an integer of two or more bits, stays.", "Number",
-    "The relative error of a product of `n` floats is at most `n * u`, where `u` is `2 ** -24`, or `2 ** -53` for f64, as long as no part of the product overflows or is subnormal; parts are those of threads and vectors."> {
+def Relax_ProdOp : Relax_ReduceOp<"prod", "product", "The product; 1 without elements. Integers wrap around. The result has the element type of `x`, a float or an integer of two or more bits.", "Number",
+    "The relative error of a product of `n` floats is at most `n * u`, where `u` is `2 ** -24`, or `2 ** -53` for f64, as long as no partial product of a thread or vector lane overflows or is subnormal."> {
   let hasFolder = 1;
 }
-def Relax_MeanOp : Relax_ReduceOp<"mean", "mean", "The sum divided by the number of elements, NaN over none. The elements are floats.", "Float",
+def Relax_MeanOp : Relax_ReduceOp<"mean", "mean", "The sum divided by the number of elements; NaN without elements. The elements are floats.", "Float",
     "The error is at most `258 * u * mean(abs(x))`, whatever the number of elements, as long as their sum is finite (`u` as for `relax.sum`)."> {
   let hasFolder = 1;
 }
-def Relax_VarianceOp : Relax_ReduceOp<"variance", "variance", "The mean of the squared distance from the mean (divided by the number of elements, not by one less); NaN over no elements. The elements are floats.", "Float",
+def Relax_VarianceOp : Relax_ReduceOp<"variance", "variance", "The mean of the squared distance from the mean (divided by the number of elements, not by one less); NaN without elements. The elements are floats.", "Float",
     "The relative error is at most `1024 * u`, whatever the number of elements and their mean, as long as the sum is finite and each distance from the mean is finite and not subnormal (`u` as for `relax.sum`). Squares are scaled by the greatest element, so that they neither overflow nor vanish before the result does.">;
-def Relax_StdOp : Relax_ReduceOp<"std", "standard deviation", "The square root of the variance; NaN over no elements. The elements are floats.", "Float",
-    "The relative error is at most `1024 * u` as that of `relax.variance`. It is right where the variance itself would overflow or vanish, as for elements near 1e30 or 1e-30 in f32.">;
-def Relax_MaxOp : Relax_SelectOp<"max", "greatest element", "The greatest element, NaN if any is.">;
-def Relax_MinOp : Relax_SelectOp<"min", "least element", "The least element, NaN if any is.">;
-def Relax_LogSumExpOp : Relax_ReduceOp<"logsumexp", "logarithm of the sum of exponentials", "`log(sum(exp(x)))`, without overflow; minus infinity over no elements. The elements are floats.", "Float",
-    "The sum within has the bound of `relax.sum`; so the error is at most `264 * u` more than those of the functions `exp` and `log`.">;
-def Relax_AnyOp : Relax_ReduceOp<"any", "whether any is true", "True if one element is, false over none. The elements are Booleans.", "Bool"> {
+def Relax_StdOp : Relax_ReduceOp<"std", "standard deviation", "The square root of the variance; NaN without elements. The elements are floats.", "Float",
+    "The relative error is at most `1024 * u`, as for `relax.variance`. The result is accurate even where the variance itself would overflow or vanish, as for elements near 1e30 or 1e-30 in f32.">;
+def Relax_MaxOp : Relax_SelectOp<"max", "greatest element", "The greatest element; NaN if any element is NaN.">;
+def Relax_MinOp : Relax_SelectOp<"min", "least element", "The least element; NaN if any element is NaN.">;
+def Relax_LogSumExpOp : Relax_ReduceOp<"logsumexp", "logarithm of the sum of exponentials", "`log(sum(exp(x)))`, without overflow; minus infinity without elements. The elements are floats.", "Float",
+    "The sum has the error bound of `relax.sum`, so the error is at most `264 * u` larger than the errors of the functions `exp` and `log`.">;
+def Relax_AnyOp : Relax_ReduceOp<"any", "whether any is true", "True if any element is true; false without elements. The elements are Booleans.", "Bool"> {
   let hasFolder = 1;
 }
-def Relax_AllOp : Relax_ReduceOp<"all", "whether all are true", "True if every element is, and over none. The elements are Booleans.", "Bool"> {
+def Relax_AllOp : Relax_ReduceOp<"all", "whether all are true", "True if every element is true, or if there are no elements. The elements are Booleans.", "Bool"> {
   let hasFolder = 1;
 }
 
 class Relax_ArgReduceOp<string mnemonic, string which> : Relax_DeducedOp<mnemonic, [Pure]> {
   let summary = "position of the " # which # " element";
   let description = [{
-    The index (`i64`) along `axis` of the }] # which # [{ element, of the first if there are
-    several; NaN comes before all others. Without `axis`, of the flattened tensor.
-    Over no elements there is none, which is an error: while compiling where the
-    dimension is known to be 0, else at run time. `keepdims` keeps reduced
-    dimensions with size 1. The elements are floats or integers of two or more bits.
+    The index (`i64`) along `axis` of the }] # which # [{ element, or of the first such
+    element if there are several; NaN comes before all other elements. Without `axis`, the
+    index is into the flattened tensor. Without elements there is no index, which is an
+    error: at compile time if the dimension is known to be 0, otherwise at run time.
+    `keepdims` keeps reduced dimensions with size 1. The elements are floats or integers of
+    two or more bits.
 
     Example:
 
@@ -110,10 +111,10 @@ def Relax_ArgminOp : Relax_ArgReduceOp<"argmin", "least">;
 class Relax_ScanOp<string mnemonic, string what, string start, string accuracy> : Relax_DeducedOp<mnemonic, [Pure]> {
   let summary = "running " # what # " along an axis";
   let description = [{
-    Element `i` along `axis` is the }] # what # [{ of elements 0 to `i`, or with `exclusive`
-    of those before `i`, which starts with }] # start # [{. Without `axis`, `data` is flattened
-    first. Elements are converted to `dtype` before, if it is given; they are
-    floats or, wrapping around, integers of two or more bits. }] # accuracy # [{
+    Element `i` along `axis` is the }] # what # [{ of elements 0 to `i`, or, with `exclusive`,
+    of the elements before `i`, starting with }] # start # [{. Without `axis`, `data` is
+    flattened first. Elements are converted to `dtype` first, if it is given; they are
+    floats, or integers of two or more bits, which wrap around. }] # accuracy # [{
 
     Example:
 
@@ -131,7 +132,7 @@ class Relax_ScanOp<string mnemonic, string what, string start, string accuracy> 
   }];
 }
 def Relax_CumsumOp : Relax_ScanOp<"cumsum", "sum", "0",
-    "Of floats, what rounding takes is kept apart: the error of each element is at most `4 * u` times the sum of the absolute values up to it, whatever their number (`u` as for `relax.sum`).">;
+    "Sums of floats are compensated for rounding errors: the error of each element is at most `4 * u` times the sum of the absolute values up to it, whatever their number (`u` as for `relax.sum`).">;
 def Relax_CumprodOp : Relax_ScanOp<"cumprod", "product", "1",
     "The relative error of the product of `n` floats is at most `n * u` (as for `relax.prod`).">;
 

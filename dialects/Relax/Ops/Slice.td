@@ -80,8 +80,8 @@ def Relax_SliceScatterOp : Relax_DeducedOp<"slice_scatter", [Pure]> {
   let description = [{
     `input`, with its slice `[start:end:step]` of dimension `axis` replaced by the
     elements of `src`; positions are as in `relax.strided_slice`. `src` must have
-    the shape of that slice: an error if it provably has not, checked at run time
-    if that is undecided.
+    the shape of that slice: this is an error if it provably does not hold, and
+    checked at run time if it is undecided.
 
     Example:
 

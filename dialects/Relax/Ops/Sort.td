@@ -64,8 +64,8 @@ def Relax_TopkOp : Relax_DeducedOp<"topk", [Pure]> {
     Sorted with the largest first (or the smallest if `largest` is false), in the order of
     `relax.sort`: NaN is the largest. `ret_type` chooses the results: `both` values and
     indices, or only `values` or `indices`. `dtype`, the type of the indices, is i32 by
-    default. `k` is at most the dimension: an error if it provably is not, checked at run
-    time if that is undecided.
+    default. `k` must be at most the dimension: this is an error if it provably does not
+    hold, and checked at run time if it is undecided.
 
     Example:
 
@@ -122,7 +122,8 @@ def Relax_NonzeroOp : Relax_DeducedOp<"nonzero", [Pure]> {
   let summary = "the positions of nonzero elements";
   let description = [{
     One row for each dimension of `x` and one column for each nonzero element, in
-    row-major order; NaN is nonzero. Scalars have no positions: an error.
+    row-major order; NaN is nonzero. A scalar operand is an error, since it has
+    no positions.
 
     Example:
 
@@ -140,8 +141,8 @@ def Relax_BucketizeOp : Relax_DeducedOp<"bucketize", [Pure]> {
   let description = [{
     For each element of `input_tensor`, the first index i into the ascending `boundaries`
     with `boundaries[i] >= element` (`>` with `right`), or the number of boundaries if
-    there is none, in the order of `relax.sort`: NaN counts as larger than every number.
-    Indices are i64, or i32 with `out_int32`.
+    there is no such index, in the order of `relax.sort`: NaN counts as larger than
+    every number. Indices are i64, or i32 with `out_int32`.
 
     Example:
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The prover behind deduction, fusion, planning and specialization. It is
+// The prover that deduction, fusion, planning and specialization use. It is
 // three-valued and never guesses: `Yes` and `No` hold for every assignment that
 // respects the declared facts and for which the expressions are defined.
 //

@@ -60,7 +60,7 @@ public:
   virtual bool consumeInfixWord(StringRef &word) = 0;
   /// An unsigned integer.
   virtual bool consumeInteger(APInt &value) = 0;
-  /// Whether errors are reported to anyone.
+  /// Whether errors are reported.
   virtual bool reportsErrors() const { return true; }
   virtual InFlightDiagnostic emitError(SMLoc location) = 0;
 };
