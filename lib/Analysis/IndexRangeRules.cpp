@@ -116,7 +116,7 @@ IndexRange IndexRanges::ofRemainder(IndexRange lhs, IndexRange rhs,
     range.lower = number(0);
   else if (rhs.upper)
     range.lower = math.sub(number(1), rhs.upper);
-  // The remainder is no further from 0 than the dividend.
+  // The remainder is at most as far from 0 as the dividend.
   if (isNotNegative && lhs.upper)
     range.upper = range.upper ? math.min({range.upper, lhs.upper}) : lhs.upper;
   return range;

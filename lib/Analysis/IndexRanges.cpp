@@ -73,8 +73,8 @@ IndexRange IndexRanges::ifFits(IndexRange range, Type element) {
   }
   if (lowerFits && upperFits)
     return range;
-  // If `upper` fits the type, nothing wraps around. If not, no value of the
-  // type is further from 0 than `upper` is.
+  // If `upper` fits the type, nothing wraps around. Otherwise, no value of the
+  // type is further from 0 than `upper`.
   if (isNotNegative)
     return {isUnsigned ? number(0) : math.neg(upper), upper};
   return {};

@@ -7,7 +7,7 @@
 //
 // A closed interval with symbolic bounds that contains all elements of an
 // integer tensor. It describes the elements in memory, after any wraparound;
-// for an empty tensor it says nothing.
+// for an empty tensor it has no meaning.
 //
 //===----------------------------------------------------------------------===//
 

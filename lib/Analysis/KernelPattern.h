@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Algorithm 1 of the Relax paper: what a kernel can be fused with is derived
-// from its loops, never from its name. For a nest without reductions, each read
-// is compared with the write, which is at index W:
+// Algorithm 1 of the Relax paper: the loops of a kernel, never its name, decide
+// what it can be fused with. For a nest without reductions, each read is
+// compared with the write, which is at index W:
 //
 //   element-wise   reads at W               y[i, j] = exp(x[i, j])
 //   broadcast      at a subsequence of W    y[i, j] = b[j]
@@ -47,7 +47,7 @@ KernelPattern classifyKernel(func::FuncOp kernel);
 
 /// Classifies how the kernel reads its parameter `input`. Element-wise and
 /// injective reads visit each element once; broadcast reads (all reads with
-/// reuse, including those of contractions) visit it several times. A parameter
+/// reuse, including reads by contractions) visit it several times. A parameter
 /// that is read by anything but a loop nest is opaque; an unread parameter is
 /// element-wise.
 KernelPattern classifyRead(func::FuncOp kernel, unsigned input);

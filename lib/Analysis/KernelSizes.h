@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Recovers symbolic expressions from index arithmetic: describes what a kernel
-// on buffers computes from the sizes of its parameters as expressions of its
-// symbols. Callers know the values of the symbols, and so the value of each
-// expression.
+// Recovers symbolic expressions from index arithmetic: describes the values
+// that a kernel on buffers computes from the sizes of its parameters as
+// expressions of its symbols. Callers know the values of the symbols, and so
+// the value of each expression.
 //
 //===----------------------------------------------------------------------===//
 

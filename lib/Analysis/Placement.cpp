@@ -207,7 +207,7 @@ private:
         });
   }
 
-  /// The result of a copy is where its attribute says; other libraries work on
+  /// The attribute of a copy says where its result is; other libraries work on
   /// the side that the function runs on.
   LogicalResult visitLibraryCall(Operation *op) {
     std::optional<bool> copied = isHost(op->getAttr(notes::kDevice));

@@ -34,7 +34,8 @@ MLIR_CAPI_EXPORTED void
 mlirRelaxGetRequiredFeatures(MlirRelaxCPUTarget target,
                              MlirStringCallback callback, void *userData);
 
-/// What the name of a GPU says, such as "sm_90" or "subgroup_32_bound".
+/// The properties that the name of a GPU gives, such as "sm_90" or
+/// "subgroup_32_bound".
 typedef struct MlirRelaxChip {
   const char *device; // "cuda" or "vulkan"
   /// Vulkan: what devices may lack, whether kernels wait by themselves, and the

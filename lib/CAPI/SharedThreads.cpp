@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// By default, each MLIR context starts its own threads. A forked child has none
-// of them but would wait for them forever, and cannot replace them, as a
+// By default, each MLIR context starts its own threads. A forked child lacks
+// these threads: it would wait for them forever, and cannot replace them, as a
 // context waits for its own threads. Also, LLVM aborts the process if the
-// system refuses a thread. So contexts share these threads instead. A forked
-// child restarts them, and there are as many as the system allows: a thread
-// that waits runs tasks that no other thread has started.
+// system refuses to create a thread. So contexts share these threads instead. A
+// forked child restarts them, and there are as many as the system allows: a
+// thread that waits runs tasks that no other thread has started.
 //
 //===----------------------------------------------------------------------===//
 

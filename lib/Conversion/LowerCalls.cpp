@@ -69,8 +69,8 @@ LogicalResult FunctionLowering::evaluateComputedSizes(
     return success();
   SymBuilder math(builder.getContext());
   for (SymExprAttr expr : getSymExprs(computed)) {
-    // If expressed in symbols of this function, it is computed once for all
-    // calls.
+    // A size that is expressed in symbols of this function is computed once for
+    // all calls.
     bool closed = true;
     expr.walkSymbols([&](StringAttr name) { closed &= known.contains(name); });
     SymExprAttr own = closed ? math.substitute(expr, known) : SymExprAttr();
@@ -117,7 +117,7 @@ LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
           known[dim.getName()] = actual[axis];
         continue;
       }
-      // These are nearly always equal by construction.
+      // The two sizes are nearly always equal by construction.
       SymBuilder math(builder.getContext());
       bool closed = true;
       dim.walkSymbols([&](StringAttr name) { closed &= known.contains(name); });

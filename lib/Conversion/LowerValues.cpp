@@ -87,7 +87,7 @@ LogicalResult FunctionLowering::lowerReshape(Operation *op) {
   if (!type)
     return op->emitOpError() << "needs a result of known rank to be compiled";
   auto from = cast<RankedTensorType>(op->getOperand(0).getType());
-  // Sizes from the type, else from the shape operand.
+  // Sizes come from the type if it has them, otherwise from the shape operand.
   Values sizes, given;
   if (op->getNumOperands() > 1)
     given.assign(get(op->getOperand(1)).begin(), get(op->getOperand(1)).end());

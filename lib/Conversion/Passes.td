@@ -22,9 +22,9 @@ def LowerToHostPass : Pass<"relax-lower-to-host", "::mlir::ModuleOp"> {
     Graph ops must be legalized and destinations explicit
     (`relax-lower-call-tir`); dataflow blocks must be inlined.
 
-    On entry, a function checks element types, ranks and static sizes; that each
-    use of a symbol has the same value; the sizes given by expressions; and
-    declared bounds. The message names the function, the parameter, and both
+    On entry, a function checks element types, ranks, static sizes, sizes given
+    by expressions, and declared bounds, and that all uses of a symbol have the
+    same value. The error message names the function, the parameter, and both
     numbers.
 
     Tensors are reference counted. A function borrows its parameters, a terminator

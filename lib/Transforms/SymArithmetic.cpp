@@ -74,7 +74,7 @@ Value SymArithmetic::emit(SymExprAttr expr, ArrayRef<Value> operands) {
       return arith::MaxSIOp::create(builder, loc, lhs, rhs);
     });
   case SymKind::Broadcast:
-    // Whoever broadcasts must check that the sizes are compatible.
+    // The op that broadcasts must check that the sizes are compatible.
     return fold([&](Value lhs, Value rhs) -> Value {
       Value isOne = arith::CmpIOp::create(
           builder, loc, arith::CmpIPredicate::eq, lhs, constant(1));

@@ -66,8 +66,8 @@ void CapturedCall::makeKey() {
       forEachValue(signature.parameters, signature.parameterCount, in,
                    [&](const Value &type, const int64_t *slots) {
                      if (type.kind == RelaxTensor) {
-                       // The identity of the storage is irrelevant, but whether
-                       // there is one is not: a result may be this storage.
+                       // It does not matter which storage it is, but whether
+                       // there is one does: a result may be this storage.
                        key.push_back(slots[0] != 0);
                        key.insert(key.end(), slots + 1, slots + 2 + type.rank);
                      } else if (type.kind == RelaxShape) {
@@ -215,7 +215,7 @@ void CapturedCall::end() {
 
 CapturedCall::Outcome CapturedCall::replay(const std::shared_ptr<Graph> &graph,
                                            int64_t *out) {
-  // If the graph is missing or was released meanwhile, the code runs.
+  // If there is no graph, or it was released in the meantime, the code runs.
   std::vector<Graph::Copy> copies;
   {
     std::lock_guard<std::mutex> lock(pool->mutex);
@@ -251,7 +251,7 @@ CapturedCall::Outcome CapturedCall::replay(const std::shared_ptr<Graph> &graph,
   }
   if (isThere && graph->executable)
     return Failed;
-  // Its results took over the graph's memory, and would again.
+  // Its results took over the graph's memory, and would do so at each replay.
   if (!isThere) {
     ++function->failures;
     dropped = pool->insert(graph);

@@ -62,7 +62,7 @@ bool relax_rt::isOn(const char *variable, bool otherwise) {
     return otherwise;
   if (!strcmp(text, "0") || !strcmp(text, "1"))
     return *text == '1';
-  // Variables already reported: they are read often, but reported once.
+  // Variables are read often, but reported once.
   static auto &told = *new std::set<std::string>; // never destroyed
   bool isFirst;
   {

@@ -76,7 +76,7 @@ public:
 
   // The following operations execute in stream order.
 
-  /// Called when a call has ended: work put into the stream may start.
+  /// Called when a call has ended: work submitted to the stream may start.
   virtual bool flush(void *stream, Error &error) {
     (void)stream;
     (void)error;
@@ -106,7 +106,7 @@ public:
   /// Creates a stream that waits for no other. Returns null with `error` set.
   virtual void *createStream(Error &error) = 0;
   virtual void destroyStream(void *stream) = 0;
-  /// Until `endCapture`, work put into the stream is recorded, not run. No
+  /// Until `endCapture`, work submitted to the stream is recorded, not run. No
   /// thread waits for the device meanwhile.
   virtual bool beginCapture(void *stream, Error &error) = 0;
   /// Returns the graph; null with `error` set, or if it is not `wanted`.

@@ -141,8 +141,8 @@ std::shared_ptr<Graph> GraphPool::insert(std::shared_ptr<Graph> graph) {
     if (oldest == graphs.end() || (*at)->lastUse < (*oldest)->lastUse)
       oldest = at;
   }
-  // Keeps this many candidates, so that calls that take turns are recognized
-  // when they come again.
+  // Keeps this many candidates, so that alternating calls are recognized when
+  // they recur.
   std::shared_ptr<Graph> dropped;
   if (count >= 4 * graph->function->limit + 16)
     dropped = remove(oldest);
@@ -165,7 +165,7 @@ bool GraphPool::makeRoom(const Graph &candidate,
   }
   if (count < candidate.function->limit)
     return true;
-  // Calls that take turns differ in count by at most one.
+  // Alternating calls differ in count by at most one.
   if (candidate.calls < (*rarest)->calls + 2) {
     ++candidate.function->crowded;
     return false;

@@ -5,20 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The work that host code puts into a stream depends on its slots and on
-// numbers that it reads from the device. A function that reads none does the
-// same work whenever it is called with the same slots, so that work can be
-// captured once, as a graph, and launched in one step:
+// The work that host code submits to a stream depends on its slots and on
+// numbers that it reads from the device. A function that reads no such numbers
+// does the same work whenever it is called with the same slots, so the work can
+// be captured once, as a graph, and launched in one step:
 //
-//   first call with these slots    runs, and is watched
+//   first call with these slots    runs, and is observed
 //   second call                    runs into a stream of our own, which is
 //                                  captured; the graph is launched
 //   later calls                    launch the graph
 //
-// A function keeps a limited number of graphs. When all of them are taken, a
+// A function keeps a limited number of graphs. When the limit is reached, a
 // call is captured in place of another only if it is made more often
-// (`GraphPool::makeRoom`): otherwise, calls that take turns would only evict
-// each other's graphs. Calls that find no room run uncaptured, and are counted.
+// (`GraphPool::makeRoom`): otherwise, alternating calls would only evict each
+// other's graphs. Calls for which there is no room run uncaptured, and are
+// counted.
 //
 // All graphs of a stream share the memory of the capturing stream: the contents
 // that one graph leaves there are lost when the next one starts. So results are

@@ -13,9 +13,9 @@
 //   table ──▶ set 2 ◀── later calls
 //             set 1 ◀── calls that began before, and graphs captured from them
 //
-// So no call sees weights of two sets. Everything a set holds (TVM FFI objects,
-// and memory that weights were copied to) lives as long as anybody uses the
-// set.
+// So no call sees weights of two sets. Everything that a set holds (TVM FFI
+// objects, and memory that weights were copied to) lives as long as the set is
+// in use.
 //
 //===----------------------------------------------------------------------===//
 

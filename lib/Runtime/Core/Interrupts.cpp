@@ -7,8 +7,8 @@
 //
 // Python's signal handler only records that a signal arrived. Long-running code
 // polls for it, which needs the interpreter lock, and other Python threads may
-// hold that for 5 ms. So it polls only ten times a second, and only in the
-// thread that handles signals, the main thread of the process.
+// hold that for 5 ms. Code therefore polls only ten times a second, and only in
+// the thread that handles signals: the main thread of the process.
 //
 //===----------------------------------------------------------------------===//
 

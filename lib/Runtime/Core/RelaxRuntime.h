@@ -8,7 +8,7 @@
 // The C interface between compiled code and the runtime. The runtime does not
 // depend on the compiler: a model runs with the runtime alone.
 //
-// A call, from the outside in:
+// The path of a call into compiled code:
 //
 //   __tvm_ffi_f ──▶ relax_rt_call ──▶ thunk(context, in, out) ──▶ f ──▶ kernels
 //    exported        checks and unpacks   compiled: symbols,      host code
@@ -107,7 +107,7 @@ RELAX_RT_EXPORT void _mlir_memref_to_llvm_free(void *data);
 ///   real     bits                      1 slot, a double
 ///   tensor   code bits flags rank dims  2 + rank: storage, data, sizes
 ///   shape    rank dims                 rank slots
-///   tuple    count values              those of its members
+///   tuple    count values              the slots of its members
 ///   callable words, then as a function 1 slot: its storage
 /// An unknown size is -1; `words` is how many words follow.
 enum RelaxValueKind {

@@ -8,8 +8,8 @@
 // There is one pool per process. A job is an interval from which the workers
 // and the caller take pieces. After a job, workers spin briefly, since the next
 // kernel of a model follows within microseconds, then sleep. A caller that
-// finds the pool busy does its work alone: the other caller's thread is using
-// the cores anyway.
+// finds the pool busy does its work alone, since the other call is using the
+// cores anyway.
 //
 // A kernel that runs out of scratch memory leaves its piece by `longjmp`
 // (Scratch.cpp), and so does the caller if the user has interrupted it

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Work put into a stream is recorded into a command list (VulkanWork.h), which
-// is submitted when a call ends, when the list is long, or when somebody waits.
+// Work submitted to a stream is recorded into a command list (VulkanWork.h),
+// which is submitted when a call ends, when the list is long, or when the host
+// waits.
 //
 // A graph is a command list that is kept, with its memory, to be resubmitted.
 //
@@ -328,9 +329,9 @@ private:
   }
 
   /// Splits a launch evenly among as many blocks as are resident at a time,
-  /// using the strided variant of the kernel. Returns null with `error` set. If
-  /// more blocks are resident than may be awaited, part of the device would be
-  /// idle: then returns the kernel unchanged.
+  /// using the strided variant of the kernel. Returns null with `error` set.
+  /// Returns the kernel unchanged if more blocks are resident than may be
+  /// awaited, since part of the device would be idle otherwise.
   const VulkanKernel *chooseStrided(const VulkanKernel &kernel,
                                     VulkanLaunch &launch, Error &error) {
     const VulkanKernel *known = kernels.getStrided(kernel, error);

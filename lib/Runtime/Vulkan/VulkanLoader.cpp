@@ -67,7 +67,7 @@ const VulkanLoader *relax_rt::openVulkanLoader(Error &error) {
     return nullptr;
   }
   VulkanLoader loader;
-  // Closes a loader that is unusable.
+  // Closes an unusable loader.
   auto refuse = [&](const std::string &message) {
     fail(error, "DeviceError", message);
     if (loader.instance && loader.vk.destroyInstance)

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // With RELAX_DEVICE_TIMES=1 the device records a time after each launch of a
-// command list that is submitted once, and whoever waits for the device gets a
-// report of the time spent in each kernel since the last report. The time
-// includes waiting for other kernels.
+// command list that is submitted once, and each wait for the device reports the
+// time spent in each kernel since the last report. The time includes waiting
+// for other kernels.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Chip.cpp - GPUs that code is made for ------------------------------===//
+//===- Chip.cpp - GPUs that code is compiled for --------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,12 +1,12 @@
-//===- Chip.h - GPUs that code is made for ----------------------*- C++ -*-===//
+//===- Chip.h - GPUs that code is compiled for ------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A GPU has a name, and this is the only place that reads it; Python asks
-// through the C API.
+// GPUs are identified by names, which only this file parses; Python uses the C
+// API.
 //
 //   sm_90                  NVIDIA GPUs from this version on
 //   sm_90a                 this GPU alone, with its warpgroup products
@@ -53,13 +53,13 @@ struct Chip {
   /// Vulkan: 8-byte words of push constants.
   unsigned pushedWords = 16;
 
-  /// Reads a name; none if it has another form. GPUs of the future have names,
+  /// Parses a name; none if it has another form. Accepts names of future GPUs,
   /// too.
   static std::optional<Chip> parse(StringRef name);
 
-  /// Reads the name of a GPU that code can be made for: NVIDIA GPUs have bf16
-  /// tensor cores and asynchronous copies, and LLVM knows them. Emits an error
-  /// for other names.
+  /// Reads the name of a GPU that code can be compiled for: NVIDIA GPUs have
+  /// bf16 tensor cores and asynchronous copies, and LLVM knows them. Emits an
+  /// error for other names.
   static FailureOr<Chip>
   parseTarget(StringRef name, function_ref<InFlightDiagnostic()> emitError);
 

@@ -53,9 +53,9 @@ def ScheduleLaunchesPass : Pass<"relax-gpu-schedule-kernels", "::mlir::func::Fun
     through tensor maps, which are represented by casts of the buffers until
     `relax-gpu-lower-launches`.
 
-    Attention, that is contractions that share rows with a softmax between them,
-    becomes one launch without scores in memory, or two launches if several blocks
-    split the columns (split-KV).
+    Attention (contractions that share rows, with a softmax between them) becomes
+    one launch without scores in memory, or two launches if several blocks split
+    the columns (split-KV).
 
     Kernels with any other ops do not change.
 

@@ -173,7 +173,7 @@ std::pair<Value, Value> Functions::multiplyBits(Value size) {
   int64_t largest = isDouble() ? 2046 : 254;
   Value shift = w.sub(w.shr(high, w.word(place)), w.word(least));
   // The closest number to a multiple of pi/2 leaves a fraction of 2^-30 (2^-61
-  // for f64), so this many bits beyond those of the result are needed.
+  // for f64), so this many more bits are needed than the result has.
   SmallVector<Value> window =
       w.window(shift, largest - least, isDouble() ? 6 : 3);
   std::reverse(window.begin(), window.end());

@@ -33,7 +33,7 @@ using namespace mlir::relax;
 
 namespace {
 
-/// Maps values and ops of a pattern to those of the program.
+/// Maps values and ops of a pattern to values and ops of the program.
 struct Match {
   DenseMap<Value, Value> values;
   llvm::SmallMapVector<Operation *, Operation *, 4> ops; // program -> pattern

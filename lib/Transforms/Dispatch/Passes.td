@@ -31,8 +31,8 @@ def DispatchLibraryPass : Pass<"relax-dispatch-library", "::mlir::ModuleOp"> {
 
     Patterns are tried in the order of the module, at the last ops of the program first,
     so larger patterns must precede their parts. The option `table` names a file of
-    further patterns, which come after those of the module. The pattern functions are
-    removed.
+    further patterns, which are tried after the patterns of the module. The pattern
+    functions are removed.
 
     Before:
 

@@ -14,9 +14,9 @@
 
 namespace mlir::relax {
 
-/// Makes a function one that calls one of two copies of what it was: the one
-/// that is returned where `value` is at least `least`, else the other. The
-/// symbols of `value` are those of parameters.
+/// Replaces the body of a function by calls of two copies of it: the copy that
+/// is returned if `value` is at least `least`, otherwise the other copy.
+/// Parameters define the symbols of `value`.
 ///
 ///   relax.func @f(%x) {                   relax.func @f(%x) {
 ///     …                                     if n >= 64 call @f_many(%x)

@@ -39,7 +39,8 @@ static bool isRowProducer(func::FuncOp kernel) {
   return reduces && last && !last.getNumReductionLoops();
 }
 
-/// Whether a call is element-wise, and its reader reads no element twice.
+/// Whether a call is element-wise, and its reader reads each element at most
+/// once.
 static bool isElementWise(func::FuncOp kernel, func::FuncOp reader,
                           unsigned index) {
   return classifyKernel(kernel) <= KernelPattern::Broadcast &&

@@ -150,9 +150,9 @@ def FuseRowProducersPass : Pass<"relax-fuse-row-producers", "::mlir::ModuleOp"> 
     then needs no separate launch for a single row: each block of the contraction computes
     the reduction of the whole row itself.
 
-    A remaining normalization is grouped with the element-wise kernel that computes one of
-    its operands. If later ops read that operand, too, the function also returns it: a sum
-    and its normalization are then a single pass over memory.
+    A normalization that is not grouped this way is grouped with the element-wise kernel
+    that computes one of its operands. If later ops read that operand, too, the function
+    also returns it: a sum and its normalization are then a single pass over memory.
 
     Before:
 

@@ -99,7 +99,7 @@ struct Contraction {
 
 } // namespace
 
-/// The channels are those of a single group.
+/// The number of channels is per group.
 Value Contraction::run(Value data, Value weight, SymExprAttr inputChannels,
                        SymExprAttr outputChannels) {
   Scalars &s = kernel.builder();

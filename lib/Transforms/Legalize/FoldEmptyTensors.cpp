@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A loop nest with a size that is statically 0 does nothing, so its op is
-// replaced by its init: the sum over nothing is its initial value. The
-// remaining ops are nonempty, so schedules may divide by sizes, and slices do
-// not begin at the end of a dimension, which MLIR's verifiers reject.
+// replaced by its init: an empty sum is its initial value. The remaining ops
+// are nonempty, so schedules may divide by sizes, and slices do not begin at
+// the end of a dimension, which MLIR's verifiers reject.
 //
 // Sizes that are 0 only at run time give loops without iterations.
 //

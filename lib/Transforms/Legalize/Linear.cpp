@@ -174,7 +174,8 @@ static LogicalResult einsum(EinsumOp op, KernelBuilder &kernel) {
     outputText = implicit;
   }
 
-  // One loop per label: first those of the result, then those summed over.
+  // One loop per label: first the labels of the result, then the labels that
+  // are summed over.
   SymDims loops(kernel.dims(kernel.destination()));
   int64_t kept = loops.size();
   llvm::MapVector<Label, int64_t> loopOf;

@@ -16,11 +16,11 @@ def UpdateInPlacePass : Pass<"relax-update-in-place", "::mlir::ModuleOp"> {
     A kernel that copies one of its inputs to its destination, and then works only on the
     destination, like the kernels of `relax.index_put` and the scatter ops, gets a version
     without the copy. The pass calls that version in place if the input dies with the call
-    and nobody else holds it: if a kernel of the same function computed it, if it is a
-    parameter listed in the function's `relax.donated`, or if a loop carries it and yields
-    only such tensors. The initial value of such a loop is copied once before the loop if
-    somebody else holds it. `relax.donated` only applies to functions that are not called
-    in the module.
+    and nothing else holds a reference to it: if a kernel of the same function computed
+    it, if it is a parameter listed in the function's `relax.donated`, or if a loop
+    carries it and yields only such tensors. The initial value of such a loop is copied
+    once before the loop if there are other references to it. `relax.donated` only
+    applies to functions that are not called in the module.
 
     Runs before `relax-lower-call-tir`, on kernels in tensor form. A tensor dies by the
     rules that `relax-lower-call-tir` checks.
@@ -125,8 +125,8 @@ def InsertKillsPass : Pass<"relax-insert-kills", "::mlir::ModuleOp"> {
        long as they are used. A new reference to a tensor is a reference to its storage.
 
     In a loop, the references to the initial values belong to the arguments of the first
-    iteration, and the references taken by `relax.yield` to those of the next one; when
-    the condition fails, they become the results.
+    iteration, and the references taken by `relax.yield` belong to the arguments of the
+    next iteration; when the condition fails, they become the results.
 
     Runs after `relax-plan-memory` and `relax-inline-dataflow`, as the last pass on graph
     functions. Existing kills are replaced.
@@ -167,14 +167,14 @@ def ReuseInPlacePass : Pass<"relax-reuse-in-place", "::mlir::ModuleOp"> {
   let summary = "let kernels overwrite dying inputs";
   let description = [{
     If a kernel reads an input only at the element that it writes, and the input is not
-    used after the call, the destination takes the input's storage. This is derived from
-    the kernel's loops (see KernelPattern.h); it must be a single loop nest, so that
-    nothing is read after it was overwritten.
+    used after the call, the destination takes the input's storage. The pass derives
+    this from the kernel's loops (see KernelPattern.h); the kernel must be a single loop
+    nest, so that nothing is read after it was overwritten.
 
-    The input must be in a storage that was allocated in this function and to which no
-    further reference was taken: not a parameter or a constant, which others own, and not
-    a value that was returned, yielded or captured. Both tensors must have the same
-    element type and provably the same shape.
+    The input must be in a storage that was allocated in this function and to which there
+    is no other reference: not a parameter or a constant, which the function does not
+    own, and not a value that was returned, yielded or captured. Both tensors must have
+    the same element type and provably the same shape.
 
     Runs after `relax-lower-call-tir`, before `relax-plan-memory`.
 
@@ -226,9 +226,9 @@ def LiftWorkspacePass : Pass<"relax-lift-workspace", "::mlir::ModuleOp"> {
     (recovered from `memref.dim`, `arith` and `affine`) and its `memref.dealloc` is in the
     same block, outside of parallel loops, each of whose iterations needs its own.
     Allocations that are never live at the same time share memory. Other allocations stay:
-    those with sizes that only the kernel can compute, and those of kernels that are
-    called by anything but `relax.call_tir_inplace` with all destinations, or by a call
-    that does not know the value of a symbol.
+    allocations whose size only the kernel can compute, and all allocations of kernels
+    that are called by anything but `relax.call_tir_inplace` with all destinations, or by
+    a call that does not know the value of a symbol.
 
     The pass is independent of the kernel's target. Runs when kernels are loops on buffers
     and calls have their destinations: after `relax-reuse-in-place`, which reads kernels

@@ -9,8 +9,9 @@
 //
 //   @put(%x, %indices, %values, %d):  %0 = copy %x to %d; put %values into %0
 //
-// If the data dies with the call, and nobody else holds it, the copy is
-// redundant. A version of the kernel without the copy writes into the data:
+// If the data dies with the call, and nothing else holds a reference to it, the
+// copy is redundant. A version of the kernel without the copy writes into the
+// data:
 //
 //   @put_inplace(%indices, %values, %x):  put %values into %x
 //

@@ -8,8 +8,8 @@
 //   1. find which functions define which symbols; check that the values are
 //      in the declared ranges
 //   2. rewrite these functions
-//   3. fix references to them: add casts after calls that promised more, and
-//      wrappers with the old signature for closures
+//   3. fix references to them: add casts after calls whose result types are now
+//      coarser, and wrappers with the old signature for closures
 //
 //===----------------------------------------------------------------------===//
 

@@ -71,7 +71,7 @@ private:
   /// Known values of symbols in scope.
   SymSubstitution known;
   SmallVector<StringAttr> order; // symbols of casts in `known`
-  /// For each value, the first cast in scope that says more about it.
+  /// For each value, the first cast in scope to a finer type.
   DenseMap<Value, Value> asserted;
   SmallVector<Value> assertedOrder;
   /// Symbols of types that must not change.

@@ -9,7 +9,7 @@
 // places where the symbols of its type mean the same. It misses two cases:
 //
 //   - a match_cast writes the symbols, so upstream never merges two;
-//   - ops that differ only in how much their result types say.
+//   - ops that differ only in the precision of their result types.
 //
 //===----------------------------------------------------------------------===//
 

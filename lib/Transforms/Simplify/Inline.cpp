@@ -7,11 +7,13 @@
 //
 // A call of `f(x: [k], y: [k + 1]) -> [k]` with `%a: [2*n]` and `%b: [?]`:
 //
-//   1. unify: k = 2*n; what the operands do not determine gets a fresh symbol
-//   2. cast operands that are not proved to be what the parameters say
-//      (%b to [2*n + 1]): the checks on entry, made explicit
-//   3. copy the body with k replaced, and symbols of its own renamed
-//   4. cast results that say less than the call promised
+//   1. unify: k = 2*n; symbols that the operands do not determine get fresh
+//      names
+//   2. cast operands that are not proved to have the parameter types (%b to
+//      [2*n + 1]): the checks on entry, made explicit
+//   3. copy the body with k replaced, and its own symbols renamed
+//   4. cast results whose types are coarser than the types of the call's
+//      results
 //
 //===----------------------------------------------------------------------===//
 

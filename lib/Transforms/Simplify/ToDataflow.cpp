@@ -25,9 +25,9 @@ bool isDataflowOp(Operation &op) {
          (isa<MatchCastOp>(op) || isMemoryEffectFree(&op));
 }
 
-/// Ops that matter by being visible: deduction rules look at a constant or a
-/// `relax.sym` behind an operand, which a dataflow block would hide. These ops
-/// have no operands and can be repeated after the block.
+/// Whether deduction rules need to see the op: a rule may look at the constant
+/// or the `relax.sym` that defines an operand, which a dataflow block would
+/// hide. These ops have no operands and can be repeated after the block.
 bool isRepeatable(Operation *op) {
   return op->getNumOperands() == 0 && isPure(op);
 }

@@ -10,8 +10,8 @@
 // of 8 columns, is half an operand of the next. Weights are rounded to the type
 // of the values.
 //
-// The keys and values of a step are copied to shared memory while those of the
-// previous step are multiplied.
+// The keys and values of a step are copied to shared memory during the products
+// of the previous step.
 //
 //===----------------------------------------------------------------------===//
 

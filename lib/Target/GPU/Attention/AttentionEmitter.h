@@ -29,8 +29,8 @@
 
 namespace mlir::relax {
 
-/// Emits a nest if it is attention. Fails otherwise, possibly leaving partial
-/// code behind.
+/// Emits a nest if it is attention. Fails otherwise, and may then leave partial
+/// code.
 LogicalResult emitAttention(const KernelGraph &graph, const Nest &nest,
                             OpBuilder &builder, Location loc,
                             DenseMap<Value, Storage> &storage, const Chip &chip,

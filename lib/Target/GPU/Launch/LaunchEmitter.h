@@ -35,8 +35,9 @@ namespace mlir::relax {
 
 class LaunchEmitter {
 public:
-  /// `storage` contains the results of earlier nests and receives those of this
-  /// one. `lanes`: elements that a thread processes at a time (`chooseWidth`).
+  /// `storage` contains the results of earlier nests and receives the results
+  /// of this one. `lanes`: elements that a thread processes at a time
+  /// (`chooseWidth`).
   LaunchEmitter(const KernelGraph &graph, const Nest &nest, OpBuilder &builder,
                 Location loc, DenseMap<Value, Storage> &storage,
                 unsigned subgroupSize, int64_t lanes)

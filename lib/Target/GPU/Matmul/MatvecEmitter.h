@@ -98,8 +98,8 @@ private:
 };
 
 /// Emits one or several products of the same rows, for a nest with few rows.
-/// Fails without leaving code behind if that is not possible. Each block
-/// computes the stages of `prepared` for its row.
+/// Fails without emitting code if that is not possible. Each block computes the
+/// stages of `prepared` for its row.
 LogicalResult emitMatvec(const KernelGraph &graph, ArrayRef<Matmul> products,
                          const Nest &nest, const Nest *prepared,
                          OpBuilder &builder, Location loc,

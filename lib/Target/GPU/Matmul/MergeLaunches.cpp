@@ -57,7 +57,8 @@ static void moveBody(gpu::LaunchOp launch, gpu::LaunchOp merged, Block *into,
                                std::prev(body.end()));
 }
 
-/// Merges two launches: the blocks of `one` come first, then those of `other`.
+/// Merges two launches: the blocks of `one` come first, then the blocks of
+/// `other`.
 static gpu::LaunchOp merge(gpu::LaunchOp one, gpu::LaunchOp other) {
   OpBuilder builder(other);
   Location loc = other.getLoc();

@@ -54,15 +54,15 @@ struct Product {
 };
 
 /// Emits the matmuls at the start of `nests`, including a nest before them that
-/// computes their rows. Returns the number of emitted nests; zero, with no code
-/// left behind, if the first nest is neither.
+/// computes their rows. Returns the number of emitted nests: zero, without
+/// emitted code, if the first nest is neither.
 size_t emitProducts(const KernelGraph &graph, ArrayRef<Nest> nests,
                     OpBuilder &builder, Location loc,
                     DenseMap<Value, Storage> &storage, const Chip &chip,
                     bool asVectors);
 
-/// Emits a nest with LaunchEmitter, vectorized if possible. Leaves no code
-/// behind on failure.
+/// Emits a nest with LaunchEmitter, vectorized if possible. Emits no code on
+/// failure.
 LogicalResult emitNest(const KernelGraph &graph, const Nest &nest,
                        OpBuilder &builder, Location loc,
                        DenseMap<Value, Storage> &storage, unsigned subgroupSize,

@@ -87,8 +87,7 @@ public:
   /// Synchronizes `threads` threads of a block, which must be whole warps.
   void barrier(int32_t number, int64_t threads);
 
-  /// Synchronizes all blocks of a cluster, or those of their threads that still
-  /// run.
+  /// Synchronizes all threads of a cluster's blocks that still run.
   void clusterBarrier();
   /// The address of an array of this block in the shared memory of another
   /// block of the cluster.
