@@ -6,8 +6,8 @@
 // RUN: relax-opt %s -relax-deduce-shapes -relax-simplify -emit-bytecode | relax-opt | FileCheck %s --check-prefix=SIMPLE
 // RUN: relax-opt %s -relax-deduce-shapes -relax-bind-symbols='symbols=n=6' | FileCheck %s --check-prefix=BOUND
 
-// Shapes are tracked through reshape and flatten; unique gives a length that only
-// the data decides, which match_cast names.
+// Shapes are tracked through reshape and flatten; the length of unique's result depends on the data, and match_cast
+// names it.
 // CHECK-LABEL: relax.func @symbolic_shape_fn(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x2x2xf32, #relax.shape<[n, 2, 2]>>) -> tensor<?xf32> {
 // CHECK-NEXT:    relax.dataflow -> tensor<?xf32, #relax.shape<[m]>> {
@@ -45,7 +45,7 @@ relax.func @symbolic_shape_fn(%x: tensor<?x2x2xf32, #relax.shape<[n, 2, 2]>>) ->
 // CHECK:         relax.call @product({{.*}} -> tensor<?xf32, #relax.shape<[3*k]>>
 // CHECK:         relax.call @half({{.*}} -> tensor<?xf32>
 
-// Inlined, the callee's symbols are the caller's.
+// After inlining, the callee's symbols are replaced by the caller's.
 // SIMPLE-LABEL: relax.func @main(
 // SIMPLE-NOT:     relax.call @product
 relax.func @main(%x: tensor<?xf32, #relax.shape<[2*k]>>, %s: !relax.shape<[k]>, %u: tensor<?xf32>, %v: !relax.shape<1>) -> (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>) {

@@ -3,7 +3,7 @@
 
 // RUN: relax-lsp-server -lit-test < %s | FileCheck %s
 
-// An editor that opens a file with an error is told of it.
+// The server reports an error in a file to the editor that opens it.
 {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"processId":123,"rootPath":"relax","capabilities":{},"trace":"off"}}
 // CHECK:      "name": "mlir-lsp-server"
 // -----

@@ -6,7 +6,7 @@
 // RUN: relax-translate -serialize-spirv %t/spirv.mlir | relax-translate -deserialize-spirv - | FileCheck %s --check-prefix=SPIRV
 // RUN: not relax-translate -serialize-spirv %t/none.mlir 2>&1 | FileCheck %s --check-prefix=NONE
 
-// What is left of relax in a lowered module does no harm.
+// Remaining relax attributes in a lowered module are harmless.
 // LLVM: define float @double(float %0)
 // SPIRV: spirv.func @empty()
 // NONE: error: expected one kernel, got 0; kernels are launched by gpu.launch

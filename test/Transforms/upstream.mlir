@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Upstream's passes keep programs valid: symbols are defined before their uses,
-// and what defines a live symbol stays.
+// and ops that define live symbols stay.
 // RUN: relax-opt %s -canonicalize | FileCheck %s
 // RUN: relax-opt %s -cse | FileCheck %s
 // RUN: relax-opt %s -sccp | FileCheck %s
@@ -12,7 +12,7 @@
 // RUN: relax-opt %s -symbol-dce | FileCheck %s
 // RUN: relax-opt %s -canonicalize -cse -sccp -loop-invariant-code-motion -inline -symbol-dce -canonicalize | FileCheck %s
 
-// A use of a symbol does not move above its definition, as constants do.
+// A use of a symbol does not move above its definition, unlike a constant.
 // CHECK-LABEL: relax.func @order(
 // CHECK:         relax.match_cast
 // CHECK-NEXT:    relax.sym n
@@ -32,7 +32,7 @@ relax.func @order(%c: i1, %x: tensor<?xf32>, %y: tensor<?xf32>) -> (index, index
   relax.return %1, %2 : index, index
 }
 
-// A cast in a loop stays in it, with what names its symbol.
+// A cast in a loop stays there, with the ops that use its symbol.
 // CHECK-LABEL: relax.func @loop(
 // CHECK:         relax.while
 // CHECK:           relax.match_cast
@@ -50,7 +50,8 @@ relax.func @loop(%c: i1, %x: tensor<?xf32>, %s: !relax.shape<1>) -> !relax.shape
   relax.return %0 : !relax.shape<1>
 }
 
-// A constant that comes from a call keeps the type that the call had.
+// A constant that SCCP propagates out of a call has the result type of the
+// call.
 // CHECK-LABEL: relax.func @constants(
 relax.func @constants() -> (tensor<?xf32>, tensor<?xf32>, index) {
   // CHECK: relax.call @two

@@ -226,7 +226,7 @@ relax.func @caller(%x: tensor<4xf32>) {
 
 // -----
 
-// An in-place library call: the index must be that of an operand.
+// The in-place index of a library call must be the index of an operand.
 relax.func @library_inplace(%x: tensor<4xf32>) {
   // expected-error @+1 {{inplace index 1 is out of range for 1 operands}}
   %0 = relax.call_library_inplace "f"(%x) inplace [1] : (tensor<4xf32>) -> tensor<4xf32>

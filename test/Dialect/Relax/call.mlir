@@ -21,7 +21,7 @@ func.func private @flatten(tensor<?x?xf32> {relax.shape = #relax.shape<[a, b]>},
 func.func private @arange(tensor<?xf32> {relax.shape = #relax.shape<[m]>}, index {relax.symbol = "m"}) -> tensor<?xf32>
 func.func private @two(tensor<?x4xf32> {relax.shape = #relax.shape<[k, 4]>}, tensor<4xf32>, tensor<?xf32> {relax.shape = #relax.shape<[k]>}) -> (tensor<4xf32>, tensor<?xf32>)
 
-// An operand that says nothing is checked when the program runs.
+// An operand of unknown rank is checked at run time.
 // CHECK-LABEL: relax.func @coarse(
 relax.func @coarse(%x: tensor<*xf32>) {
   // CHECK: relax.call_tir @id(%{{.*}}) : (tensor<*xf32>) -> tensor<7xf32>
@@ -49,8 +49,8 @@ relax.func @library(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %w: tensor<4x8xf3
   relax.return
 }
 
-// A kernel in buffer form is called as one on tensors is; its results are the destinations that it writes. What has no
-// meaning for its caller, scratch memory say, is a destination like others.
+// A kernel in buffer form is called like a kernel on tensors; its results are the destinations that it writes. Scratch
+// memory, which has no meaning for the caller, is also a destination.
 // CHECK-LABEL: relax.func @buffers(
 relax.func @buffers(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %out: tensor<?xi1, #relax.shape<[4*n]>>, %scratch: tensor<64xi8>) {
   // CHECK: relax.call_tir_inplace @on_buffers(%{{.*}}, %{{.*}}, %{{.*}}) inplace [1, 2] sym [n]

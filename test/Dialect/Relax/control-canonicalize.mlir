@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -split-input-file -canonicalize | FileCheck %s
 
-// A branch whose condition is known takes the place of the whole.
+// An `if` with a constant condition is replaced by the branch taken.
 // CHECK-LABEL: relax.func @known_branch
 // CHECK-SAME:    %[[X:.*]]: tensor<4xf32>
 // CHECK-NEXT:    %[[E:.*]] = relax.exp %[[X]]

@@ -102,7 +102,7 @@ relax.func @window(%x: tensor<1x3x8x2xf32>, %w: tensor<8x3x3x3xf32>) {
 
 // -----
 
-// A declared bound decides the same for every size.
+// A declared bound proves this for every size.
 relax.func @bounded_window(%x: tensor<1x3x?xf32, #relax.shape<[1, 3, n]>>, %w: tensor<8x3x7xf32>) attributes {relax.symbols = {n = #relax.range<1, 6>}} {
   // expected-error @+2 {{the window does not fit along 'W': it spans 7, the padded input is n}}
   // expected-error @+1 {{failed to infer returned types}}
@@ -140,7 +140,8 @@ relax.func @out_dtype(%x: tensor<1x3x8xf32>, %w: tensor<8x3x3xf32>) {
 
 // -----
 
-// The deduced extent is exact: an undecided claim shows it.
+// The deduced extent is exact: a declared size that is not proved to equal it
+// is an error.
 relax.func @too_fine(%x: tensor<1x3x?xf32, #relax.shape<[1, 3, n]>>, %w: tensor<8x3x3xf32>) {
   // expected-error @+2 {{only 'tensor<1x8x?xf32, #relax.shape<[1, 8, n - 2]>>' can be deduced; assert more with relax.match_cast}}
   // expected-error @+1 {{failed to infer returned types}}

@@ -4,7 +4,7 @@
 // RUN: relax-opt --emit-bytecode %s | relax-opt | FileCheck %s
 // RUN: relax-opt --mlir-print-op-generic %s | relax-opt | FileCheck %s
 
-// A symbolic length under stride, padding and dilation; the extent is exact.
+// A symbolic length with stride, padding and dilation has an exact extent.
 // CHECK-LABEL: relax.func @conv1d
 // CHECK: relax.conv1d {{.*}} {dilation = array<i64: 2>, padding = array<i64: 2, 1>, strides = array<i64: 3>} {{.*}} -> tensor<?x16x?xf32, #relax.shape<[b, 16, (n + 1) floordiv 3]>>
 relax.func @conv1d(%x: tensor<?x8x?xf32, #relax.shape<[b, 8, n]>>, %w: tensor<16x8x3xf32>) -> tensor<?x16x?xf32, #relax.shape<[b, 16, (n + 1) floordiv 3]>> {
@@ -22,7 +22,7 @@ relax.func @conv2d_chain(%x: tensor<1x3x?x?xf32, #relax.shape<[1, 3, h, w]>>, %w
   relax.return %1 : tensor<1x4x?x?xf32, #relax.shape<[1, 4, (h + 3) floordiv 4, (w + 3) floordiv 4]>>
 }
 
-// Other layouts, four paddings (top, left, bottom, right), a depthwise kernel and another element type.
+// This covers other layouts, four paddings (top, left, bottom, right), a depthwise kernel and another element type.
 // CHECK-LABEL: relax.func @conv2d_layouts
 // CHECK: out_dtype = i32, out_layout = "NCHW"
 relax.func @conv2d_layouts(%x: tensor<2x?x9x8xi8, #relax.shape<[2, h, 9, 8]>>, %w: tensor<3x5x1x16xi8>) -> tensor<2x16x?x6xi32, #relax.shape<[2, 16, h + 2, 6]>> {
@@ -50,14 +50,16 @@ relax.func @conv2d_unranked(%x: tensor<*xf32>, %y: tensor<?x?x?x8xf32>, %w: tens
   relax.return
 }
 
-// Symbolic channels agree through the group count; an empty batch is legal.
+// Symbolic channels match because of the number of groups; an empty batch is
+// legal.
 // CHECK-LABEL: relax.func @conv1d_groups
 relax.func @conv1d_groups(%x: tensor<0x?x8xf32, #relax.shape<[0, 4*c, 8]>>, %w: tensor<8x?x8xf32, #relax.shape<[8, c, 8]>>) -> tensor<0x8x1xf32> {
   %0 = relax.conv1d %x, %w {groups = 4 : i64} : (tensor<0x?x8xf32, #relax.shape<[0, 4*c, 8]>>, tensor<8x?x8xf32, #relax.shape<[8, c, 8]>>) -> tensor<0x8x1xf32>
   relax.return %0 : tensor<0x8x1xf32>
 }
 
-// Transposed convolution undoes the extent of a strided one.
+// A transposed convolution restores the extent that a strided convolution
+// reduced.
 // CHECK-LABEL: relax.func @conv_transpose
 relax.func @conv_transpose(%x: tensor<1x8x?xf32, #relax.shape<[1, 8, n]>>, %y: tensor<1x8x?x5xf32, #relax.shape<[1, 8, h, 5]>>, %z: tensor<1x8x?x4x4xf32, #relax.shape<[1, 8, d, 4, 4]>>, %w: tensor<8x4x2xf32>, %v: tensor<8x2x3x3xf32>, %u: tensor<8x4x3x3x3xf32>) {
   // CHECK: relax.conv1d_transpose {{.*}} -> tensor<1x4x?xf32, #relax.shape<[1, 4, 2*n]>>

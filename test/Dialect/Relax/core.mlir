@@ -13,7 +13,7 @@ relax.func @casts(%x: tensor<?x?xf32>, %s: !relax.shape<*>, %o: !relax.object) {
   %1 = relax.match_cast %s : (!relax.shape<*>) -> !relax.shape<[m, n + 1]>
   // CHECK: relax.match_cast %{{.*}} : (!relax.object) -> tuple<tensor<?xi64, #relax.shape<[k]>>, !relax.shape<[k]>>
   %2 = relax.match_cast %o : (!relax.object) -> tuple<tensor<?xi64, #relax.shape<[k]>>, !relax.shape<[k]>>
-  // Either type may say more of another dimension.
+  // Each of the two types may know a dimension that the other does not.
   // CHECK: relax.match_cast %{{.*}} : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x?xf32, #relax.shape<[m, ?]>>
   %3 = relax.match_cast %0 : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x?xf32, #relax.shape<[m, ?]>>
   relax.return
@@ -34,7 +34,7 @@ relax.func @shapes(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %u: tensor<*xf32>,
   // CHECK: %[[D:.*]] = relax.dim %{{.*}}, -1 : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> index
   %5 = relax.dim %x, -1 : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> index
   %c = arith.constant 7 : index
-  // Known values of integers are known dimensions of the shape.
+  // Integers with known values are known dimensions of the shape.
   // CHECK: relax.make_shape %[[S]], %[[D]], %{{.*}}, %{{.*}}, %{{.*}} : {{.*}} -> !relax.shape<[(n + 3) floordiv 4, 4, 7, ?, j]>
   %6 = relax.make_shape %4, %5, %c, %i, %j : (index, index, index, index, index) -> !relax.shape<[(n + 3) floordiv 4, 4, 7, ?, j]>
   // CHECK: relax.dim %{{.*}}, 0 : (!relax.shape<[n, 4]>) -> index

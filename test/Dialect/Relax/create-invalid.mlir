@@ -62,7 +62,7 @@ relax.func @arange_difference(%n: tensor<?xf32, #relax.shape<[n]>>, %m: tensor<?
 
 // -----
 
-// The step may be 0, and then there is no size.
+// The step may be 0, for which the size is undefined.
 relax.func @arange_step(%n: tensor<?xf32, #relax.shape<[n]>>, %m: tensor<?xf32, #relax.shape<[m]>>) {
   // expected-error@+1 {{'relax.arange' op result #0 is declared as 'tensor<?xi64, #relax.shape<[n ceildiv m]>>', but only 'tensor<?xi64>' can be deduced}}
   %0 = relax.arange 0, n, m {dtype = i64} : tensor<?xi64, #relax.shape<[n ceildiv m]>>

@@ -1,10 +1,10 @@
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Ops that make tensors: round trip and shapes.
+// Ops that create tensors: round trip and shapes.
 // RUN: relax-opt %s | relax-opt | FileCheck %s
 
-// From a shape, as far as it is known.
+// The result has the shape operand's dimensions, as far as they are known.
 // CHECK-LABEL: relax.func @from_shape
 relax.func @from_shape(%s: !relax.shape<[n, 0]>, %r: !relax.shape<2>, %u: !relax.shape<*>, %e: !relax.shape<[]>, %f: tensor<f32>) {
   // CHECK: relax.full %arg0, %arg4 : (!relax.shape<[n, 0]>, tensor<f32>) -> tensor<?x0xf32, #relax.shape<[n, 0]>>
@@ -18,7 +18,8 @@ relax.func @from_shape(%s: !relax.shape<[n, 0]>, %r: !relax.shape<2>, %u: !relax
   relax.return
 }
 
-// From another tensor, with its element type or another.
+// The result has the shape of another tensor, and its element type or a given
+// one.
 // CHECK-LABEL: relax.func @like
 relax.func @like(%x: tensor<?x1xf32, #relax.shape<[n, 1]>>, %u: tensor<*xi8>, %f: tensor<i64>) {
   // CHECK: relax.full_like %arg0, %arg2 : (tensor<?x1xf32, #relax.shape<[n, 1]>>, tensor<i64>) -> tensor<?x1xf32, #relax.shape<[n, 1]>>
@@ -46,7 +47,8 @@ relax.func @arange_static() {
   relax.return
 }
 
-// Symbolic sizes: a symbol is not negative, a difference may be.
+// Sizes may be symbolic: a symbol is not negative, but a difference of symbols
+// may be.
 // CHECK-LABEL: relax.func @arange_symbolic
 relax.func @arange_symbolic(%n: tensor<?xf32, #relax.shape<[n]>>, %m: tensor<?xf32, #relax.shape<[m]>>) {
   // CHECK: relax.arange 0, n, 1 {dtype = i64} : tensor<?xi64, #relax.shape<[n]>>
@@ -66,7 +68,7 @@ relax.func @arange_symbolic(%n: tensor<?xf32, #relax.shape<[n]>>, %m: tensor<?xf
   relax.return
 }
 
-// Where a symbol may be negative, the size says so.
+// If a symbol may be negative, the size contains a maximum with 0.
 // CHECK-LABEL: relax.func @arange_of_negative_symbol
 relax.func @arange_of_negative_symbol(%k: index {relax.symbol = "k"}) attributes {relax.symbols = {k = #relax.range<-8, 8>}} {
   // CHECK: relax.arange 0, k, 1 {dtype = i64} : tensor<?xi64, #relax.shape<[max(k, 0)]>>
@@ -88,7 +90,7 @@ relax.func @matrices(%x: tensor<2x?x0xi1, #relax.shape<[2, n, 0]>>, %u: tensor<*
   relax.return
 }
 
-// One dimension from each operand; "xy" exchanges the first two.
+// Each operand contributes a dimension; "xy" swaps the first two.
 // CHECK-LABEL: relax.func @meshgrid
 relax.func @meshgrid(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<4xi64>, %z: tensor<f32>, %u: tensor<*xf32>) {
   // CHECK: relax.meshgrid %arg0, %arg1, %arg2 : ({{.*}}) -> (tensor<?x4x1xf32, #relax.shape<[n, 4, 1]>>, tensor<?x4x1xi64, #relax.shape<[n, 4, 1]>>, tensor<?x4x1xf32, #relax.shape<[n, 4, 1]>>)

@@ -4,7 +4,7 @@
 // Folds of element-wise ops. They never change a bit or a shape.
 // RUN: relax-opt %s -canonicalize -split-input-file | FileCheck %s
 
-// Adding nothing, for integers.
+// Identities of integers.
 // CHECK-LABEL: relax.func @identities_of_integers
 // CHECK-NEXT: relax.return %arg0, %arg0, %arg0, %arg0, %arg0, %arg0, %arg0, %arg0
 relax.func @identities_of_integers(%x: tensor<?x4xi32, #relax.shape<[n, 4]>>) -> (tensor<?x4xi32, #relax.shape<[n, 4]>>, tensor<?x4xi32, #relax.shape<[n, 4]>>, tensor<?x4xi32, #relax.shape<[n, 4]>>, tensor<?x4xi32, #relax.shape<[n, 4]>>, tensor<?x4xi32, #relax.shape<[n, 4]>>, tensor<?x4xi32, #relax.shape<[n, 4]>>, tensor<?x4xi32, #relax.shape<[n, 4]>>, tensor<?x4xi32, #relax.shape<[n, 4]>>) {
@@ -24,7 +24,7 @@ relax.func @identities_of_integers(%x: tensor<?x4xi32, #relax.shape<[n, 4]>>) ->
 
 // -----
 
-// For floats only what keeps -0.0 is an identity.
+// For floats, only operations that preserve -0.0 are identities.
 // CHECK-LABEL: relax.func @identities_of_floats
 // CHECK-NEXT: relax.return %arg0, %arg0, %arg0, %arg0, %arg0
 relax.func @identities_of_floats(%x: tensor<?xf32, #relax.shape<[n]>>) -> (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) {
@@ -41,8 +41,8 @@ relax.func @identities_of_floats(%x: tensor<?xf32, #relax.shape<[n]>>) -> (tenso
 
 // -----
 
-// Not identities: -0.0 + 0.0 is 0.0, -0.0 - -0.0 is 0.0, infinity has no
-// difference, 1.5 rounds to 1.0, and 1 / x is not x.
+// These are not identities: -0.0 + 0.0 is 0.0, -0.0 - -0.0 is 0.0, infinity -
+// infinity is NaN, 1.5 rounds to 1.0, and 1 / x is not x.
 // CHECK-LABEL: relax.func @no_identities
 // CHECK: %[[ADD:.*]] = relax.add
 // CHECK: %[[SUB:.*]] = relax.subtract
@@ -64,7 +64,7 @@ relax.func @no_identities(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, t
 
 // -----
 
-// A one that is broader than x makes more of it.
+// If the constant one has a larger shape than x, the result is not x.
 // CHECK-LABEL: relax.func @broader_identity
 // CHECK: %[[Y:.*]] = relax.multiply
 // CHECK: relax.return %[[Y]]
@@ -88,7 +88,7 @@ relax.func @maybe_broader_identity(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-// The rank of the one may be more than that of x; that of a scalar is not.
+// The constant one may have a higher rank than x, unless it is a scalar.
 // CHECK-LABEL: relax.func @unranked_identity
 // CHECK: %[[Y:.*]] = relax.multiply %arg0, %{{.*}} : (tensor<*xf32>, tensor<1xf32>) -> tensor<*xf32>
 // CHECK: relax.return %[[Y]], %arg0
@@ -102,7 +102,7 @@ relax.func @unranked_identity(%x: tensor<*xf32>) -> (tensor<*xf32>, tensor<*xf32
 
 // -----
 
-// A result of a coarser type is another value.
+// A result of a coarser type is not replaced.
 // CHECK-LABEL: relax.func @coarser_result
 // CHECK: %[[Y:.*]] = relax.multiply
 // CHECK: relax.return %[[Y]]
@@ -114,7 +114,7 @@ relax.func @coarser_result(%x: tensor<4xf32>) -> tensor<?xf32> {
 
 // -----
 
-// A splat is known through zeros, ones and full.
+// Results of zeros, ones and full are known splats.
 // CHECK-LABEL: relax.func @splats_without_constants
 // CHECK-NEXT: relax.return %arg0, %arg0, %arg0, %arg0
 relax.func @splats_without_constants(%x: tensor<?xi32, #relax.shape<[n]>>, %s: !relax.shape<[n]>) -> (tensor<?xi32, #relax.shape<[n]>>, tensor<?xi32, #relax.shape<[n]>>, tensor<?xi32, #relax.shape<[n]>>, tensor<?xi32, #relax.shape<[n]>>) {
@@ -153,7 +153,7 @@ relax.func @twice(%x: tensor<4xf32>, %b: tensor<4xi1>) -> (tensor<4xf32>, tensor
 
 // -----
 
-// Rounding leaves integers alone.
+// Rounding does not change integers.
 // CHECK-LABEL: relax.func @rounding_of_integers
 // CHECK-NEXT: relax.return %arg0
 relax.func @rounding_of_integers(%x: tensor<4xi32>) -> tensor<4xi32> {
@@ -164,7 +164,7 @@ relax.func @rounding_of_integers(%x: tensor<4xi32>) -> tensor<4xi32> {
 
 // -----
 
-// A conversion that loses nothing disappears on the way to another.
+// A lossless conversion is folded into the conversion that follows it.
 // CHECK-LABEL: relax.func @exact_conversions
 // CHECK-NEXT: %[[HALF:.*]] = relax.astype %arg1 {dtype = f16} : (tensor<4xi8>) -> tensor<4xf16>
 // CHECK-NEXT: relax.return %arg0, %[[HALF]], %arg1
@@ -179,7 +179,7 @@ relax.func @exact_conversions(%x: tensor<4xf16>, %i: tensor<4xi8>) -> (tensor<4x
 
 // -----
 
-// Rounding, truncation and a change of sign stay.
+// Conversions that round, truncate or change the signedness stay.
 // CHECK-LABEL: relax.func @lossy_conversions
 // CHECK-COUNT-6: relax.astype
 // CHECK-NOT: relax.astype
@@ -195,7 +195,7 @@ relax.func @lossy_conversions(%x: tensor<4xf32>, %i: tensor<4xi8>) -> (tensor<4x
 
 // -----
 
-// Two intervals in a row are one, even if they do not meet.
+// Two consecutive clips become one, even if their intervals are disjoint.
 // CHECK-LABEL: relax.func @clip_of_clip
 // CHECK-NEXT: %[[A:.*]] = relax.clip %arg0 {max = 4.000000e+00 : f64, min = 1.000000e+00 : f64}
 // CHECK-NEXT: %[[B:.*]] = relax.clip %arg0 {max = 9.000000e+00 : f64, min = 9.000000e+00 : f64}
@@ -210,7 +210,8 @@ relax.func @clip_of_clip(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, te
 
 // -----
 
-// A known choice, if nothing else can make it broader.
+// A constant condition is folded if the selected operand has the shape of the
+// result.
 // CHECK-LABEL: relax.func @known_choice
 // CHECK: %[[W:.*]] = relax.where
 // CHECK: relax.return %arg0, %arg1, %[[W]]
@@ -225,7 +226,7 @@ relax.func @known_choice(%x: tensor<4xf32>, %y: tensor<4xf32>, %one: tensor<1xf3
 
 // -----
 
-// Constants of one value, where the shape is static: integers wrap around.
+// Splat constants are folded if the shape is static; integers wrap around.
 // CHECK-LABEL: relax.func @constants
 // CHECK-DAG: %[[SUM:.*]] = relax.constant dense<-128> : tensor<3x4xi8>
 // CHECK-DAG: %[[LESS:.*]] = relax.constant dense<true> : tensor<3x4xi1>
@@ -249,7 +250,8 @@ relax.func @constants() -> (tensor<3x4xi8>, tensor<3x4xi1>, tensor<4xi8>, tensor
 
 // -----
 
-// Integer quotients that would trap on processors are computed as by kernels.
+// Integer divisions that would trap on processors give the results of the
+// kernels.
 // CHECK-LABEL: relax.func @special_quotients
 // CHECK-DAG: %[[ZERO:.*]] = relax.constant dense<0> : tensor<4xi8>
 // CHECK-DAG: %[[LEAST:.*]] = relax.constant dense<-128> : tensor<4xi8>
@@ -279,7 +281,7 @@ relax.func @no_elements() -> tensor<0xi8> {
 
 // -----
 
-// x - x of integers is zero, where the shape is static.
+// For integers, x - x is zero if the shape is static.
 // CHECK-LABEL: relax.func @difference_of_same
 // CHECK-DAG: %[[ZERO:.*]] = relax.constant dense<0> : tensor<4xi32>
 // CHECK-DAG: %[[SUB:.*]] = relax.subtract %arg1, %arg1
@@ -292,7 +294,8 @@ relax.func @difference_of_same(%x: tensor<4xi32>, %y: tensor<?xi32, #relax.shape
 
 // -----
 
-// Small floats differ between machines, and some have no sign or no zero.
+// Small floats are not folded: their arithmetic differs between machines, and
+// some formats lack signs or zeros.
 // CHECK-LABEL: relax.func @small_floats
 // CHECK: %[[ZEROS:.*]] = relax.zeros_like
 // CHECK: %[[ADD:.*]] = relax.add %arg0, %[[ZEROS]]
@@ -308,7 +311,7 @@ relax.func @small_floats(%x: tensor<4xf8E8M0FNU>) -> (tensor<4xf8E8M0FNU>, tenso
 
 // -----
 
-// Comparisons know about signs and NaN.
+// Comparisons respect signedness and NaN.
 // CHECK-LABEL: relax.func @comparisons
 // CHECK-DAG: %[[TRUE:.*]] = relax.constant dense<true> : tensor<2xi1>
 // CHECK-DAG: %[[FALSE:.*]] = relax.constant dense<false> : tensor<2xi1>

@@ -101,7 +101,7 @@ relax.func @symbols_cannot_broadcast(%n: tensor<?xf32, #relax.shape<[n]>>, %x: t
 
 // -----
 
-// If m is 1, the result has n elements, and the other way round.
+// If m is 1, the result has n elements, and vice versa.
 relax.func @more_than_is_known(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32, #relax.shape<[m]>>) {
   // expected-error@+1 {{'relax.add' op result #0 is declared as 'tensor<?xf32, #relax.shape<[n]>>', but only 'tensor<?xf32, #relax.shape<[broadcast(m, n)]>>' can be deduced; assert more with relax.match_cast}}
   %0 = relax.add %x, %y : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[m]>>) -> tensor<?xf32, #relax.shape<[n]>>
@@ -110,7 +110,7 @@ relax.func @more_than_is_known(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<
 
 // -----
 
-// The unknown dimension may be more than n, if n is 1.
+// The unknown dimension may be larger than n if n is 1.
 relax.func @unknown_dimension(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32>) {
   // expected-error@+1 {{'relax.add' op result #0 is declared as 'tensor<?xf32, #relax.shape<[n]>>', but only 'tensor<?xf32>' can be deduced}}
   %0 = relax.add %x, %y : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32>) -> tensor<?xf32, #relax.shape<[n]>>
@@ -231,7 +231,7 @@ relax.func @choices_differ(%c: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xi32
 
 // -----
 
-// Found although the condition has no known rank.
+// The mismatch is found although the rank of the condition is unknown.
 relax.func @choices_do_not_broadcast(%c: tensor<*xi1>, %x: tensor<3xf32>, %y: tensor<4xf32>) {
   // expected-error@+1 {{'relax.where' op operands cannot be broadcast: dimension 0 of x1 is 3, dimension 0 of x2 is 4}}
   %0 = relax.where %c, %x, %y : (tensor<*xi1>, tensor<3xf32>, tensor<4xf32>) -> tensor<*xf32>

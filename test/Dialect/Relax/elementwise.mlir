@@ -4,7 +4,7 @@
 // The element-wise ops: round trip, elements and broadcasting.
 // RUN: relax-opt %s | relax-opt | FileCheck %s
 
-// Ops of floats keep the type.
+// Ops on floats preserve the type.
 // CHECK-LABEL: relax.func @float_unary
 relax.func @float_unary(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // CHECK: relax.sqrt %arg0 : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
@@ -69,7 +69,7 @@ relax.func @float_unary(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   %softplus = relax.softplus %x : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   relax.return
 }
-// Ops of numbers take floats...
+// Ops on numbers accept floats...
 // CHECK-LABEL: relax.func @number_unary
 relax.func @number_unary(%x: tensor<?x4xbf16, #relax.shape<[n, 4]>>) {
   // CHECK: relax.abs %arg0 : (tensor<?x4xbf16, #relax.shape<[n, 4]>>) -> tensor<?x4xbf16, #relax.shape<[n, 4]>>
@@ -141,7 +141,7 @@ relax.func @complement_of_integers(%x: tensor<?x4xi8, #relax.shape<[n, 4]>>) {
   %bitwise_not = relax.bitwise_not %x : (tensor<?x4xi8, #relax.shape<[n, 4]>>) -> tensor<?x4xi8, #relax.shape<[n, 4]>>
   relax.return
 }
-// Any rank, any size, any knowledge of the shape.
+// Operands may have any rank and any size, and their shapes may be unknown.
 // CHECK-LABEL: relax.func @scalar_unary
 relax.func @scalar_unary(%x: tensor<f32>) {
   // CHECK: relax.exp %arg0 : (tensor<f32>) -> tensor<f32>
@@ -190,7 +190,7 @@ relax.func @unranked_predicate(%x: tensor<*xf32>) {
   %isnan = relax.isnan %x : (tensor<*xf32>) -> tensor<*xi1>
   relax.return
 }
-// Arithmetic of floats and of integers.
+// Arithmetic on floats and on integers.
 // CHECK-LABEL: relax.func @float_binary
 relax.func @float_binary(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %w: tensor<4xf32>) {
   // CHECK: relax.add %arg0, %arg1 : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
@@ -270,7 +270,7 @@ relax.func @boolean_binary(%x: tensor<?x4xi1, #relax.shape<[n, 4]>>, %w: tensor<
   %bitwise_xor = relax.bitwise_xor %x, %w : (tensor<?x4xi1, #relax.shape<[n, 4]>>, tensor<i1>) -> tensor<?x4xi1, #relax.shape<[n, 4]>>
   relax.return
 }
-// Comparisons give Booleans.
+// Comparisons return Booleans.
 // CHECK-LABEL: relax.func @comparison
 relax.func @comparison(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %w: tensor<4xf32>) {
   // CHECK: relax.equal %arg0, %arg1 : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<[n, 4]>>
@@ -295,14 +295,15 @@ relax.func @boolean_comparison(%x: tensor<?x4xi1, #relax.shape<[n, 4]>>, %w: ten
   %not_equal = relax.not_equal %x, %w : (tensor<?x4xi1, #relax.shape<[n, 4]>>, tensor<4xi1>) -> tensor<?x4xi1, #relax.shape<[n, 4]>>
   relax.return
 }
-// Two symbols may be any sizes that broadcast: equal, or one of them 1.
+// Two symbols may have any sizes that broadcast: equal, or one of them 1.
 // CHECK-LABEL: relax.func @symbol_with_symbol
 relax.func @symbol_with_symbol(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %w: tensor<?x4xf32, #relax.shape<[m, 4]>>) {
   // CHECK: relax.add %arg0, %arg1 : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?x4xf32, #relax.shape<[m, 4]>>) -> tensor<?x4xf32, #relax.shape<[broadcast(m, n), 4]>>
   %add = relax.add %x, %w : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<?x4xf32, #relax.shape<[m, 4]>>) -> tensor<?x4xf32, #relax.shape<[broadcast(m, n), 4]>>
   relax.return
 }
-// Against 3, a symbol is 1 or 3, and the result 3; against 0, it is 0 or 1.
+// Broadcast with 3, a symbol must be 1 or 3, and the result is 3; with 0, it
+// must be 0 or 1.
 // CHECK-LABEL: relax.func @symbol_with_constant
 relax.func @symbol_with_constant(%x: tensor<?xf32, #relax.shape<[n]>>, %w: tensor<3xf32>) {
   // CHECK: relax.add %arg0, %arg1 : (tensor<?xf32, #relax.shape<[n]>>, tensor<3xf32>) -> tensor<3xf32>
@@ -322,14 +323,14 @@ relax.func @symbol_with_one(%x: tensor<?x1xf32, #relax.shape<[n, 1]>>, %w: tenso
   %add = relax.add %x, %w : (tensor<?x1xf32, #relax.shape<[n, 1]>>, tensor<1x?xf32, #relax.shape<[1, m]>>) -> tensor<?x?xf32, #relax.shape<[n, m]>>
   relax.return
 }
-// An unknown dimension may be 1 or more, so nothing is known of its broadcast with a symbol.
+// An unknown dimension may be 1 or more, so its broadcast with a symbol is unknown.
 // CHECK-LABEL: relax.func @symbol_with_unknown
 relax.func @symbol_with_unknown(%x: tensor<?xf32, #relax.shape<[n]>>, %w: tensor<?xf32>) {
   // CHECK: relax.add %arg0, %arg1 : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32>) -> tensor<?xf32>
   %add = relax.add %x, %w : (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32>) -> tensor<?xf32>
   relax.return
 }
-// Both empty, one of them by broadcasting.
+// Both operands are empty, one of them by broadcasting.
 // CHECK-LABEL: relax.func @empty_with_one
 relax.func @empty_with_one(%x: tensor<0x4xf32>, %w: tensor<1x4xf32>) {
   // CHECK: relax.add %arg0, %arg1 : (tensor<0x4xf32>, tensor<1x4xf32>) -> tensor<0x4xf32>
@@ -343,7 +344,7 @@ relax.func @unranked_with_ranked(%x: tensor<*xf32>, %w: tensor<4xf32>) {
   %add = relax.add %x, %w : (tensor<*xf32>, tensor<4xf32>) -> tensor<*xf32>
   relax.return
 }
-// A coarser result type than can be deduced is legal.
+// A result type that is coarser than the deduced type is legal.
 // CHECK-LABEL: relax.func @coarser_result
 relax.func @coarser_result(%x: tensor<4xf32>, %w: tensor<4xf32>) {
   // CHECK: relax.add %arg0, %arg1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<?xf32>
@@ -366,7 +367,8 @@ relax.func @attributes(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xu
   relax.return
 }
 
-// A slope for each channel, or one for all, or a number of them not yet known.
+// There is a slope for each channel, one for all channels, or an unknown number
+// of slopes.
 // CHECK-LABEL: relax.func @prelu
 relax.func @prelu(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %a: tensor<4xf32>, %one: tensor<1xf32>, %b: tensor<?xf32, #relax.shape<[m]>>, %u: tensor<*xf32>) {
   // CHECK: relax.prelu %arg0, %arg1 : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>

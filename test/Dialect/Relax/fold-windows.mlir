@@ -14,7 +14,8 @@ relax.func @nothing(%x: tensor<1x4x?x8xf32, #relax.shape<[1, 4, h, 8]>>) -> tens
   relax.return %2 : tensor<1x4x?x8xf32, #relax.shape<[1, 4, h, 8]>>
 }
 
-// Another order of the axes, and padding that cancels out, is something.
+// Windows that reorder the axes, or whose padding cancels out, are not
+// identities.
 // CHECK-LABEL: relax.func @something(
 // CHECK: relax.pad
 // CHECK: relax.avg_pool2d

@@ -27,7 +27,7 @@ relax.func @f(%x: tensor<4xf32>) -> tensor<5xf32> {
 
 // -----
 
-// A possible match is not enough.
+// Types that may or may not match are an error.
 relax.func @f(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32, #relax.shape<[m]>>) -> tensor<?xf32, #relax.shape<[m]>> {
   // expected-error @+1 {{operand 0 is 'tensor<?xf32, #relax.shape<[n]>>', @f returns 'tensor<?xf32, #relax.shape<[m]>>'}}
   relax.return %x : tensor<?xf32, #relax.shape<[n]>>
@@ -116,7 +116,7 @@ relax.func private @g(tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.sha
 
 // -----
 
-// A declared bound of the callee.
+// The argument violates a declared bound of the callee.
 relax.func @f(%x: tensor<4096xf32>) {
   // expected-error-re @+1 {{dimension 0 of argument 0{{.*}}2048}}
   relax.call @g(%x) : (tensor<4096xf32>) -> ()
@@ -224,7 +224,7 @@ relax.func private @g(tensor<4xf32>) -> tensor<4xf32>
 
 // -----
 
-// A symbol of the callee and one of the capture are not the same for their name.
+// A symbol of the callee and a symbol of the captured value are different, even if they have the same name.
 relax.func @f(%w: tensor<?xf32, #relax.shape<[n]>>) {
   // expected-error @+1 {{declared as '(tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>'}}
   %0 = relax.make_closure @g(%w) : (tensor<?xf32, #relax.shape<[n]>>) -> ((tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>)

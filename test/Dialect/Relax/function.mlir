@@ -5,7 +5,7 @@
 // RUN: relax-opt %s -mlir-print-op-generic | relax-opt | FileCheck %s
 // RUN: relax-opt %s -emit-bytecode | relax-opt | FileCheck %s
 
-// Symbols come from tensors, shapes, tuples and integers; expressions use them.
+// Tensors, shapes, tuples and integers define symbols; expressions use them.
 // CHECK-LABEL: relax.func @parameters(
 // CHECK-SAME:    %{{.*}}: tensor<?x?xf32, #relax.shape<[a, a + b]>>
 // CHECK-SAME:    %{{.*}}: !relax.shape<[b]>
@@ -22,7 +22,7 @@ relax.func @parameters(%x: tensor<?x?xf32, #relax.shape<[a, a + b]>>, %s: !relax
 // CHECK-LABEL: relax.func private @declaration(tensor<*xf32>) -> tensor<*xf32>
 relax.func private @declaration(tensor<*xf32>) -> tensor<*xf32>
 
-// Without parameters and results.
+// A function may have neither parameters nor results.
 // CHECK-LABEL: relax.func @empty() {
 // CHECK-NEXT:    relax.return
 relax.func @empty() {
@@ -35,7 +35,7 @@ relax.func @coarse(%x: tensor<?xf32, #relax.shape<[n]>>) -> (tensor<?xf32>, tens
   relax.return %x, %x, %x : tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>
 }
 
-// The callee's symbols are its own: n and m change places.
+// The symbols of the callee are separate: n and m are swapped.
 // CHECK-LABEL: relax.func @call(
 relax.func @call(%x: tensor<?x?xf32, #relax.shape<[m, n]>>) -> tensor<?x?xf32, #relax.shape<[n, m]>> {
   // CHECK: relax.call @swap(%{{.*}}) : (tensor<?x?xf32, #relax.shape<[m, n]>>) -> tensor<?x?xf32, #relax.shape<[n, m]>>
@@ -44,7 +44,7 @@ relax.func @call(%x: tensor<?x?xf32, #relax.shape<[m, n]>>) -> tensor<?x?xf32, #
 }
 relax.func private @swap(tensor<?x?xf32, #relax.shape<[n, m]>>) -> tensor<?x?xf32, #relax.shape<[m, n]>>
 
-// Equations are solved: 2*n = 14, n + 1 = m; what stays unknown is left to run time.
+// Equations are solved: 2*n = 14, n + 1 = m; unknown dimensions are checked at run time.
 // CHECK-LABEL: relax.func @solve(
 relax.func @solve(%x: tensor<14xf32>, %y: tensor<?xf32, #relax.shape<[m]>>, %z: tensor<?xf32>, %s: !relax.shape<1>) {
   // CHECK: relax.call @half({{.*}} -> tensor<7xf32>
@@ -64,7 +64,7 @@ relax.func @closures(%w: tensor<4xf32>, %x: tensor<?xf32, #relax.shape<[k]>>) ->
   %f = relax.make_closure @scale(%w) : (tensor<4xf32>) -> ((tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>)
   // CHECK: relax.call_closure %[[F]](%{{.*}}) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> calls (tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32, #relax.shape<[k]>>
   %0 = relax.call_closure %f(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> calls (tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32, #relax.shape<[k]>>
-  // A reference, with a result that says less than the function's.
+  // A function reference may have a coarser result type than the function.
   // CHECK: relax.make_closure @scale() : () -> ((tensor<4xf32>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<*xf32>)
   %g = relax.make_closure @scale() : () -> ((tensor<4xf32>, tensor<?xf32, #relax.shape<[n]>>) -> tensor<*xf32>)
   relax.return %0 : tensor<?xf32, #relax.shape<[k]>>

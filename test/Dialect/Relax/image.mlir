@@ -4,7 +4,7 @@
 // RUN: relax-opt --emit-bytecode %s | relax-opt | FileCheck %s
 // RUN: relax-opt --mlir-print-op-generic %s | relax-opt | FileCheck %s
 
-// Symbolic widths: padding to a multiple, cropping, and every mode.
+// Symbolic widths can pad to a multiple and crop; all modes are covered.
 // CHECK-LABEL: relax.func @pad
 relax.func @pad(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<3x?xi64, #relax.shape<[3, n]>>, %z: tensor<*xf32>) {
   // CHECK: relax.pad %{{.*}} by [0, (15*n) mod 16, 1, 1] : {{.*}} -> tensor<?x6xf32, #relax.shape<[n + (15*n) mod 16, 6]>>
@@ -19,7 +19,7 @@ relax.func @pad(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<3x?xi64, #
   %4 = relax.pad %y by [3, 3, n, n] {pad_mode = "circular"} : (tensor<3x?xi64, #relax.shape<[3, n]>>) -> tensor<9x?xi64, #relax.shape<[9, 3*n]>>
   // CHECK: {pad_mode = "replicate"}
   %5 = relax.pad %y by [9, 0, 1, 1] {pad_mode = "replicate"} : (tensor<3x?xi64, #relax.shape<[3, n]>>) -> tensor<12x?xi64, #relax.shape<[12, n + 2]>>
-  // The number of widths tells the rank.
+  // The number of widths determines the rank.
   // CHECK: relax.pad %{{.*}} by [0, 1, 0, 1] : (tensor<*xf32>) -> tensor<?x?xf32>
   %6 = relax.pad %z by [0, 1, 0, 1] : (tensor<*xf32>) -> tensor<?x?xf32>
   relax.return
@@ -33,7 +33,8 @@ relax.func @pad_scalar(%x: tensor<f32>) -> tensor<f32> {
   relax.return %0 : tensor<f32>
 }
 
-// The result takes the expressions of the size, wherever that comes from.
+// The result has the expressions of the size operand as dimensions, however it
+// is computed.
 // CHECK-LABEL: relax.func @resize2d
 relax.func @resize2d(%x: tensor<1x3x?x?xf32, #relax.shape<[1, 3, h, w]>>, %y: tensor<?x8x8x3xui8, #relax.shape<[b, 8, 8, 3]>>, %z: tensor<*xf32>, %known: !relax.shape<[2*h, w]>, %rank: !relax.shape<2>, %any: !relax.shape<*>) {
   // CHECK: relax.resize2d %{{.*}}, %{{.*}} {method = "nearest_neighbor"} : {{.*}} -> tensor<1x3x?x?xf32, #relax.shape<[1, 3, 2*h, w]>>

@@ -9,7 +9,8 @@ relax.func @take(%x: tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>, %i: tensor<?x2x
   %0 = relax.take %x, %i axis 1 : (tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>, tensor<?x2xi64, #relax.shape<[m, 2]>>) -> tensor<?x?x2x8xf32, #relax.shape<[n, m, 2, 8]>>
   // A scalar index drops the dimension.
   %1 = relax.take %x, %j axis -1 : (tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>, tensor<i32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
-  // Flattened, with another rule for what is out of range.
+  // Without an axis, the operand is flattened; `clip` is another rule for
+  // out-of-range indices.
   // CHECK: relax.take %{{.*}} {mode = "clip"}
   %2 = relax.take %x, %i {mode = "clip"} : (tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>, tensor<?x2xi64, #relax.shape<[m, 2]>>) -> tensor<?x2xf32, #relax.shape<[m, 2]>>
   %3 = relax.take %x, %z axis 0 : (tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>, tensor<0xi32>) -> tensor<0x4x8xf32>
@@ -29,7 +30,7 @@ relax.func @gather(%x: tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>, %i: tensor<?x
   %3 = relax.gather_nd %x, %i : (tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>, tensor<?x4x2xi64, #relax.shape<[n, 4, 2]>>) -> tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>
   // CHECK: relax.gather_nd %{{.*}}, %{{.*}} batch_dims 1 :
   %4 = relax.gather_nd %x, %b batch_dims 1 : (tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>, tensor<?x1xi64, #relax.shape<[n, 1]>>) -> tensor<?x8xf32, #relax.shape<[n, 8]>>
-  // The length of the tuples is unknown, and so is the rank.
+  // The length of the tuples is unknown, and so is the rank of the result.
   %5 = relax.gather_nd %x, %k : (tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>, tensor<2x?xi64>) -> tensor<*xf32>
   relax.return
 }
@@ -45,7 +46,7 @@ relax.func @scatter(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<?x2xi6
   relax.return
 }
 
-// Index tensors are broadcast: m by 1 and 2 make m by 2.
+// Index tensors are broadcast: [m, 1] and [2] give [m, 2].
 // CHECK-LABEL: relax.func @index
 relax.func @index(%x: tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>, %i: tensor<?x1xi64, #relax.shape<[m, 1]>>, %j: tensor<2xi32>, %v: tensor<1x8xf32>, %s: tensor<f32>, %u: tensor<*xf32>, %w: tensor<*xi64>) {
   // CHECK: relax.index_tensor %{{.*}}, %{{.*}}, %{{.*}} : {{.*}} -> tensor<?x2x8xf32, #relax.shape<[m, 2, 8]>>

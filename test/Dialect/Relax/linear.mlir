@@ -1,10 +1,10 @@
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Products: round trip and shapes.
+// Matrix products: round trip and shapes.
 // RUN: relax-opt %s | relax-opt | FileCheck %s
 
-// Operands of rank 1 are a row or a column.
+// An operand of rank 1 is a row or a column.
 // CHECK-LABEL: relax.func @matmul_of_vectors
 relax.func @matmul_of_vectors(%v: tensor<?xf32, #relax.shape<[k]>>, %a: tensor<?x4xf32, #relax.shape<[k, 4]>>, %b: tensor<2x5x?xf32, #relax.shape<[2, 5, k]>>) {
   // CHECK: relax.matmul %arg0, %arg0 : (tensor<?xf32, #relax.shape<[k]>>, tensor<?xf32, #relax.shape<[k]>>) -> tensor<f32>
@@ -26,7 +26,7 @@ relax.func @matmul_of_batches(%x: tensor<?x1x2x3xf32, #relax.shape<[b, 1, 2, 3]>
   relax.return
 }
 
-// Nothing to sum over, sizes yet to be compared, no rank.
+// The sums may be empty, the sizes undecided, and the rank unknown.
 // CHECK-LABEL: relax.func @matmul_at_the_edges
 relax.func @matmul_at_the_edges(%x: tensor<4x0xi32>, %y: tensor<0x5xi32>, %a: tensor<?x?xi32, #relax.shape<[n, k]>>, %b: tensor<?x?xi32, #relax.shape<[l, m]>>, %u: tensor<*xi32>) {
   // CHECK: relax.matmul %arg0, %arg1 : (tensor<4x0xi32>, tensor<0x5xi32>) -> tensor<4x5xi32>
@@ -38,7 +38,7 @@ relax.func @matmul_at_the_edges(%x: tensor<4x0xi32>, %y: tensor<0x5xi32>, %a: te
   relax.return
 }
 
-// Weights are [out, in]; the rank of x is free.
+// The weight has shape [out, in]; x may have any rank.
 // CHECK-LABEL: relax.func @linear
 relax.func @linear(%x: tensor<?x?x8xf16, #relax.shape<[b, n, 8]>>, %v: tensor<8xf16>, %w: tensor<4x8xf16>, %b: tensor<4xf16>, %u: tensor<*xf16>, %wu: tensor<*xf16>) {
   // CHECK: relax.linear %arg0, %arg2, %arg3 : {{.*}} -> tensor<?x?x4xf16, #relax.shape<[b, n, 4]>>
@@ -47,7 +47,7 @@ relax.func @linear(%x: tensor<?x?x8xf16, #relax.shape<[b, n, 8]>>, %v: tensor<8x
   %1 = relax.linear %v, %w {out_dtype = f32} : (tensor<8xf16>, tensor<4x8xf16>) -> tensor<4xf32>
   // CHECK: relax.linear %arg4, %arg2 : (tensor<*xf16>, tensor<4x8xf16>) -> tensor<*xf16>
   %2 = relax.linear %u, %w : (tensor<*xf16>, tensor<4x8xf16>) -> tensor<*xf16>
-  // The bias knows how many features come out.
+  // The bias determines the number of output features.
   // CHECK: relax.linear %arg1, %arg5, %arg3 : (tensor<8xf16>, tensor<*xf16>, tensor<4xf16>) -> tensor<4xf16>
   %3 = relax.linear %v, %wu, %b : (tensor<8xf16>, tensor<*xf16>, tensor<4xf16>) -> tensor<4xf16>
   relax.return
@@ -62,7 +62,8 @@ relax.func @outer(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<0xf32>, %u: t
   relax.return
 }
 
-// Letters: products, transposition, diagonals, sums, and results left implicit.
+// Subscripts express products, transpositions, diagonals and sums; the result
+// may be implicit.
 // CHECK-LABEL: relax.func @einsum_letters
 relax.func @einsum_letters(%x: tensor<?x2x3xf32, #relax.shape<[b, 2, 3]>>, %y: tensor<?x3x4xf32, #relax.shape<[b, 3, 4]>>, %s: tensor<?x?xf32, #relax.shape<[n, n]>>, %e: tensor<f32>) {
   // CHECK: relax.einsum "bij,bjk->bik"(%arg0, %arg1) : {{.*}} -> tensor<?x2x4xf32, #relax.shape<[b, 2, 4]>>
@@ -83,14 +84,14 @@ relax.func @einsum_letters(%x: tensor<?x2x3xf32, #relax.shape<[b, 2, 3]>>, %y: t
   relax.return
 }
 
-// An ellipsis stands for what is left, and broadcasts.
+// An ellipsis stands for the remaining dimensions, which broadcast.
 // CHECK-LABEL: relax.func @einsum_ellipsis
 relax.func @einsum_ellipsis(%x: tensor<?x1x2x3xf32, #relax.shape<[b, 1, 2, 3]>>, %y: tensor<?x3x4xf32, #relax.shape<[h, 3, 4]>>, %w: tensor<3x4xf32>, %u: tensor<*xf32>) {
   // CHECK: relax.einsum "...ij,...jk->...ik"(%arg0, %arg1) : {{.*}} -> tensor<?x?x2x4xf32, #relax.shape<[b, h, 2, 4]>>
   %0 = relax.einsum "...ij,...jk->...ik"(%x, %y) : (tensor<?x1x2x3xf32, #relax.shape<[b, 1, 2, 3]>>, tensor<?x3x4xf32, #relax.shape<[h, 3, 4]>>) -> tensor<?x?x2x4xf32, #relax.shape<[b, h, 2, 4]>>
   // CHECK: relax.einsum "i...j,jk"(%arg0, %arg2) : {{.*}} -> tensor<1x2x?x4xf32, #relax.shape<[1, 2, b, 4]>>
   %1 = relax.einsum "i...j,jk"(%x, %w) : (tensor<?x1x2x3xf32, #relax.shape<[b, 1, 2, 3]>>, tensor<3x4xf32>) -> tensor<1x2x?x4xf32, #relax.shape<[1, 2, b, 4]>>
-  // Summed over, where the result does not name it.
+  // The ellipsis is summed over if the result does not contain it.
   // CHECK: relax.einsum "...j->j"(%arg0) : {{.*}} -> tensor<3xf32>
   %2 = relax.einsum "...j->j"(%x) : (tensor<?x1x2x3xf32, #relax.shape<[b, 1, 2, 3]>>) -> tensor<3xf32>
   // No dimension at all.
@@ -99,7 +100,7 @@ relax.func @einsum_ellipsis(%x: tensor<?x1x2x3xf32, #relax.shape<[b, 1, 2, 3]>>,
   relax.return
 }
 
-// Letters give an unranked operand its rank, an ellipsis does not.
+// Letters determine the rank of an unranked operand; an ellipsis does not.
 // CHECK-LABEL: relax.func @einsum_unranked
 relax.func @einsum_unranked(%u: tensor<*xf32>, %w: tensor<3x4xf32>) {
   // CHECK: relax.einsum "ij,jk->ik"(%arg0, %arg1) : {{.*}} -> tensor<?x4xf32>
@@ -111,7 +112,8 @@ relax.func @einsum_unranked(%u: tensor<*xf32>, %w: tensor<3x4xf32>) {
   relax.return
 }
 
-// A shared letter broadcasts from 1, so two symbols give either.
+// A shared letter broadcasts a size of 1, so the result of two symbols is their
+// broadcast.
 // CHECK-LABEL: relax.func @einsum_broadcast
 relax.func @einsum_broadcast(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32, #relax.shape<[m]>>, %one: tensor<1xf32>) {
   // CHECK: relax.einsum "i,i->i"(%arg0, %arg1) : {{.*}} -> tensor<?xf32, #relax.shape<[broadcast(m, n)]>>

@@ -3,8 +3,8 @@
 
 // RUN: relax-opt %s -canonicalize | FileCheck %s
 
-// A reshape to the shape at hand is nothing; -1 and shape values become
-// expressions where the types tell them.
+// A reshape to the operand's own shape is removed; -1 and shape values become
+// expressions if the types determine them.
 // CHECK-LABEL: relax.func @reshape
 // CHECK-SAME: (%[[X:[a-z0-9]+]]: tensor<?x4xf32, #relax.shape<[n, 4]>>, %[[S:[a-z0-9]+]]: !relax.shape<[4, n]>
 relax.func @reshape(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %s: !relax.shape<[4, n]>, %r: !relax.shape<2>)
@@ -29,7 +29,8 @@ relax.func @reshape_unknown(%x: tensor<?x?xf32>, %r: !relax.shape<2>) -> tensor<
   relax.return %0 : tensor<?x?xf32>
 }
 
-// The last of several reshapes counts, and whatever keeps the elements is one.
+// Only the last of several reshapes stays; ops that only change the shape count
+// as reshapes.
 // CHECK-LABEL: relax.func @reshape_of_reshape
 // CHECK-SAME: (%[[X:[a-z0-9]+]]: tensor<
 relax.func @reshape_of_reshape(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) -> (tensor<2x?xf32, #relax.shape<[2, 2*n]>>, tensor<?x4xf32, #relax.shape<[n, 4]>>) {
@@ -42,7 +43,7 @@ relax.func @reshape_of_reshape(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) -> (te
   relax.return %2, %3 : tensor<2x?xf32, #relax.shape<[2, 2*n]>>, tensor<?x4xf32, #relax.shape<[n, 4]>>
 }
 
-// Two reshapes of which each checks something at run time both stay.
+// Two reshapes stay if each of them has a check at run time.
 // CHECK-LABEL: relax.func @reshape_guards
 relax.func @reshape_guards(%x: tensor<?xf32, #relax.shape<[n]>>, %k: tensor<?x?xf32, #relax.shape<[m, k]>>) -> tensor<?xf32, #relax.shape<[k]>> {
   // CHECK: relax.reshape %{{.*}} to [m]
@@ -73,7 +74,7 @@ relax.func @permute(%x: tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>, %u: tensor<*
   %1 = relax.permute_dims %0 axes [-1, 1, 0] : (tensor<8x4x?xf32, #relax.shape<[8, 4, n]>>) -> tensor<?x4x8xf32, #relax.shape<[n, 4, 8]>>
   // CHECK: %[[B:[a-z0-9]+]] = relax.permute_dims %[[X]] axes [0, 2, 1]
   %2 = relax.permute_dims %0 axes [2, 0, 1] : (tensor<8x4x?xf32, #relax.shape<[8, 4, n]>>) -> tensor<?x8x4xf32, #relax.shape<[n, 8, 4]>>
-  // Unknown rank: not the identity.
+  // If the rank is unknown, the op may not be the identity.
   // CHECK: %[[C:[a-z0-9]+]] = relax.permute_dims %{{.*}} : (tensor<*xf32>)
   %3 = relax.permute_dims %u : (tensor<*xf32>) -> tensor<*xf32>
   // CHECK: relax.return %[[X]], %[[B]], %[[C]]
@@ -127,7 +128,7 @@ relax.func @once(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %u: tensor<*xf32>) -
   %1 = relax.tile %x by [1, 1] : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   %2 = relax.flip %x axis 1 : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   %3 = relax.flip %2 axis -1 : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
-  // With an unknown rank, ones may add dimensions, and -1 may be another axis than 1.
+  // If the rank is unknown, ones may add dimensions, and axis -1 may differ from axis 1.
   // CHECK: %[[T:[a-z0-9]+]] = relax.tile %[[U]] by [1, 1]
   %4 = relax.tile %u by [1, 1] : (tensor<*xf32>) -> tensor<*xf32>
   // CHECK: %[[F:[a-z0-9]+]] = relax.flip %[[U]] axis 1

@@ -4,7 +4,8 @@
 // Errors of reshaping and rearranging, each diagnostic once.
 // RUN: relax-opt %s -split-input-file -verify-diagnostics=only-expected
 
-// Element counts that can never be equal, static and symbolic.
+// The numbers of elements can never be equal, for static and for symbolic
+// sizes.
 relax.func @reshape(%x: tensor<3x4xf32>) {
   // expected-error @+1 {{x of shape [3, 4] has 12 elements, the target [2, 5] has 10}}
   %0 = relax.reshape %x to [2, 5] : (tensor<3x4xf32>) -> tensor<2x5xf32>
@@ -29,7 +30,7 @@ relax.func @reshape(%x: tensor<0x?xf32>) {
 
 // -----
 
-// Sizes that -1 cannot stand for.
+// There is no valid size for -1.
 relax.func @reshape(%x: tensor<10xf32>) {
   // expected-error @+1 {{the 10 elements of x cannot be divided by the product of the other dimensions, 3}}
   %0 = relax.reshape %x to [-1, 3] : (tensor<10xf32>) -> tensor<3x3xf32>
@@ -78,7 +79,7 @@ relax.func @reshape(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
 
 // -----
 
-// Exactly one of the two ways to give the target.
+// The target shape must be given in exactly one of the two ways.
 relax.func @reshape(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // expected-error @+1 {{needs either a shape operand or dims, got neither}}
   %0 = relax.reshape %x : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<*xf32>
@@ -112,7 +113,7 @@ relax.func @reshape(%x: tensor<4294967296x4294967296xf32>) {
 
 // -----
 
-// Finer than can be deduced: m may be zero.
+// The result type is finer than the deduced type, since m may be zero.
 relax.func @reshape(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32, #relax.shape<[m]>>) {
   // expected-error @+1 {{result #0 is declared as 'tensor<?x?xf32, #relax.shape<[n floordiv m, m]>>', but only 'tensor<?x?xf32, #relax.shape<[?, m]>>' can be deduced; assert more with relax.match_cast}}
   %0 = relax.reshape %x to [-1, m] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?x?xf32, #relax.shape<[n floordiv m, m]>>
@@ -227,7 +228,7 @@ relax.func @squeeze(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
 
 // -----
 
-// Tensors that cannot be joined.
+// These tensors cannot be joined.
 relax.func @concat() {
   // expected-error @+1 {{needs at least one tensor}}
   %0 = relax.concat : () -> tensor<*xf32>

@@ -3,10 +3,11 @@
 
 // RUN: relax-opt %s | relax-opt | FileCheck %s
 
-// The result types below are as fine as deduction makes them: a finer one would
-// be refused, see manipulate-invalid.mlir.
+// The result types below are the deduced ones: a finer type is an error, see
+// manipulate-invalid.mlir.
 
-// -1 is the quotient of the elements, symbolic where it is exact.
+// -1 is the quotient of the number of elements and the other dimensions: an
+// expression if the division is exact.
 // CHECK-LABEL: relax.func @reshape_inferred
 relax.func @reshape_inferred(%x: tensor<?x768xf32, #relax.shape<[n, 768]>>,
                              %y: tensor<2x?x4096xf32, #relax.shape<[2, n, 4096]>>,
@@ -20,31 +21,35 @@ relax.func @reshape_inferred(%x: tensor<?x768xf32, #relax.shape<[n, 768]>>,
   relax.return
 }
 
-// Where the quotient is not exact, 3 must divide n at run time.
+// If the division is not provably exact, a check at run time requires that 3
+// divides n.
 // CHECK-LABEL: relax.func @reshape_guarded
 relax.func @reshape_guarded(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32, #relax.shape<[m]>>) {
   // CHECK: -> tensor<?x3xf32, #relax.shape<[n floordiv 3, 3]>>
   %0 = relax.reshape %x to [-1, 3] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?x3xf32, #relax.shape<[n floordiv 3, 3]>>
   %1 = relax.reshape %x to [m, 4] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?x4xf32, #relax.shape<[m, 4]>>
-  // n elements in rows of m, which may be zero: the number of rows is unknown.
+  // The number of rows is unknown if the row length m may be zero.
   %2 = relax.reshape %x to [-1, m] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?x?xf32, #relax.shape<[?, m]>>
   relax.return
 }
 
-// No elements: zero divides by everything but zero.
+// For a tensor without elements, -1 can be inferred unless another dimension is
+// zero.
 // CHECK-LABEL: relax.func @reshape_zero
 relax.func @reshape_zero(%x: tensor<0xf32>, %y: tensor<0x?xf32>, %s: tensor<f32>) {
   // CHECK: relax.reshape %{{.*}} to [-1, 10] : (tensor<0xf32>) -> tensor<0x10xf32>
   %0 = relax.reshape %x to [-1, 10] : (tensor<0xf32>) -> tensor<0x10xf32>
   %1 = relax.reshape %x to [5, 0, 2] : (tensor<0xf32>) -> tensor<5x0x2xf32>
-  // One zero decides, whatever the other dimension is.
+  // A zero dimension determines the number of elements, even if the other
+  // dimension is unknown.
   %2 = relax.reshape %y to [-1, 7] : (tensor<0x?xf32>) -> tensor<0x7xf32>
   %3 = relax.reshape %s to [1, -1] : (tensor<f32>) -> tensor<1x1xf32>
   %4 = relax.reshape %3 to [] : (tensor<1x1xf32>) -> tensor<f32>
   relax.return
 }
 
-// A shape value; one unknown dimension of it follows from the elements.
+// One unknown dimension of a shape value is inferred from the number of
+// elements.
 // CHECK-LABEL: relax.func @reshape_value
 relax.func @reshape_value(%x: tensor<?x6xf32, #relax.shape<[n, 6]>>, %u: tensor<*xf32>, %s: !relax.shape<[2, 3*n]>,
                           %r: !relax.shape<2>, %o: !relax.shape<[?, 3]>, %any: !relax.shape<*>) {
@@ -63,7 +68,7 @@ relax.func @broadcast_to(%x: tensor<1x4xf32>, %y: tensor<?x1xf32, #relax.shape<[
   // CHECK: relax.broadcast_to %{{.*}} to [2, n, 4] :
   %0 = relax.broadcast_to %x to [2, n, 4] : (tensor<1x4xf32>) -> tensor<2x?x4xf32, #relax.shape<[2, n, 4]>>
   %1 = relax.broadcast_to %x to [0, 4] : (tensor<1x4xf32>) -> tensor<0x4xf32>
-  // n must be 1 or 3 at run time.
+  // A check at run time requires that n is 1 or 3.
   %2 = relax.broadcast_to %y to [3, 5] : (tensor<?x1xf32, #relax.shape<[n, 1]>>) -> tensor<3x5xf32>
   %3 = relax.broadcast_to %x, %r : (tensor<1x4xf32>, !relax.shape<3>) -> tensor<?x?x4xf32>
   %4 = relax.broadcast_to %u to [3] : (tensor<*xf32>) -> tensor<3xf32>
@@ -128,7 +133,7 @@ relax.func @squeeze_bounds(%x: tensor<1x?xf32, #relax.shape<[1, n]>>) attributes
   relax.return
 }
 
-// Each dimension is the best known of all tensors.
+// Each dimension of the result is the most precise one of all operands.
 // CHECK-LABEL: relax.func @concat_stack
 relax.func @concat_stack(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<3x12xf32>, %p: tensor<?x?xf32>, %u: tensor<*xf32>, %e: tensor<0x4xf32>) {
   // CHECK: relax.concat %{{.*}}, %{{.*}} : {{.*}} -> tensor<?x4xf32, #relax.shape<[2*n, 4]>>
@@ -148,20 +153,20 @@ relax.func @concat_stack(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<3
 relax.func @split(%x: tensor<?x6xf32, #relax.shape<[n, 6]>>, %y: tensor<5xf32>, %z: tensor<0xf32>, %q: tensor<?xf32, #relax.shape<[2*n]>>, %u: tensor<*xf32>) {
   // CHECK: relax.split %{{.*}} into 3 axis 1
   %0:3 = relax.split %x into 3 axis 1 : (tensor<?x6xf32, #relax.shape<[n, 6]>>) -> (tensor<?x2xf32, #relax.shape<[n, 2]>>, tensor<?x2xf32, #relax.shape<[n, 2]>>, tensor<?x2xf32, #relax.shape<[n, 2]>>)
-  // Parts of 2; what is left is smaller, then empty.
+  // Each part has size 2, except that the last parts are smaller or empty.
   %1:4 = relax.split %y into 4 : (tensor<5xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<1xf32>, tensor<0xf32>)
   %2:2 = relax.split %z into 2 : (tensor<0xf32>) -> (tensor<0xf32>, tensor<0xf32>)
   %3:2 = relax.split %x into 2 : (tensor<?x6xf32, #relax.shape<[n, 6]>>) -> (tensor<?x6xf32, #relax.shape<[(n + 1) floordiv 2, 6]>>, tensor<?x6xf32, #relax.shape<[n floordiv 2, 6]>>)
   %4:2 = relax.split %q into 2 : (tensor<?xf32, #relax.shape<[2*n]>>) -> (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>)
   // CHECK: relax.split %{{.*}} at [n]
   %5:2 = relax.split %q at [n] : (tensor<?xf32, #relax.shape<[2*n]>>) -> (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>)
-  // NumPy slices between the positions.
+  // The parts are NumPy slices between the positions.
   %6:4 = relax.split %y at [1, 9, -1] : (tensor<5xf32>) -> (tensor<1xf32>, tensor<4xf32>, tensor<0xf32>, tensor<1xf32>)
   %7:2 = relax.split %u into 2 : (tensor<*xf32>) -> (tensor<*xf32>, tensor<*xf32>)
   relax.return
 }
 
-// A declared multiple makes equal parts.
+// A declared multiple proves that the parts are equal.
 // CHECK-LABEL: relax.func @split_multiple
 relax.func @split_multiple(%x: tensor<?xf32, #relax.shape<[n]>>) attributes {relax.symbols = {n = #relax.range<0, *, multiple_of = 12>}} {
   // CHECK: relax.split

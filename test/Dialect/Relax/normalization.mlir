@@ -24,7 +24,7 @@ relax.func @layer_norm(%x: tensor<?x3x4xf32, #relax.shape<[n, 3, 4]>>, %g: tenso
   %1 = relax.layer_norm %x beta %t axes [2, 1] {epsilon = 0.0} : (tensor<?x3x4xf32, #relax.shape<[n, 3, 4]>>, tensor<4x3xf32>) -> tensor<?x3x4xf32, #relax.shape<[n, 3, 4]>>
   // CHECK: relax.layer_norm %arg0 axes [0] : (tensor<?x3x4xf32, #relax.shape<[n, 3, 4]>>) -> tensor<?x3x4xf32, #relax.shape<[n, 3, 4]>>
   %2 = relax.layer_norm %x axes [0] : (tensor<?x3x4xf32, #relax.shape<[n, 3, 4]>>) -> tensor<?x3x4xf32, #relax.shape<[n, 3, 4]>>
-  // Sizes that may be equal, checked at run time.
+  // The sizes may be equal, which is checked at run time.
   // CHECK: relax.layer_norm %arg0 gamma %arg3 axes [0] :
   %3 = relax.layer_norm %x gamma %m axes [0] : (tensor<?x3x4xf32, #relax.shape<[n, 3, 4]>>, tensor<?xf32, #relax.shape<[m]>>) -> tensor<?x3x4xf32, #relax.shape<[n, 3, 4]>>
   // CHECK: relax.layer_norm %arg4 gamma %arg1 axes [7] : (tensor<*xf32>, tensor<4xf32>) -> tensor<*xf32>
@@ -57,7 +57,7 @@ relax.func @by_channel(%x: tensor<?x4x7xf32, #relax.shape<[n, 4, 7]>>, %c: tenso
   relax.return
 }
 
-// The moving statistics have a size as soon as one operand has.
+// The size of the moving statistics is known if any operand's is.
 // CHECK-LABEL: relax.func @batch_norm
 relax.func @batch_norm(%x: tensor<?x?x7xf32, #relax.shape<[n, c, 7]>>, %g: tensor<?xf32>, %v: tensor<4xf32>, %u: tensor<*xf32>) {
   // CHECK: relax.batch_norm %arg0, %arg1, %arg1, %arg1, %arg1 axis 1 : {{.*}} -> (tensor<?x?x7xf32, #relax.shape<[n, c, 7]>>, tensor<?xf32, #relax.shape<[c]>>, tensor<?xf32, #relax.shape<[c]>>)

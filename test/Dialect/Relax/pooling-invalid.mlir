@@ -46,7 +46,8 @@ relax.func @window(%x: tensor<1x8x2xf32>) {
 
 // -----
 
-// With ceil_mode a window may hang over, but by less than a stride.
+// With ceil_mode, a window may extend beyond the end, but by less than a
+// stride.
 relax.func @ceil_window(%x: tensor<1x8x1xf32>) {
   // expected-error @+2 {{the window does not fit along 'W': it spans 3, the padded input is 1}}
   // expected-error @+1 {{failed to infer returned types}}

@@ -16,7 +16,7 @@ relax.func @max_pool(%x: tensor<1x8x?xf32, #relax.shape<[1, 8, n]>>, %y: tensor<
   relax.return
 }
 
-// The sizes that PyTorch gives with ceil_mode, one number a case.
+// The sizes with ceil_mode are the same as in PyTorch.
 // CHECK-LABEL: relax.func @ceil_mode
 relax.func @ceil_mode(%two: tensor<1x1x2xf32>, %five: tensor<1x1x5xf32>, %six: tensor<1x1x6xf32>) {
   // A window may be larger than the input.
@@ -27,7 +27,7 @@ relax.func @ceil_mode(%two: tensor<1x1x2xf32>, %five: tensor<1x1x5xf32>, %six: t
   %1 = relax.max_pool1d %five {ceil_mode = true, padding = array<i64: 1>, pool_size = array<i64: 2>, strides = array<i64: 3>} : (tensor<1x1x5xf32>) -> tensor<1x1x2xf32>
   // CHECK: -> tensor<1x1x3xf32>
   %2 = relax.max_pool1d %six {ceil_mode = true, pool_size = array<i64: 3>, strides = array<i64: 2>} : (tensor<1x1x6xf32>) -> tensor<1x1x3xf32>
-  // A stride that skips past the end.
+  // The stride skips past the end.
   // CHECK: -> tensor<1x1x2xf32>
   %3 = relax.max_pool1d %six {ceil_mode = true, pool_size = array<i64: 1>, strides = array<i64: 4>} : (tensor<1x1x6xf32>) -> tensor<1x1x2xf32>
   relax.return

@@ -4,7 +4,8 @@
 // RUN: relax-opt --emit-bytecode %s | relax-opt | FileCheck %s
 // RUN: relax-opt --mlir-print-op-generic %s | relax-opt | FileCheck %s
 
-// Per tensor and per axis; a parameter tells the size of a dimension.
+// Quantization is per tensor or per axis; a parameter may determine the size of
+// a dimension.
 // CHECK-LABEL: relax.func @quantize
 relax.func @quantize(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>, %y: tensor<2x?xf16>, %z: tensor<*xf32>, %s: tensor<f32>, %v: tensor<8xf32>, %zero: tensor<8xi32>) {
   // CHECK: relax.quantize %{{.*}}, %{{.*}} : {{.*}} -> tensor<?x8xi8, #relax.shape<[n, 8]>>

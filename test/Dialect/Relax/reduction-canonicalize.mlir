@@ -4,7 +4,7 @@
 // Folds of reductions.
 // RUN: relax-opt %s -canonicalize -split-input-file | FileCheck %s
 
-// Over no axes, each element is its own sum, product, mean, maximum and minimum.
+// A reduction over no axes reduces single elements: sum, product, mean, maximum and minimum are the identity.
 // CHECK-LABEL: relax.func @no_axes
 // CHECK-NEXT: relax.return %arg0, %arg0, %arg0, %arg0, %arg0
 relax.func @no_axes(%x: tensor<?xf32, #relax.shape<[n]>>) -> (tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>) {
@@ -18,7 +18,7 @@ relax.func @no_axes(%x: tensor<?xf32, #relax.shape<[n]>>) -> (tensor<?xf32, #rel
 
 // -----
 
-// A scalar has no axes, so all axes are none.
+// Reducing all axes of a scalar reduces no axes.
 // CHECK-LABEL: relax.func @scalar
 // CHECK-NEXT: relax.return %arg0, %arg1
 relax.func @scalar(%x: tensor<f32>, %b: tensor<i1>) -> (tensor<f32>, tensor<i1>) {
@@ -29,8 +29,8 @@ relax.func @scalar(%x: tensor<f32>, %b: tensor<i1>) -> (tensor<f32>, tensor<i1>)
 
 // -----
 
-// The variance over no axes is 0 (or NaN), a sum with axes is not an identity, even
-// if the types agree, and neither is a result of a coarser type.
+// These are not the identity: a variance over no axes is 0 (or NaN), a sum over axes changes values even if the types
+// are equal, and a result may have a coarser type.
 // CHECK-LABEL: relax.func @no_identities
 // CHECK: %[[VAR:.*]] = relax.variance
 // CHECK: %[[SUM:.*]] = relax.sum

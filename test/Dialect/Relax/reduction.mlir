@@ -4,7 +4,7 @@
 // Reductions and scans: round trip and shapes.
 // RUN: relax-opt %s | relax-opt | FileCheck %s
 
-// Reductions with a value over no elements.
+// These reductions have a result for empty tensors.
 // CHECK-LABEL: relax.func @sum
 relax.func @sum(%x: tensor<?x4x0xf32, #relax.shape<[n, 4, 0]>>) {
   // CHECK: relax.sum %arg0 : (tensor<?x4x0xf32, #relax.shape<[n, 4, 0]>>) -> tensor<f32>
@@ -141,7 +141,8 @@ relax.func @all(%x: tensor<?x4x0xi1, #relax.shape<[n, 4, 0]>>) {
   relax.return
 }
 
-// Reductions without: a symbol may be 0, and is checked at run time.
+// These reductions have no result for empty tensors; a symbol may be 0, which
+// is checked at run time.
 // CHECK-LABEL: relax.func @max
 relax.func @max(%x: tensor<?x4xi32, #relax.shape<[n, 4]>>, %e: tensor<0x4xf32>) {
   // CHECK: relax.max %arg0 : (tensor<?x4xi32, #relax.shape<[n, 4]>>) -> tensor<i32>
@@ -198,7 +199,7 @@ relax.func @argmin(%x: tensor<?x4xi32, #relax.shape<[n, 4]>>, %u: tensor<*xf32>)
   relax.return
 }
 
-// Reducing all axes gives a scalar for any rank; otherwise the result of an unknown rank is unknown.
+// Reducing all axes gives a scalar for any rank; otherwise, an unknown rank gives an unknown shape.
 // CHECK-LABEL: relax.func @unranked
 relax.func @unranked(%u: tensor<*xf32>, %c: tensor<?x?xf32>, %s: tensor<f32>) {
   // CHECK: relax.sum %arg0 : (tensor<*xf32>) -> tensor<f32>
@@ -214,7 +215,7 @@ relax.func @unranked(%u: tensor<*xf32>, %c: tensor<?x?xf32>, %s: tensor<f32>) {
   relax.return
 }
 
-// Scans keep the shape, or flatten it.
+// Scans preserve the shape, or flatten the tensor.
 // CHECK-LABEL: relax.func @scans
 relax.func @scans(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %b: tensor<?x0xi1, #relax.shape<[n, 0]>>, %u: tensor<*xf32>, %s: tensor<f32>) {
   // CHECK: relax.cumsum %arg0 axis -1 : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>

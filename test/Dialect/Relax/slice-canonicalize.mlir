@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -canonicalize | FileCheck %s
 
-// Whole slices are nothing, also on dimensions of which nothing is known.
+// Slices of whole dimensions are removed, even if the dimensions are unknown.
 // CHECK-LABEL: relax.func @whole
 // CHECK-SAME: (%[[X:[a-z0-9]+]]: tensor<?x8xf32, #relax.shape<[n, 8]>>, %[[U:[a-z0-9]+]]: tensor<?xf32>
 relax.func @whole(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>, %u: tensor<?xf32>) -> (tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<?xf32>, tensor<?xf32>) {
@@ -15,7 +15,7 @@ relax.func @whole(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>, %u: tensor<?xf32>) 
   relax.return %0, %1, %2 : tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<?xf32>, tensor<?xf32>
 }
 
-// A reversal keeps the type, but is not an identity.
+// A reversal preserves the type, but is not the identity.
 // CHECK-LABEL: relax.func @reversed
 relax.func @reversed(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> {
   // CHECK: relax.strided_slice

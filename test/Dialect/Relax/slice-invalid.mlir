@@ -21,7 +21,7 @@ relax.func @strided_slice(%u: tensor<*xf32>) {
 
 // -----
 
-// Lists of different lengths, and axes.
+// The lists have different lengths, or axes are invalid.
 relax.func @strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // expected-error @+1 {{begin has 2 entries, axes has 1}}
   %0 = relax.strided_slice %x axes [0] begin [0, 0] end [1] : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32>
@@ -62,7 +62,8 @@ relax.func @strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
 
 // -----
 
-// A size that is not certain: n may be less than 5, m - 2 may be negative.
+// The declared sizes are not proved: n may be less than 5, m - 2 may be
+// negative.
 relax.func @strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // expected-error @+1 {{result #0 is declared as 'tensor<5x4xf32>', but only 'tensor<?x4xf32, #relax.shape<[min(n, 5), 4]>>' can be deduced; assert more with relax.match_cast}}
   %0 = relax.strided_slice %x axes [0] begin [0] end [5] : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<5x4xf32>
@@ -79,7 +80,7 @@ relax.func @strided_slice(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32
 
 // -----
 
-// Promises that are broken.
+// The slices violate `assume_inbound`.
 relax.func @strided_slice(%x: tensor<4xf32>) {
   // expected-error @+1 {{assume_inbound does not hold: begin 1 and end 5 of dimension 0, which is 4}}
   %0 = relax.strided_slice %x axes [0] begin [1] end [5] assume_inbound : (tensor<4xf32>) -> tensor<4xf32>

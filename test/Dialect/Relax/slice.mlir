@@ -3,17 +3,17 @@
 
 // RUN: relax-opt %s | relax-opt | FileCheck %s
 
-// Static slices, as Python counts them.
+// Static slices follow Python's rules.
 // CHECK-LABEL: relax.func @static
 relax.func @static(%x: tensor<10xf32>, %e: tensor<0xf32>, %m: tensor<4x6xf32>) {
   // CHECK: relax.strided_slice %{{.*}} axes [0] begin [2] end [8] strides [3] :
   %0 = relax.strided_slice %x axes [0] begin [2] end [8] strides [3] : (tensor<10xf32>) -> tensor<2xf32>
   %1 = relax.strided_slice %x axes [0] begin [-3] end [100] : (tensor<10xf32>) -> tensor<3xf32>
   %2 = relax.strided_slice %x axes [0] begin [-100] end [-1] strides [4] : (tensor<10xf32>) -> tensor<3xf32>
-  // Begin after end: empty, never negative.
+  // A slice that begins after its end is empty; its size is not negative.
   %3 = relax.strided_slice %x axes [0] begin [7] end [2] : (tensor<10xf32>) -> tensor<0xf32>
   %4 = relax.strided_slice %x axes [0] begin [2] end [7] strides [-1] : (tensor<10xf32>) -> tensor<0xf32>
-  // The whole dimension backwards.
+  // The slice is the whole dimension, backwards.
   %5 = relax.strided_slice %x axes [0] begin [-1] end [-9223372036854775807] strides [-1] : (tensor<10xf32>) -> tensor<10xf32>
   %6 = relax.strided_slice %x axes [0] begin [9223372036854775807] end [0] strides [-3] : (tensor<10xf32>) -> tensor<3xf32>
   %7 = relax.strided_slice %x axes [0] begin [9223372036854775807] end [-9223372036854775807] strides [9223372036854775807] : (tensor<10xf32>) -> tensor<0xf32>
@@ -27,7 +27,7 @@ relax.func @static(%x: tensor<10xf32>, %e: tensor<0xf32>, %m: tensor<4x6xf32>) {
 
 // CHECK-LABEL: relax.func @symbolic
 relax.func @symbolic(%x: tensor<?xf32, #relax.shape<[n]>>, %h: tensor<?xf32, #relax.shape<[m]>>, %y: tensor<?xf32, #relax.shape<[n + 3]>>) {
-  // x[:n], and the largest integer for "to the end".
+  // The slice is x[:n]; the largest integer means the end.
   // CHECK: end [n] : {{.*}} -> tensor<?xf32, #relax.shape<[n]>>
   %0 = relax.strided_slice %x axes [0] begin [0] end [n] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
   %1 = relax.strided_slice %x axes [0] begin [0] end [9223372036854775807] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
@@ -37,7 +37,7 @@ relax.func @symbolic(%x: tensor<?xf32, #relax.shape<[n]>>, %h: tensor<?xf32, #re
   %4 = relax.strided_slice %x axes [0] begin [2] end [9223372036854775807] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[max(0, n - 2)]>>
   %5 = relax.strided_slice %x axes [0] begin [-2] end [9223372036854775807] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[min(n, 2)]>>
   %6 = relax.strided_slice %x axes [0] begin [0] end [-2] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[max(0, n - 2)]>>
-  // Provably inside: no min or max.
+  // If the positions are provably in range, the size contains no min or max.
   %7 = relax.strided_slice %y axes [0] begin [1] end [3] : (tensor<?xf32, #relax.shape<[n + 3]>>) -> tensor<2xf32>
   %8 = relax.strided_slice %y axes [0] begin [n] end [9223372036854775807] : (tensor<?xf32, #relax.shape<[n + 3]>>) -> tensor<3xf32>
   %9 = relax.strided_slice %y axes [0] begin [-3] end [-1] : (tensor<?xf32, #relax.shape<[n + 3]>>) -> tensor<2xf32>
@@ -63,7 +63,8 @@ relax.func @unknown(%x: tensor<?x4xf32>, %u: tensor<*xf32>) {
   relax.return
 }
 
-// Declared bounds and a promise both leave out min and max.
+// With declared bounds, or with `assume_inbound`, the sizes contain no min or
+// max.
 // CHECK-LABEL: relax.func @inbound
 relax.func @inbound(%x: tensor<?xf32, #relax.shape<[n]>>, %k: tensor<?xf32, #relax.shape<[m]>>) attributes {relax.symbols = {n = #relax.range<4, 8>}} {
   %0 = relax.strided_slice %x axes [0] begin [1] end [4] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<3xf32>

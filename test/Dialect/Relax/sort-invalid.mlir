@@ -78,7 +78,7 @@ relax.func @topk(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
 
 // -----
 
-// Data-dependent sizes are not known.
+// Data-dependent sizes are unknown.
 relax.func @unique(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // expected-error @+1 {{result #0 is declared as 'tensor<?xf32, #relax.shape<[n]>>', but only 'tensor<?xf32>' can be deduced; assert more with relax.match_cast}}
   %0 = relax.unique %x : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?xf32, #relax.shape<[n]>>

@@ -17,7 +17,7 @@ relax.func @sort(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %z: tensor<0xi8>, %u
   relax.return
 }
 
-// k is an expression; where it may exceed the dimension that is checked at run time.
+// k is an expression; if it may exceed the dimension, this is checked at run time.
 // CHECK-LABEL: relax.func @topk
 relax.func @topk(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %p: tensor<?xf32>, %m: tensor<?xf32, #relax.shape<[m]>>, %u: tensor<*xf32>) {
   // CHECK: relax.topk %{{.*}} k 2 :
@@ -30,7 +30,7 @@ relax.func @topk(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %p: tensor<?xf32>, %
   relax.return
 }
 
-// How many elements are distinct, or not zero, only the data tells.
+// The number of distinct or nonzero elements depends on the data.
 // CHECK-LABEL: relax.func @data_dependent
 relax.func @data_dependent(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %u: tensor<*xf32>, %b: tensor<?x?x2xi1>) -> tensor<?xf32> {
   // CHECK: relax.unique %{{.*}} : {{.*}} -> tensor<?xf32>

@@ -20,7 +20,7 @@ relax.func @order(%c: i1, %x: tensor<?xf32>) -> index attributes {relax.symbols 
     %3 = relax.sym k : index
     relax.yield %3 : index
   }
-  // And so may the code that follows.
+  // The code after the branches may define it, too.
   %4 = relax.match_cast %x : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[k]>>
   // CHECK: relax.sym k + m
   %5 = relax.sym k + m : index
@@ -35,7 +35,7 @@ relax.func private @callable((tensor<?xf32, #relax.shape<[free]>>) -> tensor<?xf
 // CHECK-LABEL: relax.func private @later(
 relax.func private @later(tensor<?xf32, #relax.shape<[n + m]>>, !relax.shape<[n]>, index {relax.symbol = "m"})
 
-// Kernels have symbols of their own.
+// Kernels have their own symbols.
 // CHECK-LABEL: func.func private @kernel(
 // CHECK-SAME:    relax.symbols = {n = #relax.range<1, 8>}
 func.func private @kernel(tensor<?xf32> {relax.shape = #relax.shape<[n]>}, tensor<?xf32> {relax.shape = #relax.shape<[2*n]>}) attributes {relax.symbols = {n = #relax.range<1, 8>}}

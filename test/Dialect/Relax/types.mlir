@@ -8,7 +8,7 @@
 // CHECK-LABEL: relax.func private @shapes(
 // CHECK-SAME:    !relax.shape<[n, 4]>, !relax.shape<[n, ?]>, !relax.shape<2>, !relax.shape<[]>, !relax.shape<*>
 relax.func private @shapes(!relax.shape<[n, 4]>, !relax.shape<[n, ?]>, !relax.shape<2>, !relax.shape<0>, !relax.shape<*>)
-// Nothing known of any dimension is the rank alone.
+// A shape without any known dimension is printed as its rank.
 // CHECK-LABEL: relax.func private @rank(!relax.shape<2>)
 relax.func private @rank(!relax.shape<[?, ?]>)
 // CHECK-LABEL: relax.func private @others(!relax.object, !relax.storage, tuple<!relax.object, tuple<>>, (!relax.object) -> !relax.object)

@@ -5,8 +5,8 @@
 // RUN: relax-translate %s --relax-to-assembly --target=x86_64-linux-gnu | FileCheck %s --check-prefix=BASELINE
 // RUN: relax-translate %s --relax-to-assembly --target=aarch64-linux-gnu --target-cpu=cortex-a76 | FileCheck %s --check-prefixes=CHECK,ARM
 
-// External callers are told which features the CPU lacks, by code that runs on any CPU; other functions are only called
-// after the check.
+// The entry points report to external callers which features the CPU lacks, in code that runs on any CPU; other
+// functions are only called after this check.
 // CHECK-LABEL: __tvm_ffi_main:
 // HASWELL-NOT:   {{[yz]mm}}
 // CHECK:         relax_rt_require_cpu

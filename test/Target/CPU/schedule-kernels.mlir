@@ -172,9 +172,9 @@ func.func private @long_products(%x: tensor<?x1536xf32>, %w: tensor<1536x64xf32>
   return %0 : tensor<?x64xf32>
 }
 
-// A kernel without a schedule, here one that reads an element at a computed
-// index from the result of another op with a loop in it, carries the rounding
-// error of a sum as a second result.
+// A kernel without a schedule carries the rounding error of a sum as a second
+// result. This kernel reads an element at a computed index from the result of
+// another op, whose body contains a loop.
 // CHECK-LABEL: func.func private @plain_sum(
 // CHECK:         linalg.generic {{.*}} iterator_types = ["reduction"]} ins({{.*}}) outs(%{{.*}}, %{{.*}} : tensor<f32>, tensor<f32>)
 // CHECK:           math.absf
@@ -311,7 +311,7 @@ func.func private @booleans(%x: tensor<?xi1>, %y: tensor<?xi1>, %out: tensor<?xi
   return %0 : tensor<?xi1>
 }
 
-// A kernel with other than structured ops is left for plain loops.
+// A kernel with ops that are not structured becomes plain loops.
 // CHECK-LABEL: func.func private @other(
 // CHECK:         scf.for {{.*}} -> (tensor<4xf32>)
 // CHECK:         bufferization.materialize_in_destination

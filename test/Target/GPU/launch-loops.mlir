@@ -117,7 +117,8 @@ func.func @position(%x: memref<?xf32>, %p: memref<1xi64>, %out: memref<?xf32>) {
 
 // -----
 
-// Not if they are overwritten in between: one thread does all of it, in order.
+// If the scalars are overwritten in between, a single thread runs everything in
+// order.
 // CHECK-LABEL: func.func @written(
 // CHECK: gpu.launch {{.*}} threads({{.*}}) in (%{{.*}} = %c1
 // CHECK: memref.load

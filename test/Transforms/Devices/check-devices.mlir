@@ -14,7 +14,7 @@ relax.func @op(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// The same the other way round, and in a dataflow block.
+// The same holds in the other direction, and in a dataflow block.
 relax.func @on_the_host(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.device = "host"} {
   %0 = relax.dataflow -> tensor<4xf32> {
     // expected-note @+1 {{made here}}
@@ -28,7 +28,8 @@ relax.func @on_the_host(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.de
 
 // -----
 
-// A call takes what its callee takes.
+// The operands of a call must be on the sides that the callee's parameters
+// state.
 relax.func private @host(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.device = "host"}
 relax.func @call(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{operand 0 is on the device, and '@host' takes it on the host; insert relax.to_device to "host"}}
@@ -100,7 +101,7 @@ relax.func @tuple(%x: tensor<4xf32>, %y: tensor<4xf32> {relax.device = "host"}) 
 
 // -----
 
-// Views, sizes and conditions are of either side; a parameter and a result may be as well.
+// Views, sizes and conditions may be on either side, and so may parameters and results.
 relax.func @right(%c: tensor<i1> {relax.device = "host"}, %x: tensor<?xf32, #relax.shape<[n]>> {relax.device = "host"})
     -> (tensor<?x1xf32, #relax.shape<[n, 1]>>, tensor<?xf32, #relax.shape<[n]>> {relax.device = "host"}, !relax.shape<[n]>) {
   %s = relax.shape_of %x : (tensor<?xf32, #relax.shape<[n]>>) -> !relax.shape<[n]>

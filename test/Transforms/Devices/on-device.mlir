@@ -6,7 +6,7 @@
 
 !t = tensor<?xf32, #relax.shape<[n]>>
 
-// Private, and called from the other side alone: it stays.
+// A private function that only the other side calls stays.
 relax.func private @twice(%x: !t) -> !t attributes {relax.device = "host"} {
   %0 = relax.add %x, %x : (!t, !t) -> !t
   relax.return %0 : !t
@@ -68,7 +68,8 @@ relax.func @there(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// The aliases that a function of the other side returns are known: %a may be overwritten while %r is used.
+// The pass knows which parameters the results of a function of the other side alias: %a may be overwritten while %r is
+// used.
 !t = tensor<4xf32>
 func.func private @kernel(%out: tensor<4xf32>) -> tensor<4xf32> {
   %0 = linalg.exp ins(%out : tensor<4xf32>) outs(%out : tensor<4xf32>) -> tensor<4xf32>
@@ -98,7 +99,7 @@ relax.func @main(%x: !t) -> !t {
 
 // -----
 
-// Who calls a function from the other side may need what it gives, whatever its other callers do.
+// A caller on the other side may still need the arguments of a function, so `relax.donated` is dropped.
 !t = tensor<4xf32>
 func.func private @kernel(%x: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4xf32> {
   %0 = linalg.exp ins(%x : tensor<4xf32>) outs(%out : tensor<4xf32>) -> tensor<4xf32>

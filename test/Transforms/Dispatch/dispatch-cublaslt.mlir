@@ -7,11 +7,12 @@
 !x = tensor<?x?x64xf16, #relax.shape<[b, n, 64]>>
 !y = tensor<?x?x32xf16, #relax.shape<[b, n, 32]>>
 
-// Rows of any rank, and all that the library does with the sums.
+// Rows may have any rank; the whole epilogue of the library is used.
 // CHECK-LABEL: @linear
 // CHECK-NEXT: %[[Y:.*]]:2 = relax.call_library "relax.cublaslt"(%{{.*}}, %{{.*}}, %{{.*}}) sym [1, 2, 1] : (tensor<?x?x64xf16, #relax.shape<[b, n, 64]>>, tensor<32x64xf16>, tensor<32xf16>) -> (tensor<?x?x32xf16, #relax.shape<[b, n, 32]>>, tensor<4096xi8>)
 // CHECK-NEXT: relax.return %[[Y]]#0
-// How many rows there are is known when it is called: there are two of it.
+// The number of rows is known at the call, so there are two versions of the
+// function.
 // FASTER-LABEL: relax.func @linear(
 // FASTER: %[[ROWS:.*]] = relax.sym b*n
 // FASTER: %[[LEAST:.*]] = arith.constant 64 : index
@@ -55,7 +56,7 @@ relax.func @used_twice(%x: !x, %w: tensor<32x64xf16>) -> !y {
   relax.return %3 : !y
 }
 
-// A result in f32, and no bias of another type than the result.
+// A result may be f32; a bias must have the type of the result.
 // CHECK-LABEL: @out_dtype
 // CHECK: relax.call_library "relax.cublaslt"({{.*}}) sym [0, 0, 0] {{.*}} -> (tensor<8x32xf32>, tensor<4096xi8>)
 // CHECK: relax.linear
@@ -65,7 +66,8 @@ relax.func @out_dtype(%x: tensor<8x64xf16>, %w: tensor<64x32xf16>, %v: tensor<32
   relax.return %0, %1 : tensor<8x32xf32>, tensor<8x32xf32>
 }
 
-// No depth of zero, no vectors, no stacks of matrices, no other types.
+// Products with a depth of zero, vectors, stacks of matrices and other types
+// are not dispatched.
 // CHECK-LABEL: @others
 // CHECK-NOT: relax.cublaslt
 relax.func @others(%x: tensor<?x?xf32, #relax.shape<[n, k]>>, %w: tensor<?x4xf32, #relax.shape<[k, 4]>>, %v: tensor<4xf32>, %s: tensor<2x4x4xf32>, %d: tensor<4x4xf64>)
@@ -78,7 +80,8 @@ relax.func @others(%x: tensor<?x?xf32, #relax.shape<[n, k]>>, %w: tensor<?x4xf32
   relax.return %0, %1, %2, %3 : tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<4xf32>, tensor<2x4x4xf32>, tensor<4x4xf64>
 }
 
-// Many rows by the declared bound, and few by their size.
+// A declared bound proves that there are many rows; a static size, that there
+// are few.
 // CHECK-LABEL: @many
 // FASTER-LABEL: @many
 // FASTER: relax.call_library "relax.cublaslt"({{.*}}) -> (tensor<?x1024xbf16, #relax.shape<[n, 1024]>>, tensor<33554432xi8>)

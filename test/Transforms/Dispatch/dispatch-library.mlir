@@ -31,7 +31,8 @@ relax.func private @square(%x: tensor<*xf32>) -> tensor<*xf32> attributes {relax
 !a = tensor<?x4xf32, #relax.shape<[b, 4]>>
 !r = tensor<?x16xf32, #relax.shape<[b, 16]>>
 
-// The larger pattern first; operands of a commutative op in either order.
+// The larger pattern matches first; operands of a commutative op may be in
+// either order.
 // CHECK-NOT:   relax.func private
 // CHECK-LABEL: relax.func @whole(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x4xf32, #relax.shape<[b, 4]>>, %[[W:.*]]: tensor<4x16xf32>, %[[B:.*]]: tensor<16xf32>
@@ -44,8 +45,8 @@ relax.func @whole(%x: !a, %w: tensor<4x16xf32>, %b: tensor<16xf32>) -> !r {
   relax.return %2 : !r
 }
 
-// Values used elsewhere cannot be computed inside; the smaller pattern matches.
-// Branches and dataflow blocks are looked at too.
+// Values used elsewhere cannot be computed inside the call, so only the smaller
+// pattern matches. Branches and dataflow blocks are searched, too.
 // CHECK-LABEL: relax.func @part(
 // CHECK-NEXT:    relax.call_library "blas.gemm"(%{{.*}}, %{{.*}}) :
 // CHECK-NEXT:    relax.add
@@ -86,7 +87,7 @@ relax.func @none(%x: !a, %w: tensor<4x?xf32, #relax.shape<[4, n]>>, %h: tensor<4
   relax.return
 }
 
-// Proved by an expression: 8*n is a multiple of 8 (as apache/tvm PR#17139 asks).
+// The expression proves the condition: 8*n is a multiple of 8 (requested in apache/tvm PR#17139).
 // CHECK-LABEL: relax.func @proved(
 // CHECK-NEXT:    relax.call_library "blas.gemm"
 relax.func @proved(%s: !relax.shape<[c]>, %x: tensor<?x?xf32, #relax.shape<[b, b*c]>>, %w: tensor<?x?xf32, #relax.shape<[c*b, 8*c]>>) -> tensor<?x?xf32, #relax.shape<[b, 8*c]>> {

@@ -10,7 +10,7 @@
 #col = affine_map<(i, j) -> (j)>
 #none = affine_map<(i, j) -> ()>
 
-// Names say nothing: this one is element-wise.
+// The name of a kernel does not matter: this kernel is element-wise.
 // CHECK: @matmul({{.*}}relax.pattern = "element_wise"
 func.func private @matmul(%x: tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}, %d: tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}) -> (tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}) {
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<?x8xf32>) outs(%d : tensor<?x8xf32>) {
@@ -21,7 +21,8 @@ func.func private @matmul(%x: tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]
   return %0 : tensor<?x8xf32>
 }
 
-// Broadcasting next to an element-wise read changes nothing.
+// A broadcast read does not change the pattern of a kernel with an element-wise
+// read.
 // CHECK: @bias({{.*}}relax.pattern = "element_wise"
 func.func private @bias(%x: tensor<4x8xf32>, %b: tensor<8xf32>, %d: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = linalg.generic {indexing_maps = [#id, #col, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %b : tensor<4x8xf32>, tensor<8xf32>) outs(%d : tensor<4x8xf32>) {
@@ -59,7 +60,7 @@ func.func private @transpose(%x: tensor<8x4xf32>, %d: tensor<4x8xf32>) -> tensor
   return %0 : tensor<4x8xf32>
 }
 
-// Reads at computed places: a table look-up.
+// Reads at computed positions are a table lookup.
 // CHECK: @take({{.*}}relax.pattern = "injective"
 func.func private @take(%x: tensor<9xf32>, %i: tensor<4x8xi64>, %d: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%i : tensor<4x8xi64>) outs(%d : tensor<4x8xf32>) {
@@ -120,7 +121,7 @@ func.func private @relu(%x: tensor<4x8xf32>, %y: tensor<8x2xf32>, %d: tensor<4x2
   return %0 : tensor<4x2xf32>
 }
 
-// Summed up in f32, rounded at the end; narrow elements are widened first.
+// Narrow elements are widened, summed in f32, and rounded at the end.
 // CHECK: @half({{.*}}relax.pattern = "out_ewise_fusible"
 func.func private @half(%x: tensor<4x8xf16>, %y: tensor<8xf16>, %d: tensor<4xf16>) -> tensor<4xf16> {
   %c = arith.constant 0.0 : f32
@@ -142,7 +143,7 @@ func.func private @half(%x: tensor<4x8xf16>, %y: tensor<8xf16>, %d: tensor<4xf16
   return %5 : tensor<4xf16>
 }
 
-// A reduction that is read again by every element is more than one pass.
+// A reduction whose result every element reads needs more than one pass.
 // CHECK: @normalise({{.*}}relax.pattern = "opaque"
 func.func private @normalise(%x: tensor<4x8xf32>, %d: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %t = tensor.empty() : tensor<4xf32>
@@ -159,7 +160,7 @@ func.func private @normalise(%x: tensor<4x8xf32>, %d: tensor<4x8xf32>) -> tensor
   return %2 : tensor<4x8xf32>
 }
 
-// Two results written at different places.
+// The two results are written at different positions.
 // CHECK: @two({{.*}}relax.pattern = "opaque"
 func.func private @two(%x: tensor<4x8xf32>, %d: tensor<4x8xf32>, %e: tensor<8x4xf32>) -> (tensor<4x8xf32>, tensor<8x4xf32>) {
   %0:2 = linalg.generic {indexing_maps = [#id, #id, #tr], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%d, %e : tensor<4x8xf32>, tensor<8x4xf32>) {
@@ -183,7 +184,7 @@ func.func private @loop(%x: tensor<4xf32>, %d: tensor<4xf32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 
-// A declaration has no loops, and is not a statement about any.
+// A declaration has no loops, so it gets no pattern.
 // CHECK: func.func private @declared(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NOT: relax.pattern
 func.func private @declared(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

@@ -6,7 +6,7 @@
 // RUN: relax-opt %s -relax-legalize | FileCheck %s --check-prefix=LEGAL
 // RUN: relax-opt %s -relax-legalize -relax-annotate-kernel-patterns -relax-fuse-ops -relax-fuse-tir -relax-dce | FileCheck %s
 
-// A size of a parameter is computed by the caller anyway.
+// The caller computes the sizes of parameters anyway.
 // LEGAL-LABEL: func.func private @broadcast_to(
 // LEGAL-NOT: relax.computed_sizes
 // LEGAL-LABEL: func.func private @arange(

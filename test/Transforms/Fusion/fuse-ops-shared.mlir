@@ -4,7 +4,7 @@
 // RUN: relax-opt %s -split-input-file -relax-fuse-ops=share-operands=true | FileCheck %s
 // RUN: relax-opt %s -split-input-file -relax-fuse-ops | FileCheck %s --check-prefix=ALONE
 
-// Two products of one operand that are multiplied are one group, if that is wanted.
+// With `share-operands`, two products of one operand that are multiplied form one group.
 // CHECK-LABEL: relax.func @gated
 // CHECK-NEXT: %[[ALL:.*]] = relax.call pure @fused_a_a_multiply(%arg0, %arg1, %arg2)
 // CHECK-NEXT: relax.return %[[ALL]]
@@ -32,7 +32,7 @@ func.func private @multiply(%x: tensor<?x8xf32> {relax.shape = #relax.shape<[n, 
 
 // -----
 
-// Products of different operands are not.
+// Products of different operands do not form a group.
 // CHECK-LABEL: relax.func @apart
 // CHECK: relax.call_tir @a
 // CHECK: relax.call pure @fused_a_multiply

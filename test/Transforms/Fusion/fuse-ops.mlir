@@ -103,7 +103,7 @@ func.func private @shift(%x: tensor<?xf32> {relax.shape = #relax.shape<[a]>}, %d
 func.func private @opaque(tensor<?xf32> {relax.shape = #relax.shape<[a]>}, tensor<?xf32> {relax.shape = #relax.shape<[a]>}) -> tensor<?xf32>
 func.func private @overwrite(tensor<?xf32> {relax.shape = #relax.shape<[a]>}) -> tensor<?xf32>
 
-// A chain and a diamond are one group each.
+// A chain and a diamond each form one group.
 // CHECK-LABEL: relax.func @chain(
 // CHECK-SAME:    %[[X:.*]]: tensor
 // CHECK-NEXT:    %[[R:.*]] = relax.call pure @fused_exp_exp_exp_add(%[[X]])
@@ -128,8 +128,9 @@ relax.func @used_twice(%x: !v) -> (!v, !v) {
   relax.return %0, %2 : !v, !v
 }
 
-// Element-wise calls follow a contraction; a second contraction does not join,
-// nor what feeds the first without being smaller than its result.
+// Element-wise calls join the contraction that they follow. A second
+// contraction does not join, nor does a producer of the first contraction that
+// reads as many bytes as it writes.
 // CHECK-LABEL: relax.func @epilogue(
 // CHECK-NEXT:    %[[A:.*]] = relax.call_tir @exp2d
 // CHECK-NEXT:    %[[B:.*]] = relax.call pure @fused_matmul_bias_exp2d(%[[A]],
@@ -144,7 +145,8 @@ relax.func @epilogue(%x: !m, %w: tensor<8x8xf32>, %b: tensor<8xf32>) -> !m {
   relax.return %4 : !m
 }
 
-// Decoding of weights is fused into the contraction, in several steps, too.
+// Decoding of weights is fused into the contraction, even if it has several
+// steps.
 // CHECK-LABEL: relax.func @decoded(
 // CHECK-NEXT:    %[[R:.*]] = relax.call pure @fused_decode_scale_matmul_exp2d(
 // CHECK-NEXT:    relax.return %[[R]]
@@ -156,8 +158,8 @@ relax.func @decoded(%x: !m, %q: tensor<8x8xi8>, %s: tensor<8xf32>) -> !m {
   relax.return %3 : !m
 }
 
-// A transposition is read where it is written; its result is no longer the
-// shape of a sum, which stays in front of what follows it.
+// An element-wise kernel joins the sum or the transposition that reads its
+// result; a kernel after the sum joins, too.
 // CHECK-LABEL: relax.func @reductions(
 // CHECK-NEXT:    %[[S:.*]] = relax.call pure @fused_exp2d_sum_exp(
 // CHECK-NEXT:    %[[T:.*]] = relax.call pure @fused_exp2d_transpose(
@@ -219,7 +221,7 @@ relax.func @mixed(%x: !v, %c: i1) -> !v {
 }
 
 // A group runs after the definition of the symbols that it uses
-// (apache/tvm#20195), and does not move over a call that writes.
+// (apache/tvm#20195), and does not move across a call that writes.
 // CHECK-LABEL: relax.func @order(
 // CHECK-NEXT:    relax.match_cast
 // CHECK-NEXT:    relax.sym m
@@ -260,7 +262,8 @@ relax.func @dataflow(%x: !v) -> !v {
   relax.return %0 : !v
 }
 
-// Symbols that no parameter has plainly are passed, and keep their range.
+// Symbols that are not a plain dimension of any parameter are passed, and keep
+// their range.
 // CHECK-LABEL: relax.func @symbols(
 // CHECK-SAME:    %[[X:.*]]: tensor
 // CHECK-NEXT:    %[[N:.*]] = relax.sym k : index

@@ -14,7 +14,7 @@ relax.func @main(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>, %w: tensor<8x8xf32>)
   relax.return %1 : tensor<?x8xf32, #relax.shape<[n, 8]>>
 }
 
-// Another reader needs the rows themselves.
+// With another reader, the rows themselves are needed, so nothing is grouped.
 // CHECK-LABEL: relax.func @read_twice
 // CHECK: relax.call_tir @scale
 // CHECK: relax.call_tir @multiply
@@ -24,7 +24,8 @@ relax.func @read_twice(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>, %w: tensor<8x8
   relax.return %0, %1 : tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<?x8xf32, #relax.shape<[n, 8]>>
 }
 
-// In a chain each call is in one group: a product makes no rows for the next one, and a kernel that scales twice stays separate.
+// In a chain, each call is in one group: a product does not count as a producer of rows for the next product, and a
+// kernel that scales twice stays separate.
 // CHECK-LABEL: relax.func @chain
 // CHECK: relax.call_tir @scale
 // CHECK: relax.call pure @fused_scale_multiply
@@ -37,7 +38,7 @@ relax.func @chain(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>, %w: tensor<8x8xf32>
   relax.return %3 : tensor<?x8xf32, #relax.shape<[n, 8]>>
 }
 
-// Nothing moves across a write, which may be of an operand.
+// Nothing moves across a write, which may overwrite an operand.
 // CHECK-LABEL: relax.func @written
 // CHECK: relax.call_tir @scale
 // CHECK: relax.call_tir_inplace
@@ -49,7 +50,7 @@ relax.func @written(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>, %w: tensor<8x8xf3
   relax.return %2, %1 : tensor<?x8xf32, #relax.shape<[n, 8]>>, tensor<8x8xf32>
 }
 
-// A sum alone has another shape than what it sums up: its reader does not multiply those rows.
+// A kernel that only sums does not compute rows element by element, so it is not grouped with its reader.
 // CHECK-LABEL: relax.func @reduced
 // CHECK: relax.call_tir @add_up
 // CHECK: relax.call_tir @scale
@@ -59,7 +60,8 @@ relax.func @reduced(%x: tensor<?x8xf32, #relax.shape<[n, 8]>>) -> tensor<?x8xf32
   relax.return %1 : tensor<?x8xf32, #relax.shape<[n, 8]>>
 }
 
-// A kernel that makes the rows of a norm, and is read after it, too, becomes one function with it, which returns both.
+// A kernel that computes the rows of a norm, and has readers after the norm, too, is grouped with the norm; the
+// function returns both results.
 // CHECK-LABEL: relax.func @kept
 // CHECK-NEXT: %[[BOTH:.*]]:2 = relax.call pure @fused_double_scale(%arg0)
 // CHECK-NEXT: %[[LATER:.*]] = relax.call_tir @double(%[[BOTH]]#0)

@@ -4,7 +4,8 @@
 // RUN: relax-opt %s -split-input-file -relax-fuse-siblings | FileCheck %s
 // RUN: relax-opt %s -split-input-file -relax-fuse-siblings -relax-fuse-tir | FileCheck %s --check-prefix=FUSED
 
-// Products of one operand become one call where the first was; one that needs another is apart.
+// Products of one operand become one call at the place of the first product; a product that depends on another one
+// stays separate.
 // CHECK-LABEL: relax.func @main
 // CHECK: %[[BOTH:.*]]:2 = relax.call pure @fused_a_b(%arg0, %arg1, %arg2)
 // CHECK: relax.call_tir @c(%[[BOTH]]#0, %arg3)
@@ -43,7 +44,7 @@ func.func private @c(%x: tensor<?x8xf32> {relax.shape = #relax.shape<[n, 8]>}, %
 
 // -----
 
-// Nothing moves across a write, which may be of an operand.
+// Nothing moves across a write, which may overwrite an operand.
 // CHECK-LABEL: relax.func @written
 // CHECK: relax.call_tir @a
 // CHECK: relax.call_tir_inplace
@@ -76,7 +77,7 @@ func.func private @set(%w: tensor<8x6xf32>) -> tensor<8x6xf32> {
 
 // -----
 
-// Ops that define a symbol are not crossed either.
+// Nothing moves across ops that define a symbol either.
 // CHECK-LABEL: relax.func @defined
 // CHECK: relax.call_tir @a
 // CHECK: relax.match_cast

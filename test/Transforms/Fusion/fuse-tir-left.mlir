@@ -3,8 +3,7 @@
 
 // RUN: relax-opt %s -split-input-file -verify-diagnostics -relax-fuse-tir
 
-// A function that is called "fused" is none that is to be fused
-// (apache/tvm#20194).
+// A function named "fused" is not fused because of its name (apache/tvm#20194).
 relax.func private @fused(%x: tuple<tuple<tensor<4xf32>>>) -> tensor<4xf32> {
   %0 = relax.get %x[0] : (tuple<tuple<tensor<4xf32>>>) -> tuple<tensor<4xf32>>
   %1 = relax.get %0[0] : (tuple<tensor<4xf32>>) -> tensor<4xf32>
@@ -13,7 +12,7 @@ relax.func private @fused(%x: tuple<tuple<tensor<4xf32>>>) -> tensor<4xf32> {
 
 // -----
 
-// A function with anything but calls stays a function.
+// A function that contains anything but calls of kernels stays a function.
 // expected-remark @+1 {{primitive function @fused is not fused: it holds relax.get, not only calls of kernels}}
 relax.func private @fused(%x: tuple<tensor<4xf32>>) -> tensor<4xf32> attributes {relax.primitive} {
   %0 = relax.get %x[0] : (tuple<tensor<4xf32>>) -> tensor<4xf32>

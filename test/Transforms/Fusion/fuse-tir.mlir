@@ -97,8 +97,8 @@ relax.func @diamond(%x: !v) -> !v {
   relax.return %3 : !v
 }
 
-// A symbolic argument survives (apache/tvm PR#14555), and one that is used in
-// an expression of a shape is passed.
+// A symbolic argument is kept (apache/tvm PR#14555), and a symbol that occurs
+// only in an expression of a shape is passed.
 // CHECK-LABEL: relax.func @symbolic(
 // CHECK-NEXT:    relax.call_tir @fused_exp_shift(%{{.*}}) sym [k] : (tensor<?xf32, #relax.shape<[2*k]>>) -> tensor<?xf32, #relax.shape<[2*k]>>
 relax.func @symbolic(%x: tensor<?xf32, #relax.shape<[2*k]>>, %s: !relax.shape<[k]>) -> tensor<?xf32, #relax.shape<[2*k]>> {
@@ -107,9 +107,9 @@ relax.func @symbolic(%x: tensor<?xf32, #relax.shape<[2*k]>>, %s: !relax.shape<[k
   relax.return %1 : tensor<?xf32, #relax.shape<[2*k]>>
 }
 
-// Decoding, contraction and what follows are nests of one kernel; what are
-// bytes without a sign in the graph are bytes here. The same group in another
-// function is the same kernel.
+// Decoding, contraction and epilogue are nests of one kernel, in which unsigned
+// bytes of the graph are signless. Equal groups of other functions share the
+// kernel.
 // CHECK-LABEL: relax.func @decoded(
 // CHECK-NEXT:    relax.call_tir @fused_decode_scale_matmul_bias_exp2d(
 // CHECK-LABEL: relax.func @decoded_too(
@@ -141,7 +141,8 @@ relax.func @reduced(%x: !m) -> !v {
   relax.return %2 : !v
 }
 
-// Kernels for any size, called with known sizes: the merged one knows them.
+// When kernels for any size are called with known sizes, the merged kernel has
+// these sizes.
 // CHECK-LABEL: relax.func @static(
 // CHECK-NEXT:    relax.call_tir @fused_exp_add(
 relax.func @static(%x: tensor<16xf32>) -> tensor<16xf32> {
@@ -150,8 +151,8 @@ relax.func @static(%x: tensor<16xf32>) -> tensor<16xf32> {
   relax.return %1 : tensor<16xf32>
 }
 
-// A size that is an expression of h and no symbol of its own: h is passed, the
-// size itself is read off a parameter (apache/tvm#20238).
+// If a size is an expression of h, h is passed, and the size itself is taken
+// from a parameter (apache/tvm#20238).
 // CHECK-LABEL: relax.func @halved(
 // CHECK-NEXT:    relax.call_tir @fused_matmul_bias(%{{.*}}, %{{.*}}, %{{.*}}) sym [h]
 !h = tensor<?x8xf32, #relax.shape<[(h + 1) floordiv 2, 8]>>

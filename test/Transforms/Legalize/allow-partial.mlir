@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -relax-legalize=allow-partial | FileCheck %s
 
-// An op without a kernel stays where this is allowed.
+// With `allow-partial`, an op without a kernel stays.
 // CHECK-LABEL: relax.func @partial
 // CHECK: relax.exp
 relax.func @partial(%x: tensor<*xf32>) -> tensor<*xf32> {

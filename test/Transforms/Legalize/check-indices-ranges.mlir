@@ -3,11 +3,11 @@
 
 // RUN: relax-opt %s -split-input-file -relax-check-indices | FileCheck %s
 
-// Ranges of indices: what is proved needs no check, and what is nearly so keeps its check.
+// Ranges of indices: indices that are proved to be valid need no check; others keep their checks.
 
 // -----
 
-// Positions that ops give, in the types that hold them.
+// Positions that ops return, in types that can represent them.
 // CHECK-LABEL: relax.func @positions
 // CHECK-NOT: relax.check_indices
 // CHECK: relax.return
@@ -35,7 +35,8 @@ relax.func @positions(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %v: tensor<?xi1
 
 // -----
 
-// One too many, of another dimension, or of a length that has no limit.
+// Positions that may be one too large, that belong to another dimension, or
+// whose number is unbounded.
 // CHECK-LABEL: relax.func @other_positions
 // CHECK: relax.check_indices %{{.*}} in [n]
 // CHECK: relax.check_indices %{{.*}} in [4]
@@ -60,7 +61,7 @@ relax.func @other_positions(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %v: tenso
 
 // -----
 
-// Constants, limits and remainders; 4 rows in the second dimension.
+// Constants, clamped values and remainders; the second dimension has size 4.
 // CHECK-LABEL: relax.func @limits
 // CHECK-NOT: relax.check_indices
 // CHECK: relax.return
@@ -95,7 +96,7 @@ relax.func @limits(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %w: tensor<?xi64, 
 
 // -----
 
-// Limits that are one off, on one side alone, or of a divisor that may be 0 or negative.
+// Limits that are off by one or only on one side, and divisors that may be 0 or negative.
 // CHECK-LABEL: relax.func @other_limits
 // CHECK: relax.check_indices %{{.*}} in [4]
 // CHECK: relax.check_indices %{{.*}} in [4]
@@ -136,7 +137,7 @@ relax.func @other_limits(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %w: tensor<?
 
 // -----
 
-// Sums that stay within the type, by the declared bounds of the symbols.
+// Sums that fit in the type because of the declared bounds of the symbols.
 // CHECK-LABEL: relax.func @sums
 // CHECK-NOT: relax.check_indices
 // CHECK: relax.return
@@ -211,7 +212,7 @@ relax.func @passed_on(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %c: i1) {
 
 // -----
 
-// A symbol of a branch is none of what follows, though another one has its name.
+// A symbol of a branch is unknown after it, even if another symbol has the same name.
 // CHECK-LABEL: relax.func @symbols_of_branches
 // CHECK: relax.check_indices %{{.*}} in [k]
 // CHECK-NOT: relax.check_indices
@@ -232,7 +233,7 @@ relax.func @symbols_of_branches(%c: i1, %y: tensor<?xf32>, %w: tensor<?xf32>) {
 
 // -----
 
-// Bytes say by their type what they are.
+// The type of bytes limits their range.
 // CHECK-LABEL: relax.func @types
 // CHECK: relax.check_indices %{{.*}} in [255]
 // CHECK-NOT: relax.check_indices

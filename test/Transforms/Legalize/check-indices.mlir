@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -split-input-file -relax-check-indices | FileCheck %s
 
-// Each op whose indices must be valid; `of` says what an index is a position in.
+// Each op whose indices must be valid gets a check; `of` names the indexed dimension.
 // CHECK-LABEL: relax.func @gathers
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<?x4xf32, {{[^:]*}}, %[[I:[a-z0-9]*]]: {{[^:]*}}, %[[J:[a-z0-9]*]]: {{[^:]*}}, %[[T:[a-z0-9]*]]:
 // CHECK-NEXT: relax.check_indices %[[I]] in [n] of ["dimension 0 of x"] for "take" "indices" : tensor<?xi64, #relax.shape<[m]>>
@@ -58,7 +58,7 @@ relax.func @rotary(%x: tensor<1x?x2x8xf32, #relax.shape<[1, k, 2, 8]>>, %i: tens
 
 // -----
 
-// Ops that have a meaning for every integer, and tensors without elements.
+// Ops that accept any integer, and tensors without elements, need no check.
 // CHECK-LABEL: relax.func @unchecked
 // CHECK-NOT: relax.check_indices
 // CHECK: relax.return
@@ -73,7 +73,7 @@ relax.func @unchecked(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<?xi6
 
 // -----
 
-// An unknown dimension gets a name; one that is known needs none.
+// An unknown dimension gets a symbol; a known dimension does not need one.
 // CHECK-LABEL: relax.func @unknown
 // CHECK-NEXT: relax.match_cast %{{.*}} : (tensor<?x4xf32>) -> tensor<?x4xf32, #relax.shape<[d0, 4]>>
 // CHECK-NEXT: relax.check_indices %{{.*}} in [d0]
@@ -87,7 +87,8 @@ relax.func @unknown(%x: tensor<?x4xf32>, %i: tensor<?xi64>, %u: tensor<*xf32>) {
 
 // -----
 
-// The same is checked once, but again where the first one may not have run.
+// Equal checks are inserted once, except where the first check may not have
+// run.
 // CHECK-LABEL: relax.func @once
 // CHECK: relax.if
 // CHECK: relax.check_indices
@@ -138,7 +139,7 @@ relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>, %i: tensor<i64>) -> tenso
 
 // -----
 
-// Kernels that a program brings say which parameters hold indices.
+// Kernels of the program declare which parameters hold indices.
 // CHECK-LABEL: relax.func @kernel
 // CHECK-NEXT: relax.check_indices %{{.*}} in [10] of ["what it indexes"] for "rows" "operand 0" non_negative
 // CHECK-NEXT: relax.call_tir @rows

@@ -3,7 +3,8 @@
 
 // RUN: relax-opt %s -split-input-file -relax-legalize | FileCheck %s
 
-// The data is copied into zeros, so that windows read with affine maps.
+// The data is copied into a zero-filled tensor, so that windows read with
+// affine maps.
 // CHECK-DAG: #[[X:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2 * 2 + d4)>
 // CHECK-DAG: #[[W:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d1, d3, d4)>
 // CHECK-DAG: #[[Y:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>
@@ -20,7 +21,7 @@ relax.func @main(%x: tensor<2x3x9xf32>, %w: tensor<4x3x3xf32>) -> tensor<2x4x5xf
 
 // -----
 
-// Groups are a dimension of their own; nothing is copied without padding.
+// Groups are a separate dimension; without padding, nothing is copied.
 // CHECK-LABEL: func.func private @conv1d(
 // CHECK-SAME: %[[A:.*]]: tensor<?x4x9xf32> {{.*}}, %[[B:.*]]: tensor<6x2x1xf32>, %[[OUT:.*]]: tensor<?x6x9xf32>
 // CHECK-NOT: tensor.insert_slice

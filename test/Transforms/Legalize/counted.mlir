@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -relax-legalize -split-input-file | FileCheck %s
 
-// A kernel counts, its count becomes a symbol, and another kernel fills that much.
+// One kernel counts, its count becomes a symbol, and another kernel fills a result of that size.
 // CHECK-LABEL: relax.func @main(
 // CHECK-SAME: %[[X:.*]]: tensor<?x4xf32
 // CHECK: %[[COUNT:.*]] = relax.call_tir @[[COUNTING:.*]](%[[X]]) : {{.*}} -> tensor<1xi64>
@@ -20,7 +20,7 @@ relax.func @main(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<2x?xi64> {
 
 // -----
 
-// A kernel counts each dimension of a slice, and the strides that are 0, of which there may be none.
+// A kernel computes the size of each dimension of a slice, and counts strides of 0, which are errors.
 // CHECK-LABEL: relax.func @slice(
 // CHECK: %[[COUNT:.*]] = relax.call_tir @[[COUNTING:.*]](%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : {{.*}} -> tensor<3xi64>
 // CHECK: %[[SHAPE:.*]] = relax.tensor_to_shape %[[COUNT]]

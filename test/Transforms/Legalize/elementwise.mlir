@@ -3,7 +3,8 @@
 
 // RUN: relax-opt %s -relax-legalize -canonicalize -cse | FileCheck %s
 
-// Known dimensions broadcast by maps, narrow floats are computed in f32.
+// Known dimensions broadcast by indexing maps; narrow floats are computed in
+// f32.
 // CHECK-DAG: #[[WHOLE:.*]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-DAG: #[[ROW:.*]] = affine_map<(d0, d1) -> (d1)>
 // CHECK-DAG: #[[COLUMN:.*]] = affine_map<(d0, d1) -> (d0, 0)>
@@ -17,7 +18,7 @@ relax.func @known(%x: tensor<?x1xf16, #relax.shape<[n, 1]>>, %y: tensor<4xf16>) 
   relax.return %0 : tensor<?x4xf16, #relax.shape<[n, 4]>>
 }
 
-// A dimension that may be 1 when the program runs is read at 0 then.
+// A dimension that may be 1 at run time is read at index 0 in that case.
 // CHECK-LABEL: func.func private @multiply(
 // CHECK: linalg.generic {{.*}} outs
 // CHECK-DAG: %[[IS_ONE:.*]] = arith.cmpi eq

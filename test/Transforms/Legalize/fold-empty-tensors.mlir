@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -split-input-file -relax-fold-empty-tensors | FileCheck %s
 
-// A sum over nothing is what it starts from.
+// An empty sum is its initial value.
 // CHECK-LABEL: func.func @sum(
 // CHECK-SAME:    %{{.*}}: tensor<?x0xf32>, %[[OUT:.*]]: tensor<?xf32>
 // CHECK:         %[[FILL:.*]] = linalg.fill {{.*}} outs(%[[OUT]]
@@ -55,7 +55,7 @@ func.func @buffers(%x: memref<?x0xf32>, %out: memref<?x0xf32>) {
 
 // -----
 
-// Empty parts of what is joined go, wherever they are.
+// Empty parts of a concatenation are removed, wherever they are.
 // CHECK-LABEL: func.func @joined(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x3xf32>, %[[Y:[^,]*]]: tensor<0x3xf32>, %[[Z:[^,]*]]: tensor<2x3xf32>
 // CHECK-NEXT:    tensor.concat dim(0) %[[X]], %[[Z]] : (tensor<?x3xf32>, tensor<2x3xf32>) -> tensor<?x3xf32>
@@ -89,7 +89,7 @@ func.func @padded(%x: tensor<0xf32>, %y: tensor<0xindex>) -> (tensor<4xf32>, ten
 
 // -----
 
-// Loops that are known to have no iterations; the bound may be the size of a tensor.
+// Loops that provably have no iterations are removed; the bound may be the size of a tensor.
 // CHECK-LABEL: func.func @loops(
 // CHECK-SAME:    %{{.*}}: tensor<0xf32>, %[[OUT:.*]]: tensor<?xf32>
 // CHECK-NEXT:    return %[[OUT]]

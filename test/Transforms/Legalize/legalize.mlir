@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -split-input-file -relax-legalize -verify-diagnostics | FileCheck %s
 
-// Equal kernels are made once, whatever the symbols of their callers are called.
+// Equal kernels are created once, whatever the names of their callers' symbols are.
 // CHECK-LABEL: relax.func @shared
 // CHECK: relax.call_tir @exp(
 // CHECK: relax.call_tir @exp(
@@ -30,7 +30,7 @@ relax.func @passed(%n: index {relax.symbol = "n"}, %x: tensor<?xf32, #relax.shap
 
 // -----
 
-// A dimension of which nothing is known gets a symbol; what is used twice gets it once.
+// An unknown dimension gets a symbol, which all uses of the tensor share.
 // CHECK-LABEL: relax.func @named
 // CHECK: %[[X:.*]] = relax.match_cast %{{.*}} -> tensor<?xf32, #relax.shape<[d0]>>
 // CHECK: relax.call_tir @add(%[[X]]) : (tensor<?xf32, #relax.shape<[d0]>>)
@@ -105,7 +105,7 @@ relax.func @nested(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// A mere copy is its operand.
+// An op that only copies is replaced by its operand.
 // CHECK-LABEL: relax.func @copied
 // CHECK-NEXT: relax.return %arg0
 relax.func @copied(%x: tensor<4xi32>) -> tensor<4xi32> {

@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -relax-legalize | FileCheck %s
 
-// The weight is read as it lies, the sums start at zero and end in the destination.
+// The weight is read in its memory order; the sums start at zero and are stored in the destination.
 // CHECK-DAG: #[[X:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
 // CHECK-DAG: #[[W:.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>
 // CHECK-DAG: #[[Y:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>

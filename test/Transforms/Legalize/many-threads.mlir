@@ -21,7 +21,7 @@ relax.func @main(%x: tensor<?x?xf32, #relax.shape<[m, n]>>) -> tensor<?x?xf32, #
 
 // -----
 
-// Two passes over all elements make a round, from the scratch tensor to the other one and back.
+// Two passes over all elements form a round, from one scratch tensor to the other and back.
 // CHECK-LABEL: func.func private @sort(
 // CHECK: scf.for {{.*}} iter_args(%[[FROM:.*]] = %{{.*}}, %[[TO:.*]] = %{{.*}})
 // CHECK: %[[THERE:.*]] = scf.forall {{.*}} shared_outs(%{{.*}} = %[[TO]])

@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -split-input-file -relax-legalize | FileCheck %s
 
-// Ops that only give another shape are reshapes to known dimensions.
+// Ops that only change the shape become reshapes to known dimensions.
 // CHECK-LABEL: relax.func @views
 // CHECK: relax.reshape %arg0 to [4*n]
 // CHECK: relax.reshape %arg0 to [1, n, 4]
@@ -18,7 +18,7 @@ relax.func @views(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) -> (tensor<?xf32>, 
 
 // -----
 
-// Another order of dimensions is a map, parts are copied whole into the destination.
+// A permutation of dimensions is an indexing map; parts are copied as slices into the destination.
 // CHECK-DAG: #[[SWAPPED:.*]] = affine_map<(d0, d1) -> (d1, d0)>
 // CHECK-LABEL: func.func private @permute_dims(
 // CHECK: linalg.generic {indexing_maps = [#[[SWAPPED]],
@@ -34,7 +34,7 @@ relax.func @main(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<4x2xf32>)
 
 // -----
 
-// Indices are moved into the tensor, which must have an element.
+// Indices are clamped to the tensor, which must not be empty.
 // CHECK-LABEL: relax.func @rows
 // CHECK: relax.assert %{{.*}}, "take: cannot index a dimension without elements: 
 // CHECK-LABEL: func.func private @take(
@@ -48,8 +48,8 @@ relax.func @rows(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<?xi64, #r
 
 // -----
 
-// The nearest element is found in integers: division of reals may be inexact on a GPU, and then takes another one where
-// two are as near.
+// The nearest element is computed with integers: float division may be inexact on a GPU, which would resolve ties
+// between two elements wrongly.
 // CHECK-LABEL: func.func private @resize2d(
 // CHECK-NOT: arith.divf
 // CHECK: arith.floordivsi

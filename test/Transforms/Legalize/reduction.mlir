@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -split-input-file -relax-legalize | FileCheck %s
 
-// A sum ends in the destination; narrow sums, and sums that keep dimensions, have their own accumulator.
+// A sum accumulates in the destination; narrow sums, and sums that keep dimensions, have a separate accumulator.
 // CHECK-LABEL: func.func private @sum(
 // CHECK-SAME: %[[X:.*]]: tensor<?x4xf32> {{{.*}}}, %[[OUT:.*]]: tensor<?xf32>
 // CHECK: %[[ZERO:.*]] = linalg.fill ins(%{{.*}}) outs(%[[OUT]]

@@ -4,7 +4,7 @@
 // RUN: relax-opt %s -split-input-file -verify-each -relax-lower-call-tir -relax-insert-kills | FileCheck %s
 // RUN: relax-opt %s -split-input-file -relax-lower-call-tir -relax-insert-kills -relax-insert-kills | FileCheck %s
 
-// A storage dies after the last use of its tensor; what is returned is killed
+// A storage dies after the last use of its tensor; a returned storage is killed
 // before the terminator, which takes a reference.
 // CHECK-LABEL: relax.func @chain(
 // CHECK:         %[[S0:.*]] = relax.alloc_storage
@@ -50,8 +50,8 @@ func.func private @k2(tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
 
 // -----
 
-// Results of calls, branches and graph ops are owned by the receiver,
-// parameters and constants are borrowed; nothing else is killed.
+// Results of calls, branches and graph ops are owned by the block that contains
+// the op; parameters and constants are borrowed, and not killed.
 // CHECK-LABEL: relax.func @received(
 // CHECK-NEXT:    relax.constant
 // CHECK-NEXT:    %[[C:.*]]:2 = relax.call @callee
@@ -90,8 +90,8 @@ relax.func private @pair(tensor<4xf32>) -> tuple<tensor<4xf32>, index>
 
 // -----
 
-// What is used last inside of a branch dies after it: the other branch kills
-// nothing. What a branch makes dies in it.
+// A value whose last use is in a branch dies after the `if`: the other branch
+// does not kill it. A value that a branch creates dies in the branch.
 // CHECK-LABEL: relax.func @branch(
 // CHECK:         %[[S0:.*]] = relax.alloc_storage
 // CHECK:         %[[I:.*]] = relax.if
@@ -122,7 +122,7 @@ func.func private @k(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 
 // -----
 
-// A loop body owns its arguments, its condition borrows them.
+// A loop's body owns its arguments; its condition borrows them.
 // CHECK-LABEL: relax.func @loop(
 // CHECK-NEXT:    %[[W:.*]]:2 = relax.while
 // CHECK:           %[[P:.*]] = relax.less
@@ -156,7 +156,7 @@ func.func private @k(tensor<f32>, tensor<f32>) -> tensor<f32>
 
 // -----
 
-// A closure holds references of its own, and is itself owned.
+// A closure holds its own references, and is itself owned.
 // CHECK-LABEL: relax.func @closure(
 // CHECK:         %[[S:.*]] = relax.alloc_storage
 // CHECK:         %[[F:.*]] = relax.make_closure

@@ -3,8 +3,8 @@
 
 // RUN: relax-opt %s -split-input-file -allow-unregistered-dialect -relax-lift-workspace | FileCheck %s
 
-// An allocation becomes one more destination, before the integers; each call brings it, in its own sizes. A constant
-// size needs no expression.
+// An allocation becomes an additional destination, before the integers; each call provides it, with the size expressed
+// in its own symbols. A constant size needs no expression.
 // CHECK-LABEL: relax.func @calls(
 // CHECK:         %[[S:.*]] = relax.alloc_storage 12*n align 64
 // CHECK-NEXT:    %[[W:.*]] = relax.tensor_from_storage %[[S]] at 0 : !relax.storage -> tensor<?xi8, #relax.shape<[12*n]>>
@@ -20,7 +20,7 @@ relax.func @calls(%x: tensor<?xf32, #relax.shape<[n]>>, %d: tensor<?xf32, #relax
   relax.return %0 : tensor<?xf32, #relax.shape<[n]>>
 }
 
-// Other functions too, in branches and loops, and where a function calls itself.
+// This also works for calls in several functions, in branches and loops, and in recursive functions.
 // CHECK-LABEL: relax.func private @control(
 // CHECK:         relax.if
 // CHECK:           relax.alloc_storage 4*k*p align 64
@@ -65,8 +65,8 @@ func.func private @k(%x: memref<?xf32> {relax.shape = #relax.shape<[m]>}, %d: me
 
 // -----
 
-// Of three temporaries the first and the last are never alive together, whatever the order of the allocations; each
-// begins at a multiple of 64.
+// Of three temporaries, the first and the last are never live at the same time, whatever the order of the allocations;
+// each begins at a multiple of 64.
 // CHECK-LABEL: relax.func @shares(
 // CHECK:         relax.alloc_storage 2*n + 64*((n + 15) floordiv 16) align 64
 // CHECK-LABEL: func.func private @three(
@@ -96,7 +96,8 @@ func.func private @three(%x: memref<?xf32> {relax.shape = #relax.shape<[m]>}) {
 
 // -----
 
-// Constant sizes have an arena, before what has none; a Boolean takes a byte.
+// Temporaries of constant size are in an arena before the others; a Boolean
+// takes a byte.
 // CHECK-LABEL: func.func private @constants(
 // CHECK-SAME:    %[[WS:[a-z0-9]+]]: memref<?xi8> {relax.shape = #relax.shape<[m + 128]>})
 // CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : index
@@ -124,7 +125,7 @@ func.func private @constants(%x: memref<?xf32> {relax.shape = #relax.shape<[m]>}
 
 // -----
 
-// Sizes are read back through arithmetic. What a loop allocates in each iteration is allocated once.
+// Sizes are recovered from index arithmetic. An allocation in each iteration of a loop becomes one allocation.
 // CHECK-LABEL: func.func private @arithmetic(
 // CHECK-SAME:    relax.shape = #relax.shape<[4*(m floordiv 16)*min(m, 16) + 4*min(m, 16)]>
 // CHECK:         scf.for
@@ -153,7 +154,7 @@ func.func private @arithmetic(%x: memref<?xf32> {relax.shape = #relax.shape<[m]>
   return
 }
 
-// Where a branch is not taken, what it would have allocated may have a negative size.
+// The size of an allocation in a branch that is not taken may be negative.
 // CHECK-LABEL: func.func private @branch(
 // CHECK-SAME:    relax.shape = #relax.shape<[max(m - 8, 0)]>
 func.func private @branch(%x: memref<?xf32> {relax.shape = #relax.shape<[m]>}) {
@@ -172,8 +173,8 @@ func.func private @branch(%x: memref<?xf32> {relax.shape = #relax.shape<[m]>}) {
 
 // -----
 
-// What is left: sizes that the kernel finds out, memory of one iteration of a parallel loop, and what is not freed where
-// it is allocated.
+// These allocations stay: sizes that only the kernel computes, memory of an iteration of a parallel loop, and memory
+// that is not freed in the block that allocates it.
 // CHECK-LABEL: relax.func @left(
 // CHECK-NOT:     alloc_storage
 // CHECK-LABEL: func.func private @inside(
@@ -208,8 +209,8 @@ func.func private @inside(%x: memref<?xi64> {relax.shape = #relax.shape<[m]>}) {
 
 // -----
 
-// A kernel keeps its allocation where one of its callers does not know the size, has no destination yet, or is no graph
-// function; and where nothing calls it.
+// A kernel keeps its allocation if one of its callers does not know the size, has no destination yet, or is not a graph
+// function, or if nothing calls the kernel.
 // CHECK-LABEL: relax.func @callers(
 // CHECK-NOT:     alloc_storage
 // CHECK-COUNT-4: memref.alloc(
@@ -250,8 +251,8 @@ func.func private @uncalled(%x: memref<?xf32> {relax.shape = #relax.shape<[m]>})
 
 // -----
 
-// A symbol that callers solve for has no value in the kernel: that does for one temporary, but nothing there can say
-// where a second one begins.
+// A symbol that callers solve for has no value in the kernel. One temporary can still be lifted, but the kernel cannot
+// compute the offset of a second one.
 // CHECK-LABEL: relax.func @solves(
 // CHECK:         relax.alloc_storage 8*n align 64
 // CHECK-NOT:     relax.alloc_storage
@@ -285,7 +286,7 @@ func.func private @two(%x: memref<?xf32> {relax.shape = #relax.shape<[2*m]>}) {
 
 // -----
 
-// Where memory has its ends already, so has this.
+// If the caller already has kills, the workspace gets kills, too.
 // CHECK-LABEL: relax.func @killed(
 // CHECK:         %[[S:.*]] = relax.alloc_storage 64*n align 64
 // CHECK:         relax.call_tir_inplace

@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -split-input-file -verify-diagnostics -relax-lower-call-tir
 
-// A dataflow block holds no side effects.
+// A dataflow block must not contain side effects.
 relax.func @dataflow(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{'relax.dataflow' op must not be left when relax-lower-call-tir runs, since memory is a side effect; run relax-inline-dataflow before}}
   %0 = relax.dataflow -> tensor<4xf32> {
@@ -16,7 +16,7 @@ func.func private @k(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 
 // -----
 
-// More bytes than 64 bits can count.
+// The number of bytes exceeds 64 bits.
 relax.func @overflow() {
   // expected-error @+1 {{overflow}}
   %0 = relax.call_tir @k() : () -> tensor<4611686018427387904x4xf32>

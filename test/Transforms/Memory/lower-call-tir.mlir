@@ -19,7 +19,8 @@ func.func private @k(tensor<?xf32> {relax.shape = #relax.shape<[a]>}, tensor<?xf
 
 // -----
 
-// Each result has a storage of its own; a Boolean takes a byte, four bits too.
+// Each result has its own storage; a Boolean takes a byte, and so does a 4-bit
+// integer.
 // CHECK-LABEL: relax.func @two(
 // CHECK-NEXT:    %[[S0:.*]] = relax.alloc_storage 5 align 64
 // CHECK-NEXT:    %[[D0:.*]] = relax.tensor_from_storage %[[S0]] at 0 : !relax.storage -> tensor<5xi1>
@@ -35,7 +36,7 @@ func.func private @k(tensor<5xi1>, tensor<4xi4>) -> (tensor<5xi1>, tensor<4xi4>)
 
 // -----
 
-// A library function gets its destinations the same way, and keeps what else is said of it.
+// A library function gets its destinations the same way, and keeps its attributes.
 // CHECK-LABEL: relax.func @library(
 // CHECK:         relax.alloc_storage 32*n align 64
 // CHECK:         relax.call_library_inplace "blas.sgemm"(%{{.*}}, %{{.*}}, %{{.*}}) inplace [2] sym [n] {alpha = 1.000000e+00 : f32}
@@ -46,7 +47,7 @@ relax.func @library(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %w: tensor<4x8xf3
 
 // -----
 
-// In a call that is in place for some results, the others get destinations after the operands.
+// In a call that is in place for some results, the other results get destinations after the operands.
 // CHECK-LABEL: relax.func @mixed(
 // CHECK-SAME:    %[[Y:.*]]: tensor<4xf32>, %[[X:.*]]: tensor<8xf32>
 // CHECK:         %[[D:.*]] = relax.tensor_from_storage
@@ -59,7 +60,7 @@ func.func private @k(tensor<4xf32>, tensor<8xf32>, tensor<2xf32>) -> (tensor<8xf
 
 // -----
 
-// Also in branches and loops, and next to graph ops, which stay; nothing is pure anymore.
+// Calls in branches and loops are lowered, too; graph ops stay; nothing is pure anymore.
 // CHECK-LABEL: relax.func private @nested(
 // CHECK-NOT:     pure
 // CHECK:         relax.if

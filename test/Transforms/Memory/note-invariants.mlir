@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -relax-note-invariants | FileCheck %s
 
-// A weight is never written, nor is any other constant.
+// Weights and other constants are never written.
 // CHECK: func.func private @scale(%{{.*}}: memref<?xf32> {relax.shape = #relax.shape<[m]>}, %{{.*}}: memref<8xf32> {relax.invariant}, %{{.*}}: memref<?xf32> {relax.shape = #relax.shape<[m]>})
 func.func private @scale(%x: memref<?xf32> {relax.shape = #relax.shape<[m]>}, %w: memref<8xf32>, %out: memref<?xf32> {relax.shape = #relax.shape<[m]>}) {
   return
@@ -15,7 +15,7 @@ func.func private @both(%w: memref<8xf32>, %out: memref<8xf32>) {
   return
 }
 
-// Whoever calls a kernel from outside of the module may pass anything; so may one that is never called.
+// Callers outside the module may pass anything to a public kernel, and a kernel without calls may get anything.
 // CHECK: func.func @visible(%{{.*}}: memref<8xf32>, %{{.*}}: memref<8xf32>)
 func.func @visible(%w: memref<8xf32>, %out: memref<8xf32>) {
   return

@@ -5,7 +5,8 @@
 // RUN: relax-opt %s -relax-lower-call-tir -relax-plan-memory=max-arena-bytes=4095 | FileCheck %s --check-prefix=EXACT
 // RUN: relax-opt %s -relax-lower-call-tir -relax-plan-memory=max-arena-bytes=4096 | FileCheck %s --check-prefix=BOUND
 
-// Where bounds are not to be used, or give too much, sizes are exact.
+// Sizes are exact if bounds are disabled, or if they exceed the limit of the
+// arena.
 // EXACT: relax.alloc_storage 4*n
 // BOUND: relax.alloc_storage 4096
 relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>) attributes {relax.symbols = {n = #relax.range<1, 1024>}} {

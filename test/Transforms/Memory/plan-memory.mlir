@@ -5,7 +5,8 @@
 // RUN: relax-opt %s -split-input-file -relax-lower-call-tir -relax-plan-memory -relax-plan-memory | FileCheck %s
 // RUN: relax-opt %s -split-input-file -relax-lower-call-tir -relax-insert-kills -relax-plan-memory -verify-each | FileCheck %s --check-prefix=KILLS
 
-// Equal symbolic sizes share; the returned tensor has a storage of its own.
+// Storages of equal symbolic sizes share memory; the returned tensor has its
+// own storage.
 // CHECK-LABEL: relax.func @chain(
 // CHECK-SAME:    relax.memory_plan = {peak_bytes = #relax.expr<8*n>, planned_bytes = #relax.expr<12*n>, planned_storages = 3 : i64, unplanned_bytes = #relax.expr<16*n>, unplanned_storages = 4 : i64}
 // CHECK-NEXT:    %[[S0:.*]] = relax.alloc_storage 4*n
@@ -36,8 +37,8 @@ func.func private @k(tensor<?xf32> {relax.shape = #relax.shape<[a]>}, tensor<?xf
 
 // -----
 
-// Shapes that differ but have provably as many bytes; one that is provably
-// smaller takes the larger.
+// Different shapes share memory if they provably have the same number of bytes;
+// a provably smaller tensor reuses a larger storage.
 // CHECK-LABEL: relax.func @proved(
 // CHECK:         %[[S:.*]] = relax.alloc_storage 16*n
 // CHECK:         relax.tensor_from_storage %[[S]] at 0 : !relax.storage -> tensor<?x4xf32,
@@ -59,8 +60,8 @@ relax.func @proved(%x: tensor<?xf32, #relax.shape<[n]>>) {
 
 // -----
 
-// A cast is an alias: the storage that it looks at is not given away (what
-// apache/tvm#20190 reports).
+// A cast is an alias: its storage is not reused while the cast is live (the
+// defect of apache/tvm#20190).
 // CHECK-LABEL: relax.func @alias(
 // CHECK:         %[[A:.*]] = relax.alloc_storage 4*n
 // CHECK:         %[[B:.*]] = relax.match_cast
@@ -79,7 +80,7 @@ func.func private @add(tensor<?xf32> {relax.shape = #relax.shape<[a]>}, tensor<?
 
 // -----
 
-// A reshape too (apache/tvm PR#20134), also through a tuple.
+// A reshape is an alias, too (apache/tvm PR#20134), also through a tuple.
 // CHECK-LABEL: relax.func @view(
 // CHECK:         %[[A:.*]] = relax.alloc_storage 144 align 64
 // CHECK:         relax.tensor_from_storage %[[A]] at 0
@@ -99,8 +100,8 @@ relax.func @view(%x: tensor<4xf32>) {
 
 // -----
 
-// With bounds the plan is static; offsets are found for the largest first.
-// Without the option sizes are as they are.
+// With bounds, the plan is static, and the largest storages get their offsets
+// first. Without the option, sizes are exact.
 // CHECK-LABEL: relax.func @bounded(
 // CHECK-SAME:    planned_bytes = #relax.expr<4*n + 12288>
 // CHECK-NEXT:    %[[S:.*]] = relax.alloc_storage 12288 align 64
@@ -119,7 +120,8 @@ relax.func @bounded(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #rela
 
 // -----
 
-// One dimension is bounded (apache/tvm PR#16466): 20*n once, for both.
+// One dimension is bounded (apache/tvm PR#16466): both tensors share a storage
+// of 20*n elements.
 // CHECK-LABEL: relax.func @partial(
 // CHECK:         %[[S:.*]] = relax.alloc_storage 80*n
 // CHECK:         relax.tensor_from_storage %[[S]] at 0 : !relax.storage -> tensor<?x?xf32, #relax.shape<[m, n]>>
@@ -137,8 +139,8 @@ relax.func @partial(%x: tensor<?x?xf32, #relax.shape<[m, n]>>, %y: tensor<?xf32>
 
 // -----
 
-// Nothing is known of two sizes: the larger of both serves both. A size that is
-// not known where the first is needed cannot.
+// If two sizes cannot be compared, one storage has their maximum. A size whose
+// symbols are not defined at the first use cannot take part.
 // CHECK-LABEL: relax.func @maximum(
 // CHECK:         %[[S:.*]] = relax.alloc_storage max(4*m, 4*n)
 // CHECK:         relax.tensor_from_storage %[[S]] at 0 : !relax.storage -> tensor<?xf32, #relax.shape<[n]>>
@@ -158,8 +160,9 @@ relax.func @maximum(%x: tensor<?x?xf32, #relax.shape<[m, n]>>, %y: tensor<?xf32>
 
 // -----
 
-// Branches share; what is alive in both is left alone. A branch in which x + x
-// and x * x are computed (apache/tvm#17348) yields storages of its own.
+// The branches share a storage for their intermediate values. Yielded values
+// (the case of apache/tvm#17348), and a value that is live in both branches,
+// have their own storages.
 // CHECK-LABEL: relax.func @branches(
 // CHECK:         %[[A:.*]] = relax.alloc_storage 4*n
 // CHECK:         %[[S:.*]] = relax.alloc_storage 4*n
@@ -186,9 +189,8 @@ relax.func @branches(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf
 
 // -----
 
-// A loop: what does not change from one iteration to the next is allocated
-// before it, what the loop reads of outside is alive throughout, what it carries
-// is allocated in each.
+// A storage in a loop is allocated before the loop if its size is known there. Values from outside stay live throughout
+// the loop, and yielded values are allocated in each iteration.
 // CHECK-LABEL: relax.func @loop(
 // CHECK:         %[[A:.*]] = relax.alloc_storage 4*n
 // CHECK:         %[[S:.*]] = relax.alloc_storage 4*n
@@ -231,7 +233,7 @@ relax.func private @id(tensor<4xf32>) -> tensor<4xf32>
 
 // -----
 
-// A small tensor is not put where a large one is needed while it lives: the large ones come first.
+// A small tensor does not occupy a storage that a large tensor needs at the same time: large tensors are placed first.
 // CHECK-LABEL: relax.func @large_first(
 // CHECK-SAME:    planned_bytes = #relax.expr<20*n>
 // CHECK-NEXT:    %[[LARGE:.*]] = relax.alloc_storage 16*n
@@ -250,7 +252,8 @@ relax.func @large_first(%x: tensor<?xf32, #relax.shape<[n]>>) {
 
 // -----
 
-// The first storage may be the smaller one: both are placed where it is.
+// The first of two storages may be the smaller one; the shared storage is
+// allocated at its position.
 // CHECK-LABEL: relax.func @small_before(
 // CHECK-SAME:    planned_bytes = #relax.expr<16*n>
 // CHECK-NEXT:    %[[S:.*]] = relax.alloc_storage 16*n
@@ -272,7 +275,8 @@ relax.func @small_before(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>) {
 
 // -----
 
-// The arena of constant sizes is where the largest of what is dead by then was.
+// The arena of constant sizes shares memory with the largest storage that is
+// dead by then.
 // CHECK-LABEL: relax.func @arena_shares(
 // CHECK-SAME:    planned_bytes = #relax.expr<4*n + max(1024*n, 4096)>
 // CHECK-NEXT:    %[[S:.*]] = relax.alloc_storage max(1024*n, 4096)

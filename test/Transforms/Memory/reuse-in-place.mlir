@@ -46,7 +46,7 @@ func.func private @cast_half(%x: tensor<?xf32> {relax.shape = #relax.shape<[a]>}
   return %0 : tensor<?xf16>
 }
 
-// A parameter is not written over; what the first call made is.
+// A parameter is not overwritten, but the result of the first call is.
 // CHECK-LABEL: relax.func @chain(
 // CHECK-SAME:    %[[X:.*]]: tensor
 // CHECK:         %[[S:.*]] = relax.alloc_storage 4*n
@@ -60,7 +60,8 @@ relax.func @chain(%x: !v) -> !v {
   relax.return %1 : !v
 }
 
-// Through a cast, which is an alias; not while the alias is still used.
+// An input is overwritten through a cast, which is an alias, unless the alias
+// is still used.
 // CHECK-LABEL: relax.func @cast(
 // CHECK-COUNT-3: relax.alloc_storage
 // CHECK-NOT:     relax.alloc_storage
@@ -74,7 +75,7 @@ relax.func @cast(%x: !v) -> !v {
   relax.return %4 : !v
 }
 
-// So do reads at the same element, next to others.
+// A kernel that also reads at other elements needs its own memory.
 // CHECK-LABEL: relax.func @both(
 // CHECK-COUNT-2: relax.alloc_storage
 relax.func @both(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
@@ -83,7 +84,7 @@ relax.func @both(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   relax.return %1 : tensor<4x4xf32>
 }
 
-// Reads at other elements, and other element types, need memory of their own.
+// Reads at other elements, and other element types, need separate memory.
 // CHECK-LABEL: relax.func @unlike(
 // CHECK-COUNT-4: relax.alloc_storage
 relax.func @unlike(%x: tensor<4x4xf32>, %y: !v) -> (tensor<4x4xf32>, tensor<?xf16, #relax.shape<[n]>>) {
@@ -109,7 +110,7 @@ relax.func @captured(%x: !v) -> (!v, !v, !v, () -> tensor<?xf32>) {
 relax.func private @id(tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32, #relax.shape<[k]>>
 relax.func private @any(tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32>
 
-// In a loop, what was made outside is read again by the next iteration.
+// In a loop, the next iteration reads values from outside again.
 // CHECK-LABEL: relax.func @loop(
 // CHECK:         relax.alloc_storage
 // CHECK:         relax.while
@@ -132,8 +133,8 @@ relax.func @loop(%c: i1, %x: !v) -> !v {
   relax.return %1 : !v
 }
 
-// A view is written over when nothing looks at its storage any more, and not
-// before (apache/tvm#19577).
+// A view is overwritten only if nothing uses its storage anymore
+// (apache/tvm#19577).
 // CHECK-LABEL: relax.func @views(
 // CHECK-COUNT-3: relax.alloc_storage
 // CHECK-NOT:     relax.alloc_storage

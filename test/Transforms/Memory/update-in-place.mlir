@@ -3,8 +3,8 @@
 
 // RUN: relax-opt %s -relax-update-in-place | FileCheck %s
 
-// What a kernel has made and nobody needs any more is updated where it is; what
-// the caller has is not, nor what is used again.
+// A kernel's result that is not needed anymore is updated in place; tensors of
+// the caller, and tensors that are used again, are not.
 // CHECK-LABEL: relax.func @main
 // CHECK:         %[[A:.*]] = relax.call_tir @negate(%[[X:[a-z0-9]+]])
 // CHECK:         %[[B:.*]] = relax.call_tir_inplace @put_inplace(%[[V:[a-z0-9]+]], %[[A]]) inplace [1]
@@ -19,7 +19,7 @@ relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>, %v: tensor<1xf32>) -> (te
   relax.return %b, %c, %d : tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>, tensor<?xf32, #relax.shape<[n]>>
 }
 
-// A loop begins with a copy of what the caller has.
+// A loop begins with a copy of the caller's tensor.
 // CHECK-LABEL: relax.func @loop
 // CHECK:         %[[COPY:.*]] = relax.call_tir @copy(%{{[a-z0-9]+}})
 // CHECK:         relax.while %[[COPY]]
@@ -39,8 +39,8 @@ relax.func @loop(%x: tensor<?xf32, #relax.shape<[n]>>, %v: tensor<1xf32>, %c: i1
   relax.return %0 : tensor<?xf32, #relax.shape<[n]>>
 }
 
-// A donated parameter is written over, unless its old value is needed, or who
-// calls the function in the module may need it.
+// A donated parameter is overwritten, unless its old value is needed, or
+// callers in the module may need it.
 // CHECK-LABEL: relax.func @donated(
 // CHECK:         %[[B:.*]] = relax.call_tir_inplace @put_inplace(%[[V:[a-z0-9]+]], %[[X:[a-z0-9]+]]) inplace [1]
 // CHECK:         %[[C:.*]] = relax.call_tir @put(%[[Y:[a-z0-9]+]], %[[V]])
@@ -86,7 +86,7 @@ relax.func @donated_loop(%x: !v, %v: tensor<1xf32>, %c: i1) -> !v attributes {re
   relax.return %0 : !v
 }
 
-// The copy is into memory that is not the result's.
+// The kernel copies to memory other than the result.
 // CHECK-LABEL: relax.func @other_memory
 // CHECK:         relax.call_tir @add_into(%{{.*}}, %{{.*}}) :
 relax.func @other_memory(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> {

@@ -4,7 +4,8 @@
 // RUN: relax-opt %s -split-input-file -relax-bind-symbols='symbols=n=128' | FileCheck %s
 // RUN: relax-opt %s -split-input-file -pass-pipeline='builtin.module(relax-bind-symbols{symbols="n=128"})' | FileCheck %s
 
-// Parameters, results, body, attributes and ranges: as if written with 128.
+// Parameters, results, body, attributes and ranges are the same as if written
+// with 128.
 // CHECK-LABEL: relax.func @everywhere(
 // CHECK-SAME:    %{{.*}}: tensor<128x?xf32, #relax.shape<[128, m]>>, %{{.*}}: !relax.shape<[128]>
 // CHECK-SAME:    -> (tensor<128x?xf32, #relax.shape<[128, m]>>, !relax.shape<[256, m]>, index)
@@ -20,7 +21,7 @@ relax.func @everywhere(%x: tensor<?x?xf32, #relax.shape<[n, m]>>, %s: !relax.sha
   relax.return %0, %1, %2 : tensor<?x?xf32, #relax.shape<[n, m]>>, !relax.shape<[2*n, m]>, index
 }
 
-// A function without the symbol is as before.
+// A function without the symbol does not change.
 // CHECK-LABEL: relax.func @other(
 // CHECK-SAME:    tensor<?xf32, #relax.shape<[k]>>
 relax.func @other(%x: tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32, #relax.shape<[k]>> {
@@ -57,7 +58,8 @@ relax.func @cast(%x: tensor<?xf32>) -> index {
 
 // -----
 
-// A caller that promised more than is known now asserts it.
+// If the result types of a call are finer than the new signature, a cast
+// asserts them.
 // CHECK-LABEL: relax.func @caller(
 // CHECK:         %[[R:.*]] = relax.call @callee({{.*}} -> tensor<128xf32>
 // CHECK:         %[[A:.*]] = relax.match_cast %[[R]] : (tensor<128xf32>) -> tensor<?xf32, #relax.shape<[a]>>
@@ -66,7 +68,7 @@ relax.func @caller(%x: tensor<?xf32, #relax.shape<[a]>>) -> tensor<?xf32, #relax
   %0 = relax.call @callee(%x) : (tensor<?xf32, #relax.shape<[a]>>) -> tensor<?xf32, #relax.shape<[a]>>
   relax.return %0 : tensor<?xf32, #relax.shape<[a]>>
 }
-// A caller that knew nothing needs nothing.
+// A call with coarse result types needs no cast.
 // CHECK-LABEL: relax.func @coarse(
 // CHECK-NOT:     relax.match_cast
 relax.func @coarse(%x: tensor<?xf32>) -> tensor<?xf32> {
@@ -81,7 +83,8 @@ relax.func private @callee(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32
 
 // -----
 
-// A closure keeps its type, through a wrapper that checks.
+// A closure keeps its type: a wrapper has the old signature, and checks the
+// argument.
 // CHECK-LABEL: relax.func @closure(
 // CHECK:         relax.make_closure @target_unbound()
 relax.func @closure() -> ((tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>) {

@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -split-input-file -relax-deduce-shapes -verify-diagnostics
 
-// A conflict that no single op can prove: 4 and 5 meet after two calls.
+// No single op can prove the conflict: sizes 4 and 5 meet after two calls.
 relax.func @contradiction(%x: tensor<4xf32>, %y: tensor<5xf32>) -> tensor<*xf32> {
   %0 = relax.call @identity(%x) : (tensor<4xf32>) -> tensor<*xf32>
   %1 = relax.call @identity(%y) : (tensor<5xf32>) -> tensor<*xf32>
@@ -17,7 +17,7 @@ relax.func private @identity(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf
 
 // -----
 
-// A cast that can never hold after all.
+// After deduction, the cast can never hold.
 relax.func @cast(%x: tensor<4xf32>) -> tensor<5xf32> {
   %0 = relax.exp %x : (tensor<4xf32>) -> tensor<*xf32>
   // expected-error @+1 {{'relax.match_cast' op can never hold: 'tensor<4xf32>' is no 'tensor<5xf32>'}}
@@ -27,7 +27,7 @@ relax.func @cast(%x: tensor<4xf32>) -> tensor<5xf32> {
 
 // -----
 
-// An argument that does not fit.
+// The argument does not match the parameter.
 relax.func @call(%x: tensor<4xf32>) -> tensor<*xf32> {
   %0 = relax.exp %x : (tensor<4xf32>) -> tensor<*xf32>
   // expected-error @+1 {{'relax.call' op dimension 0 of argument 0: expected 5, got 4}}

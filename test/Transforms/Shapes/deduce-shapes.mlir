@@ -19,7 +19,7 @@ relax.func @chain(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<*xf32> {
 
 // -----
 
-// An annotation that says more than the rule stays.
+// An annotation that is finer than the deduced type stays.
 // CHECK-LABEL: relax.func @keep(
 relax.func @keep(%x: tensor<?xf32>) -> tensor<?xf32> {
   // CHECK: relax.match_cast {{.*}} -> tensor<?xf32, #relax.shape<[m]>>
@@ -33,8 +33,8 @@ relax.func @keep(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-// A cast takes what it leaves open from the operand, and keeps what it names:
-// that is what it checks and defines.
+// A cast takes its unknown dimensions from the operand, and keeps its known
+// dimensions, which it checks and defines.
 // CHECK-LABEL: relax.func @cast(
 relax.func @cast(%x: tensor<4x?x?xf32, #relax.shape<[4, n, ?]>>) -> index {
   // CHECK: relax.match_cast {{.*}} -> tensor<?x?x?xf32, #relax.shape<[k, n, m]>>
@@ -75,7 +75,7 @@ relax.func @dataflow(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32> {
 
 // -----
 
-// An if says what both branches prove.
+// The results of an `if` have the types that both branches prove.
 // CHECK-LABEL: relax.func @branches(
 relax.func @branches(%c: i1, %x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<?x5xf32, #relax.shape<[n, 5]>>) -> tensor<*xf32> {
   // CHECK: relax.if {{.*}} -> tensor<?x?xf32, #relax.shape<[n, ?]>>
@@ -87,8 +87,8 @@ relax.func @branches(%c: i1, %x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tens
   relax.return %0 : tensor<*xf32>
 }
 
-// A symbol of a branch is not known outside, not even where both define one of
-// the same name.
+// A symbol of a branch is unknown outside, even if both branches define a
+// symbol of the same name.
 // CHECK-LABEL: relax.func @branch_symbols(
 relax.func @branch_symbols(%c: i1, %x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<*xf32> {
   // CHECK: relax.if {{.*}} -> tensor<?xf32> {
@@ -104,7 +104,7 @@ relax.func @branch_symbols(%c: i1, %x: tensor<?xf32>, %y: tensor<?xf32>) -> tens
 
 // -----
 
-// A loop whose body keeps the shape carries it.
+// A loop carries the shape if its body preserves it.
 // CHECK-LABEL: relax.func @invariant(
 relax.func @invariant(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32> {
   // CHECK: relax.while {{.*}} -> tensor<?xf32, #relax.shape<[n]>>
@@ -121,7 +121,8 @@ relax.func @invariant(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?x
   relax.return %0 : tensor<?xf32>
 }
 
-// One that may change it does not, though the rest is still an invariant.
+// A dimension that the body may change becomes unknown; the other dimensions
+// are still invariant.
 // CHECK-LABEL: relax.func @variant(
 relax.func @variant(%c: i1, %x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<?x4xf32, #relax.shape<[m, 4]>>) -> tensor<*xf32> {
   // CHECK: relax.while {{.*}} -> tensor<?x4xf32> {
@@ -137,7 +138,8 @@ relax.func @variant(%c: i1, %x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tenso
 
 // -----
 
-// Signatures carry types from callees, wherever they stand, to callers.
+// Signatures propagate types from callees to callers, in any order of the
+// functions.
 // CHECK-LABEL: relax.func @caller(
 // CHECK-SAME:    -> tensor<?xf32, #relax.shape<[n + 1]>>
 relax.func @caller(%x: tensor<?xf32, #relax.shape<[n + 1]>>, %s: !relax.shape<[n]>) -> tensor<*xf32> {
@@ -158,7 +160,7 @@ relax.func private @leaf(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<*xf32> 
 
 // -----
 
-// Functions that call each other are deduced once each.
+// Mutually recursive functions are deduced once each.
 // CHECK-LABEL: relax.func @even(
 relax.func @even(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<*xf32> {
   %0 = relax.if %c : i1 -> tensor<*xf32> {
@@ -177,7 +179,7 @@ relax.func @odd(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<*xf32> {
 
 // -----
 
-// A callable value has a signature of its own.
+// A callable value has its own signature.
 // CHECK-LABEL: relax.func @closure(
 // CHECK-SAME:    -> tensor<?xf32, #relax.shape<[n]>>
 relax.func @closure(%f: (tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32, #relax.shape<[k]>>, %x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32> {

@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -split-input-file -relax-simplify-shapes -verify-diagnostics
 
-// A dimension that the ranges make negative.
+// Declared ranges make a dimension negative.
 // expected-error @+1 {{dimension k - 1 becomes negative: -1}}
 relax.func @negative(%s: !relax.shape<[k]>) -> tensor<?x?xf32> attributes {relax.symbols = {k = #relax.range<0, 0>}} {
   %0 = relax.eye k - 1, 2 {dtype = f32} : tensor<?x2xf32, #relax.shape<[k - 1, 2]>>

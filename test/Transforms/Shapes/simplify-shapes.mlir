@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -split-input-file -relax-simplify-shapes | FileCheck %s
 
-// Bounds decide a minimum; the signature keeps its text.
+// Bounds decide a minimum; the signature does not change.
 // CHECK-LABEL: relax.func @bounds(
 // CHECK-SAME:    #relax.shape<[min(n, 4096)]>
 // CHECK:         relax.exp {{.*}} -> tensor<?xf32, #relax.shape<[n]>>
@@ -15,7 +15,7 @@ relax.func @bounds(%s: !relax.shape<[n]>, %x: tensor<?xf32, #relax.shape<[min(n,
   relax.return %0, %1 : tensor<?xf32, #relax.shape<[min(n, 4096)]>>, index
 }
 
-// Without the bound nothing is known.
+// Without the bound, the minimum stays.
 // CHECK-LABEL: relax.func @no_bounds(
 // CHECK:         relax.sym min(n, 4096)
 relax.func @no_bounds(%s: !relax.shape<[n]>) -> index {
@@ -25,7 +25,7 @@ relax.func @no_bounds(%s: !relax.shape<[n]>) -> index {
 
 // -----
 
-// A range with one value is that value.
+// A symbol whose range has one value is replaced by that value.
 // CHECK-LABEL: relax.func @single(
 // CHECK-SAME:    %{{.*}}: tensor<?xf32, #relax.shape<[n]>>
 // CHECK:         relax.exp {{.*}} -> tensor<7xf32>
@@ -39,7 +39,7 @@ relax.func @single(%x: tensor<?xf32, #relax.shape<[n]>>) -> (tensor<?xf32>, inde
 
 // -----
 
-// A symbol for a known dimension is that dimension.
+// A symbol for a known dimension is replaced by that dimension.
 // CHECK-LABEL: relax.func @known(
 // CHECK-NOT:     relax.match_cast
 // CHECK:         relax.exp {{.*}} -> tensor<?xf32, #relax.shape<[n + 1]>>
@@ -61,7 +61,8 @@ relax.func @partly(%x: tensor<?x?x?xf32, #relax.shape<[n, ?, ?]>>) -> index {
   relax.return %1 : index
 }
 
-// A symbol twice is one dimension known and one to check.
+// If a cast uses a symbol twice, one dimension is known, and the other is
+// checked.
 // CHECK-LABEL: relax.func @twice(
 // CHECK:         relax.match_cast {{.*}} -> tensor<?x?xf32, #relax.shape<[n, n]>>
 // CHECK:         relax.sym n
@@ -71,7 +72,7 @@ relax.func @twice(%x: tensor<?x?xf32, #relax.shape<[n, k]>>) -> index {
   relax.return %1 : index
 }
 
-// A declared range that is not proved is a check that stays.
+// A cast stays if it checks a declared range that is not proved.
 // CHECK-LABEL: relax.func @range(
 // CHECK-SAME:    m = #relax.range<1, 8>
 // CHECK:         relax.match_cast {{.*}} #relax.shape<[m]>
@@ -133,7 +134,7 @@ relax.func @again_elsewhere(%c: i1, %x: tensor<?xf32>) -> index {
 
 // -----
 
-// Casts that check nothing go; those that do stay.
+// Casts that check nothing are removed; other casts stay.
 // CHECK-LABEL: relax.func @redundant(
 // CHECK-NEXT:    %{{.*}} = relax.match_cast %arg0 {{.*}} #relax.shape<[k, 4]>
 // CHECK-NEXT:    relax.return %arg0,
@@ -145,8 +146,8 @@ relax.func @redundant(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<?xf3
 
 // -----
 
-// A branch's symbol is another one than that of the same name elsewhere; one of a
-// dataflow block holds after it too.
+// The symbol of a branch differs from a symbol of the same name elsewhere; a symbol of a dataflow block stays valid
+// after the block.
 // CHECK-LABEL: relax.func @scopes(
 // CHECK:         relax.if
 // CHECK-NEXT:      relax.sym n
@@ -175,7 +176,8 @@ relax.func @scopes(%c: i1, %x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf3
 
 // -----
 
-// An op of another dialect sees one type on all its operands: it stays.
+// An op of another dialect requires equal types of its operands, so their types
+// stay.
 // CHECK-LABEL: relax.func @foreign(
 // CHECK:         relax.match_cast
 // CHECK:         arith.addf {{.*}} : tensor<?xf32, #relax.shape<[m]>>
@@ -187,8 +189,8 @@ relax.func @foreign(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32> {
 
 // -----
 
-// An op without operands cannot see the ranges: its own type stays deducible,
-// while what follows from it is simplified.
+// The deduction rule of an op without operands does not see ranges, so the op
+// keeps the type that the rule deduces; types that depend on it are simplified.
 // CHECK-LABEL: relax.func @arange_within_range
 // CHECK: %[[I:.*]] = relax.arange 5, n, 1 {dtype = i64} : tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>
 // CHECK: relax.negative %[[I]] : (tensor<?xi64, #relax.shape<[max(n - 5, 0)]>>) -> tensor<?xi64, #relax.shape<[n - 5]>>
@@ -201,8 +203,8 @@ relax.func @arange_within_range(%s: !relax.shape<[n]>) -> tensor<?xi64>
 
 // -----
 
-// A parameter's type stays, so what is deduced from it keeps its form; so does
-// what the function returns.
+// The types of parameters stay, so types deduced from them keep their form, and
+// so do the types of returned values.
 // CHECK-LABEL: relax.func @parameter_keeps_its_form
 // CHECK:         relax.strided_slice {{.*}} -> tensor<?xf32, #relax.shape<[max(min(m*n, 5) - 1, 0)]>>
 relax.func @parameter_keeps_its_form(%x: tensor<?xf32, #relax.shape<[m*n]>>, %s: !relax.shape<[n, m]>)

@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -split-input-file -relax-cse | FileCheck %s
 
-// Equal ops are one.
+// Equal ops are merged.
 // CHECK-LABEL: relax.func @equal(
 // CHECK-NEXT:    %[[E:.*]] = relax.exp
 // CHECK-NEXT:    relax.return %[[E]], %[[E]]
@@ -23,7 +23,8 @@ relax.func @commutative(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>,
   relax.return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 
-// The one that says more serves both; the one that says less cannot.
+// An op with a finer result type replaces one with a coarser type, but not vice
+// versa.
 // CHECK-LABEL: relax.func @finer(
 // CHECK-COUNT-1: relax.exp
 // CHECK-NOT:     relax.exp
@@ -42,7 +43,7 @@ relax.func @coarser(%x: tensor<?xf32, #relax.shape<[n]>>) -> (tensor<?xf32>, ten
 
 // -----
 
-// Equal casts are one; casts that define different symbols are two.
+// Equal casts are merged; casts that define different symbols are not.
 // CHECK-LABEL: relax.func @casts(
 // CHECK:         %[[C:.*]] = relax.match_cast {{.*}} #relax.shape<[n]>
 // CHECK:         relax.match_cast {{.*}} #relax.shape<[m]>
@@ -72,7 +73,7 @@ relax.func @branches(%c: i1, %x: tensor<?xf32>) -> index {
   relax.return %0 : index
 }
 
-// A value computed outside is reused inside, but not the other way round.
+// A value computed outside of a block is reused inside, but not vice versa.
 // CHECK-LABEL: relax.func @nesting(
 // CHECK:         %[[E:.*]] = relax.exp
 // CHECK:         relax.dataflow
@@ -92,7 +93,7 @@ relax.func @nesting(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<
 
 // -----
 
-// Attributes count, effects keep both.
+// Ops with different attributes, or with side effects, are not merged.
 // CHECK-LABEL: relax.func @different(
 // CHECK-COUNT-2: relax.sym
 // CHECK-COUNT-2: relax.assert

@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -split-input-file -relax-dce | FileCheck %s
 
-// Dead chains go, from the last use backwards.
+// Dead chains of ops are removed, from the last use backwards.
 // CHECK-LABEL: relax.func @chain(
 // CHECK-NEXT:    relax.return
 relax.func @chain(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -34,8 +34,7 @@ relax.func @type(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
   relax.return %1 : tensor<?xf32, #relax.shape<[n + 1]>>
 }
 
-// A shape as in a reshape by a computed tensor: the cast of the shape is unused,
-// its symbols are not.
+// In a reshape by a computed tensor, the cast of the shape is unused, but its symbols are used.
 // CHECK-LABEL: relax.func @shape_value(
 // CHECK:         relax.match_cast {{.*}} !relax.shape<[m, n, k]>
 // CHECK:         relax.shape [m, 1, k]
@@ -70,7 +69,8 @@ relax.func @live_range(%x: tensor<?xf32, #relax.shape<[n]>>) attributes {relax.s
 
 // -----
 
-// Results of a dataflow block go one by one; a symbol defined in it keeps it.
+// Unused results of a dataflow block are removed individually; a used symbol
+// that is defined in the block keeps it.
 // CHECK-LABEL: relax.func @dataflow(
 // CHECK:         relax.dataflow -> tensor<?xf32, #relax.shape<[n]>> {
 // CHECK-NEXT:      %[[E:.*]] = relax.exp
@@ -90,7 +90,7 @@ relax.func @dataflow(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32>) ->
 
 // -----
 
-// So do the results of a branch; a branch without live results or effects is removed.
+// Unused results of a branch are removed individually, too; a branch without live results or effects is removed.
 // CHECK-LABEL: relax.func @branches(
 // CHECK:         relax.if {{.*}} -> tensor<4xf32> {
 // CHECK-NEXT:      relax.yield %{{.*}} : tensor<4xf32>
@@ -115,7 +115,8 @@ relax.func @branches(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
   relax.return %0#1 : tensor<4xf32>
 }
 
-// Branches that define one name each have two symbols: only the live one stays.
+// If both branches define a symbol of the same name, these are two symbols:
+// only the live one stays.
 // CHECK-LABEL: relax.func @same_name(
 // CHECK:         relax.match_cast
 // CHECK-NEXT:    relax.sym m
@@ -164,7 +165,7 @@ relax.func @loops(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Effects stay, and what they need, wherever they are.
+// Ops with side effects stay, with everything they need, wherever they are.
 // CHECK-LABEL: relax.func @effects(
 // CHECK:         relax.if
 // CHECK-NEXT:      relax.assert
@@ -216,7 +217,7 @@ func.func @public(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// A pure call that nothing uses goes, and with it the private function; another
+// An unused pure call is removed, and with it the private function; an impure
 // call stays.
 // CHECK-LABEL: relax.func @dead_calls
 // CHECK-NOT:     relax.call pure

@@ -20,7 +20,7 @@ relax.func @main(%x: tensor<?xf32>) -> (tensor<?xf32>, index) {
 
 // -----
 
-// An op of another dialect gets the type that it had.
+// A cast preserves the operand type of an op of another dialect.
 // CHECK-LABEL: relax.func @foreign(
 // CHECK-NEXT:    %[[C:.*]] = relax.match_cast %{{.*}} : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32>
 // CHECK-NEXT:    arith.addf %[[C]], %[[C]]
@@ -34,7 +34,7 @@ relax.func @foreign(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32> {
 
 // -----
 
-// In branches too; a block without anything is nothing.
+// Blocks in branches are inlined, too; an empty block is removed.
 // CHECK-LABEL: relax.func @nested(
 // CHECK-NOT:     relax.dataflow
 relax.func @nested(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {

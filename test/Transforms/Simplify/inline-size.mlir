@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -relax-inline=max-size=2 | FileCheck %s
 
-// A larger function is inlined where it is called once only.
+// A larger function is inlined only if it is called once.
 // CHECK-LABEL: relax.func @main(
 // CHECK-NOT:     relax.call @once
 // CHECK:         relax.call @large

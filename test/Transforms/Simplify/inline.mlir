@@ -4,7 +4,7 @@
 // RUN: relax-opt %s -split-input-file -relax-inline -relax-dce | FileCheck %s
 // RUN: relax-opt %s -split-input-file -inline | FileCheck %s --check-prefix=UPSTREAM
 
-// The callee's symbol becomes what it is bound to.
+// The callee's symbol is replaced by its binding.
 // CHECK-LABEL: relax.func @bound(
 // CHECK-NEXT:    %[[E:.*]] = relax.exp {{.*}} -> tensor<?xf32, #relax.shape<[2*n]>>
 // CHECK-NEXT:    %[[S:.*]] = relax.sym 2*n + 1
@@ -24,8 +24,8 @@ relax.func private @callee(%x: tensor<?xf32, #relax.shape<[k]>>) -> (tensor<?xf3
 
 // -----
 
-// What the operand leaves open is a fresh symbol, even if the caller has one of
-// that name.
+// A symbol that the operand does not determine becomes a fresh symbol, even if
+// the caller has one of that name.
 // CHECK-LABEL: relax.func @unbound(
 // CHECK:         %[[C:.*]] = relax.match_cast %{{.*}} : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<[k_1]>>
 // CHECK:         relax.exp %[[C]] : {{.*}} -> tensor<?xf32, #relax.shape<[k_1]>>
@@ -61,7 +61,7 @@ relax.func private @size(%x: tensor<?xf32>) -> index attributes {relax.symbols =
 
 // -----
 
-// A range that the caller does not prove stays a check: of a symbol that has it.
+// A range that the caller does not prove stays a check: it becomes the range of a fresh symbol.
 // CHECK-LABEL: relax.func @range(
 // CHECK-SAME:    relax.symbols = {k = #relax.range<1, 8>}
 // CHECK:         %[[C:.*]] = relax.match_cast %{{.*}} -> tensor<?xf32, #relax.shape<[k]>>
@@ -100,7 +100,7 @@ relax.func private @cross(%x: tensor<?x?xf32, #relax.shape<[j, k + 1]>>, %y: ten
 
 // -----
 
-// Integers that carry symbols: known ones are bound, unknown ones define.
+// Integers carry symbols: known values are bound, unknown ones define symbols.
 // CHECK-LABEL: relax.func @integers(
 // CHECK:         relax.shape [7]
 // CHECK:         %[[S:.*]] = relax.make_shape %arg0
@@ -119,7 +119,7 @@ relax.func private @shape(%k: index {relax.symbol = "k"}) -> !relax.shape<[k]> {
 
 // -----
 
-// Callees first, control flow included; recursion stays.
+// Callees are inlined first, including control flow; recursive calls stay.
 // CHECK-LABEL: relax.func @main(
 // CHECK-NOT:     relax.call @a
 // CHECK:         relax.if
@@ -150,7 +150,7 @@ relax.func private @loop(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Public functions and declarations are called.
+// Calls of public functions and declarations stay.
 // CHECK-LABEL: relax.func @caller(
 // CHECK:         relax.call @public
 // CHECK:         relax.call @declaration
@@ -166,7 +166,7 @@ relax.func private @declaration(%x: tensor<4xf32>) -> tensor<4xf32>
 
 // -----
 
-// A dataflow block takes in straight-line code only.
+// Only straight-line code is inlined into a dataflow block.
 // CHECK-LABEL: relax.func @into_dataflow(
 // CHECK-NEXT:    relax.dataflow
 // CHECK-NEXT:      relax.exp

@@ -1,7 +1,8 @@
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Importers compute shapes on tensors of i64; what they compute is known again.
+// Importers compute shapes on tensors of i64; the expressions are recovered
+// from these.
 // RUN: relax-opt %s -split-input-file -relax-simplify | FileCheck %s
 
 // Gather, slice, concatenate, reshape.
@@ -23,7 +24,7 @@ relax.func @gather_and_concat(%x: tensor<?x?x12xf32, #relax.shape<[n, m, 12]>>) 
 
 // -----
 
-// The same where everything is static.
+// The same with static shapes.
 // CHECK-LABEL: relax.func @static_slice
 // CHECK:         relax.reshape %{{.*}} to [3, 4] : (tensor<12xf32>) -> tensor<3x4xf32>
 relax.func @static_slice(%x: tensor<2x3x4xf32>, %data: tensor<12xf32>) -> tensor<?x?xf32> {

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // RUN: relax-opt %s -split-input-file -relax-to-dataflow | FileCheck %s
-// Dissolved again, the program is what it was.
+// Dissolving the blocks restores the program.
 // RUN: relax-opt %s -split-input-file -relax-cse > %t.before
 // RUN: relax-opt %s -split-input-file -relax-to-dataflow -relax-inline-dataflow -relax-cse | diff %t.before -
 
-// One block between effects; what is used later leaves it.
+// There is one block between ops with side effects; values that are used later
+// become its results.
 // CHECK-LABEL: relax.func @runs(
 // CHECK-NEXT:    %[[D:.*]] = relax.dataflow -> tensor<4xf32> {
 // CHECK-NEXT:      relax.exp
@@ -25,8 +26,8 @@ relax.func @runs(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
   relax.return %3 : tensor<4xf32>
 }
 
-// Symbols stay visible after the block; what names them without operands is
-// repeated there, so that types still follow from it.
+// Symbols stay visible after the block; ops without operands that use them are
+// repeated there, so that types can still be deduced.
 // CHECK-LABEL: relax.func @symbols(
 // CHECK-NEXT:    relax.dataflow {
 // CHECK-NEXT:      relax.match_cast
@@ -44,7 +45,8 @@ relax.func @symbols(%c: i1, %x: tensor<?xf32>) -> !relax.shape<1> {
   relax.return %2 : !relax.shape<[n]>
 }
 
-// Branches and loops hold blocks, and are in none. A single op is left alone.
+// Blocks are created in branches and loops, but never contain them. A single op
+// does not become a block.
 // CHECK-LABEL: relax.func @branches(
 // CHECK-NEXT:    relax.exp
 // CHECK-NEXT:    relax.if
@@ -63,7 +65,7 @@ relax.func @branches(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
   relax.return %1 : tensor<4xf32>
 }
 
-// A call may have effects.
+// A call may have side effects.
 // CHECK-LABEL: relax.func @call(
 // CHECK-NOT:     relax.dataflow
 relax.func @call(%x: tensor<4xf32>) -> tensor<4xf32> {
