@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Threads run on fibers: stacks that the host's thread changes between. A fiber
-// runs thread after thread, so that a kernel that never waits needs one fiber
-// alone; a thread that waits keeps its fiber, and another one continues.
+// Threads run on fibers: stacks between which the host thread switches. A fiber
+// runs one thread after the other, so a kernel that never waits needs only one
+// fiber. A thread that waits keeps its fiber, and another fiber continues.
 //
 //===----------------------------------------------------------------------===//
 

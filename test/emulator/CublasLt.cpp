@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions that the runtime calls (lib/Runtime/CUDA/CublasLt.h), element
-// by element. It refuses what the real one would: matrices that do not fit, an
-// algorithm that was chosen for another problem, too small a workspace.
+// The functions that the runtime calls (lib/Runtime/CUDA/CublasLt.h), computed
+// element by element. As in the real library, mismatched matrices, an algorithm
+// that was chosen for another problem, and a workspace that is too small are
+// errors.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,30 +5,32 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A stand-in for libcuda.so.1, for tests on machines without a GPU: name it in
-// RELAX_CUDA_DRIVER. It has the functions of the driver that the runtime uses,
-// under their names (lib/Runtime/CUDA/CUDADriver.h), and those below.
+// A substitute for libcuda.so.1, for tests on machines without a GPU, loaded
+// through RELAX_CUDA_DRIVER. It exports the driver functions that the runtime
+// uses (lib/Runtime/CUDA/CUDADriver.h) under their names, and the functions
+// below.
 //
 // An image begins with "RELAXEM2", followed by a count and that many kernels
-// that were compiled for the host. In place of PTX there is the text
-// ".version emulated <address>" of such an image. All work is done when it is
-// asked for, in the thread that asks; what is put into a stream that is being
-// captured, when the graph is launched.
+// that were compiled for the host. The text ".version emulated <address>"
+// stands for the PTX of such an image. Work runs immediately, in the thread
+// that submits it; work submitted to a stream that is being captured runs when
+// the graph is launched.
 //
-// Within a capture, calls that a driver may refuse there are refused: waiting
-// for the device or for that stream, copies from or to the host, freeing.
+// During a capture, the emulator refuses the calls that a driver may refuse:
+// waiting for the device or for the captured stream, copies from or to the
+// host, and freeing memory.
 //
-// Memory of the device is memory of the host that can be touched by kernels and
-// copies alone: the host's own access ends the process. What is written around
-// a block is found when it is freed.
+// Device memory is host memory that only kernels and copies can access: an
+// access by the host ends the process. Writes around a block are detected when
+// the block is freed.
 //
-// It is a stand-in for libcublasLt.so as well: name it in RELAX_CUBLASLT.
+// It is also a substitute for libcublasLt.so, loaded through RELAX_CUBLASLT.
 //
-// Read from the environment at cuInit:
-//   RELAX_EMULATOR_DEVICES   how many devices there are (1)
-//   RELAX_EMULATOR_MEMORY    bytes of memory that each has (2^30)
-//   RELAX_EMULATOR_VERSION   the driver's version (12080)
-//   RELAX_EMULATOR_FAIL      "name:nth:code,…", as relax_emulator_fail
+// Environment variables, read at cuInit, with their defaults:
+//   RELAX_EMULATOR_DEVICES   number of devices (1)
+//   RELAX_EMULATOR_MEMORY    bytes of memory of each device (2^30)
+//   RELAX_EMULATOR_VERSION   version of the driver (12080)
+//   RELAX_EMULATOR_FAIL      "name:nth:code,…", as in relax_emulator_fail
 //
 //===----------------------------------------------------------------------===//
 

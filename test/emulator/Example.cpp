@@ -1,13 +1,13 @@
-//===- Example.cpp - host code as a compiler makes it ---------------------===//
+//===- Example.cpp - host code as the compiler generates it ---------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// By hand, so that the runtime's devices are tested by themselves. The kernels
-// are in an image of another file: ExampleKernels.cpp for the emulated device,
-// test/gpu/example.ptx for a real one.
+// Handwritten, so that the devices of the runtime are tested without the
+// compiler. The kernels are in an image of another file: ExampleKernels.cpp for
+// the emulated device, test/gpu/example.ptx for a real one.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,11 +1,11 @@
-//===- ExampleKernels.cpp - kernels as a compiler makes them --------------===//
+//===- ExampleKernels.cpp - kernels as the compiler generates them --------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// An image for the emulator, by hand: what the emulator itself is tested with,
+// A handwritten image for the emulator: kernels that test the emulator itself,
 // and `add` and `never_meet` for the host code in Example.cpp.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- State.h - what is there on emulated devices --------------*- C++ -*-===//
+//===- State.h - state of the emulated devices ------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

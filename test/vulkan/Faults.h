@@ -5,17 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A library that RELAX_VULKAN_LOADER names. It hands every call on to the
-// loader of the machine, counts it, and what it makes, and
+// A library that RELAX_VULKAN_LOADER names. It forwards each call to the loader
+// of the machine, counts the calls and the created objects, and on request can
 //
-//   fails in its place   relax_vulkan_fail, RELAX_VULKAN_FAIL=name:nth:code,...
-//   changes what a       relax_vulkan_set, RELAX_VULKAN_SET=name=value,...
-//   device says of itself
-//   keeps what kernels   RELAX_VULKAN_KEEP=folder
-//   are made of
+//   fail calls           relax_vulkan_fail, RELAX_VULKAN_FAIL=name:nth:code,...
+//   change the reported  relax_vulkan_set, RELAX_VULKAN_SET=name=value,...
+//   device properties
+//   save the code of     RELAX_VULKAN_KEEP=folder
+//   kernels
 //
-// The nth call from then on fails, or each of them where n is 0. The settings
-// are in Limits.cpp.
+// The nth call from then on fails, or every call if n is 0. The settings are
+// defined in Limits.cpp.
 //
 //===----------------------------------------------------------------------===//
 

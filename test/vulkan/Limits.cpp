@@ -1,4 +1,4 @@
-//===- Limits.cpp - what a device does not say of itself ------------------===//
+//===- Limits.cpp - changes the reported properties of a device -----------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
