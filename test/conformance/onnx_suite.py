@@ -1,16 +1,17 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the suite of ONNX (`onnx.backend.test`): each case of an op as it is and with every size symbolic, and models.
+"""Runs ONNX's test suite (`onnx.backend.test`): each op case as it is and with all sizes symbolic, and models.
 
     python test/conformance/onnx_suite.py [--mode static|symbolic|both|models|networks] [--filter REGEX]
                                           [--results FILE] [--timeout SECONDS] [--update] [--page FILE]
 
-Without a mode, all of them run. Models are files that the package onnx brings along, small ones and those that PyTorch
-wrote; networks are well-known ones of it, with generated weights. Their sizes are fixed.
+Without a mode, all modes run. Models are files in the onnx package: small ones, and models that PyTorch exported.
+Networks are the package's well-known networks with generated weights. Their sizes are fixed.
 
-A case runs in a worker process, so that a crash or a hang is one failure. Each result is a line of JSON in the file of
-results; a run that was interrupted goes on behind the last one, and `--fresh` begins again. `--update` writes the list
-of cases that pass, which may only grow (test/python/frontends/onnx/test_onnx_suite.py), `--page` the page of the docs.
+A case runs in a worker process, so that a crash or a hang is a single failure. Each result is a line of JSON in the
+results file; an interrupted run continues after the last result, and `--fresh` starts again. `--update` writes the list
+of cases that pass, which may only grow (test/python/frontends/onnx/test_onnx_suite.py), and `--page` writes the
+documentation page.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ STORED = {"models": ("simple", "pytorch-converted", "pytorch-operator"), "networ
 
 @dataclasses.dataclass
 class Case:
-    """A case of the suite with its inputs and what they give."""
+    """A case of the suite with its inputs and expected outputs."""
 
     name: str
     model: Any
@@ -53,7 +54,7 @@ class Case:
 
 
 def collect() -> list[Case]:
-    """All cases; it takes 15 seconds."""
+    """All cases; collecting them takes 15 seconds."""
     from onnx.backend.test.case.node import collect_testcases
 
     with warnings.catch_warnings():
@@ -68,7 +69,7 @@ def collect() -> list[Case]:
 
 
 def collect_stored(mode: str) -> list[Case]:
-    """The models or networks that are files of the package."""
+    """The models or networks that are files in the package."""
     from onnx.backend.test.loader import load_model_tests
 
     cases = []
@@ -92,7 +93,7 @@ def _read_case(test: Any) -> Case:
 
 
 def _read_network(test: Any) -> Case:
-    """A network, of which only the outputs are files; its inputs count from 0 up to 1."""
+    """A network of which only the outputs are in files; its inputs are evenly spaced numbers from 0 to 1."""
     path = Path(onnx.__file__).parents[1] / test.url
     model = onnx.load(path)
     inputs = []
@@ -127,7 +128,7 @@ def _to_array(value: Any) -> Any:
 
 
 def symbolic(model: Any) -> Any:
-    """The model with a name of its own for every size of its inputs and outputs, and no types of other values."""
+    """The model with a separate name for each size of its inputs and outputs, and without types of other values."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     count = 0
@@ -154,7 +155,7 @@ def symbolic(model: Any) -> Any:
 
 
 def difference(expected: Any, actual: Any, rtol: float, atol: float) -> str | None:
-    """How two results differ by the suite's rule; None where they agree."""
+    """How two results differ according to the suite's tolerances; None if they agree."""
     if expected is None:
         return None if actual is None else "expected nothing"
     if isinstance(expected, list):
@@ -179,7 +180,7 @@ def difference(expected: Any, actual: Any, rtol: float, atol: float) -> str | No
 
 
 def attempt(case: Case, mode: str) -> tuple[str, str]:
-    """How far a case comes (pass, import, run or compare), and what is wrong."""
+    """The stage that a case reaches (pass, import, run or compare), and the reason for a failure."""
     from relax_mlir.frontends.onnx import InferenceSession
 
     model = symbolic(case.model) if mode == "symbolic" else case.model
@@ -189,14 +190,14 @@ def attempt(case: Case, mode: str) -> tuple[str, str]:
         feeds = {entry.name: value for entry, value in zip(model_inputs(model), case.inputs)}
         stage = "run"
         made = session.run(None, feeds)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is the result of the case
+    except Exception as error:  # noqa: BLE001 - any exception is the result of the case
         return stage, f"{type(error).__name__}: {' '.join(str(error).split())}"[:600]
     wrong = difference(case.outputs, made, case.rtol, case.atol)
     return ("compare", wrong) if wrong else ("pass", "")
 
 
 def run(tasks: Sequence[tuple[Case, str]], timeout: float) -> Iterator[tuple[str, str, str, str]]:
-    """The name, mode, stage and reason of each task; a process works on them until it dies or hangs."""
+    """The name, mode, stage and reason of each task; a worker process runs tasks until it dies or hangs."""
     done = 0
     while done < len(tasks):
         receive, send = multiprocessing.Pipe(False)
@@ -226,7 +227,7 @@ def run(tasks: Sequence[tuple[Case, str]], timeout: float) -> Iterator[tuple[str
 
 
 def read_results(path: Path) -> dict[tuple[str, str], tuple[str, str]]:
-    """The results of a file, by name and mode; a last line that is cut off does not count."""
+    """The results in a file, by name and mode; a truncated last line is ignored."""
     found = {}
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
@@ -238,13 +239,13 @@ def read_results(path: Path) -> dict[tuple[str, str], tuple[str, str]]:
 
 
 def read_passing() -> dict[str, set[str]]:
-    """The modes in which each case passes, by name."""
+    """By case name, the modes in which the case passes."""
     lines = [line.split() for line in PASSING.read_text().splitlines() if line and not line.startswith("#")]
     return {name: set(modes) for name, *modes in lines}
 
 
 def write_passing(results: dict[tuple[str, str], tuple[str, str]]) -> None:
-    """Writes the list of cases that pass; of modes without results, those that the list has."""
+    """Writes the list of cases that pass; entries of modes without results are kept."""
     modes = collections.defaultdict(list)
     ran = {mode for _, mode in results}
     for name, passing in read_passing().items():
@@ -258,7 +259,7 @@ def write_passing(results: dict[tuple[str, str], tuple[str, str]]) -> None:
 
 
 def write_page(results: dict[tuple[str, str], tuple[str, str]], path: Path) -> None:
-    """Writes the page with the counts and what does not pass."""
+    """Writes the page with the counts and the failures."""
     lines = [
         "# ONNX: conformance",
         "",

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Conformance of the PyTorch front end: every entry of PyTorch's OpInfo, compiled and compared with eager.
+"""Conformance of the PyTorch front end: every entry of PyTorch's OpInfo, compiled and compared with eager mode.
 
 tools/torch-conformance          the command (make conformance)
   pool.py                        worker processes with time limits; a group of samples that fails is divided

@@ -1,19 +1,19 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""When a result is the same as eager's. All tolerances and exceptions are here.
+"""Decides whether a result matches the result of eager mode. All tolerances and exceptions are in this file.
 
-- Structure, element types and shapes are the same, for all entries.
-- Integers and Booleans are equal. Floats differ by at most the tolerances of `torch.testing.assert_close`, or, where
-  sums and rounding accumulate, have at most twice the greatest error that eager has against the same computation in
-  f64. Infinities and NaNs are where eager has them, or where f64 has them.
-- Factors of matrices that are not unique (`linalg`, `svd`, `qr`) are compared by what OpInfo makes of them for its
-  own tests (`output_process_fn_grad`), such as the product, if they are not equal themselves.
-- Ops that draw random numbers, which are those of which two eager calls with other seeds differ, are compared by
-  distribution: the elements of many draws by a two-sample test of Kolmogorov and Smirnov.
-- Of equal elements any may be the one whose position is given (`topk`, `kthvalue`, `median`): the elements at the
-  positions are compared, and no position is given twice.
+- Structure, element types and shapes must be equal, for all entries.
+- Integers and Booleans must be equal. Floats may differ by the tolerances of `torch.testing.assert_close`, or, where
+  rounding errors accumulate, may have at most twice the greatest error that eager mode has against the same computation
+  in f64. Infinities and NaNs must be where eager mode, or the f64 result, has them.
+- Non-unique matrix factors (`linalg`, `svd`, `qr`) that are not equal are compared after OpInfo's own post-processing
+  (`output_process_fn_grad`), such as their product.
+- Ops that draw random numbers (two eager calls with different seeds differ) are compared by distribution: the elements
+  of many draws, by a two-sample Kolmogorov-Smirnov test.
+- If an op returns positions (`topk`, `kthvalue`, `median`), any of several equal elements is allowed: the elements at
+  the positions are compared, and no position may occur twice.
 - Orders (`argsort`) are compared by the elements at the positions.
-- What PyTorch leaves uninitialized (`empty`) has no values to compare.
+- Values that PyTorch leaves uninitialized (`empty`) are not compared.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ def check_same(actual: Any, expected: Any, exact: Any = None) -> None:
 
 
 def check_positions(x: torch.Tensor, actual: Any, expected: Any) -> None:
-    """Compares elements of a tensor, and whether the positions are such of them.
+    """Compares elements of a tensor, and checks that the positions refer to them.
 
     Raises:
-      Mismatch: the elements differ, or they are not at the positions, along whichever axis.
+      Mismatch: the elements differ, or they are not at the positions along any axis.
     """
     check_like(actual, expected)
     values, places = actual
@@ -83,7 +83,7 @@ def check_positions(x: torch.Tensor, actual: Any, expected: Any) -> None:
         found, at = (part.unsqueeze(axis) if dropped else part for part in (values, places))
         try:
             read = x.gather(axis, at)
-        except RuntimeError:  # the shapes are those of another axis
+        except RuntimeError:  # the shapes belong to another axis
             continue
         ordered = at.sort(axis).values if at.ndim else at
         is_once = not at.ndim or bool((ordered.diff(dim=axis) != 0).all())
@@ -93,7 +93,7 @@ def check_positions(x: torch.Tensor, actual: Any, expected: Any) -> None:
 
 
 def check_order(x: torch.Tensor, axis: int, actual: torch.Tensor, expected: torch.Tensor) -> None:
-    """Compares positions by the elements at them, each of which is given once.
+    """Compares positions by the elements at them; each position must occur once.
 
     Raises:
       Mismatch: the elements differ, or an element is left out.
@@ -106,7 +106,7 @@ def check_order(x: torch.Tensor, axis: int, actual: torch.Tensor, expected: torc
 
 
 def check_like(actual: Any, expected: Any) -> None:
-    """Compares structure, element types and shapes alone."""
+    """Compares only structure, element types and shapes."""
     for have, want in _pairs(actual, expected):
         check_type(have, want, "")
 
@@ -115,7 +115,7 @@ def check_distribution(actual: Sequence[Any], expected: Sequence[Any]) -> None:
     """Compares the elements of many draws.
 
     Raises:
-      Mismatch: a result differs in type, or the elements are unlikely to have one distribution.
+      Mismatch: a result differs in type, or the elements are unlikely to have the same distribution.
     """
     for have, want in zip(actual, expected):
         check_like(have, want)
@@ -129,13 +129,13 @@ def check_distribution(actual: Sequence[Any], expected: Sequence[Any]) -> None:
 
 
 def _elements(draws: Sequence[Any]) -> list[torch.Tensor]:
-    """For each result that is a tensor the elements of all draws."""
+    """For each result that is a tensor, the elements of all draws."""
     leaves = [[leaf for leaf in pytree.tree_leaves(draw) if isinstance(leaf, torch.Tensor)] for draw in draws]
     return [torch.cat([part.detach().reshape(-1).to(torch.float64) for part in parts]) for parts in zip(*leaves)]
 
 
 def _kolmogorov_smirnov(lhs: torch.Tensor, rhs: torch.Tensor) -> tuple[float, float]:
-    """The greatest distance of two distribution functions, and how great it may be by chance."""
+    """The greatest distance between two distribution functions, and the limit that random samples may reach."""
     lhs, rhs = lhs.sort().values, rhs.sort().values
     places = torch.cat([lhs, rhs])
     shares = [torch.searchsorted(side, places, right=True) / side.numel() for side in (lhs, rhs)]
@@ -153,7 +153,7 @@ def _pairs(actual: Any, expected: Any) -> list[tuple[Any, Any]]:
 
 
 def _plain(tree: Any) -> Any:
-    """A result with shapes as tuples, as which a program gives them."""
+    """A result with shapes as tuples, as programs return them."""
     return pytree.tree_map(lambda x: tuple(x) if isinstance(x, torch.Size) else x, tree, is_leaf=_is_shape)
 
 
@@ -199,7 +199,7 @@ def _is_as_exact(have: torch.Tensor, want: torch.Tensor, exact: torch.Tensor) ->
         return False
     wide = torch.complex128 if want.dtype.is_complex else torch.float64
     exact = exact.detach().to(wide)
-    rounded = exact.to(want.dtype).to(wide)  # beyond the range of a narrow type is infinity
+    rounded = exact.to(want.dtype).to(wide)  # out-of-range values of a narrow type become infinite
     have, want = have.to(wide), want.to(wide)
     is_finite = torch.isfinite(have) & torch.isfinite(rounded)
     special = ~is_finite & ~torch.isclose(have, rounded, equal_nan=True) & ~torch.isclose(have, want, equal_nan=True)
@@ -213,7 +213,7 @@ def _is_as_exact(have: torch.Tensor, want: torch.Tensor, exact: torch.Tensor) ->
 
 
 def _describe(have: torch.Tensor, want: torch.Tensor, text: str) -> str:
-    """How many elements are beyond the tolerances, and the first of them, in one line."""
+    """The number of elements that exceed the tolerances, and the first of them, in one line."""
     if have.dtype == torch.bool or not have.numel():
         have, want = have.to(torch.int64), want.to(torch.int64)
     rtol, atol = default_tolerances(want)

@@ -1,9 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The entries of OpInfo with the element types and the samples that are checked.
+"""The entries of OpInfo with the element types and samples to check.
 
-An entry is an operator of PyTorch with a generator of sample inputs. Its name is that of the operator, with the name of
-the variant behind a dot, if there is one: `std_mean.unbiased`.
+An entry is an operator of PyTorch with a generator of sample inputs. Its name is the operator's name, followed by a dot
+and the variant's name, if there is one: `std_mean.unbiased`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Results of an entry against eager: one program for a group of samples, with sizes as dynamic as PyTorch allows."""
+"""Compares results with eager mode: one program for a group of samples, with sizes as dynamic as PyTorch allows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SEEDS = (1, 2)
 
 
 class Forward:
-    """Checks what entries compute."""
+    """Checks the results of entries."""
 
     def dtypes(self, entry: Entry) -> list[torch.dtype]:
         return entry.dtypes()
@@ -59,7 +59,7 @@ class Forward:
 
 
 class Call:
-    """An operator with one sample: which leaves of the arguments are tensors, and what the others are."""
+    """An operator with one sample: which leaves of the arguments are tensors, and the values of the others."""
 
     def __init__(self, info: Any, sample: Any) -> None:
         self.info = info
@@ -80,7 +80,7 @@ class Call:
         return self.info(first, *args, **kwargs)
 
     def eager(self, dtype: torch.dtype | None = None, seed: int = _SEEDS[0]) -> tuple[Any, list[torch.Tensor]]:
-        """The result, and the tensors after the call. With `dtype` floats are converted to it before."""
+        """The result, and the tensors after the call. Floats are first converted to `dtype`, if given."""
         torch.manual_seed(seed)
         tensors = self.tensors()
         if dtype is not None:
@@ -89,10 +89,10 @@ class Call:
             return self(tensors), tensors
 
     def exact(self) -> Any:
-        """The result in f64, if the operator takes that."""
+        """The result in f64, if the operator supports it."""
         try:
             return self.eager(torch.float64)
-        except Exception:  # of any kind: there is no reference then
+        except Exception:  # after any exception, there is no reference
             return None
 
     def draws(self) -> bool:
@@ -106,7 +106,7 @@ class Call:
 
 
 class _Group(torch.nn.Module):
-    """The calls of a group, as a model of the tensors of all of them."""
+    """A model that makes all calls of a group, with the tensors of all samples as inputs."""
 
     def __init__(self, calls: Sequence[Call]) -> None:
         super().__init__()
@@ -118,9 +118,9 @@ class _Group(torch.nn.Module):
 
 
 def _export(calls: Sequence[Call]) -> tuple[Any, bool, str]:
-    """The program of a group, whether its sizes are constants, and why there is none.
+    """The program of a group, whether its sizes are constants, and the reason if there is no program.
 
-    Sizes are constants only where one sample alone cannot be exported otherwise.
+    Sizes are constants only if a single sample cannot be exported otherwise.
     """
     tensors = tuple(itertools.chain.from_iterable(call.tensors() for call in calls))
     auto = tuple(dict.fromkeys(range(tensor.ndim), torch.export.Dim.AUTO) or None for tensor in tensors)
@@ -139,17 +139,17 @@ def _export(calls: Sequence[Call]) -> tuple[Any, bool, str]:
 
 
 def _run(run: Any, calls: Sequence[Call]) -> list[tuple[Any, list[torch.Tensor]]]:
-    """For each call the result, and the tensors after the call."""
+    """For each call, the result, and the tensors after the call."""
     tensors = [call.tensors() for call in calls]
     outputs = pytree.tree_map(_as_tensor, run(*itertools.chain.from_iterable(tensors)))
     return list(zip(outputs, tensors))
 
 
 def _as_tensor(leaf: Any) -> Any:
-    """A result; a program without a tensor among its inputs gives arrays of NumPy."""
+    """A result as tensors; a program without tensor inputs returns NumPy arrays."""
     if not isinstance(leaf, np.ndarray):
         return leaf
-    if leaf.dtype.name == "bfloat16":  # which NumPy does not know by itself
+    if leaf.dtype.name == "bfloat16":  # NumPy lacks this type
         return torch.from_numpy(leaf.view(np.uint16)).view(torch.bfloat16)
     return torch.from_numpy(leaf)
 
@@ -191,11 +191,11 @@ def _check_values(entry: Entry, call: Call, have: Any, want: Any) -> None:
 
 
 def _explain(error: BaseException) -> str:
-    """An error of ours by its message; the type, too, of one that was not meant to reach a user."""
+    """The message of an error; for an error that is not one of ours, also its type."""
     return one_line(error) if isinstance(error, RelaxError) else f"{type(error).__name__}: {one_line(error)}"
 
 
 def one_line(error: BaseException) -> str:
-    """The first line of a message that says something."""
+    """The first line of the message that is not blank."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0][:200] if lines else type(error).__name__

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What may be checked of an entry. A further mode, such as gradients, is a class with these methods."""
+"""The interface of modes, which check one aspect of entries. Further modes, such as gradients, have these methods."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .entries import Entry
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a check of a sample has found.
+    """The outcome of checking a sample.
 
     Attributes:
       kind: one of `results.KINDS`.
-      reason: of what did not pass, in one line.
-      is_static: the sample could not be exported with dynamic sizes, and was with the sizes of the example.
+      reason: why the sample did not pass, in one line.
+      is_static: the sample could not be exported with dynamic sizes, so the program has the sizes of the example.
     """
 
     kind: str
@@ -38,8 +38,8 @@ class Mode(Protocol):
         """The samples of an element type, the same in each process."""
 
     def check(self, entry: Entry, samples: Sequence[Any]) -> list[Outcome]:
-        """Checks samples together, in one program. Where one fails other than by its values, the outcome of all may be
-        that failure: the pool divides such a group until the sample is alone."""
+        """Checks samples together, in one program. If a sample fails for another reason than wrong values, all outcomes
+        may be that failure: the pool divides such a group until the sample is alone."""
 
 
 def find_mode(name: str) -> Mode:

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a whole run is written to: the page docs/generated/torch-conformance.md, and the ratchet.
+"""The outputs of a complete run: the page docs/generated/torch-conformance.md, and the ratchet.
 
 The ratchet (passing.json) has the entries that pass, by mode. An entry that is in it and fails is a regression; an
 entry that passes for the first time is added. test_torch_conformance.py checks a sample of it.
@@ -27,12 +27,12 @@ def read_ratchet(mode: str) -> list[str]:
 
 
 def regressions(mode: str, found: Results) -> list[str]:
-    """The entries that are known to pass and did not."""
+    """The entries that are known to pass but failed."""
     return [name for name in read_ratchet(mode) if name in found and found[name]["status"] != "pass"]
 
 
 def write_ratchet(mode: str, found: Results) -> None:
-    """Adds the entries that passed to those that are known to, and takes out those that did not."""
+    """Adds the entries that passed to the known entries, and removes those that failed."""
     known = json.loads(RATCHET.read_text()) if RATCHET.exists() else {}
     passing = {name for name, result in found.items() if result["status"] == "pass"}
     kept = set(known.get(mode, ())) - set(found)
@@ -41,14 +41,14 @@ def write_ratchet(mode: str, found: Results) -> None:
 
 
 def totals(found: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """How many entries there are, are exported by PyTorch, and pass."""
+    """The numbers of entries: all, exported by PyTorch, and passing."""
     statuses = [result["status"] for result in found]
     exported = len(statuses) - statuses.count("excluded")
     return {"entries": len(statuses), "exported": exported, "passed": statuses.count("pass")}
 
 
 def percent(counts: Mapping[str, int]) -> str:
-    """The share of what is exported that passes."""
+    """The share of exported entries that pass."""
     return f"{100 * counts['passed'] / counts['exported']:.1f} %" if counts["exported"] else "—"
 
 
@@ -84,7 +84,7 @@ def write_page(found: Results, families: Mapping[str, str], version: str) -> Non
 
 
 def _missing(count: int) -> str:
-    """What is said of entries that have no result yet."""
+    """The text about entries that have no result yet."""
     return f"The numbers are of a part of the entries: {count} others were not run." if count else ""
 
 
@@ -112,6 +112,6 @@ def _lines(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _escaped(reason: str) -> str:
-    """A reason as text of Markdown, without what changes from run to run."""
+    """A reason as Markdown text, without parts that change from run to run."""
     short = reason if len(reason) <= 160 else reason[:157] + "…"
     return short.replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")

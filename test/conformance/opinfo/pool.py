@@ -1,9 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Worker processes that check entries, and survive samples that crash or hang.
+"""Checks entries in worker processes, and survives samples that crash or hang.
 
-All samples of an entry are one group, which is one program. A group that fails as a whole is divided until the samples
-that are to blame are alone. So an entry that passes is quick, and one that fails names samples.
+All samples of an entry are one group, which is one program. A group that fails as a whole is divided until the failing
+samples are alone. So a passing entry is fast to check, and a failing one names samples.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FOLDER = Path(__file__).resolve().parent.parent
 
 
 class WorkerError(Exception):
-    """A worker has died or was ended for its time. `kind` is the outcome, the message the reason."""
+    """A worker has died, or exceeded its time limit. `kind` is the outcome, the message the reason."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -47,7 +47,7 @@ class WorkerError(Exception):
 
 
 class Worker:
-    """A process that answers requests; a new one takes its place after it has died."""
+    """A process that answers requests; after it has died, a new one replaces it."""
 
     def __init__(self, mode: str) -> None:
         self._mode = mode
@@ -57,7 +57,7 @@ class Worker:
         """The reply to a request.
 
         Raises:
-          WorkerError: there was none within the time.
+          WorkerError: there was no reply within the time limit.
         """
         process = self._start()
         assert process.stdin is not None and process.stdout is not None
@@ -75,7 +75,7 @@ class Worker:
         return json.loads(line)
 
     def stop(self) -> None:
-        """Ends the process, if there is one."""
+        """Terminates the process, if there is one."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
@@ -103,7 +103,7 @@ class Worker:
 
 
 def check_entry(worker: Worker, name: str) -> dict[str, Any]:
-    """Checks an entry with all its samples, and gives its result (results.py)."""
+    """Checks an entry with all its samples, and returns its result (results.py)."""
     start = time.monotonic()
     samples: list[Sample] = []
     outcomes: dict[Sample, Any] = {}
@@ -119,7 +119,7 @@ def check_entry(worker: Worker, name: str) -> dict[str, Any]:
 
 
 def _check_samples(worker: Worker, name: str, samples: Sequence[Sample]) -> dict[Sample, Any]:
-    """The outcomes of samples, by sample. Where enough have failed, others may have none."""
+    """The outcomes of samples, by sample. After enough failures, the remaining samples may have no outcome."""
     found: dict[Sample, Any] = {}
     groups = [list(samples)] if samples else []
     while groups:
@@ -135,7 +135,7 @@ def _check_samples(worker: Worker, name: str, samples: Sequence[Sample]) -> dict
 
 
 def _divide(group: Sequence[Sample]) -> list[list[Sample]]:
-    """The samples of each element type, or both halves where there is one."""
+    """The samples of each element type, or two halves if there is only one type."""
     by_dtype: dict[str, list[Sample]] = {}
     for sample in group:
         by_dtype.setdefault(sample[0], []).append(sample)

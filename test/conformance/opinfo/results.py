@@ -1,12 +1,12 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is known of an entry after its samples were checked, and where that is kept.
+"""The results of entries, and the file that stores them.
 
 A result is a dictionary, one line of JSON in a file:
 
     entry     the name
-    status    "pass", "fail", or "excluded", where PyTorch itself exports no sample of it
-    reason    of a status other than "pass", in one line; "kind" is what sort of failure it is
+    status    "pass", "fail", or "excluded", if PyTorch exports no sample of it
+    reason    of a status other than "pass", in one line; "kind" is the kind of failure
     dtypes    for each element type how many samples there are, passed, were not exported, and have constant sizes
     failures  the samples that failed: element type, number, kind and reason
     seconds, time: how long it took, and when it ended
@@ -49,7 +49,7 @@ def summarize(
 
     Args:
       samples: element type and number of each.
-      outcomes: those of the samples that were checked.
+      outcomes: the outcomes of the checked samples.
       problem: why there are no samples.
     """
     checked = [
@@ -90,7 +90,7 @@ def append(path: Path, result: Mapping[str, Any]) -> None:
 
 
 def read(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
-    """The newest result of each entry. A line that a stopped run has left incomplete does not count."""
+    """The newest result of each entry. A line that an interrupted run left incomplete is ignored."""
     found: dict[str, dict[str, Any]] = {}
     for result in _lines(paths):
         known = found.get(result["entry"])

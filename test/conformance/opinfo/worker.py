@@ -1,13 +1,14 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A process that checks groups of samples: a request in JSON on each line of the input, a reply on each of the output.
+"""A process that checks groups of samples: each input line is a request in JSON, each output line a reply.
 
-    {"entry": "abs"}                                             which element types and how many samples
+    {"entry": "abs"}                                             asks for the element types and the numbers of samples
     -> {"dtypes": [["float32", 12], ["int64", 12]]}
     {"entry": "abs", "samples": [["float32", 0]]}                checks these samples in one program
     -> {"outcomes": [{"kind": "pass", "reason": "", "is_static": false}, …]}
 
-What PyTorch and compiled code print goes to stderr. A process may die of a sample; the pool then starts another one.
+The output of PyTorch and of compiled code goes to stderr. A sample may crash the process; the pool then starts another
+one.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .modes import Mode, find_mode
 
 
 def answer(mode: Mode, request: dict[str, Any], known: dict[Any, Any]) -> dict[str, Any]:
-    """The reply to a request. `known` keeps the samples of the entry that was asked for last."""
+    """The reply to a request. `known` caches the samples of the most recently requested entry."""
     entry = all_entries()[request["entry"]]
     if entry.name not in known:
         known.clear()
