@@ -25,7 +25,7 @@ config.test_exec_root = os.environ.get(
     "RELAX_TEST_OUTPUT", os.path.join(config.test_source_root, "..", "build", "test")
 )
 
-# RELAX_TOOLS_DIR overrides the tools that are installed in the environment.
+# RELAX_TOOLS_DIR takes precedence over the tools that are installed in the environment.
 tools = os.environ.get("RELAX_TOOLS_DIR") or os.path.dirname(
     shutil.which("relax-opt") or shutil.which("relax-opt", path=os.path.dirname(sys.executable)) or ""
 )
@@ -34,10 +34,10 @@ if not tools:
 path = [tools, package_bin("llvm"), package_bin("mlir"), os.environ.get("PATH", "")]
 config.environment["PATH"] = os.pathsep.join(entry for entry in path if entry)
 
-# The fault of tools/mutate that programs are to have.
+# The mutant of tools/mutate that the tools activate.
 if "RELAX_MUTANT" in os.environ:
     config.environment["RELAX_MUTANT"] = os.environ["RELAX_MUTANT"]
 
-# Khronos' validator of SPIR-V, from spirv-tools.
+# Khronos' SPIR-V validator, from spirv-tools.
 if shutil.which("spirv-val"):
     config.available_features.add("spirv-val")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Mutants for tools/mutate: faults that tests must find.
 
-`old` is a text that its file holds once, `new` what takes its place; MUTANT is true where the mutant is chosen, so
-that without it the meaning is as before. Files are in C++ or Python.
+`old` is a text that occurs once in the file, and `new` is its replacement; MUTANT is true if the mutant is active, so
+that without it the meaning is unchanged. Files are in C++ or Python.
 """
 
 from dataclasses import dataclass

@@ -1,14 +1,15 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of matrices on a real device, all numbers of rows and what tiles leave over, against PyTorch.
+"""Matmuls on a real device, for all numbers of rows and for partial tiles, against PyTorch.
 
-    python check_matmul.py write FOLDER [--chip sm_90a]    here, where there need be no GPU
-    python check_matmul.py run FOLDER [--vulkan]          there; needs this file, benchmarks/gpu/libraries.py (beside
-                                                          it), the folder, PyTorch and apache-tvm-ffi
+    python check_matmul.py write FOLDER [--chip sm_90a]    on this machine, which needs no GPU
+    python check_matmul.py run FOLDER [--vulkan]           on the machine with the GPU; needs this file,
+                                                           benchmarks/gpu/libraries.py (next to it), FOLDER,
+                                                           PyTorch and apache-tvm-ffi
 
-Code for "subgroup_32" or "subgroup_32_matrices" is checked through the GPU's driver of Vulkan.
+Code for "subgroup_32" or "subgroup_32_matrices" is checked through the GPU's Vulkan driver.
 
-The values are small integers, of which sums are exact: results are the same to the bit.
+The values are small integers with exact sums, so results are bitwise equal.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _function(name: str, layout: str, columns: int, depth: int, dtype: str, batc
 
 
 def _fused() -> str:
-    """The epilogue is in the kernel, and another kernel reads the sums again."""
+    """The epilogue is in the kernel, and another kernel also reads the sums."""
     x, r, y = (f"tensor<?x{n}xbf16, #relax.shape<[m, {n}]>>" for n in (512, 1032, 1032))
     w, c, mean = "tensor<1032x512xbf16>", "tensor<1032xbf16>", "tensor<?x1xbf16, #relax.shape<[m, 1]>>"
     return f"""relax.func @fused(%x: {x}, %w: {w}, %c: {c}, %r: {r}) -> ({y}, {mean}) {{

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The runtime on a real device: what test/python/test_device.py checks on the emulated one, and its overhead.
+"""Checks the runtime on a real device, like test/python/test_device.py on the emulated one, and its overhead.
 
     python3 test/gpu/check_runtime.py
 
@@ -96,7 +96,7 @@ def fails(kind: type, text: str, call, *args) -> None:
 
 
 def check_values() -> None:
-    for size in (0, 1, 16, 17, 100_000):  # small ones go another way
+    for size in (0, 1, 16, 17, 100_000):  # small ones are uploaded differently
         array = np.random.rand(size).astype(np.float32)
         assert get(put(array)) == array.tolist()
     x = put(X)
@@ -274,7 +274,7 @@ def check_unloading() -> None:
 
 
 def measure() -> None:
-    """Microseconds that the host needs for a call, the least of 20 times 500; and the device for one of 500."""
+    """Prints microseconds per call: the least host average of 20 runs of 500 calls, and one device average."""
     x, out, flag = put(X), put(X), put(np.array(True))
     a, b = (torch.from_numpy(X).cuda() for _ in range(2))
     calls = {
@@ -309,7 +309,7 @@ def measure() -> None:
 
 
 def check_fault_of_a_kernel() -> None:
-    """The last check of a process, which loses the device."""
+    """Must be the last check of a process, since it loses the device."""
     x = put(X)
     fails(DeviceError, "cuda:0", lambda: get(function("add_stuck")(x, x)))
     fails(DeviceError, "cuda:0", lambda: get(x))

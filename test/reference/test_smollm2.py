@@ -54,7 +54,7 @@ def model(request):
 
 
 def tokens_of(model, batch, length):
-    """Texts of that length, a different one in each row."""
+    """Texts of the given length, a different one in each row."""
     text = " ".join(f"{index}. {prompt}" for index, prompt in enumerate(PROMPTS * 20))
     ids = np.array(model.tokenizer.encode(text), np.int64)
     assert len(ids) >= length + 37 * (batch - 1)
@@ -73,7 +73,7 @@ def furthest(name, found, expected):
     return difference
 
 
-# The logits at every position of a text of 500 tokens are those of prompts of 1 to 500.
+# The logits at each position of a text of 500 tokens equal the logits of prompts of 1 to 500 tokens.
 @pytest.mark.parametrize("batch", [1, 2, 5])
 def test_logits_at_every_length(model, reference, batch):
     tokens = tokens_of(model, batch, LONGEST)
@@ -82,7 +82,7 @@ def test_logits_at_every_length(model, reference, batch):
     furthest(f"batch {batch}, 1 to {LONGEST} tokens", np.from_dlpack(found), expected_logits(reference, tokens))
 
 
-# Prompts as they are run, of lengths around the borders of blocks.
+# Prompts have lengths around the boundaries of blocks.
 @pytest.mark.parametrize("batch", [1, 2, 5])
 def test_prompts(model, reference, batch):
     tokens = tokens_of(model, batch, LONGEST)
@@ -92,7 +92,7 @@ def test_prompts(model, reference, batch):
         furthest(f"batch {batch}, a prompt of {length}", found, expected[:, length - 1])
 
 
-# A prompt token by token gives what it gives in one piece, to rounding.
+# A prompt gives the same results token by token and in one piece, up to rounding.
 @pytest.mark.parametrize("batch", [1, 2])
 def test_token_by_token(model, reference, batch):
     tokens = tokens_of(model, batch, 96)
@@ -104,7 +104,7 @@ def test_token_by_token(model, reference, batch):
     furthest(f"batch {batch}, in one piece", steps[:, -1], whole)
 
 
-# Shorter prompts in a batch stand behind padding.
+# In a batch, padding precedes shorter prompts.
 def test_prompts_of_different_lengths(model, reference):
     lengths = [5, 61, 120]
     text = tokens_of(model, 3, 120)

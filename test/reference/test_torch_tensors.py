@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors of PyTorch as arguments and results."""
+"""PyTorch tensors as arguments and results."""
 
 import ml_dtypes
 import numpy as np
@@ -58,7 +58,7 @@ def copy_of(dtype):
 ZERO = f"%0 = relax.call_tir_inplace @zero(%x) inplace [0] : ({tensor('f32')}) -> {tensor('f32')}"
 
 
-# Results are tensors of PyTorch where an argument is one.
+# Results are PyTorch tensors if an argument is.
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_type_comes_back(dtype):
     x = torch.arange(12).reshape(3, 4).to(DTYPES[dtype])
@@ -67,14 +67,14 @@ def test_every_type_comes_back(dtype):
     assert torch.equal(y, x.flip(0))
 
 
-# Nothing is copied: a function in place writes into the very tensor, and it is what comes back.
+# Nothing is copied: an in-place function writes to the argument itself, and returns it.
 def test_memory_is_shared():
     x = torch.ones(3, 4)
     y = compiled(ZERO)(x)
     assert not x.any() and y.data_ptr() == x.data_ptr()
 
 
-# As arrays of NumPy: strides are followed, memory need not be aligned.
+# As for NumPy arrays, any strides are supported, and memory need not be aligned.
 @pytest.mark.parametrize(
     "make",
     [
@@ -135,7 +135,7 @@ def test_wrong_tensors_are_errors(make, error, message):
         double()(make())
 
 
-# Both kinds in one call; a result in a tensor of the caller.
+# A call may have both kinds of arguments, and write a result to a tensor of the caller.
 def test_arrays_and_tensors_mix():
     t = tensor("f32")
     main = compiled(f"%0 = relax.add %x, %y : ({t}, {t}) -> {t}", parameters=("x", "y"))
