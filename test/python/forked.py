@@ -67,7 +67,7 @@ def use_the_parents():
             assert "'spawn'" in str(error), error
         else:
             raise AssertionError(f"use {number} passes")
-    # What the child has of tensors, code and graphs goes without the device.
+    # The child releases its tensors, code and graphs without the device.
     global executable, captured
     arguments.clear()
     executable = captured = None

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Calls `main(x [n, 4], w [4, 3]) -> [n, 3]` for some n, without TVM FFI, and
-// prints the sums of the results; then makes a mistake.
+// prints the sums of the results; then makes an invalid call.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Calls `main(x [n, 4]) -> [n, 4]` of a module with the weight `w [4]` in a
-// stream of its own, without TVM FFI, and prints the result; then makes a
-// mistake.
+// Calls `main(x [n, 4]) -> [n, 4]` of a module with the weight `w [4]` in its
+// own stream, without TVM FFI, and prints the result; then makes an invalid
+// call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-// Of the driver, as far as used.
+// The driver functions that are used.
 extern "C" {
 int cuInit(unsigned flags);
 int cuDeviceGet(int *device, int ordinal);
@@ -43,7 +43,7 @@ static void check(int result, const char *what) {
 static void *stream;
 static int timesAsked = 0;
 
-/// What the runtime asks for the caller's stream.
+/// The function through which the runtime gets the caller's stream.
 extern "C" void *TVMFFIEnvGetStream(int32_t type, int32_t) {
   ++timesAsked;
   return type == relax_rt::kDLCUDA ? stream : nullptr;
@@ -98,7 +98,7 @@ int main() {
   for (float value : out)
     std::printf("%g\n", value);
 
-  // A tensor of the host is refused.
+  // A host tensor is rejected.
   DLTensor wrong = tensorOf(x, relax_rt::kDLCPU, 2, shape);
   args[0] = wrap(wrong);
   if (!__tvm_ffi_main(nullptr, args, 2, &result) || !timesAsked)

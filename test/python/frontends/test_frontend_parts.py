@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What front ends share, without any framework: structures, conditions, registries, calls."""
+"""The common parts of front ends, without any framework: structures, conditions, registries, calls."""
 
 import json
 

@@ -1,10 +1,11 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Damage for ONNX models: of the bytes of a file, and of any field of any message in it.
+"""Damages ONNX models: the bytes of a file, or any field of any message in it.
 
-A mutation of fields works for all messages alike, by their descriptors. It replaces a number, a name, or text by an odd
-one or by one from elsewhere in the model; it removes, repeats, moves or copies members of lists; and it replaces a
-message by another one of its type. So nodes form cycles, types disagree, names are missing, and sizes are absurd.
+A mutation of fields works for all messages alike, by their descriptors. It replaces a number, a name, or text by an
+unusual one or by one from elsewhere in the model; it removes, repeats, moves or copies members of lists; and it
+replaces a message by another one of its type. As a result, nodes form cycles, types disagree, names are missing, and
+sizes are absurd.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _WHOLE = (
 
 
 def messages(root: Any) -> Iterator[Any]:
-    """The message and all those in it."""
+    """The message and all messages nested in it."""
     yield root
     for field, value in root.ListFields():
         if field.cpp_type == FieldDescriptor.CPPTYPE_MESSAGE:
@@ -57,9 +58,9 @@ def mutate_model(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
 
 
 def _mutate_field(rng: random.Random, model: Any, donor: bytes) -> None:
-    """Changes one field of one message; where the model has no messages left, nothing."""
+    """Changes one field of one message; does nothing if the model has no messages left."""
     found = list(messages(model))
-    # Any message is as likely as another of its type, so that many nodes do not hide the only opset.
+    # The type of the message is chosen first, so that the only opset is as likely as one of many nodes.
     kind = rng.choice(sorted({message.DESCRIPTOR.name for message in found}))
     message = rng.choice([message for message in found if message.DESCRIPTOR.name == kind])
     filled = [field for field, _ in message.ListFields()]
@@ -149,7 +150,7 @@ def _odd(rng: random.Random, model: Any, message: Any, field: FieldDescriptor, o
 
 
 def _texts(model: Any, name: str) -> list[str]:
-    """Texts of the model: those that fields of that name have, or of values where it is the name of one."""
+    """Texts in the model: from fields of the same name, or names of values if the field holds one."""
     names = {"name", "input", "output"} if name in ("name", "input", "output") else {name}
     found = []
     for message in messages(model):

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests of the ONNX front end share: small models, and calls of them."""
+"""Helpers for the tests of the ONNX front end: small models, and calls of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Value = tuple[str, int, Any]
 
 
 def node(kind: str, inputs: str, outputs: str, **attributes: Any) -> Any:
-    """A node whose inputs and outputs are words; "_" leaves an input out. The op may have a domain: `com.x::Op`."""
+    """A node with inputs and outputs separated by spaces; "_" omits an input. An op may have a domain: `com.x::Op`."""
     domain, _, op_type = kind.rpartition("::")
     names = ["" if name == "_" else name for name in inputs.split()]
     return helper.make_node(op_type, names, outputs.split(), domain=domain, **attributes)
@@ -63,7 +63,7 @@ def run(made: Any, **feeds: Any) -> list[Any]:
 
 
 def run_op(kind: str, *operands: Any, opset: int = 21, outputs: int = 1, **attributes: Any) -> Any:
-    """The result of one op, whose operands have symbolic sizes; None leaves one out."""
+    """The result of one op, whose operands have symbolic sizes; None omits an operand."""
     names = [f"x{index}" if operand is not None else "_" for index, operand in enumerate(operands)]
     given = {name: np.asarray(operand) for name, operand in zip(names, operands) if operand is not None}
     inputs = [

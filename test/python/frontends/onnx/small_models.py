@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small models of many kinds, which the fuzz tests damage."""
+"""Small models of many kinds for the fuzz tests."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What cannot be imported or called, and what the errors say."""
+"""Unsupported models and invalid calls, and their error messages."""
 
 import numpy as np
 import pytest

@@ -38,7 +38,7 @@ def swiglu(gate, linear, alpha=1.0, beta=0.0, limit=np.inf):
 
 
 def reference(x, router, k, normalized, inner, w2, b2):
-    """The weighted sum of what the best experts make of each token."""
+    """The weighted sum of the best experts' results for each token."""
     shares = np.exp(router - router.max(-1, keepdims=True))
     shares /= shares.sum(-1, keepdims=True)
     made = np.zeros((len(x), w2.shape[1]))
@@ -86,7 +86,7 @@ def test_gates_in_one_matrix(fusion):
 
 
 def quantized(rows, width, bits, block, with_zeros):
-    """Packed numbers of all experts, their scales and zero points, and the matrices that they stand for."""
+    """Packed numbers of all experts, their scales and zero points, and the matrices that they represent."""
     numbers = RNG.integers(0, 1 << bits, (EXPERTS, rows, width))
     blocks = width // block if block else 1
     scales = np.abs(normal(EXPERTS, rows, blocks)) * 0.1
@@ -97,7 +97,7 @@ def quantized(rows, width, bits, block, with_zeros):
 
 
 def packed(numbers, bits):
-    """Several numbers in each byte, the lowest first; the last byte may have fewer."""
+    """Packs several numbers into each byte, the first one in the lowest bits; the last byte may have fewer."""
     count = 8 // bits
     numbers = np.pad(numbers, [(0, 0), (0, 0), (0, -numbers.shape[2] % count)])
     parts = numbers.reshape(*numbers.shape[:2], -1, count) << (np.arange(count) * bits)

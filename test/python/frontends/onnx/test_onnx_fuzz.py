@@ -1,10 +1,11 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Damaged ONNX models: each is imported, or refused by a FrontendError; and what is imported computes what it says.
+"""Damaged ONNX models: each is imported, or rejected with a FrontendError; imported models give correct results.
 
-A worker process imports them, so that a crash, a hang of LIMIT seconds, and the need of more than MEMORY bytes are
-failures of one model. A normal run takes a sample, which changes with the commit; with RELAX_FUZZ_SECONDS (make fuzz)
-the test goes on with other seeds for that long. A failing model is written to RELAX_FUZZ_OUTPUT (default: build/fuzz).
+A worker process imports them, so that a crash, a hang of LIMIT seconds, or an allocation of more than MEMORY bytes is a
+failure of one model. A normal run takes a sample, which changes with the commit; with RELAX_FUZZ_SECONDS (make fuzz),
+the test continues with other seeds for that long. A failing model is written to RELAX_FUZZ_OUTPUT (default:
+build/fuzz).
 """
 
 import multiprocessing
@@ -55,7 +56,7 @@ def seeds():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with the tensor of one model, next to a file that no model may read."""
+    """A folder with the external tensor of one model, next to a file that no model may read."""
     outside = tmp_path_factory.mktemp("outside")
     inside = outside / "inside"
     inside.mkdir()
@@ -78,7 +79,7 @@ def damaged(corpus, seed):
 
 
 def judge(data, folder, with_run):
-    """What is wrong with how a model is imported and run; None if nothing is."""
+    """The reason why importing or running the model is wrong; None if it is right."""
     try:
         program = from_onnx(data, folder=folder)
     except FrontendError as error:
@@ -89,7 +90,7 @@ def judge(data, folder, with_run):
 
 
 def compare(program, model):
-    """How the results differ from those of ONNX's own evaluator, where both have some."""
+    """How the results differ from those of ONNX's own evaluator, if both have results."""
     feeds = {
         name: value for entry in model.graph.input if (value := example(entry)) is not None for name in [entry.name]
     }
@@ -97,11 +98,11 @@ def compare(program, model):
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             expected = ReferenceEvaluator(model).run(None, feeds)
-    except Exception:  # noqa: BLE001 - the evaluator has no errors of its own
+    except Exception:  # noqa: BLE001 - the evaluator raises exceptions of any type
         return None
     try:
         found = program.compile(cached=False)(**{name: feeds[name] for name in program.signature.names})
-    except (ValueError, TypeError):  # a call may be refused, as one with sizes that disagree
+    except (ValueError, TypeError):  # a call may be rejected, for example if sizes disagree
         return None
     for entry, wanted in zip(model.graph.output, expected):
         if not isinstance(wanted, np.ndarray) or wanted.dtype.kind not in "fiub":
@@ -113,7 +114,7 @@ def compare(program, model):
 
 
 def example(entry):
-    """A tensor for an input, with 3 for each size that is open; None where it is not a small tensor."""
+    """A tensor for an input, with size 3 for each unknown dimension; None if it is not a small tensor."""
     tensor = entry.type.tensor_type
     shape = [dim.dim_value if dim.WhichOneof("value") == "dim_value" else 3 for dim in tensor.shape.dim]
     if not tensor.HasField("shape") or not all(0 <= size <= 300 for size in shape) or np.prod(shape) > 10_000:
@@ -128,21 +129,21 @@ def example(entry):
 
 
 def judge_in_limits(data, folder, with_run):
-    """The same, with every exception as what is wrong, and with little memory to import the model in."""
+    """The same, where every exception counts as wrong, and with limited memory."""
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     if not with_run:
         resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, hard))
     try:
         return judge(data, folder, with_run)
-    except Exception:  # noqa: BLE001 - whatever it is, it is what is wrong
+    except Exception:  # noqa: BLE001 - any exception is a failure
         return traceback.format_exc()
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 
 
 def outcomes(corpus, folder):
-    """What is wrong with each model, with its seed; a process works on them until it dies or hangs."""
+    """The failures of models, with their seeds; a worker process checks models until it dies or hangs."""
     waiting = seeds()
     process = connection = None
     for seed in waiting:
@@ -170,7 +171,7 @@ def outcomes(corpus, folder):
 
 
 def work(corpus, folder, connection):
-    """Judges the models of seeds until there are no more."""
+    """Checks the models of the seeds in the queue until there are no more."""
     while (seed := connection.recv()) is not None:
         with_run = SECONDS > 0 and seed % RUN == 0
         connection.send(judge_in_limits(damaged(corpus, seed), folder, with_run))

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`GroupQueryAttention` against NumPy, row by row: each row of the batch has a length of its own."""
+"""`GroupQueryAttention` against NumPy, row by row: each row of the batch has its own length."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def turned(x, cosine, sine, at, interleaved):
 
 
 def reference(q, k, v, past, ends, total, *, tables=None, interleaved=0, window=0, cap=0.0, scale=None, sink=None):
-    """The outputs and caches of each row, without what lies beyond its end."""
+    """The outputs and caches of each row, up to its length."""
     found = []
     for row, end in enumerate(ends):
         parts = [x[row].reshape(x.shape[1], -1, SIZE).swapaxes(0, 1) for x in (q, k, v)]

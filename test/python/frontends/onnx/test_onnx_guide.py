@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The page about ONNX, and the command line, do what they say."""
+"""The examples of the ONNX page and of the command line work as documented."""
 
 import re
 import subprocess

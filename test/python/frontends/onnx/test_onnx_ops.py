@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ops that ONNX's node suite does not have, or not in these forms, against NumPy."""
+"""Ops, or forms of ops, that ONNX's node suite lacks, against NumPy."""
 
 import numpy as np
 import pytest
@@ -112,7 +112,7 @@ def test_quantized_arithmetic(name, function):
 
 
 def reference_lstm(x, w, r, b, h, c, lengths=None):
-    """One direction by the definition; gates are input, output, forget, cell."""
+    """One direction, computed by the definition; gates are input, output, forget, cell."""
     size, rows = r.shape[1], []
     for step, row in enumerate(x):
         gates = row @ w.T + h @ r.T + b[: 4 * size] + b[4 * size :]
@@ -178,7 +178,7 @@ def test_functions_of_microsoft():
 
 
 def skipped(name, *operands):
-    """The first and the last result of a sum that is normalized."""
+    """The first and the last result of a normalized sum."""
     names = [f"x{index}" for index in range(len(operands))]
     inputs = [(name, F32, [f"{name}_{axis}" for axis in range(value.ndim)]) for name, value in zip(names, operands)]
     made = node(f"com.microsoft::{name}", " ".join(names), "y total")

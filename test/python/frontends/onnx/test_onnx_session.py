@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A session has the interface of onnxruntime, and makes programs for what no symbolic program covers."""
+"""Sessions have onnxruntime's interface, and compile further programs for inputs that no symbolic program covers."""
 
 import numpy as np
 import pytest
@@ -75,7 +75,7 @@ def test_a_branch_that_does_not_fit_is_not_built():
 
 
 def branches_of_ranks(*after):
-    """Squeezes an axis whose size is 1, as PyTorch's `squeeze(1)` is exported, then does something with the result."""
+    """Squeezes an axis of size 1, as in the export of PyTorch's `squeeze(1)`, then uses the result."""
     then = graph([node("Squeeze", "x axis", "t")], [], [("t", F32, None)])
     other = graph([node("Identity", "x", "u")], [], [("u", F32, None)])
     nodes = [
@@ -91,7 +91,7 @@ W = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 
 def test_the_branch_that_fits_the_rest_is_taken():
-    """One program for all sizes that ONNX allows; the others are refused when it is called."""
+    """One program handles all sizes that ONNX allows; a call with other sizes is an error."""
     session = onnxruntime.InferenceSession(branches_of_ranks(node("Gemm", "flat w", "y")).SerializeToString())
     for n in (1, 3):
         x = np.arange(4 * n, dtype=np.float32).reshape(n, 1, 4)
@@ -190,7 +190,7 @@ def negative(shape=("n", 3), kind=F32, **fields):
     return onnxruntime.InferenceSession(made.SerializeToString())
 
 
-# A binding keeps where inputs and outputs are; a call reads and writes there.
+# A binding stores the locations of inputs and outputs, where a call reads and writes.
 def test_bindings():
     session = negative()
     x, y = X.copy(), np.empty_like(X)
@@ -257,7 +257,7 @@ def test_values():
         onnxruntime.OrtValue.ortvalue_from_numpy(X.astype(np.complex64))
 
 
-# Lists have the element type of the input, if it has their numbers.
+# Lists get the element type of the input, if it can represent their numbers.
 def test_lists_are_tensors():
     ints, floats = negative(kind=onnx.TensorProto.INT32), negative()
     np.testing.assert_array_equal(ints.run(None, {"x": [[1, 2, 3]]})[0], np.int32([[-1, -2, -3]]))

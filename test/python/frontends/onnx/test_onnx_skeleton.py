@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A model becomes a program: sizes by name, calls by name, weights, folders, shape computations."""
+"""Models as programs: sizes by name, calls by name, weights, folders, shape computations."""
 
 import numpy as np
 import pytest
@@ -107,7 +107,7 @@ def test_what_remains_of_a_shape_is_right_for_empty_tensors(sizes, given):
 
 
 def test_positions_are_as_many_as_words():
-    """The first rows of a table are at most as many as it has; a sum with them has the size of the words."""
+    """A slice of a table has at most as many rows as the table; a sum with it has the size of the words."""
     nodes = [
         node("Shape", "words", "size", start=1, end=2),
         node("Slice", "table zero size zero", "positions"),
@@ -128,7 +128,7 @@ def test_positions_are_as_many_as_words():
 
 
 def test_weights_of_one_name_in_several_graphs():
-    """The names that tell them apart do not meet that of another weight."""
+    """The names that distinguish weights do not collide with the name of another weight."""
     tables = {name: RNG.standard_normal((9, 9)).astype(np.float32) for name in ("then", "else", "w.1")}
     branches = [
         graph([node("MatMul", "x w", f"{kind}_y")], [], [(f"{kind}_y", F32, None)], {"w": tables[kind]})

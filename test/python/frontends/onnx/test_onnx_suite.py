@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A sample of ONNX's node suite; the list of what passes only grows."""
+"""A sample of ONNX's node suite; the list of passing cases only grows."""
 
 import sys
 from pathlib import Path

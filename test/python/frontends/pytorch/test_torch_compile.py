@@ -29,7 +29,7 @@ def fresh():
 
 
 def check(function, *args, tolerance=1e-5, **options):
-    """Compares one call with eager: values, types and strides. Gives the compiled function."""
+    """Compares one call with eager mode: values, types and strides. Returns the compiled function."""
     compiled = torch.compile(function, backend="relax", fullgraph=True, **options)
     compare(compiled, function, *args, tolerance=tolerance)
     return compiled
@@ -416,7 +416,7 @@ def test_options():
 
 
 def test_entry_point():
-    """In a process of its own, as PyTorch looks up a backend of an installed package that was not imported."""
+    """In a separate process, so that PyTorch looks up the backend in an installed package that is not imported yet."""
     text = (Path(__file__).parents[4] / "pyproject.toml").read_text()
     (value,) = re.findall(r'torch_dynamo_backends\]\nrelax = "(.*)"', text)
     program = f"""

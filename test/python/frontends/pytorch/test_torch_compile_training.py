@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`torch.compile(backend="relax")` with gradients: those of ops, of models, and whole steps of training."""
+"""`torch.compile(backend="relax")` with gradients: of ops, of models, and in complete training steps."""
 
 import copy
 
@@ -29,7 +29,7 @@ def leaves(*shapes, dtype=torch.float64):
 
 
 def check(function, *args, tolerance=1e-9, compiled=None):
-    """Compares results and gradients with eager. Gives the compiled function."""
+    """Compares results and gradients with eager mode. Returns the compiled function."""
     compiled = compiled or torch.compile(function, backend="relax", fullgraph=True)
     inputs = [arg for arg in args if isinstance(arg, torch.Tensor) and arg.requires_grad]
     made, expected = (as_list(run(*args)) for run in (compiled, function))
@@ -207,7 +207,7 @@ def test_training_converges_as_eager_does(kind, optimizer):
     made = train(model, torch.compile(model, backend="relax"), batches, make, optimizer.startswith("compiled"))
     torch.testing.assert_close(made, expected, rtol=1e-3, atol=1e-4)
     assert made[-1] < made[0]
-    if is_sgd:  # AdamW divides by the size of a gradient, also where rounding is all there is of it
+    if is_sgd:  # AdamW divides by the magnitude of a gradient, even if that is only a rounding error
         torch.testing.assert_close(model.state_dict(), other.state_dict(), rtol=1e-3, atol=1e-4)
 
 

@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Complex tensors against eager: the ops of a family are one program, compiled once and run at several sizes.
+"""Complex tensors against eager mode: the ops of a family are one program, compiled once and run at several sizes.
 
-`z [n, m]` and `w [n, m]` are complex, `x [n, m]` is real, `b [n, m]` is of bool; n and m are dynamic.
+`z [n, m]` and `w [n, m]` are complex, `x [n, m]` is real, `b [n, m]` is Boolean; n and m are dynamic.
 """
 
 import math
@@ -98,7 +98,7 @@ def _points(dtype, scale):
     torch.manual_seed(0)
     axis = torch.tensor([-2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 2.0, 1e-4], dtype=dtype.to_real())
     grid = torch.complex(*torch.meshgrid(axis, axis, indexing="ij")).flatten()
-    # The poles of the inverse functions are where eager itself has several answers.
+    # At the poles of the inverse functions, eager mode itself has several answers.
     poles = ((grid.real.abs() == 1) & (grid.imag == 0)) | ((grid.imag.abs() == 1) & (grid.real == 0)) | (grid == 0)
     return torch.cat([torch.randn(40, dtype=dtype) * scale, grid[~poles]])
 
@@ -131,7 +131,7 @@ def test_no_elements():
 
 
 def test_means():
-    """PyTorch fixes the sizes that a mean of complex numbers is taken over."""
+    """PyTorch makes the sizes static over which a mean of complex numbers is computed."""
     z = torch.randn(5, 3, dtype=torch.complex64)
     programs.compare(lambda z: (z.mean(), z.mean(0, keepdim=True), torch.std_mean(z, 1)), (z,), shapes=None)
 
@@ -169,7 +169,7 @@ def test_weights_buffers_and_changed_inputs(tmp_path):
 
 
 def test_views_as_inputs():
-    """Conjugated and strided inputs are what they show."""
+    """Conjugated and strided inputs are read as the values that they represent."""
     run = programs.compiled(lambda z: z * 1j, (torch.randn(5, 3, dtype=torch.complex64),))
     z = torch.randn(3, 7, dtype=torch.complex64)
     for given in (z.mH, z.T, z[:, ::2], z.conj()):
@@ -191,7 +191,7 @@ def test_unknown_op_of_complex_numbers_is_named():
 
 
 def test_converters_of_users():
-    """An op of a user's own has a converter for complex numbers apart from that for real ones."""
+    """A custom op has separate converters for complex and for real numbers."""
 
     @torch.library.custom_op("relaxtest::turn", mutates_args=())
     def turn(z: torch.Tensor) -> torch.Tensor:

@@ -1,9 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The ratchet of test/conformance/opinfo: entries of PyTorch's OpInfo that are known to pass still do.
+"""The ratchet of test/conformance/opinfo: entries of PyTorch's OpInfo that are known to pass still pass.
 
-A normal run checks a few entries, others in each commit (sample.py); `make conformance` checks all. What the harness
-makes of samples that fail is tested with modes of its own, in a worker process as always.
+A normal run checks a few entries, which change with each commit (sample.py); `make conformance` checks all. Special
+modes, in a worker process as usual, test how the harness handles failing samples.
 """
 
 import random
@@ -48,7 +48,7 @@ def summary(*kinds):
     return results.summarize("abs", samples, dict(zip(samples, outcomes(*kinds))), "", 1.0)
 
 
-# An entry passes with all samples that PyTorch exports, and is not counted where it exports none.
+# An entry passes with all samples that PyTorch exports, and is excluded if PyTorch exports none.
 @pytest.mark.parametrize(
     "kinds, status, kind",
     [
@@ -67,7 +67,7 @@ def test_outcome_of_an_entry(kinds, status, kind):
 
 
 class FakeWorker:
-    """Samples whose numbers are in `bad` take the process, or the program, with them."""
+    """Samples whose numbers are in `bad` crash the process, or fail the program."""
 
     def __init__(self, bad, kind):
         self.bad, self.kind, self.groups = bad, kind, []
@@ -83,7 +83,7 @@ class FakeWorker:
         return {"outcomes": outcomes(*[self.kind] * len(request["samples"]))}
 
 
-# A group that fails is divided until the samples that are to blame are alone; the others pass.
+# A failing group is divided until the failing samples are alone; the others pass.
 @pytest.mark.parametrize("kind", ["crash", "missing", "run"])
 def test_groups_are_divided(kind):
     worker = FakeWorker({("float32", 2), ("float32", 7)}, kind)
@@ -94,7 +94,7 @@ def test_groups_are_divided(kind):
     assert len(worker.groups[0]) == 9
 
 
-# Of an entry that fails anyway not every sample is looked for.
+# For a failing entry, the search does not look for every failing sample.
 def test_dividing_ends_after_some_failures():
     worker = FakeWorker({("float32", index) for index in range(8)}, "missing")
     result = pool.check_entry(worker, "abs")
@@ -102,7 +102,7 @@ def test_dividing_ends_after_some_failures():
     assert result["status"] == "fail"
 
 
-# Values are reported of each sample of a program, which need not be divided for that.
+# Wrong values are reported for each sample of a program without dividing the group.
 def test_wrong_values_do_not_divide_a_group():
     worker = FakeWorker({("float32", 0)}, "wrong")
     pool.check_entry(worker, "abs")
@@ -114,7 +114,7 @@ def test_the_newest_result_counts(tmp_path):
     results.append(new, {**summary("pass"), "time": 2})
     results.append(old, {**summary("wrong"), "time": 1})
     with new.open("a") as file:
-        file.write('{"entry": "ad')  # of a run that was stopped
+        file.write('{"entry": "ad')  # from an interrupted run
     for order in ([old, new], [new, old]):
         assert {name: entry["status"] for name, entry in results.read(order).items()} == {"abs": "pass"}
 
@@ -138,7 +138,7 @@ def test_comparison_of_values():
     assert "expected 2" in same(1, 2)
 
 
-# A float may differ by twice what eager's own error is, but not by more.
+# A float may differ by twice eager mode's own error, but not by more.
 def test_comparison_with_the_exact_result():
     exact = torch.tensor([1.0, 2.0], dtype=torch.float64)
     eager = torch.tensor([1.0, 2.01])
@@ -157,8 +157,8 @@ def test_comparison_of_distributions():
         comparison.check_distribution(draws, [torch.randn(49) for _ in range(40)])
 
 
-# The page counts by family, names each failure, and says where entries have no result; the ratchet only grows, unless
-# an entry of it fails.
+# The page counts by family, names each failure, and lists entries without a result; the ratchet only grows, unless one
+# of its entries fails.
 def test_page_and_ratchet(tmp_path, monkeypatch):
     monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
     monkeypatch.setattr(page, "RATCHET", tmp_path / "passing.json")

@@ -15,7 +15,7 @@ AUTO = torch.export.Dim.AUTO
 
 
 def check(function, *cases):
-    """Compares with eager for some inputs, whose sizes are all dynamic."""
+    """Compares with eager mode for some inputs, whose sizes are all dynamic."""
     run = programs.compiled(function, cases[0], check_small=False)
     for case in cases:
         programs.check(run, function, case)
@@ -57,7 +57,7 @@ def test_branches_in_branches():
 
 
 def test_a_loop():
-    """Newton's iteration for square roots, until it is exact enough."""
+    """Newton's iteration for square roots, until it is accurate enough."""
 
     def function(x):
         def goes_on(step, guess):

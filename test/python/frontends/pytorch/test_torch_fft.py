@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fourier transforms against eager: with lengths that only a run knows, and with fixed lengths of all kinds.
+"""Fourier transforms against eager mode: with dynamic lengths, and with static lengths of all kinds.
 
-Errors are measured against the greatest element, since each element of a transform is a sum of all.
+Errors are relative to the greatest element, since each element of a transform is a sum of all inputs.
 """
 
 import math
@@ -21,7 +21,7 @@ LENGTHS = [1, 2, 3, 4, 8, 13, 31, 97, 100, 128, 257, 1000, 4099]
 
 
 def _check(run, model, *args, factor=4.0):
-    """Compares within some units in the last place of the greatest element, times the logarithm of the length."""
+    """The tolerance is a few units in the last place of the greatest element, times the logarithm of the length."""
     made, expected = run(*args), model(*args)
     made, expected = (value if isinstance(value, (tuple, list)) else [value] for value in (made, expected))
     for ours, theirs in zip(made, expected):
@@ -49,13 +49,13 @@ def test_any_length_of_one_program(name, dtype):
 
 
 def _compiled_for_rows(model, example):
-    """A program in which the first axis alone is dynamic."""
+    """A program in which only the first axis is dynamic."""
     return programs.compiled(model, (example,), (({0: torch.export.Dim.AUTO},),))
 
 
 @pytest.mark.parametrize("n", [1, 6, 31, 64, 67, 210, 1024, 1009])
 def test_fixed_lengths(n):
-    """Small ones are a product with a matrix, others have small factors, or are prime."""
+    """Small lengths are computed as a product with a matrix; other lengths have small factors, or are prime."""
 
     def model(z):
         return fft.fft(z), fft.ifft(z, norm="ortho")
@@ -83,7 +83,7 @@ def test_two_axes_of_any_length():
 
 @pytest.mark.parametrize("norm", ["forward", "backward", "ortho"])
 def test_norms_and_sizes(norm):
-    """Signals are padded and trimmed to a size that is given."""
+    """Signals are padded and trimmed to a given size."""
 
     def model(z):
         return (

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Indices, classes and counts that eager refuses: the program refuses them where it runs."""
+"""Indices, classes and counts that eager mode rejects: the program rejects them at run time."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def row(*numbers):
 
 
 def refused(function, good, bad, message):
-    """The program gives what eager gives for the good arguments, and both refuse the bad ones."""
+    """The program gives the same results as eager mode for the good arguments, and both reject the bad ones."""
     run = programs.compare(function, good)
     for args in bad:
         with pytest.raises((IndexError, RuntimeError)):

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Factors, equations, inverses and determinants against eager: each program is compiled once and run at many sizes."""
+"""Factors, equations, inverses and determinants against eager mode: one program for many sizes."""
 
 import math
 
@@ -17,7 +17,7 @@ linalg = torch.linalg
 
 
 def squares(make, *rest):
-    """A matrix of each size, with right-hand sides of as many rows."""
+    """A matrix of each size, with right-hand sides of the same number of rows."""
     return [(make(count, size), *(of(count, size) for of in rest)) for count, size in SQUARE]
 
 
@@ -33,7 +33,7 @@ def test_cholesky():
 
 
 def test_cholesky_of_a_triangle():
-    """The other triangle is not read."""
+    """The opposite triangle is not read."""
     run = programs.compiled(
         lambda x, y: (torch.cholesky(x), torch.cholesky(y, upper=True)), positive(2, 5), positive(2, 5)
     )
@@ -59,7 +59,7 @@ def test_lu():
 
 
 def test_lu_without_pivots():
-    """Eager has this on GPUs only."""
+    """Eager mode supports this only on GPUs."""
 
     def function(x):
         _, lower, upper = linalg.lu(x, pivot=False)
@@ -105,7 +105,7 @@ def test_equations_by_lu(adjoint):
 @pytest.mark.parametrize("unit", [False, True])
 @pytest.mark.parametrize("upper", [False, True])
 def test_triangular_equations(upper, unit):
-    """The other triangle is not read, nor is the diagonal where it stands for ones."""
+    """The opposite triangle is not read, nor is the diagonal if it is implicitly one."""
 
     def function(x, b):
         solved = linalg.solve_triangular(x, b, upper=upper, unitriangular=unit)
@@ -141,7 +141,7 @@ def test_determinants():
 
 
 def test_infos_of_singular_matrices():
-    """What is not checked names the first bad pivot."""
+    """Unchecked functions return the position of the first bad pivot."""
 
     def function(x):
         solution, info = linalg.solve_ex(x, torch.ones_like(x))
@@ -153,7 +153,7 @@ def test_infos_of_singular_matrices():
 
 
 def test_ldl():
-    """Zeros on the diagonal ask for blocks of two rows."""
+    """Zeros on the diagonal require blocks of two rows."""
 
     def function(x, b):
         factors, pivots = linalg.ldl_factor(x)
@@ -173,7 +173,7 @@ def test_info_of_ldl():
 
 
 def test_products():
-    """Ops that PyTorch takes apart, some of them for fixed sizes."""
+    """Ops that PyTorch decomposes, some of them for static sizes."""
 
     def function(x, y):
         parts = linalg.multi_dot([x[0], y[0], x[0]]), linalg.vecdot(x, x), linalg.cross(x[..., :3], x[..., -3:])
@@ -191,7 +191,7 @@ def test_norms():
 
 
 def test_matrix_exp():
-    """Of small norms, of norms that need many halvings, and of what is not finite."""
+    """Matrices with small norms, norms that need many halvings, and nonfinite elements."""
     shapes = [(shape[0], shape[1], shape[1]) for shape in SQUARE]
     inputs = [(randn(*shape),) for shape in shapes]
     inputs += [(30 * randn(2, 7, 7) - 200 * torch.eye(7),), (1e-6 * randn(1, 3, 3),)]

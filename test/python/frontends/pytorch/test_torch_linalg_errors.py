@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Linear algebra that eager refuses is refused, with the line of the model."""
+"""Linear algebra that eager mode rejects is rejected, with the line of the model."""
 
 import math
 

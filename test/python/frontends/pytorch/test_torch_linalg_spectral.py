@@ -1,8 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""QR factors, eigenvalues, singular values and least squares against eager.
+"""QR factors, eigenvalues, singular values and least squares against eager mode.
 
-Where the signs of vectors are free, or vectors of equal eigenvalues are, what does not depend on them is compared.
+If the signs of vectors, or vectors of equal eigenvalues, are not unique, the tests compare quantities that do not
+depend on them.
 """
 
 import pytest
@@ -42,7 +43,7 @@ def test_products_with_reflections():
 
 
 def test_qr_of_columns_without_a_norm():
-    """Zero columns are left as they are; squares of large and small elements neither overflow nor vanish."""
+    """Zero columns do not change; squares of large and small elements neither overflow nor vanish."""
     x = torch.zeros(3, 5, 3)
     x[1], x[2] = randn(5, 3) * 1e25, randn(5, 3) * 1e-25
     run = programs.compiled(linalg.qr, randn(2, 7, 5))
@@ -56,7 +57,7 @@ def test_qr_of_columns_without_a_norm():
 
 
 def eigen(result, x):
-    """What eigenvectors of any signs agree on."""
+    """Quantities that do not depend on the signs of the eigenvectors."""
     values, vectors = result
     return values, (vectors * values[..., None, :]) @ vectors.mT, vectors.mT @ vectors
 
@@ -74,7 +75,7 @@ def test_symmetric_eigenvalues(dtype):
 
 
 def test_eigenvalues_of_a_triangle():
-    """The other triangle is not read."""
+    """The opposite triangle is not read."""
 
     def function(x):
         return linalg.eigvalsh(x.tril()), linalg.eigvalsh(x.triu(), UPLO="U")
@@ -86,7 +87,7 @@ def test_eigenvalues_of_a_triangle():
 
 
 def singular(result, x):
-    """What singular vectors of any signs agree on."""
+    """Quantities that do not depend on the signs of the singular vectors."""
     u, values, vt = result
     count = values.shape[-1]
     return values, (u[..., :count] * values[..., None, :]) @ vt[..., :count, :], u.mT @ u, vt @ vt.mT
@@ -110,7 +111,7 @@ def test_singular_values():
 
 
 def test_reduced_singular_values():
-    """PyTorch exports the shapes of wide matrices, if it is given one."""
+    """PyTorch exports the shapes of wide matrices if the example is one."""
     shapes = ((2, 5, 7), (0, 1, 3), (1, 1, 13), (3, 2, 2))
     programs.compare(lambda x: linalg.svd(x, full_matrices=False), [(randn(*shape),) for shape in shapes], singular)
 
@@ -125,7 +126,7 @@ def test_ranks_and_conditions():
 
 
 def test_pseudo_inverses():
-    """Singular values that are negligible do not count."""
+    """Negligible singular values do not count."""
     x = randn(2, 5, 7, dtype=F64)
     programs.compare(linalg.pinv, [(x,), (randn(1, 3, 13, dtype=F64),), (torch.ones_like(x),)], tolerance=1e-8)
 
@@ -160,7 +161,7 @@ def test_least_squares_of_vectors():
 
 
 def test_least_squares_of_least_norm():
-    """More unknowns than equations, and equations that say the same."""
+    """There are more unknowns than equations, or redundant equations."""
 
     def function(a, b):
         solution, _, rank, _ = linalg.lstsq(a, b)

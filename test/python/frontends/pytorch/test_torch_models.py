@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models of transformers with random weights: compiled once, equal to eager at sizes of 1, primes and others."""
+"""Models of transformers with random weights, compiled once, against eager mode: sizes of 1, primes and others."""
 
 import copy
 
@@ -90,7 +90,7 @@ def ids(*shape):
 
 
 def others(names):
-    """All cases but the first are of a kind that it tests, too."""
+    """Marks all cases but the first as `more`, since the first one covers the same kind of model."""
     first, *rest = names
     return [first, *(pytest.param(name, marks=pytest.mark.more) for name in rest)]
 
@@ -129,7 +129,7 @@ def test_encoders(name):
 
 
 def test_state_space_models_of_any_length():
-    """Their recurrence is a loop of Python in transformers, which a trace takes apart."""
+    """The recurrence of Mamba is a Python loop in transformers, which tracing unrolls."""
     config = transformers.MambaConfig(**DECODER | {"state_size": 8})
     model = Wrapped(transformers.MambaForCausalLM(config).eval(), ["input_ids"], "logits", use_cache=False)
     sizes = ((3, 13), (1, 1), (1, 7), (2, 1), (2, 12))
@@ -159,7 +159,7 @@ def test_images_of_any_size():
     shapes = (({0: dim, 2: dim, 3: dim},),)
     images = [torch.randn(batch, 3, h, w) for batch, h, w in ((2, 40, 56), (1, 24, 40), (3, 64, 24))]
     run = programs.compare(model, images[:1], *([x] for x in images), shapes=shapes, tolerance=1e-4)
-    # The size of training takes another branch, which is another program.
+    # The training size takes another branch, which needs another program.
     with pytest.raises(ValueError, match="!= 16"):
         run(torch.randn(1, 3, 32, 32))
 
@@ -177,14 +177,14 @@ def test_static_cache_that_is_written_in_place():
     made += [run(tokens[:, at : at + 1], torch.tensor(at), keys, values) for at in range(4, 7)]
     torch.testing.assert_close(torch.cat(made, 1), expected, rtol=1e-4, atol=1e-4)
     assert places == [tensor.data_ptr() for tensor in (*keys, *values)]
-    # The code writes into the caches themselves, as it does where nothing has to be copied back.
+    # The code writes to the caches themselves, so that nothing has to be copied back.
     written = [entry["name"] for entry in run.executable.code.functions["main"]["parameters"] if entry.get("written")]
     assert written == ["keys_0", "values_0"]
     assert keys[0][:, :, :7].abs().amin() > 0 and not keys[0][:, :, 7:].any()
 
 
 def test_a_cache_that_grows():
-    """An object of transformers as an input and an output, one tensor longer in each call."""
+    """A cache object of transformers is an input and an output, and grows with each call."""
     from transformers.integrations.executorch import register_dynamic_cache_export_support
 
     register_dynamic_cache_export_support()

@@ -72,7 +72,7 @@ SIGHT = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "i
 
 
 def test_packed_images_of_any_grid():
-    """The tower of Qwen2-VL. The library splits by lengths that only a run knows; attention with a mask does not."""
+    """The tower of Qwen2-VL. The library splits by lengths only known at run time; attention with a mask does not."""
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     from transformers.models.qwen2_vl.modeling_qwen2_vl import Qwen2VisionTransformerPretrainedModel
     from transformers.vision_utils import get_vision_attention_seqlens, get_vision_position_ids
@@ -115,7 +115,7 @@ def test_packed_images_of_any_grid():
 
 @pytest.mark.more
 def test_images_among_text():
-    """Llava: images take the places of tokens. PyTorch fixes the number of images, and keeps the length dynamic."""
+    """Llava: images replace tokens. PyTorch makes the number of images static; the length stays dynamic."""
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     text = {**SIGHT, "model_type": "llama", "num_key_value_heads": 2, "vocab_size": 128}
     sight = {**SIGHT, "model_type": "clip_vision_model", "image_size": 16, "patch_size": 8}
@@ -148,7 +148,7 @@ def test_images_among_text():
 
 @pytest.mark.more
 def test_an_encoder_of_segments():
-    """The encoder of SAM: windows, and positions relative to each other."""
+    """The encoder of SAM: windows, and relative positions."""
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     options = {"image_size": 64, "patch_size": 8, "output_channels": 16, "window_size": 3, "global_attn_indexes": [1]}
     config = transformers.SamVisionConfig(**SIGHT | options | {"num_hidden_layers": 2})

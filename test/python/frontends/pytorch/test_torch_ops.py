@@ -1,8 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Converters against eager: the ops of a family are one program, compiled once and run at several sizes.
+"""Converters against eager mode: the ops of a family are one program, compiled once and run at several sizes.
 
-`x [n, m]` and `y [n, m]` are of f32, `i [n, m]` of small i64, `b [n, m]` of bool; n and m are dynamic.
+`x [n, m]` and `y [n, m]` are f32, `i [n, m]` has small i64 values, `b [n, m]` is Boolean; n and m are dynamic.
 """
 
 import math

@@ -1,9 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random numbers: the generator against published answers, seeds, and distributions with fixed seeds.
+"""Random numbers: the generator against published results, seeds, and distributions with fixed seeds.
 
-Distributions are compared with their distribution function (Kolmogorov and Smirnov's distance): with fixed seeds a
-test passes always or never, and the bound is what one in a million right samples exceeds.
+Samples are compared with their distribution function (Kolmogorov-Smirnov distance). With fixed seeds, a test passes
+always or never; one in a million correct samples would exceed the bound.
 """
 
 import math
@@ -21,7 +21,7 @@ from relax_mlir.errors import FrontendError, RelaxError  # noqa: E402
 from relax_mlir.frontends import torch as relax_torch  # noqa: E402
 from relax_mlir.frontends.torch.philox import philox4x32  # noqa: E402
 
-# The answers for philox4x32-10 in kat_vectors of Random123 (Salmon et al., 2011): counter, key, block.
+# The known answers for philox4x32-10 in kat_vectors of Random123 (Salmon et al., 2011): counter, key, block.
 KNOWN_ANSWERS = [
     ([0, 0, 0, 0], [0, 0], [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),
     ([0xFFFFFFFF] * 4, [0xFFFFFFFF] * 2, [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]),
@@ -118,7 +118,7 @@ LIMIT = 2.7 / math.sqrt(COUNT)
 
 
 def _distance(sample, distribution):
-    """The greatest distance of the sample's distribution function from a continuous one."""
+    """The greatest distance between the sample's distribution function and a continuous one."""
     values = np.sort(np.asarray(sample, np.float64).reshape(-1))
     expected = np.array([distribution(value) for value in values])
     steps = np.arange(len(values) + 1) / len(values)
@@ -155,7 +155,7 @@ def test_continuous_distributions():
 
 
 def test_draws_are_independent():
-    """Neighbors, and the two halves that normal numbers are made in, do not correlate."""
+    """Neighbors, and the two halves in which normal numbers are generated, do not correlate."""
     run = programs.compiled_for_all_sizes(lambda x: (torch.randn_like(x), torch.randn_like(x)), (torch.zeros(5),))
     first, second = (part.numpy().astype(np.float64) for part in run(torch.zeros(COUNT)))
     half = COUNT // 2
@@ -218,7 +218,7 @@ def test_multinomial():
     _, pairs = run(WEIGHTS[:1].expand(count, 4).contiguous())
     pairs = pairs.numpy()
     assert np.all(pairs[:, 0] != pairs[:, 1])
-    # The second place has the probability of what is left after the first.
+    # The second draw has the probabilities that remain after the first.
     p = (WEIGHTS[0] / WEIGHTS[0].sum()).numpy()
     second = [sum(p[i] * p[j] / (1 - p[i]) for i in range(4) if i != j) for j in range(4)]
     assert _agree(_frequencies(pairs[:, 0], 4), p, count) and _agree(_frequencies(pairs[:, 1], 4), second, count)

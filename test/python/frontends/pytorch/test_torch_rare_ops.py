@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ops that few models use, against eager: views by strides, segments, pooling with places, resampling, statistics.
+"""Ops that few models use, against eager mode: strided views, segments, pooling with indices, resampling, statistics.
 
 The ops of a family are one program, compiled once and run at several sizes.
 """
@@ -23,7 +23,7 @@ def together(functions):
 
 
 def compare(model, args, *others, tolerance=1e-5):
-    """As `programs.compare`, without the question for sizes of 1, which is another export for each size."""
+    """Like `programs.compare`, without the check of sizes of 1, which needs another export for each size."""
     return programs.compare(model, args, *others, tolerance=tolerance, check_small=False)
 
 
@@ -76,7 +76,7 @@ def test_images():
     compare(together(IMAGES), some(2, 6, 7), some(3, 9, 5), tolerance=1e-4)
 
 
-# Sixteen pixels for each one, which takes a while to compile.
+# Each result depends on sixteen pixels, which takes a while to compile.
 @pytest.mark.more
 def test_bicubic_samples():
     def function(x, grid):
@@ -85,7 +85,7 @@ def test_bicubic_samples():
     compare(function, (torch.randn(2, 2, 6, 7), torch.rand(2, 3, 5, 2) * 2.4 - 1.2), tolerance=1e-4)
 
 
-# A factor that is not a short binary fraction: the guard of the export has a float.
+# The factor is not a short binary fraction, so the guard of the export contains a float.
 def test_guards_with_floats():
     def function(x):
         return F.interpolate(x, scale_factor=0.8, mode="bilinear", antialias=True)

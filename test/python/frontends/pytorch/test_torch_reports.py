@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What users of exporters report: indexing, promotion, empty and tiny tensors, sizes in sets, damaged files."""
+"""Defects that users of exporters report: indexing, promotion, empty and tiny tensors, sizes in sets, damaged files."""
 
 import zipfile
 
@@ -17,7 +17,7 @@ AUTO = torch.export.Dim.AUTO
 
 
 def check_all(functions, *cases):
-    """Compiles functions of the same inputs as one program, and compares with eager."""
+    """Compiles functions of the same inputs as one program, and compares with eager mode."""
 
     def model(*args):
         return {name: function(*args) for name, function in functions.items()}

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whole models: compiled once, compared with eager at sizes of 1, primes and others."""
+"""Complete models: compiled once, compared with eager mode at sizes of 1, primes and others."""
 
 import numpy as np
 import pytest
@@ -128,7 +128,7 @@ def test_narrow_weights_stay_narrow():
 
 
 def test_results_have_memory_of_their_own_as_in_eager():
-    """A function may return an input, or one tensor twice, for what eager gives new memory."""
+    """A function may return an input, or the same tensor twice, where eager mode returns new memory."""
 
     def function(x):
         total = x + 1

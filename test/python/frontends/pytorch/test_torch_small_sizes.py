@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes of 0 and 1, for which `torch.export` may have traced the other branch without a note of it."""
+"""Sizes of 0 and 1, for which `torch.export` may have traced the other branch without recording a guard."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_from_exported_program_refuses_one_unless_vouched_for():
 
 
 def test_what_differs_for_one():
-    """Another branch, another rank, another constant, another loop, and two sizes that are 1."""
+    """A size of 1 may cause another branch, rank, constant or loop; two sizes may be 1."""
 
     def condition(x):
         return torch.ones(1, 4) + x if x.shape[0] != 1 else x * 3
@@ -111,7 +111,7 @@ def test_variants_share_weights_and_buffers(tmp_path):
 
 
 def test_no_elements():
-    """Graphs that are the same for 0, and what eager refuses."""
+    """Graphs that are the same for a size of 0, and sizes that eager mode rejects."""
     linear, norm, embedding = torch.nn.Linear(4, 3), torch.nn.LayerNorm(4), torch.nn.Embedding(9, 4)
     functions = {
         "linear": lambda x: norm(linear(x) @ torch.ones(3, 4)),
@@ -157,7 +157,8 @@ def test_attention_is_right_for_one_token_of_one_batch():
 
 
 def test_many_sizes_that_are_tied_are_one():
-    """As lengths of the caches of many layers are: all of them alone and together would be thousands of exports."""
+    """Sizes that are tied to each other, like the cache lengths of all layers, need a single variant. A variant for
+    each combination would take thousands of exports."""
 
     class Caches(torch.nn.Module):
         def forward(self, x, caches):

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Greedy decoding of an exported SmolLM2 equals that of transformers. test/reference has more prompts."""
+"""Greedy decoding of an exported SmolLM2 gives the same tokens as transformers. test/reference has more prompts."""
 
 import importlib.util
 

@@ -1,9 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Special functions against eager: where their formulas change, in the tails, and at their poles.
+"""Special functions against eager mode: where their formulas change, in the tails, and at their poles.
 
-Eager is right to about 1e-7 only for some Bessel functions, the Airy function, and the incomplete gamma functions near
-their order (PyTorch 2.13), so these are compared with exact values as well, which mpmath has given.
+For some Bessel functions, the Airy function, and the incomplete gamma functions near their order, eager mode is
+accurate only to about 1e-7 (PyTorch 2.13), so these are also compared with exact values computed by mpmath.
 """
 
 import math
@@ -72,7 +72,7 @@ def test_single_precision():
         return [getattr(S, name)(x) for name in names]
 
     run = programs.compiled_for_all_sizes(model, (LINE.float(),))
-    # Eager rounds the angle of a reflection in f32.
+    # Eager mode rounds the angle of a reflection to f32.
     x = torch.cat([torch.linspace(0.01, 12, 97), torch.tensor([-0.3, -1.75])])
     _compare(names, run(x), model(x), 5e-6, 1e-1)
 
@@ -108,7 +108,7 @@ def test_exact_values():
 
 
 def test_relative_precision_of_tails_and_near_zeros():
-    """Numbers whose logarithm, inverse or difference cancels in a plain formula."""
+    """Numbers for which the naive formula of a logarithm, an inverse or a difference cancels."""
 
     def model(x, p):
         return torch.erfc(x), torch.lgamma(1 + p), S.ndtri(p), torch.digamma(x), S.log_ndtr(-x)
@@ -137,7 +137,7 @@ def test_polygamma_and_multivariate_gamma():
 
     run = programs.compiled_for_all_sizes(model, (LINE[:9],))
     x = torch.linspace(-5.3, 40, 157, dtype=torch.float64)
-    # Eager's second derivative is right to 1e-9.
+    # Eager mode's second derivative is accurate to 1e-9.
     _compare(["0", "1", "2", "5", "mvlgamma"], run(x), model(x), 2e-9, 1e-2)
 
 

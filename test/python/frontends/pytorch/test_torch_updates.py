@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Buffers and inputs that a model changes: written where they are, and copied where somebody needs the old value."""
+"""Buffers and inputs that a model changes: updated in place, or copied if the old value is still needed."""
 
 import copy
 
@@ -22,7 +22,7 @@ BYTES = ROWS * WIDTH * 4
 
 
 class Cache(torch.nn.Module):
-    """A model with a large buffer, into which a function of it and of the inputs writes."""
+    """A model with a large buffer, to which a function of the buffer and the inputs writes."""
 
     def __init__(self, function, buffer=None):
         super().__init__()
@@ -94,7 +94,7 @@ def exported(model):
 
 
 def peak(call, *args):
-    """The most memory that a call takes, and what it returns."""
+    """The peak memory of a call, and its result."""
     reset_pool_peak()
     before = pool_statistics().used
     result = call(*args)
@@ -125,7 +125,7 @@ def test_buffers_that_are_read_between_updates(function):
 
 
 def test_without_donation_the_cache_would_be_copied():
-    """What the test above measures: the same program that also returns the old value takes a cache more."""
+    """Counterpart of the test above: a program that also returns the old value needs the memory of another cache."""
 
     def function(cache, x, at):
         old = cache.clone()
@@ -158,7 +158,7 @@ def test_inputs_of_any_capacity_are_written_where_they_are():
         assert taken < keys.nbytes / 4
         torch.testing.assert_close(made, expected, rtol=1e-4, atol=1e-3)
         torch.testing.assert_close(keys, wanted)
-    # Elements that lie apart are written as well, by way of a copy; so are those of NumPy.
+    # Noncontiguous inputs are updated through a copy, and so are NumPy arrays.
     keys = torch.randn(2, WIDTH, 11).mT
     wanted = keys.clone()
     Inputs()(wanted, x[:2], at)
@@ -173,7 +173,7 @@ def test_inputs_of_any_capacity_are_written_where_they_are():
 
 
 def changed(function, *sizes):
-    """A model that changes its inputs, and what it gives."""
+    """A model that changes its inputs, and its result."""
 
     class Model(torch.nn.Module):
         def forward(self, *tensors):
@@ -272,7 +272,7 @@ def test_exported_folders_write_in_place(tmp_path):
 
 
 def test_running_statistics():
-    """All elements of a buffer change, one by one: its old values are read where the new ones go."""
+    """All elements of a buffer change: each new value is computed from the old value at the same position."""
 
     class Mean(torch.nn.Module):
         def __init__(self):

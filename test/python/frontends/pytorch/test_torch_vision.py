@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Networks for images, of the kinds of torchvision's, with any batch and any image size."""
+"""Image networks of the kinds in torchvision, with any batch and any image size."""
 
 import pytest
 
@@ -16,7 +16,7 @@ AUTO = torch.export.Dim.AUTO
 
 
 def convolution(inner, outer, size=3, stride=1, groups=1, activation=nn.ReLU):
-    """A convolution with a norm, whose running statistics are not those of a new layer."""
+    """A convolution with a norm, whose running statistics differ from a new layer's."""
     norm = nn.BatchNorm2d(outer)
     nn.init.uniform_(norm.running_mean, -0.5, 0.5)
     nn.init.uniform_(norm.running_var, 0.5, 1.5)
@@ -84,7 +84,7 @@ class Mobile(nn.Module):
 
 
 class UNet(nn.Module):
-    """Down and up again, with a transposed convolution and with interpolation; odd sizes are padded."""
+    """Downsampling and upsampling, with a transposed convolution and with interpolation; odd sizes are padded."""
 
     def __init__(self):
         super().__init__()
@@ -105,7 +105,7 @@ class UNet(nn.Module):
 
 
 class Detector(nn.Module):
-    """The heads of SSD on feature maps of two sizes: scores, and boxes relative to a grid of anchors."""
+    """SSD heads on feature maps of two sizes: scores, and boxes relative to a grid of anchors."""
 
     def __init__(self):
         super().__init__()

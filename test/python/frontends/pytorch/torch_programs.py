@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests of the PyTorch front end share: a model is compiled once, and compared with eager at several sizes."""
+"""Helpers for the PyTorch front end's tests: compile a model once, and compare it with eager mode at several sizes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def compiled(model: Any, args: Sequence[Any], shapes: Any = "auto", **options: A
 
 
 def compiled_for_all_sizes(model: Any, args: Sequence[Any]) -> relax_torch.CompiledProgram:
-    """The compiled program of a function that does the same for sizes of 0 and 1 as for others; it is exported once."""
+    """The compiled program of a function that needs no special case for sizes of 0 and 1; it is exported once."""
     exported = torch.export.export(Model(model).eval(), tuple(args), dynamic_shapes=auto(*args))
     return relax_torch.from_exported_program(exported, smallest=0).compile(cached=False)
 
@@ -51,7 +51,7 @@ def compare(
     tolerance: float = 1e-5,
     **options: Any,
 ) -> relax_torch.CompiledProgram:
-    """Compiles with the first arguments and compares with eager for all of them."""
+    """Compiles with the first arguments, and compares with eager mode for all of them."""
     run = compiled(model, args, shapes, **options)
     for given in (args, *others):
         check(run, model, given, tolerance)
@@ -59,7 +59,7 @@ def compare(
 
 
 def check(run: Any, model: Any, args: Sequence[Any], tolerance: float = 1e-5) -> None:
-    """Compares one call with eager."""
+    """Compares one call with eager mode."""
     with torch.no_grad():
         expected = model(*args)
     torch.testing.assert_close(run(*args), expected, rtol=tolerance, atol=tolerance, equal_nan=True)
