@@ -77,7 +77,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         Path(output, "sample.json").write_text(json.dumps(note))
 
 
-# For every test: a fixture named only in `pytest_generate_tests` is lost if a test has its own parameters.
+# Requested by every test: a fixture named only in `pytest_generate_tests` is lost if a test has its own parameters.
 @pytest.fixture(autouse=True)
 def target(request: pytest.FixtureRequest) -> Iterator[str]:
     """The target of the test; checks that each SPIR-V module it produces is valid."""

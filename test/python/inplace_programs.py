@@ -271,7 +271,7 @@ class Program:
         )
 
     def loop(self, depth):
-        """A loop that carries a counter and a tensor, which its body may overwrite, or else read initially."""
+        """A loop that carries a counter and a tensor. Its body may overwrite the tensor, or read the initial value."""
         a = self.pick(writable=True)
         reads = a is None or self.random.random() < 0.4
         if reads:

@@ -4,7 +4,7 @@
 
 The result of a call is a token: the name of the function and the tokens of its operands. Each byte of
 a storage holds the token that was last written there; a read of a tensor must find its token in all of
-its bytes, otherwise the plan let something else write there. References are counted by the rules that
+its bytes, otherwise, the plan let another write overwrite it. References are counted by the rules that
 `relax-insert-kills` states: nothing may be read or killed after its last reference is gone, and nothing
 may be left at the end. Libraries and external functions keep their arguments, and read them again at the
 end. A program without planned memory is run in the same way, and must compute the same tokens.

@@ -29,7 +29,7 @@ class Case:
     operands: tuple[str, ...]
     """`"n 4 k:i64"`: letters and numbers, and the element type."""
     sizes: dict[str, int] = dataclasses.field(default_factory=dict)
-    """Sizes of letters other than those of SIZES."""
+    """Sizes of letters that SIZES lacks."""
 
     @property
     def letters(self) -> list[str]:

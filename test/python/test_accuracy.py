@@ -37,7 +37,7 @@ def data(kind: str, shape: tuple[int, ...], dtype: str = "f32") -> np.ndarray:
 
 
 def total(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """The sum over axes, moved to contiguous memory, where NumPy uses pairwise summation."""
+    """The sum over axes, which are first moved to contiguous memory, for which NumPy uses pairwise summation."""
     kept = [axis for axis in range(x.ndim) if axis not in axes]
     rows = np.ascontiguousarray(x.astype(np.longdouble).transpose(*kept, *axes))
     return rows.reshape(*(x.shape[axis] for axis in kept), -1).sum(-1)
@@ -62,7 +62,7 @@ def check(actual: np.ndarray, exact: np.ndarray, scale: np.ndarray, limit: float
     assert error <= limit, f"error {error:.2e} of the sum of absolute values, expected at most {limit:.2e}"
 
 
-# Along each order of axes: axes along vectors, and axes across them.
+# Sums along each order of axes: axes along vectors, and axes across them.
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "f64"])
 @pytest.mark.parametrize(
     ("shape", "axes"),
@@ -82,7 +82,7 @@ def test_sum_and_mean(shape, axes, dtype):
         check(runs[1]("main", x)[0], exact / count, scale / count, bound(dtype))
 
 
-# Static sizes, around the sizes of blocks.
+# Static sizes around the block sizes.
 @pytest.mark.parametrize("size", [63, 64, 65, 512, 1025, 2047, 4097, 100_000])
 def test_static_sizes(size):
     for dims, axis in (((3, size), 1), ((size, 3), 0)):
@@ -106,7 +106,7 @@ def test_products(rows, op, is_static):
         x, w = data(kind, (rows, depth)), data("equal", (depth, n))
         exact = x.astype(np.float64) @ w.astype(np.float64)
         scale = np.abs(x).astype(np.float64) @ np.abs(w).astype(np.float64)
-        # Products round as well; accumulators in registers add more terms than those of sums.
+        # Products round as well, and accumulators in registers add more terms than in sums.
         check(run("main", x, w if op == "matmul" else np.ascontiguousarray(w.T))[0], exact, scale, 8e-6)
 
 

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Errors of sums of products, and of products of many factors, stay within what docs/accuracy.md says."""
+"""Errors of sums of products, and of products of many factors, stay within the bounds of docs/accuracy.md."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def product_bound(dtype: str, terms: int) -> float:
     computed = 768 * U if targets.current == "cpu" else (768 + terms / 256) * U
     if dtype == "f32":
         return computed
-    # Tensor cores sum in their own way.
+    # Tensor cores have their own order of summation.
     return max(computed, terms * U / 8) + ROUNDOFF[dtype]
 
 
@@ -28,7 +28,7 @@ def length(size: int) -> int:
     return size if targets.current == "cpu" else 6_000
 
 
-# One row, several, and blocks of rows, in the types that are computed in f32.
+# Matmuls with one row, several, and blocks of rows, in the types that are computed in f32.
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
 @pytest.mark.parametrize("rows", [1, 3, 64])
 @pytest.mark.parametrize("op", ["matmul", "linear"])
@@ -45,7 +45,7 @@ def test_narrow_products(op, rows, dtype):
         check(result, exact, scale, product_bound(dtype, depth))
 
 
-# A product of two, one of three, and a trace.
+# Products of two and of three operands, and a dot product.
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 @pytest.mark.parametrize("subscripts", ["ik,kj->ij", "k,k->", "ik,k,kj->ij"])
 def test_einsum(subscripts, dtype):
@@ -82,7 +82,7 @@ def test_attention(queries, keys, size, dtype):
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
     exact = (weights @ wide[2]).transpose(0, 2, 1, 3)
-    # An error of a score is a relative error of its weight; functions add their own errors.
+    # The error of a score becomes a relative error of its weight; functions add their own errors.
     spread = (np.abs(wide[0]) @ np.abs(wide[1]).swapaxes(2, 3)).max() / np.sqrt(size)
     limit = product_bound(dtype, keys) + 2 * spread * product_bound(dtype, size) + 8 * U
     check(run("main", q, k, v)[0], exact, np.abs(exact), limit)

@@ -38,7 +38,7 @@ def identity(dtype):
     return compiled(f"relax.func @main(%x: {t}) -> {t} {{\n relax.return %x : {t}\n}}")["main"]
 
 
-# Passed in and out without a copy, for any strides.
+# Arguments and results are passed without a copy, for any strides.
 @pytest.mark.parametrize("dtype", NARROW)
 def test_types_that_numpy_does_not_export(dtype):
     x = np.arange(6).reshape(2, 3).astype(NARROW[dtype])
@@ -166,7 +166,7 @@ relax.func private @above(%y: {T}) -> {T} {{
 }}"""
 
 
-# In the function itself, or in its callees.
+# The function itself, or a callee, writes to the argument.
 @pytest.mark.parametrize(
     "text",
     [
@@ -302,7 +302,7 @@ def test_destinations_in_results_that_are_arguments():
         in_place(f"%0 = {PLUS.replace('%y', '%x')}"),
         # In a called function.
         in_place(f"%0 = relax.call @above(%x) : ({T}) -> {T}", returned="%x", rest=HELPER),
-        # Again in each iteration of a loop.
+        # The write happens again in each iteration of a loop.
         in_place(
             f"""%0 = relax.while %c : (i1) -> i1 {{
             ^bb0(%a: i1):
@@ -315,7 +315,7 @@ def test_destinations_in_results_that_are_arguments():
             results="i1",
             parameters=f"%x: {T}, %c: i1",
         ),
-        # The initial value of a loop, which it overwrites.
+        # A loop overwrites its initial value.
         in_place(
             f"""%0 = relax.while %y : ({T}) -> {T} {{
             ^bb0(%a: {T}):
@@ -335,7 +335,7 @@ def test_what_is_written_over_is_not_used_afterwards(text):
         compiled(text)
 
 
-# The result may be used, and the operand before the write; so may other branches, other tuple members and sizes.
+# The result may be used, and so may the operand before the write, other branches, other tuple members, and sizes.
 @pytest.mark.parametrize(
     "text, expected",
     [
@@ -397,7 +397,7 @@ relax.func private @other(%k: i64, %x: {T}) -> {T} {{
 }}"""
 
 
-# On the main thread and on one with a small stack; the module stays usable.
+# Recursion is limited on the main thread and on a thread with a small stack; the module stays usable.
 @pytest.mark.parametrize("stack", [None, 256 << 10, 32 << 20])
 def test_endless_recursion_is_an_error(stack):
     main = compiled(DEEP)["main"]
@@ -470,7 +470,7 @@ def test_a_long_chain_of_callables():
 MATRIX = "tensor<?x?xf32, #relax.shape<[n, m]>>"
 
 
-# Products of sizes, and of strides and sizes, that exceed the machine's integers.
+# Products of sizes, and of strides and sizes, that exceed 64 bits.
 @pytest.mark.parametrize(
     "shape, strides, error, message",
     [

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Invalid input of every kind: one message that names it, and nothing breaks."""
+"""Invalid input of every kind gives a single message that names it, and breaks nothing."""
 
 import os
 import subprocess

@@ -56,7 +56,7 @@ MATMUL = f"""
     %0 = relax.sum %x : ({tensor("bf16")}) -> tensor<bf16>
     relax.return %0 : tensor<bf16>
   }}"""
-# Reads its bias lane by lane.
+# The kernel reads its bias lane by lane.
 ATTENTION = f"""
   relax.func @attention(%q: {tensor("bf16", "b, n, 4, 6")}, %k: {tensor("bf16", "b, m, 2, 6")},
                         %bias: {tensor("bf16", "m")}) -> {tensor("bf16", "b, n, 4, 6")} {{
@@ -121,7 +121,7 @@ def test_casts(run):
     assert_same(run["f16_bf16"](x), x.astype(np.float32).astype(bf16))
 
 
-# Rounded once: through f32, the first of these would become 1.
+# Numbers are rounded once: through f32, the first of these would become 1.
 def test_numbers_of_64_bits_are_rounded_once(run):
     step = 2.0**-7
     x = np.array([1 + step / 2 + 2**-40, 1 + step / 2, 1 + step / 2 - 2**-40, -1 - step / 2 - 2**-40, 1e300, -1e-300])

@@ -50,7 +50,7 @@ STEPS = {
 
 
 class Program:
-    """Ops between which nothing is fused, on tensors that broadcast; their memory is planned by declared bounds."""
+    """Ops that are not fused, on tensors that broadcast; declared bounds determine their memory plan."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)

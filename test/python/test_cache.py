@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The cache of compiled code: what it reads, what it writes, and what it never touches.
+"""The cache of compiled code: the files that it reads, writes, and never touches.
 
 The runtime's part of it (DiskCache.cpp) follows the same rules; test_device_code_cache.py tests it.
 """
@@ -216,7 +216,7 @@ def test_the_limit_of_the_cache(folder, monkeypatch):
         monkeypatch.setenv("RELAX_CACHE_BYTES", value)
         with pytest.raises(RelaxError, match="RELAX_CACHE_BYTES is .*; expected a number of bytes"):
             cache.write(KEY, {}, b"object")
-        # Reported before work is done.
+        # The error is reported before any work is done.
         with pytest.raises(RelaxError, match="RELAX_CACHE_BYTES is"):
             cache.read(KEY)
     monkeypatch.setenv("RELAX_CACHE_BYTES", "0")

@@ -242,7 +242,7 @@ def test_rows_of_a_rotary_table():
         first(np.ones((1, 9, 2, 4), np.float32), np.array(0, np.int32), angles)
 
 
-# Each length around the vector width, and each position in it.
+# Tensors of each length around the vector width, with an invalid index at each position.
 @pytest.mark.parametrize("dtype", ["i32", "i64"])
 def test_every_place_is_looked_at(dtype):
     main = compiled([Tensor((n,), "f32"), Tensor((m,), dtype)], lambda x, i: op.take(x, i, axis=0))

@@ -20,7 +20,7 @@ Z = np.ones((2, 1), np.float32)
 
 @pytest.fixture
 def shown(capsys):
-    """Runs a command in this process; gives what it prints."""
+    """Runs a command in this process, and returns its output."""
 
     def run(*arguments):
         app(list(map(str, arguments)), standalone_mode=False)
@@ -89,14 +89,15 @@ def test_what_is_wrong_with_inputs_is_known_before(model, shown, monkeypatch, ar
         shown("run", model, *arguments)
 
 
-# An array that only pickling can read is refused.
+# An array that requires pickle is rejected.
 def test_files_are_not_unpickled(model, shown, tmp_path):
     np.save(tmp_path / "x.npy", np.asarray([{}], object), allow_pickle=True)
     with pytest.raises(RelaxError, match="cannot read '.*x.npy'"):
         shown("run", model, tmp_path / "x.npy", "2x1xf32")
 
 
-# Types of ml_dtypes have no name in a .npy file; the input has it. A number is a tensor without axes.
+# A .npy file does not store the names of ml_dtypes types, so the input's declared type is used. A number is a tensor of
+# rank 0.
 def test_types_that_files_do_not_name(shown, tmp_path):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
@@ -114,7 +115,7 @@ def test_types_that_files_do_not_name(shown, tmp_path):
     assert np.load(tmp_path / "y.npy").view(ml_dtypes.bfloat16).tolist() == [2, 5]
 
 
-# A folder takes and gives what the model did, with its names.
+# A folder has the same inputs and outputs as the model, with the same names.
 @needs_linker
 def test_a_folder_of_a_model(model, shown, tmp_path):
     shown("compile", model, "-o", tmp_path / "folder")
@@ -150,7 +151,7 @@ def test_a_program_of_pytorch(shown, tmp_path):
         shown("bench", path)
 
 
-# The times of a model and of onnxruntime, in place of which is our session here.
+# The times of a model and of onnxruntime, which our own session replaces here.
 def test_bench(model, shown, monkeypatch):
     import relax_mlir.onnx
 
@@ -182,7 +183,8 @@ def test_errors_of_bench(model, shown, arguments, message):
         shown("bench", model, *arguments)
 
 
-# Where onnxruntime is not there, or does not run a model, the rest is shown; an error says so where it is asked for.
+# If onnxruntime is missing, or cannot run a model, the other times are shown; it is an error if onnxruntime was
+# requested.
 def test_bench_without_onnxruntime(model, shown, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     arguments = ["bench", model, "--sizes", "n=2,z_dim1=4", "--rounds", 1]

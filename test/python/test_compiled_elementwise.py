@@ -82,7 +82,7 @@ def test_far_arguments(name, dtype):
     check(run(name, dtype, x), compute(UNARY[name][0], dtype, x), dtype)
 
 
-# Of two equally near integers, the even one.
+# Ties are rounded to the even integer.
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_halves_are_rounded_to_even(dtype):
     x = (np.arange(-40, 41) / 4).astype(DTYPES[dtype])
@@ -119,7 +119,7 @@ def test_powers(dtype):
     found = run("power", dtype, bases, powers)
     np.testing.assert_array_max_ulp(found, expected, 4)
     np.testing.assert_array_equal(found[: len(whole)], expected[: len(whole)])
-    # 1 to any power, and any number to the first.
+    # 1 to any power is 1, and any number to the first power is itself.
     np.testing.assert_array_equal(run("power", dtype, np.ones(500, kind), bases[-500:]), np.ones(500, kind))
     far = np.array([np.finfo(kind).max, np.finfo(kind).tiny, np.inf, -np.inf, 0.0, 1e30], kind)
     np.testing.assert_array_equal(run("power", dtype, far, np.ones_like(far)), far)

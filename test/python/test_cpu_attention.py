@@ -50,7 +50,7 @@ def check(main, batch, rows, columns, heads, key_heads, dtype="f32", **options):
     assert_close(np.from_dlpack(main(q, k, v)).view(DTYPES[dtype]), expected, dtype)
 
 
-# One key head per query head and per several, and an odd group; with a mask that skips columns, and without.
+# Each key head has one query head, several, or an odd number of them; masks may skip columns.
 @pytest.mark.parametrize("heads, key_heads", [(2, 2), (6, 2), (5, 1)])
 @pytest.mark.parametrize("causal", [None, "TopLeft", "BottomRight"])
 def test_sizes(heads, key_heads, causal, threads):
@@ -100,7 +100,7 @@ def test_attend(bits):
             np.testing.assert_allclose(out, reference(q, keys, values, past), rtol=1e-4, atol=1e-5)
 
 
-# Many queries together give bitwise the same results as each alone: the order of sums is that of a row.
+# Many queries together give bitwise the same results as each query alone: the order of summation is the same.
 def test_rows_alone():
     kernel = kernels.attend(1, HEADS, GROUP, SIZE, SIZE**-0.5)
     run = Kernel(kernel.text, "", kernel.name)

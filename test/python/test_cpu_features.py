@@ -128,7 +128,7 @@ def test_an_exported_folder(refused, tmp_path):
         relax_mlir.load_exported(tmp_path)
 
 
-# In a separate process, as an illegal instruction would end it.
+# In a separate process, since an illegal instruction would end it.
 @needs_linker
 @pytest.mark.parametrize("function", ["bind_weight", "main"])
 def test_the_library_alone(refused, tmp_path, function):

@@ -167,7 +167,7 @@ def softmax(axis: int, shape=("?", "?")) -> str:
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("shape", [("?", "?"), (5, 100), ("?", 16)])
 def test_softmax(rng, axis, shape):
-    """Along rows and along columns; the exponentials are kept in the destination."""
+    """Softmax along rows and along columns; the exponentials are kept in the destination."""
     kernel = Kernel(softmax(axis, shape))
     assert "vector<" in kernel.loops and "memref.alloc" not in kernel.loops
     sizes = [(0, 3), (1, 1), (1, 7), (3, 16), (5, 17), (7, 130), (64, 65)] if shape == ("?", "?") else []
@@ -297,7 +297,7 @@ def test_transpose_and_gather(rng):
 
 
 def test_concat_and_pad(rng):
-    """Parts of a destination; padding reads only inside its source."""
+    """Kernels may write parts of a destination; padding reads only inside its source."""
     x, y, out = tensor((3, "?")), tensor((3, "?")), tensor((3, "?"))
     body = f"%r = tensor.concat dim(1) %x, %y : ({x}, {y}) -> {out}"
     kernel = Kernel(function([("%x", x), ("%y", y), ("%out", out)], [out], ["%r"], body))
@@ -374,7 +374,7 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_of_vectors(rng, name):
-    """Within a few units in the last place, and libm's results for special values."""
+    """Errors are a few units in the last place; special values give libm's results."""
     reference, low, high = FUNCTIONS[name]
     x = tensor(("?",))
     call = f"%v = math.{name} %a : f32\n    linalg.yield %v : f32"

@@ -145,7 +145,7 @@ def test_a_thousand_faults_within_calls_leak_nothing(device, model, function, co
             if function == "cuMemAlloc_v2":
                 device.trim_memory()  # so that the call asks for memory
             try:
-                # What the driver has none of once is asked for again, when all that is free was given back.
+                # If an allocation fails once, free memory is returned to the driver, and the allocation is retried.
                 nth = 0 if function == "cuMemAlloc_v2" else 1 + index % 3
                 with failing(function, code, nth):
                     model["main"](x, pair)
@@ -155,7 +155,7 @@ def test_a_thousand_faults_within_calls_leak_nothing(device, model, function, co
     np.testing.assert_allclose(device.get(model["main"](x, pair)), expected(*arguments()), rtol=1e-5)
 
 
-# A device with memory for only a part of a call.
+# The device has memory for only a part of a call.
 def test_too_little_memory_in_the_middle_of_a_call(device, model):
     x, pair = put(device, *arguments(64))
     model["main"](x, pair)

@@ -27,7 +27,7 @@ functions = pytest.fixture(load_example, scope="module")
 
 @pytest.fixture
 def captured(functions):
-    """Functions of the example as captured functions, which leave nothing behind after the test."""
+    """Functions of the example as captured functions; the test must release all their resources."""
 
     def make(name, graphs=16):
         def wrap(function):
@@ -42,7 +42,7 @@ def captured(functions):
 
 
 def counts(function):
-    """Captures, replays, failures, graphs."""
+    """The numbers of captures, replays, failures and graphs."""
     return tuple(function.statistics()[:4])
 
 

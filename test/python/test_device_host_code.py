@@ -157,7 +157,7 @@ def test_weights_are_put_on_the_device(device):
         executable["main"]()
     executable.bind_weights({"a": X, "b": device.put(np.array([1, 2], ml_dtypes.bfloat16))})
     assert [device.get(result).tolist() for result in executable["main"]()] == [X.tolist(), [1, 2]]
-    # The executable owns them, and releases them.
+    # The executable owns the weights, and releases them.
     del executable
     assert device.memory_statistics().used == used
 

@@ -30,7 +30,7 @@ def shape_from_tensor(rank, body, *params):
 
 X = np.arange(4, dtype=np.float32)
 
-# Each op that takes a shape: its builder, and NumPy's result for the sizes.
+# For each op that takes a shape, its builder, and NumPy's result for given sizes.
 SHAPED = {
     "broadcast_to": (
         lambda: shape_from_tensor(2, op.broadcast_to, Tensor((n,), "f32")),

@@ -130,7 +130,7 @@ def test_static_zero(name, letter, others):
         is_index = REFUSED[name][1] is _INDEXED
         with pytest.raises(IndexError if is_index else ValueError, match=message):
             reference(case, letter)
-        # At build time, or at the latest at run time; devices do not check indices.
+        # Errors are raised at compile time, or at run time at the latest; devices do not check indices.
         kind = IndexError if is_index and targets.current == "cpu" else ValueError
         with pytest.raises(kind, match=message):
             targets.load(source_of(case, known))("main", *arguments_of(case, sizes))
@@ -139,7 +139,7 @@ def test_static_zero(name, letter, others):
     compare(call("main", *arguments_of(case, sizes)), reference(case, letter))
 
 
-# The same by specializing a program for any size.
+# The same, after specializing a program for any size.
 @pytest.mark.parametrize(("name", "letter"), [case for case in CASES if not refusal(*case)])
 def test_bound_zero(name, letter):
     case = op_table.CASES[name]

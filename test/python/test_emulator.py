@@ -87,7 +87,7 @@ def test_every_thread_runs_once_and_knows_where(machine, grid, block):
     zeros = np.full((count, 12), -1)
     out = machine.put(zeros)
     check(machine.launch("ids", grid, block, out))
-    # In the order of blocks, then of threads, x first.
+    # Results are ordered by block, then by thread, with x varying fastest.
     expected = [
         [tx, ty, tz, bx, by, bz, *block, *grid]
         for bz in range(grid[2])

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Host code: the parts of a compiled module around its kernels.
 
-Longer than 500 lines, because all tests run small programs through the same few helpers and are read by section.
+This file is longer than 500 lines because all tests run small programs through the same few helpers, and are read by
+section.
 """
 
 import gc

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exporting to a folder: it is replaced, or stays unchanged, and unrelated files always stay."""
+"""Exports to a folder either replace or do not change it; unrelated files always stay."""
 
 import json
 import os
@@ -150,7 +150,7 @@ def test_files_of_others_in_an_exported_folder(tmp_path):
         assert contents(tmp_path) == before
 
 
-# Sealed metadata that name a file elsewhere: it is not removed.
+# Valid metadata may name a file outside of the folder, which is not removed.
 def test_names_outside_of_the_folder_stay(tmp_path):
     folder = tmp_path / "model"
     (tmp_path / "mine").write_text("mine")
@@ -202,7 +202,7 @@ def fill_disk(*_):
     raise OSError(28, os.strerror(28))
 
 
-# Whichever file exceeds the disk: the limit takes each size up to the last one that fails.
+# Any file may be the one for which the disk is too small: the limit takes each size up to the last one that fails.
 @needs_linker
 def test_nothing_is_left_on_a_full_disk(tmp_path, monkeypatch):
     monkeypatch.setattr("relax_mlir.export.link_shared", lambda *_, **__: None)  # the linker reports errors itself

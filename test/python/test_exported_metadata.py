@@ -217,7 +217,7 @@ def test_damaged_headers_of_weights(folder, change, message):
         relax_mlir.load_exported(folder)
 
 
-# Detected by the checksum: for a size at which the sample covers all bytes.
+# The checksum detects the change, since its sample covers all bytes of a file of this size.
 @pytest.mark.parametrize("mapped", [True, False])
 def test_any_damaged_byte_of_weights(folder, mapped):
     path = folder / "weights.safetensors"

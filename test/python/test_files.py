@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Atomically written files and temporary files: permissions, links, and cleanup."""
+"""Atomically written files, and temporary files: permissions, links, and cleanup."""
 
 import os
 import stat

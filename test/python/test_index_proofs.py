@@ -146,7 +146,7 @@ def test_what_is_proved_holds(seed, dtype):
                 executable["main"](a, c, x)
 
 
-# Some are proved, and some are not: the test above covers both.
+# The indices of some random programs are proved, and of others not, so the test above covers both.
 def test_random_programs_are_of_both_kinds():
     checked = 0
     for seed in range(40):

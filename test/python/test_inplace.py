@@ -248,7 +248,7 @@ USES = {
 @pytest.mark.parametrize("kind", USES)
 @pytest.mark.parametrize("written", ["%x", "%v"])
 def test_what_shares_memory_with_what_is_written_over_is_dead(kind, written):
-    """However the two values share memory, and whichever of them is written."""
+    """Two values share memory in different ways, and either of them may be written."""
     other = {"%x": "%v", "%v": "%x"}[written]
     source = f"""{KERNELS}{WRITERS}
     relax.func @main(%x: {T}, %y: {T}, %c: i1, %no: i1) -> ({T}, {T}) {{

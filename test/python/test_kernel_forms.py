@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""User-written kernels, by their forms of code: every target supports the same forms.
+"""User-written kernels with various forms of code: every target supports the same forms.
 
 Ops of the dialect need only some of these. NumPy or Python computes the expected numbers.
 """
@@ -69,7 +69,7 @@ def run(body: str, kind: str, *operands: np.ndarray) -> np.ndarray:
 X = np.linspace(0.25, 4, 37, dtype=np.float32)
 P = np.array([3, 1, 2], np.int64)
 
-# Code around and inside loops: its text, and its result for x and p.
+# Code around and inside loops, as text, and its result for x and p.
 FORMS = {
     "scalars before a loop": (
         POSITION + MAP.replace("POINT", "%r = arith.addf %a, %first : f32"),

@@ -57,7 +57,7 @@ def operands(dtype, heads, key_heads):
     return [("b", "n", heads, 8, dtype), ("b", "m", key_heads, 8, dtype), ("b", "m", key_heads, 6, dtype)]
 
 
-# One key head per query head, per several, or for all; empty and unequal lengths.
+# Each key head has one query head, several, or all of them; lengths may be empty and unequal.
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(("heads", "key_heads"), [(4, 4), (6, 2), (3, 1)])
 def test_heads(dtype, heads, key_heads):
@@ -125,7 +125,7 @@ def rotary(x, positions, rotary_dim, layout, theta=10000.0, scale=1.0, factors=N
 ROTARY_SIZES = [(2, 5), (1, 1), (0, 3), (2, 0)]
 
 
-# Both layouts, all or some of the elements rotated, positions from a symbolic offset.
+# Rotary embeddings in both layouts, of all or some of the elements, with positions from a symbolic offset.
 @pytest.mark.parametrize("layout", ["half_split", "interleaved"])
 @pytest.mark.parametrize("rotary_dim", [None, 4])
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
@@ -141,7 +141,7 @@ def test_rotary_offset(layout, rotary_dim, dtype):
         assert_close(run("main", x)[0], expected, dtype)
 
 
-# One position, a position per token, and a position per token and batch.
+# Positions are a single one, one per token, or one per token and batch.
 @pytest.mark.parametrize("dims", [(), ("n",), ("b", "n")])
 @pytest.mark.parametrize("dtype", ["i32", "i64"])
 def test_rotary_positions(dims, dtype):

@@ -11,7 +11,7 @@ from targets import ALL as RUNS_ON  # noqa: F401
 ALL = ["f32", "f16", "bf16", "f64", "i8", "i32", "i64", "ui8", "i1"]
 
 
-# One number everywhere, with a shape value or the shape of another tensor.
+# Tensors filled with one number, with a shape value or the shape of another tensor.
 @pytest.mark.parametrize("dtype", ALL)
 def test_fill(dtype):
     x, y = tensor_type(("n", 3), "f32"), tensor_type(("n", 3), dtype)
@@ -46,7 +46,7 @@ def test_full_of_float():
     assert floats.tolist() == [2.5] * 3 and integers.tolist() == [2] * 3
 
 
-# Up and down, in expressions of symbols.
+# Ranges that count up and down, with symbolic expressions.
 @pytest.mark.parametrize("dtype", ["i64", "i32", "f32", "bf16", "ui8"])
 def test_arange(dtype):
     up, down = tensor_type(("n",), dtype), tensor_type(("(n + 1) floordiv 2",), dtype)
@@ -65,7 +65,7 @@ def test_arange(dtype):
             assert_close(result, expected.astype(DTYPES[dtype]), dtype)
 
 
-# Diagonals above, below and outside.
+# Diagonals above and below the main diagonal, and outside of the matrix.
 @pytest.mark.parametrize("k", [-9, -1, 0, 2, 9])
 def test_eye_and_triangles(k):
     x = tensor_type((2, "n", "m"), "f32")
@@ -85,7 +85,7 @@ def test_eye_and_triangles(k):
         assert_close(upper, np.triu(x, k), "f32")
 
 
-# Each result varies along its own dimension; "xy" exchanges the first two.
+# Each result varies along its own dimension; "xy" swaps the first two.
 @pytest.mark.parametrize("indexing", ["ij", "xy"])
 def test_meshgrid(indexing):
     dims = ("n", 4, 2) if indexing == "ij" else (4, "n", 2)

@@ -47,7 +47,7 @@ def without_elements():
 WILD = [-(1 << 31), -100, -6, -5, -1, 0, 4, 5, 100, (1 << 31) - 1]
 
 
-# Along each axis and flattened; invalid indices read nothing outside.
+# `take` along each axis and from the flattened tensor; invalid indices read nothing outside.
 @pytest.mark.parametrize("dtype", [*COMMON_FLOATS, "i1", "i64"])
 @pytest.mark.parametrize("index_type", ["i32", "i64"])
 def test_take(dtype, index_type):
@@ -78,7 +78,7 @@ def test_take_modes(mode, dtype):
         same(run("main", x, i)[0], expected)
 
 
-# One element per index, for a part of the other dimensions.
+# One element per index; indices may cover only a part of the other dimensions.
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
 def test_gather_elements(axis, dtype):
@@ -260,7 +260,7 @@ def test_one_hot(dtype, on, off, axis):
         same(run("main", i)[0], expected if axis == -1 else expected.T)
 
 
-# Rounding to even, clamping, zero points; for the whole tensor or along an axis.
+# Quantization rounds to even and clamps, with zero points, for the whole tensor or along an axis.
 @pytest.mark.parametrize("out", ["i8", "ui8", "i16", "i32"])
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
 @pytest.mark.parametrize("zero", [False, True])

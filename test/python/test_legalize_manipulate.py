@@ -51,7 +51,7 @@ def test_view_guards():
         reshape("main", random((5, 4)))
 
 
-# Any order of dimensions, for every element type.
+# Permutations of dimensions, for every element type.
 @pytest.mark.parametrize("dtype", list(DTYPES))
 def test_permute_dims(dtype):
     for axes, dims in ((None, (3, "m", "n")), ([1, 0, 2], ("m", "n", 3)), ([-1, 0, 1], (3, "n", "m"))):
@@ -62,7 +62,7 @@ def test_permute_dims(dtype):
             same(run("main", x)[0], np.transpose(x, axes))
 
 
-# To known and unknown shapes; the adjoint sums the repeated elements.
+# Broadcasts to known and unknown shapes; the adjoint sums the repeated elements.
 def test_broadcast_to():
     x, y, result = tensor_type(("m", 1), "i8"), tensor_type(("n",), "f32"), tensor_type(("n", "m", 3), "i8")
     run = Program(f"""
@@ -86,7 +86,7 @@ def test_collapse_sum(dtype):
         assert_close(like("main", x, random((m, 3), dtype))[0], wide.sum((0, 1)), dtype)
 
 
-# One, two and three parts along any axis, also empty ones; other dimensions must agree.
+# Concatenations of one, two and three parts along any axis, also empty ones; other dimensions must be equal.
 @pytest.mark.parametrize("dtype", [*COMMON_FLOATS, "i1"])
 def test_concat(dtype):
     first = single(
@@ -117,7 +117,7 @@ def test_stack(axis, dtype):
         same(run("main", x, y)[0], np.stack([x, y], axis))
 
 
-# Into parts, the last of which may be smaller or empty, and at given positions.
+# Splits into parts, the last of which may be smaller or empty, and at given positions.
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
 def test_split(dtype):
     run = single("split %0 into 3 axis 0", [("6*n", 2, dtype)], *[("2*n", 2, dtype)] * 3)
@@ -138,7 +138,7 @@ def test_split(dtype):
             same(actual, expected)
 
 
-# Elements, whole tensors, flattened ones.
+# Repetitions of elements, of whole tensors, and of flattened tensors.
 def test_repeat_and_tile():
     repeat = single("repeat %0 by 3 axis 1", [("n", "m", "i8")], ("n", "3*m", "i8"))
     flat = single("repeat %0 by 2", [("n", 3, "i8")], ("6*n", "i8"))
@@ -153,7 +153,7 @@ def test_repeat_and_tile():
         same(flat("main", x)[0], np.repeat(x, 2))
 
 
-# Whole dimensions, and prefixes of sequences with arbitrary lengths.
+# Reversals of whole dimensions, and of prefixes of sequences with arbitrary lengths.
 def test_reversal():
     flip = single("flip %0 axis -2", [("n", "m", "f16")], ("n", "m", "f16"))
     reverse = single(
@@ -183,7 +183,7 @@ SLICES = [
 ]
 
 
-# As in Python: negative and too large positions, strides, and backward slices.
+# Slices follow Python's rules for negative and too large positions, strides, and backward slices.
 @pytest.mark.parametrize(("axes", "begin", "end", "strides", "result", "reference", "least"), SLICES)
 @pytest.mark.parametrize("dtype", [*COMMON_FLOATS, "i1"])
 def test_strided_slice(axes, begin, end, strides, result, reference, least, dtype):

@@ -22,7 +22,7 @@ def softmax(x, axis):
     return powers / powers.sum(axis, keepdims=True)
 
 
-# Along any axis; large numbers do not overflow, and a row of minus infinities is NaN.
+# Softmax along any axis; large numbers do not overflow, and a row of minus infinities is NaN.
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("axis", [-1, 0, 1])
 def test_softmax(dtype, axis):
@@ -54,7 +54,7 @@ def on_axes(x, axes, rank):
     return x.transpose(order).reshape(shape)
 
 
-# Over the last axis and over several, in any order, with and without gamma and beta.
+# Layer norms over the last axis and over several, in any order, with and without gamma and beta.
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("axes", [[-1], [0], [2, 1]])
 @pytest.mark.parametrize("affine", ["", "gamma", "beta", "gamma beta"])
@@ -100,7 +100,7 @@ def test_rms_norm(dtype, axes, weight):
         assert_close(run("main", x, w)[0] if weight else run("main", x)[0], expected, dtype)
 
 
-# Channels in groups, with a known or unknown number; a non-divisible number is an error.
+# Group norms with a known or unknown number of channels; a non-divisible number is an error.
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
 @pytest.mark.parametrize("channels", [6, "c"])
 @pytest.mark.parametrize("axis", [1, -1])
@@ -125,7 +125,7 @@ def test_group_norm(dtype, channels, axis):
             run("main", random(shape, dtype), random((5,), dtype), random((5,), dtype))
 
 
-# Each channel of each instance separately.
+# Instance norms normalize each channel of each instance separately.
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_instance_norm(dtype):
     run = single(
@@ -139,7 +139,7 @@ def test_instance_norm(dtype):
         assert_close(run("main", x, gamma, beta)[0], expected, dtype)
 
 
-# With given statistics, which are returned unchanged, or with those of the data.
+# Batch norms use given statistics, which are returned unchanged, or the statistics of the data.
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("dtype", COMMON_FLOATS)
 def test_batch_norm(training, dtype):

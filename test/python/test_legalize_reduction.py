@@ -36,7 +36,7 @@ def kept_dims(axes):
     return tuple(1 if axis in axes else dim for axis, dim in enumerate(("n", "m", 3)))
 
 
-# Every op over every choice of axes, with and without keeping them, also over no elements.
+# Every op over every choice of axes, with and without keeping them, also for empty tensors.
 @pytest.mark.parametrize(("op", "dtype"), [(op, dtype) for op in OPS for dtype in OPS[op][1]])
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_reduction(op, dtype, keepdims):
@@ -77,7 +77,8 @@ def test_special_values():
         assert_close(actual, expected, "f32")
 
 
-# The first of equal elements, NaN before all others; flattened without an axis.
+# The position of the first of equal elements, where NaN comes before all others; without an axis, of the flattened
+# tensor.
 @pytest.mark.parametrize("op", ["argmax", "argmin"])
 @pytest.mark.parametrize("dtype", [*COMMON_FLOATS, "i8", "ui8"])
 def test_positions(op, dtype):

@@ -1,6 +1,7 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How long weights, arguments and results live: while others bind, keep, raise, drop and end threads."""
+"""Lifetimes of weights, arguments and results, while others bind, keep and drop values, raise errors, or end
+threads."""
 
 import ctypes
 import gc
@@ -76,7 +77,7 @@ def use_up_memory(size):
 # --- weights
 
 
-# Through the C interface, where nothing else keeps them alive.
+# Calls through the C interface, where nothing else keeps the tensors alive.
 def test_weights_live_as_long_as_they_are_bound():
     size = 300_000
     module = compiled(weighted(size))

@@ -64,7 +64,7 @@ print(np.unique(runtime.to_numpy(main(np.zeros(3_000_000, np.float32)))), runtim
 # --- memory
 
 
-# Also in kernels, in any thread; the module stays usable, and nothing leaks.
+# Allocations may also fail in kernels, in any thread; the module stays usable, and nothing leaks.
 def test_no_memory_in_a_kernel_is_an_error():
     run = run_python(
         BEGIN
@@ -123,7 +123,7 @@ print((main(x) + 1).tolist() == x.tolist())
 # --- forks
 
 
-# Whatever the parent's other threads are doing: allocating, freeing, calling, binding.
+# Forks succeed whatever the parent's other threads are doing: allocating, freeing, calling, binding.
 def test_children_of_a_process_whose_threads_work():
     run = run_python(
         BEGIN
@@ -208,7 +208,8 @@ relax.func @apply(%f: (i64) -> i64, %k: i64) -> i64 {{{{
 }}}}"""
 
 
-# Kernels in a loop; a loop without kernels; and a call in a callback. Afterwards, the call's memory is free.
+# Ctrl-C interrupts kernels in a loop, a loop without kernels, and a call in a callback. Afterwards, the call's memory
+# is free.
 @pytest.mark.parametrize(
     "body, call",
     [

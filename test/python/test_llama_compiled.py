@@ -197,5 +197,5 @@ def test_smollm2(layout):
     model = compiled_smollm2(layout)
     for prompt, continuation in CONTINUATIONS.items():
         assert "".join(model.stream(prompt, max_new_tokens=24)) == continuation
-    # All in one batch, with different lengths.
+    # All prompts are in one batch, with different lengths.
     assert model.complete(list(CONTINUATIONS), max_new_tokens=24) == list(CONTINUATIONS.values())

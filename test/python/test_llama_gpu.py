@@ -103,7 +103,7 @@ def test_decoding_at_positions(pair):
         whole, parts = model.new_cache(1, 12), model.new_cache(2, 12)
         wanted = [model.logits(np.array([[token]]), whole)[0] for token in PROMPTS[0]]
         for step, token in enumerate(PROMPTS[0]):
-            # The second sequence is one token behind.
+            # The second sequence is one token shorter.
             tokens = np.array([token, PROMPTS[0][max(step - 1, 0)]])
             places = np.array([step, max(step - 1, 0)])
             decode = model.executable["decode"]

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rotary frequencies and logits of small models against those of transformers (references/)."""
+"""Rotary frequencies and logits of small models against transformers (references/)."""
 
 import dataclasses
 import json

@@ -111,7 +111,7 @@ def test_bad_text_is_an_error(text, message):
 
 
 def test_truncated_bytecode_is_an_error(module):
-    """At every length, in a separate process, which an assertion or a fault would end."""
+    """Bytecode truncated at every length, in a separate process, which an assertion or a fault would end."""
     program = """
 import sys
 from relax_mlir import RelaxError, parse

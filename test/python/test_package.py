@@ -108,7 +108,7 @@ def test_process_ends_cleanly_with_everything_alive():
     assert result.stderr == ""
 
 
-# One place has the version: what is installed, and what a wheel or an editable install would say, are read from there.
+# The version is defined in one place, from which the installed package, wheels and editable installs read it.
 def test_the_version_has_one_place(tmp_path):
     assert "version" not in re.findall(r"^(\w+) =", (ROOT / "pyproject.toml").read_text(), re.M)
     assert importlib.metadata.version("relax-mlir") == relax_mlir.__version__
@@ -153,8 +153,8 @@ def test_what_is_imported_is_required():
     found = {name for source in (ROOT / "python" / "relax_mlir").rglob("*.py") for name in imports_of(source)}
     assert {"typer", "rich", "safetensors"} <= found
     missing = {with_it.get(name, name) for name in found} - packages_of() - {"relax_mlir"}
-    # From extras, imported on use, with a message; sympy comes with torch, google.protobuf with onnx. Where onnxruntime
-    # is installed, bench compares with it.
+    # Packages of extras are imported on use, with a message; sympy comes with torch, google.protobuf with onnx. If
+    # onnxruntime is installed, bench compares with it.
     assert missing == {"matplotlib", "torch", "sympy", "onnx", "google", "onnxruntime"}
 
 

@@ -34,7 +34,7 @@ def test_greedy():
         (Sampling(1.0, top_p=1e-9), [1]),
         (Sampling(1.0, min_p=0.49), [1, 3, 4]),
         (Sampling(1.0, min_p=1.0), [1]),
-        # A low temperature makes the first so likely that it alone reaches the sum.
+        # A low temperature makes the first token so likely that its probability alone reaches the sum.
         (Sampling(0.1, top_p=0.9), [1]),
         (Sampling(1.0, top_k=3, top_p=0.8, min_p=0.6), [1, 3]),
     ],

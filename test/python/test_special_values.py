@@ -193,7 +193,7 @@ def test_elements(text, dtype):
     tolerance = accuracy(name, dtype) if is_float(dtype) else 0.0
     problems = []
     for step in (len(operands[0]), 1):
-        # One by one, only a part of the pairs if there are many.
+        # If there are many pairs, only a part of them is run one by one.
         places = range(0, len(operands[0]), step if step > 1 else max(1, len(operands[0]) // 199))
         parts = [run(identifier(text), *(x[i : i + step] for x in operands))[0] for i in places]
         actual = np.concatenate(parts)
@@ -204,7 +204,7 @@ def test_elements(text, dtype):
     assert not any(problems), "\n".join(problems)
 
 
-# Between all element types: one rounding, limits, modulo.
+# Conversions between all element types: rounding once, saturation, and wraparound.
 @pytest.mark.parametrize("source", ALL_DTYPES)
 def test_astype(source):
     run = conversions(source, targets.current)
@@ -355,7 +355,7 @@ def row_program(dtype: str, target: str) -> targets.Call:
 
 @pytest.mark.parametrize(("name", "dtype"), [(name, dtype) for name, (_, dtypes) in ROWS.items() for dtype in dtypes])
 def test_rows(name, dtype):
-    """Along rows and columns, short and long ones."""
+    """Softmax along rows and columns, short and long ones."""
     inputs = [rows(dtype)]
     if is_float(dtype) and name not in ("prod", "cumprod"):
         inputs.append(long_rows(dtype))

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels on several threads: each element is computed once, by one of them."""
+"""Kernels on several threads: each element is computed once, by one thread."""
 
 import numpy as np
 import pytest
@@ -71,7 +71,7 @@ def run(value):
         bb.return_(op.add(op.cumsum(x, axis=0), op.constant(value, "f32")))
     main = relax_mlir.compile(bb.module(), cached=False)["main"]
     line = f"{np.from_dlpack(main(np.ones(3, np.float32))).tolist()}\\n"
-    os.write(1, line.encode())  # at once, as two processes write
+    os.write(1, line.encode())  # in a single write, since two processes print
 run(1.0)
 child = os.fork()
 run(2.0 if child == 0 else 3.0)

@@ -39,7 +39,7 @@ class Loop:
         self.module = bb.module()
 
     def check(self, expected, inplace):
-        """Runs it; `inplace` is the number of in-place calls in the loop."""
+        """Runs the program; `inplace` is the expected number of in-place calls in the loop."""
         lowered = self.module.clone()
         Pipeline([Simplify(), Legalize(), InlineDataflow(), UpdateInPlace()]).run(lowered)
         assert len(re.findall(r"call_tir_inplace @\w+_inplace", str(lowered))) == inplace, str(lowered)

@@ -92,7 +92,7 @@ def test_forks(device):
     assert printed.split() == ["passed"], printed
 
 
-# From no element to more blocks than a device accepts in one launch.
+# Sizes from no element to more blocks than a device accepts in one launch.
 @pytest.mark.parametrize("size", [0, 1, 255, 1001, 65536 * 256 + 3])
 def test_sizes(device, add, size):
     x = np.arange(size, dtype=np.float32)
@@ -298,7 +298,7 @@ print(vulkan_faults.loader.relax_vulkan_cache_bytes())
 
 
 def kept(folder):
-    """The cached pipelines of drivers."""
+    """The cache entries with kernels compiled by drivers."""
     files = {path: path.read_bytes() for path in folder.glob("*.relax")}
     return {path: data for path, data in files.items() if b'{"kind": "pipeline"}' in data[:160]}
 
@@ -318,7 +318,7 @@ def test_kernels_are_kept_on_disk(device, tmp_path):
     second.write_bytes(b"")
     assert vulkan.run_python(CACHED, **variables).split() == [str(each * (len(entries) - 2))]
     assert kept(tmp_path) == entries
-    # Another driver does not use these; and several processes write at the same time.
+    # Another driver does not use these kernels; and several processes write at the same time.
     variables["RELAX_VULKAN_SET"] += ",driver=7"
     with concurrent.futures.ThreadPoolExecutor() as threads:
         printed = list(threads.map(lambda _: vulkan.run_python(CACHED, **variables).split(), range(3)))
@@ -353,7 +353,7 @@ for call in (work, refused):
 assert device.get(add["main"](x, x)).tolist() == [0, 2, 4, 6, 8]
 addressed = relax_mlir.compile(relax_mlir.parse(t.ADD), target=f"vulkan:subgroup_{device.subgroup}")
 vulkan_faults.fails(lambda: addressed["main"](x, x), relax_mlir.DeviceError, "lacks addresses of buffers", "_bound")
-# As many as are no push constants.
+# The parameters do not fit in the push constants.
 vector = "tensor<?xf32, #relax.shape<[n]>>"
 sum = "\\n".join(
     f"  %s{i} = relax.add %{f's{i - 1}' if i > 1 else 'x0'}, %x{i} : ({vector}, {vector}) -> {vector}"
@@ -460,7 +460,7 @@ def test_swiftshader(device):
     assert printed.split() == ["passed"], printed
 
 
-# Also on a device with 64-bit integers, no kernel needs them; its indices must fit in 32 bits.
+# No kernel needs 64-bit integers, even if the device has them; indices must fit in 32 bits.
 def test_without_long_integers(device):
     if not vulkan.LOADER.exists():
         pytest.skip("the loader of the tests is not there")

@@ -73,7 +73,7 @@ def line_of(error):
     return last.lineno if last.filename == "-" else None
 
 
-# Each of these may fail at any time, and succeed later.
+# Each of these functions may fail at any time, and succeed later.
 IN_CALLS = {
     "no memory of the device": ("vkAllocateMemory", OUT_OF_MEMORY, MemoryError, "no memory for .* on vulkan:0"),
     "too many allocations": ("vkAllocateMemory", TOO_MANY, MemoryError, "no memory for"),
@@ -256,7 +256,7 @@ print("passed")
 """
 
 
-# A failure while a device is opened leaves nothing behind, and the next attempt may succeed.
+# A failure while a device is opened leaks nothing, and the next attempt may succeed.
 def test_devices_that_do_not_open(device):
     printed = vulkan.run_python(OPENING)
     assert printed.split() == ["passed"], printed

@@ -73,7 +73,7 @@ def test_it_counts_as_memory():
 
 
 def test_calls_share_it():
-    """Two calls of one kernel never run at the same time, whatever their sizes."""
+    """Two calls of the same kernel never run at the same time, whatever their sizes."""
     n, k = T.format("n"), T.format("k")
     text = f"""
     relax.func @main(%x: {n}, %y: {k}) -> ({n}, {k}) {{

@@ -5,7 +5,7 @@
     pip install torch==2.13.0 transformers==5.24.0 accelerate gguf      # next to this package
     python test/python/references/record_llama.py
 
-The models are those of tiny_models.py: their weights are random numbers from a seed, which the tests regenerate.
+The models come from tiny_models.py: their weights are random numbers from a seed, which the tests regenerate.
 """
 
 from __future__ import annotations
