@@ -105,8 +105,9 @@ ShapeAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                        << (dim ? dim.str() : "?") << "' in #relax.shape";
   }
   if (!symbolic)
-    return emitError() << "#relax.shape without a symbol says nothing that the "
-                          "tensor type does not: leave it out";
+    return emitError()
+           << "#relax.shape without a symbol adds nothing to the tensor "
+              "type; leave it out";
   return success();
 }
 

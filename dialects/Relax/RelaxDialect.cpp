@@ -81,7 +81,7 @@ static LogicalResult verifySymbols(Operation *op, NamedAttribute attribute) {
     if (!isValidSymbolName(range.getName().getValue()))
       return op->emitOpError()
              << "'" << range.getName().getValue() << "' in '"
-             << attribute.getName().getValue() << "' is no symbol name";
+             << attribute.getName().getValue() << "' is not a symbol name";
     if (!isa<RangeAttr>(range.getValue()))
       return op->emitOpError()
              << "the range of symbol '" << range.getName().getValue()

@@ -486,7 +486,7 @@ MlirLogicalResult mlirRelaxDeduceCall(MlirOperation call, MlirOperation callee,
     operands = operands.drop_front();
   }
   if (!signature) {
-    op->emitOpError() << "callee is no function";
+    op->emitOpError() << "callee is not a function";
     return mlirLogicalResultFailure();
   }
   FailureOr<SmallVector<Type>> types = deduceCall(op, *signature, operands);

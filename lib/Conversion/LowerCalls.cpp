@@ -87,7 +87,7 @@ LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
       symbolTable.lookupNearestSymbolFrom<func::FuncOp>(op, op.getCalleeAttr());
   if (!kernel)
     return op.emitOpError()
-           << "calls '" << op.getCallee() << "', which is no func.func";
+           << "calls '" << op.getCallee() << "', which is not a func.func";
   if (kernel.isExternal())
     return op.emitOpError()
            << "calls '" << op.getCallee() << "', which has no body to compile";

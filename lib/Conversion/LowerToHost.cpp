@@ -374,7 +374,8 @@ static LogicalResult checkExport(FuncOp function) {
   StringRef name = function.getSymName();
   if (name.empty() || name.contains('\0'))
     return function.emitOpError()
-           << "has a name that " << (name.empty() ? "is empty" : "holds a NUL")
+           << "has a name that "
+           << (name.empty() ? "is empty" : "contains a NUL")
            << "; a public function is a symbol of the object file, and needs "
               "another name";
   for (auto [what, types] :
@@ -450,8 +451,8 @@ private:
           (name == "bind_weight" && !weights->empty()))
         return function.emitOpError()
                << "has a name that compiled code uses itself; names that begin "
-                  "with 'relax_rt_', and 'bind_weight' beside weights, are "
-                  "reserved";
+                  "with 'relax_rt_' are reserved, and so is 'bind_weight' in "
+                  "modules with weights";
       if (failed(checkExport(function)))
         return failure();
     }

@@ -42,6 +42,6 @@ void relax::registerRelaxPasses() {
   registerRelaxSPIRVPipelines();
   PassPipelineRegistration<>(
       "relax-simplify",
-      "inline, deduce, canonicalise, simplify shapes, merge and remove code",
+      "inline, deduce, canonicalize, simplify shapes, merge and remove code",
       buildSimplifyPipeline);
 }

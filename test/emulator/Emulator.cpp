@@ -321,7 +321,7 @@ RELAX_EXPORT Result cuMemFree_v2(Pointer data) {
   };
   check(begin, begin + kGuardBytes, "before");
   check(begin + kGuardBytes + found->second.bytes, begin + found->second.whole,
-        "behind");
+        "after");
   giveBack(begin, begin + found->second.whole);
   all.blocks.erase(found);
   return kSuccess;

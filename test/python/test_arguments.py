@@ -331,7 +331,7 @@ def test_destinations_in_results_that_are_arguments():
     ],
 )
 def test_what_is_written_over_is_not_used_afterwards(text):
-    with pytest.raises(RelaxError, match=r"writes over operand \d, which (is used afterwards|it uses again)"):
+    with pytest.raises(RelaxError, match=r"overwrites operand \d, which (is used afterwards|it uses again)"):
         compiled(text)
 
 

@@ -48,7 +48,10 @@ def test_elements_with_code(element):
 @pytest.mark.parametrize(
     "source, message",
     [
-        (r'relax.func @"a\00b"(%x: tensor<4xf32>) -> tensor<4xf32> { relax.return %x : tensor<4xf32> }', "holds a NUL"),
+        (
+            r'relax.func @"a\00b"(%x: tensor<4xf32>) -> tensor<4xf32> { relax.return %x : tensor<4xf32> }',
+            "contains a NUL",
+        ),
         (r'relax.func @""(%x: tensor<4xf32>) -> tensor<4xf32> { relax.return %x : tensor<4xf32> }', "is empty"),
         (
             "relax.func @main(%x: !relax.storage, %y: tensor<4xf32>) -> tensor<4xf32> "

@@ -17,9 +17,9 @@ m, n = Sym("m"), Sym("n")
 FAULTS = {
     "quotient": (n // m, (0, 5), "'n floordiv m' divides by zero", (2, 5)),
     "rest": (n % m, (0, 5), "divides by zero", (2, 5)),
-    "multiple": (n * 2**58, (1, 32), "is beyond 64 bits", (1, 0)),
-    "power": (n * n * n * n, (1, 2**16), "is beyond 64 bits", (1, 1)),
-    "sum": (n * 2**57 + m * 2**57, (32, 32), "is beyond 64 bits", (0, 0)),
+    "multiple": (n * 2**58, (1, 32), "exceeds 64 bits", (1, 0)),
+    "power": (n * n * n * n, (1, 2**16), "exceeds 64 bits", (1, 1)),
+    "sum": (n * 2**57 + m * 2**57, (32, 32), "exceeds 64 bits", (0, 0)),
 }
 
 

@@ -486,7 +486,7 @@ FAULTS = {
         None,
         0,
         DeviceError,
-        "is an sm_90a, is the code for another one.*\n.*no emulated dev",
+        "is an sm_90a; the code may be for another GPU.*\n.*no emulated dev",
     ),
     "a kernel that hangs": ("add_stuck", None, 0, DeviceError, "launch of 'never_meet' failed on cuda:0: .*TIMEOUT"),
 }
@@ -524,9 +524,9 @@ def test_errors_name_the_line_of_the_program(device, functions):
 NO_DRIVER = {
     "no name": ({"RELAX_CUDA_DRIVER": ""}, "no CUDA driver: libcuda.so.1"),
     "no library": ({"RELAX_CUDA_DRIVER": "/nowhere/libcuda.so.1"}, "no CUDA driver: .*nowhere"),
-    "another library": ({"RELAX_CUDA_DRIVER": "libm.so.6"}, "is too old or none: it has no cu"),
+    "another library": ({"RELAX_CUDA_DRIVER": "libm.so.6"}, "is too old or not a CUDA driver: it lacks cu"),
     "no device": ({"RELAX_EMULATOR_DEVICES": "0"}, "the CUDA driver finds no device"),
-    "an old driver": ({"RELAX_EMULATOR_VERSION": "11040"}, "of version 11.4, at least 12.0 is needed"),
+    "an old driver": ({"RELAX_EMULATOR_VERSION": "11040"}, "has version 11.4, but at least 12.0 is required"),
     "a driver that does not start": ({"RELAX_EMULATOR_FAIL": "cuInit:0:999"}, "does not start: error 999"),
     "a device that is lost": ({"RELAX_EMULATOR_FAIL": "cuDevicePrimaryCtxRetain:0:2"}, "cuda:0 cannot be used"),
 }

@@ -211,7 +211,7 @@ DEATHS = {
     "ctypes.string_at(machine.allocate(8).value, 8)": "",
     # A kernel writes beyond its memory.
     "data = machine.allocate(100); machine.launch('overrun', (1, 1, 1), (1, 1, 1), data, ctypes.c_int64(100));"
-    "emulator.cuMemFree_v2(data)": "memory behind a block",
+    "emulator.cuMemFree_v2(data)": "memory after a block",
 }
 
 

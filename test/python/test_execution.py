@@ -373,10 +373,10 @@ def test_unaligned_and_read_only_arguments():
 @pytest.mark.parametrize(
     "dims, args, message",
     [
-        ("m, n", (2**32, 2**32), "is beyond 64 bits"),
-        ("m, n", (2**62, 1), "is beyond 64 bits"),
-        ("m + n", (2**62, 2**62), "'m \\+ n' is beyond 64 bits"),
-        ("m*n", (2**33, 2**31), r"'m\*n' is beyond 64 bits"),
+        ("m, n", (2**32, 2**32), "exceeds 64 bits"),
+        ("m, n", (2**62, 1), "exceeds 64 bits"),
+        ("m + n", (2**62, 2**62), "'m \\+ n' exceeds 64 bits"),
+        ("m*n", (2**33, 2**31), r"'m\*n' exceeds 64 bits"),
         ("m mod n", (3, 0), "'m mod n' divides by zero"),
         ("(m*n) floordiv (m + n)", (0, 0), "divides by zero"),
         ("m - n", (2, 5), "'m - n' = -3 is negative"),

@@ -257,14 +257,14 @@ def test_what_shares_memory_with_what_is_written_over_is_dead(kind, written):
       %s = relax.abs {other} : ({T}) -> {T}
       relax.return %w, %s : {T}, {T}
     }}"""
-    with pytest.raises(RelaxError, match="writes over operand 0, which is used afterwards"):
+    with pytest.raises(RelaxError, match="overwrites operand 0, which is used afterwards"):
         relax_mlir.compile(parse(source), cached=False)
 
 
 LOOPS = {
-    "yielded twice": ("relax.yield %0, %0, %no", "writes over operand 0, which is used afterwards"),
-    "yields what is outside": ("relax.yield %y, %0, %no", "writes over operand 0, which is used afterwards"),
-    "yielded with a view": ("relax.yield %0, %v, %no", "writes over operand 0, which is used afterwards"),
+    "yielded twice": ("relax.yield %0, %0, %no", "overwrites operand 0, which is used afterwards"),
+    "yields what is outside": ("relax.yield %y, %0, %no", "overwrites operand 0, which is used afterwards"),
+    "yielded with a view": ("relax.yield %0, %v, %no", "overwrites operand 0, which is used afterwards"),
 }
 
 
@@ -299,7 +299,7 @@ def test_a_closure_that_writes_what_it_captures_is_called_once():
       %1 = {call}
       relax.return %0, %1 : {U}, {U}
     }}"""
-    with pytest.raises(RelaxError, match="captures operand 0, which @write writes over at each call"):
+    with pytest.raises(RelaxError, match="captures operand 0, which @write overwrites at each call"):
         relax_mlir.compile(parse(source), cached=False)
 
 

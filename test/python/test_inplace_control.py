@@ -15,7 +15,7 @@ from relax_mlir.runtime import to_numpy
 
 T = "tensor<?x?xf32, #relax.shape<[n, m]>>"
 TT = f"tuple<{T}, {T}>"
-REFUSED = "writes over operand 0, which is used afterwards"
+REFUSED = "overwrites operand 0, which is used afterwards"
 X = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
 
 

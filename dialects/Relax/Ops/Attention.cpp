@@ -59,7 +59,7 @@ static LogicalResult checkHeads(Deduction &deduction, SymExprAttr query,
   if (!wrong)
     return success();
   return deduction.emitError()
-         << "the heads of query must be a multiple of those of key, "
+         << "the heads of query must be a multiple of the heads of key, "
          << describe(key) << ", got " << describe(query);
 }
 
@@ -80,21 +80,21 @@ LogicalResult AttentionOp::deduce(Deduction &deduction, Adaptor op,
   if (failed(q) || failed(k) || failed(v))
     return failure();
 
-  FailureOr<SymExprAttr> batch =
-      deduction.equalDim((*q)[0], "the batch of query", (*k)[0], "that of key");
+  FailureOr<SymExprAttr> batch = deduction.equalDim(
+      (*q)[0], "the batch of query", (*k)[0], "the batch of key");
   if (failed(batch))
     return failure();
   batch = deduction.equalDim(*batch, "the batch of query and key", (*v)[0],
-                             "that of value");
+                             "the batch of value");
   if (failed(batch))
     return failure();
-  FailureOr<SymExprAttr> keys = deduction.equalDim((*k)[1], "the length of key",
-                                                   (*v)[1], "that of value");
-  FailureOr<SymExprAttr> heads = deduction.equalDim((*k)[2], "the heads of key",
-                                                    (*v)[2], "those of value");
+  FailureOr<SymExprAttr> keys = deduction.equalDim(
+      (*k)[1], "the length of key", (*v)[1], "the length of value");
+  FailureOr<SymExprAttr> heads = deduction.equalDim(
+      (*k)[2], "the heads of key", (*v)[2], "the heads of value");
   if (failed(keys) || failed(heads) ||
       failed(deduction.equalDim((*q)[3], "the head size of query", (*k)[3],
-                                "that of key")) ||
+                                "the head size of key")) ||
       failed(checkHeads(deduction, (*q)[2], *heads)))
     return failure();
 
@@ -132,7 +132,8 @@ static FailureOr<SymExprAttr> deduceRotaryDim(Deduction &deduction,
     if (headSize && prover.divisible(headSize, two) == Truth::No)
       return deduction.emitError()
              << "the last dimension of x must be even, got "
-             << describe(headSize) << "; give rotary_dim to turn a part of it";
+             << describe(headSize)
+             << "; give rotary_dim to rotate a part of it";
     return headSize;
   }
   int64_t value = attribute.getInt();
@@ -161,15 +162,16 @@ static LogicalResult checkPositions(Deduction &deduction, Value value,
     return deduction.emitError()
            << "positions must have rank 0, 1 or 2, got rank "
            << positions->rank();
-  FailureOr<SymExprAttr> tokens = deduction.equalDim(
-      x[1], "the length of x", positions->dims.back(), "that of positions");
+  FailureOr<SymExprAttr> tokens =
+      deduction.equalDim(x[1], "the length of x", positions->dims.back(),
+                         "the length of positions");
   if (failed(tokens))
     return failure();
   x[1] = *tokens;
   if (positions->rank() == 1)
     return success();
   FailureOr<SymExprAttr> batch = deduction.equalDim(
-      x[0], "the batch of x", positions->dims[0], "that of positions");
+      x[0], "the batch of x", positions->dims[0], "the batch of positions");
   if (failed(batch))
     return failure();
   x[0] = *batch;
@@ -187,7 +189,7 @@ static LogicalResult checkTable(Deduction &deduction, Value value,
   if (failed(dims))
     return failure();
   return deduction.equalDim(dims->back(), "the last dimension of " + name,
-                            pairs, "half of the turned elements");
+                            pairs, "half of the rotated elements");
 }
 
 LogicalResult RotaryEmbeddingOp::deduce(Deduction &deduction, Adaptor op,

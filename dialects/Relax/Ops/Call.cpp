@@ -30,7 +30,7 @@ static FailureOr<Signature> lookupKernel(Operation *op,
   auto kernel = symbolTable.lookupNearestSymbolFrom<func::FuncOp>(op, callee);
   if (!kernel)
     return op->emitOpError()
-           << "'" << callee.getValue() << "' is no kernel (func.func)";
+           << "'" << callee.getValue() << "' is not a kernel (func.func)";
   Signature signature = Signature::of(kernel);
   if (!isInBufferForm(kernel) &&
       signature.results.size() != op->getNumResults())

@@ -57,8 +57,8 @@ LogicalResult DataflowOp::verifyRegions() {
     return failure();
   for (Operation &op : block.without_terminator()) {
     if (isa<IfOp, WhileOp, DataflowOp>(op))
-      return op.emitOpError()
-             << "is control flow, which a relax.dataflow block must not hold";
+      return op.emitOpError() << "is control flow, which a relax.dataflow "
+                                 "block must not contain";
     if (!isa<MatchCastOp>(op) && !isMemoryEffectFree(&op))
       return op.emitOpError()
              << "may have side effects, which a relax.dataflow block must not";
@@ -122,7 +122,7 @@ struct InlineKnownBranch : OpRewritePattern<IfOp> {
                                 PatternRewriter &rewriter) const override {
     std::optional<bool> condition = getConstantCondition(op.getCondition());
     if (!condition)
-      return rewriter.notifyMatchFailure(op, "the condition is no constant");
+      return rewriter.notifyMatchFailure(op, "the condition is not a constant");
     Region &region = *condition ? op.getThenRegion() : op.getElseRegion();
     // Symbols are scoped to their branch, and a later cast may redefine them.
     if (region.walk([](MatchCastOp) { return WalkResult::interrupt(); })

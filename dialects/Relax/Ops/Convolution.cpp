@@ -97,7 +97,7 @@ static LogicalResult checkGroups(Deduction &deduction, const Convolution &conv,
     return success();
   return deduction.emitError()
          << "groups must divide " << name << ": " << describe(channels)
-         << " is no multiple of " << describe(conv.groups);
+         << " is not a multiple of " << describe(conv.groups);
 }
 
 template <typename Adaptor>

@@ -36,7 +36,7 @@ LogicalResult MatchCastOp::verify() {
   Type input = getInput().getType();
   if (implies(input, getType(), prover) == Truth::No &&
       implies(getType(), input, prover) == Truth::No)
-    return emitOpError() << "can never hold: " << input << " is no "
+    return emitOpError() << "can never hold: " << input << " is not a "
                          << getType();
   return success();
 }

@@ -68,7 +68,7 @@ static LogicalResult checkBound(Deduction &deduction, Attribute bound,
                   : value.isSignedIntN(width);
   if (!fits)
     return deduction.emitError() << name << " " << number.getInt()
-                                 << " is no value of " << elementType;
+                                 << " is not a value of " << elementType;
   return success();
 }
 

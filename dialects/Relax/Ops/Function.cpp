@@ -133,7 +133,7 @@ static FuncOp lookupCallee(Operation *op, FlatSymbolRefAttr callee,
                            SymbolTableCollection &symbolTable) {
   auto function = symbolTable.lookupNearestSymbolFrom<FuncOp>(op, callee);
   if (!function)
-    op->emitOpError() << "'" << callee.getValue() << "' is no relax.func";
+    op->emitOpError() << "'" << callee.getValue() << "' is not a relax.func";
   return function;
 }
 

@@ -95,7 +95,7 @@ static LogicalResult checkElementIndices(Deduction &deduction,
     if (i != *normal && deduction.prover().less(d, index) == Truth::Yes)
       return deduction.emitError()
              << "dimension " << i << " of indices is " << describe(index)
-             << ", more than that of data, " << describe(d);
+             << ", more than the dimension of data, " << describe(d);
   }
   return success();
 }
@@ -275,7 +275,8 @@ LogicalResult ScatterNDOp::deduce(Deduction &deduction, Adaptor op,
       return failure();
     for (auto [i, expected, update] : llvm::enumerate(**dims, updates.dims))
       if (failed(deduction.equalDim(
-              expected, "dimension " + Twine(i) + " of what is indexed", update,
+              expected,
+              "dimension " + Twine(i) + " of the indexed part of data", update,
               "dimension " + Twine(i) + " of updates")))
         return failure();
   }
@@ -296,7 +297,7 @@ LogicalResult IndexPutOp::deduce(Deduction &deduction, Adaptor op,
   if (failed(dims) ||
       (*dims && values->ranked &&
        failed(checkBroadcastTo(deduction, values->dims, "values", **dims,
-                               "what is indexed"))))
+                               "the indexed part of data"))))
     return failure();
   results.push_back(op.getData().getType());
   return success();

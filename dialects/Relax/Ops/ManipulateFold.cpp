@@ -190,7 +190,7 @@ struct PermuteOfPermute : OpRewritePattern<PermuteDimsOp> {
     if (!inner)
       return rewriter.notifyMatchFailure(op, "x is not permuted");
     if (!canForward(inner.getX(), op))
-      return rewriter.notifyMatchFailure(op, "x may be written over");
+      return rewriter.notifyMatchFailure(op, "x may be overwritten");
     auto first = getPermutation(inner), second = getPermutation(op);
     if (!first || !second || first->size() != second->size())
       return rewriter.notifyMatchFailure(op, "the rank is unknown");
@@ -299,7 +299,7 @@ struct StackOfOne : OpRewritePattern<StackOp> {
     if (op.getTensors().size() != 1)
       return rewriter.notifyMatchFailure(op, "more than one tensor");
     if (!canForward(op.getTensors()[0], op))
-      return rewriter.notifyMatchFailure(op, "the tensor may be written over");
+      return rewriter.notifyMatchFailure(op, "the tensor may be overwritten");
     rewriter.replaceOpWithNewOp<ExpandDimsOp>(
         op, op.getType(), op.getTensors()[0],
         rewriter.getDenseI64ArrayAttr(static_cast<int64_t>(op.getAxis())));

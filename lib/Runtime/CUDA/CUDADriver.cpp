@@ -62,7 +62,7 @@ const cuda::Library *openLibrary(Error &error) {
   if (!library.field) {                                                        \
     fail(error, "DeviceError",                                                 \
          std::string("the CUDA driver ") + path +                              \
-             " is too old or none: it has no " #name);                         \
+             " is too old or not a CUDA driver: it lacks " #name);             \
     return nullptr;                                                            \
   }
   RELAX_CUDA_FUNCTIONS(RELAX_CUDA_FIND)
@@ -70,9 +70,9 @@ const cuda::Library *openLibrary(Error &error) {
   int version = 0;
   if (!library.driverVersion(&version) && version < kLeastVersion) {
     fail(error, "DeviceError",
-         "the CUDA driver is of version " + versionText(version) +
-             ", at least " + versionText(kLeastVersion) +
-             " is needed; install a newer one");
+         "the CUDA driver has version " + versionText(version) +
+             ", but at least " + versionText(kLeastVersion) +
+             " is required; install a newer one");
     return nullptr;
   }
   if (int result = library.init(0)) {
@@ -168,10 +168,11 @@ public:
     unsigned sizes[7];
     for (int i = 0; i < 7; ++i) {
       if (shape[i] < 0 || shape[i] > INT32_MAX)
-        return fail(error, "DeviceError",
-                    std::string("launch of '") + kernel.name +
-                        "': a grid, a block or shared memory of size " +
-                        std::to_string(shape[i]) + " cannot be had");
+        return fail(
+            error, "DeviceError",
+            std::string("launch of '") + kernel.name +
+                "': a grid, a block or shared memory cannot have size " +
+                std::to_string(shape[i]));
       sizes[i] = static_cast<unsigned>(shape[i]);
     }
     int result = cuda::kSuccess;
@@ -214,28 +215,28 @@ public:
         static_cast<uint32_t>(rank), const_cast<void *>(data), sizes, strides,
         box, steps, /*interleave=*/0, cuda::kSwizzle128, cuda::kPromote128,
         /*beyond=*/0);
-    return check(result, "the map of a tensor", error);
+    return check(result, "creating a tensor map", error);
   }
 
   bool canCapture() const override { return !waitsForKernels(); }
   void *createStream(Error &error) override {
     void *stream = nullptr;
     return check(cuda.createStream(&stream, cuda::kNonBlocking),
-                 "making a stream", error)
+                 "creating a stream", error)
                ? stream
                : nullptr;
   }
   void destroyStream(void *stream) override { cuda.destroyStream(stream); }
   bool beginCapture(void *stream, Error &error) override {
     return check(cuda.beginCapture(stream, cuda::kCaptureRelaxed),
-                 "the begin of a capture", error);
+                 "beginning a capture", error);
   }
   void *endCapture(void *stream, bool wanted, Error &error) override {
     void *graph = nullptr, *executable = nullptr;
     bool ended =
-        check(cuda.endCapture(stream, &graph), "the end of a capture", error);
+        check(cuda.endCapture(stream, &graph), "ending a capture", error);
     if (ended && wanted &&
-        !check(cuda.instantiate(&executable, graph, 0), "making a graph",
+        !check(cuda.instantiate(&executable, graph, 0), "creating a graph",
                error))
       executable = nullptr;
     if (graph)
@@ -376,7 +377,7 @@ private:
         result == cuda::kInvalidPTX || result == cuda::kUnsupportedPTXVersion;
     if (isOther)
       error.message += "; the device is an " + description.architecture +
-                       ", is the code for another one?";
+                       "; the code may be for another GPU";
     log[sizeof(log) - 1] = 0;
     if (*log)
       error.message += std::string("\n") + log;

@@ -48,7 +48,7 @@ const cublaslt::Library *openLibrary(Error &error) {
   }
   auto refuse = [&](const std::string &why) {
     fail(error, "DeviceError",
-         "the code calls cuBLASLt, and there is none: " + why +
+         "the code calls cuBLASLt, which cannot be loaded: " + why +
              "; install it, name it in RELAX_CUBLASLT, or compile without it");
     return nullptr;
   };

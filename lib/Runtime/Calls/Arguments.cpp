@@ -402,8 +402,8 @@ const DLTensor *relax_rt::readTensor(const Value &type, const TVMFFIAny &arg,
                              isContiguous(*tensor) ? bytes : !!bytes)) {
       std::string name = Device::nameOf(device);
       fail(error, "ValueError",
-           what.str() + ": the memory is none that this runtime has on " +
-               name + "; copy the tensor to " + name + " by way of the host");
+           what.str() + ": the runtime has not allocated this memory on " +
+               name + "; copy the tensor to " + name + " through the host");
       return nullptr;
     }
   }

@@ -30,8 +30,8 @@ void *relax_rt::findFFIFunction(const char *name) {
 
 void relax_rt::failWithoutFFI(const char *name) {
   fprintf(stderr,
-          "relax-mlir: a value of TVM FFI was given, and the process has no "
-          "function %s; load %s where all can see it\n",
+          "relax-mlir: got a TVM FFI value, but the process lacks the "
+          "function %s; load %s with global visibility\n",
           name, kLibrary);
   abort();
 }

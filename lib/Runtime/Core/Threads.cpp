@@ -52,7 +52,7 @@ int32_t defaultThreadCount() {
     if (*text)
       fprintf(stderr,
               "relax-mlir: RELAX_NUM_THREADS is '%s'; expected a number from 1 "
-              "to 1024, and one thread a processor is used\n",
+              "to 1024, and one thread per processor is used\n",
               text);
   }
   cpu_set_t set;

@@ -41,7 +41,7 @@ bool VulkanBindings::bind(vk::Commands commands, VulkanSetPools &pools,
   // An exhausted pool reports that it is out of memory.
   if (pools.empty() || allocate() != vk::kSuccess) {
     vk::SetPool pool = 0;
-    if (!device.check(makePool(count, pool), "making a pool of bindings",
+    if (!device.check(makePool(count, pool), "creating a descriptor pool",
                       error))
       return false;
     pools.push_back(pool);

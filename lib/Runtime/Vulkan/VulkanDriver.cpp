@@ -194,7 +194,7 @@ public:
         return fail(error, "DeviceError",
                     std::string("launch of '") + kernel.name +
                         "': a grid of size " + std::to_string(shape[i]) +
-                        " cannot be had on " + device->title);
+                        " exceeds the limits of " + device->title);
     if (!shape[0] || !shape[1] || !shape[2])
       return true;
     VulkanLaunch made;
@@ -253,7 +253,7 @@ public:
   bool makeTensorMap(void *, const void *, const int64_t *,
                      Error &error) override {
     return fail(error, "DeviceError",
-                "devices of Vulkan have no maps of tensors");
+                "Vulkan devices do not support tensor maps");
   }
 
   bool canCapture() const override { return !waitsForKernels(); }
@@ -290,8 +290,7 @@ public:
     finish(stream.recording);
     auto *graph = new Recording(std::move(stream.recording));
     stream.recording = {};
-    if (!device->check(vk.end(graph->commands), "the end of a capture",
-                       error) ||
+    if (!device->check(vk.end(graph->commands), "ending a capture", error) ||
         !wanted) {
       recycle(*graph);
       delete graph;
@@ -358,8 +357,8 @@ private:
     if (place.buffer && place.left >= bytes)
       return true;
     return fail(error, "ValueError",
-                "the memory is none of " + device->title +
-                    "; copy through the host from another device");
+                "the memory is not on " + device->title +
+                    "; copy from another device through the host");
   }
 
   /// Binds the buffers of a kernel, whose pointer parameters become byte
@@ -407,10 +406,10 @@ private:
     for (int64_t i = 0; i < image.narrowCount; ++i) {
       auto value = static_cast<int64_t>(words[image.narrow[i]]);
       if (value < INT32_MIN || value > INT32_MAX)
-        return fail(error, "DeviceError",
-                    std::string("launch of '") + image.name +
-                        "': " + device->title + " counts in 32 bits, not to " +
-                        std::to_string(value));
+        return fail(
+            error, "DeviceError",
+            std::string("launch of '") + image.name + "': " + device->title +
+                " supports only 32-bit integers, got " + std::to_string(value));
     }
     return true;
   }

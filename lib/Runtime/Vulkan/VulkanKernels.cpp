@@ -32,7 +32,8 @@ vk::Result VulkanKernels::makeLayout(Layouts &made) {
 }
 
 bool VulkanKernels::start(Error &error) {
-  return device.check(makeLayout(plain), "making the layout of kernels", error);
+  return device.check(makeLayout(plain), "creating the layout of kernels",
+                      error);
 }
 
 bool VulkanKernels::layoutsFor(uint32_t bindings, Layouts &found,
@@ -51,7 +52,7 @@ bool VulkanKernels::layoutsFor(uint32_t bindings, Layouts &found,
   if (!result && !made.layout)
     result = makeLayout(made);
   found = made;
-  return device.check(result, "making the layout of kernels", error);
+  return device.check(result, "creating the layout of kernels", error);
 }
 
 // Runs only if the device failed to start; other devices are never destroyed.
@@ -94,7 +95,7 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
                           std::string &lacks) const {
   if (image.sharedBytes > device.maxSharedBytes) {
     lacks = std::to_string(image.sharedBytes) +
-            " bytes that a block shares; it has " +
+            " bytes of shared memory per block; it has " +
             std::to_string(device.maxSharedBytes);
     return false;
   }
@@ -105,7 +106,7 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
   }
   if (image.bindingCount >= 0 && countBindings(image) > device.maxBindings) {
     lacks = std::to_string(countBindings(image)) +
-            " buffers that are bound to a kernel; it has at most " +
+            " bound buffers per kernel; it has at most " +
             std::to_string(device.maxBindings);
     return false;
   }
@@ -113,13 +114,13 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
   if (image.subgroup &&
       (image.subgroup != device.subgroup || !device.hasShuffles)) {
     lacks = "subgroups of " + std::to_string(image.subgroup) +
-            " threads that exchange values; it has those of " +
+            " threads with shuffles; its subgroups have " +
             std::to_string(device.exchangingThreads());
     return false;
   }
   if (image.pushedWords * sizeof(uint64_t) > device.maxPushed) {
     lacks = std::to_string(image.pushedWords * sizeof(uint64_t)) +
-            " bytes that are pushed to a kernel; it has " +
+            " bytes of push constants; it has " +
             std::to_string(device.maxPushed);
     return false;
   }
@@ -139,9 +140,9 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
         {1, true, "Shader"},
         {9, device.hasFloat16, "arithmetic in f16 (Float16)"},
         {10, device.hasFloat64, "arithmetic in f64 (Float64)"},
-        {11, device.hasInt64, "integers of 64 bits (Int64)"},
-        {22, device.hasInt16, "integers of 16 bits (Int16)"},
-        {39, device.hasInt8, "integers of 8 bits (Int8)"},
+        {11, device.hasInt64, "64-bit integers (Int64)"},
+        {22, device.hasInt16, "16-bit integers (Int16)"},
+        {39, device.hasInt8, "8-bit integers (Int8)"},
         {61, true, "GroupNonUniform"},
         {65, device.hasShuffles, "exchange among threads (Shuffle)"},
         {4433, device.hasStorage16,
@@ -157,7 +158,7 @@ bool VulkanKernels::check(const VulkanKernelImage &image,
         {5346, device.hasMemoryModel,
          "the memory model of a device (VulkanMemoryModelDeviceScope)"},
         {5347, device.hasAddresses,
-         "addresses of buffers (PhysicalStorageBufferAddresses)"},
+         "buffer addresses (PhysicalStorageBufferAddresses)"},
         {6022, device.hasMatrices,
          "matrices of subgroups (CooperativeMatrixKHR)"},
     };
@@ -261,7 +262,7 @@ VulkanKernel *VulkanKernels::load(RelaxDeviceKernel &kernel, Error &error) {
   };
   auto *image = static_cast<const VulkanImage *>(kernel.module->image);
   if (image->magic != kVulkanImage)
-    return refuse("the code is none for Vulkan");
+    return refuse("the code is not for Vulkan");
   const VulkanKernelImage *found = nullptr;
   for (int64_t i = 0; i < image->count && !found; ++i)
     if (!strcmp(image->kernels[i].name, kernel.name))
@@ -289,7 +290,7 @@ VulkanKernel *VulkanKernels::make(const VulkanKernelImage &image,
       !layoutsFor(countBindings(image), layouts, error))
     return nullptr;
   info.layout = layouts.layout;
-  std::string what = std::string("making kernel '") + image.name + "'";
+  std::string what = std::string("creating kernel '") + image.name + "'";
   if (vk::Result result = device.vk.createShader(device.device, &code, nullptr,
                                                  &info.stage.shader)) {
     device.report(result, what, error);

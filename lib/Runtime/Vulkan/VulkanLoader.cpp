@@ -24,10 +24,10 @@ const char *relax_rt::textOf(vk::Result result) {
   case vk::kInitializationFailed:
     return "the driver does not start";
   case vk::kDeviceLost:
-    return "the device is lost, and with it what was on it; a kernel may have "
-           "run too long, or have touched what is not its own";
+    return "the device is lost, and so is all data on it; a kernel may have "
+           "run too long, or accessed invalid memory";
   case vk::kMapFailed:
-    return "its memory cannot be seen by the host";
+    return "the host cannot map its memory";
   case vk::kTooManyObjects:
     return "the driver has too many of such objects";
   case vk::kLayerNotPresent:
@@ -37,7 +37,7 @@ const char *relax_rt::textOf(vk::Result result) {
   case vk::kFeatureNotPresent:
     return "a feature is missing";
   case vk::kIncompatibleDriver:
-    return "no driver of a device";
+    return "no driver for a device";
   case vk::kInvalidShader:
     return "the driver rejects the code";
   default:
@@ -63,7 +63,7 @@ const VulkanLoader *relax_rt::openVulkanLoader(Error &error) {
   if (!handle) {
     const char *reason = dlerror();
     fail(error, "DeviceError",
-         std::string("no loader of Vulkan: ") + (reason ? reason : path));
+         std::string("no Vulkan loader: ") + (reason ? reason : path));
     return nullptr;
   }
   VulkanLoader loader;
@@ -78,8 +78,8 @@ const VulkanLoader *relax_rt::openVulkanLoader(Error &error) {
   using Find = vk::Function (*)(vk::Instance, const char *);
   auto find = reinterpret_cast<Find>(dlsym(handle, "vkGetInstanceProcAddr"));
   auto isMissing = [&](const char *name) {
-    return refuse(std::string("the loader of Vulkan ") + path +
-                  " is too old or none: it has no " + name);
+    return refuse(std::string("the Vulkan loader ") + path +
+                  " is too old or not a Vulkan loader: it lacks " + name);
   };
   if (!find)
     return isMissing("vkGetInstanceProcAddr");
@@ -92,8 +92,9 @@ const VulkanLoader *relax_rt::openVulkanLoader(Error &error) {
   uint32_t version = 0;
   loader.vk.enumerateVersion(&version);
   if (version < kLeastVulkan)
-    return refuse("the loader of Vulkan is of version " + versionText(version) +
-                  ", at least " + versionText(kLeastVulkan) + " is needed");
+    return refuse("the Vulkan loader has version " + versionText(version) +
+                  ", but at least " + versionText(kLeastVulkan) +
+                  " is required");
   vk::ApplicationInfo application;
   application.name = application.engine = "relax-mlir";
   application.api = vk::version(1, 3);
@@ -137,7 +138,7 @@ bool relax_rt::listDevices(const VulkanLoader &loader,
     result = loader.vk.enumerate(loader.instance, &count, devices.data());
   if (result < 0)
     return fail(error, "DeviceError",
-                std::string("the devices of Vulkan cannot be listed: ") +
+                std::string("cannot list the Vulkan devices: ") +
                     textOf(result) + " (" + std::to_string(result) + ")");
   devices.resize(count);
   auto rank = [&](vk::Physical device) {

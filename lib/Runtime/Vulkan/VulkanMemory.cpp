@@ -35,8 +35,8 @@ VulkanBlock::Result VulkanBlock::make(const VulkanDevice &device, vk::Size size,
   if (device.maxAllocation && size > device.maxAllocation) {
     fail(error, "MemoryError",
          "no allocation of " + std::to_string(size) +
-             " bytes: " + device.title + " gives at most " +
-             std::to_string(device.maxAllocation) + " at once");
+             " bytes: " + device.title + " allocates at most " +
+             std::to_string(device.maxAllocation) + " bytes at a time");
     return Result::Failed;
   }
   vk::BufferInfo info;
@@ -53,7 +53,7 @@ VulkanBlock::Result VulkanBlock::make(const VulkanDevice &device, vk::Size size,
   };
   if (vk::Result result =
           vk.createBuffer(device.device, &info, nullptr, &buffer))
-    return finish(result, "making a buffer");
+    return finish(result, "creating a buffer");
   vk::Requirements needs;
   vk.getRequirements(device.device, buffer, &needs);
   int type = -1;

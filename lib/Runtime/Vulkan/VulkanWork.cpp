@@ -22,10 +22,10 @@ bool VulkanWork::start(Error &error) {
   poolInfo.family = device->family;
   return device->check(
              vk.createSemaphore(device->device, &info, nullptr, &timeline),
-             "making a timeline", error) &&
+             "creating a timeline", error) &&
          device->check(
              vk.createCommandPool(device->device, &poolInfo, nullptr, &pool),
-             "making a pool of commands", error);
+             "creating a command pool", error);
 }
 
 // Runs only if the device failed to start; other devices are never destroyed.
@@ -49,7 +49,7 @@ bool VulkanWork::begin(Stream &stream, Error &error) {
     info.pool = pool;
     if (!device->check(
             vk.allocateCommands(device->device, &info, &recording.commands),
-            "making a list of commands", error)) {
+            "creating a command list", error)) {
       recording.commands = nullptr;
       return false;
     }
@@ -57,7 +57,7 @@ bool VulkanWork::begin(Stream &stream, Error &error) {
   vk::BeginInfo info;
   info.flags = stream.isCaptured ? vk::kSimultaneous : vk::kOnce;
   if (!device->check(vk.begin(recording.commands, &info),
-                     "beginning a list of commands", error)) {
+                     "beginning a command list", error)) {
     recycle(recording);
     return false;
   }
@@ -271,7 +271,7 @@ bool VulkanWork::submitCommands(vk::Commands commands, Error &error) {
   info.signalCount = 1;
   info.signals = &timeline;
   if (!device->check(vk.submit(device->queue, 1, &info, 0),
-                     "handing work to the device", error))
+                     "submitting work to the device", error))
     return false;
   submitted = value;
   return true;
@@ -281,8 +281,8 @@ bool VulkanWork::submit(Stream &stream, Error &error) {
   Recording &recording = stream.recording;
   if (!recording.commands)
     return true;
-  bool done = device->check(vk.end(recording.commands),
-                            "the end of a list of commands", error) &&
+  bool done = device->check(vk.end(recording.commands), "ending a command list",
+                            error) &&
               submitCommands(recording.commands, error);
   if (done)
     underWay.push_back({submitted, std::move(recording)});

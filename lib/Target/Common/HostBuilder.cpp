@@ -340,7 +340,7 @@ void SymbolValues::checkOverflow(const Twine &what) {
       arith::ConstantIntOp::create(builder, builder.getI1Type(), 1));
   overflow = {};
   builder.check(context, holds, "ValueError",
-                function + ": " + what + " is beyond 64 bits");
+                function + ": " + what + " exceeds 64 bits");
 }
 
 Value SymbolValues::evaluate(SymExprAttr expr) {

@@ -74,9 +74,10 @@ Chip::parseTarget(StringRef name,
   std::optional<Chip> chip = parse(name);
   if (chip && (chip->kind != Kind::NVIDIA || nvidia.contains(name)))
     return *chip;
-  emitError() << "there is no GPU '" << name
-              << "' that code can be made for; NVIDIA GPUs are named 'sm_80' "
-                 "(the oldest), 'sm_90', …, Vulkan devices 'subgroup_32'";
+  emitError()
+      << "there is no GPU '" << name
+      << "' that code can be compiled for; NVIDIA GPUs are named 'sm_80' "
+         "(the oldest), 'sm_90', …, Vulkan devices 'subgroup_32'";
   return failure();
 }
 

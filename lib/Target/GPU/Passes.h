@@ -31,10 +31,11 @@ namespace mlir::relax {
 #include "Target/GPU/Passes.h.inc"
 
 struct LaunchOptions : PassPipelineOptions<LaunchOptions> {
-  Option<std::string> chip{*this, "chip",
-                           llvm::cl::desc("the GPU, as sm_90a, to use what it "
-                                          "alone has; empty for any"),
-                           llvm::cl::init("")};
+  Option<std::string> chip{
+      *this, "chip",
+      llvm::cl::desc("the GPU whose own features may be "
+                     "used, such as sm_90a; empty for any"),
+      llvm::cl::init("")};
 };
 
 /// The pipeline `relax-gpu-bufferize`, on modules: turns kernels with memref
@@ -52,10 +53,11 @@ constexpr StringLiteral kGridStrideAttr = "grid_stride";
 constexpr StringLiteral kOverlapsAttr = "overlaps";
 
 struct CUDAOptions : PassPipelineOptions<CUDAOptions> {
-  Option<std::string> chip{*this, "chip",
-                           llvm::cl::desc("the GPU, as sm_90; \"emulated\" "
-                                          "is that of the tests"),
-                           llvm::cl::init("sm_80")};
+  Option<std::string> chip{
+      *this, "chip",
+      llvm::cl::desc("the GPU, such as sm_90; \"emulated\" "
+                     "is the device of the tests"),
+      llvm::cl::init("sm_80")};
 };
 
 /// The pipeline `relax-cuda-to-llvm`, on modules: lowers launches to PTX in the

@@ -28,19 +28,19 @@ namespace mlir::relax {
 
 struct SPIRVOptions : PassPipelineOptions<SPIRVOptions> {
   Option<bool> bound{*this, "bound",
-                     llvm::cl::desc("for devices without addresses of buffers"),
+                     llvm::cl::desc("for devices without buffer addresses"),
                      llvm::cl::init(false)};
   Option<bool> narrow{
       *this, "narrow",
-      llvm::cl::desc("for those without integers of 64 bits as well"),
+      llvm::cl::desc("also for devices without 64-bit integers"),
       llvm::cl::init(false)};
   Option<bool> overlap{
       *this, "overlap",
-      llvm::cl::desc("let kernels wait for those before them by themselves"),
+      llvm::cl::desc("let kernels wait for earlier kernels by themselves"),
       llvm::cl::init(false)};
   Option<int64_t> pushed{
       *this, "pushed",
-      llvm::cl::desc("words of 8 bytes that are pushed to a kernel at most"),
+      llvm::cl::desc("maximum number of 8-byte push constants of a kernel"),
       llvm::cl::init(relax_rt::kPushedWords)};
 };
 

@@ -220,7 +220,7 @@ LogicalResult verifyPattern(FuncOp pattern) {
   Block &body = pattern.getBody().front();
   for (Operation &op : body.without_terminator())
     if (op.getNumRegions() != 0 || !isMemoryEffectFree(&op))
-      return op.emitError("a pattern must not hold control flow or side "
+      return op.emitError("a pattern must not contain control flow or side "
                           "effects");
   Operation *terminator = body.getTerminator();
   if (terminator->getNumOperands() != 1 ||

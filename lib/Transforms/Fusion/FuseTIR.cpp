@@ -53,7 +53,7 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
     for (CallOp call : calls) {
       integers.push_back(solve(call, function, merged->integers));
       if (!integers.back())
-        return emitReason(function, "a call does not tell what a symbol is");
+        return emitReason(function, "a call does not determine a symbol");
     }
     table.remove(function);
     fuseLoopNests(merged->function);

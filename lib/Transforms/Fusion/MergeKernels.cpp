@@ -102,8 +102,8 @@ LogicalResult KernelMerger::collectCalls() {
       return fail("kernel @" + call.getCallee() + " is on buffers already");
     std::optional<SymSubstitution> bindings = solveProvedCall(call, kernel);
     if (!bindings)
-      return fail("what kernel @" + call.getCallee() +
-                  " demands of shapes is left to check when it runs");
+      return fail("conditions of kernel @" + call.getCallee() +
+                  " on shapes are only checked at run time");
     if (auto exprs = kernel->getAttrOfType<ArrayAttr>(notes::kComputedSizes))
       for (SymExprAttr expr : getSymExprs(exprs))
         computed.push_back(math.substitute(expr, *bindings));

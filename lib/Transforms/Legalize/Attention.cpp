@@ -126,7 +126,7 @@ static LogicalResult attention(AttentionOp op, KernelBuilder &kernel) {
       group = math.floordiv(heads, keyHeads);
     kernel.requireEqual(
         math.mul(group, keyHeads), heads,
-        "the heads of query must be a multiple of those of key");
+        "the heads of query must be a multiple of the heads of key");
   }
   Type type = getComputeType(getElementType(query));
   Scalars &builder = kernel.builder();
@@ -165,7 +165,7 @@ static LogicalResult attention(AttentionOp op, KernelBuilder &kernel) {
       onLoops = {K, N, M};
     } else {
       kernel.requireEqual(dims[rank - 3], heads,
-                          "the heads of bias must be those of query");
+                          "the heads of bias must equal the heads of query");
       bias = splitHeads(kernel, bias, rank - 3, {keyHeads, group});
       onLoops = {K, G, N, M};
     }
@@ -287,7 +287,7 @@ static LogicalResult rotaryEmbedding(RotaryEmbeddingOp op,
                           "positions must have the length of x");
     if (perBatch)
       kernel.requireEqual(positions[0], dims[0],
-                          "positions must have the batch of x");
+                          "positions must have the batch size of x");
   }
   SymDims tableDims{dims[1], pairs};
   if (perBatch)

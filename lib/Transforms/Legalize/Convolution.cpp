@@ -201,7 +201,7 @@ static void requireGroups(KernelBuilder &kernel, SymExprAttr channels,
   kernel.requireEqual(kernel.math().mod(channels, kernel.constant(groups)),
                       kernel.constant(0),
                       "groups must divide " + name + ": " + channels.str() +
-                          " is no multiple of " + Twine(groups));
+                          " is not a multiple of " + Twine(groups));
 }
 
 //===----------------------------------------------------------------------===//

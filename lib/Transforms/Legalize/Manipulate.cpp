@@ -59,7 +59,7 @@ static LogicalResult collapseSum(OpT op, KernelBuilder &kernel) {
     } else if (!kernel.provedEqual(dim, kernel.constant(1))) {
       return kernel.reject(
           "whether dimension " + Twine(index) + " of the target, " + dim.str() +
-          ", is 1 or that of data, " + own.str() + ", must be known");
+          ", is 1 or the dimension of data, " + own.str() + ", must be known");
     }
   }
   Type type = getComputeType(getElementType(data));

@@ -245,7 +245,7 @@ static LogicalResult scatterND(ScatterNDOp op, KernelBuilder &kernel,
   for (auto [update, wanted] : llvm::zip(updateDims, expected))
     kernel.requireEqual(update, wanted,
                         "updates must have the outer dimensions of indices, "
-                        "then those of data that are not indexed");
+                        "then the dimensions of data that are not indexed");
   Updates all{
       data, getElementType(op.getData()), op.getReduction(), updateDims, {},
       {}};

@@ -149,7 +149,7 @@ static LogicalResult stridedSlice(StridedSliceOp op, KernelBuilder &kernel) {
       kernel.require(CmpIPredicate::sle, kernel.constant(0), begin,
                      "a slice must begin in its dimension");
       kernel.require(CmpIPredicate::sle, begin, end,
-                     "a slice must not begin behind its end");
+                     "a slice must not begin after its end");
       if (!isSliceEnd(end))
         kernel.require(CmpIPredicate::sle, end, dims[axis],
                        "a slice must end in its dimension");

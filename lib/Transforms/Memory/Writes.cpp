@@ -154,7 +154,7 @@ LogicalResult Writes::verify(FuncOp function) const {
         valid = false;
         op->emitOpError() << "captures operand " << operand.getOperandNumber()
                           << ", which @" << closure.getCallee()
-                          << " writes over at each call; pass it as an "
+                          << " overwrites at each call; pass it as an "
                              "argument, or call the closure once, in the block "
                              "that makes it";
         return;
@@ -164,7 +164,7 @@ LogicalResult Writes::verify(FuncOp function) const {
         return;
       valid = false;
       InFlightDiagnostic error = op->emitOpError()
-                                 << "writes over operand "
+                                 << "overwrites operand "
                                  << operand.getOperandNumber();
       if (user == op) {
         error << ", which it uses again; pass a copy";

@@ -229,7 +229,7 @@ struct BindSymbols : relax::impl::BindSymbolsPassBase<BindSymbols> {
     if (!function.empty()) {
       auto only = table.lookup<FuncOp>(function);
       if (!only)
-        return module.emitError() << "'" << function << "' is no relax.func";
+        return module.emitError() << "'" << function << "' is not a relax.func";
       candidates = {only};
     }
 

@@ -255,7 +255,7 @@ LogicalResult FunctionDeducer::visitMatchCast(MatchCastOp cast) {
   if (implies(input, type, prover) == Truth::No &&
       implies(type, input, prover) == Truth::No)
     return cast.emitOpError()
-           << "can never hold: " << input << " is no " << type;
+           << "can never hold: " << input << " is not a " << type;
   Type filled = fillOpen(type, input);
   if (filled != type && !isTypePinned(cast.getResult()))
     setType(cast.getResult(), filled);

@@ -21,7 +21,7 @@ relax.func @element_types(%q: tensor<2x8x4x64xf32>, %k: tensor<2x8x4x64xf16>) {
 // -----
 
 relax.func @batch(%q: tensor<2x8x4x64xf32>, %k: tensor<3x8x4x64xf32>) {
-  // expected-error @+2 {{the batch of query and that of key differ: 2 and 3}}
+  // expected-error @+2 {{the batch of query and the batch of key differ: 2 and 3}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %k, %k : (tensor<2x8x4x64xf32>, tensor<3x8x4x64xf32>, tensor<3x8x4x64xf32>) -> tensor<2x8x4x64xf32>
   relax.return
@@ -30,7 +30,7 @@ relax.func @batch(%q: tensor<2x8x4x64xf32>, %k: tensor<3x8x4x64xf32>) {
 // -----
 
 relax.func @length(%q: tensor<2x8x4x64xf32>, %k: tensor<2x?x4x64xf32, #relax.shape<[2, m, 4, 64]>>, %v: tensor<2x?x4x64xf32, #relax.shape<[2, m + 1, 4, 64]>>) {
-  // expected-error @+2 {{the length of key and that of value differ: m and m + 1}}
+  // expected-error @+2 {{the length of key and the length of value differ: m and m + 1}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %k, %v : (tensor<2x8x4x64xf32>, tensor<2x?x4x64xf32, #relax.shape<[2, m, 4, 64]>>, tensor<2x?x4x64xf32, #relax.shape<[2, m + 1, 4, 64]>>) -> tensor<2x8x4x64xf32>
   relax.return
@@ -39,7 +39,7 @@ relax.func @length(%q: tensor<2x8x4x64xf32>, %k: tensor<2x?x4x64xf32, #relax.sha
 // -----
 
 relax.func @head_size(%q: tensor<2x8x4x64xf32>, %k: tensor<2x8x4x32xf32>) {
-  // expected-error @+2 {{the head size of query and that of key differ: 64 and 32}}
+  // expected-error @+2 {{the head size of query and the head size of key differ: 64 and 32}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %k, %k : (tensor<2x8x4x64xf32>, tensor<2x8x4x32xf32>, tensor<2x8x4x32xf32>) -> tensor<2x8x4x32xf32>
   relax.return
@@ -48,7 +48,7 @@ relax.func @head_size(%q: tensor<2x8x4x64xf32>, %k: tensor<2x8x4x32xf32>) {
 // -----
 
 relax.func @heads(%q: tensor<2x8x6x64xf32>, %k: tensor<2x8x4x64xf32>) {
-  // expected-error @+2 {{the heads of query must be a multiple of those of key, 4, got 6}}
+  // expected-error @+2 {{the heads of query must be a multiple of the heads of key, 4, got 6}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %k, %k : (tensor<2x8x6x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>) -> tensor<2x8x6x64xf32>
   relax.return
@@ -57,7 +57,7 @@ relax.func @heads(%q: tensor<2x8x6x64xf32>, %k: tensor<2x8x4x64xf32>) {
 // -----
 
 relax.func @no_heads(%q: tensor<2x8x6x64xf32>, %k: tensor<2x8x0x64xf32>) {
-  // expected-error @+2 {{the heads of query must be a multiple of those of key, 0, got 6}}
+  // expected-error @+2 {{the heads of query must be a multiple of the heads of key, 0, got 6}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.attention %q, %k, %k : (tensor<2x8x6x64xf32>, tensor<2x8x0x64xf32>, tensor<2x8x0x64xf32>) -> tensor<2x8x6x64xf32>
   relax.return
@@ -121,7 +121,7 @@ relax.func @window_without_mask(%q: tensor<1x8x4x64xf32>) {
 // -----
 
 relax.func @odd(%x: tensor<1x8x4x65xf32>) {
-  // expected-error @+2 {{the last dimension of x must be even, got 65; give rotary_dim to turn a part of it}}
+  // expected-error @+2 {{the last dimension of x must be even, got 65; give rotary_dim to rotate a part of it}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.rotary_embedding %x : (tensor<1x8x4x65xf32>) -> tensor<1x8x4x65xf32>
   relax.return
@@ -157,7 +157,7 @@ relax.func @layout(%x: tensor<1x8x4x64xf32>) {
 // -----
 
 relax.func @positions(%x: tensor<1x8x4x64xf32>, %p: tensor<9xi32>) {
-  // expected-error @+2 {{the length of x and that of positions differ: 8 and 9}}
+  // expected-error @+2 {{the length of x and the length of positions differ: 8 and 9}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.rotary_embedding %x positions %p : (tensor<1x8x4x64xf32>, tensor<9xi32>) -> tensor<1x8x4x64xf32>
   relax.return
@@ -184,7 +184,7 @@ relax.func @positions_and_offset(%x: tensor<1x8x4x64xf32>, %p: tensor<8xi32>) {
 // -----
 
 relax.func @table(%x: tensor<1x8x4x64xf32>, %t: tensor<100x64xf32>) {
-  // expected-error @+2 {{the last dimension of cos and half of the turned elements differ: 64 and 32}}
+  // expected-error @+2 {{the last dimension of cos and half of the rotated elements differ: 64 and 32}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.rotary_embedding %x cos %t sin %t : (tensor<1x8x4x64xf32>, tensor<100x64xf32>, tensor<100x64xf32>) -> tensor<1x8x4x64xf32>
   relax.return

@@ -28,7 +28,7 @@ relax.func private @f(tensor<4x?xf32, #relax.shape<[5, n]>>)
 
 // -----
 
-// expected-error @+1 {{#relax.shape without a symbol says nothing that the tensor type does not: leave it out}}
+// expected-error @+1 {{#relax.shape without a symbol adds nothing to the tensor type; leave it out}}
 relax.func private @f(tensor<?x4xf32, #relax.shape<[?, 4]>>)
 
 // -----
@@ -83,7 +83,7 @@ relax.func private @f(!relax.shape<[n]>) attributes {relax.symbols = {n = 1}}
 
 // -----
 
-// expected-error @+1 {{'a b' in 'relax.symbols' is no symbol name}}
+// expected-error @+1 {{'a b' in 'relax.symbols' is not a symbol name}}
 relax.func private @f() attributes {relax.symbols = {"a b" = #relax.range<0>}}
 
 // -----

@@ -4,7 +4,7 @@
 // RUN: relax-opt %s -split-input-file -verify-diagnostics=only-expected
 
 relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
-  // expected-error @+1 {{'kernel' is no kernel (func.func)}}
+  // expected-error @+1 {{'kernel' is not a kernel (func.func)}}
   %0 = relax.call_tir @kernel(%x) : (tensor<4xf32>) -> tensor<4xf32>
   relax.return
 }
@@ -12,7 +12,7 @@ relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
 // -----
 
 relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
-  // expected-error @+1 {{'kernel' is no kernel (func.func)}}
+  // expected-error @+1 {{'kernel' is not a kernel (func.func)}}
   %0 = relax.call_tir @kernel(%x) : (tensor<4xf32>) -> tensor<4xf32>
   relax.return
 }
@@ -190,7 +190,7 @@ relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
 // -----
 
 relax.func @f(%x: tensor<4xf32>, %n: tensor<?xf32, #relax.shape<[n]>>) {
-  // expected-error @+1 {{'kernel' is no kernel (func.func)}}
+  // expected-error @+1 {{'kernel' is not a kernel (func.func)}}
   %0 = relax.call_tir_inplace @kernel(%x) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
   relax.return
 }

@@ -5,7 +5,7 @@
 
 relax.func @f(%c: i1, %x: tensor<4xf32>) {
   relax.dataflow {
-    // expected-error @+1 {{is control flow, which a relax.dataflow block must not hold}}
+    // expected-error @+1 {{is control flow, which a relax.dataflow block must not contain}}
     relax.if %c : i1 {
       relax.yield
     } else {
@@ -20,7 +20,7 @@ relax.func @f(%c: i1, %x: tensor<4xf32>) {
 
 relax.func @f(%c: i1, %x: tensor<4xf32>) {
   relax.dataflow {
-    // expected-error @+1 {{is control flow, which a relax.dataflow block must not hold}}
+    // expected-error @+1 {{is control flow, which a relax.dataflow block must not contain}}
     relax.dataflow {
       relax.output
     }

@@ -30,7 +30,7 @@ relax.func @channels(%x: tensor<1x4x8x8xf32>, %w: tensor<8x3x3x3xf32>) {
 // -----
 
 relax.func @groups(%x: tensor<1x6x8x8xf32>, %w: tensor<7x3x3x3xf32>) {
-  // expected-error @+2 {{groups must divide the output channels of weight: 7 is no multiple of 2}}
+  // expected-error @+2 {{groups must divide the output channels of weight: 7 is not a multiple of 2}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = relax.conv2d %x, %w {groups = 2 : i64} : (tensor<1x6x8x8xf32>, tensor<7x3x3x3xf32>) -> tensor<1x7x6x6xf32>
   relax.return

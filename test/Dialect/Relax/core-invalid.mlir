@@ -4,7 +4,7 @@
 // RUN: relax-opt %s -split-input-file -verify-diagnostics=only-expected
 
 relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<4xf32>, %i: index, %s: !relax.shape<[n]>) {
-  // expected-error @+1 {{can never hold: 'tensor<4xf32>' is no 'tensor<5xf32>'}}
+  // expected-error @+1 {{can never hold: 'tensor<4xf32>' is not a 'tensor<5xf32>'}}
   %0 = relax.match_cast %y : (tensor<4xf32>) -> tensor<5xf32>
   relax.return
 }
@@ -12,7 +12,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<4xf32>, %i: 
 // -----
 
 relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<4xf32>, %i: index, %s: !relax.shape<[n]>) {
-  // expected-error @+1 {{can never hold: 'tensor<?x4xf32, #relax.shape<[n, 4]>>' is no 'tensor<?x4xf32, #relax.shape<[n + 1, 4]>>'}}
+  // expected-error @+1 {{can never hold: 'tensor<?x4xf32, #relax.shape<[n, 4]>>' is not a 'tensor<?x4xf32, #relax.shape<[n + 1, 4]>>'}}
   %0 = relax.match_cast %x : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> tensor<?x4xf32, #relax.shape<[n + 1, 4]>>
   relax.return
 }
@@ -20,7 +20,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<4xf32>, %i: 
 // -----
 
 relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<4xf32>, %i: index, %s: !relax.shape<[n]>) {
-  // expected-error @+1 {{can never hold: 'tensor<4xf32>' is no 'tensor<4xf16>'}}
+  // expected-error @+1 {{can never hold: 'tensor<4xf32>' is not a 'tensor<4xf16>'}}
   %0 = relax.match_cast %y : (tensor<4xf32>) -> tensor<4xf16>
   relax.return
 }
@@ -28,7 +28,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<4xf32>, %i: 
 // -----
 
 relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<4xf32>, %i: index, %s: !relax.shape<[n]>) {
-  // expected-error @+1 {{can never hold: 'tensor<4xf32>' is no 'tensor<4x1xf32>'}}
+  // expected-error @+1 {{can never hold: 'tensor<4xf32>' is not a 'tensor<4x1xf32>'}}
   %0 = relax.match_cast %y : (tensor<4xf32>) -> tensor<4x1xf32>
   relax.return
 }
@@ -36,7 +36,7 @@ relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<4xf32>, %i: 
 // -----
 
 relax.func @f(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<4xf32>, %i: index, %s: !relax.shape<[n]>) {
-  // expected-error @+1 {{can never hold: 'tensor<4xf32>' is no '!relax.shape<1>'}}
+  // expected-error @+1 {{can never hold: 'tensor<4xf32>' is not a '!relax.shape<1>'}}
   %0 = relax.match_cast %y : (tensor<4xf32>) -> !relax.shape<1>
   relax.return
 }

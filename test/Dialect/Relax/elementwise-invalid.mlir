@@ -168,7 +168,7 @@ relax.func @float_bound_of_integers(%x: tensor<4xi32>) {
 // -----
 
 relax.func @bound_outside_of_the_type(%x: tensor<4xi8>) {
-  // expected-error@+1 {{'relax.clip' op max 128 is no value of 'i8'}}
+  // expected-error@+1 {{'relax.clip' op max 128 is not a value of 'i8'}}
   %0 = relax.clip %x {max = 128} : (tensor<4xi8>) -> tensor<4xi8>
   relax.return
 }
@@ -176,7 +176,7 @@ relax.func @bound_outside_of_the_type(%x: tensor<4xi8>) {
 // -----
 
 relax.func @negative_bound_of_unsigned(%x: tensor<4xui64>) {
-  // expected-error@+1 {{'relax.clip' op min -1 is no value of 'ui64'}}
+  // expected-error@+1 {{'relax.clip' op min -1 is not a value of 'ui64'}}
   %0 = relax.clip %x {min = -1} : (tensor<4xui64>) -> tensor<4xui64>
   relax.return
 }

@@ -36,7 +36,7 @@ relax.func @f(%x: tensor<?xf32, #relax.shape<[n]>>, %y: tensor<?xf32, #relax.sha
 // -----
 
 relax.func @f(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'missing' is no relax.func}}
+  // expected-error @+1 {{'missing' is not a relax.func}}
   relax.call @missing(%x) : (tensor<4xf32>) -> ()
   relax.return
 }
@@ -44,7 +44,7 @@ relax.func @f(%x: tensor<4xf32>) {
 // -----
 
 relax.func @f(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'kernel' is no relax.func}}
+  // expected-error @+1 {{'kernel' is not a relax.func}}
   relax.call @kernel(%x) : (tensor<4xf32>) -> ()
   relax.return
 }
@@ -190,7 +190,7 @@ relax.func @f() {
 // -----
 
 relax.func @f() {
-  // expected-error @+1 {{'g' is no relax.func}}
+  // expected-error @+1 {{'g' is not a relax.func}}
   %0 = relax.make_closure @g() : () -> (() -> ())
   relax.return
 }

@@ -38,7 +38,7 @@ relax.func @gather_elements(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tenso
 // -----
 
 relax.func @gather_elements(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x5xi64>) {
-  // expected-error @+1 {{dimension 1 of indices is 5, more than that of data, 4}}
+  // expected-error @+1 {{dimension 1 of indices is 5, more than the dimension of data, 4}}
   %0 = relax.gather_elements %x, %i : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2x5xi64>) -> tensor<2x5xf32>
   relax.return
 }
@@ -159,7 +159,7 @@ relax.func @scatter_elements(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tens
 // -----
 
 relax.func @scatter_nd(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x1xi64>, %v: tensor<2x5xf32>) {
-  // expected-error @+1 {{dimension 1 of what is indexed and dimension 1 of updates differ: 4 and 5}}
+  // expected-error @+1 {{dimension 1 of the indexed part of data and dimension 1 of updates differ: 4 and 5}}
   %0 = relax.scatter_nd %x, %i, %v : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2x1xi64>, tensor<2x5xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   relax.return
 }
@@ -175,7 +175,7 @@ relax.func @scatter_nd(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2x1
 // -----
 
 relax.func @index_put(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i: tensor<2xi64>, %v: tensor<3x4xf32>) {
-  // expected-error @+1 {{dimension 0 of values is 3 and cannot be broadcast to dimension 0 of what is indexed, 2}}
+  // expected-error @+1 {{dimension 0 of values is 3 and cannot be broadcast to dimension 0 of the indexed part of data, 2}}
   %0 = relax.index_put %x at %i values %v : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2xi64>, tensor<3x4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
   relax.return
 }

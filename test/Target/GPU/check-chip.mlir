@@ -11,7 +11,7 @@
 
 // CHECK:      func.func @f
 // CHECK-NEXT:   return
-// OLD:        there is no GPU 'sm_75' that code can be made for; NVIDIA GPUs are named 'sm_80'
+// OLD:        there is no GPU 'sm_75' that code can be compiled for; NVIDIA GPUs are named 'sm_80'
 // NARROW:     there is no GPU 'subgroup_8_matrices'
 // BOTH:       there is no GPU 'subgroup_8_bound_narrow'
 // SCHEDULE:   there is no GPU 'sm_9000'

@@ -16,7 +16,7 @@ relax.func private @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.libr
 // -----
 
 relax.func private @f(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.library = {function = "f"}} {
-  // expected-error @+1 {{a pattern must not hold control flow or side effects}}
+  // expected-error @+1 {{a pattern must not contain control flow or side effects}}
   %0 = relax.if %c : i1 -> tensor<4xf32> {
     relax.yield %x : tensor<4xf32>
   } else {

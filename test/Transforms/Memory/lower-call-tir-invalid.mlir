@@ -28,7 +28,7 @@ func.func private @k(tensor<4611686018427387904x4xf32>) -> tensor<46116860184273
 
 // %x shares the memory of %0.
 relax.func @written_over(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  // expected-error @+1 {{'relax.call_tir_inplace' op writes over operand 0, which is used afterwards; use the result, or pass a copy}}
+  // expected-error @+1 {{'relax.call_tir_inplace' op overwrites operand 0, which is used afterwards; use the result, or pass a copy}}
   %0 = relax.call_tir_inplace @k(%x) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
   // expected-note @+1 {{used here}}
   relax.return %0, %x : tensor<4xf32>, tensor<4xf32>
@@ -43,7 +43,7 @@ relax.func @callee(%y: tensor<4xf32>) -> tensor<4xf32> {
   relax.return %0 : tensor<4xf32>
 }
 relax.func @caller(%x: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
-  // expected-error @+1 {{'relax.call' op writes over operand 0, which is used afterwards; use the result, or pass a copy}}
+  // expected-error @+1 {{'relax.call' op overwrites operand 0, which is used afterwards; use the result, or pass a copy}}
   %0 = relax.call @callee(%x) : (tensor<4xf32>) -> tensor<4xf32>
   // expected-note @+1 {{used here}}
   %1 = relax.flatten %x : (tensor<4xf32>) -> tensor<4xf32>
@@ -54,7 +54,7 @@ relax.func @caller(%x: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
 
 // The kernel would read what it has written.
 relax.func @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'relax.call_tir_inplace' op writes over operand 0, which it uses again; pass a copy}}
+  // expected-error @+1 {{'relax.call_tir_inplace' op overwrites operand 0, which it uses again; pass a copy}}
   %0 = relax.call_tir_inplace @k(%x, %x) inplace [0] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   relax.return %0 : tensor<4xf32>
 }

@@ -23,7 +23,7 @@
 // UNKNOWN: error: unknown symbol 'q'; there are: n, m
 // VALUE: binds no symbol: expected 'name=integer'
 // TWICE: error: symbol 'n' is bound twice
-// FUNCTION: error: 'g' is no relax.func
+// FUNCTION: error: 'g' is not a relax.func
 // NEGATIVE: error: binding symbols of @main: dimension n - 4 becomes negative: -2
 // SIZE: error: cannot bind symbol 'n' of @main to -1: its lower bound is 0
 // OVERFLOW: error: binding symbols of @main: {{.*}}overflow

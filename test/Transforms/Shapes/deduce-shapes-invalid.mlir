@@ -20,7 +20,7 @@ relax.func private @identity(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf
 // After deduction, the cast can never hold.
 relax.func @cast(%x: tensor<4xf32>) -> tensor<5xf32> {
   %0 = relax.exp %x : (tensor<4xf32>) -> tensor<*xf32>
-  // expected-error @+1 {{'relax.match_cast' op can never hold: 'tensor<4xf32>' is no 'tensor<5xf32>'}}
+  // expected-error @+1 {{'relax.match_cast' op can never hold: 'tensor<4xf32>' is not a 'tensor<5xf32>'}}
   %1 = relax.match_cast %0 : (tensor<*xf32>) -> tensor<5xf32>
   relax.return %1 : tensor<5xf32>
 }

@@ -166,7 +166,7 @@ struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
       if (!shuffle.getValue().getType().isInteger(32) ||
           (!isXor && shuffle.getMode() != gpu::ShuffleMode::IDX) ||
           !shuffle.getValid().use_empty())
-        return op->emitError("is no shuffle that the emulator knows");
+        return op->emitError("is not a shuffle that the emulator supports");
       Value result = builder->call(
           "relax_emulator_shuffle", i32,
           {shuffle.getValue(), shuffle.getOffset(), number(isXor ? 0 : 1)});
@@ -183,7 +183,7 @@ struct EmulateLaunches : relax::impl::EmulateLaunchesPassBase<EmulateLaunches> {
     if (op->getDialect() &&
         llvm::is_contained({"gpu", "nvgpu", "nvvm"},
                            op->getDialect()->getNamespace()))
-      return op->emitError("is nothing that the emulator knows");
+      return op->emitError("is not an op that the emulator supports");
     return WalkResult::advance();
   }
 
