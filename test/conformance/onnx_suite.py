@@ -38,7 +38,7 @@ PASSING = HERE / "onnx_passing.txt"
 PAGE = HERE.parents[1] / "docs" / "generated" / "onnx-conformance.md"
 MODES = ("static", "symbolic")
 STORED = {"models": ("simple", "pytorch-converted", "pytorch-operator"), "networks": ("real",)}
-"""Modes for files of the package: the kinds of each."""
+"""The kinds of files in the package that each mode runs."""
 
 
 @dataclasses.dataclass

@@ -296,11 +296,11 @@ def test_destinations_in_results_that_are_arguments():
     [
         in_place(f"%0 = {TWICE}\n%1 = relax.add %0, %x : ({T}, {T}) -> {T}", returned="%1"),
         in_place(f"%0 = {TWICE}", returned="%x"),
-        # Under another name.
+        # A view of the overwritten value is used.
         in_place(f"%1 = relax.match_cast %x : ({T}) -> {T}\n%0 = {TWICE}", returned="%1"),
-        # By the call itself.
+        # The call itself uses the value again.
         in_place(f"%0 = {PLUS.replace('%y', '%x')}"),
-        # In a called function.
+        # A called function writes the value.
         in_place(f"%0 = relax.call @above(%x) : ({T}) -> {T}", returned="%x", rest=HELPER),
         # The write happens again in each iteration of a loop.
         in_place(

@@ -337,7 +337,7 @@ def test_wrong_use(bb, wrong, message):
     error = error_of(build)
     assert message in str(error)
     assert error.location.file == __file__
-    # Nothing is left open.
+    # No function or block is left open.
     with bb.function("f", [x]):
         bb.return_(x)
     bb.module()

@@ -71,7 +71,7 @@ def test_more_random_programs_that_write_in_place():
 
 
 # ----------------------------------------------------------------------------
-# One kind each
+# One test per kind
 
 WRITERS = f"""
 relax.func private @write(%x: {T}) -> {T} {{

@@ -155,7 +155,7 @@ def test_a_loop_that_ends_before_the_write():
 
 
 # ----------------------------------------------------------------------------
-# What functions return
+# Results of functions
 
 ONE = "relax.constant dense<1.0> : tensor<f32>"
 S = "tensor<2x3xf32>"

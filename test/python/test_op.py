@@ -76,7 +76,7 @@ def test_arrays_become_constants(build):
     text = build([Tensor((2, 2), "bf16")], lambda x: x + np.array([[1, 2], [3, 4]], ml_dtypes.bfloat16))
     assert "dense<[[1.000000e+00, 2.000000e+00], [3.000000e+00, 4.000000e+00]]> : tensor<2x2xbf16>" in text
     assert "tensor<0x3xf32>" in build([], lambda: op.constant(np.zeros((0, 3), np.float32)))
-    # Strides of any kind.
+    # Arrays may have any strides.
     transposed = np.arange(6, dtype=np.int32).reshape(2, 3).T
     assert "dense<[[0, 3], [1, 4], [2, 5]]>" in build([], lambda: op.constant(transposed))
 

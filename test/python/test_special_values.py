@@ -59,7 +59,7 @@ IN_OTHER_TESTS = {
     "max", "min", "logsumexp", "any", "all", "argmax", "argmin", "cumsum", "cumprod", "sort", "argsort", "topk",
     "unique", "nonzero", "bucketize", "quantize", "dequantize",
 }  # fmt: skip
-"""Ops that separate tests below run with special values."""
+"""Ops whose special values are covered by separate tests below."""
 
 MOVE_OR_SUM = {
     # Elements are moved unchanged.

@@ -19,7 +19,7 @@ using namespace relax_rt;
 
 namespace {
 
-/// The real functions behind ours.
+/// The real functions that our wrappers call.
 vk::Library real;
 using Find = vk::Function (*)(vk::Instance, const char *);
 Find findReal = nullptr;
@@ -205,7 +205,7 @@ vk::Result createShader(vk::Device device, const vk::ShaderInfo *info,
 vk::Function getDeviceFunction(vk::Device device, const char *name);
 
 //===----------------------------------------------------------------------===//
-// Where functions are found
+// Lookup of functions
 //===----------------------------------------------------------------------===//
 
 /// Returns our wrapper of a real function, which is saved; null if there is

@@ -27,7 +27,7 @@ void RelaxDialect::registerCreateOps() {
 }
 
 //===----------------------------------------------------------------------===//
-// One value everywhere
+// Tensors filled with one value
 //===----------------------------------------------------------------------===//
 
 /// A tensor with the shape given by the value `shape`.

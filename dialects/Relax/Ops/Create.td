@@ -11,7 +11,7 @@
 include "Relax/RelaxBase.td"
 
 //===----------------------------------------------------------------------===//
-// One value everywhere
+// Tensors filled with one value
 //===----------------------------------------------------------------------===//
 
 def Relax_FullOp : Relax_DeducedOp<"full", [Pure]> {

@@ -203,7 +203,7 @@ OpFoldResult SubtractOp::fold(FoldAdaptor adaptor) {
           adaptor.getLhs(), adaptor.getRhs(), getType(),
           [](const auto &l, const auto &r, bool) { return l - r; }))
     return constant;
-  // Not for floats: x - x is NaN for infinities and NaN.
+  // Floats are not folded, since x - x is NaN for infinities and NaN.
   if (getLhs() == getRhs() && !isFloat(getLhs()))
     if (Attribute zeros = getZeros(getType()))
       return zeros;

@@ -122,7 +122,7 @@ Wide SymBounds::eliminate(const SymPoly &poly, const Split &part,
   }
 }
 
-/// With b > 0, b times the polynomial is bounded by that in which
+/// With b > 0, b times the polynomial is bounded by the polynomial in which
 ///
 ///   b*(a floordiv b) is in [a - b + 1, a],   b*(a ceildiv b) in [a, a + b - 1]
 Wide SymBounds::eliminateDivision(const Split &part,

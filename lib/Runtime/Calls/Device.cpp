@@ -300,7 +300,7 @@ RelaxStorage *DeviceStream::allocate(RelaxContext *context, int64_t bytes,
 void DeviceStream::destroy(RelaxStorage *storage) {
   auto *stream = static_cast<DeviceStream *>(storage->owner);
   SizeClass size = SizeClass::of(storage->bytes);
-  // In a forked child the mutex may be locked forever.
+  // In a forked child, the mutex may be locked forever.
   if (stream->device.isOwn()) {
     std::lock_guard<std::mutex> lock(stream->device.mutex);
     stream->device.statistics.used -= size.bytes;

@@ -56,7 +56,7 @@ bool relax_rt::isInterrupted(RelaxContext &context) {
     own.process = process;
     own.isFirst = process == static_cast<pid_t>(syscall(SYS_gettid));
   }
-  // Not during a capture, which would fail and run again.
+  // Does not poll during a capture, which would fail and run again.
   if (!own.isFirst || context.recorder || !TVMFFIEnvCheckSignals ||
       !TVMFFIEnvCheckSignals())
     return false;

@@ -154,7 +154,7 @@ private:
   void work() {
     uint64_t seen = 0;
     for (;;) {
-      // About 100 microseconds.
+      // The spin lasts about 100 microseconds.
       for (int spin = 0;
            spin < 4000 && generation.load(std::memory_order_acquire) == seen;
            ++spin)

@@ -9,8 +9,8 @@
 // and its immediate post-dominator D, which everything computed from P flows
 // into, form one group with all calls between them:
 //
-//        P            every path from P leads to D, so that no result of the
-//       / \           group but that of D is used outside, and the group can
+//        P            every path from P leads to D, so that only the result
+//       / \           of D is used outside of the group, and the group can
 //      a   b          run where D was
 //       \ /
 //        D

@@ -15,7 +15,7 @@ using arith::CmpIPredicate;
 using Scalars = ScalarBuilder;
 
 //===----------------------------------------------------------------------===//
-// One value everywhere
+// Tensors filled with one value
 //===----------------------------------------------------------------------===//
 
 /// `full`, `full_like`

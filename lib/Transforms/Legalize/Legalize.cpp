@@ -326,7 +326,8 @@ private:
     }
     auto inference = dyn_cast<InferTypeOpInterface>(op);
     SmallVector<Type> types;
-    // Also if an operand was named as the result of another op.
+    // This also holds if an operand got its symbols as the result of another
+    // op.
     changed |= llvm::any_of(op->getResultTypes(), hasUnknownDims);
     if (!changed || !inference ||
         failed(inference.inferReturnTypes(

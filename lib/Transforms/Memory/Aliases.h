@@ -64,7 +64,7 @@ private:
   llvm::StringMap<FuncOp> functions;
   /// Functions that may let their arguments be retained.
   DenseSet<FuncOp> keepers;
-  /// By function: the parameters that each result may alias.
+  /// For each function, the parameters that each result may alias.
   DenseMap<FuncOp, SmallVector<llvm::SmallBitVector>> returned;
 };
 

@@ -22,7 +22,7 @@ bool Copies::canCopy(Value tensor) {
 }
 
 func::FuncOp Copies::getKernel(RankedTensorType type, Location loc) {
-  // One kernel for all sizes.
+  // The kernel has symbolic sizes, so that it serves all sizes.
   int64_t rank = type.getRank();
   auto plain =
       RankedTensorType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic),

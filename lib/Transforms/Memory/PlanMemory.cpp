@@ -187,7 +187,7 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // One arena for what has a constant size
+  // The arena of storages of constant size
   //===--------------------------------------------------------------------===//
 
   /// Returns null if there is none.

@@ -58,7 +58,7 @@ private:
   DenseMap<FuncOp, llvm::SmallBitVector> parameters;
   /// Functions that may overwrite tensors of their callers.
   DenseSet<FuncOp> writers;
-  /// By number of arguments: those that a closure may write.
+  /// For each number of arguments, the arguments that a closure may write.
   DenseMap<unsigned, llvm::SmallBitVector> writtenByClosures;
 };
 

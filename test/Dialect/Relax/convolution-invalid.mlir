@@ -121,7 +121,7 @@ relax.func @empty_kernel(%x: tensor<1x3x8xf32>, %w: tensor<8x3x0xf32>) {
 
 // -----
 
-// Sizes leave 64 bits.
+// The size exceeds 64 bits.
 relax.func @overflow(%x: tensor<1x3x8xf32>, %w: tensor<8x3x3xf32>) {
   // expected-error @+2 {{overflow}}
   // expected-error @+1 {{failed to infer returned types}}

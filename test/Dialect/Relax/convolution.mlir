@@ -22,7 +22,8 @@ relax.func @conv2d_chain(%x: tensor<1x3x?x?xf32, #relax.shape<[1, 3, h, w]>>, %w
   relax.return %1 : tensor<1x4x?x?xf32, #relax.shape<[1, 4, (h + 3) floordiv 4, (w + 3) floordiv 4]>>
 }
 
-// This covers other layouts, four paddings (top, left, bottom, right), a depthwise kernel and another element type.
+// Convolutions may have other layouts, four paddings (top, left, bottom, right), a depthwise kernel and another element
+// type.
 // CHECK-LABEL: relax.func @conv2d_layouts
 // CHECK: out_dtype = i32, out_layout = "NCHW"
 relax.func @conv2d_layouts(%x: tensor<2x?x9x8xi8, #relax.shape<[2, h, 9, 8]>>, %w: tensor<3x5x1x16xi8>) -> tensor<2x16x?x6xi32, #relax.shape<[2, 16, h + 2, 6]>> {

@@ -41,8 +41,8 @@ relax.func @identities_of_floats(%x: tensor<?xf32, #relax.shape<[n]>>) -> (tenso
 
 // -----
 
-// These are not identities: -0.0 + 0.0 is 0.0, -0.0 - -0.0 is 0.0, infinity -
-// infinity is NaN, 1.5 rounds to 1.0, and 1 / x is not x.
+// Some ops are not identities: -0.0 + 0.0 is 0.0, -0.0 - -0.0 is 0.0, infinity
+// - infinity is NaN, 1.5 rounds to 1.0, and 1 / x is not x.
 // CHECK-LABEL: relax.func @no_identities
 // CHECK: %[[ADD:.*]] = relax.add
 // CHECK: %[[SUB:.*]] = relax.subtract
@@ -132,7 +132,7 @@ relax.func @splats_without_constants(%x: tensor<?xi32, #relax.shape<[n]>>, %s: !
 
 // -----
 
-// Applied twice.
+// Ops that are applied twice are simplified.
 // CHECK-LABEL: relax.func @twice
 // CHECK-NEXT: %[[ABS:.*]] = relax.abs %arg0
 // CHECK-NEXT: %[[RELU:.*]] = relax.relu %arg0

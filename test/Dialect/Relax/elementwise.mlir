@@ -316,7 +316,7 @@ relax.func @symbol_with_zero(%x: tensor<?xf32, #relax.shape<[n]>>, %w: tensor<0x
   %add = relax.add %x, %w : (tensor<?xf32, #relax.shape<[n]>>, tensor<0xf32>) -> tensor<0xf32>
   relax.return
 }
-// Against 1, it stays.
+// Broadcast with 1, a symbol does not change.
 // CHECK-LABEL: relax.func @symbol_with_one
 relax.func @symbol_with_one(%x: tensor<?x1xf32, #relax.shape<[n, 1]>>, %w: tensor<1x?xf32, #relax.shape<[1, m]>>) {
   // CHECK: relax.add %arg0, %arg1 : (tensor<?x1xf32, #relax.shape<[n, 1]>>, tensor<1x?xf32, #relax.shape<[1, m]>>) -> tensor<?x?xf32, #relax.shape<[n, m]>>
@@ -337,7 +337,7 @@ relax.func @empty_with_one(%x: tensor<0x4xf32>, %w: tensor<1x4xf32>) {
   %add = relax.add %x, %w : (tensor<0x4xf32>, tensor<1x4xf32>) -> tensor<0x4xf32>
   relax.return
 }
-// No rank, no shape.
+// If a rank is unknown, so is the shape of the result.
 // CHECK-LABEL: relax.func @unranked_with_ranked
 relax.func @unranked_with_ranked(%x: tensor<*xf32>, %w: tensor<4xf32>) {
   // CHECK: relax.add %arg0, %arg1 : (tensor<*xf32>, tensor<4xf32>) -> tensor<*xf32>

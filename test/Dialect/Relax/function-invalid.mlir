@@ -106,7 +106,7 @@ relax.func private @g(tensor<?xf32, #relax.shape<[2*n]>>, !relax.shape<[n]>)
 
 // -----
 
-// One symbol, two values.
+// The symbol has two values.
 relax.func @f(%x: tensor<4xf32>, %y: tensor<5xf32>) {
   // expected-error-re @+1 {{dimension 0 of argument 1: expected n{{.*}}4{{.*}}, got 5}}
   relax.call @g(%x, %y) : (tensor<4xf32>, tensor<5xf32>) -> ()

@@ -94,7 +94,7 @@ relax.func @einsum_ellipsis(%x: tensor<?x1x2x3xf32, #relax.shape<[b, 1, 2, 3]>>,
   // The ellipsis is summed over if the result does not contain it.
   // CHECK: relax.einsum "...j->j"(%arg0) : {{.*}} -> tensor<3xf32>
   %2 = relax.einsum "...j->j"(%x) : (tensor<?x1x2x3xf32, #relax.shape<[b, 1, 2, 3]>>) -> tensor<3xf32>
-  // No dimension at all.
+  // The ellipsis stands for no dimensions.
   // CHECK: relax.einsum "...jk->k...j"(%arg2) : {{.*}} -> tensor<4x3xf32>
   %3 = relax.einsum "...jk->k...j"(%w) : (tensor<3x4xf32>) -> tensor<4x3xf32>
   relax.return

@@ -103,7 +103,7 @@ relax.func @permute_dims(%x: tensor<?x?x4xf32, #relax.shape<[n, m, 4]>>, %s: ten
   %1 = relax.permute_dims %x : (tensor<?x?x4xf32, #relax.shape<[n, m, 4]>>) -> tensor<4x?x?xf32, #relax.shape<[4, m, n]>>
   %2 = relax.permute_dims %s : (tensor<f32>) -> tensor<f32>
   %3 = relax.permute_dims %u : (tensor<*xf32>) -> tensor<*xf32>
-  // The axes tell the rank.
+  // The axes determine the rank.
   %4 = relax.permute_dims %u axes [1, 0] : (tensor<*xf32>) -> tensor<?x?xf32>
   relax.return
 }

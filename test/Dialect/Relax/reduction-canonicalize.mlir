@@ -29,8 +29,8 @@ relax.func @scalar(%x: tensor<f32>, %b: tensor<i1>) -> (tensor<f32>, tensor<i1>)
 
 // -----
 
-// These are not the identity: a variance over no axes is 0 (or NaN), a sum over axes changes values even if the types
-// are equal, and a result may have a coarser type.
+// Some reductions are not the identity: a variance over no axes is 0 (or NaN), a sum over axes changes values even if
+// the types are equal, and a result may have a coarser type.
 // CHECK-LABEL: relax.func @no_identities
 // CHECK: %[[VAR:.*]] = relax.variance
 // CHECK: %[[SUM:.*]] = relax.sum

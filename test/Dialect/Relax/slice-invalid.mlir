@@ -147,7 +147,7 @@ relax.func @dynamic_strided_slice(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %i:
 
 // -----
 
-// Parts that do not fit.
+// The source does not have the shape of the slice.
 relax.func @slice_scatter(%x: tensor<8x4xf32>, %y: tensor<2x4xf32>) {
   // expected-error @+1 {{dimension 0 of the slice and dimension 0 of src differ: 4 and 2}}
   %0 = relax.slice_scatter %x, %y axis 0 start 1 end 5 : (tensor<8x4xf32>, tensor<2x4xf32>) -> tensor<8x4xf32>

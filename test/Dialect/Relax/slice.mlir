@@ -17,7 +17,7 @@ relax.func @static(%x: tensor<10xf32>, %e: tensor<0xf32>, %m: tensor<4x6xf32>) {
   %5 = relax.strided_slice %x axes [0] begin [-1] end [-9223372036854775807] strides [-1] : (tensor<10xf32>) -> tensor<10xf32>
   %6 = relax.strided_slice %x axes [0] begin [9223372036854775807] end [0] strides [-3] : (tensor<10xf32>) -> tensor<3xf32>
   %7 = relax.strided_slice %x axes [0] begin [9223372036854775807] end [-9223372036854775807] strides [9223372036854775807] : (tensor<10xf32>) -> tensor<0xf32>
-  // Nothing to slice.
+  // The dimension is empty.
   %8 = relax.strided_slice %e axes [0] begin [-1] end [-9223372036854775807] strides [-1] : (tensor<0xf32>) -> tensor<0xf32>
   %9 = relax.strided_slice %e axes [0] begin [3] end [5] : (tensor<0xf32>) -> tensor<0xf32>
   %10 = relax.strided_slice %m axes [-1, 0] begin [1, 0] end [3, 9] : (tensor<4x6xf32>) -> tensor<4x2xf32>
@@ -45,7 +45,7 @@ relax.func @symbolic(%x: tensor<?xf32, #relax.shape<[n]>>, %h: tensor<?xf32, #re
   // Backwards.
   %11 = relax.strided_slice %x axes [0] begin [-1] end [-9223372036854775807] strides [-1] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
   %12 = relax.strided_slice %x axes [0] begin [-1] end [-9223372036854775807] strides [-2] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n ceildiv 2]>>
-  // Empty whatever n is.
+  // The slice is empty for any n.
   %13 = relax.strided_slice %x axes [0] begin [m + 1] end [m] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<0xf32>
   // m - 2 may count from either end.
   %14 = relax.strided_slice %x axes [0] begin [0] end [m - 2] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32>
@@ -80,7 +80,7 @@ relax.func @dynamic(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %u: tensor<*xf32>
   // CHECK: relax.dynamic_strided_slice
   %0 = relax.dynamic_strided_slice %x, %i, %i, %j : (tensor<?x4xf32, #relax.shape<[n, 4]>>, tensor<2xi64>, tensor<2xi64>, tensor<?xi32, #relax.shape<[k]>>) -> tensor<?x?xf32>
   %1 = relax.dynamic_strided_slice %u, %i, %i, %i : (tensor<*xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<*xf32>
-  // Constants tell the size.
+  // Constant positions determine the size.
   %b = relax.constant dense<[0, 3]> : tensor<2xi64>
   %e = relax.constant dense<[9223372036854775807, -9223372036854775808]> : tensor<2xi64>
   %s = relax.constant dense<[1, -1]> : tensor<2xi64>

@@ -29,7 +29,7 @@ relax.func @argsort(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
 
 // -----
 
-// More than there are.
+// k exceeds the dimension.
 relax.func @topk(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>) {
   // expected-error @+1 {{k is 5, dimension 1 of data only 4}}
   %0:2 = relax.topk %x k 5 : (tensor<?x4xf32, #relax.shape<[n, 4]>>) -> (tensor<?x5xf32>, tensor<?x5xi32>)

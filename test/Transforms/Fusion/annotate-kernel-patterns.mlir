@@ -43,7 +43,7 @@ func.func private @outer(%x: tensor<4xf32>, %y: tensor<8xf32>, %d: tensor<4x8xf3
   return %0 : tensor<4x8xf32>
 }
 
-// One number everywhere.
+// All elements are the same number.
 // CHECK: @full({{.*}}relax.pattern = "element_wise"
 func.func private @full(%d: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %c = arith.constant 1.0 : f32

@@ -20,7 +20,7 @@ relax.func @calls(%x: tensor<?xf32, #relax.shape<[n]>>, %d: tensor<?xf32, #relax
   relax.return %0 : tensor<?xf32, #relax.shape<[n]>>
 }
 
-// This also works for calls in several functions, in branches and loops, and in recursive functions.
+// Calls may also be in other functions, in branches and loops, and in recursive functions.
 // CHECK-LABEL: relax.func private @control(
 // CHECK:         relax.if
 // CHECK:           relax.alloc_storage 4*k*p align 64

@@ -27,7 +27,7 @@ from torch.testing._comparison import default_tolerances
 from torch.utils import _pytree as pytree
 
 NOT_UNIQUE = ("linalg.", "svd", "qr", "geqrf", "pca_lowrank", "lobpcg", "eig", "symeig")
-"""Beginnings of names of entries whose results are factors."""
+"""Name prefixes of entries whose results are factors."""
 
 UNINITIALIZED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
 """Operators whose results have no values."""
@@ -36,13 +36,13 @@ WITH_POSITIONS = ("topk", "kthvalue", "median", "nanmedian")
 """Operators whose results are elements and their positions along an axis."""
 
 ORDERS = ("argsort",)
-"""Operators whose results are positions along an axis alone."""
+"""Operators whose results are only positions along an axis."""
 
 DRAWS = 40
-"""How often an op that draws random numbers is called for its distribution."""
+"""The number of calls of an op that draws random numbers, to sample its distribution."""
 
 _LEVEL = 1e-9
-"""How improbable the difference of two samples of one distribution may be, that is still taken for chance."""
+"""The significance level: less probable differences between two samples of a distribution are failures."""
 
 
 class Mismatch(Exception):

@@ -20,7 +20,8 @@ from torch.testing._internal.opinfo import core
 invocations.wrapper_set_seed = lambda function, *args, **kwargs: function(*args, **kwargs)
 
 MOST_SAMPLES = 12
-"""The most samples of an element type: the first one, and others spread evenly over all that the entry has."""
+"""The maximum number of samples of an element type: the first one, and others spread evenly over the entry's
+samples."""
 
 _TYPES: tuple[tuple[torch.dtype, ...], ...] = (
     (torch.float32,),
@@ -28,10 +29,10 @@ _TYPES: tuple[tuple[torch.dtype, ...], ...] = (
     (torch.int64,),
     (torch.bool,),
 )
-"""The element types that are checked: of each group the first that the entry supports."""
+"""The element types to check: from each group, the first type that the entry supports."""
 
 _OTHER_TYPES = (torch.complex64, torch.float64, torch.int32, torch.uint8)
-"""What is checked, the first that the entry supports, of an entry that supports none of these."""
+"""The element types for an entry that supports none of the types above; the first supported one is checked."""
 
 _KINDS = {
     core.UnaryUfuncInfo: "element-wise, unary",

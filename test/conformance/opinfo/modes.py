@@ -50,4 +50,4 @@ def find_mode(name: str) -> Mode:
 
 
 NAMES = ("forward",)
-"""The names of modes, each with results and a ratchet of its own."""
+"""The names of modes; each mode has its own results and ratchet."""

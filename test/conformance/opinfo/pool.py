@@ -24,16 +24,16 @@ from typing import Any
 from . import results
 
 SECONDS = 60
-"""How long a sample may take; a group has that for each four of its samples."""
+"""The time limit of a sample; a group has this limit for every four samples."""
 
 MOST_FAILURES = 3
-"""After how many failed samples an entry is not divided further."""
+"""The number of failed samples after which an entry is not divided further."""
 
 Sample = tuple[str, int]
 """A sample of an entry: its element type and its number."""
 
 _ENTRIES_EACH = 60
-"""After how many entries a process is replaced, since PyTorch keeps memory of what it has traced."""
+"""The number of entries after which a process is replaced, since PyTorch retains memory of traced programs."""
 
 _FOLDER = Path(__file__).resolve().parent.parent
 

@@ -31,13 +31,13 @@ KINDS = {
     "import": "an error while the program was imported or compiled",
     "missing": "an op has no converter",
 }
-"""The outcomes of a sample; those that fail come from the worst to the least."""
+"""The outcomes of a sample; failures are ordered from the most to the least severe."""
 
 EXCLUDED = ("eager", "export")
-"""What is not counted, because PyTorch itself does not do it."""
+"""Outcomes that are not counted, because PyTorch itself fails."""
 
 OF_GROUPS = ("eager", "export", "crash", "time", "run", "import", "missing")
-"""What is reported of a group of samples where one of them is to blame."""
+"""Outcomes that are reported for a whole group although a single sample may cause them."""
 
 FAILED = tuple(kind for kind in KINDS if kind not in ("pass", *EXCLUDED))
 

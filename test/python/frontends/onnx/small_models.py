@@ -13,7 +13,7 @@ from onnx import helper, numpy_helper
 from onnx_programs import BOOL, F32, I64, U8, graph, model, node
 
 EXTERNAL = 200
-"""The number of elements of the tensor that lies in the file `weights.bin`."""
+"""The number of elements of the tensor in the file `weights.bin`."""
 
 _STRING = onnx.TensorProto.STRING
 _RNG = np.random.default_rng(0)

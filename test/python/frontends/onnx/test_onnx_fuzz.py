@@ -40,7 +40,7 @@ SAMPLE = 60
 LIMIT = 120 if SECONDS else 20  # a long run also compiles
 MEMORY = 256 << 20
 RUN = 40
-"""One of this number of the models is also compiled and run, in a long run."""
+"""In a long run, one model in this number is also compiled and run."""
 SECRET = np.float32(54321.5)
 
 

@@ -17,7 +17,7 @@ ALL = sorted((name, mode) for name, modes in onnx_suite.read_passing().items() f
 PASSING = [(name, mode) for name, mode in ALL if mode in onnx_suite.MODES]
 MODELS = [(name, mode) for name, mode in ALL if mode == "models"]
 SHARE = 80
-"""One of this number of cases runs, others in each commit."""
+"""One in this number of cases runs; each commit runs other cases."""
 
 
 @pytest.fixture(scope="module")

@@ -21,10 +21,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "conformance"))
 from opinfo import comparison, page, pool, results  # noqa: E402
 
 PARTS = 2
-"""In how many tests the entries are checked, so that two workers of pytest share them."""
+"""The number of tests that share the entries, so that two pytest workers can run them."""
 
 EACH = 2
-"""How many entries a part has, of about half a minute of work each."""
+"""The number of entries of a test, chosen so that it takes about half a minute."""
 
 
 @pytest.mark.parametrize("part", range(PARTS))

@@ -147,7 +147,7 @@ NETWORKS = {
 
 
 MORE = ("mobilenet v2", "mobilenet v3")
-"""Networks of a kind that another one is of, too."""
+"""Networks of the same kind as another one in the list."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.more) if n in MORE else n for n in NETWORKS])
