@@ -37,7 +37,7 @@ def in_child(body):
     ready, _, _ = select.select([receive], [], [], 60)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    assert ready, "the child waits for ever"
+    assert ready, "the child waits forever"
     said = os.read(receive, 1000).decode()
     assert said == "passed", said
 

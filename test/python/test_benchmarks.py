@@ -20,7 +20,7 @@ def test_help(program):
     assert shown.returncode == 0 and "usage:" in shown.stdout, shown.stderr
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="the instruction sets are those of x86-64")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the instruction sets are of x86-64")
 @pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler")
 @pytest.mark.parametrize("isa", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])
 def test_roofline_compiles(isa, tmp_path):

@@ -201,5 +201,5 @@ def test_extreme_program(name):
 def test_known_defect_of_mlir(defect):
     """A fixed defect must be removed from docs/mlir-defects.md, too."""
     wrong = judge(defect.source, *LENIENT, limit=8)
-    assert wrong, f"MLIR is mended: remove '{defect.title}' from docs/mlir-defects.md"
+    assert wrong, f"MLIR has fixed the defect: remove '{defect.title}' from docs/mlir-defects.md"
     assert defect.explains(defect.source, wrong), wrong[:3000]

@@ -16,7 +16,7 @@ import relax_mlir
 from relax_mlir import DeviceError
 
 if os.environ.get("RELAX_VULKAN_LOADER") != str(vulkan.LOADER) or not vulkan.LOADER.exists():
-    pytest.skip("another loader of Vulkan is in use", allow_module_level=True)
+    pytest.skip("another Vulkan loader is in use", allow_module_level=True)
 
 from vulkan_faults import (
     LOST,

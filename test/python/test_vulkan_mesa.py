@@ -20,7 +20,7 @@ VECTOR = "tensor<?xf32, #relax.shape<[n]>>"
 def device():
     vulkan.require()
     if not vulkan.is_lavapipe() or Device("vulkan").capability > (1, 3) or "LLVM 15" not in Device("vulkan").name:
-        pytest.skip("the defects are those of lavapipe in Mesa 22.3")
+        pytest.skip("the defects are in lavapipe of Mesa 22.3")
     return Device("vulkan")
 
 

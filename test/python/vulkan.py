@@ -46,7 +46,7 @@ def reason() -> str:
 def require() -> None:
     """Skips the test if there is no device."""
     if reason():
-        pytest.skip(f"no device of Vulkan: {reason()}")
+        pytest.skip(f"no Vulkan device: {reason()}")
 
 
 def open_device() -> relax_mlir.Device:

@@ -89,7 +89,7 @@ def check_positions(x: torch.Tensor, actual: Any, expected: Any) -> None:
         is_once = not at.ndim or bool((ordered.diff(dim=axis) != 0).all())
         if read.shape == found.shape and is_once and torch.allclose(read.double(), found.double(), 0, 0, True):
             return
-    raise Mismatch("the positions are not those of the elements")
+    raise Mismatch("the elements are not at the positions")
 
 
 def check_order(x: torch.Tensor, axis: int, actual: torch.Tensor, expected: torch.Tensor) -> None:
