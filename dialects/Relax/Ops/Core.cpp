@@ -330,8 +330,8 @@ LogicalResult ConstantOp::verify() {
 OpFoldResult ConstantOp::fold(FoldAdaptor) {
   if (!isWeight())
     return getValue();
-  // Weights have no type of their own: fold to a pair with the type, so that
-  // the constant is rebuilt with the same one.
+  // Weight attributes have no type: fold to a pair with the type, so that the
+  // constant is rebuilt with the same one.
   return ArrayAttr::get(getContext(), {getValue(), TypeAttr::get(getType())});
 }
 

@@ -34,7 +34,7 @@ def Relax_FullOp : Relax_DeducedOp<"full", [Pure]> {
 
 class Relax_ConstantFillOp<string mnemonic, string value>
     : Relax_DeducedOp<mnemonic, [Pure]> {
-  let summary = "a tensor of " # value # " everywhere";
+  let summary = "a tensor filled with " # value;
   let description = [{
     A tensor of the given shape and element type whose elements are all }] # value # [{.
 
@@ -71,7 +71,7 @@ def Relax_FullLikeOp : Relax_DeducedOp<"full_like", [Pure]> {
 
 class Relax_ConstantLikeOp<string mnemonic, string value>
     : Relax_DeducedOp<mnemonic, [Pure]> {
-  let summary = "a tensor of the shape of another, of " # value # " everywhere";
+  let summary = "a tensor with the shape of another, filled with " # value;
   let description = [{
     A tensor of the shape of `x` whose elements are all }] # value # [{. Its element type is
     `dtype`, or the element type of `x` without it.
