@@ -67,7 +67,7 @@ def test_entries_are_bound_to_their_keys(folder):
     assert (add.read_bytes(), multiply.read_bytes()) == (first, second)
 
 
-# An entry with an invalid description is regenerated, whoever wrote it.
+# An entry with an invalid description is regenerated, even if the cache wrote it.
 @pytest.mark.parametrize("text", ["", "{", "null", "[]", "3", '{"target": null}', "[" * 100000])
 def test_odd_descriptions_are_made_again(folder, monkeypatch, text):
     code = relax_mlir.compile_code(program("add"))

@@ -114,7 +114,7 @@ def test_architectures_of_hugging_face():
     )  # fmt: skip
 
     def read(architecture, **extra):
-        heads = {"num_key_value_heads": None}  # Qwen has a default of its own
+        heads = {"num_key_value_heads": None}  # Qwen has its own default
         return LlamaConfig.from_hugging_face({"architectures": [architecture], **base, **heads, **extra})
 
     assert read("LlamaForCausalLM").num_kv_heads == 4

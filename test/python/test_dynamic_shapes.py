@@ -121,7 +121,7 @@ def test_dynamic_strided_slice_of_many_dimensions():
     assert np.from_dlpack(function(X, np.array([1]), np.array([3]), np.array([1]))) == 3
 
 
-# A stride of zero and a wrong number of positions are errors that say so.
+# A stride of zero and a wrong number of positions are errors with a clear message.
 def test_wrong_dynamic_slices():
     one = np.array([1])
     with pytest.raises(ValueError, match="main: dynamic_strided_slice: a stride must not be 0"):

@@ -219,7 +219,7 @@ def test_nothing_is_left_on_a_full_disk(tmp_path, monkeypatch):
         assert not (tmp_path / "new").exists()
     export(code, tmp_path / "new" / "model", weights)
     modes = {path.stat().st_mode & 0o666 for path in (tmp_path / "new" / "model").iterdir()}
-    assert len(modes) == 1  # whoever can read the code can read the weights
+    assert len(modes) == 1  # users who can read the code can read the weights
 
 
 def with_large_weight():

@@ -76,7 +76,7 @@ MOVE_OR_SUM = {
     # Programs of several ops.
     "scan", "chain", "mlp", "norm",
 }  # fmt: skip
-"""Ops without special values of their own."""
+"""Ops without their own special values."""
 
 
 CANCEL = {"sigmoid", "silu", "gelu", "gelu_tanh", "selu", "softplus"}

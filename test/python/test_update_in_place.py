@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Updates of tensors are in place if nobody else uses the tensor, and copies otherwise."""
+"""Updates of tensors are in place if nothing else uses the tensor, and copies otherwise."""
 
 import re
 from collections import namedtuple

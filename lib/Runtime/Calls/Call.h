@@ -19,7 +19,8 @@ using CompiledCode = void (*)(void *closure, RelaxContext *context, int64_t *in,
 /// `abandon` then frees what the code had allocated.
 bool runCompiled(RelaxContext &context, CompiledCode code, void *closure,
                  int64_t *in, int64_t *out);
-/// Frees everything that a failed call had allocated, whoever held it.
+/// Frees everything that a failed call had allocated, whatever references to it
+/// exist.
 void abandon(RelaxContext &context);
 
 /// Unpacks the arguments, runs the code and packs its results. Returns 0, or -1

@@ -321,7 +321,7 @@ static bool callLibrary(RelaxContext *context, const char *name,
   for (int64_t i = 0; i < count; ++i) {
     Value type = Value::read(words);
     if (made) {
-      // Weights have no storage of their own.
+      // Weights have no storage.
       auto *storage = reinterpret_cast<RelaxStorage *>(slots[0]);
       RelaxStorage *shared = storage            ? share(storage)
                              : context->weights ? context->weights->keep()

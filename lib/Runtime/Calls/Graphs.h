@@ -11,7 +11,7 @@
 // be captured once, as a graph, and launched in one step:
 //
 //   first call with these slots    runs, and is observed
-//   second call                    runs into a stream of our own, which is
+//   second call                    runs into a separate stream, which is
 //                                  captured; the graph is launched
 //   later calls                    launch the graph
 //

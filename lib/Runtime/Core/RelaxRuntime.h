@@ -16,7 +16,7 @@
 //
 // A tensor is a memref whose allocated pointer is its `RelaxStorage`, or null
 // if something else keeps the memory alive (a weight, a constant). Storages are
-// reference-counted: whoever returns a tensor or passes it on takes a
+// reference-counted: code that returns a tensor or passes it on takes a
 // reference.
 //
 // A failure leaves compiled code by `longjmp` to `relax_rt_call`, which frees

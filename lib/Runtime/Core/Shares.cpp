@@ -9,7 +9,7 @@
 // failed call frees them whatever their reference counts are, since the code
 // that held the references is gone. But a callback or a library may keep a
 // reference for any time and drop it in any thread. So each such reference is a
-// storage of its own, in no list, that shares the memory:
+// separate storage, in no list, that shares the memory:
 //
 //   compiled code ──▶ storage ──▶ ┌────────┐
 //                                 │ Shared │──▶ memory

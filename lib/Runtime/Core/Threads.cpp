@@ -190,7 +190,7 @@ private:
   std::atomic<bool> isLeft{false};
 };
 
-/// Held by the one call that uses the pool, or by whoever replaces it.
+/// Held by the call that uses the pool, or by the code that replaces the pool.
 std::mutex owner;
 int32_t wanted = 0;
 /// Never destroyed: at exit there is no place where its threads could be

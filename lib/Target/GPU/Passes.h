@@ -33,8 +33,8 @@ namespace mlir::relax {
 struct LaunchOptions : PassPipelineOptions<LaunchOptions> {
   Option<std::string> chip{
       *this, "chip",
-      llvm::cl::desc("the GPU whose own features may be "
-                     "used, such as sm_90a; empty for any"),
+      llvm::cl::desc("the GPU, such as sm_90a, whose specific "
+                     "features may be used; empty for any"),
       llvm::cl::init("")};
 };
 

@@ -100,7 +100,7 @@ def DispatchCublasLtPass : Pass<"relax-dispatch-cublaslt", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"onlyWhereFaster", "only-where-faster", "bool", /*default=*/"false",
-           "leave what kernels of our own do faster">,
+           "leave products that our own kernels compute faster">,
     Option<"workspaceBytes", "workspace-bytes", "int64_t", /*default=*/"33554432",
            "scratch memory of a call">
   ];

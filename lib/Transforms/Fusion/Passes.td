@@ -97,7 +97,7 @@ def FuseOpsPass : Pass<"relax-fuse-ops", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"maxGroupSize", "max-group-size", "unsigned", "64",
-           "the most calls in a group">,
+           "the maximum number of calls in a group">,
     Option<"shareOperands", "share-operands", "bool", "false",
            "whether contractions of one operand may be in a group">
   ];

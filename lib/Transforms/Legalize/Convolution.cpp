@@ -11,7 +11,7 @@
 //       padded[n, (g, i), stride * y + dilation * k ...] *
 //       weight[(g), o, i, k...]
 //
-// where groups split the channels into dimensions of their own. A transposed
+// where the groups of channels are a separate dimension. A transposed
 // convolution is a convolution of stride 1 over data whose elements are spread
 // `stride` apart, with the weight flipped in space.
 //

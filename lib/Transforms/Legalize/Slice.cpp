@@ -160,7 +160,7 @@ static LogicalResult stridedSlice(StridedSliceOp op, KernelBuilder &kernel) {
     std::optional<int64_t> step = stride.getConstantValue();
     isForwards &= step && *step > 0;
   }
-  // A slice of an empty tensor is empty, even if its type does not say so.
+  // A slice of an empty tensor is empty, even if its type has an unknown size.
   if (hasNoElement(x.getType()))
     return kernel.yield(destination);
   if (isForwards) {

@@ -113,8 +113,8 @@ def InsertKillsPass : Pass<"relax-insert-kills", "::mlir::ModuleOp"> {
        uses it.
     3. A terminator (`relax.return`, `relax.yield`), the initial values of a
        `relax.while`, and the captures of a closure take a *new* reference to each value
-       that they pass on. So a returned value stays alive, whoever owned it: a storage
-       created here, a parameter, a constant.
+       that they pass on. So a returned value stays alive, whether it is a storage
+       created here, a parameter, or a constant.
     4. Kills directly before a terminator take effect after the terminator has read its
        operands and taken its references.
     5. All other values are *borrowed*: parameters of functions, which the caller keeps
@@ -398,7 +398,7 @@ def PlanMemoryPass : Pass<"relax-plan-memory", "::mlir::ModuleOp"> {
     Option<"useBounds", "use-bounds", "bool", "true",
            "size storages by the upper bounds of symbols">,
     Option<"maxArenaBytes", "max-arena-bytes", "uint64_t", "uint64_t{1} << 32",
-           "the largest arena that is made of bounded sizes">
+           "the maximum size of an arena of bounded sizes">
   ];
 }
 

@@ -122,7 +122,7 @@ def BindSymbolsPass : Pass<"relax-bind-symbols", "::mlir::ModuleOp"> {
     ListOption<"symbols", "symbols", "std::string",
                "values of symbols, as 'n=128,m=64'">,
     Option<"function", "function", "std::string", "\"\"",
-           "the one function to bind them in; all that define them by default">
+           "the function to bind them in; by default, all functions that define them">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

@@ -122,7 +122,7 @@ def InlinePass : Pass<"relax-inline", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"maxSize", "max-size", "unsigned", "1000",
-           "the most ops that a function called more than once may have">
+           "the maximum number of ops of a function that is called more than once">
   ];
 }
 
@@ -159,7 +159,7 @@ def ToDataflowPass : Pass<"relax-to-dataflow", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"minSize", "min-size", "unsigned", "2",
-           "the fewest ops that make a block">
+           "the minimum number of ops of a block">
   ];
 }
 

@@ -186,7 +186,7 @@ SmallVector<Value> LaunchEmitter::share(
   for (; begin + threads <= *size; begin += threads)
     values = step(emitter.add(thread, emitter.constant(begin)), values);
   if (begin < *size) {
-    // Threads without an iteration of their own repeat the last one.
+    // Threads without their own iteration repeat the last one.
     Value number = emitter.add(thread, emitter.constant(begin));
     Value isOn = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
                                        number, count);
