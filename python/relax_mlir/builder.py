@@ -26,7 +26,8 @@ from mlir import ir
 
 from .annotations import Annotation, TypeLike, as_type, join, keep_symbols
 from .context import resolve_context
-from .errors import RelaxError, fail, verify
+from .diagnostics import verify
+from .errors import RelaxError, fail
 from .location import caller_frame, caller_location
 from .module import Module, parse
 from .scope import (

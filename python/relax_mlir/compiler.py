@@ -15,7 +15,8 @@ from mlir import ir
 
 from . import _relax, cache
 from .code import Code
-from .errors import collected_errors, error_from, fail
+from .diagnostics import collected_errors, error_from
+from .errors import fail
 from .module import Module
 from .pipelines import Pipeline, cpu, gpu, mixed
 from .runtime import Executable, missing_features

@@ -7,10 +7,13 @@ The short names are MLIR's (`f32`, `bf16`, `i64`), except for `bool` and the uns
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from mlir import ir
+from .optional import np
+
+if TYPE_CHECKING:
+    from mlir import ir
 
 DTypeLike = Any
 """A short name, a NumPy name, dtype or scalar type, an ml_dtypes type, a torch.dtype, an MLIR type."""
@@ -49,7 +52,7 @@ def normalize(dtype: DTypeLike) -> str:
     """
     if isinstance(dtype, str):
         name = dtype
-    elif isinstance(dtype, ir.Type):
+    elif (mlir := sys.modules.get("mlir.ir")) and isinstance(dtype, mlir.Type):
         return from_mlir(dtype)
     elif isinstance(dtype, type) and dtype in _BY_PYTHON_TYPE:
         return _BY_PYTHON_TYPE[dtype]
@@ -70,6 +73,8 @@ def normalize(dtype: DTypeLike) -> str:
 
 def to_mlir(dtype: DTypeLike, context: ir.Context) -> ir.Type:
     """The MLIR type of an element type."""
+    from mlir import ir  # loading compiled code needs no MLIR
+
     return ir.Type.parse(_TABLE[normalize(dtype)][0], context)
 
 

@@ -1,17 +1,13 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The package's exception and its subclasses, and their construction from MLIR diagnostics."""
+"""The package's exception and its subclasses; `diagnostics` makes them from MLIR's diagnostics."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
-from mlir import ir
-
-from . import _relax
 from .location import SourceLocation, caller_location
 
 
@@ -89,10 +85,11 @@ def fail(message: str) -> NoReturn:
     location = caller_location()
     if not location.line:
         raise RelaxError(message)
-    raise RelaxError(f"{message}\n  {_indent(location.show())}", location)
+    raise RelaxError(f"{message}\n  {indent(location.show())}", location)
 
 
-def _indent(text: str) -> str:
+def indent(text: str) -> str:
+    """Text that continues a line of a message."""
     return text.replace("\n", "\n  ")
 
 
@@ -105,58 +102,4 @@ def show_source_line(error: BaseException) -> None:
         return
     if match := _POSITION.search(error.args[0]):
         location = SourceLocation(match["file"], int(match["line"]), int(match["column"]))
-        error.args = (f"{error.args[0][: match.start()]}\n  {_indent(location.show())}",)
-
-
-def format_diagnostic(diagnostic: Any) -> str:
-    """The message with its position and source line, then the notes in the same form."""
-    location = SourceLocation.from_mlir(diagnostic.location)
-    text = diagnostic.message
-    if location is not None:
-        text += f"\n  {_indent(location.show())}"
-    for note in diagnostic.notes:
-        if note.message.startswith("see current operation"):
-            continue  # the source line is clearer
-        text += f"\n  note: {_indent(format_diagnostic(note))}"
-    return text
-
-
-def error_from(diagnostics: Sequence[Any], otherwise: str) -> RelaxError:
-    """The error that reports these diagnostics, with the message `otherwise` if there are none."""
-    if not diagnostics:
-        return RelaxError(otherwise)
-    locations = [SourceLocation.from_mlir(diagnostic.location) for diagnostic in diagnostics]
-    return RelaxError(
-        "\n".join(format_diagnostic(diagnostic) for diagnostic in diagnostics),
-        next(filter(None, locations), None),
-        [diagnostic.message for diagnostic in diagnostics],
-    )
-
-
-@contextmanager
-def collected_errors(context: ir.Context) -> Iterator[list[Any]]:
-    """Collects the errors that this thread causes in a context while the block runs."""
-    errors: list[Any] = []
-    scope = _relax.DiagnosticScope(context)
-    try:
-        yield errors
-    finally:
-        scope.close()
-        errors += scope.diagnostics
-
-
-def verify(operation: ir.Operation) -> None:
-    """Raises an error unless the op and everything inside it are valid."""
-    with collected_errors(operation.context) as errors:
-        valid = _relax.verify(operation)
-    if not valid:
-        raise error_from(errors, "the program is not valid")
-
-
-@contextmanager
-def relax_errors(otherwise: str = "the program is not valid") -> Iterator[None]:
-    """Turns the exception of MLIR's bindings into a `RelaxError`."""
-    try:
-        yield
-    except ir.MLIRError as error:
-        raise error_from(error.error_diagnostics, error.message or otherwise) from None
+        error.args = (f"{error.args[0][: match.start()]}\n  {indent(location.show())}",)

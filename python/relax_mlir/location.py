@@ -14,10 +14,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType
+from typing import TYPE_CHECKING
 
-from mlir import ir
-
-from . import _relax
+if TYPE_CHECKING:
+    from mlir import ir
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -56,6 +56,8 @@ class SourceLocation:
 
     def to_mlir(self, context: ir.Context) -> ir.Location:
         """The MLIR location: the file position within the function's name; unknown if there is no line."""
+        from mlir import ir  # compiled code has locations without the compiler
+
         if not self.line:
             return ir.Location.unknown(context=context)
         position = ir.Location.file(self.file, self.line, self.column, context=context)
@@ -66,6 +68,8 @@ class SourceLocation:
     @staticmethod
     def from_mlir(location: ir.Location) -> SourceLocation | None:
         """The first file position in an MLIR location; None if it has none."""
+        from . import _relax
+
         found = _relax.read_location(location)
         return None if found is None else SourceLocation(*found)
 

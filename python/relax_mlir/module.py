@@ -14,7 +14,8 @@ from mlir import ir
 
 from . import _relax
 from .context import resolve_context
-from .errors import RelaxError, collected_errors, error_from, verify
+from .diagnostics import collected_errors, error_from, verify
+from .errors import RelaxError
 from .files import write_whole
 
 PathLike = Union[str, "os.PathLike[str]"]

@@ -18,7 +18,8 @@ from mlir import ir
 
 from . import _relax
 from .annotations import Annotation, Callable
-from .errors import RelaxError, fail, relax_errors, verify
+from .diagnostics import relax_errors, verify
+from .errors import RelaxError, fail
 from .location import caller_location
 from .symbolic import Sym
 from .values import Value

@@ -15,7 +15,8 @@ from mlir import ir
 
 from .. import _relax, dtypes
 from ..annotations import Annotation, Tensor, as_type, dims_to_mlir, parse_dims
-from ..errors import RelaxError, collected_errors, error_from, fail
+from ..diagnostics import collected_errors, error_from
+from ..errors import RelaxError, fail
 from ..scope import FunctionScope, current_function
 from ..symbolic import Sym, as_expr, symbols_of
 from ..values import Value

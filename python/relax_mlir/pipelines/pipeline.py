@@ -28,7 +28,8 @@ from mlir import ir
 from mlir.passmanager import PassManager
 
 from .. import _relax
-from ..errors import RelaxError, collected_errors, error_from
+from ..diagnostics import collected_errors, error_from
+from ..errors import RelaxError
 from ..files import write_whole
 from ..ir_checks import checked_detaching
 from ..module import Module
