@@ -48,38 +48,11 @@ typedef struct MlirRelaxChip {
 MLIR_CAPI_EXPORTED bool mlirRelaxChipParse(MlirStringRef name,
                                            MlirRelaxChip *chip);
 
-/// Whether code for a GPU runs on a device, both by name.
-MLIR_CAPI_EXPORTED bool mlirRelaxChipRunsOn(MlirStringRef code,
-                                            MlirStringRef device);
-
 /// Compiles a module in the LLVM dialect to an object file and passes its bytes
 /// to `callback`. Errors are emitted on the module's context.
 MLIR_CAPI_EXPORTED MlirLogicalResult
 mlirRelaxEmitObject(MlirModule module, MlirRelaxCPUTarget target,
                     MlirStringCallback callback, void *userData);
-
-/// Object files that are linked into the process.
-typedef struct MlirRelaxJITSession {
-  void *ptr;
-} MlirRelaxJITSession;
-
-/// On failure, the functions below pass the error message to `callback` and
-/// return null.
-MLIR_CAPI_EXPORTED MlirRelaxJITSession
-mlirRelaxJITSessionCreate(MlirStringCallback callback, void *userData);
-MLIR_CAPI_EXPORTED void mlirRelaxJITSessionDestroy(MlirRelaxJITSession session);
-MLIR_CAPI_EXPORTED bool mlirRelaxJITSessionDefine(MlirRelaxJITSession session,
-                                                  MlirStringRef name,
-                                                  void *address,
-                                                  MlirStringCallback callback,
-                                                  void *userData);
-MLIR_CAPI_EXPORTED bool
-mlirRelaxJITSessionAddObject(MlirRelaxJITSession session, MlirStringRef object,
-                             MlirStringCallback callback, void *userData);
-MLIR_CAPI_EXPORTED void *mlirRelaxJITSessionLookup(MlirRelaxJITSession session,
-                                                   MlirStringRef name,
-                                                   MlirStringCallback callback,
-                                                   void *userData);
 
 #ifdef __cplusplus
 }

@@ -516,48 +516,6 @@ static void populateTypes(nb::module_ &m) {
 // Code generation
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Object files linked into the process. Their code must not run after the
-/// session is destroyed.
-class JITSession {
-public:
-  JITSession() : session(mlirRelaxJITSessionCreate(appendTo, &error)) {
-    check(session.ptr);
-  }
-  JITSession(const JITSession &) = delete;
-  ~JITSession() { mlirRelaxJITSessionDestroy(session); }
-
-  void define(const std::string &name, uintptr_t address) {
-    check(mlirRelaxJITSessionDefine(session, toRef(name),
-                                    reinterpret_cast<void *>(address), appendTo,
-                                    &error));
-  }
-  void addObject(nb::bytes object) {
-    check(mlirRelaxJITSessionAddObject(
-        session, mlirStringRefCreate(object.c_str(), object.size()), appendTo,
-        &error));
-  }
-  uintptr_t lookup(const std::string &name) {
-    void *address =
-        mlirRelaxJITSessionLookup(session, toRef(name), appendTo, &error);
-    check(address);
-    return reinterpret_cast<uintptr_t>(address);
-  }
-
-private:
-  void check(bool succeeded) {
-    if (succeeded)
-      return;
-    std::string message = std::move(error);
-    error.clear();
-    throw nb::value_error(message.c_str());
-  }
-
-  std::string error;
-  MlirRelaxJITSession session;
-};
-} // namespace
-
 static void populateCodeGeneration(nb::module_ &m) {
   m.def("host_target", [] {
     std::vector<std::string> parts;
@@ -608,12 +566,6 @@ static void populateCodeGeneration(nb::module_ &m) {
       },
       "name"_a);
   m.def(
-      "chip_runs_on",
-      [](const std::string &code, const std::string &device) {
-        return mlirRelaxChipRunsOn(toRef(code), toRef(device));
-      },
-      "code"_a, "device"_a);
-  m.def(
       "emit_object",
       [](MlirModule module, const std::string &triple, const std::string &cpu,
          const std::string &features,
@@ -632,11 +584,6 @@ static void populateCodeGeneration(nb::module_ &m) {
         return nb::bytes(object.data(), object.size());
       },
       "module"_a, "triple"_a, "cpu"_a, "features"_a, "optimization"_a);
-  nb::class_<JITSession>(m, "JITSession")
-      .def(nb::init<>())
-      .def("define", &JITSession::define, "name"_a, "address"_a)
-      .def("add_object", &JITSession::addObject, "object"_a)
-      .def("lookup", &JITSession::lookup, "name"_a);
 }
 
 NB_MODULE(_relax, m) {

@@ -31,9 +31,7 @@ import subprocess
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from . import runtime
 from .code import Code
@@ -43,7 +41,9 @@ from .header import header_of
 from .reading import reading
 from .schema import check, parse_json
 from .stored_weights import SCHEMA, map_weights, save_weights
-from .target import Target
+
+if TYPE_CHECKING:
+    import numpy as np
 
 VERSION = 4
 """The version of the folder's format."""
@@ -351,7 +351,7 @@ def _load(
 ) -> runtime.Executable:
     folder, code = exported.folder, exported.code
     if not code.target.runs_here:
-        raise ModelError(f"'{folder}' was compiled for {code.target.triple}, this machine is {Target.host().triple}")
+        raise ModelError(f"'{folder}' was compiled for {code.target.triple}, this machine is {runtime.machine()}")
     if missing := runtime.missing_features(code.cpu_features):
         raise ModelError(
             f"'{folder}' was compiled for a CPU with {', '.join(missing)}, which this one lacks; "

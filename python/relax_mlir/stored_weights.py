@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import hashlib
+import math
 import mmap
 import os
 import struct
@@ -19,11 +20,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from . import runtime
 from .dtypes import to_numpy as to_numpy_dtype
-from .errors import RelaxError, WeightError
+from .errors import MissingPackageError, RelaxError, WeightError
+from .execution.buffers import tensor_of
+from .optional import np
 from .schema import check, parse_json
 
 SCHEMA = {"bytes": int, "sample": str, "pieces": str}
@@ -51,8 +52,13 @@ def save_tensors(tensors: Mapping[str, Any], path: Path) -> None:
     Raises:
       RelaxError: it cannot be written, or a tensor is of a type that it cannot hold.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import save_file
+    try:
+        from safetensors import SafetensorError
+        from safetensors.numpy import save_file
+    except ModuleNotFoundError:
+        raise MissingPackageError(
+            "writing weights needs NumPy and safetensors, which are not installed: pip install numpy safetensors"
+        ) from None
 
     try:
         save_file({name: np.asarray(runtime.to_host(value), order="C") for name, value in tensors.items()}, path)
@@ -101,7 +107,7 @@ def _digest_of_pieces(data: mmap.mmap) -> str:
 
 
 def map_weights(path: Path, expected: Mapping[str, Any], *, whole: bool) -> dict[str, np.ndarray]:
-    """The tensors of a file, as views of the mapped file.
+    """The tensors of a file, as views of the mapped file: arrays, or TVM FFI tensors where NumPy is missing.
 
     Args:
       expected: the metadata that `save_weights` returned.
@@ -127,20 +133,24 @@ def map_weights(path: Path, expected: Mapping[str, Any], *, whole: bool) -> dict
 
 
 _DTYPES = {
-    "F64": "f8",
-    "F32": "f4",
-    "F16": "f2",
-    "I64": "i8",
-    "I32": "i4",
-    "I16": "i2",
-    "I8": "i1",
-    "U64": "u8",
-    "U32": "u4",
-    "U16": "u2",
-    "U8": "u1",
-    "BOOL": "?",
+    "F64": ("float64", 8),
+    "F32": ("float32", 4),
+    "F16": ("float16", 2),
+    "BF16": ("bfloat16", 2),
+    "F8_E4M3": ("float8_e4m3fn", 1),
+    "F8_E5M2": ("float8_e5m2", 1),
+    "I64": ("int64", 8),
+    "I32": ("int32", 4),
+    "I16": ("int16", 2),
+    "I8": ("int8", 1),
+    "U64": ("uint64", 8),
+    "U32": ("uint32", 4),
+    "U16": ("uint16", 2),
+    "U8": ("uint8", 1),
+    "BOOL": ("bool", 1),
 }
-_OTHER_DTYPES = {"BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
+"""NumPy's and DLPack's name of each element type, and its bytes."""
+
 _ENTRY = {"dtype": str, "shape": [int], "data_offsets": [int]}
 
 
@@ -164,12 +174,13 @@ def _read(data: mmap.mmap | bytes) -> dict[str, np.ndarray]:
 
 
 def _view(data: mmap.mmap | bytes, start: int, name: str, entry: Mapping[str, Any]) -> np.ndarray:
-    known, shape = entry["dtype"], entry["shape"]
-    if known not in _DTYPES and known not in _OTHER_DTYPES:
-        raise ValueError(f"tensor {name!r} is of type {known!r}, which is not known")
-    dtype = to_numpy_dtype(_OTHER_DTYPES[known]) if known in _OTHER_DTYPES else np.dtype(f"<{_DTYPES[known]}")
-    count = int(np.prod(shape, dtype=object))
+    if entry["dtype"] not in _DTYPES:
+        raise ValueError(f"tensor {name!r} is of type {entry['dtype']!r}, which is not known")
+    (dtype, itemsize), shape = _DTYPES[entry["dtype"]], entry["shape"]
+    count = math.prod(shape)
     begin, end = entry["data_offsets"]
-    if any(dim < 0 for dim in shape) or end - begin != count * dtype.itemsize:
+    if any(dim < 0 for dim in shape) or end - begin != count * itemsize:
         raise ValueError(f"tensor {name!r} of shape {shape} has {end - begin} bytes")
-    return np.frombuffer(data, dtype, count, start + begin).reshape(shape)
+    if not np:
+        return tensor_of(memoryview(data)[start + begin : start + end], dtype, shape)
+    return np.frombuffer(data, to_numpy_dtype(dtype), count, start + begin).reshape(shape)

@@ -8,9 +8,8 @@ import dataclasses
 import functools
 from collections.abc import Sequence
 
-from . import _relax, runtime
+from . import runtime
 from .errors import RelaxError, fail
-from .pipelines import gpu
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Target:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "libraries", tuple(self.libraries))
-        gpu.device_of(self.chip)  # raises for a name that is not one of a GPU
+        _ = self.device  # raises for a name that is not one of a GPU
         for name in self.libraries:
             if name not in ("cublaslt", "cublaslt:auto") or not self.chip:
                 raise RelaxError(
@@ -83,7 +82,7 @@ class Target:
             fail(f"'{text}' names nothing behind the colon; expected '{kind}' alone, or what it is, as in 'cuda:sm_90'")
         if libraries and kind != "cuda":
             fail(f"there is no library '{libraries[0]}' for '{text}'")
-        if kind in ("cuda", "vulkan") and rest and gpu.device_of(rest) != kind:
+        if kind in ("cuda", "vulkan") and rest and runtime.device_of(rest) != kind:
             examples = "'sm_80', 'sm_90', …" if kind == "cuda" else "'subgroup_8', 'subgroup_32', …"
             fail(f"'{rest}' is not a GPU for {kind}; those are named {examples}")
         if kind == "cuda":
@@ -100,34 +99,38 @@ class Target:
     @property
     def device(self) -> str:
         """The kind of device that tensors are on; empty for the CPU."""
-        return gpu.device_of(self.chip)
+        return runtime.device_of(self.chip)
 
     @property
     def runs_here(self) -> bool:
         """Whether code for this target can run in this process."""
-        host = Target.host().triple
-        systems = ("linux", "darwin", "windows")
-        same_system = all((system in self.triple) == (system in host) for system in systems)
-        return same_system and self.triple.split("-")[0] == host.split("-")[0]
+        architecture, system = runtime.machine().split("-")
+        return self.triple.split("-")[0] == architecture and system in self.triple
 
     def runs_on(self, device: runtime.Device) -> bool:
         """Whether kernels can run on a device: PTX also runs on newer chips, PTX for "sm_90a" only on this chip, and
         PTX for "sm_100f" on chips with the same first number."""
-        return device.kind == self.device and _relax.chip_runs_on(self.chip, device.architecture)
+        return device.kind == self.device and runtime.runs_on(self.chip, device.architecture)
 
     @property
     def required_features(self) -> tuple[str, ...]:
         """The CPU features beyond the architecture's baseline that the code needs, under LLVM's names."""
+        from . import _relax  # loading code needs no compiler
+
         return tuple(_relax.required_features(self.triple, self.cpu, self.features))
 
     @property
     def vector_bits(self) -> int:
         """Bits of the widest vector register."""
+        from . import _relax
+
         return _relax.vector_bits(self.triple, self.cpu, self.features)
 
 
 @functools.cache
 def _host() -> Target:
+    from . import _relax
+
     triple, cpu, features = _relax.host_target()
     # LLVM infers features that it cannot query from the CPU's name; missing ones must not be used.
     missing = runtime.missing_features(_relax.required_features(triple, cpu, features))

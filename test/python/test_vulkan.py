@@ -281,7 +281,7 @@ def test_lists_go_with_their_code(device):
         for _ in range(3):
             np.testing.assert_array_equal(device.get(add(x, x)), [0, 2, 4, 6, 8])
         assert add.statistics().graphs == 1
-        ctypes.CFUNCTYPE(None)(model._loaded.session.lookup("relax_unload"))()
+        ctypes.CFUNCTYPE(None)(model._loaded.linked.lookup("relax_unload"))()
         assert add.statistics().graphs == 0
 
 

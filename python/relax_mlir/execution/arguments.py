@@ -4,16 +4,17 @@
 
 from __future__ import annotations
 
+import array
 import contextlib
-import ctypes
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
 import tvm_ffi
 
 from ..dtypes import to_numpy as to_numpy_dtype
 from ..errors import RelaxError
+from ..optional import ARRAY, SCALAR, np
+from .buffers import DataType, from_buffer
 
 _Tensor = tvm_ffi.Tensor
 
@@ -30,17 +31,19 @@ def as_argument(value: Any) -> Any:
     """
     if type(value) is _Tensor:
         return value
-    if isinstance(value, np.ndarray):
+    if isinstance(value, ARRAY):
         if value.dtype in _OF_DLPACK:
             # TVM FFI takes these as they are.
             return value if value.flags.writeable else tvm_ffi.from_dlpack(value.__dlpack__(max_version=(1, 0)))
         return _from_other_dtype(value)
-    if isinstance(value, np.generic):
+    if isinstance(value, SCALAR):
         return value.item() if value.dtype in _OF_DLPACK else as_argument(np.asarray(value))
     if type(value) in (tuple, list):
         return [as_argument(member) for member in value]
     if isinstance(value, (tvm_ffi.core.CObject, int, float, str)):
         return value
+    if isinstance(value, (memoryview, array.array)):
+        return from_buffer(value)
     if hasattr(value, "requires_grad"):
         _check_torch(value)
     elif hasattr(value, "__dlpack__"):
@@ -81,7 +84,7 @@ class ReturnedFunction:
         return _results_for(args, self.function(*map(as_argument, args)))
 
 
-_OF_DLPACK = frozenset(map(np.dtype, "?bhilqBHILQefd"))
+_OF_DLPACK = frozenset(map(np.dtype, "?bhilqBHILQefd")) if np else frozenset()
 """The types that NumPy exports by DLPack, in this machine's byte order."""
 
 _CODES = {"bfloat16": (4, 16), "float8_e4m3fn": (10, 8), "float8_e5m2": (12, 8)}
@@ -91,14 +94,8 @@ _CODES = {"bfloat16": (4, 16), "float8_e4m3fn": (10, 8), "float8_e5m2": (12, 8)}
 _MLIR_NAMES = ("bf16", "f8E4M3FN", "f8E5M2")
 
 
-class _DataType(ctypes.Structure):
-    """DLPack's `DLDataType`."""
-
-    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
-
-
 _DATA_TYPE = 24 + 20
-"""The offset of `_DataType` in a TVM FFI tensor: after the object's header, and the tensor's data, device and rank."""
+"""The offset of a `DataType` in a TVM FFI tensor: after the object's header, and the tensor's data, device and rank."""
 
 
 def _from_other_dtype(array: np.ndarray) -> Any:
@@ -110,7 +107,7 @@ def _from_other_dtype(array: np.ndarray) -> Any:
     if isinstance(tensor, np.ndarray):
         tensor = tvm_ffi.from_dlpack(tensor)
     # The object is new, and nobody else refers to it.
-    dtype = _DataType.from_address(tensor.__chandle__() + _DATA_TYPE)
+    dtype = DataType.from_address(tensor.__chandle__() + _DATA_TYPE)
     dtype.code, dtype.bits = codes
     return tensor
 
@@ -133,8 +130,11 @@ def _check_torch(tensor: Any) -> None:
 def to_numpy(value: Any) -> Any:
     """Converts a result to NumPy arrays without copying: a tensor of any library, or a sequence of results.
 
-    bf16 and f8 elements have the types of ml_dtypes. Other values are returned unchanged.
+    bf16 and f8 elements have the types of ml_dtypes. Other values are returned unchanged, and so is everything where
+    NumPy is missing.
     """
+    if not np:
+        return value
     if isinstance(value, tvm_ffi.Tensor):
         name = str(value.dtype)
         if value.device.type != "cpu":
@@ -169,7 +169,7 @@ def _view(tensor: tvm_ffi.Tensor, name: str) -> np.ndarray:
 def _as_array(value: Any) -> Any:
     """Replaces TVM FFI tensors on the host in a value of compiled code by NumPy arrays."""
     if type(value) is _Tensor:
-        return to_numpy(value) if value.__dlpack_device__()[0] == _KINDS["cpu"] else value
+        return to_numpy(value) if np and value.__dlpack_device__()[0] == _KINDS["cpu"] else value
     if isinstance(value, tvm_ffi.Array):
         return tuple(map(_as_array, value))
     return ReturnedFunction(value) if isinstance(value, tvm_ffi.Function) else value
@@ -181,8 +181,10 @@ def _has_tensor(value: Any) -> bool:
 
 
 def _results_for(args: tuple[Any, ...], result: Any) -> Any:
-    """The results of a call on the host: arrays, unless an argument is a TVM FFI tensor."""
+    """The results of a call on the host: arrays, unless an argument is a TVM FFI tensor or NumPy is missing."""
     if type(result) is _Tensor:
+        if not np:
+            return result
         for value in args:
             if type(value) is _Tensor or (type(value) is not np.ndarray and _has_tensor(value)):
                 return result
@@ -200,6 +202,8 @@ def _protect(args: Iterable[Any], result: np.ndarray) -> np.ndarray:
                 result.flags.writeable = False
         elif type(value) in (tuple, list):
             _protect(value, result)
+        elif isinstance(value, (memoryview, array.array)):
+            _protect([np.asarray(value)], result)
         elif hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == _KINDS["cpu"]:
             with contextlib.suppress(TypeError, RuntimeError, BufferError):  # NumPy has no type for it
                 _protect([np.from_dlpack(value)], result)
@@ -207,6 +211,8 @@ def _protect(args: Iterable[Any], result: np.ndarray) -> np.ndarray:
 
 
 def _is_read_only(value: Any) -> bool:
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (memoryview, array.array)):
+        return memoryview(value).readonly
+    if isinstance(value, ARRAY):
         return not value.flags.writeable
     return type(value) in (tuple, list) and any(map(_is_read_only, value))

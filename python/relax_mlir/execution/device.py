@@ -10,10 +10,10 @@ import operator
 import warnings
 from typing import Any
 
-import numpy as np
 import tvm_ffi
 
 from ..errors import DeviceError, RelaxError
+from ..optional import ARRAY, SCALAR, np
 from .arguments import _CODES, _KINDS, as_argument, to_numpy
 from .shared_library import PoolStatistics, _check_limit, library
 
@@ -40,16 +40,16 @@ def _copy(tensor: Any, *device: int) -> tvm_ffi.Tensor:
 
 
 def to_host(value: Any) -> np.ndarray:
-    """The elements of a tensor as an array, copied from its device if it is on one."""
+    """The elements of a tensor as an array, copied from its device if it is on one; a tensor where NumPy is missing."""
     if hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] in (_KINDS["cuda"], _KINDS["vulkan"]):
         value = _copy(value, _KINDS["cpu"], 0)
-    return np.asarray(to_numpy(value))
+    return np.asarray(to_numpy(value)) if np else value
 
 
 def _numbers(value: Any, what: str) -> Any:
     """An array, or a value that NumPy makes an array of, as an argument; a tensor unchanged."""
-    given = value if hasattr(value, "__dlpack__") else np.asarray(value)
-    if isinstance(given, np.ndarray) and given.dtype.kind in "OSUMm":  # objects, text, times
+    given = value if hasattr(value, "__dlpack__") or not np else np.asarray(value)
+    if isinstance(given, ARRAY) and given.dtype.kind in "OSUMm":  # objects, text, times
         came = f"{type(value).__name__}, whose elements are of dtype {given.dtype}"
         raise RelaxError(f"{what}: expected a tensor, or an array of numbers, got {came}")
     return as_argument(given)
@@ -148,13 +148,13 @@ class Device:
 
 def _as_device_argument(value: Any, kind: str) -> Any:
     """The argument that TVM FFI takes for a device function; nothing is copied to the device implicitly."""
-    if isinstance(value, np.ndarray):
+    if isinstance(value, ARRAY):
         raise TypeError(
             f"a NumPy array is in the memory of the host, and the function runs on {kind}; "
             f'put it there first: Device("{kind}").put(array)'
         )
     if type(value) in (tuple, list):
         return [_as_device_argument(member, kind) for member in value]
-    if isinstance(value, np.generic) and value.dtype.name in _CODES:
+    if isinstance(value, SCALAR) and value.dtype.name in _CODES:
         return float(value)  # would become a host tensor otherwise
     return as_argument(value)

@@ -14,11 +14,10 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import tvm_ffi
 
-from .. import _relax
 from ..errors import RelaxError, show_source_line
+from ..optional import ARRAY, np
 from .arguments import (
     _MLIR_NAMES,
     _as_array,
@@ -28,8 +27,10 @@ from .arguments import (
     as_argument,
     to_numpy,
 )
+from .buffers import bytes_of, tensor_of
 from .device import Device, _as_device_argument, _function
-from .shared_library import _symbols, missing_features
+from .linked_code import LinkedCode
+from .shared_library import _emulator_symbols, missing_features
 
 if TYPE_CHECKING:
     from ..code import Code
@@ -92,19 +93,27 @@ class HugePages:
     _PAGE, _PIECE = 2 << 20, 64 << 20
 
     def __init__(self) -> None:
-        self._free = np.empty(0, np.uint8)
+        self._free = memoryview(bytearray())
 
-    def copy(self, array: np.ndarray) -> np.ndarray:
-        """A copy of the array in that memory. Small arrays share a page with others."""
-        size = -(-array.nbytes // 64) * 64
-        if size > len(self._free):
-            self._free = self._allocate(max(size, self._PIECE))
-        place, self._free = self._free[: array.nbytes], self._free[size:]
-        result = place.view(array.dtype).reshape(array.shape)
+    def copy(self, array: Any) -> Any:
+        """A copy of an array or a contiguous TVM FFI tensor in that memory. Small ones share a page with others."""
+        if isinstance(array, tvm_ffi.Tensor):
+            source = bytes_of(array)
+            place = self._take(source.nbytes)
+            place[:] = source
+            return tensor_of(place, str(array.dtype), array.shape)
+        result = np.frombuffer(self._take(array.nbytes), np.uint8).view(array.dtype).reshape(array.shape)
         result[...] = array
         return result
 
-    def _allocate(self, size: int) -> np.ndarray:
+    def _take(self, size: int) -> memoryview:
+        rounded = -(-size // 64) * 64
+        if rounded > len(self._free):
+            self._free = self._allocate(max(rounded, self._PIECE))
+        place, self._free = self._free[:size], self._free[rounded:]
+        return place
+
+    def _allocate(self, size: int) -> memoryview:
         try:
             memory = mmap.mmap(-1, size + self._PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except OSError:
@@ -112,23 +121,27 @@ class HugePages:
         if hasattr(mmap, "MADV_HUGEPAGE"):
             with contextlib.suppress(OSError):  # a system without huge pages uses normal ones
                 memory.madvise(mmap.MADV_HUGEPAGE)
-        data = np.frombuffer(memory, np.uint8)
-        return data[-data.ctypes.data % self._PAGE :][:size]
+        begin = -ctypes.addressof(ctypes.c_char.from_buffer(memory)) % self._PAGE
+        return memoryview(memory)[begin : begin + size]
+
+
+def _is_array(value: Any) -> bool:
+    """Whether a value is an array, or where NumPy is missing, a tensor on the host in its place."""
+    if np:
+        return isinstance(value, np.ndarray)
+    return isinstance(value, tvm_ffi.Tensor) and value.device.type == "cpu"
 
 
 class _Loaded:
     """Loaded code, and the objects that it needs as long as one of its functions lives."""
 
     def __init__(self, code: Code) -> None:
-        self.session = _relax.JITSession()
+        self.linked = LinkedCode(code.object, _emulator_symbols() if code.target.chip == "emulated" else {})
         self.weights: dict[str, Any] = {}
-        for name, function in _symbols(code):
-            self.session.define(name, ctypes.cast(function, ctypes.c_void_p).value)
-        self.session.add_object(code.object)
         if code.device or code.weights:
-            unload = ctypes.CFUNCTYPE(None)(self.session.lookup("relax_unload"))
-            # The session must outlive this call; at the end of the process, no unloading is needed.
-            weakref.finalize(self, lambda unload, session: unload(), unload, self.session).atexit = False
+            unload = ctypes.CFUNCTYPE(None)(self.linked.lookup("relax_unload"))
+            # The linked code must outlive this call; at the end of the process, no unloading is needed.
+            weakref.finalize(self, lambda unload, linked: unload(), unload, self.linked).atexit = False
 
 
 class Executable:
@@ -162,7 +175,7 @@ class Executable:
         self._callables = {name: self._with_arrays(name, self._load(name)) for name in self.functions}
 
     def _load(self, name: str) -> tvm_ffi.Function:
-        address = self._loaded.session.lookup(f"__tvm_ffi_{name}")
+        address = self._loaded.linked.lookup(f"__tvm_ffi_{name}")
         return tvm_ffi.core.Function.__from_extern_c__(address, keep_alive_object=self._loaded)
 
     def _with_arrays(self, name: str, function: tvm_ffi.Function) -> Callable[..., Any]:
@@ -177,9 +190,9 @@ class Executable:
         of_device = functools.partial(_as_device_argument, kind=device)
         converts = [as_argument if is_there else of_device for is_there in on_host]
         written = [index for index, parameter in enumerate(parameters) if parameter.get("written")]
-        plain = (np.ndarray, int, float, bool)
+        plain = (ARRAY, int, float, bool)
         has_others = any(text in result for result in signature["results"] for text in _MLIR_NAMES)
-        from_plain = to_numpy if has_others else np.from_dlpack
+        from_plain = to_numpy if has_others or not np else np.from_dlpack
 
         def describe(index: int) -> str:
             if index >= len(parameters):
@@ -284,10 +297,10 @@ class Executable:
         device = Device(self.code.device) if self.code.device else None
         given: dict[str, Any] = {}
         for name, value in weights.items():
-            if device and isinstance(value, np.ndarray) and name not in self.code.host_weights:
+            if device and _is_array(value) and name not in self.code.host_weights:
                 given[name] = device.put(value)
             else:
-                given[name] = as_argument(memory.copy(value) if copy and isinstance(value, np.ndarray) else value)
+                given[name] = as_argument(memory.copy(value) if copy and _is_array(value) else value)
         if given:
             self._load("bind_weight")(*itertools.chain.from_iterable(given.items()))
             self.weights.update(given)

@@ -7,49 +7,16 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import importlib.util
 import os
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import tvm_ffi
 
-from .. import _relax
 from ..errors import DeviceError, RelaxError
-
-if TYPE_CHECKING:
-    from ..code import Code
-
-_SYMBOLS = (
-    "relax_rt_alloc",
-    "relax_rt_retain",
-    "relax_rt_release",
-    "relax_rt_fail",
-    "relax_rt_check_stack",
-    "relax_rt_check_indices",
-    "relax_rt_parallel_for",
-    "relax_rt_call",
-    "relax_rt_call_library",
-    "relax_rt_make_closure",
-    "relax_rt_bind_weights",
-    "relax_rt_weights",
-    "relax_rt_require_cpu",
-    "relax_rt_unload_weights",
-    "relax_rt_poll",
-    "relax_rt_device_alloc",
-    "relax_rt_device_scratch",
-    "relax_rt_device_launch",
-    "relax_rt_device_tensor_map",
-    "relax_rt_device_constant",
-    "relax_rt_device_read",
-    "relax_rt_device_write",
-    "relax_rt_device_unload",
-    "_mlir_memref_to_llvm_alloc",
-    "_mlir_memref_to_llvm_aligned_alloc",
-    "_mlir_memref_to_llvm_free",
-)
-
 
 _MOST_THREADS = 1024
 
@@ -70,21 +37,20 @@ _EMULATOR_SYMBOLS = (
 )
 
 
-def _symbols(code: Code) -> Iterator[tuple[str, Any]]:
-    """The functions that compiled code calls."""
-    for name in _SYMBOLS:
-        yield name, getattr(library(), name)
-    if code.target.chip == "emulated":
-        # GPU code compiled for the host; the emulator replaces the driver.
-        try:
-            emulator = ctypes.CDLL(os.environ["RELAX_CUDA_DRIVER"])
-            functions = [getattr(emulator, name) for name in _EMULATOR_SYMBOLS]
-        except (KeyError, OSError, AttributeError):
-            raise DeviceError(
-                "code for the emulated device needs it as the driver: RELAX_CUDA_DRIVER is not it. In a checkout "
-                f"`make setup` builds it: {library_path().with_name('librelax_emulator.so')}"
-            ) from None
-        yield from zip(_EMULATOR_SYMBOLS, functions)
+def _emulator_symbols() -> dict[str, int]:
+    """The functions that GPU code compiled for the host calls; the emulator replaces the driver."""
+    try:
+        emulator = ctypes.CDLL(os.environ["RELAX_CUDA_DRIVER"])
+        return {name: _address_of(getattr(emulator, name)) for name in _EMULATOR_SYMBOLS}
+    except (KeyError, OSError, AttributeError):
+        raise DeviceError(
+            "code for the emulated device needs it as the driver: RELAX_CUDA_DRIVER is not it. In a checkout "
+            f"`make setup` builds it: {library_path().with_name('librelax_emulator.so')}"
+        ) from None
+
+
+def _address_of(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 class PoolStatistics(NamedTuple):
@@ -99,8 +65,12 @@ class PoolStatistics(NamedTuple):
 def library_path() -> Path:
     """The runtime's shared library."""
     path = Path(__file__).parent.parent / "lib" / "librelax_runtime.so"
-    # An editable install keeps it next to the extension.
-    return path if path.exists() else Path(_relax.__file__).parent / "lib" / path.name
+    if not path.exists():
+        # An editable install keeps it next to the extension.
+        extension = importlib.util.find_spec("._relax", __name__.partition(".")[0])
+        if extension and extension.origin:
+            return Path(extension.origin).parent / "lib" / path.name
+    return path
 
 
 @functools.cache
@@ -120,6 +90,38 @@ def missing_features(features: Iterable[str]) -> tuple[str, ...]:
     function.restype = ctypes.c_int64
     function(names, missing, ctypes.c_int64(len(missing)))
     return tuple(missing.value.decode().split(",")) if missing.value else ()
+
+
+def device_of(chip: str) -> str:
+    """The kind of device that a GPU is, by its name: "cuda" for "sm_90", "vulkan" for "subgroup_8"; "" for no name.
+
+    Raises:
+      RelaxError: this is not the name of a GPU.
+    """
+    if not chip:
+        return ""
+    function = library().relax_rt_device_of
+    function.restype = ctypes.c_char_p
+    kind = function(_name(chip))
+    if kind is None:
+        raise RelaxError(f"there is no GPU {chip!r}; NVIDIA GPUs are named 'sm_90', Vulkan devices 'subgroup_32'")
+    return kind.decode()
+
+
+def runs_on(chip: str, device: str) -> bool:
+    """Whether code for a GPU runs on another one, both by name."""
+    return bool(library().relax_rt_runs_on(_name(chip), _name(device)))
+
+
+def _name(chip: str) -> bytes:
+    return chip.encode(errors="replace").replace(b"\0", b"?")
+
+
+def machine() -> str:
+    """The architecture and the system of this process in the words of LLVM's triples, such as "x86_64-linux"."""
+    function = library().relax_rt_machine
+    function.restype = ctypes.c_char_p
+    return function().decode()
 
 
 def pool_statistics() -> PoolStatistics:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _relax
-from ..errors import RelaxError
+from ..runtime import device_of
 from ._generated import (
     DispatchCublasLt,
     FuseOps,
@@ -66,22 +66,11 @@ def default_pipeline(use_bounds: bool = False, chip: str = "", libraries: Sequen
     )
 
 
-def device_of(chip: str) -> str:
-    """The kind of device that a chip is: "subgroup_8" is any Vulkan device with subgroups of 8 threads."""
-    return _parse(chip)["device"] if chip else ""
-
-
 def options_of(chip: str) -> dict[str, Any]:
     """The options for a Vulkan device: "subgroup_8_bound" has no buffer addresses, "_narrow" also no 64-bit integers;
     kernels for "_overlap" and "_matrices" can wait for other kernels, and "_matrices" has more push constants."""
-    return {name: value for name, value in _parse(chip).items() if name != "device"}
-
-
-def _parse(chip: str) -> dict[str, Any]:
-    parsed = _relax.parse_chip(chip)
-    if parsed is None:
-        raise RelaxError(f"there is no GPU {chip!r}; NVIDIA GPUs are named 'sm_90', Vulkan devices 'subgroup_32'")
-    return parsed
+    device_of(chip)  # raises for a name that is not one of a GPU
+    return {name: value for name, value in (_relax.parse_chip(chip) or {}).items() if name != "device"}
 
 
 def launches_to_code(chip: str) -> LaunchesToLLVM | LaunchesToVulkan:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from mlir import ir
 
 from ..module import Module
+from ..runtime import device_of
 from . import cpu, gpu
 from ._generated import CheckDevices, LowerToHost, OnDevice
 from .passes import Simplify
@@ -53,5 +54,5 @@ def default_pipeline(
 
 def make_code(chip: str) -> Pipeline:
     """Graph functions become host code in the LLVM dialect, host kernels too, and launched kernels GPU code."""
-    device = gpu.device_of(chip)
+    device = device_of(chip)
     return Pipeline([LowerToHost(device=device), gpu.launches_to_code(chip)])
