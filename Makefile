@@ -6,7 +6,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: vulkan torch onnx demo test test-all conformance conformance-onnx conformance-onnx-models reference docs lint format fuzz mutate wheel setup clean
+.PHONY: vulkan torch onnx demo test test-all conformance conformance-onnx conformance-onnx-models reference docs lint format fuzz mutate wheel runtime-wheel test-runtime-wheel setup clean
 
 setup: ## the environment, with an editable install of the package
 	@tools/setup-environment $(VENV)
@@ -73,6 +73,14 @@ format: setup ## applies the formatting that lint checks
 
 wheel: setup ## a wheel in dist/
 	@$(BIN)/python -m pip wheel --no-build-isolation --no-deps -w dist .
+
+# The library is compiled again, since the wheel must not depend on options of MLIR.
+runtime-wheel: ## a wheel in dist/ that runs exported folders, without the compiler
+	@test -x $(BIN)/python || $(MAKE) --no-print-directory setup
+	@$(BIN)/python -m pip wheel -q --no-build-isolation --no-deps -w dist packaging/runtime
+
+test-runtime-wheel: setup runtime-wheel ## runs a model with that wheel, in an environment from the package index
+	@$(BIN)/python test/packaging/runtime_wheel.py $$(ls -t dist/relax_mlir_runtime-*.whl | head -1)
 
 clean:
 	rm -rf build dist

@@ -9,8 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from ..optional import np
 from ..runtime import Executable, to_host
 from . import memory
 from .signature import Input, Output, Signature

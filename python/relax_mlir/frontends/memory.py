@@ -10,8 +10,7 @@ from __future__ import annotations
 import sys
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from ..optional import np
 from ..runtime import to_host
 
 
