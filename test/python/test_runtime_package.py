@@ -21,6 +21,9 @@ import relax_mlir
 from relax_mlir import BlockBuilder, Range, Sym, Tensor, op
 from relax_mlir.errors import RelaxError
 from relax_mlir.execution.buffers import bytes_of, from_buffer, tensor_of, to_memoryview
+from relax_mlir.frontends.compiled import write_folder
+from relax_mlir.frontends.signature import Input, Output, Signature
+from relax_mlir.frontends.tree import LEAF
 from relax_mlir.runtime import library_path
 
 try:
@@ -134,6 +137,41 @@ assert "mlir" not in sys.modules and "relax_mlir" not in sys.modules
 
 def test_numpy_is_used_where_it_is(site, folder):
     run(site, WITH_NUMPY, folder, packages=["numpy"])
+
+
+PROGRAM = """
+import numpy as np
+from relax_mlir_runtime import ModelError, load_program
+program = load_program(sys.argv[2])
+for n in (1, 4):
+    x = np.full((n, 4), 2, np.float32)
+    results = program(x=x)
+    assert list(results) == ["y", "given"] and results["given"] is x
+    np.testing.assert_allclose(results["y"], np.exp(x), rtol=1e-5)
+for wrong in ({"z": x}, {"x": x, "z": x}):
+    try:
+        program(**wrong)
+    except TypeError as error:
+        print(error)
+    else:
+        raise AssertionError(wrong)
+try:
+    load_program(sys.argv[3])
+except ModelError as error:
+    print(error)
+assert "mlir" not in sys.modules and "relax_mlir" not in sys.modules
+"""
+
+
+def test_programs_of_other_frameworks(site, folder, tmp_path):
+    spec = {"kind": "tuple", "items": [{"kind": "tuple", "items": [LEAF]}, {"kind": "dict", "keys": [], "items": []}]}
+    outputs = {"kind": "dict", "keys": ["y", "given"], "items": [LEAF, LEAF]}
+    signature = Signature(("x",), spec, outputs, (Input("x", "tensor"),), (Output("tensor"), Output("input")))
+    write_folder(relax_mlir.compile_code(module()), tmp_path / "program", {}, signature, {})
+    lines = run(site, PROGRAM, tmp_path / "program", folder, packages=["numpy"]).splitlines()
+    assert lines[0] == "the program needs the argument 'x'"
+    assert lines[1] == "the program has no argument 'z'; its arguments are: 'x'"
+    assert "holds no imported program" in lines[2]
 
 
 # The compiler's package requires what the runtime's package requires, and the version is the same.
