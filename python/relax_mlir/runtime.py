@@ -3,8 +3,11 @@
 """The runtime of compiled code: memory, threads, and callable functions.
 
 Compiled functions follow the calling convention of TVM FFI: arguments are NumPy arrays (with the types of ml_dtypes),
-or tensors of any library that supports DLPack, and are not copied. Results on the host are NumPy arrays, also without
-copying, or PyTorch or TVM FFI tensors if an argument is one. Results on a device are PyTorch or TVM FFI tensors.
+`memoryview`s of numbers, or tensors of any library that supports DLPack, and are not copied. Results on the host are
+NumPy arrays, also without copying, or PyTorch or TVM FFI tensors if an argument is one. Results on a device are PyTorch
+or TVM FFI tensors.
+
+This module and those that it imports need neither MLIR nor NumPy: the wheel of packaging/runtime has them.
 """
 
 from .execution.arguments import ReturnedFunction, as_argument, to_numpy

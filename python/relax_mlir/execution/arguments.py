@@ -21,9 +21,12 @@ _Tensor = tvm_ffi.Tensor
 _KINDS = {"cpu": 1, "cuda": 2, "vulkan": 7}
 """DLPack's device types."""
 
+_BUFFERS = (memoryview, array.array)
+"""Types of the standard library whose memory is taken as a tensor."""
+
 
 def as_argument(value: Any) -> Any:
-    """The argument that TVM FFI takes for a value; arrays and tensors are not copied.
+    """The argument that TVM FFI takes for a value; arrays, tensors and `memoryview`s of numbers are not copied.
 
     Raises:
       RelaxError: no compiled function takes this element type, or the memory does not hold the elements
@@ -42,12 +45,12 @@ def as_argument(value: Any) -> Any:
         return [as_argument(member) for member in value]
     if isinstance(value, (tvm_ffi.core.CObject, int, float, str)):
         return value
-    if isinstance(value, (memoryview, array.array)):
-        return from_buffer(value)
     if hasattr(value, "requires_grad"):
         _check_torch(value)
     elif hasattr(value, "__dlpack__"):
         return value if hasattr(value, "__dlpack_c_exchange_api__") else _import(value)
+    elif isinstance(value, _BUFFERS):
+        return from_buffer(value)
     elif isinstance(value, ReturnedFunction):
         return value.function
     elif callable(value):
@@ -202,7 +205,7 @@ def _protect(args: Iterable[Any], result: np.ndarray) -> np.ndarray:
                 result.flags.writeable = False
         elif type(value) in (tuple, list):
             _protect(value, result)
-        elif isinstance(value, (memoryview, array.array)):
+        elif isinstance(value, _BUFFERS):
             _protect([np.asarray(value)], result)
         elif hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == _KINDS["cpu"]:
             with contextlib.suppress(TypeError, RuntimeError, BufferError):  # NumPy has no type for it
@@ -211,8 +214,8 @@ def _protect(args: Iterable[Any], result: np.ndarray) -> np.ndarray:
 
 
 def _is_read_only(value: Any) -> bool:
-    if isinstance(value, (memoryview, array.array)):
-        return memoryview(value).readonly
     if isinstance(value, ARRAY):
         return not value.flags.writeable
+    if isinstance(value, _BUFFERS):
+        return memoryview(value).readonly
     return type(value) in (tuple, list) and any(map(_is_read_only, value))
