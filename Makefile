@@ -74,10 +74,11 @@ format: setup ## applies the formatting that lint checks
 wheel: setup ## a wheel in dist/
 	@$(BIN)/python -m pip wheel --no-build-isolation --no-deps -w dist .
 
-# The library is compiled again, since the wheel must not depend on options of MLIR.
+# Needs no compiler, so no `setup`. The library is compiled again, without the options of MLIR.
 runtime-wheel: ## a wheel in dist/ that runs exported folders, without the compiler
-	@test -x $(BIN)/python || $(MAKE) --no-print-directory setup
-	@$(BIN)/python -m pip wheel -q --no-build-isolation --no-deps -w dist packaging/runtime
+	@test -x $(BIN)/python || python3 -m venv $(VENV)
+	@$(BIN)/python -m pip wheel -q --no-deps -w dist packaging/runtime \
+	  $$($(BIN)/python -c "import scikit_build_core, ninja" 2>/dev/null && echo --no-build-isolation)
 
 test-runtime-wheel: setup runtime-wheel ## runs a model with that wheel, in an environment from the package index
 	@$(BIN)/python test/packaging/runtime_wheel.py $$(ls -t dist/relax_mlir_runtime-*.whl | head -1)

@@ -125,18 +125,27 @@ def test_a_model_runs_without_mlir_and_numpy(site, folder):
 
 WITH_NUMPY = """
 import numpy as np
-from relax_mlir_runtime import load
+from relax_mlir_runtime import MissingPackageError, load
 model = load(sys.argv[2])
 x = np.ones((3, 4), np.float32)
 y = model["main"](x)
 assert isinstance(y, np.ndarray)
 np.testing.assert_allclose(y, np.exp(x) + np.arange(4), rtol=1e-5)
+try:
+    model.export(sys.argv[3])
+except MissingPackageError as error:
+    print(error)
+load(sys.argv[4]).export(sys.argv[3])
+np.testing.assert_allclose(load(sys.argv[3])["main"](x), np.exp(x), rtol=1e-5)
 assert "mlir" not in sys.modules and "relax_mlir" not in sys.modules
 """
 
 
-def test_numpy_is_used_where_it_is(site, folder):
-    run(site, WITH_NUMPY, folder, packages=["numpy"])
+# Folders are written, too; weights need safetensors.
+def test_numpy_is_used_where_it_is(site, folder, tmp_path):
+    relax_mlir.compile(module()).export(tmp_path / "plain")
+    lines = run(site, WITH_NUMPY, folder, tmp_path / "copy", tmp_path / "plain", packages=["numpy"])
+    assert "needs NumPy and safetensors, which are not installed: pip install" in lines
 
 
 PROGRAM = """
