@@ -48,6 +48,7 @@ _BY_HAND = {
     "call_tir_inplace",
     "collapse_sum_to",
     "constant",
+    "einsum",
     "make_closure",
     "match_cast",
     "reshape",

@@ -211,6 +211,25 @@ def split(x: Operand, indices_or_sections: int | Sequence[ExprLike], axis: int =
     return parts if isinstance(parts, tuple) else (parts,)
 
 
+def einsum(subscripts: str, *operands: Operand | Sequence[Operand]) -> Value:
+    """Sum of products by index letters, as NumPy's: `op.einsum("ij,jk->ik", a, b)`.
+
+    `subscripts` assigns a letter to each dimension of each operand, with commas between operands, and after `->` the
+    letters of the result. `...` stands for any number of dimensions, which broadcast. Without `->` the result has the
+    letters that occur once, in alphabetical order. The docs of `relax.einsum` have the details.
+
+    Args:
+      operands: tensors of one element type, a float or an integer, one by one or as one list.
+
+    Raises:
+      RelaxError: the letters do not fit the operands, or sizes of a letter differ.
+    """
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    attributes = {"subscripts": (subscripts, support.string)}
+    return support.emit("relax.einsum", [("operands", operands, "tensor*")], attributes)
+
+
 def require_at_most(value: ExprLike, limit: ExprLike, message: str) -> None:
     """Checks `value <= limit` at run time; fails with `message` otherwise."""
     scope = current_function()
