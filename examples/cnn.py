@@ -13,31 +13,19 @@ import numpy as np
 from relax_mlir import Range, Sym, Tensor, compile, nn, op
 
 
-class Conv(nn.Module):
-    """A convolution with a 3x3 kernel, a bias and ReLU."""
-
-    def __init__(self, inputs: int, outputs: int, stride: int = 1) -> None:
-        self.weight = nn.Parameter((outputs, inputs, 3, 3))
-        self.bias = nn.Parameter((outputs, 1, 1))
-        self._stride = stride
-
-    def forward(self, x):
-        return op.relu(op.conv2d(x, self.weight.value, strides=self._stride, padding=1) + self.bias.value)
-
-
 class Classifier(nn.Module):
     def __init__(self, classes: int) -> None:
-        self.layers = nn.ModuleList([Conv(3, 8), Conv(8, 16, stride=2)])
+        self.layers = nn.ModuleList([nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 16, 3, strides=2, padding=1)])
         self.head = nn.Linear(16, classes, bias=True)
 
     def forward(self, image):
         x = image
         for layer in self.layers:
-            x = layer(x)
+            x = op.relu(layer(x))
             print(f"  feature map: {x.shape}")
         x = op.max_pool2d(x, pool_size=2, strides=2)
         print(f"  after pooling: {x.shape}")
-        return op.softmax(self.head(op.mean(x, axis=[2, 3])), axis=-1)
+        return op.softmax(self.head(x.mean(axis=(2, 3))), axis=-1)
 
 
 def main() -> None:

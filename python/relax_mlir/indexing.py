@@ -14,6 +14,7 @@ import numpy as np
 from .annotations import Annotation
 from .errors import fail
 from .symbolic import Sym
+from .values import Deferred, Value
 
 # The end of a dimension, and the position before its start.
 _END = 2**63 - 1
@@ -21,7 +22,7 @@ _BEFORE_START = -(2**63 - 1)
 
 
 def _is_tensor(entry: Any) -> bool:
-    return isinstance(entry, (Annotation, np.ndarray, list)) or hasattr(entry, "_scope")
+    return isinstance(entry, (Annotation, Deferred, Value, np.ndarray, list))
 
 
 def _is_number(entry: Any) -> bool:

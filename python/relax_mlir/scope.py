@@ -22,7 +22,7 @@ from .diagnostics import relax_errors, verify
 from .errors import RelaxError, fail
 from .location import caller_location
 from .symbolic import Sym
-from .values import Value
+from .values import Deferred, Value
 
 _thread = threading.local()
 
@@ -110,13 +110,15 @@ class FunctionScope:
     # --- operands
 
     def resolve(self, value: Any) -> ir.Value:
-        """The MLIR value of a `Value` or of a parameter's annotation, after checking that it is usable here."""
+        """The MLIR value of a value or of a parameter's annotation, after checking that it is usable here."""
         if isinstance(value, Annotation):
             _, bound = self.bound.get(id(value), (None, None))
             if bound is None:
                 hint = f" named '{value.name}'" if value.name else ""
                 fail(f"{value!r}{hint} is no parameter of function '{self.name}'; list it in bb.function(name, params)")
             return bound.ir
+        if isinstance(value, Deferred):
+            value = value.value
         if isinstance(value, Value):
             if value._scope is not self:
                 fail(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -106,3 +107,25 @@ class Value(Operators):
         if self._fate.failed:
             return f"Value(of a {self._fate.kind} that was given up)"
         return f"Value({self.annotation!r})"
+
+
+class Deferred(Operators, abc.ABC):
+    """A tensor that becomes a value of whichever function uses it, such as a parameter of a model (`nn.Parameter`)."""
+
+    @property
+    @abc.abstractmethod
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    @abc.abstractmethod
+    def dtype(self) -> str: ...
+
+    @property
+    def ndim(self) -> int:
+        """The rank."""
+        return len(self.shape)
+
+    @property
+    @abc.abstractmethod
+    def value(self) -> Value:
+        """The tensor as a value of the function that is being built."""

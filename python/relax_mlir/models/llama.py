@@ -77,7 +77,7 @@ class Projection(nn.Module):
         def biased(y: Value, bias: Value, *rest: Value) -> Value:
             return then(y + bias, *rest) if then else y + bias
 
-        return self.weight.project(x, biased, self.bias.value, *operands)
+        return self.weight.project(x, biased, self.bias, *operands)
 
 
 class Attention(nn.Module):

@@ -108,10 +108,10 @@ class PlainMatrix(Matrix):
         )
 
     def _product(self, x: Value) -> Value:
-        return op.linear(x, self.values.value)
+        return op.linear(x, self.values)
 
     def rows(self, ids: Operand) -> Value:
-        return op.take(self.values.value, ids, axis=0)
+        return op.take(self.values, ids, axis=0)
 
 
 class _PanelledMatrix(Matrix):
@@ -130,7 +130,7 @@ class _PanelledMatrix(Matrix):
         return then(joined, *operands) if then else joined
 
     @abc.abstractmethod
-    def _stored(self) -> list[Value]: ...
+    def _stored(self) -> list[Parameter]: ...
 
     def rows(self, ids: Value) -> Value:
         (kernel,), (m,) = self.row_kernels(), ids.shape
@@ -148,11 +148,11 @@ class PanelMatrix(_PanelledMatrix):
     def row_kernels(self) -> Sequence[Kernel]:
         return [kernels.panel_rows(*self.shape)]
 
-    def _stored(self) -> list[Value]:
-        return [self.panels.value]
+    def _stored(self) -> list[Parameter]:
+        return [self.panels]
 
     def _product(self, x: Value) -> Value:
-        return op.einsum("mk,pkw->mpw", [x, self.panels.value])
+        return op.einsum("mk,pkw->mpw", [x, self.panels])
 
 
 class _QuantisedParts(Matrix):
@@ -190,9 +190,8 @@ class _QuantisedParts(Matrix):
     def row_kernels(self) -> Sequence[Kernel]:
         return [quantised.quantised_rows(self.quantisation, *self.shape, self.dtype, self.in_panels)]
 
-    def _stored(self) -> list[Value]:
-        parameters = [self.codes, self.scales] + ([self.minima] if self.minima else [])
-        return [parameter.value for parameter in parameters]
+    def _stored(self) -> list[Parameter]:
+        return [self.codes, self.scales] + ([] if self.minima is None else [self.minima])
 
     def _product(self, x: Value) -> Value:
         m, columns = x.shape
@@ -227,11 +226,11 @@ class ScaledMatrix(Matrix):
         self.scales = StoredParameter((rows,), "f32", origin, lambda tensor: scaled_parts(tensor.dense(), element)[1])
 
     def _product(self, x: Value) -> Value:
-        sums = op.linear(x, op.astype(self.codes.value, self.dtype), out_dtype="f32")
-        return op.astype(op.multiply(sums, self.scales.value), self.dtype)
+        sums = op.linear(x, op.astype(self.codes, self.dtype), out_dtype="f32")
+        return op.astype(op.multiply(sums, self.scales), self.dtype)
 
     def rows(self, ids: Operand) -> Value:
-        codes, scales = (op.take(part.value, ids, axis=0) for part in (self.codes, self.scales))
+        codes, scales = (op.take(part, ids, axis=0) for part in (self.codes, self.scales))
         values = op.multiply(op.astype(codes, "f32"), op.expand_dims(scales, axis=[1]))
         return op.astype(values, self.dtype)
 

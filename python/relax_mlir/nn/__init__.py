@@ -12,20 +12,44 @@
 >>> module = nn.export(Mlp(128, 256), {"forward": [Tensor((n, 128))]}, symbols={n: Range(1, 2048)})
 
 A parameter becomes `relax.constant weight "up.weight"`: a tensor of the weight file, by its path in the tree.
+`load_state_dict` takes the values of an equal model of PyTorch, and `state_dict` has them for `compile`:
+
+>>> model.load_state_dict(torch_model.state_dict())
+>>> forward = compile(module, weights=model.state_dict())["forward"]
 """
 
 from .export import Kernel, export
-from .layers import Embedding, LayerNorm, Linear, RMSNorm
-from .module import Module, ModuleList, Parameter
+from .layers import (
+    BatchNorm,
+    Conv1d,
+    Conv2d,
+    Dropout,
+    Embedding,
+    GroupNorm,
+    LayerNorm,
+    Linear,
+    MultiheadAttention,
+    RMSNorm,
+)
+from .module import Buffer, LoadResult, Module, ModuleList, Parameter, Sequential
 
 __all__ = [
+    "BatchNorm",
+    "Buffer",
+    "Conv1d",
+    "Conv2d",
+    "Dropout",
     "Embedding",
+    "GroupNorm",
     "Kernel",
     "LayerNorm",
     "Linear",
+    "LoadResult",
     "Module",
     "ModuleList",
+    "MultiheadAttention",
     "Parameter",
     "RMSNorm",
+    "Sequential",
     "export",
 ]

@@ -4,9 +4,13 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from ..annotations import Annotation
 from ..builder import BlockBuilder, Parameter
 from ..errors import fail
 from ..module import Module as Program
@@ -33,8 +37,13 @@ def export(
     """A program with one function for each of these methods of the model.
 
     Args:
-      functions: the parameters of each method, annotations and symbols.
+      functions: the parameters of each method, annotations and symbols. Annotations without a name are named after
+        the method's arguments.
       symbols: declared bounds; each function takes the bounds of the symbols in its parameters.
+
+    Raises:
+      RelaxError: the model has no such method, or it takes other arguments; modules or parameters are in plain lists;
+        an error of an op, at the line in the model.
     """
     own = builder is None
     builder = builder or BlockBuilder()
@@ -50,6 +59,7 @@ def export(
         method = getattr(model, name, None)
         if method is None:
             fail(f"{type(model).__name__} has no method '{name}'")
+        params = _named(method, params, f"{type(model).__name__}.{name}")
         used = _symbols(params)
         ranges = {symbol: bound for symbol, bound in (symbols or {}).items() if str(symbol) in used}
         with builder.function(name, params, symbols=ranges) as function:
@@ -59,6 +69,30 @@ def export(
     if own:
         Pipeline([SymbolDCE()]).run(program)  # kernels of functions that were not requested
     return program
+
+
+def _named(method: Callable[..., Any], params: Sequence[Parameter], what: str) -> list[Parameter]:
+    """The parameters, with the names of the method's arguments where they have none."""
+    if isinstance(params, (Annotation, Sym)):
+        fail(f"expected a list of parameters for {what}, got {params!r}")
+    signature = inspect.signature(method)
+    try:
+        bound = signature.bind(*params)
+    except TypeError as error:
+        fail(f"{what}{signature} cannot take {len(params)} parameters: {error}")
+    names: list[str] = []
+    for name, value in bound.arguments.items():
+        is_rest = signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+        names += [f"{name}{index}" for index in range(len(value))] if is_rest else [name]
+    return [_with_name(param, name) for param, name in zip(params, names)]
+
+
+def _with_name(param: Parameter, name: str) -> Parameter:
+    if not isinstance(param, Annotation) or param.name:
+        return param
+    param = copy.copy(param)
+    param.name = name
+    return param
 
 
 def _symbols(params: Sequence[Parameter]) -> set[str]:

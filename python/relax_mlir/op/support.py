@@ -19,10 +19,10 @@ from ..diagnostics import collected_errors, error_from
 from ..errors import RelaxError, fail
 from ..scope import FunctionScope, current_function
 from ..symbolic import Sym, as_expr, symbols_of
-from ..values import Value
+from ..values import Deferred, Value
 
-Operand = Union[Value, Annotation, ir.Value, np.ndarray, float, int, bool, Sequence[Any], Sym]
-"""A value; a parameter's annotation; a number or an array, which become constants; a shape."""
+Operand = Union[Value, Annotation, Deferred, ir.Value, np.ndarray, float, int, bool, Sequence[Any], Sym]
+"""A value; a parameter of a function (its annotation) or of a model; a number or an array (a constant); a shape."""
 
 # --- operands
 
@@ -35,7 +35,7 @@ def as_operand(
     `kind` is the kind that the op expects: "tensor", "shape", "index" or "any". `like` is the dtype of
     the op's other operands, which numbers take.
     """
-    if isinstance(value, (Value, Annotation, ir.Value)):
+    if isinstance(value, (Value, Annotation, Deferred, ir.Value)):
         return scope.resolve(value)
     if isinstance(value, (ir.OpView, ir.Operation)):
         return scope.resolve(value.operation.result)
@@ -290,10 +290,11 @@ def emit(
       segmented: whether the op records the number of operands of each argument.
     """
     scope = current_function()
-    like = _common_dtype(scope, operands)
     values: list[ir.Value] = []
     sizes: list[int] = []
+    common = _common_dtype(scope, operands)
     for argument_name, argument, kind in operands:
+        like = None if argument_name == "indices" else common  # integers, whatever they index
         if kind.endswith("?") and argument is None:
             sizes.append(0)
             continue
@@ -314,7 +315,7 @@ def emit(
             continue
         if not isinstance(argument, ir.Attribute) or isinstance(argument, Sym):
             what = f"{name[6:]}: {attribute_name}"
-            argument = number(scope, argument, what, like) if convert is number else convert(scope, argument, what)
+            argument = number(scope, argument, what, common) if convert is number else convert(scope, argument, what)
         if argument is not None:
             converted[attribute_name] = argument
     if segmented:
@@ -361,6 +362,8 @@ def _common_dtype(scope: FunctionScope, operands: Sequence[tuple[str, Any, str]]
         entries = argument if kind.endswith("*") and isinstance(argument, (list, tuple)) else [argument]
         for entry in entries:
             if isinstance(entry, Tensor):
+                return entry.dtype
+            if isinstance(entry, Deferred) and entry.dtype != "bool":
                 return entry.dtype
             if isinstance(entry, (Value, ir.Value)):
                 annotation = Annotation.from_mlir(entry.type)
