@@ -27,7 +27,7 @@ from mlir import ir
 from .annotations import Annotation, TypeLike, as_type, join, keep_symbols
 from .context import resolve_context
 from .diagnostics import verify
-from .errors import RelaxError, fail
+from .errors import RelaxError, fail, unpicklable
 from .location import caller_frame, caller_location
 from .module import Module, parse
 from .scope import (
@@ -63,6 +63,8 @@ class Function:
     def __repr__(self) -> str:
         return f"Function({self.name!r})"
 
+    __reduce__ = unpicklable("it belongs to its builder; pickle bb.module() instead")
+
 
 class BlockBuilder:
     """Builds a module, function by function.
@@ -74,6 +76,8 @@ class BlockBuilder:
     def __init__(self, context: ir.Context | None = None) -> None:
         self.context = resolve_context(context)
         self._module = ir.Module.create(caller_location().to_mlir(self.context))
+
+    __reduce__ = unpicklable("pickle bb.module() instead")
 
     # --- functions
 

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 from .location import SourceLocation, caller_location
 
@@ -91,6 +91,15 @@ def fail(message: str) -> NoReturn:
 def indent(text: str) -> str:
     """Text that continues a line of a message."""
     return text.replace("\n", "\n  ")
+
+
+def unpicklable(advice: str) -> Callable[[Any], NoReturn]:
+    """A `__reduce__` that says that objects of the class cannot be pickled, and what to do."""
+
+    def refuse(self: Any) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} objects cannot be pickled: {advice}")
+
+    return refuse
 
 
 _POSITION = re.compile(r"\n  at (?P<file>[^\n]+):(?P<line>\d+):(?P<column>\d+)\Z")

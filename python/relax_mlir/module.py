@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+import html
 import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Union
+from typing import Any, Union
 
 from mlir import ir
 
@@ -20,6 +21,7 @@ from .files import write_whole
 
 PathLike = Union[str, "os.PathLike[str]"]
 
+_SHOWN_LINES = 200
 _BYTECODE_MAGIC = b"ML\xefR"
 
 
@@ -66,6 +68,15 @@ class Module:
             copy.body.append(operation.operation.clone(ip=False))
         return Module(copy)
 
+    def __copy__(self) -> Module:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Module:
+        return self.clone()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return parse, (self.to_bytecode(),)  # in the default context of the process that unpickles it
+
     def to_text(self, *, locations: bool = False, large_elements_limit: int | None = None) -> str:
         """The module as text, with source locations if asked for.
 
@@ -78,6 +89,12 @@ class Module:
 
     def __repr__(self) -> str:
         return f"Module({', '.join(self.functions)})"
+
+    def _repr_html_(self) -> str:
+        """The text for a notebook, without large constants and without what follows the first lines."""
+        lines = self.to_text(large_elements_limit=16).splitlines()
+        rest = [f"… and {len(lines) - _SHOWN_LINES} more lines"] if len(lines) > _SHOWN_LINES else []
+        return f"<pre>{html.escape(chr(10).join(lines[:_SHOWN_LINES] + rest))}</pre>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Module) and self.ir.operation == other.ir.operation

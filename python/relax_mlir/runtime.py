@@ -13,6 +13,7 @@ This module and those that it imports need neither MLIR nor NumPy: the wheel of 
 from .execution.arguments import ReturnedFunction, as_argument, to_numpy
 from .execution.device import Device, to_host
 from .execution.executable import Captured, CaptureStatistics, Executable, HugePages
+from .execution.function import CompiledFunction
 from .execution.shared_library import (
     PoolStatistics,
     device_of,
@@ -33,6 +34,7 @@ from .execution.shared_library import (
 __all__ = [
     "CaptureStatistics",
     "Captured",
+    "CompiledFunction",
     "Device",
     "Executable",
     "HugePages",

@@ -69,6 +69,15 @@ class Sym(ir.Attribute):
         """Parses an expression, e.g. `(n + 3) floordiv 4`."""
         return Sym(_relax.expr_parse(resolve_context(context), text))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Sym.parse, (str(self),)  # in the default context of the process that unpickles it
+
+    def __copy__(self) -> Sym:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Sym:
+        return self
+
     # --- inspection
 
     @property
@@ -338,6 +347,9 @@ class Facts:
     def __init__(self, ranges: SymbolRanges | None = None, *, context: ir.Context | None = None):
         self._context = resolve_context(context)
         self._ranges = ranges_to_mlir(ranges or {}, self._context)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Facts, ({entry.name: Range.from_mlir(entry.attr) for entry in self._ranges},)
 
     def equal(self, lhs: ExprLike, rhs: ExprLike) -> bool | None:
         return _relax.prove_equal(self._ranges, self._expr(lhs), self._expr(rhs))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mlir import ir
 
 from .annotations import Annotation, Shape, Tensor, Tuple
-from .errors import fail
+from .errors import fail, unpicklable
 from .operators import Operators
 from .symbolic import Sym
 
@@ -100,6 +100,8 @@ class Value(Operators):
         if not hasattr(key, "__index__") or not -count <= key.__index__() < count:
             fail(f"a tuple of {count} members has no member {key!r}")
         return op.get(self, key.__index__() % count)
+
+    __reduce__ = unpicklable("it belongs to the function that is being built; pickle bb.module() instead")
 
     def __repr__(self) -> str:
         if self._scope.failed:

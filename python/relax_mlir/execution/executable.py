@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tvm_ffi
 
-from ..errors import RelaxError, show_source_line
+from ..errors import RelaxError, show_source_line, unpicklable
 from ..optional import ARRAY, np
 from .arguments import (
     _MLIR_NAMES,
@@ -29,6 +29,7 @@ from .arguments import (
 )
 from .buffers import bytes_of, tensor_of
 from .device import Device, _as_device_argument, _function
+from .function import CompiledFunction
 from .linked_code import LinkedCode
 from .shared_library import _emulator_symbols, missing_features
 
@@ -53,7 +54,7 @@ class CaptureStatistics(NamedTuple):
     crowded: int
 
 
-class Captured:
+class Captured(CompiledFunction):
     """A function of a device module, whose calls are captured as device graphs and replayed.
 
     A graph is specific to the addresses and sizes of the arguments, to their numbers, and to the stream. The first call
@@ -66,13 +67,16 @@ class Captured:
     a call whose capture fails. The graphs and their memory are released with this object.
     """
 
-    def __init__(self, function: tvm_ffi.Function, graphs: int, wrap: Callable[[Any], Callable[..., Any]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        description: Mapping[str, Any],
+        function: tvm_ffi.Function,
+        graphs: int,
+        wrap: Callable[[Any], Callable[..., Any]],
+    ) -> None:
         captured, self._statistics = _function("relax_rt_capture")(function, graphs)
-        self._call = wrap(captured)
-        self.__name__ = self.__qualname__ = self._call.__name__
-
-    def __call__(self, *args: Any) -> Any:
-        return self._call(*args)
+        super().__init__(name, description, wrap(captured))
 
     def statistics(self) -> CaptureStatistics:
         """Statistics of the captures so far."""
@@ -154,6 +158,8 @@ class Executable:
     memory runs out, and `RecursionError` if calls nest too deeply; the message names the function, the argument, and
     the expected and given values. The module stays usable after an error.
 
+    Arguments may be passed by name: `executable["main"](x, w=w)`. `executable["main"]` shows its parameters.
+
     Destination tensors may be passed after the arguments, one for each result: the results are copied into them, and
     the call returns None. They must be contiguous, of the right type and shape, and must not overlap each other; they
     may overlap arguments, except one that is returned as another result.
@@ -172,7 +178,10 @@ class Executable:
         if any("->" in result for function in code.functions.values() for result in function["results"]):
             # A returned callable cannot keep its code alive.
             _of_callables.append(self._loaded)
-        self._callables = {name: self._with_arrays(name, self._load(name)) for name in self.functions}
+        self._callables = {
+            name: CompiledFunction(name, code.functions[name], self._with_arrays(name, self._load(name)))
+            for name in self.functions
+        }
 
     def _load(self, name: str) -> tvm_ffi.Function:
         address = self._loaded.linked.lookup(f"__tvm_ffi_{name}")
@@ -236,10 +245,22 @@ class Executable:
                     return _results_for(args, result)
             return from_plain(result)
 
-        call.__name__ = call.__qualname__ = name
         return call
 
-    def __getitem__(self, name: str) -> Callable[..., Any]:
+    def __repr__(self) -> str:
+        target = self.code.target
+        lines = "".join(f"\n  {self[name]!r}" for name in self.functions)
+        return f"<executable for {target.triple}{f' and {target.chip}' if target.chip else ''}{lines}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(self[name]._repr_html_() for name in self.functions)
+
+    __reduce__ = unpicklable(
+        "it is loaded code; write it with executable.export(folder) and load it with load_exported(folder), or pickle "
+        "executable.code and make an Executable of it"
+    )
+
+    def __getitem__(self, name: str) -> CompiledFunction:
         function = self._callables.get(name)
         if function is None:
             raise KeyError(f"the module has no function '{name}'; it has {', '.join(self.functions)}")
@@ -266,7 +287,8 @@ class Executable:
         if not isinstance(graphs, int) or not 1 <= graphs <= _MOST_GRAPHS:
             raise RelaxError(f"{graphs!r} graphs; expected a number from 1 to {_MOST_GRAPHS}")
         self[name]  # says which there are
-        return Captured(self._load(name), graphs, functools.partial(self._with_arrays, name))
+        wrap = functools.partial(self._with_arrays, name)
+        return Captured(name, self.code.functions[name], self._load(name), graphs, wrap)
 
     def __contains__(self, name: object) -> bool:
         return name in self._callables
