@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import find_tool
+from mlir import ir
 
 from relax_mlir import RelaxError, Sym, _relax, parse, pipelines
 from relax_mlir.pipelines import (
@@ -20,6 +21,8 @@ from relax_mlir.pipelines import (
     Pass,
     Pipeline,
     Simplify,
+    cpu,
+    gpu,
 )
 
 TWICE = """
@@ -198,3 +201,53 @@ def test_module_that_a_pass_returns_is_refused(module):
     with pytest.raises(RelaxError, match="in place"):
         Pipeline([lambda module: module.clone()]).run(module)
     Pipeline([lambda module: module]).run(module)
+
+
+CHAIN = """
+relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relax.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relax.exp %0 : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = relax.exp %1 : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %2 : tensor<4xf32>
+}
+"""
+
+
+def called(module):
+    """The kernels that `main` calls, in order."""
+    operations = [operation.operation for operation in module["main"].regions[0].blocks[0].operations]
+    return [str(call.attributes["callee"]) for call in operations if call.name == "relax.call_tir"]
+
+
+def group_first_two(module):
+    """Marks the first two calls of kernels as one group."""
+    operations = module["main"].regions[0].blocks[0].operations
+    first, second = [each.operation for each in operations if each.operation.name == "relax.call_tir"][:2]
+    kernel = first.attributes["callee"]
+    group = parse(f"""
+        relax.func private @own(%x: tensor<4xf32>) -> tensor<4xf32> attributes {{pure, relax.primitive}} {{
+          %0 = relax.call_tir {kernel}(%x) : (tensor<4xf32>) -> tensor<4xf32>
+          %1 = relax.call_tir {kernel}(%0) : (tensor<4xf32>) -> tensor<4xf32>
+          relax.return %1 : tensor<4xf32>
+        }}
+        func.func private {kernel}(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    """)
+    module.ir.body.append(group["own"].clone(ip=False))
+    attributes = {"callee": ir.FlatSymbolRefAttr.get("own", module.context), "pure": ir.UnitAttr.get(module.context)}
+    with first.location, ir.InsertionPoint(second):
+        call = ir.Operation.create("relax.call", [second.results[0].type], [first.operands[0]], attributes)
+    second.results[0].replace_all_uses_with(call.results[0])
+    second.erase()
+    first.erase()
+
+
+# Groups of a user's pass come first: the default passes neither take them apart nor add to them.
+@pytest.mark.parametrize("target", [cpu, gpu], ids=["cpu", "gpu"])
+def test_own_fusion(target):
+    by_default, own = parse(CHAIN), parse(CHAIN)
+    (target.make_kernels() + target.fuse_kernels()).run(by_default)
+    assert len(called(by_default)) == 1
+    (target.make_kernels() + target.fuse_kernels([group_first_two])).run(own)
+    names = called(own)
+    assert len(names) == 2 and names[0] == "@own" and names[1] != "@own"
+    assert "group_first_two" in repr(target.default_pipeline(own_fusion=[group_first_two]))

@@ -35,10 +35,15 @@ def make_kernels(many_threads: bool = False, dispatch: Sequence[Step] = ()) -> P
     return Pipeline([Simplify(), *dispatch, *checks, Legalize(many_threads=many_threads)])
 
 
-def fuse_kernels() -> Pipeline:
-    """Fuses consecutive kernels, as far as their loops allow."""
+def fuse_kernels(own: Sequence[Step] = ()) -> Pipeline:
+    """Fuses consecutive kernels, as far as their loops allow.
+
+    Before that, `own` may choose groups: private functions marked `relax.primitive`, which contain calls of kernels and
+    stay as they are until `FuseTIR` makes a kernel of each.
+    """
     return Pipeline(
         [
+            *own,
             FuseOps(),
             FuseTIR(),
             SymbolDCE(),  # kernels that are no longer called
@@ -84,13 +89,18 @@ def make_code(vector_bits: int) -> Pipeline:
     )
 
 
-def default_pipeline(use_bounds: bool = False, vector_bits: int | None = None) -> Pipeline:
-    """From graph ops to calls of kernels in planned memory; `vector_bits` is this machine's by default."""
+def default_pipeline(
+    use_bounds: bool = False, vector_bits: int | None = None, *, own_fusion: Sequence[Step] = ()
+) -> Pipeline:
+    """From graph ops to calls of kernels in planned memory; `vector_bits` is this machine's by default.
+
+    `own_fusion` are passes that fuse kernels before the default ones do (`fuse_kernels`).
+    """
     vector_bits = vector_bits or _relax.vector_bits(*_relax.host_target())
     return Pipeline(
         [
             make_kernels(),
-            fuse_kernels(),
+            fuse_kernels(own_fusion),
             make_destinations(),
             make_loops(vector_bits),
             plan_memory(use_bounds),

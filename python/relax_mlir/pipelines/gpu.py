@@ -24,13 +24,15 @@ from ._generated import (
 )
 from .cpu import make_destinations, make_kernels, plan_memory
 from .passes import KernelsToLaunches, LaunchesToLLVM, LaunchesToVulkan, SymbolDCE
-from .pipeline import Pipeline
+from .pipeline import Pipeline, Step
 
 
-def fuse_kernels() -> Pipeline:
-    """Fuses as on the CPU, and also matmuls of one operand with the producer of its rows, for a single launch."""
+def fuse_kernels(own: Sequence[Step] = ()) -> Pipeline:
+    """Fuses as on the CPU, after `own` passes, and also matmuls of one operand with the producer of its rows, for a
+    single launch."""
     return Pipeline(
         [
+            *own,
             FuseOps(share_operands=True),
             FuseTIR(),
             FuseSiblings(),
@@ -53,12 +55,17 @@ def dispatch(libraries: Sequence[str]) -> Pipeline:
     return Pipeline([steps[name] for name in libraries])
 
 
-def default_pipeline(use_bounds: bool = False, chip: str = "", libraries: Sequence[str] = ()) -> Pipeline:
-    """From graph ops to calls of kernels in planned memory; kernels use chip-specific features if `chip` is given."""
+def default_pipeline(
+    use_bounds: bool = False, chip: str = "", libraries: Sequence[str] = (), *, own_fusion: Sequence[Step] = ()
+) -> Pipeline:
+    """From graph ops to calls of kernels in planned memory; kernels use chip-specific features if `chip` is given.
+
+    `own_fusion` are passes that fuse kernels before the default ones do (`fuse_kernels`).
+    """
     return Pipeline(
         [
             make_kernels(many_threads=True, dispatch=dispatch(libraries).steps),
-            fuse_kernels(),
+            fuse_kernels(own_fusion),
             make_destinations(),
             make_launches(chip),
             plan_memory(use_bounds),
