@@ -19,6 +19,7 @@ from .diagnostics import collected_errors, error_from
 from .errors import fail
 from .module import Module
 from .pipelines import Pipeline, cpu, gpu, mixed
+from .progress import ProgressLike, part_of, reporter
 from .runtime import Executable, missing_features
 from .target import Target
 
@@ -32,6 +33,7 @@ def compile_code(
     use_bounds: bool = False,
     pipeline: Pipeline | None = None,
     cached: bool = True,
+    progress: ProgressLike = None,
 ) -> Code:
     """Compiles a module to code; the module is not changed.
 
@@ -41,6 +43,8 @@ def compile_code(
       pipeline: the passes that produce kernels and planned memory, by default `default_pipeline()` of
         `relax_mlir.pipelines.cpu` or `.gpu`; later passes (`make_code` there) generate code from its output.
       cached: whether to use the disk cache (`relax_mlir.cache`).
+      progress: a function that is called as `progress(done, total, name)` before each pass, and at the end; True prints
+        the passes to stderr. Code from the cache has no passes.
 
     Raises:
       RelaxError: a pass failed; the message names the op and its source line.
@@ -60,16 +64,23 @@ def compile_code(
     host_weights = _find_weights(module, on_host=True) if is_mixed else ()
     if target.chip:
         _note_places(module, functions)
-    (pipeline or _default_pipeline(target, use_bounds, is_mixed)).run(module)
+    lowering = pipeline or _default_pipeline(target, use_bounds, is_mixed)
+    code_generation = _make_code(target, is_mixed)
+    report, steps = reporter(progress), len(lowering) + len(code_generation)
+    lowering.run(module, progress=part_of(report, 0, steps + 1))
     memory = describe_memory(module)
-    _make_code(target, is_mixed).run(module)
+    code_generation.run(module, progress=part_of(report, len(lowering), steps + 1))
     _note_written(module, functions)
     # Emulated code runs only a few times, and takes longer to compile than CPU code.
+    if report:
+        report(steps, steps + 1, "object code")
     optimization = 0 if target.chip == "emulated" else 3
     with collected_errors(module.context) as errors:
         object = _relax.emit_object(module.ir, target.triple, target.cpu, target.features, optimization)
     if object is None:
         raise error_from(errors, "no code could be made for the module")
+    if report:
+        report(steps + 1, steps + 1, "")
     code = Code(object, target, functions, memory, weights, target.device, host_weights, target.required_features)
     if cached:
         cache.write(key, code.to_json(), object)
@@ -84,13 +95,14 @@ def compile(
     use_bounds: bool = False,
     pipeline: Pipeline | None = None,
     cached: bool = True,
+    progress: ProgressLike = None,
 ) -> Executable:
     """Compiles a module for this machine and loads the code; the module is not changed.
 
     Args:
       target: this machine's CPU by default; "cuda" for its GPU.
       weights: the values of `relax.constant weight "name"`; can also be bound later.
-      use_bounds, pipeline, cached: see `compile_code`.
+      use_bounds, pipeline, cached, progress: see `compile_code`.
 
     >>> executable = compile(module)
     >>> y = executable["main"](np.ones((3, 128), np.float32))
@@ -106,8 +118,8 @@ def compile(
             f"code for the CPU '{target.cpu or target.triple}' needs {', '.join(missing)}, which this CPU lacks; "
             "compile_code and export make code for others"
         )
-    options = {"use_bounds": use_bounds, "pipeline": pipeline, "cached": cached}
-    executable = Executable(compile_code(module, target, **options))
+    code = compile_code(module, target, use_bounds=use_bounds, pipeline=pipeline, cached=cached, progress=progress)
+    executable = Executable(code)
     if weights:
         executable.bind_weights(weights)
     return executable

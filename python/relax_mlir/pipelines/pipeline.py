@@ -33,6 +33,7 @@ from ..errors import RelaxError
 from ..files import write_whole
 from ..ir_checks import checked_detaching
 from ..module import Module
+from ..progress import ProgressLike, reporter
 from .passes import BasePass
 
 PythonPass = Callable[[Module], Any]
@@ -126,6 +127,7 @@ class Pipeline:
         verify_each: bool = True,
         reproducer: str | os.PathLike[str] | bool = True,
         file: TextIO | None = None,
+        progress: ProgressLike = None,
     ) -> Report:
         """Runs the passes on a module, in place.
 
@@ -136,6 +138,8 @@ class Pipeline:
           reproducer: where to write the module before a failing pass, with the pass; True for a file in
             the folder for temporary files, where the newest 16 are kept, False for none.
           file: where to print; stderr by default.
+          progress: a function that is called with the number of finished passes, the number of all, and the name of
+            the next pass; True prints these to stderr.
 
         Raises:
           RelaxError: a pass failed. The module is as that pass left it.
@@ -154,7 +158,10 @@ class Pipeline:
             for step in self.steps
         ]
         timings = []
+        report_progress = reporter(progress)
         for position, (step, manager) in enumerate(zip(self.steps, managers)):
+            if report_progress:
+                report_progress(position, len(self.steps), _name(step))
             start = time.perf_counter()
             if manager is not None:
                 _run_native(step, manager, module, verify_each, reproducer)
@@ -163,6 +170,8 @@ class Pipeline:
             timings.append(Timing(_name(step), time.perf_counter() - start))
             if names is True or (not isinstance(names, bool) and _name(step) in names):
                 print(f"// ----- after {_name(step)} -----\n{module}", file=file)
+        if report_progress:
+            report_progress(len(self.steps), len(self.steps), "")
         report = Report(tuple(timings))
         if timing:
             print(report, file=file)
