@@ -11,12 +11,7 @@ import keyword
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mlir import ir
-
-from ..annotations import Annotation, Tensor
-from ..context import default_context
 from ..errors import unpicklable
-from ..symbolic import Range
 
 _MISSING = object()
 
@@ -128,7 +123,14 @@ class CompiledFunction:
 
 
 def _annotation(text: str) -> Any:
-    """The annotation of an MLIR type; its text if it is no type, which only a damaged description has."""
+    """The annotation of an MLIR type; its text where there is no compiler, or if a damaged description has no type."""
+    try:
+        from mlir import ir
+
+        from ..annotations import Annotation
+        from ..context import default_context
+    except ModuleNotFoundError:  # the runtime alone
+        return text
     try:
         return Annotation.from_mlir(ir.Type.parse(text, default_context()))
     except (ir.MLIRError, ValueError):
@@ -138,7 +140,7 @@ def _annotation(text: str) -> Any:
 def _show(annotation: Any) -> str:
     if annotation is int:
         return "int"
-    if not isinstance(annotation, Tensor):
+    if not hasattr(annotation, "dtype"):
         return str(annotation)
     if annotation.shape is None:
         return f"{annotation.dtype}[...]"
@@ -146,6 +148,13 @@ def _show(annotation: Any) -> str:
 
 
 def _show_range(name: str, text: str) -> str:
+    try:
+        from mlir import ir
+
+        from ..context import default_context
+        from ..symbolic import Range
+    except ModuleNotFoundError:  # the runtime alone
+        return f"{name}: {text}"
     try:
         bounds = Range.from_mlir(ir.Attribute.parse(text, default_context()))
     except (ir.MLIRError, ValueError):
