@@ -140,7 +140,7 @@ def _annotation(text: str) -> Any:
 def _show(annotation: Any) -> str:
     if annotation is int:
         return "int"
-    if not hasattr(annotation, "dtype"):
+    if not hasattr(annotation, "shape"):
         return str(annotation)
     if annotation.shape is None:
         return f"{annotation.dtype}[...]"
