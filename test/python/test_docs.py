@@ -9,6 +9,13 @@ import sys
 import emulated  # noqa: F401  (the device of the README)
 from conftest import ROOT, find_tool
 
+PAGES = [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG")), *(ROOT / "docs").rglob("*.md")]
+
+
+def without_blocks(text):
+    """A page without its blocks of code."""
+    return re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+
 
 def generate_docs(*options):
     command = [sys.executable, ROOT / "tools" / "generate-docs", *options]
@@ -63,3 +70,46 @@ def test_staleness_is_noticed_and_repaired(tmp_path):
     assert "refresh with: make docs" in result.stderr
     assert generate_docs("--output", tmp_path).returncode == 0
     assert generate_docs("--check", "--output", tmp_path).returncode == 0
+
+
+# docs/runtime.md lists the environment variables that the sources read, and no other.
+def test_environment_variables_are_listed():
+    read = {
+        name
+        for folder in ("python", "lib", "tools", "test", "benchmarks", "examples")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".py", ".cpp", ".h", "") and path.is_file() and "conformance" not in path.parts
+        for name in re.findall(r"[\"'](RELAX_[A-Z0-9_]+)[\"']", path.read_text(encoding="utf-8", errors="replace"))
+    }
+    page = (ROOT / "docs" / "runtime.md").read_text()
+    listed = re.findall(r"`(RELAX_\w+)`", "\n".join(re.findall(r"^\|(.*?)(?<!\\)\|", page, re.M)))
+    assert "RELAX_NUM_THREADS" in read and sorted(listed) == sorted(read)
+
+
+# "The package opens no network connection", says docs/runtime.md.
+def test_nothing_uses_the_network():
+    modules = r"^\s*(?:import|from) (?:socket|ssl|urllib|http|ftplib|smtplib|requests|httpx|aiohttp|huggingface_hub)\b"
+    for path in (ROOT / "python" / "relax_mlir").rglob("*.py"):
+        assert not re.search(modules, path.read_text(), re.M), path
+    for path in (path for folder in ("lib", "dialects") for path in (ROOT / folder).rglob("*.cpp")):
+        assert not re.search(r"#include <(?:sys/socket|netdb|netinet/\w+|curl/\w+)\.h>", path.read_text()), path
+
+
+# Links of pages lead to files of the checkout, and to headings of pages.
+def test_links():
+    anchors = {}
+    for page in PAGES:
+        headings = re.findall(r"^#+ (.*)$", without_blocks(page.read_text()), re.M)
+        plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings)
+        anchors[page] = {re.sub(r"[^\w\- ]", "", heading).strip().replace(" ", "-") for heading in plain}
+    broken = []
+    for page in PAGES:
+        text = re.sub(r"`[^`\n]*`", "", without_blocks(page.read_text()))
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            name, _, anchor = target.partition("#")
+            place = (page.parent / name).resolve() if name else page
+            if not place.is_file() or (anchor and anchor not in anchors.get(place, ())):
+                broken.append(f"{page.relative_to(ROOT)}: {target}")
+    assert not broken, broken
