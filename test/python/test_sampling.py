@@ -52,6 +52,20 @@ def test_sum_that_is_reached():
     assert found.tolist() == [0] and probabilities.tolist() == [1.0]
 
 
+# The penalty divides positive logits and multiplies others, of tokens in the prompt and of drawn ones, by sequence.
+def test_repetition_penalty():
+    logits = np.array([[4, 3, -1, -2], [4, 3, -1, -2]], np.float32)
+    sampler = Sampler(Sampling(repetition_penalty=2.0), 2, [[0], []])
+    assert [sampler(logits).tolist() for _ in range(3)] == [[1, 0], [0, 1], [0, 0]]
+    # 4 / 8 and 3 / 8 are still more than the logits of tokens that were never seen.
+    sampler = Sampler(Sampling(repetition_penalty=8.0), 1, [[0, 1, 2]])
+    assert sampler(np.array([[4, 3, -1, 0.4]], np.float32)).tolist() == [0]
+    assert sampler(np.array([[-4, -3, -1, -7]], np.float32)).tolist() == [3]
+    drawn = Sampler(Sampling(1.0, seed=0, repetition_penalty=1e9), 500, [[0, 1, 2]] * 500)
+    assert set(drawn(np.tile(np.float32([9, 9, 9, 0.1]), (500, 1))).tolist()) == {0, 1, 2, 3}
+    assert (logits == np.float32([4, 3, -1, -2])).all(), "the caller's logits were changed"
+
+
 # Tokens are as frequent as their probabilities.
 def test_frequencies():
     sampler = Sampler(Sampling(1.0, seed=1), 4000)
@@ -119,6 +133,8 @@ def test_no_numbers(row, temperature):
         {"top_p": 1.5},
         {"min_p": -0.1},
         {"seed": -1},
+        {"repetition_penalty": 0},
+        {"repetition_penalty": float("inf")},
     ],
 )
 def test_wrong_options(options):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import abc
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -181,6 +182,10 @@ class ModelWeights(Mapping[str, np.ndarray]):
         if is_float_array(array):
             require_numbers(parameter.name, array)
         return array
+
+    def formats(self) -> Counter[str]:
+        """The formats in the checkpoint, with the number of tensors of each."""
+        return Counter(map(self._checkpoint.format, {self._origin(p) for p in self._parameters.values()}))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._parameters)

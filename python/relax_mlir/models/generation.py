@@ -16,6 +16,7 @@ from ..errors import ContextLengthError, RelaxError, TokenizerError
 from ..runtime import Device, Executable
 from .config import LlamaConfig
 from .sampling import Sampler, Sampling
+from .stopping import check_stop, until
 from .tokenizer import Message, Tokenizer
 
 PROMPT_CHUNK = 256
@@ -67,13 +68,18 @@ class Cache:
 
 @dataclasses.dataclass
 class Statistics:
-    """Time and tokens of a generation. Rates are tokens of all sequences per second."""
+    """Time and tokens of a generation. Rates are tokens of all sequences per second.
+
+    `end` says why it is over: "stop" after a stop token or a stop string, "length" after the requested number of
+    tokens, "context" when the context is full; "" as long as it goes on.
+    """
 
     prompt_tokens: int = 0
     prompt_seconds: float = 0.0
     new_tokens: int = 0
     decode_tokens: int = 0
     decode_seconds: float = 0.0
+    end: str = ""
 
     @property
     def prompt_rate(self) -> float:
@@ -179,6 +185,7 @@ class LanguageModel:
         sampling: Sampling | None = None,
         stop_ids: Collection[int] | None = None,
         cache: Cache | None = None,
+        history: Sequence[Sequence[int]] | None = None,
     ) -> Iterator[list[int | None]]:
         """Yields the next token of each sequence, step by step; None for a finished sequence.
 
@@ -188,6 +195,7 @@ class LanguageModel:
         Args:
           prompts: the tokens of each sequence; with a cache, the tokens that follow its content.
           stop_ids: the tokenizer's by default.
+          history: the tokens in the cache, which the repetition penalty concerns in addition to the prompts.
         """
         lengths = [len(prompt) for prompt in prompts]
         used, limit = (cache.length, cache.capacity) if cache else (0, self.config.context_length)
@@ -206,11 +214,15 @@ class LanguageModel:
         tokens = np.zeros((len(prompts), longest), np.int64)
         for row, prompt in zip(tokens, prompts):
             row[longest - len(prompt) :] = prompt
-        return self._steps(tokens, steps, Sampler(sampling or Sampling(), len(prompts)), frozenset(stop_ids), cache)
+        seen = [[*before, *prompt] for before, prompt in zip(history or [()] * len(prompts), prompts)]
+        sampler = Sampler(sampling or Sampling(), len(prompts), seen)
+        end = "context" if max_new_tokens is None or max_new_tokens > room else "length"
+        return self._steps(tokens, steps, sampler, frozenset(stop_ids), cache, end)
 
     def _steps(
-        self, tokens: np.ndarray, steps: int, sampler: Sampler, stops: frozenset[int], cache: Cache
+        self, tokens: np.ndarray, steps: int, sampler: Sampler, stops: frozenset[int], cache: Cache, end: str
     ) -> Iterator[list[int | None]]:
+        """`end`: the reason if all steps are taken."""
         statistics = self.statistics = Statistics(prompt_tokens=tokens.size)
         over = np.zeros(len(tokens), bool)
         for step in range(steps):
@@ -225,8 +237,10 @@ class LanguageModel:
             drawn = sampler(logits)
             given = [None if done else int(token) for done, token in zip(over, drawn)]
             statistics.new_tokens += sum(token is not None for token in given)
-            yield given
             over |= np.isin(drawn, list(stops))
+            if over.all() or step + 1 == steps:
+                statistics.end = "stop" if over.all() else end
+            yield given
             if over.all():
                 return
             tokens = drawn[:, None]
@@ -239,15 +253,27 @@ class LanguageModel:
         *,
         max_new_tokens: int | None = None,
         sampling: Sampling | None = None,
+        stop: Sequence[str] = (),
     ) -> Iterator[str]:
-        """The answer to a prompt, or to the messages of a chat, in pieces as they come."""
+        """The answer to a prompt, or to the messages of a chat, in pieces as they come.
+
+        Args:
+          stop: texts that end the answer, which does not include them.
+        """
+        check_stop(stop)
         tokenizer = self.tokenizer
         ids = tokenizer.encode(prompt) if isinstance(prompt, str) else tokenizer.encode_chat(prompt)
         steps = self.generate_tokens([ids], max_new_tokens=max_new_tokens, sampling=sampling)
         # An answer in a chat is a separate text; a continuation may begin with a space.
-        return self._text(steps, ids if isinstance(prompt, str) else ())
+        return self._text(steps, ids if isinstance(prompt, str) else (), stop)
 
-    def _text(self, steps: Iterator[list[int | None]], after: Sequence[int] = ()) -> Iterator[str]:
+    def _text(
+        self, steps: Iterator[list[int | None]], after: Sequence[int] = (), stop: Sequence[str] = ()
+    ) -> Iterator[str]:
+        if (yield from until(self._pieces(steps, after), stop)):
+            self.statistics.end = "stop"
+
+    def _pieces(self, steps: Iterator[list[int | None]], after: Sequence[int]) -> Iterator[str]:
         stream = self.tokenizer.stream(after)
         for (token,) in steps:
             if token in self.tokenizer.stop_ids:
@@ -296,8 +322,20 @@ class Chat:
         self._cached: list[int] = []
         self.messages = list(self._system)
 
-    def say(self, text: str, *, max_new_tokens: int | None = None, sampling: Sampling | None = None) -> Iterator[str]:
-        """The answer to a message, in pieces. Both are part of the conversation once the answer is over."""
+    def say(
+        self,
+        text: str,
+        *,
+        max_new_tokens: int | None = None,
+        sampling: Sampling | None = None,
+        stop: Sequence[str] = (),
+    ) -> Iterator[str]:
+        """The answer to a message, in pieces. Both are part of the conversation once the answer is over.
+
+        Args:
+          stop: texts that end the answer, which does not include them.
+        """
+        check_stop(stop)
         model, tokenizer = self._model, self._model.tokenizer
         asked = [*self.messages, {"role": "user", "content": text}]
         ids = tokenizer.encode_chat(asked)
@@ -308,7 +346,11 @@ class Chat:
         self._cached = ids[:common]
         self._cache.length = common
         steps = model.generate_tokens(
-            [ids[common:]], max_new_tokens=max_new_tokens, sampling=sampling, cache=self._cache
+            [ids[common:]],
+            max_new_tokens=max_new_tokens,
+            sampling=sampling,
+            cache=self._cache,
+            history=[ids[:common]],
         )
         self._cached = list(ids)
         answer = ""
@@ -318,7 +360,7 @@ class Chat:
                 yield [token]
                 self._cached.append(token)  # the next step adds it to the cache
 
-        for piece in model._text(recorded()):
+        for piece in model._text(recorded(), stop=stop):
             answer += piece
             yield piece
         del self._cached[self._cache.length :]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,7 +16,11 @@ from ..errors import RelaxError
 
 @dataclasses.dataclass(frozen=True)
 class Sampling:
-    """Sampling parameters. A temperature of 0 takes the most likely token and disables all other parameters.
+    """Sampling parameters. A temperature of 0 takes the most likely token, and the filters have no effect.
+
+    First, the logits of tokens that the sequence has already, in its prompt or its answer, are divided by
+    `repetition_penalty` if they are positive, and multiplied by it if not (arXiv 1909.05858): more than 1 makes
+    repetitions less likely.
 
     The logits are divided by the temperature. Then three filters apply in turn: `top_k` keeps that number of the most
     likely tokens (0: all), `top_p` the fewest whose probabilities reach that sum, and `min_p` those that are at least
@@ -27,6 +32,7 @@ class Sampling:
     top_p: float = 1.0
     min_p: float = 0.0
     seed: int | None = None
+    repetition_penalty: float = 1.0
 
     def __post_init__(self) -> None:
         for name, valid, expected in (
@@ -35,6 +41,7 @@ class Sampling:
             ("top_p", lambda value: 0 < value <= 1, "more than 0 and at most 1"),
             ("min_p", lambda value: 0 <= value <= 1, "from 0 to 1"),
             ("seed", lambda value: value is None or operator.index(value) >= 0, "an integer from 0"),
+            ("repetition_penalty", lambda value: math.isfinite(value) and value > 0, "a positive number"),
         ):
             value = getattr(self, name)
             try:
@@ -48,8 +55,10 @@ class Sampling:
 class Sampler:
     """Samples tokens for the sequences of a batch, each with its own random generator."""
 
-    def __init__(self, sampling: Sampling, batch: int = 1) -> None:
+    def __init__(self, sampling: Sampling, batch: int = 1, prompts: Sequence[Sequence[int]] | None = None) -> None:
+        """`prompts`: the tokens that each sequence has already, which the repetition penalty concerns."""
         self._sampling = sampling
+        self._seen = [set(tokens) for tokens in prompts or [()] * batch]
         sequences = np.random.SeedSequence(sampling.seed).spawn(batch)
         self._generators = [np.random.default_rng(sequence) for sequence in sequences]
 
@@ -59,9 +68,26 @@ class Sampler:
             raise RelaxError(f"expected logits of shape [{len(self._generators)}, vocab], got {list(logits.shape)}")
         if not np.isfinite(logits.max(-1)).all():  # the maximum is NaN if any element is
             raise RelaxError("the logits hold NaN or infinity: no token can be drawn from them")
+        is_penalized = self._sampling.repetition_penalty != 1
+        if is_penalized:
+            logits = self._penalize(logits)
         if self._sampling.temperature == 0:
-            return logits.argmax(-1).astype(np.int64)
-        return np.array([self._draw(row, rng) for row, rng in zip(logits, self._generators)], np.int64)
+            drawn = logits.argmax(-1).astype(np.int64)
+        else:
+            drawn = np.array([self._draw(row, rng) for row, rng in zip(logits, self._generators)], np.int64)
+        if is_penalized:
+            for tokens, token in zip(self._seen, drawn):
+                tokens.add(int(token))
+        return drawn
+
+    def _penalize(self, logits: np.ndarray) -> np.ndarray:
+        """The logits with those of tokens that a sequence has already changed."""
+        result, penalty = logits.astype(np.float64), self._sampling.repetition_penalty
+        for row, tokens in zip(result, self._seen):
+            ids = list(tokens)
+            values = row[ids]
+            row[ids] = np.where(values > 0, values / penalty, values * penalty)
+        return result
 
     def _draw(self, logits: np.ndarray, generator: np.random.Generator) -> int:
         ids, probabilities = candidates(logits, self._sampling)
