@@ -6,7 +6,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: vulkan torch onnx demo test test-all conformance conformance-onnx conformance-onnx-models reference docs lint format fuzz mutate wheel runtime-wheel test-runtime-wheel setup clean
+.PHONY: vulkan torch onnx demo test test-all conformance conformance-onnx conformance-onnx-models reference docs site lint format fuzz mutate wheel runtime-wheel test-runtime-wheel setup clean
 
 setup: ## the environment, with an editable install of the package
 	@tools/setup-environment $(VENV)
@@ -49,6 +49,13 @@ reference: setup ## tests against PyTorch and transformers, in an environment of
 
 docs: setup ## docs/generated, from ODS
 	@$(BIN)/python tools/generate-docs
+
+SITE := build/site-environment
+
+site: ## the documentation as a site, in build/site; a broken link is an error
+	@[ -x $(SITE)/bin/python ] || python3 -m venv $(SITE)
+	@$(SITE)/bin/python -m pip install -q '$(shell sed -n 's/^docs = \["\(.*\)"\]$$/\1/p' pyproject.toml)'
+	@$(SITE)/bin/python tools/build-site --quiet
 
 FUZZ := $(addprefix test/python/test_,$(addsuffix .py,fuzz inplace differential memory fusion))
 FUZZ += test/python/frontends/onnx/test_onnx_fuzz.py

@@ -113,3 +113,11 @@ def test_links():
             if not place.is_file() or (anchor and anchor not in anchors.get(place, ())):
                 broken.append(f"{page.relative_to(ROOT)}: {target}")
     assert not broken, broken
+
+
+# The site has every page; those of the reference are linked from its first one.
+def test_site_has_all_pages():
+    listed = re.findall(r"^ +- (?:[^:\n]+: )?(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M)
+    reference = ROOT / "docs" / "generated"
+    expected = [page for page in PAGES if reference not in page.parents] + [reference / "README.md"]
+    assert sorted(listed) == sorted(page.relative_to(ROOT).as_posix() for page in expected)
