@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The command `relax-mlir`."""
 
+import contextlib
+import dataclasses
 import errno
 import importlib.metadata
+import io
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -14,8 +18,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 from targets import needs_linker
-from tiny_models import random_weights, smollm2, write_gguf, write_hugging_face
+from tiny_models import CONFIG, random_weights, smollm2, write_gguf, write_hugging_face
 
 from relax_mlir import RelaxError, Target, parse
 from relax_mlir.cli import commands, programs
@@ -23,11 +28,14 @@ from relax_mlir.cli.app import app
 from relax_mlir.cli.calling import call
 from relax_mlir.cli.commands import read_program
 from relax_mlir.cli.inputs import parse_argument
+from relax_mlir.cli.messages import read_message
 from relax_mlir.export import Exported
 from relax_mlir.models import Program, build
-from relax_mlir.runtime import library_path
+from relax_mlir.runtime import library_path, thread_count
 
 EMULATOR = str(library_path().with_name("librelax_emulator.so"))
+
+OPTIONS = {"layout": None, "quantize": None, "context": None, "target": "cpu"}
 
 PROGRAM = """
 relax.func @main(%x: tensor<?x4xf32, #relax.shape<[n, 4]>>, %y: tensor<4xf32>) -> tensor<?x4xf32, #relax.shape<[n, 4]>>
@@ -249,6 +257,26 @@ def small_model(path, template="{{ messages[-1].content }}"):
         ("x", ["compile", "MODEL", "-o", "MODEL"], "holds something else"),
         ("x", ["generate", "MODEL", "w1", "--layout", "other"], "unknown layout 'other'"),
         ("x", ["generate", "MODEL", "w1", "--target", "tpu"], "there is no target 'tpu'"),
+        ("x", ["generate", "MODEL"], "there is no prompt; give it after the model, or name a file with --prompt-file"),
+        ("x", ["generate", "MODEL", "w1", "--prompt-file", "-"], "a prompt, and --prompt-file as well; leave one"),
+        ("x", ["generate", "MODEL", "--prompt-file", "MODEL"], "--prompt-file '.*' cannot be read: Is a directory"),
+        ("x", ["generate", "MODEL", "--prompt-file", "WEIGHTS"], "--prompt-file '.*' is no text in utf-8: "),
+        ("x", ["generate", "MODEL", "w1", "--stop", "a", "--stop", ""], "--stop is ''; expected a text"),
+        ("x", ["chat", "MODEL", "--stop", ""], "--stop is ''; expected a text that is not empty"),
+        (
+            "x",
+            ["generate", "MODEL", "w1", "--repetition-penalty", "0"],
+            "--repetition-penalty is 0.0; expected a posit",
+        ),
+        ("x", ["generate", "MODEL", "w1", "--quantize", "Q4"], "--quantize is 'Q4'; expected one of Q4_0, Q4_1, Q8_0"),
+        ("x", ["compile", "MODEL", "-o", "y", "--quantize", "F8_E4M3"], "F8_E4M3 needs --layout groups, got quantised"),
+        (
+            "x",
+            ["chat", "MODEL", "--quantize", "Q4_0", "--layout", "plain"],
+            "--quantize Q4_0 needs --layout quantised or groups, got plain",
+        ),
+        ("x", ["compile", "PROGRAM", "-o", "y", "--quantize", "Q4_0"], "not a model; leave --quantize out"),
+        ("x", ["bench", "PROGRAM", "--quantize", "Q4_0"], "not a language model; leave --quantize out"),
         ("x", ["run", "PROGRAM", "4xf32"], "'main' takes 2 arguments, got 1"),
         ("x", ["run", "PROGRAM", "2x4xf32", "4xf32", "-f", "other"], "has no function 'other'; it has main"),
         ("x", ["compile", "PROGRAM", "-o", "x", "--layout", "plain"], "is a program, not a model; leave --layout out"),
@@ -257,7 +285,8 @@ def small_model(path, template="{{ messages[-1].content }}"):
 )
 def test_known_before(tmp_path, program, nothing_is_compiled, template, arguments, message):
     path = small_model(tmp_path / "x", template)
-    arguments = [{"MODEL": str(path), "PROGRAM": str(program)}.get(argument, argument) for argument in arguments]
+    files = {"MODEL": path, "PROGRAM": program, "WEIGHTS": path / "model.safetensors"}
+    arguments = [str(files.get(argument, argument)) for argument in arguments]
     with pytest.raises(RelaxError, match=message):
         app(arguments, standalone_mode=False)
 
@@ -274,6 +303,7 @@ def test_known_before_of_exported_folders(tmp_path, program, nothing_is_compiled
         (["generate", folder, "w1", "--layout", "plain"], "was compiled with its options; leave --layout out"),
         (["chat", folder, "--context", "5", "--layout", "plain"], "leave --layout and --context out"),
         (["bench", folder, "--layout", "plain"], "leave --layout out"),
+        (["generate", folder, "w1", "--quantize", "Q8_0"], "leave --quantize out"),
         (["inspect", folder, "--layout", "plain"], "leave --layout out"),
         (["bench", folder, "--prompts", "128"], "128 [+] 32 tokens are more than the context"),
         (["compile", folder, "-o", tmp_path / "other"], "is an exported folder, which is compiled already"),
@@ -348,6 +378,101 @@ def test_inspect_model(tmp_path):
     assert "decode_q4_1_64x64" in text and "context_length" in text and "0 ≤ t ≤ 127" in text
 
 
+# The variants of a model are shown, whatever form it has.
+@needs_linker
+def test_inspect_shows_variants(tmp_path):
+    config = dataclasses.replace(CONFIG, rms_norm_eps=1e-6, rope_theta=5e5, tie_embeddings=False)
+    gguf = write_gguf(tmp_path / "x.gguf", random_weights(config), config, quantisation="Q8_0")
+    folder = write_hugging_face(tmp_path / "y", random_weights(), attention_bias=False)
+    build(folder).export(tmp_path / "z")
+    for source, *expected in (
+        (gguf, "interleaved, theta 500000", "rms_norm_eps +│ 1e-06", "tie_embeddings +│ no", "16 Q8_0, 5 F32"),
+        (folder, "half_split, theta 10000", "rms_norm_eps +│ 1e-05", "tie_embeddings +│ yes", "20 F32"),
+        (tmp_path / "z", "half_split, theta 10000", "biases +│ none", "tie_embeddings +│ yes", "num_layers +│ 2"),
+    ):
+        text = relax_mlir("inspect", source)
+        for pattern in expected:
+            assert re.search(pattern, text), (pattern, text)
+
+
+# Options of an answer: each changes it as it says, and those that must not change it do not.
+def test_answers(tmp_path, capsys):
+    path = small_model(tmp_path / "x")
+    (tmp_path / "prompt.txt").write_text("w3 w1 w4")
+
+    def answer(*options, prompt=("w3 w1 w4",)):
+        app(["generate", str(path), *prompt, "--raw", *options], standalone_mode=False)
+        captured = capsys.readouterr()
+        return captured.out.split(), " ".join(captured.err.split())
+
+    words, notes = answer("-n", "20")
+    assert len(words) == 20 and "context" not in notes
+    assert answer("-n", "20", prompt=("--prompt-file", str(tmp_path / "prompt.txt")))[0] == words
+    assert answer("-n", "20", "--threads", "1")[0] == words
+    at = next(index for index, word in enumerate(words) if index > 1 and word not in words[:index])
+    assert answer("-n", "20", "--stop", "other", "--stop", f"{words[at]}")[0] == words[:at]
+    others, _ = answer("-n", "20", "--repetition-penalty", "1e30")
+    assert len({"w3", "w1", "w4", *others}) == 23
+    words, notes = answer()
+    assert len(words) == 126 and "the answer ends here, as the context of 128 tokens is full" in notes
+
+
+def test_threads_are_restored(program, capsys):
+    before = thread_count()
+    app(["run", str(program), "2x4xf32", "4xf32", "--threads", "3"], standalone_mode=False)
+    assert thread_count() == before
+    assert "'--threads'" in relax_mlir("run", program, "--threads", "0", status=2)
+
+
+# Floats are quantized, to the layout that the target has for it.
+def test_quantize(tmp_path):
+    path = str(write_hugging_face(tmp_path / "x", random_weights()))
+    for target, quantize, dtypes in (
+        ("cpu", None, {"float32"}),
+        ("cpu", "Q8_0", {"float32", "float16", "int8"}),
+        ("cuda:sm_90", "F8_E4M3", {"float32", "float8_e4m3fn"}),
+    ):
+        weights = read_program(path, {**OPTIONS, "target": target, "quantize": quantize}).weights
+        assert {str(weights[name].dtype) for name in weights} == dtypes
+
+
+# A message is a line, or lies between three quotes; the end of the input ends it too.
+def test_messages_of_several_lines(monkeypatch):
+    text = 'one\n"""two\n  three\n"""\n"""four"""\n\n"""five\n six'
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    console = Console(file=io.StringIO())
+    assert [read_message(console) for _ in range(5)] == ["one", "two\n  three", "four", "", "five\n six"]
+    with pytest.raises(EOFError):
+        read_message(console)
+
+
+# A text of several lines that is pasted into a terminal is one message.
+def test_messages_that_are_pasted():
+    readline = pytest.importorskip("readline")
+    if "libedit" in (readline.__doc__ or ""):
+        pytest.skip("libedit has no bracketed paste")
+    source = """
+from rich.console import Console
+from relax_mlir.cli.messages import read_message
+console = Console(stderr=True)
+print("got", [read_message(console) for _ in range(2)])
+"""
+    child, terminal = pty.fork()
+    if not child:
+        os.environ["TERM"] = "xterm"
+        os.execv(sys.executable, [sys.executable, "-c", source])
+    shown = b""
+    with contextlib.suppress(OSError):  # the end of the terminal
+        while b"> " not in shown:
+            shown += os.read(terminal, 1000)
+        os.write(terminal, b"\x1b[200~one\ntwo\x1b[201~\rthree\r")
+        while True:
+            shown += os.read(terminal, 1000)
+    os.close(terminal)
+    assert os.waitpid(child, 0)[1] == 0, shown
+    assert b"got ['one\\ntwo', 'three']" in shown, shown
+
+
 def test_inspect_smollm2():
     smollm2()
     assert "49152" in relax_mlir("inspect", "smollm2")
@@ -367,7 +492,7 @@ def test_inspect_smollm2():
         (["explain", "nothing.mlir"], "'nothing.mlir' is neither a program of PyTorch, a .pt2 file"),
         (["explain", "."], "'.' is a folder; expected a program of PyTorch (.pt2), or an ONNX model (.onnx)"),
         (["generate", "nothing", "hello"], "there is no model at 'nothing'"),
-        (["generate", "smollm2", "hello", "--top-p", "2"], "top_p is 2.0; expected"),
+        (["generate", "smollm2", "hello", "--top-p", "2"], "--top-p is 2.0; expected"),
         (["bench", "smollm2", "--prompts", "a"], "--prompts is 'a'; expected numbers"),
         (["generate", "nothing", "hello", "-n", "0"], "--max-tokens is 0; expected at least 1"),
         (["chat", "nothing", "--max-tokens", "-3"], "--max-tokens is -3; expected at least 1"),
@@ -387,7 +512,7 @@ def test_errors_have_no_place_in_python(program):
 
 
 def test_models_have_no_place_in_python(tmp_path):
-    program = read_program(str(write_gguf(tmp_path / "x.gguf", random_weights())), None, None, "cpu")
+    program = read_program(str(write_gguf(tmp_path / "x.gguf", random_weights())), OPTIONS)
     text = program.module.ir.operation.get_asm(enable_debug_info=True)
     assert "loc(unknown)" in text and ".py" not in text and "<unknown>" not in text
 

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from ..models import Sampling
 
 app = typer.Typer(
     help="Compiles programs whose shapes are known at run time, and runs language models.",
@@ -47,6 +49,14 @@ Layout = Annotated[
         "on a GPU groups (as the file has them, the default), plain."
     ),
 ]
+Quantize = Annotated[
+    str | None,
+    typer.Option(
+        "--quantize",
+        metavar="FORMAT",
+        help="Quantize matrices as they are read, to Q4_0, Q4_1 or Q8_0; on a GPU also to F8_E4M3 or F8_E5M2.",
+    ),
+]
 Where = Annotated[
     str | None,
     typer.Option(
@@ -75,6 +85,14 @@ TopK = Annotated[int, typer.Option(help="Draw from so many of the most likely to
 TopP = Annotated[float, typer.Option(help="Draw from the fewest tokens whose probabilities reach this.")]
 MinP = Annotated[float, typer.Option(help="Draw from tokens at least this fraction as likely as the first.")]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same text.")]
+RepetitionPenalty = Annotated[
+    float, typer.Option(help="More than 1 makes tokens less likely that the prompt or the answer has already.")
+]
+Stop = Annotated[
+    list[str] | None,
+    typer.Option("--stop", help="A text that ends the answer, which does not include it; may be given repeatedly."),
+]
+Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="Threads of the CPU; one per core by default.")]
 Function = Annotated[str, typer.Option("--function", "-f", help="Which function of the program.")]
 
 
@@ -84,6 +102,18 @@ def _show_version(wanted: bool) -> None:
 
         print(f"relax-mlir {__version__}")
         raise typer.Exit
+
+
+def _sampling(**values: Any) -> Sampling:
+    """The sampling parameters; an error names the option."""
+    from ..errors import RelaxError
+    from ..models import Sampling
+
+    try:
+        return Sampling(**values)
+    except RelaxError as error:
+        name, _, rest = str(error).partition(" ")
+        raise RelaxError(f"--{name.replace('_', '-')} {rest}") from None
 
 
 @app.callback()
@@ -102,6 +132,7 @@ def compile_(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
     layout: Layout = None,
+    quantize: Quantize = None,
     context: Context = None,
     target: WhereTo = "cpu",
     smallest: Smallest = None,
@@ -109,7 +140,8 @@ def compile_(
     """Compiles a model to a folder, which generate, chat and bench take as it is, or a program, which run takes."""
     from .commands import export
 
-    export(source, output, layout=layout, context=context, target=target, smallest=smallest)
+    options = {"layout": layout, "quantize": quantize, "context": context, "target": target}
+    export(source, output, options=options, smallest=smallest)
 
 
 @app.command()
@@ -139,19 +171,26 @@ def run(
         ),
     ] = None,
     save: Annotated[Path | None, typer.Option("--save", help="A folder for the results, a .npy file each.")] = None,
+    threads: Threads = None,
     target: Where = None,
 ) -> None:
     """Calls a model, or a function of a program, and shows its results."""
+    from ..runtime import threads as using_threads
     from .calling import call
 
     arguments = [*(arguments or []), *(inputs or [])]
-    call(source, arguments, function=function, outputs=output or [], folder=save, target=target)
+    with using_threads(threads):
+        call(source, arguments, function=function, outputs=output or [], folder=save, target=target)
 
 
 @app.command()
 def generate(
     model: ModelArgument,
-    prompt: Annotated[str, typer.Argument(help="The prompt; - reads it from the standard input.")],
+    prompt: Annotated[str | None, typer.Argument(help="The prompt; - reads it from the standard input.")] = None,
+    prompt_file: Annotated[
+        str | None,
+        typer.Option("--prompt-file", metavar="FILE", help="A text file with the prompt; - is the standard input."),
+    ] = None,
     raw: Annotated[
         bool, typer.Option("--raw", help="Continue the prompt as it is, without the chat template.")
     ] = False,
@@ -161,18 +200,31 @@ def generate(
     top_k: TopK = 0,
     top_p: TopP = 1.0,
     min_p: MinP = 0.0,
+    repetition_penalty: RepetitionPenalty = 1.0,
     seed: Seed = None,
+    stop: Stop = None,
     layout: Layout = None,
+    quantize: Quantize = None,
     context: Context = None,
+    threads: Threads = None,
     target: Where = None,
 ) -> None:
     """Answers a prompt; the text comes as it is made."""
-    from ..models import Sampling
-    from .commands import answer
+    from ..runtime import threads as using_threads
+    from .commands import Answers, answer
 
-    sampling = Sampling(temperature, top_k, top_p, min_p, seed)
-    options = {"layout": layout, "context": context, "target": target}
-    answer(model, prompt, raw=raw, system=system, max_tokens=max_tokens, sampling=sampling, options=options)
+    sampling = _sampling(
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        min_p=min_p,
+        seed=seed,
+        repetition_penalty=repetition_penalty,
+    )
+    answers = Answers(system, max_tokens, sampling, tuple(stop or ()))
+    options = {"layout": layout, "quantize": quantize, "context": context, "target": target}
+    with using_threads(threads):
+        answer(model, prompt, prompt_file, answers, raw=raw, options=options)
 
 
 @app.command()
@@ -184,18 +236,33 @@ def chat(
     top_k: TopK = 40,
     top_p: TopP = 0.95,
     min_p: MinP = 0.0,
+    repetition_penalty: RepetitionPenalty = 1.0,
     seed: Seed = None,
+    stop: Stop = None,
     layout: Layout = None,
+    quantize: Quantize = None,
     context: Context = None,
+    threads: Threads = None,
     target: Where = None,
 ) -> None:
-    """Talks with a model. An empty line or the end of the input leaves; /clear forgets."""
-    from ..models import Sampling
-    from .commands import talk
+    """Talks with a model. An empty line or the end of the input leaves; /clear forgets.
 
-    sampling = Sampling(temperature, top_k, top_p, min_p, seed)
-    options = {"layout": layout, "context": context, "target": target}
-    talk(model, system=system, max_tokens=max_tokens, sampling=sampling, options=options)
+    A message of several lines can be pasted in a terminal, or stands between lines of three quotes.
+    """
+    from ..runtime import threads as using_threads
+    from .commands import Answers, talk
+
+    sampling = _sampling(
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        min_p=min_p,
+        seed=seed,
+        repetition_penalty=repetition_penalty,
+    )
+    options = {"layout": layout, "quantize": quantize, "context": context, "target": target}
+    with using_threads(threads):
+        talk(model, Answers(system, max_tokens, sampling, tuple(stop or ())), options=options)
 
 
 @app.command()
@@ -219,12 +286,13 @@ def bench(
     batches: Annotated[str | None, typer.Option(help="Of language models: sizes of batches [1].")] = None,
     steps: Annotated[int | None, typer.Option(help="Of language models: tokens after each prompt [32].")] = None,
     layout: Layout = None,
+    quantize: Quantize = None,
     inputs: Inputs = None,
     sizes: Annotated[
         str | None,
         typer.Option(help="Of programs: the sizes of random inputs by symbol, such as batch=8,seq=128."),
     ] = None,
-    threads: Annotated[int | None, typer.Option(min=1, max=1024, help="Of programs: threads of the CPU.")] = None,
+    threads: Threads = None,
     rounds: Annotated[int | None, typer.Option(help="Of programs: rounds whose median is shown [10].")] = None,
     against: Annotated[
         str | None,
@@ -234,13 +302,14 @@ def bench(
     target: Where = None,
 ) -> None:
     """Measures a language model, in tokens per second, or a program: compiling, and the median of calls."""
+    from ..runtime import threads as using_threads
+    from .commands import measure, refuse_options
     from .programs import is_program
 
-    of_models = {"prompts": prompts, "batches": batches, "steps": steps, "layout": layout}
-    of_programs = {"input": inputs, "sizes": sizes, "threads": threads, "rounds": rounds, "against": against}
-    of_programs["json"] = as_json or None
+    of_models = {"prompts": prompts, "batches": batches, "steps": steps, "layout": layout, "quantize": quantize}
+    of_programs = {"input": inputs, "sizes": sizes, "rounds": rounds, "against": against, "json": as_json or None}
     if is_program(source):
-        _refuse(source, "is a program, not a language model", of_models)
+        refuse_options(source, "is a program, not a language model", of_models)
         from .bench import bench as measure_program
 
         measure_program(
@@ -254,17 +323,7 @@ def bench(
             as_json=as_json,
         )
         return
-    _refuse(source, "is a language model, not a program", of_programs)
-    from .commands import measure
-
-    options = {"layout": layout, "context": None, "target": target}
-    measure(source, prompts or "1,16,128,512", batches or "1", 32 if steps is None else steps, options=options)
-
-
-def _refuse(source: str, why: str, options: Mapping[str, object]) -> None:
-    """Refuses options that have no effect on a source."""
-    from ..errors import RelaxError
-
-    given = [f"--{name}" for name, value in options.items() if value is not None]
-    if given:
-        raise RelaxError(f"'{source}' {why}; leave {' and '.join(given)} out")
+    refuse_options(source, "is a language model, not a program", of_programs)
+    options = {"layout": layout, "quantize": quantize, "context": None, "target": target}
+    with using_threads(threads):
+        measure(source, prompts or "1,16,128,512", batches or "1", 32 if steps is None else steps, options=options)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import time
 import warnings
@@ -16,11 +17,10 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
-from rich.text import Text
 
 from .. import load
 from ..compiler import compile_code
-from ..errors import ModelError, RelaxError
+from ..errors import ContextLengthError, ModelError, RelaxError
 from ..export import Exported, check_folder, open_exported
 from ..export import export as export_code
 from ..frontends.program import Program as ImportedProgram
@@ -28,7 +28,9 @@ from ..models import LanguageModel, Sampling, Tokenizer, build
 from ..models.exported import Description, is_exported, load_exported, read_description
 from ..models.generation import check_lengths
 from ..models.loading import Program, options_for
+from ..models.matrix import FLOATS8, QUANTISATIONS
 from ..target import Target
+from .messages import read_message
 
 # Answers go to the standard output, everything about them to the standard error. Paths, names and errors are text of
 # others, in which "[x]" and ":x:" are just that.
@@ -68,7 +70,7 @@ def compile_program(program: Program, target: str) -> LanguageModel:
 def open_model(name: str, options: Mapping[str, Any], check: Check | None = None) -> LanguageModel:
     """A model, compiled unless it is an exported folder."""
     if is_exported(name):
-        refuse_options(name, "was compiled with its options", options["layout"], options["context"])
+        refuse_options(name, "was compiled with its options", _of_models(options))
         exported = open_exported(name)
         check_target(exported, options["target"])
         with progress(f"reading {name}"):
@@ -77,26 +79,43 @@ def open_model(name: str, options: Mapping[str, Any], check: Check | None = None
                 check(description)
             return load_exported(name, description)
     target = options["target"] or "cpu"
-    program = read_program(name, options["layout"], options["context"], target)
+    program = read_program(name, {**options, "target": target})
     if check:
         check(program)
     return compile_program(program, target)
 
 
-def refuse_options(source: str, why: str, layout: str | None, context: int | None = None) -> None:
-    """Refuses options of models for a source that they would not change."""
-    given = [option for option, value in (("--layout", layout), ("--context", context)) if value is not None]
+def _of_models(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that change how a model is compiled, but for its target."""
+    return {name: options[name] for name in ("layout", "quantize", "context")}
+
+
+def refuse_options(source: str, why: str, options: Mapping[str, Any]) -> None:
+    """Refuses options, by name, that have no effect on a source. Options that were not given are None."""
+    given = [f"--{name}" for name, value in options.items() if value is not None]
     if given:
         raise ModelError(f"'{source}' {why}; leave {' and '.join(given)} out")
 
 
-def read_program(name: str, layout: str | None, context: int | None, target: str) -> Program:
-    """A model before it is compiled, with matrices as they are best for a target."""
-    options = options_for(target)
-    if layout:
-        options["layout"] = layout
+def read_program(name: str, options: Mapping[str, Any]) -> Program:
+    """A model before it is compiled, with matrices as they are best for the target.
+
+    Args:
+      options: the target, and what `_of_models` takes.
+    """
+    chosen, quantize = options_for(options["target"]), options["quantize"]
+    if options["layout"]:
+        chosen["layout"] = options["layout"]
+    if quantize is not None:
+        layout = chosen.setdefault("layout", "quantised")
+        if quantize not in QUANTISATIONS:
+            raise ModelError(f"--quantize is {quantize!r}; expected one of {', '.join(QUANTISATIONS)}")
+        expected = ("groups",) if quantize in FLOATS8 else ("quantised", "groups")
+        if layout not in expected:
+            raise ModelError(f"--quantize {quantize} needs --layout {' or '.join(expected)}, got {layout}")
+        chosen["quantisation"] = quantize
     with progress(f"reading {name}"):
-        return build(name, context_length=context, **options)
+        return build(name, context_length=options["context"], **chosen)
 
 
 def check_target(exported: Exported, wanted: str | None) -> None:
@@ -137,18 +156,15 @@ def warnings_as_notes() -> Iterator[None]:
         notes.print(f"warning: {warning.message}", markup=False)
 
 
-def export(
-    source: str, output: Path, *, layout: str | None, context: int | None, target: str, smallest: int | None
-) -> None:
+def export(source: str, output: Path, *, options: Mapping[str, Any], smallest: int | None) -> None:
     with warnings_as_notes():
-        _export(source, output, layout=layout, context=context, target=target, smallest=smallest)
+        _export(source, output, options, smallest)
 
 
-def _export(
-    source: str, output: Path, *, layout: str | None, context: int | None, target: str, smallest: int | None
-) -> None:
+def _export(source: str, output: Path, options: Mapping[str, Any], smallest: int | None) -> None:
+    target = options["target"]
     if kind := imported_kind(source):
-        refuse_options(source, f"is {kind}, not a language model", layout, context)
+        refuse_options(source, f"is {kind}, not a language model", _of_models(options))
         program = read_imported_program(source, smallest)
         with progress(f"compiling {source}"):
             program.export(output, target)
@@ -157,14 +173,14 @@ def _export(
     if smallest is not None:
         raise ModelError(f"'{source}' is not a PyTorch program (.pt2); leave --smallest out")
     if Path(source).suffix in (".mlir", ".mlirbc"):
-        refuse_options(source, "is a program, not a model", layout, context)
+        refuse_options(source, "is a program, not a model", _of_models(options))
         check_folder(output)
         with progress(f"compiling {source}"):
             export_code(compile_code(load(source), target), output)
         note(f"wrote {output}")
         return
     check_folder(output)
-    program = read_program(source, layout, context, target)
+    program = read_program(source, options)
     with progress("compiling", len(program.weights)) as advance:
         program.weights.on_read = advance
         program.export(output, target)
@@ -221,17 +237,36 @@ def explain(source: str, smallest: int | None) -> None:
 # --- generate and chat
 
 
+@dataclasses.dataclass(frozen=True)
+class Answers:
+    """How a model answers: the system message, the most tokens, sampling, and the texts that end an answer.
+
+    Raises:
+      RelaxError: an option is invalid, which is reported before a model is read.
+    """
+
+    system: str | None
+    max_tokens: int | None
+    sampling: Sampling
+    stop: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise RelaxError(f"--max-tokens is {self.max_tokens}; expected at least 1")
+        if "" in self.stop:
+            raise RelaxError("--stop is ''; expected a text that is not empty")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of `LanguageModel.stream` and `Chat.say`."""
+        return {"max_new_tokens": self.max_tokens, "sampling": self.sampling, "stop": self.stop}
+
+
 def _write(pieces: Iterator[str]) -> None:
     for piece in pieces:
         sys.stdout.write(piece)
         sys.stdout.flush()
     sys.stdout.write("\n")
-
-
-def _check_max_tokens(count: int | None) -> None:
-    """Before a model is read, which takes long."""
-    if count is not None and count < 1:
-        raise RelaxError(f"--max-tokens is {count}; expected at least 1")
 
 
 def _tokenizer_of(model: Program | Description) -> Tokenizer:
@@ -248,50 +283,65 @@ def _speeds(model: LanguageModel) -> str:
     )
 
 
+def _note_end(model: LanguageModel, advice: str = "") -> None:
+    """Says how fast an answer was, and whether it lacks its end."""
+    if model.statistics.end == "context":
+        note(f"the answer ends here, as the context of {model.config.context_length} tokens is full{advice}", "yellow")
+    note(_speeds(model), style="dim")
+
+
+def _read_prompt(prompt: str | None, file: str | None) -> str:
+    """The prompt, from the command line or from a file, as it is."""
+    if prompt is not None and file is not None:
+        raise RelaxError("there is a prompt, and --prompt-file as well; leave one of them out")
+    if prompt is None and file is None:
+        raise RelaxError("there is no prompt; give it after the model, or name a file with --prompt-file")
+    if prompt not in (None, "-"):
+        return prompt
+    what = "the standard input" if file in (None, "-") else f"--prompt-file '{file}'"
+    try:
+        data = sys.stdin.buffer.read() if file in (None, "-") else Path(file).read_bytes()
+        return data.decode()
+    except OSError as error:
+        raise RelaxError(f"{what} cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise RelaxError(f"{what} is no text in {error.encoding}: {error.reason}") from None
+
+
 def answer(
     name: str,
-    prompt: str,
+    prompt: str | None,
+    prompt_file: str | None,
+    answers: Answers,
     *,
     raw: bool,
-    system: str | None,
-    max_tokens: int | None,
-    sampling: Sampling,
     options: Mapping[str, Any],
 ) -> None:
-    _check_max_tokens(max_tokens)
+    system = answers.system
     if raw and system:
         raise RelaxError(
             "--system has no effect with --raw, which continues the prompt as it is; leave one of them out"
         )
-    if prompt == "-":
-        try:
-            prompt = sys.stdin.buffer.read().decode()
-        except UnicodeDecodeError as error:
-            raise RelaxError(f"the standard input is no text in {error.encoding}: {error.reason}") from None
+    text = _read_prompt(prompt, prompt_file)
     messages = [{"role": "system", "content": system}] if system else []
-    messages.append({"role": "user", "content": prompt})
+    messages.append({"role": "user", "content": text})
 
     def check(described: Program | Description) -> None:
         tokenizer = _tokenizer_of(described)
         if system and not tokenizer.chat_template:
             raise ModelError("the model has no chat template, and so no place for --system; leave it out")
         is_chat = not raw and tokenizer.chat_template
-        ids = tokenizer.encode_chat(messages) if is_chat else tokenizer.encode(prompt)
-        check_lengths([len(ids)], max_tokens, described.config.context_length)
+        ids = tokenizer.encode_chat(messages) if is_chat else tokenizer.encode(text)
+        check_lengths([len(ids)], answers.max_tokens, described.config.context_length)
 
     model = open_model(name, options, check)
-    if raw or not model.tokenizer.chat_template:
-        pieces = model.stream(prompt, max_new_tokens=max_tokens, sampling=sampling)
-    else:
-        pieces = model.stream(messages, max_new_tokens=max_tokens, sampling=sampling)
-    _write(pieces)
-    note(_speeds(model), style="dim")
+    is_text = raw or not model.tokenizer.chat_template
+    _write(model.stream(text if is_text else messages, **answers.options))
+    _note_end(model)
 
 
-def talk(
-    name: str, *, system: str | None, max_tokens: int | None, sampling: Sampling, options: Mapping[str, Any]
-) -> None:
-    _check_max_tokens(max_tokens)
+def talk(name: str, answers: Answers, *, options: Mapping[str, Any]) -> None:
+    system = answers.system
 
     def check(described: Program | Description) -> None:
         # A template shows what it refuses, such as a system message, when it is used.
@@ -302,7 +352,7 @@ def talk(
     conversation = model.chat(system=system)
     while True:
         try:
-            text = notes.input(Text("> ", style="bold")).strip()
+            text = read_message(notes)
         except (EOFError, KeyboardInterrupt):
             return
         if not text:
@@ -311,13 +361,15 @@ def talk(
             conversation.clear()
             continue
         try:
-            _write(conversation.say(text, max_new_tokens=max_tokens, sampling=sampling))
+            _write(conversation.say(text, **answers.options))
         except KeyboardInterrupt:
             note("\nstopped", style="dim")
+        except ContextLengthError as error:
+            note(f"{error}, or enter /clear to forget the conversation", style="red")
         except RelaxError as error:
             note(str(error), style="red")
         else:
-            note(_speeds(model), style="dim")
+            _note_end(model, "; enter /clear to forget the conversation")
 
 
 # --- bench
@@ -344,7 +396,7 @@ def measure(name: str, prompts: str, batches: str, steps: int, *, options: Mappi
             raise ModelError(f"{max(lengths)} + {steps} tokens are more than the context of {context}")
 
     model = open_model(name, options, check)
-    title = ", ".join(filter(None, (name, options["layout"])))
+    title = ", ".join(filter(None, (name, options["layout"], options["quantize"])))
     table = Table("batch", "prompt", "prompt, tokens/s", "answer, tokens/s", title=title)
     generator = np.random.default_rng(0)
     for batch in sizes:

@@ -15,9 +15,10 @@ from rich.text import Text
 from .. import load
 from ..annotations import Annotation, Tensor
 from ..compiler import Code, describe_memory
-from ..export import read_code
+from ..export import open_exported
 from ..models import build
-from ..models.exported import is_exported
+from ..models.config import LlamaConfig
+from ..models.exported import is_exported, read_description
 from ..module import Module
 from ..pipelines.cpu import default_pipeline
 from ..symbolic import Range
@@ -28,23 +29,24 @@ def inspect(source: str, *, layout: str | None, plot: bool) -> None:
     # Names and paths are text of others, in which "[x]" and ":x:" are just that.
     console = Console(highlight=False, markup=False, emoji=False)
     if Path(source).suffix in (".mlir", ".mlirbc"):
-        refuse_options(source, "is a program, not a model", layout)
+        refuse_options(source, "is a program, not a model", {"layout": layout})
         module = load(source)
         show_module(module, console)
         show_memory(module, console, plot)
         return
     if is_exported(source):
-        refuse_options(source, "was compiled with its options", layout)
-        show_code(read_code(source), console)
+        refuse_options(source, "was compiled with its options", {"layout": layout})
+        exported = open_exported(source)
+        show_code(exported.code, console)
+        if "config.json" in exported.files:
+            console.print(_describe_config(read_description(exported).config, Path(source).name))
         return
     refuse_imported_program(source)
     program = build(source, layout=layout)
     config = program.config
-    table = Table("", "", show_header=False, title=config.name or program.path.name)
-    for name in (
-        "num_layers hidden_size intermediate_size num_heads num_kv_heads head_dim vocab_size context_length rope_layout"
-    ).split():
-        table.add_row(name, str(getattr(config, name)))
+    table = _describe_config(config, program.path.name)
+    formats = ", ".join(f"{count} {name}" for name, count in program.weights.formats().most_common())
+    table.add_row("tensors in the file", formats)
     table.add_row("weights in memory", f"{program.weights.nbytes / 2**20:.1f} MiB in {len(program.weights)} tensors")
     row = 8 * config.num_layers * config.num_kv_heads * config.head_dim
     table.add_row("cache", f"{row / 2**10:.1f} KiB a token")
@@ -54,6 +56,30 @@ def inspect(source: str, *, layout: str | None, plot: bool) -> None:
     console.print(table)
     show_module(program.module, console)
     show_memory(program.module, console, plot)
+
+
+def _describe_config(config: LlamaConfig, name: str) -> Table:
+    """The sizes and variants of a model; `name` is the title if it has none itself."""
+    table = Table("", "", show_header=False, title=config.name or name)
+    for field in (
+        "num_layers hidden_size intermediate_size num_heads num_kv_heads head_dim vocab_size context_length"
+    ).split():
+        table.add_row(field, str(getattr(config, field)))
+    rope = [config.rope_layout, f"theta {config.rope_theta:g}"]
+    if config.rope_dim not in (None, config.head_dim):
+        rope.append(f"{config.rope_dim} of {config.head_dim} elements")
+    if config.rope_scale != 1:
+        rope.append(f"positions times {config.rope_scale:g}")
+    if config.rope_factors:
+        rope.append(f"{len(config.rope_factors)} factors")
+    table.add_row("rope", ", ".join(rope))
+    table.add_row("rms_norm_eps", f"{config.rms_norm_eps:g}")
+    table.add_row("tie_embeddings", "yes" if config.tie_embeddings else "no")
+    table.add_row("biases", ", ".join(config.biases) or "none")
+    table.add_row("qk_norm", "yes" if config.qk_norm else "no")
+    if config.sliding_window:
+        table.add_row("sliding_window", str(config.sliding_window))
+    return table
 
 
 def show_module(module: Module, console: Console) -> None:
