@@ -6,7 +6,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: vulkan torch onnx demo test test-all conformance conformance-onnx conformance-onnx-models reference docs site lint format fuzz mutate wheel runtime-wheel test-runtime-wheel setup clean
+.PHONY: vulkan torch onnx demo test test-all conformance conformance-onnx conformance-onnx-models reference docs site lint format fuzz mutate sanitize wheel runtime-wheel test-runtime-wheel setup clean
 
 setup: ## the environment, with an editable install of the package
 	@tools/setup-environment $(VENV)
@@ -65,6 +65,9 @@ fuzz: setup onnx ## random programs and mutations, a minute or RELAX_FUZZ_SECOND
 
 mutate: ## inserts faults into a copy of the sources, which tests must find; takes a build and an hour
 	@tools/mutate
+
+sanitize: setup ## the runtime's tests with the sanitizers of addresses, undefined behavior and threads (five minutes)
+	@tools/sanitize $(VENV)
 
 lint: setup ## formatting, style and spelling, without changing anything
 	@$(BIN)/python -m pip install -q ruff clang-format codespell tomli
