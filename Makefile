@@ -55,7 +55,7 @@ SITE := build/site-environment
 site: ## the documentation as a site, in build/site; a broken link is an error
 	@[ -x $(SITE)/bin/python ] || python3 -m venv $(SITE)
 	@$(SITE)/bin/python -m pip install -q '$(shell sed -n 's/^docs = \["\(.*\)"\]$$/\1/p' pyproject.toml)'
-	@$(SITE)/bin/python tools/build-site --quiet
+	@$(SITE)/bin/python tools/build-site
 
 FUZZ := $(addprefix test/python/test_,$(addsuffix .py,fuzz inplace differential memory fusion))
 FUZZ += test/python/frontends/onnx/test_onnx_fuzz.py
