@@ -22,7 +22,7 @@ std::vector<int64_t> tensorWords(std::vector<int64_t> dims, int64_t flags = 0) {
   return words;
 }
 
-std::vector<int64_t> join(std::vector<std::vector<int64_t>> parts) {
+std::vector<int64_t> join(const std::vector<std::vector<int64_t>> &parts) {
   std::vector<int64_t> words;
   for (const std::vector<int64_t> &part : parts)
     words.insert(words.end(), part.begin(), part.end());
@@ -251,6 +251,7 @@ RELAX_CASE(sharedArguments) {
   for (int round = 0; round < 20; ++round) {
     Value shared = Value::makeTensor(64, 1, &freed);
     std::vector<Value> own;
+    own.reserve(4);
     for (int thread = 0; thread < 4; ++thread)
       own.push_back(shared.copy());
     shared = Value();
@@ -410,6 +411,7 @@ RELAX_CASE(callablesOfManyThreads) {
     RELAX_CHECK(function.any.typeIndex == relax_rt::kFunction);
     RELAX_CHECK(freed == round);
     std::vector<Value> own;
+    own.reserve(4);
     for (int thread = 0; thread < 4; ++thread)
       own.push_back(function.copy());
     function = Value();

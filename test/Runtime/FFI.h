@@ -45,8 +45,8 @@ public:
   Value() = default;
   /// Takes over a reference.
   explicit Value(TVMFFIAny any) : any(any) {}
-  Value(Value &&other) : any(std::exchange(other.any, {})) {}
-  Value &operator=(Value &&other) {
+  Value(Value &&other) noexcept : any(std::exchange(other.any, {})) {}
+  Value &operator=(Value &&other) noexcept {
     std::swap(any, other.any);
     return *this;
   }

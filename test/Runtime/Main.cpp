@@ -43,6 +43,7 @@ void relax_test::reportFailure(const char *file, int line,
 
 void relax_test::inThreads(int count, const std::function<void(int)> &work) {
   std::vector<std::thread> threads;
+  threads.reserve(count);
   for (int i = 0; i < count; ++i)
     threads.emplace_back(work, i);
   for (std::thread &thread : threads)

@@ -93,9 +93,9 @@ public:
   PinnedWeights() = default;
   /// Takes over a reference.
   explicit PinnedWeights(WeightSet *set) : set(set) {}
-  PinnedWeights(PinnedWeights &&other)
+  PinnedWeights(PinnedWeights &&other) noexcept
       : set(std::exchange(other.set, nullptr)) {}
-  PinnedWeights &operator=(PinnedWeights &&other) {
+  PinnedWeights &operator=(PinnedWeights &&other) noexcept {
     std::swap(set, other.set);
     return *this;
   }
