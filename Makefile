@@ -69,10 +69,11 @@ mutate: ## inserts faults into a copy of the sources, which tests must find; tak
 sanitize: setup ## the runtime's tests with the sanitizers of addresses, undefined behavior and threads (five minutes)
 	@tools/sanitize $(VENV)
 
-lint: setup ## formatting, style, spelling and mistakes that clang-tidy finds, without changing anything
-	@$(BIN)/python -m pip install -q ruff clang-format clang-tidy codespell tomli
+lint: setup ## formatting, style, types, spelling and mistakes that clang-tidy finds, without changing anything
+	@$(BIN)/python -m pip install -q ruff clang-format clang-tidy codespell tomli mypy
 	@git ls-files '*.cpp' '*.h' | xargs $(BIN)/clang-format --dry-run -Werror
 	@$(BIN)/ruff check && $(BIN)/ruff format --check
+	@$(BIN)/mypy
 	@git ls-files | xargs $(BIN)/codespell
 	@tools/check-layers
 	@$(BIN)/python tools/tidy

@@ -13,18 +13,30 @@ They describe parameters and results, and represent the parameters while a funct
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Union
+from typing import Any, SupportsIndex, Union
 
 import numpy as np
 from mlir import ir
 
-from . import _relax, dtypes
+from . import _relax, dtypes, mlir_types
 from .errors import fail
 from .operators import Operators
 from .symbolic import ExprLike, Sym, as_dims, as_expr
 
-DimLike = Union[ExprLike, str, None]
+DimLike = Union[ExprLike, SupportsIndex, str, None]
 """A number, an expression, the name of a symbol, or the text of an expression; None or "?" if unknown."""
+ShapeLike = Union[DimLike, Sequence[DimLike]]
+"""A shape, or the only dimension of one."""
+Dims = tuple[Union[int, Sym, None], ...]
+"""Dimensions: numbers, expressions, and None for unknown ones."""
+ReadDims = Union[tuple[Union[int, Sym, Any], ...], Any]
+"""Dimensions that are read: None, if the rank is unknown, and `Dims` otherwise.
+
+`Any` stands for None, as where the standard library returns `str | Any`: a program knows most of its shapes, and would
+have to check each use for None otherwise.
+"""
+ReadRank = Union[int, Any]
+"""A rank that is read: None, if it is unknown; see `ReadDims`."""
 
 
 def parse_dim(dim: DimLike, index: int) -> int | Sym | None:
@@ -51,7 +63,7 @@ def parse_dim(dim: DimLike, index: int) -> int | Sym | None:
     return size
 
 
-def parse_dims(dims: Any) -> tuple[int | Sym | None, ...]:
+def parse_dims(dims: Any) -> Dims:
     """A shape, checked. A single dimension counts as a shape of rank one."""
     if isinstance(dims, (str, Sym)) or hasattr(dims, "__index__"):
         dims = (dims,)
@@ -79,9 +91,9 @@ class Annotation:
         """The annotation of an MLIR type."""
         if isinstance(type, ir.RankedTensorType):
             dims = _relax.tensor_type_dims(type, type.rank)
-            return Tensor(as_dims(dims), dtypes.from_mlir(type.element_type), _checked=True)
+            return Tensor._of(as_dims(dims), dtypes.from_mlir(type.element_type))
         if isinstance(type, ir.UnrankedTensorType):
-            return Tensor(None, dtypes.from_mlir(type.element_type), _checked=True)
+            return Tensor._of(None, dtypes.from_mlir(type.element_type))
         if _relax.is_shape_type(type):
             if not _relax.shape_type_is_ranked(type):
                 return Shape(None)
@@ -104,11 +116,11 @@ class Annotation:
     def _describe(self) -> str:
         return ""
 
-    def _key(self) -> tuple:
+    def _key(self) -> tuple[object, ...]:
         return ()
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._key() == other._key()  # type: ignore[attr-defined]
+        return type(self) is type(other) and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, self._key()))
@@ -126,26 +138,33 @@ class Tensor(Operators, Annotation):
     annotation as a parameter is built, the annotation represents that parameter.
     """
 
+    shape: ReadDims
+    dtype: str
+
     def __init__(
         self,
-        shape: Any,
+        shape: ShapeLike,
         dtype: dtypes.DTypeLike = "f32",
         *,
         name: str | None = None,
-        _checked: bool = False,
     ) -> None:
-        if not _checked:
-            shape = None if shape is None else parse_dims(shape)
-            try:
-                dtype = dtypes.normalize(dtype)
-            except ValueError as error:
-                fail(str(error))
-        self.shape: tuple[int | Sym | None, ...] | None = shape
-        self.dtype: str = dtype
+        try:
+            element = dtypes.normalize(dtype)
+        except ValueError as error:
+            fail(str(error))
+        self.shape = None if shape is None else parse_dims(shape)
+        self.dtype = element
         self.name = name
 
+    @classmethod
+    def _of(cls, shape: Dims | None, dtype: str) -> Tensor:
+        """A tensor of checked dimensions, whose element type may be one without a short name."""
+        tensor = cls.__new__(cls)
+        tensor.shape, tensor.dtype, tensor.name = shape, dtype, None
+        return tensor
+
     @property
-    def ndim(self) -> int | None:
+    def ndim(self) -> ReadRank:
         """The rank; None if it is unknown."""
         return None if self.shape is None else len(self.shape)
 
@@ -161,23 +180,23 @@ class Tensor(Operators, Annotation):
         shape = "None" if self.shape is None else _show_dims(self.shape)
         return f'{shape}, "{self.dtype}"'
 
-    def _key(self) -> tuple:
+    def _key(self) -> tuple[object, ...]:
         return (self.shape, self.dtype)
 
 
 class Shape(Annotation):
     """A shape as a value: `Shape((n, 4))`, `Shape(ndim=2)`, or `Shape()` of unknown rank."""
 
-    def __init__(self, dims: Any = None, *, ndim: int | None = None, name: str | None = None):
+    def __init__(self, dims: ShapeLike = None, *, ndim: int | None = None, name: str | None = None) -> None:
         if dims is not None and ndim is not None and len(parse_dims(dims)) != ndim:
             fail(f"the shape has {len(parse_dims(dims))} dimensions, ndim is {ndim}")
         if dims is None and ndim is not None:
             dims = (None,) * ndim
-        self.dims = None if dims is None else parse_dims(dims)
+        self.dims: ReadDims = None if dims is None else parse_dims(dims)
         self.name = name
 
     @property
-    def ndim(self) -> int | None:
+    def ndim(self) -> ReadRank:
         return None if self.dims is None else len(self.dims)
 
     def to_mlir(self, context: ir.Context) -> ir.Type:
@@ -188,7 +207,7 @@ class Shape(Annotation):
     def _describe(self) -> str:
         return "" if self.dims is None else _show_dims(self.dims)
 
-    def _key(self) -> tuple:
+    def _key(self) -> tuple[object, ...]:
         return (self.dims,)
 
 
@@ -220,7 +239,7 @@ class Tuple(Annotation):
     def _describe(self) -> str:
         return ", ".join(map(repr, self.members))
 
-    def _key(self) -> tuple:
+    def _key(self) -> tuple[object, ...]:
         return self.members
 
 
@@ -254,17 +273,19 @@ class Callable(Annotation):
     def _describe(self) -> str:
         return f"{list(self.params)}, {list(self.results)}"
 
-    def _key(self) -> tuple:
+    def _key(self) -> tuple[object, ...]:
         return (self.params, self.results)
 
 
 class Scalar(Annotation):
     """A scalar: `Scalar("index")`, `Scalar("bool")`, `Scalar("f32")`."""
 
-    def __init__(self, type: ir.Type | dtypes.DTypeLike, *, name: str | None = None) -> None:
+    dtype: str
+
+    def __init__(self, type: dtypes.DTypeLike, *, name: str | None = None) -> None:
         if isinstance(type, ir.Type):
             self.dtype = dtypes.from_mlir(type)
-        elif type == "index":
+        elif isinstance(type, str) and type == "index":
             self.dtype = type
         else:
             try:
@@ -281,11 +302,11 @@ class Scalar(Annotation):
     def _describe(self) -> str:
         return f'"{self.dtype}"'
 
-    def _key(self) -> tuple:
+    def _key(self) -> tuple[object, ...]:
         return (self.dtype,)
 
 
-TypeLike = Union[Annotation, ir.Type]
+TypeLike = Union[Annotation, mlir_types.Type]
 
 
 def as_type(annotation: TypeLike, context: ir.Context) -> ir.Type:
@@ -300,11 +321,11 @@ def as_type(annotation: TypeLike, context: ir.Context) -> ir.Type:
 def keep_symbols(annotation: Annotation, visible: set[str]) -> Annotation:
     """A coarser annotation: dimensions that name symbols other than these become unknown."""
 
-    def keep(dims: tuple[int | Sym | None, ...]) -> tuple[int | Sym | None, ...]:
+    def keep(dims: Dims) -> Dims:
         return tuple(dim if not isinstance(dim, Sym) or visible.issuperset(dim.symbols) else None for dim in dims)
 
     if isinstance(annotation, Tensor) and annotation.shape is not None:
-        return Tensor(keep(annotation.shape), annotation.dtype, _checked=True)
+        return Tensor._of(keep(annotation.shape), annotation.dtype)
     if isinstance(annotation, Shape) and annotation.dims is not None:
         return Shape(keep(annotation.dims))
     if isinstance(annotation, Tuple):
@@ -315,23 +336,21 @@ def keep_symbols(annotation: Annotation, visible: set[str]) -> Annotation:
 def join(first: Annotation, second: Annotation) -> Annotation:
     """The finest annotation that holds for values of either."""
 
-    def dims(lhs: tuple, rhs: tuple) -> tuple:
+    def dims(lhs: Dims, rhs: Dims) -> Dims:
         return tuple(a if a == b else None for a, b in zip(lhs, rhs))
 
     if first == second:
         return first
-    if type(first) is not type(second):
-        return Object()
-    if isinstance(first, Tensor):
+    if isinstance(first, Tensor) and isinstance(second, Tensor):
         if first.dtype != second.dtype:
             return Object()
-        if first.ndim != second.ndim or first.shape is None:
-            return Tensor(None, first.dtype, _checked=True)
-        return Tensor(dims(first.shape, second.shape), first.dtype, _checked=True)
-    if isinstance(first, Shape):
-        if first.ndim != second.ndim or first.dims is None:
+        if first.shape is None or second.shape is None or first.ndim != second.ndim:
+            return Tensor._of(None, first.dtype)
+        return Tensor._of(dims(first.shape, second.shape), first.dtype)
+    if isinstance(first, Shape) and isinstance(second, Shape):
+        if first.dims is None or second.dims is None or first.ndim != second.ndim:
             return Shape()
         return Shape(dims(first.dims, second.dims))
-    if isinstance(first, Tuple) and len(first.members) == len(second.members):
+    if isinstance(first, Tuple) and isinstance(second, Tuple) and len(first.members) == len(second.members):
         return Tuple(*map(join, first.members, second.members))
     return Object()

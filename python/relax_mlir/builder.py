@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, Union
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar, Union, overload
 
 from mlir import ir
 
+from . import mlir_types
 from .annotations import Annotation, TypeLike, as_type, join, keep_symbols
 from .context import resolve_context
 from .diagnostics import verify
@@ -40,6 +41,11 @@ from .scope import (
 )
 from .symbolic import Sym, SymbolRanges, ranges_to_mlir
 from .values import Value
+
+if TYPE_CHECKING:
+    from .op.support import Operand
+
+_Values = TypeVar("_Values", bound="tuple[Value, ...]")
 
 Parameter = Union[Annotation, Sym]
 """An annotation, or a symbol: an integer parameter that carries its value."""
@@ -73,8 +79,8 @@ class BlockBuilder:
     that created it. Contradictions raise `RelaxError` with that line.
     """
 
-    def __init__(self, context: ir.Context | None = None) -> None:
-        self.context = resolve_context(context)
+    def __init__(self, context: mlir_types.Context | None = None) -> None:
+        self.context: ir.Context = resolve_context(context)
         self._module = ir.Module.create(caller_location().to_mlir(self.context))
 
     __reduce__ = unpicklable("pickle bb.module() instead")
@@ -92,7 +98,7 @@ class BlockBuilder:
         private: bool = False,
         pure: bool = False,
         device: str | None = None,
-        attrs: Mapping[str, ir.Attribute] | None = None,
+        attrs: Mapping[str, mlir_types.Attribute] | None = None,
     ) -> Iterator[Function]:
         """Opens a function; ops built inside `with` form its body.
 
@@ -157,7 +163,7 @@ class BlockBuilder:
     ) -> None:
         """Declares a function whose body is elsewhere."""
         self._require_idle(name)
-        if isinstance(results, (Annotation, ir.Type)):
+        if isinstance(results, (Annotation, mlir_types.Type)):
             results = [results]
         func, _ = self._create_function(name, params, symbols, results, True, pure, None)
         verify_or_discard(func)
@@ -226,7 +232,7 @@ class BlockBuilder:
         )
         return func, types
 
-    def return_(self, *values: Any) -> None:
+    def return_(self, *values: Operand | Sequence[Operand]) -> None:
         """Ends the function with its results."""
         scope = self._scope()
         if len(values) == 1 and isinstance(values[0], (list, tuple)):
@@ -245,7 +251,7 @@ class BlockBuilder:
             )
         scope.terminate("relax.return", operands)
 
-    def call(self, function: Function | str, *args: Any) -> Any:
+    def call(self, function: Function | str, *args: Operand) -> Any:
         """Calls a function of this module. The result types follow from the arguments."""
         scope = self._scope()
         name = function.name if isinstance(function, Function) else function
@@ -285,27 +291,35 @@ class BlockBuilder:
         for output, result in zip(outputs, final.results):
             output._ir, output._fate = result, scope.frame.fate
 
-    def emit(self, value: Any) -> Value:
+    @overload
+    def emit(self, value: _Values) -> _Values: ...
+    @overload
+    def emit(self, value: Operand) -> Value: ...
+    def emit(self, value: Any) -> Any:
         """Returns the value of an op unchanged; marks the statements of a program."""
         scope = self._scope()
         if isinstance(value, tuple):
-            return tuple(self.emit(member) for member in value)  # type: ignore[return-value]
+            return tuple(self.emit(member) for member in value)
         return scope.wrap(_operand(scope, value))
 
-    def emit_output(self, value: Any) -> Value:
+    @overload
+    def emit_output(self, value: _Values) -> _Values: ...
+    @overload
+    def emit_output(self, value: Operand) -> Value: ...
+    def emit_output(self, value: Any) -> Any:
         """Passes a value out of the dataflow block; the returned value is also usable after the block."""
         scope = self._scope()
         outputs = scope.frame.outputs
         if outputs is None:
             fail("bb.emit_output outside a dataflow block; open one with `with bb.dataflow():`")
         if isinstance(value, tuple):
-            return tuple(self.emit_output(member) for member in value)  # type: ignore[return-value]
+            return tuple(self.emit_output(member) for member in value)
         output = scope.wrap(_operand(scope, value))
         outputs.append(output)
         return output
 
     @contextmanager
-    def if_(self, condition: Any) -> Iterator[Branches]:
+    def if_(self, condition: Operand) -> Iterator[Branches]:
         """Opens a branch.
 
         >>> with bb.if_(condition) as branch:
@@ -329,7 +343,7 @@ class BlockBuilder:
         branches._results = tuple(scope.wrap(result) for result in final.results)
 
     @contextmanager
-    def while_(self, inits: Sequence[Any], types: Sequence[TypeLike] | None = None) -> Iterator[Loop]:
+    def while_(self, inits: Sequence[Operand], types: Sequence[TypeLike] | None = None) -> Iterator[Loop]:
         """Opens a loop over carried values.
 
         The carried values have the same types in every iteration: the types of `inits`, or the coarser types
@@ -360,7 +374,7 @@ class BlockBuilder:
             discard(operation)
             raise
 
-    def yield_(self, *values: Any) -> None:
+    def yield_(self, *values: Operand | Sequence[Operand]) -> None:
         """Ends a branch or a loop's body with its values, or a loop's condition with the condition."""
         scope = self._scope()
         if len(values) == 1 and isinstance(values[0], (list, tuple)):
@@ -445,11 +459,11 @@ class Branches:
         self._results: tuple[Value, ...] | None = None
 
     @property
-    def then(self) -> Any:
+    def then(self) -> AbstractContextManager[None]:
         return self._branch(0)
 
     @property
-    def else_(self) -> Any:
+    def else_(self) -> AbstractContextManager[None]:
         return self._branch(1)
 
     @property
@@ -501,11 +515,11 @@ class Loop:
         self._built: set[int] = set()
 
     @property
-    def condition(self) -> Any:
+    def condition(self) -> AbstractContextManager[tuple[Value, ...]]:
         return self._part(0, "loop condition")
 
     @property
-    def body(self) -> Any:
+    def body(self) -> AbstractContextManager[tuple[Value, ...]]:
         return self._part(1, "loop body")
 
     @property

@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 
 from mlir import ir
-from mlir._mlir_libs import get_dialect_registry
 from mlir._mlir_libs._mlir import globals as _globals
 
 from . import _relax
@@ -19,7 +18,7 @@ from . import _relax
 _lock = threading.Lock()
 _default: ir.Context | None = None
 
-_relax.register_dialect(get_dialect_registry())
+_relax.register_dialect(ir.get_dialect_registry())
 # The prefix under which the bindings look for the classes of a dialect. Without it, they search for the module again
 # for every attribute.
 _globals.append_dialect_search_prefix("relax_mlir.dialects")

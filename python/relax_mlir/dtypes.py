@@ -8,14 +8,26 @@ The short names are MLIR's (`f32`, `bf16`, `i64`), except for `bool` and the uns
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Union
 
 from .optional import np
 
 if TYPE_CHECKING:
     from mlir import ir
 
-DTypeLike = Any
+    from . import mlir_types
+
+
+class TorchDType(Protocol):
+    """A `torch.dtype`, of which this package knows nothing else."""
+
+    @property
+    def is_floating_point(self) -> bool: ...
+    @property
+    def is_complex(self) -> bool: ...
+
+
+DTypeLike = Union[str, type[Any], "np.dtype[Any]", "mlir_types.Type", TorchDType]
 """A short name, a NumPy name, dtype or scalar type, an ml_dtypes type, a torch.dtype, an MLIR type."""
 
 # short name: (MLIR's name, NumPy's name, bits)
@@ -61,8 +73,9 @@ def normalize(dtype: DTypeLike) -> str:
     elif dtype is None:  # NumPy takes None for float64
         name = "None"
     else:
+        given: Any = dtype  # NumPy says what it takes
         try:
-            name = np.dtype(dtype).name
+            name = np.dtype(given).name
         except TypeError:
             name = str(dtype)
     found = _BY_NAME.get(name)

@@ -7,7 +7,7 @@ Slices become one `strided_slice`, indices a `take` each, None an `expand_dims`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from .annotations import Annotation
 from .errors import fail
 from .symbolic import Sym
 from .values import Deferred, Value
+
+if TYPE_CHECKING:
+    from .values import Value
 
 # The end of a dimension, and the position before its start.
 _END = 2**63 - 1
@@ -60,7 +63,7 @@ def _bounds(entry: slice, axis: int) -> tuple[Any, Any, int]:
     return begin, end, step.__index__()
 
 
-def index(x: Any, key: Any) -> Any:
+def index(x: Any, key: Any) -> Value:
     """The part of a tensor that `key` selects, as in NumPy."""
     from . import op
 

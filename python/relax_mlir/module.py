@@ -99,6 +99,7 @@ class Module:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Module) and self.ir.operation == other.ir.operation
 
+    # A module changes.
     __hash__ = None  # type: ignore[assignment]
 
     def to_bytecode(self) -> bytes:

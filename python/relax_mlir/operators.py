@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 if TYPE_CHECKING:
     from .dtypes import DTypeLike
+    from .op.support import Operand
     from .symbolic import ExprLike
     from .values import Value
 
@@ -21,7 +22,7 @@ def _ops() -> Any:
     return op
 
 
-def _operator(name: str, reflected: bool = False) -> Any:
+def _operator(name: str, reflected: bool = False) -> Callable[[Operators, Operand], Value]:
     def method(self: Any, other: Any) -> Any:
         lhs, rhs = (other, self) if reflected else (self, other)
         return getattr(_ops(), name)(lhs, rhs)
@@ -67,7 +68,7 @@ class Operators:
     # Makes NumPy arrays on the left defer to these operators.
     __array_ufunc__ = None
 
-    def __neg__(self) -> Any:
+    def __neg__(self: Any) -> Value:
         return _ops().negative(self)
 
     def __abs__(self) -> Any:
@@ -76,12 +77,12 @@ class Operators:
     def __invert__(self) -> Any:
         return _ops().bitwise_not(self)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Value:
         from .indexing import index
 
         return index(self, key)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Value]:
         raise TypeError("a tensor cannot be iterated over; use op.split, or index its dimensions")
 
     def __bool__(self) -> bool:

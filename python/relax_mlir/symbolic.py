@@ -20,6 +20,7 @@ from mlir import ir
 
 from . import _relax
 from .context import resolve_context
+from .mlir_types import Attribute
 
 # The forms of an expression, in the compiler's order.
 _KINDS = (
@@ -38,9 +39,11 @@ _PRODUCT, _FLOORDIV, _CEILDIV, _MOD, _MIN, _MAX, _BROADCAST, _SUM = range(2, 10)
 
 ExprLike = Union["Sym", int]
 """What is accepted where an expression is expected."""
+SymbolNumbers = Union[Mapping["Sym", int], Mapping[str, int], Mapping[Union["Sym", str], int]]
+SymbolExprs = Union[Mapping["Sym", ExprLike], Mapping[str, ExprLike], Mapping[Union["Sym", str], ExprLike]]
 
 
-class Sym(ir.Attribute):
+class Sym(Attribute):
     """A 64-bit integer expression over named symbols.
 
     `Sym("n")` is the symbol `n`; arithmetic gives expressions. Expressions are kept in one canonical
@@ -65,7 +68,7 @@ class Sym(ir.Attribute):
             super().__init__(_constant(value, resolve_context(context)))
 
     @staticmethod
-    def parse(text: str, *, context: ir.Context | None = None) -> Sym:
+    def parse(text: str, *, context: ir.Context | None = None) -> Sym:  # type: ignore[override] # of text alone
         """Parses an expression, e.g. `(n + 3) floordiv 4`."""
         return Sym(_relax.expr_parse(resolve_context(context), text))
 
@@ -220,12 +223,12 @@ class Sym(ir.Attribute):
 
     # --- values
 
-    def substitute(self, values: Mapping[Sym | str, ExprLike]) -> Sym:
+    def substitute(self, values: SymbolExprs) -> Sym:
         """Replaces symbols, all of them simultaneously."""
         names, exprs = _split(values)
         return _relax.expr_substitute(self, names, [as_expr(expr, self.context) for expr in exprs])
 
-    def evaluate(self, values: Mapping[Sym | str, int] | None = None) -> int:
+    def evaluate(self, values: SymbolNumbers | None = None) -> int:
         """The value under an assignment of all symbols.
 
         Raises:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from mlir import ir
 
-from .annotations import Annotation, Shape, Tensor, Tuple
+from . import mlir_types
+from .annotations import Annotation, ReadDims, ReadRank, Shape, Tensor, Tuple
 from .errors import fail, unpicklable
 from .operators import Operators
-from .symbolic import Sym
 
 if TYPE_CHECKING:
     from .scope import FunctionScope
@@ -24,7 +24,7 @@ class Value(Operators):
 
     __slots__ = ("_ir", "_type", "_scope", "_fate")
 
-    def __init__(self, value: ir.Value, scope: FunctionScope) -> None:
+    def __init__(self, value: mlir_types.Value, scope: FunctionScope) -> None:
         self._ir = value
         # Passes may erase the value; its type stays known.
         self._type = value.type
@@ -38,13 +38,13 @@ class Value(Operators):
             fail(f"the value belongs to a {self._fate.kind} that was given up after an error")
 
     @property
-    def ir(self) -> ir.Value:
+    def ir(self) -> mlir_types.Value:
         """The `mlir` package's value; must not be used after a pass has changed the module."""
         self._require_alive()
         return self._ir
 
     @property
-    def type(self) -> ir.Type:
+    def type(self) -> mlir_types.Type:
         """The type that was deduced when the value was created."""
         self._require_alive()
         return self._type
@@ -55,7 +55,7 @@ class Value(Operators):
         return Annotation.from_mlir(self.type)
 
     @property
-    def shape(self) -> tuple[int | Sym | None, ...] | None:
+    def shape(self) -> ReadDims:
         """The dimensions of a tensor or of a shape; None if the rank is unknown."""
         annotation = self.annotation
         if isinstance(annotation, Tensor):
@@ -73,7 +73,7 @@ class Value(Operators):
         return annotation.dtype
 
     @property
-    def ndim(self) -> int | None:
+    def ndim(self) -> ReadRank:
         """The rank; None if it is unknown."""
         shape = self.shape
         return None if shape is None else len(shape)

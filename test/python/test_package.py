@@ -155,7 +155,7 @@ def test_what_is_imported_is_required():
     missing = {with_it.get(name, name) for name in found} - packages_of() - {"relax_mlir"}
     # Packages of extras are imported on use, with a message; sympy comes with torch, google.protobuf with onnx. If
     # onnxruntime is installed, bench compares with it.
-    assert missing == {"matplotlib", "torch", "sympy", "onnx", "google", "onnxruntime"}
+    assert missing == {"jinja2", "matplotlib", "torch", "sympy", "onnx", "google", "onnxruntime"}
 
 
 # Without extras, the command line works, but reading tokenizers and other programs' files names the missing extra.

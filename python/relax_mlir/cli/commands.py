@@ -180,10 +180,10 @@ def _export(source: str, output: Path, options: Mapping[str, Any], smallest: int
         note(f"wrote {output}")
         return
     check_folder(output)
-    program = read_program(source, options)
-    with progress("compiling", len(program.weights)) as advance:
-        program.weights.on_read = advance
-        program.export(output, target)
+    model = read_model(source, options)
+    with progress("compiling", len(model.weights)) as advance:
+        model.weights.on_read = advance
+        model.export(output, target)
     note(f"wrote {output}")
 
 

@@ -24,6 +24,7 @@ from ..context import default_context
 from ..errors import RelaxError
 from ..export import is_exported, open_exported
 from ..frontends import program as imported
+from ..frontends.signature import Input, Signature
 from ..frontends.tree import Spec, flatten, unflatten
 from ..runtime import Device, Executable, to_host
 from ..symbolic import Range
@@ -187,7 +188,7 @@ def _open_folder(source: str) -> CallableProgram:
 
 
 def _of_signature(
-    signature: imported.Signature,
+    signature: Signature,
     described: Mapping[str, Any],
     is_bounded: bool,
     open_program: Callable[[], imported.CompiledProgram],
@@ -222,7 +223,7 @@ def _of_signature(
     return CallableProgram(imported.FUNCTION, tuple(specs.values()), ranges, outputs, prepare)
 
 
-def _leaf_spec(leaf: imported.Input, spec: InputSpec) -> InputSpec:
+def _leaf_spec(leaf: Input, spec: InputSpec) -> InputSpec:
     """What a leaf takes, for which the function has a parameter."""
     if leaf.kind == "integer":
         return InputSpec(leaf.name, "number")

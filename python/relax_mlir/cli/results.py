@@ -120,7 +120,8 @@ def _write(path: Path, value: Any) -> None:
             entries = (
                 value if isinstance(value, dict) else dict(enumerate(value if isinstance(value, list) else [value]))
             )
-            np.savez(content, **{_key(str(key)): _as_array(entry) for key, entry in entries.items()})
+            named: dict[str, Any] = {_key(str(key)): _as_array(entry) for key, entry in entries.items()}
+            np.savez(content, **named)
         write_whole(path, content.getbuffer())
     except OSError as error:
         raise RelaxError(f"cannot write '{path}': {error.strerror or error}") from None

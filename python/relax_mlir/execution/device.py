@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import operator
 import warnings
@@ -15,14 +14,13 @@ import tvm_ffi
 from ..errors import DeviceError, RelaxError
 from ..optional import ARRAY, SCALAR, np
 from .arguments import _CODES, _KINDS, as_argument, to_numpy
-from .shared_library import PoolStatistics, _check_limit, library
+from .shared_library import PoolStatistics, _check_limit, address_of, library
 
 
 @functools.cache
 def _function(name: str) -> tvm_ffi.Function:
     """A runtime function with TVM FFI's calling convention."""
-    address = ctypes.cast(getattr(library(), name), ctypes.c_void_p).value
-    return tvm_ffi.core.Function.__from_extern_c__(address)
+    return tvm_ffi.core.Function.__from_extern_c__(address_of(getattr(library(), name)))
 
 
 def _as_tensor(value: Any) -> tvm_ffi.Tensor:

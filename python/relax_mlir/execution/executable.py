@@ -80,8 +80,8 @@ class Captured(CompiledFunction):
 
     def statistics(self) -> CaptureStatistics:
         """Statistics of the captures so far."""
-        *numbers, is_capturable, crowded = self._statistics()
-        return CaptureStatistics(*numbers, bool(is_capturable), crowded)
+        captures, replays, failures, graphs, is_capturable, crowded = self._statistics()
+        return CaptureStatistics(captures, replays, failures, graphs, bool(is_capturable), crowded)
 
 
 _of_callables: list[Any] = []

@@ -41,7 +41,7 @@ def _emulator_symbols() -> dict[str, int]:
     """The functions that GPU code compiled for the host calls; the emulator replaces the driver."""
     try:
         emulator = ctypes.CDLL(os.environ["RELAX_CUDA_DRIVER"])
-        return {name: _address_of(getattr(emulator, name)) for name in _EMULATOR_SYMBOLS}
+        return {name: address_of(getattr(emulator, name)) for name in _EMULATOR_SYMBOLS}
     except (KeyError, OSError, AttributeError):
         raise DeviceError(
             "code for the emulated device needs it as the driver: RELAX_CUDA_DRIVER is not it. In a checkout "
@@ -49,7 +49,8 @@ def _emulator_symbols() -> dict[str, int]:
         ) from None
 
 
-def _address_of(function: Any) -> int:
+def address_of(function: Any) -> int:
+    """The address of a function of a library; 0 for the null pointer."""
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 

@@ -206,9 +206,11 @@ def _to_json(
 @functools.cache
 def _generation_extension() -> type:
     """The tag `{% generation %}` ... `{% endgeneration %}`: marks text that models are trained on, and prints it."""
-    extension, nodes = require("jinja2.ext").Extension, require("jinja2.nodes")
+    require("jinja2")
+    from jinja2 import nodes
+    from jinja2.ext import Extension
 
-    class Generation(extension):
+    class Generation(Extension):
         tags = {"generation"}
 
         def parse(self, parser: Any) -> Any:
@@ -226,7 +228,8 @@ def _generation_extension() -> type:
 @functools.cache
 def _namespace() -> type:
     """Jinja's `namespace` without names that begin with "_", which are Python internals."""
-    utils, exceptions = require("jinja2.utils"), require("jinja2.exceptions")
+    require("jinja2")
+    from jinja2 import exceptions, utils
 
     def check(name: Any) -> None:
         if isinstance(name, str) and name.startswith("_"):

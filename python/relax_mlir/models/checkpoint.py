@@ -7,8 +7,9 @@ from __future__ import annotations
 import abc
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from .config import LlamaConfig
 from .matrix import StoredParameter
 
 
-def require(package: str, extra: str = "llm"):
+def require(package: str, extra: str = "llm") -> Any:
     """Imports an optional package; the error says how to install it."""
     import importlib
 
@@ -88,7 +89,7 @@ class Checkpoint(abc.ABC):
     def config(self) -> LlamaConfig: ...
 
     @abc.abstractmethod
-    def names(self) -> Sequence[str]:
+    def names(self) -> Collection[str]:
         """The names of all tensors."""
 
     @abc.abstractmethod

@@ -60,7 +60,7 @@ class LlamaConfig:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            holds, expected = _KINDS[field.type]
+            holds, expected = _KINDS[str(field.type)]
             if not holds(value):
                 raise ModelError(f"{field.name} is {value!r}; expected {expected}")
         if self.dtype not in DTYPES:
@@ -137,7 +137,8 @@ class LlamaConfig:
             raise ModelError(f"'{unknown[0]}' is not a field of a configuration")
         if missing := [name for name, f in known.items() if f.default is dataclasses.MISSING and name not in values]:
             raise ModelError(f"the configuration has no '{missing[0]}'")
-        return LlamaConfig(**{key: tuple(v) if isinstance(v, list) else v for key, v in values.items()})
+        given: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
+        return LlamaConfig(**given)  # which checks the types
 
 
 def _is_size(value: Any) -> bool:

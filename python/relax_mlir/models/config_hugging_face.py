@@ -66,7 +66,7 @@ _IRRELEVANT = """
 """.split()
 
 # Fields that are supported with one value only: other values would need features that are missing.
-_EXPECTED = {
+_EXPECTED: dict[str, tuple[object, ...]] = {
     "hidden_act": ("silu", "swish"),
     "is_encoder_decoder": (False,),
     "add_cross_attention": (False,),
@@ -185,10 +185,13 @@ def _window(fields: Fields, family: _Family, layers: int) -> int | None:
 def _rope(fields: Fields, head_dim: int, context: int) -> tuple[float, float, tuple[float, ...] | None]:
     """The base of angles, the factor of positions, and the divisors of angles."""
     found = [(key, fields.get(key)) for key in ("rope_parameters", "rope_scaling")]
-    given = [(key, value) for key, value in found if value not in (None, {}) or isinstance(value, bool)]
-    for key, value in given:
+    given: list[tuple[str, Mapping[str, Any]]] = []
+    for key, value in found:
+        if value in (None, {}) and not isinstance(value, bool):
+            continue
         if not isinstance(value, Mapping):
             raise ModelError(f"'{key}' of config.json is {value!r}; expected an object")
+        given.append((key, value))
     if len(given) == 2 and given[0][1] != given[1][1]:
         raise ModelError("'rope_parameters' and 'rope_scaling' of config.json differ; expected one of them")
     key, values = given[0] if given else ("rope_parameters", {})

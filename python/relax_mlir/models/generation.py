@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -149,8 +149,8 @@ class LanguageModel:
             raise ContextLengthError(
                 f"{tokens.shape[1]} tokens more than the {cache.length} in the cache do not fit in its {cache.capacity}"
             )
-        if tokens.shape[1] == 1 and self._decode and not cache.start.any():
-            return self._next(tokens[:, 0], cache)
+        if tokens.shape[1] == 1 and self.device and self._decode and not cache.start.any():
+            return self._next(tokens[:, 0], cache, self.device, self._decode)
         put = self.device.put if self.device else np.asarray
         start = put(cache.start)
         for begin in range(0, tokens.shape[1], PROMPT_CHUNK):
@@ -159,19 +159,19 @@ class LanguageModel:
             cache.length += part.shape[1]
         return self.device.get(result) if self.device else np.from_dlpack(result)
 
-    def _next(self, tokens: np.ndarray, cache: Cache) -> np.ndarray:
+    def _next(self, tokens: np.ndarray, cache: Cache, device: Device, decode: Callable[..., None]) -> np.ndarray:
         """The logits that follow one token of each sequence, from a step that the device replays."""
         places = np.full(cache.batch, cache.length)
         if cache.step is None:
-            logits = np.zeros((cache.batch, self.config.vocab_size), np.float32)
-            cache.step = tuple(map(self.device.put, (tokens, places, logits)))
+            blank = np.zeros((cache.batch, self.config.vocab_size), np.float32)
+            cache.step = (device.put(tokens), device.put(places), device.put(blank))
         on_device, at, logits = cache.step
-        self.device.write(tokens, on_device)
-        self.device.write(places, at)
+        device.write(tokens, on_device)
+        device.write(places, at)
         cache.length += 1
         rows = min(-(-cache.length // ROWS_STEP) * ROWS_STEP, cache.capacity)
-        self._decode(on_device, at, cache.keys, cache.values, rows, logits)
-        return self.device.get(logits)
+        decode(on_device, at, cache.keys, cache.values, rows, logits)
+        return device.get(logits)
 
     def new_cache(self, batch: int, capacity: int) -> Cache:
         """An empty cache on the model's device."""
@@ -276,7 +276,7 @@ class LanguageModel:
     def _pieces(self, steps: Iterator[list[int | None]], after: Sequence[int]) -> Iterator[str]:
         stream = self.tokenizer.stream(after)
         for (token,) in steps:
-            if token in self.tokenizer.stop_ids:
+            if token is None or token in self.tokenizer.stop_ids:
                 break
             if text := stream.push(token):
                 yield text
@@ -358,7 +358,8 @@ class Chat:
         def recorded() -> Iterator[list[int | None]]:
             for (token,) in steps:
                 yield [token]
-                self._cached.append(token)  # the next step adds it to the cache
+                if token is not None:
+                    self._cached.append(token)  # the next step adds it to the cache
 
         for piece in model._text(recorded(), stop=stop):
             answer += piece

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -99,8 +99,8 @@ class GGUFCheckpoint(Checkpoint):
                 config = dataclasses.replace(config, rope_factors=tuple(map(float, factors.ravel())))
             return config
 
-    def names(self) -> Sequence[str]:
-        return self._entries.keys()  # type: ignore[return-value]
+    def names(self) -> Collection[str]:
+        return self._entries.keys()
 
     def tensor(self, name: str) -> CheckpointTensor:
         if name not in self._entries:

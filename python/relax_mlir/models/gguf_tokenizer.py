@@ -82,7 +82,7 @@ def tokenizer_from_gguf(metadata: Mapping[str, Any]) -> Tokenizer:
         unknown = special["unk"] if special["unk"] is not None else 0
         tokenizer, begins = _sentence_piece(tokens, types, scores, unknown, prefix), True
     stops, shown = ends_of_answers(vocabulary)
-    stops |= {special["eos"], token("eot"), token("eom")} - {None}
+    stops.update(stop for stop in (special["eos"], token("eot"), token("eom")) if stop is not None)
     _add_special(tokenizer, tokens, types, stops, shown)
     begins = fields.flag("add_bos_token", begins)
     fields.flag("add_eos_token", None)

@@ -27,7 +27,7 @@ from .. import nn, op
 from ..annotations import Tensor
 from ..errors import ModelError
 from ..module import Module
-from ..symbolic import Range, Sym
+from ..symbolic import ExprLike, Range, Sym
 from ..values import Value
 from . import kernels
 from .config import LlamaConfig
@@ -44,8 +44,8 @@ MakeMatrix = Callable[[str, int, int], Matrix]
 class _Step:
     """State that all layers of one call share. Writes replace the caches."""
 
-    batch: Sym
-    length: Sym | int
+    batch: ExprLike
+    length: ExprLike
     seen: Value
     """Determines the cache rows that a query sees: the starts of sequences, or their positions."""
     count: Sym
@@ -57,7 +57,7 @@ class _Step:
     at_positions: bool = False
 
     @property
-    def rows(self) -> Sym:
+    def rows(self) -> ExprLike:
         return self.batch * self.length
 
 
@@ -100,8 +100,8 @@ class Attention(nn.Module):
         self._update_keys, self._update_values = kernels.keys_update(*sizes), kernels.values_update(*sizes)
         pairs = (config.rope_dim or size) // 2
         self._append = kernels.append_at(layers, heads, config.group, size, pairs, config.rope_layout, config.dtype)
-        sizes = (layers, heads, config.group, size, size**-0.5, config.dtype)
-        self._attend = (kernels.attend(*sizes), kernels.attend_at(*sizes))
+        heads_and_scale = (layers, heads, config.group, size, size**-0.5, config.dtype)
+        self._attend = (kernels.attend(*heads_and_scale), kernels.attend_at(*heads_and_scale))
 
     def kernels(self) -> list[nn.Kernel]:
         return [self._update_keys, self._update_values, self._append, *self._attend]
@@ -143,8 +143,8 @@ class Attention(nn.Module):
         """The rotated queries; keys and values are added to the caches."""
         config = self._config
         rows = [op.reshape(x, (step.batch, *x.shape[2:])) for x in (q, k, v)]
-        results = [Tensor((step.batch, config.num_heads, config.head_dim), config.dtype)]
-        results += [step.keys.annotation, step.values.annotation]
+        queries = Tensor((step.batch, config.num_heads, config.head_dim), config.dtype)
+        results = [queries, step.keys.annotation, step.values.annotation]
         turned, step.keys, step.values = op.call_tir_inplace(
             self._append.name,
             [*rows, step.cos, step.sin, step.seen, step.keys, step.values],

@@ -28,7 +28,6 @@ from ..annotations import Tensor
 from ..dtypes import to_numpy
 from ..errors import fail
 from ..nn import Kernel, Module, Parameter
-from ..op.support import Operand
 from ..values import Value
 from . import kernels, quantised
 from .kernels import PANEL
@@ -88,7 +87,7 @@ class Matrix(Module, abc.ABC):
         raise NotImplementedError
 
     @abc.abstractmethod
-    def rows(self, ids: Operand) -> Value:
+    def rows(self, ids: Value) -> Value:
         """The rows with the indices `ids [m]`: [m, columns]. Calls `row_kernels`.
 
         An index outside the matrix is an IndexError on the CPU.
@@ -210,7 +209,7 @@ class GroupedMatrix(_QuantisedParts):
 
     in_panels = False
 
-    def rows(self, ids: Operand) -> Value:
+    def rows(self, ids: Value) -> Value:
         (kernel,), (m,) = self.row_kernels(), ids.shape
         return op.call_tir(kernel.name, [ids, *self._stored()], Tensor((m, self.shape[1]), self.dtype))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -127,8 +127,8 @@ class SafetensorsCheckpoint(Checkpoint):
         with reading(self.path / "config.json"):
             return LlamaConfig.from_hugging_face(self._config)
 
-    def names(self) -> Sequence[str]:
-        return self._stored.keys()  # type: ignore[return-value]
+    def names(self) -> Collection[str]:
+        return self._stored.keys()
 
     def tensor(self, name: str) -> SafetensorsTensor:
         if name not in self._stored:

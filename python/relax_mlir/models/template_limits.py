@@ -134,7 +134,8 @@ def guarded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any
 @functools.cache
 def limited_environment() -> type:
     """The class of Jinja's sandbox with a budget for templates."""
-    sandbox, nodes, visitor = require("jinja2.sandbox"), require("jinja2.nodes"), require("jinja2.visitor")
+    require("jinja2")
+    from jinja2 import nodes, sandbox, visitor
 
     class Bounds(visitor.NodeTransformer):
         """Wraps filters around loop iterables, and around values that are built without a call."""

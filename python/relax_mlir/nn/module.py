@@ -45,7 +45,7 @@ class Parameter(Deferred):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.annotation.shape  # type: ignore[return-value]
+        return tuple(self.annotation.shape)
 
     @property
     def dtype(self) -> str:

@@ -7,8 +7,8 @@ may be values, the annotations of parameters, numbers and arrays (which become c
 shapes tuples of numbers and symbols. Contradictions raise `RelaxError` with the user's line.
 """
 
+from . import _generated
 from ._generated import *  # noqa: F403 - the list of names is generated, too
-from ._generated import __all__ as _generated
 from .core import (
     broadcast_to,
     call_closure,
@@ -28,8 +28,7 @@ from .core import (
 )
 from .scan import scan
 
-__all__ = [  # noqa: PLE0604
-    *_generated,
+__all__ = [
     "broadcast_to",
     "call_closure",
     "call_library",
@@ -47,3 +46,4 @@ __all__ = [  # noqa: PLE0604
     "split",
     "weight",
 ]
+__all__ += _generated.__all__

@@ -13,7 +13,7 @@ from typing import Any, Union
 
 from mlir import ir
 
-from .. import _relax
+from .. import _relax, mlir_types
 from ..annotations import Annotation, Tensor, TypeLike
 from ..dtypes import DTypeLike
 from ..errors import fail
@@ -27,7 +27,7 @@ Results = Union[TypeLike, Sequence[TypeLike]]
 
 
 def _as_list(results: Results) -> list[TypeLike]:
-    if isinstance(results, (Annotation, ir.Type)):
+    if isinstance(results, (Annotation, mlir_types.Type)):
         return [results]
     try:
         return list(results)

@@ -8,12 +8,12 @@ The functions of `relax_mlir.op` are generated from ODS and call `emit`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Union
+from typing import Any, Protocol, Union
 
 import numpy as np
 from mlir import ir
 
-from .. import _relax, dtypes
+from .. import _relax, dtypes, mlir_types
 from ..annotations import Annotation, Tensor, as_type, dims_to_mlir, parse_dims
 from ..diagnostics import collected_errors, error_from
 from ..errors import RelaxError, fail
@@ -21,8 +21,21 @@ from ..scope import FunctionScope, current_function
 from ..symbolic import Sym, as_expr, symbols_of
 from ..values import Deferred, Value
 
-Operand = Union[Value, Annotation, Deferred, ir.Value, np.ndarray, float, int, bool, Sequence[Any], Sym]
-"""A value; a parameter of a function (its annotation) or of a model; a number or an array (a constant); a shape."""
+Number = Union[bool, int, float, np.generic]
+Numbers = Union[Sequence[Number], Sequence[Sequence[Number]], Sequence[Sequence[Sequence[Number]]]]
+"""Nested lists of numbers. Their depth is bounded: for type checkers, lists of any depth would include strings."""
+
+
+class HostTensor(Protocol):
+    """A `torch.Tensor`, or a tensor with the same methods."""
+
+    def detach(self) -> Any: ...
+    def numpy(self) -> Any: ...
+
+
+Array = Union["np.ndarray[Any, Any]", HostTensor]
+Operand = Union[Value, Annotation, Deferred, mlir_types.Value, Array, Number, Numbers, Sym, Sequence[Union[Sym, int]]]
+"""A value; a parameter of a function (its annotation) or of a model; a number, a nested list or an array, which become constants; a shape."""
 
 # --- operands
 

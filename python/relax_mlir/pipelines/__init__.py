@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Passes and pipelines."""
 
+from . import _generated
 from ._generated import *  # noqa: F403 - the list of names is generated, too
-from ._generated import __all__ as _generated
 from .passes import (
     BasePass,
     Canonicalize,
@@ -19,8 +19,7 @@ from .passes import (
 )
 from .pipeline import Pipeline, PythonPass, Report, Timing
 
-__all__ = [  # noqa: PLE0604
-    *_generated,
+__all__ = [
     "BasePass",
     "Canonicalize",
     "KernelsToLaunches",
@@ -37,3 +36,4 @@ __all__ = [  # noqa: PLE0604
     "SymbolDCE",
     "Timing",
 ]
+__all__ += _generated.__all__

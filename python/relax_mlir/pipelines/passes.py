@@ -69,7 +69,7 @@ class OptionsPass(BasePass):
     def options(self) -> dict[str, Any]:
         return {
             field.name: getattr(self, field.name)
-            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+            for field in dataclasses.fields(self)  # type: ignore[arg-type] # each subclass is a dataclass
             if getattr(self, field.name) != field.default
         }
 
@@ -82,6 +82,7 @@ class Pass(BasePass):
     """
 
     def __init__(self, argument: str, *, anchor: str = "", **options: Any) -> None:
+        # Of this pass, where other classes have one of the class.
         self.argument = argument  # type: ignore[misc]
         self.anchor = anchor  # type: ignore[misc]
         self._options = options

@@ -20,7 +20,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO, Union
 
@@ -38,7 +38,8 @@ from .passes import BasePass
 
 PythonPass = Callable[[Module], Any]
 """A pass in Python: changes the module in place."""
-Step = Union[BasePass, PythonPass, "Pipeline", Sequence[Any]]
+Step = Union[BasePass, PythonPass, "Pipeline", list[Any], tuple[Any, ...]]
+"""A pass, or passes in order."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +76,7 @@ def _name(step: BasePass | PythonPass) -> str:
     return getattr(step, "__name__", type(step).__name__)
 
 
-def _flatten(steps: Sequence[Any]) -> Iterator[BasePass | PythonPass]:
+def _flatten(steps: Iterable[Any]) -> Iterator[BasePass | PythonPass]:
     for step in steps:
         if isinstance(step, Pipeline):
             yield from step.steps
@@ -98,7 +99,7 @@ class Pipeline:
     def __init__(self, steps: Sequence[Step] = ()) -> None:
         self.steps: tuple[BasePass | PythonPass, ...] = tuple(_flatten(steps))
 
-    def __add__(self, other: Pipeline | Sequence[Step]) -> Pipeline:
+    def __add__(self, other: Step) -> Pipeline:
         return Pipeline([*self.steps, other])
 
     def __len__(self) -> int:
@@ -110,10 +111,12 @@ class Pipeline:
         Raises:
           RelaxError: one of them is a Python function.
         """
+        texts = []
         for step in self.steps:
             if not isinstance(step, BasePass):
                 raise RelaxError(f"'{_name(step)}' is a pass in Python, which no text can name")
-        return ",".join(step.to_text() for step in self.steps)
+            texts.append(step.to_text())
+        return ",".join(texts)
 
     def __repr__(self) -> str:
         return f"Pipeline([{', '.join(map(_name, self.steps))}])"
@@ -153,18 +156,19 @@ class Pipeline:
                     f"print_after names '{unknown[0]}', which is no pass of this pipeline; its "
                     f"passes are {', '.join(map(_name, self.steps)) or '(none)'}"
                 )
-        managers = [
-            _pass_manager(step, module.context, verify_each) if isinstance(step, BasePass) else None
-            for step in self.steps
-        ]
+        managers = {
+            position: _pass_manager(step, module.context, verify_each)
+            for position, step in enumerate(self.steps)
+            if isinstance(step, BasePass)
+        }
         timings = []
         report_progress = reporter(progress)
-        for position, (step, manager) in enumerate(zip(self.steps, managers)):
+        for position, step in enumerate(self.steps):
             if report_progress:
                 report_progress(position, len(self.steps), _name(step))
             start = time.perf_counter()
-            if manager is not None:
-                _run_native(step, manager, module, verify_each, reproducer)
+            if isinstance(step, BasePass):
+                _run_native(step, managers[position], module, verify_each, reproducer)
             else:
                 _run_python(step, module, verify_each, f"{position + 1} of {len(self.steps)}")
             timings.append(Timing(_name(step), time.perf_counter() - start))
@@ -250,7 +254,7 @@ def _write_reproducer(before: ir.Operation, step: BasePass, verify: bool, path: 
         f"      verify_each: {'true' if verify else 'false'}\n"
         "    }\n  }\n#-}\n"
     )
-    target = Path(_make_temporary(step) if path is True else path)  # type: ignore[arg-type]
+    target = Path(_make_temporary(step) if isinstance(path, bool) else path)
     try:
         write_whole(target, f"{text}\n{configuration}".encode(errors="surrogateescape"))
     except OSError:

@@ -294,9 +294,7 @@ def _outputs(
         if isinstance(operand, list):
             return {"kind": "list", "items": [spec(name, member) for member in operand]}
         if isinstance(operand, Optional_):
-            operand = operand.value
-            if isinstance(operand, list):
-                return spec(name, operand)
+            return spec(name, operand.value)
         if isinstance(operand, Maps):
             entries.append(Output("maps", len(results), operand.keys))
             results.append(operand.rows.materialize(importer.weights))

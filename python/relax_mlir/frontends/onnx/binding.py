@@ -320,7 +320,7 @@ def _at(address: int, shape: Sequence[int], element_type: Any) -> np.ndarray:
     if not count:
         return np.empty(sizes, dtype)
     memory = (ctypes.c_ubyte * count).from_address(operator.index(address))
-    return np.frombuffer(memory, dtype).reshape(sizes)
+    return np.frombuffer(memoryview(memory), dtype).reshape(sizes)
 
 
 def _copy(what: str, source: np.ndarray, target: np.ndarray) -> None:

@@ -49,7 +49,8 @@ class Data:
         origins: frozenset[str] = frozenset(),
     ) -> None:
         self.dtype = dtype
-        self.elements = elements
+        # Any for None: rules are asked only where elements are known.
+        self.elements: np.ndarray | Any = elements
         self.name = name
         self.origins = origins
         self._value = value

@@ -115,6 +115,7 @@ class Importer:
             raise FrontendError(
                 f"the graph '{graph.name}' has {len(graph.inputs)} inputs; its node gives {len(inputs)}"
             )
+        # Only the first mapping is written to.
         values = collections.ChainMap(dict(named), outer)  # type: ignore[arg-type]
         for name, tensor in graph.tensors.items():
             if name not in values.maps[0]:
@@ -207,7 +208,9 @@ class Importer:
         if isinstance(made, Optional_):
             return Optional_(None if made.value is None else self._finish(made.value, node, origins))
         if isinstance(made, Maps):
-            return Maps(self._finish(made.rows, node, origins), made.keys)  # type: ignore[arg-type]
+            rows = self._finish(made.rows, node, origins)
+            assert isinstance(rows, Data)
+            return Maps(rows, made.keys)
         if isinstance(made, Value):
             made = Data(made.dtype, value=made)
         if not isinstance(made, Data):

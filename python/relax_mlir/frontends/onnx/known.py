@@ -59,7 +59,7 @@ def has_rule(node: Node) -> bool:
     return node.kind in _RULES
 
 
-def evaluate(ctx: Lowering, operands: Sequence[Operand]) -> list[Data] | None:
+def evaluate(ctx: Lowering, operands: Sequence[Operand]) -> list[Operand] | None:
     """The results of a node, where they follow from what is known; None where they do not."""
     kind = ctx.node.kind
     function = _RULES.get(kind)
@@ -214,7 +214,7 @@ def _comparison(name: str, predicate: str, of_numbers: Callable[..., Any]) -> No
 
 
 def _elements(*operands: Data) -> list[np.ndarray]:
-    return [operand.elements for operand in operands]  # type: ignore[misc]
+    return [operand.elements for operand in operands]
 
 
 def _decide(ctx: Lowering, predicate: str, lhs: ExprLike, rhs: ExprLike) -> Condition:
@@ -294,12 +294,12 @@ def _converted(x: Data, dtype: str) -> Data:
 
 
 @rule("Shape", partial=True)
-def _shape(ctx: Lowering, x: Data) -> np.ndarray:
+def _shape(ctx: Lowering, x: Data) -> Data:
     rank = x.ndim
     start, end = (_clamp(ctx.int(name, default), rank) for name, default in (("start", 0), ("end", rank)))
     made = np.empty(max(0, end - start), object)
     made[:] = x.shape[start:end]
-    return Data("i64", simplify(made, "i64"))  # type: ignore[return-value]
+    return Data("i64", simplify(made, "i64"))
 
 
 def _clamp(position: int, rank: int) -> int:
@@ -359,7 +359,7 @@ def axes_of(ctx: Lowering, operand: Data | None, attribute: str, default: Any = 
     if operand is not None:
         if not operand.is_constant:
             raise NotKnown
-        return [int(axis) for axis in operand.elements.reshape(-1)]  # type: ignore[union-attr]
+        return [int(axis) for axis in operand.elements.reshape(-1)]
     return ctx.ints(attribute, default)
 
 
@@ -373,7 +373,7 @@ def _reshape(ctx: Lowering, x: Data, shape: Data | None = None) -> Data:
     sizes = axes_of(ctx, shape, "shape")
     if not ctx.int("allowzero", 0):
         sizes = [x.shape[axis] if size == 0 else size for axis, size in enumerate(sizes)]
-    return Data(x.dtype, x.elements.reshape(sizes), name=x.name)  # type: ignore[union-attr]
+    return Data(x.dtype, x.elements.reshape(sizes), name=x.name)
 
 
 @rule("Expand")
@@ -381,15 +381,15 @@ def _expand(ctx: Lowering, x: Data, shape: Data) -> Data:
     sizes = np.broadcast_shapes(x.shape, tuple(axes_of(ctx, shape, "shape")))
     if math.prod(sizes) > LIMIT:
         raise NotKnown
-    return Data(x.dtype, np.broadcast_to(x.elements, sizes).copy())  # type: ignore[arg-type]
+    return Data(x.dtype, np.broadcast_to(x.elements, sizes).copy())
 
 
 @rule("Tile")
 def _tile(ctx: Lowering, x: Data, repeats: Data) -> Data:
     counts = axes_of(ctx, repeats, "repeats")
-    if math.prod(counts) * x.elements.size > LIMIT:  # type: ignore[union-attr]
+    if math.prod(counts) * x.elements.size > LIMIT:
         raise NotKnown
-    return Data(x.dtype, np.tile(x.elements, counts))  # type: ignore[arg-type]
+    return Data(x.dtype, np.tile(x.elements, counts))
 
 
 @rule("Slice")
@@ -402,7 +402,7 @@ def _slice(ctx: Lowering, x: Data, *limits: Data | None) -> Data:
         step = steps[place] if steps is not None else 1
         end = None if step < 0 and ends[place] < -x.shape[axis] else ends[place]
         index[axis] = slice(starts[place], end, step)
-    return Data(x.dtype, np.ascontiguousarray(x.elements[tuple(index)]))  # type: ignore[index]
+    return Data(x.dtype, np.ascontiguousarray(x.elements[tuple(index)]))
 
 
 @rule("Split")
@@ -421,14 +421,14 @@ def _constant_of_shape(ctx: Lowering, shape: Data) -> Data:
     value = ctx.tensor("value") if "value" in ctx.node.attributes else Data("f32", np.zeros(1, np.float32))
     if math.prod(sizes) > LIMIT:
         raise NotKnown
-    return Data(value.dtype, np.full(sizes, value.elements.reshape(-1)[0]))  # type: ignore[union-attr]
+    return Data(value.dtype, np.full(sizes, value.elements.reshape(-1)[0]))
 
 
 @rule("Range")
 def _range(ctx: Lowering, start: Data, limit: Data, delta: Data) -> Data:
     if not _is_number(start, limit, delta) or "8e" in start.dtype:
         raise NotKnown
-    first, last, step = (part.elements.reshape(-1)[0] for part in (start, limit, delta))  # type: ignore[union-attr]
+    first, last, step = (part.elements.reshape(-1)[0] for part in (start, limit, delta))
     count = max(0, math.ceil((float(last) - float(first)) / float(step))) if step else LIMIT + 1
     if count > LIMIT or dtypes.is_float(start.dtype):
         raise NotKnown
@@ -438,7 +438,7 @@ def _range(ctx: Lowering, start: Data, limit: Data, delta: Data) -> Data:
 @rule("ReduceProd", "ReduceSum", "ReduceMax", "ReduceMin")
 def _reduce(ctx: Lowering, x: Data, axes: Data | None = None) -> Data:
     """Reductions of sizes; floats are left to the program, whose sums are more exact."""
-    if dtypes.is_float(x.dtype) or x.dtype == "bool" or not x.elements.size:  # type: ignore[union-attr]
+    if dtypes.is_float(x.dtype) or x.dtype == "bool" or not x.elements.size:
         raise NotKnown
     found = axes_of(ctx, axes, "axes", None)
     if not found and ctx.int("noop_with_empty_axes", 0):
@@ -450,7 +450,7 @@ def _reduce(ctx: Lowering, x: Data, axes: Data | None = None) -> Data:
         "ReduceMin": lambda a, b: Sym.min(a, b) if isinstance(a, Sym) or isinstance(b, Sym) else min(a, b),
     }[ctx.node.op]
     over = ctx.axes(found, x.ndim) if found else list(range(x.ndim))
-    made = objects(x.elements)  # type: ignore[arg-type]
+    made = objects(x.elements)
     for axis in over:
         parts = np.split(made, made.shape[axis], axis)
         made = parts[0]

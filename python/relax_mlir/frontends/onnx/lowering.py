@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
@@ -85,7 +86,7 @@ class Lowering:
             raise FrontendError(f"the attribute '{name}' of {self.node} is {type(value).__name__}; expected {expected}")
         return value
 
-    def uses_output(self, index: int) -> bool:
+    def uses_output(self, index: builtins.int) -> bool:
         """Whether the node names a result."""
         return index < len(self.node.outputs) and bool(self.node.outputs[index])
 
@@ -158,7 +159,7 @@ class Lowering:
         op.match_cast(op.tensor_to_shape(value), Shape(tuple(found)))
         return list(found)
 
-    def fixed(self, size: ExprLike, what: str) -> int:
+    def fixed(self, size: ExprLike, what: str) -> builtins.int:
         """A size that must be a number while importing.
 
         Raises:
@@ -227,13 +228,13 @@ class Lowering:
         with np.errstate(over="ignore"):
             return op.constant(np.asarray(number).astype(dtypes.to_numpy(dtype)), dtype)
 
-    def axis(self, axis: int, rank: int) -> int:
+    def axis(self, axis: builtins.int, rank: builtins.int) -> builtins.int:
         """An axis that counts from the first."""
         if not -rank <= axis < max(rank, 1):
             self.fail(f"axis {axis} of a tensor of rank {rank}")
         return axis % rank if rank else 0
 
-    def axes(self, axes: Sequence[int], rank: int) -> list[int]:
+    def axes(self, axes: Sequence[builtins.int], rank: builtins.int) -> list[builtins.int]:
         return [self.axis(int(axis), rank) for axis in axes]
 
     def is_one(self, size: ExprLike) -> bool:
@@ -250,14 +251,14 @@ class Lowering:
             self.fail(message)
         require(condition, f"{self.node}: {message}", self.facts)
 
-    def expand(self, value: Value, axes: Sequence[int]) -> Value:
+    def expand(self, value: Value, axes: Sequence[builtins.int]) -> Value:
         """The tensor with axes of size 1 at these places; the same where there are none."""
         return op.expand_dims(value, list(axes)) if axes else value
 
     def broadcast(self, *shapes: Sequence[ExprLike]) -> list[ExprLike]:
         """The shape that several are broadcast to."""
         rank = max(map(len, shapes))
-        padded = [[1] * (rank - len(shape)) + list(shape) for shape in shapes]
+        padded: list[list[ExprLike]] = [[*[1] * (rank - len(shape)), *shape] for shape in shapes]
         return [_broadcast_sizes(sizes) for sizes in zip(*padded)]
 
     # --- errors

@@ -108,8 +108,9 @@ class InferenceSession:
             self._model = path_or_bytes
         else:
             self._model = read_model(path_or_bytes, folder or self._session_options.folder)
-        is_path = isinstance(path_or_bytes, (str, os.PathLike))
-        self._file = os.path.basename(path_or_bytes) if is_path else "model.onnx"
+        self._file = "model.onnx"
+        if isinstance(path_or_bytes, (str, os.PathLike)):
+            self._file = os.path.basename(path_or_bytes)
         self._options = Options({**(symbols or {}), **_fixed(self._session_options, self._model)}, dims or {})
         self._inputs = {entry.name: entry for entry in model_inputs(self._model)}
         self._overridable = {entry.name: entry for entry in self._model.graph.inputs if entry.name not in self._inputs}
@@ -279,7 +280,9 @@ class InferenceSession:
         return is_new
 
     def _specialize(self, feeds: Mapping[str, Any]) -> Options:
-        values, shapes, structures = {}, {}, {}
+        values: dict[str, Any] = {}
+        shapes: dict[str, Any] = {}
+        structures: dict[str, Any] = {}
         for name, value in feeds.items():
             entry = self._inputs.get(name) or self._overridable[name]
             type = entry.type

@@ -234,7 +234,9 @@ class _Compiled:
         their values."""
         given = [node for node, _ in (*self.placeholders, *self.attributes)]
         given += [drawn.placeholder for drawn in self.draws]
-        tensors, integers, values = [], [], {}
+        tensors: list[Any] = []
+        integers: list[Any] = []
+        values: dict[Any, Any] = {}
         needed = _symbols_of(self.graph_module.graph)
         for node in given:
             example = node.meta.get("val")
@@ -270,7 +272,7 @@ def _elements(node: Any) -> tuple[torch.dtype, sympy.Expr]:
 
 def _examples(graph: Any) -> list[Any]:
     """The examples of all values of a graph."""
-    found = []
+    found: list[Any] = []
     for node in graph.nodes:
         example = node.meta.get("val")
         found += example if isinstance(example, (tuple, list)) else [example]
@@ -325,7 +327,7 @@ def _integer(symbols: SymbolTable, node: Any) -> Sym | None:
     expr = expression(node.meta["val"])
     if expr.is_Symbol:
         value = symbols.values[expr]
-        return value if symbols.sources[value.name].axis is None else None
+        return value if isinstance(value, Sym) and symbols.sources[value.name].axis is None else None
     if expr.free_symbols <= symbols.values.keys():
         return None
     sym = Sym(symbols.unused(node.name))

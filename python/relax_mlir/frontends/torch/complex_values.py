@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from ... import op
-from ...symbolic import ExprLike
+from ...annotations import ReadDims, ReadRank
 from ...values import Value
 from . import dtypes
 
@@ -40,12 +40,12 @@ class Complex:
         return self.real.dtype
 
     @property
-    def shape(self) -> tuple[ExprLike | None, ...] | None:
+    def shape(self) -> ReadDims:
         """The sizes of the tensor."""
         return self.real.shape
 
     @property
-    def ndim(self) -> int | None:
+    def ndim(self) -> ReadRank:
         """The rank of the tensor."""
         return self.real.ndim
 
@@ -70,14 +70,14 @@ def as_complex(ctx: Any, value: Any, part: str) -> Complex:
 
 def split_pairs(pairs: Value) -> Complex:
     """The complex tensor that a real one with a last axis of two shows."""
-    axis = len(pairs.shape or ()) - 1
+    axis = pairs.ndim - 1
     real, imag = (op.squeeze(op.strided_slice(pairs, [axis], [part], [part + 1]), [axis]) for part in (0, 1))
     return Complex(real, imag)
 
 
 def join_pairs(value: Complex) -> Value:
     """The real tensor with a last axis of two that shows a complex one."""
-    return op.stack([value.real, value.imag], len(value.real.shape or ()))
+    return op.stack([value.real, value.imag], value.ndim)
 
 
 def as_pairs(tensor: torch.Tensor) -> torch.Tensor:

@@ -97,7 +97,8 @@ def build_program(
     What one part changes is a buffer of all of them, so that they share it.
     """
     changed = {name for part in parts for name in part.exported.graph_signature.buffers_to_mutate.values()}
-    builder, weights, codecs = BlockBuilder(), Weights(), {}
+    builder, weights = BlockBuilder(), Weights()
+    codecs: dict[str, Any] = {}
     made = [
         _Builder(part, FUNCTION if index == 0 else f"{FUNCTION}_{index}", changed, names, weights, codecs)
         for index, part in enumerate(parts)

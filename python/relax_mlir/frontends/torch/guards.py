@@ -73,9 +73,9 @@ class _Reader:
             return True
         if isinstance(node, ast.Compare):
             sides = [self.size(side) for side in (node.left, *node.comparators)]
-            predicates = [_PREDICATES.get(type(op)) for op in node.ops]
-            if None not in predicates:
-                parts = [compare(p, a, b) for p, a, b in zip(predicates, sides, sides[1:])]  # type: ignore[arg-type]
+            predicates = [_PREDICATES[type(op)] for op in node.ops if type(op) in _PREDICATES]
+            if len(predicates) == len(node.ops):
+                parts = [compare(p, a, b) for p, a, b in zip(predicates, sides, sides[1:])]
                 return junction("and", parts)
         if isinstance(node, ast.Constant) and isinstance(node.value, bool):
             return node.value
@@ -250,7 +250,8 @@ def _size_of(node: ast.AST) -> tuple[str, int] | None:
     call = node.value
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "size":
         return None
-    return _placeholder(call.func.value), node.slice.value
+    axis = node.slice.value
+    return (_placeholder(call.func.value), axis) if isinstance(axis, int) else None
 
 
 def read_guards(

@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from ..registry import Registry
+from ..registry import Converter, Registry
+
+_F = TypeVar("_F", bound=Converter)
 
 registry = Registry(
     "PyTorch",
@@ -21,7 +24,7 @@ _RANDOM: dict[str, int | None] = {}
 """Ops that draw random numbers, with the position of the argument that says whether they do."""
 
 
-def register_random(*names: str, when: int | None = None) -> Any:
+def register_random(*names: str, when: int | None = None) -> Callable[[_F], _F]:
     """Registers the converter of ops that draw random numbers (`Lowering.random`).
 
     Args:

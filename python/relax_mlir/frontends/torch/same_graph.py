@@ -10,7 +10,7 @@ What only shows a tensor as it is (a slice of all, an expansion to the same shap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import sympy
@@ -153,7 +153,7 @@ class _Canonical:
 def _base(node: Any) -> Any:
     """The tensor that a view, or a copy, is of."""
     while node.op == "call_function" and node.args and isinstance(node.args[0], torch.fx.Node):
-        arguments = getattr(getattr(node.target, "_schema", None), "arguments", ())
+        arguments: Sequence[Any] = getattr(getattr(node.target, "_schema", None), "arguments", ())
         is_view = bool(arguments) and arguments[0].alias_info is not None
         if not is_view and op_name(node) not in _COPIES | _BY_SHAPE:
             break

@@ -321,7 +321,8 @@ def _power(table: SymbolTable, expr: sympy.Expr) -> ExprLike:
     base, exponent = expr.args
     if not exponent.is_Integer or exponent < 0:
         raise Untranslatable(f"a power with the exponent {exponent}")
-    value, result = table._translate(base), 1
+    value = table._translate(base)
+    result: ExprLike = 1
     for _ in range(int(exponent)):
         result = result * value
     return result

@@ -34,7 +34,7 @@ class Mask:
     lengths: Value | None = None
 
 
-def split_heads(x: Value, heads: int) -> Value:
+def split_heads(x: Value, heads: ExprLike) -> Value:
     """[batch, length, heads * size] as [batch, heads, length, size]."""
     batch, length, width = x.shape
     return op.permute_dims(op.reshape(x, (batch, length, heads, width // heads)), [0, 2, 1, 3])
@@ -54,7 +54,7 @@ def attention(ctx: Lowering, q: Value, k: Value, v: Value, *others: Value | None
         q = split_heads(q, ctx.int("q_num_heads"))
         k, v = (split_heads(part, ctx.int("kv_num_heads")) for part in (k, v))
     new = k.shape[2]
-    if past_key is not None:
+    if past_key is not None and past_value is not None:
         k, v = op.concat([past_key, k], 2), op.concat([past_value, v], 2)
     offset: Any = 0
     if past_key is not None:
@@ -107,8 +107,8 @@ def _fused(
         if not (isinstance(mask.offset, int) and mask.offset == 0) and not same_length:
             return None
         causal = "TopLeft" if isinstance(mask.offset, int) and mask.offset == 0 else "BottomRight"
-    parts = [op.permute_dims(part, [0, 2, 1, 3]) for part in (q, k, v)]
-    made = op.attention(*parts, bias, scale=ctx.float("scale", None), causal_mask=causal)
+    q, k, v = (op.permute_dims(part, [0, 2, 1, 3]) for part in (q, k, v))
+    made = op.attention(q, k, v, bias, scale=ctx.float("scale", None), causal_mask=causal)
     return op.permute_dims(made, [0, 2, 1, 3])
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 
@@ -169,7 +170,7 @@ def _text(ctx: Lowering, x: Data, dtype: str) -> Data:
     return Data(dtype, made.astype(dtypes.to_numpy(dtypes.carrier(dtype))).reshape(elements.shape))
 
 
-def _show(entry: np.generic) -> str:
+def _show(entry: Any) -> str:
     """A number as ONNX writes it: a float with as many digits as tell it apart."""
     if isinstance(entry, np.bool_):
         return "1" if entry else "0"

@@ -33,7 +33,7 @@ def if_(ctx: Lowering, condition: Data) -> tuple[Operand, ...]:
     """The branch alone where the condition is known; else both, whose results have the sizes that both agree on."""
     branches = [ctx.graph("then_branch"), ctx.graph("else_branch")]
     if condition.is_constant:
-        chosen = branches[0 if condition.elements.reshape(-1)[0] else 1]  # type: ignore[union-attr]
+        chosen = branches[0 if condition.elements.reshape(-1)[0] else 1]
         return tuple(ctx.importer.run(chosen, ctx.scope))
     index = ctx.importer.count_branch()
     if index in ctx.importer.decisions:
@@ -68,7 +68,7 @@ def if_(ctx: Lowering, condition: Data) -> tuple[Operand, ...]:
 
 def _decided(ctx: Lowering, condition: Data, branches: Sequence[Graph], choice: bool) -> tuple[Operand, ...]:
     """The branch that the rest of the model needs; that the condition chooses it is checked where the program runs."""
-    wanted = condition.elements.reshape(-1)[0]  # type: ignore[union-attr]
+    wanted = condition.elements.reshape(-1)[0]
     message = f"these sizes choose the {'else' if choice else 'then'} branch, which does not fit the rest of the model"
     ctx.require(wanted if choice else negate(wanted), message)
     return tuple(ctx.importer.run(branches[0 if choice else 1], ctx.scope))
@@ -148,8 +148,8 @@ class _Loop:
         self.limit = None if limit is None else op.reshape(op.astype(ctx.value(limit), "i64"), ())
         first = condition if condition is not None else Data("bool", np.asarray(True))
         self.condition = op.reshape(ctx.value(first), ())
-        self.kinds = [value.dtype for value in carried]  # type: ignore[union-attr]
-        self.inits = [ctx.value(value) for value in carried]
+        self.inits = [ctx.value(value) for value in carried]  # refuses what is not a tensor
+        self.kinds = [value.dtype for value in carried if isinstance(value, Data)]
         self.count = len(carried)
         self.visible = set(self.scope.frame.symbols)
         if len(body.inputs) != self.count + 2:
@@ -262,7 +262,8 @@ def _shaped(value: Value, type: Tensor) -> Value:
 def scan(ctx: Lowering, *operands: Data | None) -> tuple[Operand, ...]:
     """The body for each slice of some tensors; before version 9 for each batch of its own."""
     if ctx.version < 9:
-        return _batched_scan(ctx, *operands)
+        lengths, *scanned = operands
+        return _batched_scan(ctx, lengths, *(operand for operand in scanned if operand is not None))
     rows, states = ctx.int("num_scan_inputs"), len(operands) - ctx.int("num_scan_inputs")
     given = [operand for operand in operands if operand is not None]
     axes = ctx.ints("scan_input_axes", [0] * rows)

@@ -95,7 +95,7 @@ def _cut(ctx: Lowering, x: Value, windows: Windows, extra: list[int]) -> list[tu
         if sizes is not None
         else [size * stride for size, stride in zip(x.shape[2:], windows.strides)]
     )
-    pairs = []
+    pairs: list[tuple[ExprLike, ExprLike]] = []
     for axis, size in enumerate(wanted):
         whole = (x.shape[2 + axis] - 1) * windows.strides[axis] + windows.span(axis) + extra[axis]
         total = whole - size

@@ -42,7 +42,7 @@ def constant(ctx: Lowering) -> Data:
 def constant_of_shape(ctx: Lowering, shape: Data) -> Data:
     value = ctx.tensor("value") if "value" in ctx.node.attributes else Data("f32", np.zeros(1, np.float32))
     sizes = ctx.sizes(shape, "the shape")
-    fill = ctx.scalar(value.elements.reshape(-1)[0], dtypes.carrier(value.dtype))  # type: ignore[union-attr]
+    fill = ctx.scalar(value.elements.reshape(-1)[0], dtypes.carrier(value.dtype))
     return Data(value.dtype, value=op.full(tuple(sizes), fill))
 
 
@@ -52,8 +52,8 @@ def range_(ctx: Lowering, start: Data, limit: Data, delta: Data) -> Data:
     dtype = start.dtype
     operands = (start, limit, delta)
     if not is_float(dtype) and all(part.elements is not None for part in operands):
-        first, last, step = (ctx.integer(part, "a limit") for part in operands)
-        return Data(dtype, value=op.arange(first, last, step, dtype))
+        low, high, stride = (ctx.integer(part, "a limit") for part in operands)
+        return Data(dtype, value=op.arange(low, high, stride, dtype))
     wide = "f64" if is_float(dtype) else "i64"
     first, last, step = (op.reshape(op.astype(ctx.value(part), wide), ()) for part in operands)
     distance = op.subtract(last, first)

@@ -80,10 +80,10 @@ def _aligned(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
     return op.reshape(rhs, [*rhs.shape, *[1] * (lhs.ndim - axis - rhs.ndim)])
 
 
-for _name, _function in _UNARY.items():
-    _register_unary(_name, _function)
-for _name, _function in _BINARY.items():
-    _register_binary(_name, _function)
+for _name, _unary in _UNARY.items():
+    _register_unary(_name, _unary)
+for _name, _binary in _BINARY.items():
+    _register_binary(_name, _binary)
 
 
 def _register_variadic(name: str, function: Callable[[Value, Value], Value]) -> None:
@@ -95,8 +95,8 @@ def _register_variadic(name: str, function: Callable[[Value, Value], Value]) -> 
         return made
 
 
-for _name, _function in {"Max": op.maximum, "Min": op.minimum, "Sum": op.add}.items():
-    _register_variadic(_name, _function)
+for _name, _binary in {"Max": op.maximum, "Min": op.minimum, "Sum": op.add}.items():
+    _register_variadic(_name, _binary)
 
 
 @register("Mean")

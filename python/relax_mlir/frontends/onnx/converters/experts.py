@@ -102,7 +102,7 @@ def quantized_mixture(ctx: Lowering, x: Value, router: Value, first: Value, *oth
         raise ctx.unsupported("matrices of small floats; expected integers", "quant_type")
     if router_weights is not None:
         raise ctx.unsupported("weights of experts other than those that choose them (router_weights)")
-    made = []
+    made: list[Any] = []
     for place, ((weight, scales, bias), zero) in enumerate(zip(layers, zeros), 1):
         if weight is None and place == 3:
             made.append(None)

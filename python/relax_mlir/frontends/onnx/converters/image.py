@@ -154,7 +154,7 @@ def deformed_windows(
     """The elements of shifted windows: [n, c, kernel size, places]."""
     n, c, height, width = image.shape
     rows, columns = offset.shape[2:]
-    kernel = [int(size) for size in windows.kernel]  # type: ignore[arg-type]
+    kernel = [int(size) for size in windows.kernel]
     area, places = math.prod(kernel), rows * columns
     shifts = op.reshape(offset, (n * parts, area, 2, places))
     positions = []
@@ -169,7 +169,8 @@ def deformed_windows(
         shift = op.squeeze(op.strided_slice(shifts, [2], [axis], [axis + 1]), [2])
         positions.append(op.reshape(op.add(at, shift), (n * parts, area * places)))
     flat = op.reshape(image, (n * parts, c // parts, height * width))
-    made, *others = bilinear(ctx, flat, *positions, height, width)
+    y, x = positions
+    made, *others = bilinear(ctx, flat, y, x, height, width)
     for other in others:
         made = op.add(made, other)
     made = op.reshape(made, (n, parts, c // parts, area, places))

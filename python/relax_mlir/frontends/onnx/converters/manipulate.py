@@ -49,9 +49,8 @@ def _remaining(ctx: Lowering, total: ExprLike, known: ExprLike) -> ExprLike:
     quotient = total // known if known != 0 else -1
     if not isinstance(quotient, Sym):
         return quotient if quotient * known == total else -1
-    found = Facts({Sym(name): Range(1) for name in quotient.symbols}).simplify(quotient)
-    if found.is_constant:
-        found = found.value
+    simple = Facts({Sym(name): Range(1) for name in quotient.symbols}).simplify(quotient)
+    found = simple.value if simple.is_constant else simple
     return found if ctx.equal(found * known, total) else -1
 
 
@@ -148,7 +147,8 @@ def pieces(ctx: Lowering, x: Value, sizes: Sequence[ExprLike], axis: int) -> lis
         ctx.require(compare("==", total, x.shape[axis]), "the lengths add up to the size of the axis")
     if isinstance(x.shape[axis], int) and not x.shape[axis]:
         return [x for _ in sizes]  # all parts are empty
-    parts, start = [], 0
+    parts: list[Value] = []
+    start: ExprLike = 0
     for size in sizes:
         part = op.strided_slice(x, [axis], [start], [start + size], assume_inbound=True)
         parts.append(part)
@@ -223,8 +223,9 @@ def tile(ctx: Lowering, x: Data, repeats: Data) -> Data:
     if len(counts) != x.ndim:
         ctx.fail(f"there are {len(counts)} repeats for {x.ndim} axes")
     value = ctx.value(x)
-    if all(isinstance(count, int) for count in counts):
-        return Data(x.dtype, value=op.tile(value, counts))
+    numbers = [count for count in counts if isinstance(count, int)]
+    if len(numbers) == len(counts):
+        return Data(x.dtype, value=op.tile(value, numbers))
     inner = [size for pair in zip([1] * x.ndim, x.shape) for size in pair]
     spread = [size for pair in zip(counts, x.shape) for size in pair]
     made = op.broadcast_to(op.reshape(value, inner), spread)
@@ -283,8 +284,8 @@ def pad(ctx: Lowering, x: Data, pads: Data | None = None, value: Data | None = N
     if value is None:
         number = ctx.float("value", 0.0)
         return Data(x.dtype, value=_padded(ctx, source, both, number))
-    if value.is_constant and value.elements.size == 1:  # type: ignore[union-attr]
-        return Data(x.dtype, value=_padded(ctx, source, both, value.elements.reshape(-1)[0].item()))  # type: ignore
+    if value.is_constant and value.elements.size == 1:
+        return Data(x.dtype, value=_padded(ctx, source, both, value.elements.reshape(-1)[0].item()))
     return Data(x.dtype, value=pad_with(source, both, op.reshape(ctx.value(value), ())))
 
 

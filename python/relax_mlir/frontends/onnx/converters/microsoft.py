@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .... import op
+from ....symbolic import ExprLike
 from ....values import Value
 from .. import dtypes
 from ..data import Data
@@ -140,7 +141,8 @@ def _activated(ctx: Lowering, x: Value) -> Value:
         slope = ctx.scalar(parameters[0] if parameters else 0.01, x.dtype)
         return op.where(op.less(x, ctx.scalar(0, x.dtype)), op.multiply(x, slope), x)
     if kind == "HardSigmoid":
-        alpha, beta = (*parameters, *(0.2, 0.5)[len(parameters) :])
+        defaults = [0.2, 0.5]
+        alpha, beta = parameters + defaults[len(parameters) :]
         return hard_sigmoid(ctx, x, alpha, beta)
     if kind == "Clip":
         low, high = parameters
@@ -234,8 +236,12 @@ def _dequantized(ctx: Lowering, x: Value, scale: Value, zero: Value | None) -> V
 
 def _quantized_binary(name: str, function: Any) -> None:
     @register(f"{_MS}{name}")
-    def convert(ctx: Lowering, a: Value, a_scale: Value, a_zero: Value, b: Value, *others: Value) -> Value:
-        b_scale, b_zero, scale, zero = [*others, *[None] * 2][:4]
+    def convert(
+        ctx: Lowering, a: Value, a_scale: Value, a_zero: Value | None, b: Value, *others: Value | None
+    ) -> Value:
+        b_scale, b_zero, scale, zero = [*others, *[None] * 4][:4]
+        if b_scale is None or scale is None:
+            ctx.fail("the scale of the second input or of the result is left out, which the op needs")
         made = function(_dequantized(ctx, a, a_scale, a_zero), _dequantized(ctx, b, b_scale, b_zero))
         return to_quantized(ctx, op.divide(made, scale), zero, a.dtype)
 
@@ -310,7 +316,8 @@ def multi_head_attention(ctx: Lowering, q: Value, *others: Value | None) -> tupl
         raise ctx.unsupported("packed queries, keys and values; give them as three inputs")
     if bias is not None:
         widths = [part.shape[-1] for part in (q, k, v)] if k.ndim == 3 else [q.shape[2]] * 3
-        parts, start = [], 0
+        parts: list[Value] = []
+        start: ExprLike = 0
         for width in widths:
             parts.append(op.strided_slice(bias, [0], [start], [start + width], assume_inbound=True))
             start = start + width
@@ -319,7 +326,7 @@ def multi_head_attention(ctx: Lowering, q: Value, *others: Value | None) -> tupl
     q = split_heads(q, heads)
     k, v = (split_heads(part, heads) if part.ndim == 3 else part for part in (k, v))
     before: Any = 0
-    if past_key is not None:
+    if past_key is not None and past_value is not None:
         before = past_key.shape[2]
         k, v = op.concat([past_key, k], 2), op.concat([past_value, v], 2)
     joined = _joined_bias(ctx, _key_mask(ctx, mask, k.shape[2]), added, q.dtype)

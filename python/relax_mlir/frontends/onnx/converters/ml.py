@@ -25,7 +25,7 @@ def _f32(ctx: Lowering, x: Value) -> Value:
     return ctx.cast(x, "f32")
 
 
-def floats(ctx: Lowering, name: str, default: Any = None) -> np.ndarray | None:
+def floats(ctx: Lowering, name: str, default: Any = None) -> np.ndarray | Any:
     given = ctx.attribute(name, default)
     if isinstance(given, TensorAttribute):
         return given.array
@@ -127,7 +127,7 @@ def label_encoder_of_known(ctx: Lowering, x: Data) -> Data | None:
     if dtypes.STRING not in (x.dtype, dtype) or not x.is_constant:
         return None
     table, default = dict(zip(keys, values)), _default(ctx, dtype)
-    flat = [table.get(key, default) for key in x.elements.reshape(-1).tolist()]  # type: ignore[union-attr]
+    flat = [table.get(key, default) for key in x.elements.reshape(-1).tolist()]
     made = np.empty(len(flat), object) if dtype == dtypes.STRING else np.asarray(flat, dtypes.to_numpy(dtype))
     made[:] = flat
     return Data(dtype, made.reshape(x.shape))

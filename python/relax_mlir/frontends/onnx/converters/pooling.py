@@ -81,6 +81,7 @@ def _positions(ctx: Lowering, x: Value, windows: Windows, sizes: list[ExprLike])
         place = op.add(op.multiply(place, ctx.scalar(x.shape[2 + axis], "i64")), places[axis])
     area = math.prod(windows.kernel)
     axes = [*range(0, 2 * count, 2), *range(1, 2 * count, 2)]
+    assert is_inside is not None  # there is an axis
     rows = op.where(is_inside, rows, ctx.scalar(limits(x.dtype)[0], x.dtype))
     rows = op.reshape(op.permute_dims(rows, [0, 1, *(axis + 2 for axis in axes)]), (*x.shape[:2], *sizes, area))
     place = op.reshape(op.permute_dims(place, axes), (*sizes, area))

@@ -124,6 +124,7 @@ def _lstm_step(ctx: Lowering, x: Value, state: tuple[Value, ...], layer: _Direct
 def _gru_step(ctx: Lowering, x: Value, state: tuple[Value, ...], layer: _Direction) -> tuple[Value, ...]:
     (hidden,) = state
     update, reset, new = op.split(x, 3, 1)
+    assert layer.matrix is not None  # a GRU multiplies with parts of it
     of_update, of_reset, of_new = op.split(layer.matrix, 3, 1)
     b_update, b_reset, b_new = op.split(layer.biases[1], 3, 0) if layer.biases else (None, None, None)
     gate, of_hidden = layer.functions
@@ -160,7 +161,10 @@ def lstm(ctx: Lowering, x: Value, w: Value, r: Value, *others: Value | None) -> 
 @register("com.microsoft::DynamicQuantizeLSTM")
 def dynamic_quantize_lstm(ctx: Lowering, x: Value, w: Value, r: Value, *others: Value | None) -> tuple[Value, ...]:
     """An LSTM whose weights are integers, and whose inputs and states become integers before each product."""
-    b, lengths, hidden, cell, peepholes, *quantized = [*others, *[None] * 9][:9]
+    b, lengths, hidden, cell, peepholes, w_scale, w_zero, r_scale, r_zero = [*others, *[None] * 9][:9]
+    if w_scale is None or w_zero is None or r_scale is None or r_zero is None:
+        ctx.fail("the scales or the zero points of the weights are left out, which the op needs")
+    of_input, of_state = (w, w_scale, w_zero), (r, r_scale, r_zero)
 
     def product(matrices: Value, scales: Value, zeros: Value, index: int) -> Product:
         matrix, scale, zero = (_row(part, index) for part in (matrices, scales, zeros))
@@ -173,8 +177,7 @@ def dynamic_quantize_lstm(ctx: Lowering, x: Value, w: Value, r: Value, *others: 
         return multiply
 
     def products(index: int) -> tuple[Product, Product]:
-        w_scale, w_zero, r_scale, r_zero = quantized
-        return product(w, w_scale, w_zero, index), product(r, r_scale, r_zero, index)
+        return product(*of_input, index), product(*of_state, index)
 
     defaults, states = ("Sigmoid", "Tanh", "Tanh"), [hidden, cell]
     return _run(ctx, _lstm_step, defaults, 4, x, w, r, b, lengths, states, peepholes, products)

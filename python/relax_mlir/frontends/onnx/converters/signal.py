@@ -30,11 +30,11 @@ def dft(ctx: Lowering, x: Data, length: Data | None = None, axis: Data | None = 
         size = ctx.size(length, "the length")
     have = size // 2 + 1 if half else size
     order = [axis for axis in range(x.ndim - 1) if axis != place] + [place]
-    parts = [_fitted(op.permute_dims(part, order), have) for part in _parts(ctx, value)]
+    real, imaginary = (_fitted(op.permute_dims(part, order), have) for part in _parts(ctx, value))
     if half:
-        made = [_inverse_of_half(ctx, *parts, size)]
+        made = [_inverse_of_half(ctx, real, imaginary, size)]
     else:
-        made = list(transform(ctx, *parts, size, inverse, onesided))
+        made = list(transform(ctx, real, imaginary, size, inverse, onesided))
     back = [order.index(axis) for axis in range(x.ndim - 1)]
     joined = op.stack([op.permute_dims(part, back) for part in made], x.ndim - 1)
     return Data(x.dtype, value=ctx.cast(joined, value.dtype))
@@ -119,11 +119,11 @@ def stft(ctx: Lowering, signal: Data, step: Data, window: Data | None = None, le
     places = op.add(op.expand_dims(starts, [1]), op.expand_dims(op.arange(0, size, 1, "i64"), [0]))
     if value.ndim == 2:
         value = op.expand_dims(value, [2])
-    parts = [op.take(part, places, 1) for part in _parts(ctx, value)]  # [batch, frames, size]
+    real, imaginary = (op.take(part, places, 1) for part in _parts(ctx, value))  # [batch, frames, size]
     if window is not None:
         shape = op.astype(ctx.value(window), "f64")
-        parts = [op.multiply(part, shape) for part in parts]
-    made = transform(ctx, *parts, size, False, bool(ctx.int("onesided", 1)))
+        real, imaginary = op.multiply(real, shape), op.multiply(imaginary, shape)
+    made = transform(ctx, real, imaginary, size, False, bool(ctx.int("onesided", 1)))
     return Data(signal.dtype, value=ctx.cast(op.stack(list(made), 3), value.dtype))
 
 

@@ -37,11 +37,11 @@ def causal_convolution(
     return ctx.cast(made, x.dtype), state
 
 
-def _weighted(ctx: Lowering, whole: Value, weight: Value, size: int, length: object) -> Value:
+def _weighted(ctx: Lowering, whole: Value, weight: Value, size: int, length: ExprLike) -> Value:
     """The sum of shifted copies, each times its element of the kernel."""
     made = None
     for step in range(size):
-        part = op.strided_slice(whole, [2], [step], [length + step], assume_inbound=True)  # type: ignore[operator]
+        part = op.strided_slice(whole, [2], [step], [length + step], assume_inbound=True)
         factor = op.squeeze(op.strided_slice(weight, [2], [step], [step + 1]), [1])
         part = op.multiply(part, factor)
         made = part if made is None else op.add(made, part)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ def _text(elements: Any, shape: tuple[int, ...]) -> Data:
 
 @rule("StringConcat")
 def concat(ctx: Lowering, lhs: Data, rhs: Data) -> Data:
-    return Data(dtypes.STRING, each(lambda a, b: a + b, lhs.elements, rhs.elements))  # type: ignore[arg-type]
+    return Data(dtypes.STRING, each(lambda a, b: a + b, lhs.elements, rhs.elements))
 
 
 @rule("RegexFullMatch")
@@ -36,7 +37,7 @@ def full_match(ctx: Lowering, x: Data) -> Data:
         pattern = re.compile(ctx.text("pattern"))
     except re.error as error:
         raise ctx.unsupported(f"the pattern is not valid: {error}", "pattern") from None
-    flat = [pattern.fullmatch(text) is not None for text in x.elements.reshape(-1)]  # type: ignore[union-attr]
+    flat = [pattern.fullmatch(text) is not None for text in x.elements.reshape(-1)]
     return Data("bool", np.asarray(flat, bool).reshape(x.shape))
 
 
@@ -44,7 +45,7 @@ def full_match(ctx: Lowering, x: Data) -> Data:
 def split(ctx: Lowering, x: Data) -> list[Data]:
     """The parts of each text, padded with empty ones to the longest, and how many there are."""
     delimiter, most = ctx.text("delimiter", "") or None, ctx.int("maxsplit", -1)
-    parts = [text.split(delimiter, most) for text in x.elements.reshape(-1)]  # type: ignore[union-attr]
+    parts = [text.split(delimiter, most) for text in x.elements.reshape(-1)]
     longest = max(map(len, parts), default=0)
     flat = [part for row in parts for part in [*row, *[""] * (longest - len(row))]]
     counts = np.asarray(list(map(len, parts)), np.int64).reshape(x.shape)
@@ -61,12 +62,9 @@ def normalize(ctx: Lowering, x: Data) -> Data:
         ctx.fail(f"text of rank {x.ndim}; expected rank 1, or rank 2 with one row")
     stops = ctx.attribute("stopwords", [])
     stops = set(stops if sensitive else map(str.lower, stops))
-    texts = [
-        text
-        for text in x.elements.reshape(-1)  # type: ignore[union-attr]
-        if (text if sensitive else text.lower()) not in stops
-    ]
-    change = {"NONE": str, "LOWER": str.lower, "UPPER": str.upper}[action]
+    texts = [text for text in x.elements.reshape(-1) if (text if sensitive else text.lower()) not in stops]
+    changes: dict[str, Callable[[str], str]] = {"NONE": str, "LOWER": str.lower, "UPPER": str.upper}
+    change = changes[action]
     texts = [change(text) for text in texts] or [""]
     return _text(texts, (len(texts),) if x.ndim == 1 else (1, len(texts)))
 
@@ -118,11 +116,12 @@ def _occurrences(ctx: Lowering, rows: Value, gram: tuple[int, ...], width: ExprL
         reach = (len(gram) - 1) * step
         # Behind the end there is nothing; a number that no part is stands there.
         padded = op.pad(rows, [0, 0, 0, reach], pad_value=max(gram) + 1)
-        found = None
+        found: Value | None = None
         for place, part in enumerate(gram):
             piece = op.strided_slice(padded, [1], [place * step], [width + place * step])
             same = op.equal(piece, ctx.scalar(part, "i64"))
             found = same if found is None else op.logical_and(found, same)
+        assert found is not None  # a gram has at least one part
         counted = op.sum(op.astype(found, "f32"), [1])
         total = counted if total is None else op.add(total, counted)
     assert total is not None
@@ -135,7 +134,7 @@ def tf_idf_of_text(ctx: Lowering, x: Data) -> Data | None:
     if x.dtype != dtypes.STRING:
         return None
     words = {word: place for place, word in enumerate(dict.fromkeys(ctx.attribute("pool_strings")))}
-    made = np.asarray([words.get(text, -1) for text in x.elements.reshape(-1)], np.int64)  # type: ignore[union-attr]
+    made = np.asarray([words.get(text, -1) for text in x.elements.reshape(-1)], np.int64)
     ctx.node.attributes["pool_int64s"] = [words[word] for word in ctx.attribute("pool_strings")]
     value = tf_idf(ctx, op.constant(made.reshape(x.shape)))
     return Data("f32", value=value)

@@ -105,7 +105,7 @@ _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 @register(f"{_ML}TreeEnsemble")
 def tree_ensemble(ctx: Lowering, x: Value) -> Value:
     """Leaves are numbered by themselves in the model; here they follow the inner nodes."""
-    modes = [_choice(ctx, "nodes_modes", _MODES, mode) for mode in ctx.tensor("nodes_modes").elements]  # type: ignore[union-attr]
+    modes = [_choice(ctx, "nodes_modes", _MODES, mode) for mode in ctx.tensor("nodes_modes").elements]
     features, splits = list(ctx.ints("nodes_featureids")), list(floats(ctx, "nodes_splits"))
     yes, no = (
         # Leaf i is -1 - i until the number of inner nodes is known.

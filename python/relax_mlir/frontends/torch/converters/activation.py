@@ -63,7 +63,7 @@ def leaky_relu(ctx: Lowering, x: Value, negative_slope: float = 0.01) -> Value:
 @in_f32
 def prelu(ctx: Lowering, x: Value, weight: Value) -> Value:
     """The slopes belong to dimension 1, or are of the rank of the input and broadcast."""
-    if weight.ndim == 1 and (x.ndim or 0) > 1 and not ctx.is_one(weight.shape[0]):
+    if weight.ndim == 1 and x.ndim > 1 and not ctx.is_one(weight.shape[0]):
         weight = op.reshape(weight, [-1, *[1] * (x.ndim - 2)])
     return op.where(op.greater(x, ctx.tensor(0.0, x.dtype)), x, op.multiply(x, weight))
 

@@ -32,11 +32,11 @@ def attention(
         raise ctx.unsupported("it drops at random; export the model after model.eval()")
     shape = ctx.shape
     leading = shape[:-3] if len(shape) > 3 else ()
-    operands = [_with_heads(ctx, operand, leading) for operand in (query, key, value)]
+    q, k, v = (_with_heads(ctx, operand, leading) for operand in (query, key, value))
     if attn_mask is not None:
         attn_mask = attn_mask if attn_mask.dtype == "bool" else ctx.cast(attn_mask, query.dtype)
         attn_mask = _mask(ctx, attn_mask, leading)
-    made = op.attention(*operands, attn_mask, scale, "TopLeft" if is_causal else None)
+    made = op.attention(q, k, v, attn_mask, scale, "TopLeft" if is_causal else None)
     made = op.permute_dims(made, [0, 2, 1, 3])
     return made if len(shape) == 4 else op.reshape(made, shape)
 
@@ -114,7 +114,7 @@ def attention_backward(
     weights = op.where(sees_none, ctx.tensor(0.0, wide), op.exp(op.subtract(scores, sums)))
     share = op.sum(op.multiply(grad, out), [3], True)
     of_scores = op.multiply(weights, op.subtract(op.matmul(grad, _turned(values)), share))
-    of_scores = op.multiply(of_scores, ctx.tensor(_scale(query, scale), wide))
+    of_scores = op.multiply(of_scores, ctx.tensor(_scale(ctx, query, scale), wide))
     of_query = op.matmul(of_scores, keys)
     of_key = _collected(ctx, op.matmul(_turned(of_scores), ctx.cast(query, wide)), key)
     of_value = _collected(ctx, op.matmul(_turned(weights), grad), value)
@@ -125,15 +125,20 @@ def _turned(x: Value) -> Value:
     return op.permute_dims(x, [0, 1, 3, 2])
 
 
-def _scale(query: Value, scale: float | None) -> float:
-    return 1.0 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
+def _scale(ctx: Lowering, query: Value, scale: float | None) -> float:
+    if scale is not None:
+        return float(scale)
+    size = query.shape[-1]
+    if not isinstance(size, int):
+        raise ctx.unsupported(f"heads of the dynamic size {size} without a scale; pass scale=")
+    return 1.0 / math.sqrt(size)
 
 
 def _scores(ctx: Lowering, query: Value, key: Value, mask: Value | None, is_causal: bool, scale: float | None) -> Value:
     """The scaled products `[b, h, n, m]`, minus infinity where a query does not see a key."""
     wide = wide_type(query.dtype)
     made = op.matmul(ctx.cast(query, wide), _turned(ctx.cast(key, wide)))
-    made = op.multiply(made, ctx.tensor(_scale(query, scale), wide))
+    made = op.multiply(made, ctx.tensor(_scale(ctx, query, scale), wide))
     hidden = ctx.tensor(-math.inf, wide)
     if mask is not None:
         made = op.where(mask, made, hidden) if mask.dtype == "bool" else op.add(made, ctx.cast(mask, wide))

@@ -333,7 +333,7 @@ def cumprod(ctx: Lowering, x: Any, dim: int, *, dtype: str | None = None) -> Com
 
 def _product_along(ctx: Lowering, x: Complex, axis: int) -> tuple[Complex, Complex]:
     """The product along an axis, and all products up to an element, element by element as eager has them."""
-    rank = x.ndim or 0
+    rank = x.ndim
     order = [axis, *(place for place in range(rank) if place != axis)]
     rows = [op.permute_dims(part, order) for part in (x.real, x.imag)]
     rest = rows[0].shape[1:]

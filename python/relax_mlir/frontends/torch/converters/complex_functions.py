@@ -28,10 +28,13 @@ def _number(value: float) -> Value:
     return op.constant(np.float64(value))
 
 
-def _function(*names: str) -> Any:
+_ComplexFunction = Callable[[Complex], Complex]
+
+
+def _function(*names: str) -> Callable[[_ComplexFunction], _ComplexFunction]:
     """Registers a function of complex numbers in f64."""
 
-    def add(function: Callable[[Complex], Complex]) -> Callable[[Complex], Complex]:
+    def add(function: _ComplexFunction) -> _ComplexFunction:
         def convert(ctx: Lowering, x: Any) -> Complex:
             return function(as_complex(ctx, x, "f64")).cast(part_type(ctx))
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .... import op
+from ....symbolic import ExprLike
 from ....values import Value
 from ..lowering import Lowering
 from ..registry import register
@@ -95,7 +96,7 @@ def _each(value: Any, count: int) -> list[int]:
     return values * count if len(values) == 1 else values
 
 
-def _padding_of(kind: str, kernel: Sequence[int], dilation: Sequence[int]) -> list[int]:
+def _padding_of(kind: str, kernel: Sequence[ExprLike], dilation: Sequence[int]) -> list[ExprLike]:
     """The padding before, then after, for each axis."""
     if kind == "valid":
         return [0] * len(kernel)

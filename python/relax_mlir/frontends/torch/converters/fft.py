@@ -26,8 +26,8 @@ _NONE, _BY_ROOT, _BY_LENGTH = 0, 1, 2
 
 @register_complex("aten::_fft_c2c")
 def complex_to_complex(ctx: Lowering, x: Complex, dim: Sequence[int], normalization: int, forward: bool) -> Complex:
-    axes = [ctx.axis(axis, x.ndim or 0) for axis in dim]
-    sizes = [(x.shape or ())[axis] for axis in axes]
+    axes = [ctx.axis(axis, x.ndim) for axis in dim]
+    sizes = [x.shape[axis] for axis in axes]
     for axis in axes:
         x = transform(ctx, x, axis, inverse=not forward)
     return _normalized(ctx, x, sizes, normalization)
@@ -36,8 +36,8 @@ def complex_to_complex(ctx: Lowering, x: Complex, dim: Sequence[int], normalizat
 @register_complex("aten::_fft_r2c")
 def real_to_complex(ctx: Lowering, x: Value, dim: Sequence[int], normalization: int, onesided: bool) -> Complex:
     """The last axis first, of which one half follows from the other; `onesided` leaves it out."""
-    axes = [ctx.axis(axis, x.ndim or 0) for axis in dim]
-    sizes = [(x.shape or ())[axis] for axis in axes]
+    axes = [ctx.axis(axis, x.ndim) for axis in dim]
+    sizes = [x.shape[axis] for axis in axes]
     made = transform(ctx, as_complex(ctx, x, x.dtype), axes[-1], inverse=False)
     if onesided:
         made = _part(made, axes[-1], 0, sizes[-1] // 2 + 1)
@@ -48,8 +48,8 @@ def real_to_complex(ctx: Lowering, x: Value, dim: Sequence[int], normalization: 
 
 @register_complex("aten::_fft_c2r")
 def complex_to_real(ctx: Lowering, x: Complex, dim: Sequence[int], normalization: int, last_dim_size: Any) -> Value:
-    axes = [ctx.axis(axis, x.ndim or 0) for axis in dim]
-    sizes = [*((x.shape or ())[axis] for axis in axes[:-1]), last_dim_size]
+    axes = [ctx.axis(axis, x.ndim) for axis in dim]
+    sizes = [*(x.shape[axis] for axis in axes[:-1]), last_dim_size]
     for axis in axes[:-1]:
         x = transform(ctx, x, axis, inverse=True)
     whole = _mirrored(ctx, x, axes[-1], last_dim_size)
@@ -69,8 +69,8 @@ def _mirrored(ctx: Lowering, x: Complex, axis: int, n: ExprLike) -> Complex:
     is_first = op.less_equal(places, other)
     index = op.where(is_first, places, other)
     real, imag = (op.take(part, index, axis) for part in (x.real, x.imag))
-    shape = [1] * (x.ndim or 0)
-    shape[axis] = n  # type: ignore[call-overload]
+    shape: list[ExprLike] = [1] * x.ndim
+    shape[axis] = n
     return Complex(real, op.where(op.reshape(is_first, shape), imag, op.negative(imag)))
 
 

@@ -26,14 +26,15 @@ _BY_NAME = {"addcmul": ("value", "scalars"), "addcdiv": ("value", "scalars")}
 def foreach(ctx: Lowering, *args: Any, **kwargs: Any) -> list[Value]:
     """The results, one for each tensor."""
     node, base = ctx.node, ctx.name[len(_PREFIX) :].partition(".")[0]
-    target = _op_of_one(base)
+    target, convert = _op_of_one(base), registry.find(ctx.name)
+    assert convert is not None  # the op that is being converted has one
     made = []
     try:
         for index, example in enumerate(ctx.results):
             values, named = _arguments_of(node, args, kwargs, base, index)
             sources, _ = _arguments_of(node, node.args, node.kwargs, base, index)
             ctx.node = types.SimpleNamespace(target=target, args=sources, kwargs=named, meta={"val": example}, users={})
-            made.append(registry.find(ctx.name)(ctx, *values, **named))
+            made.append(convert(ctx, *values, **named))
     finally:
         ctx.node = node
     return made

@@ -42,9 +42,9 @@ _LARGEST_FACTOR = 64
 
 def transform(ctx: Lowering, x: Complex, axis: int, *, inverse: bool) -> Complex:
     """The transform along an axis, without a factor: `sum over j of x[j] exp(-2 pi i j k / n)`, or `+` if inverse."""
-    rank = x.ndim or 0
+    rank = x.ndim
     order = [*(place for place in range(rank) if place != axis), axis]
-    shape = [(x.shape or ())[place] for place in order]
+    shape = [x.shape[place] for place in order]
     n = shape[-1]
     rows = math.prod(shape[:-1]) if all(isinstance(size, int) for size in shape[:-1]) else _product(shape[:-1])
     flat = Complex(*(op.reshape(op.permute_dims(part, order), (rows, n)) for part in (x.real, x.imag)))
@@ -97,7 +97,12 @@ def _roots(ctx: Lowering, exponent: Value, n: ExprLike, sign: int, dtype: str) -
 
 def _grid(ctx: Lowering, rows: ExprLike, columns: ExprLike, n: ExprLike, sign: int, dtype: str) -> Complex:
     """`w_n^(i j)` for row `i` and column `j`."""
-    if all(isinstance(size, int) for size in (rows, columns, n)) and rows * columns <= _LARGEST_FACTOR**2:
+    if (
+        isinstance(rows, int)
+        and isinstance(columns, int)
+        and isinstance(n, int)
+        and rows * columns <= _LARGEST_FACTOR**2
+    ):
         exponent = np.outer(np.arange(rows), np.arange(columns)) % n
         exponent = np.where(2 * exponent > n, exponent - n, exponent)
         angle = 2 * math.pi * sign * (exponent / n)
@@ -150,7 +155,7 @@ class _Plan:
     def forward(self, x: Complex) -> Complex:
         """The transform of rows `[r, n]`. Element `k1 + f1 (k2 + f2 (...))` is where `k1, k2, ...` is in row-major
         order."""
-        rows, lead = (x.shape or ())[0], (x.shape or ())[0]
+        rows, lead = x.shape[0], x.shape[0]
         for factor, rest, matrix, turn in zip(self.factors, self._rests, self._matrices, self._turns):
             x = product_of(_matrix_times(matrix, _reshaped(x, (lead, factor, rest))), turn)
             lead = lead * factor
@@ -159,7 +164,7 @@ class _Plan:
 
     def backward(self, x: Complex) -> Complex:
         """The inverse of `forward` times the length, from its order."""
-        rows = (x.shape or ())[0]
+        rows = x.shape[0]
         lead = rows * _product(self.factors[:-1])
         x = _times_matrix(_reshaped(x, (lead, self.factors[-1])), _conjugate(self._matrices[-1]))
         for index in reversed(range(len(self._turns))):
@@ -174,7 +179,7 @@ class _Plan:
 
 
 def _by_factors(ctx: Lowering, x: Complex, factors: Sequence[ExprLike], sign: int) -> Complex:
-    rows, n = x.shape or ()
+    rows, n = x.shape
     x = _Plan(ctx, factors, sign, x.part).forward(x)
     if len(factors) == 1:
         return x
@@ -188,7 +193,7 @@ def _by_factors(ctx: Lowering, x: Complex, factors: Sequence[ExprLike], sign: in
 
 def _by_chirp(ctx: Lowering, x: Complex, n: ExprLike, sign: int) -> Complex:
     """Bluestein's method. The filter is transformed as one more row of the signal."""
-    rows = (x.shape or ())[0]
+    rows = x.shape[0]
     plan = _Plan(ctx, _convolution_factors(ctx, n), sign, x.part)
     m = plan.length
     places = op.arange(0, n, 1, "i64")
@@ -225,8 +230,8 @@ def _convolution_factors(ctx: Lowering, n: ExprLike) -> list[ExprLike]:
     """Three factors of a length of at least `2 n - 1`: `a, a, b` with `a` a power of two about its cube root."""
     least = 2 * n - 1
     if isinstance(least, int):
-        side = max(4, 2 ** math.ceil(math.log2(max(least, 1)) / 3))
-        return [side, side, -(-least // side**2)]
+        root = max(4, 2 ** math.ceil(math.log2(max(least, 1)) / 3))
+        return [root, root, -(-least // root**2)]
     # 4 up to 64, 8 up to 8 * 64, and so on: a term for each step, which is 0 or 1 times its height.
     side: ExprLike = 4
     for step in range(8):

@@ -131,7 +131,7 @@ def nonzero_static(ctx: Lowering, x: Value, *, size: Any, fill_value: int = -1) 
     found = op.index_put(found, [row], op.arange(0, flags.shape[0], 1, "i64"), False)
     found = op.strided_slice(found, [0], [0], [size])
     is_found = op.greater_equal(found, ctx.tensor(0, "i64"))
-    columns = []
+    columns: list[Value] = []
     for length in reversed(x.shape):
         columns.insert(0, op.floor_mod(found, ctx.tensor(length, "i64")))
         found = op.floor_divide(found, ctx.tensor(length, "i64"))

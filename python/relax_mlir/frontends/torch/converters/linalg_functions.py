@@ -66,6 +66,7 @@ def pseudo_inverse(
         left = transposed(right)
     else:
         u, values, vt = singular_values(ctx, batched(ctx, x), True, False)
+        assert u is not None and vt is not None  # it is asked for them
         left, right = transposed(vt), transposed(u)
     reciprocals, _ = invert(values, _cutoff(x, greatest(values), atol, rtol))
     return unbatched(op.matmul(left * op.expand_dims(reciprocals, [1]), right), x.shape[:-2])

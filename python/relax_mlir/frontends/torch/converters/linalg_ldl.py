@@ -143,7 +143,8 @@ def ldl_factor(x: Value) -> tuple[Value, Value, Value]:
 
 
 def _factor(ctx: Lowering, x: Value) -> tuple[Value, Value, Value]:
-    return tuple(unbatched(part, x.shape[:-2]) for part in ldl_factor(squares(ctx, x)))
+    matrices, pivots, info = (unbatched(part, x.shape[:-2]) for part in ldl_factor(squares(ctx, x)))
+    return matrices, pivots, info
 
 
 @register("aten::linalg_ldl_factor_ex")

@@ -50,6 +50,7 @@ def lstsq(
     common, right = broadcast_batches(a, op.expand_dims(b, [b.ndim]) if is_vector else b)
     matrices, right = batched(ctx, common), with_rows(ctx, batched(ctx, right), rows)
     u, values, vt = singular_values(ctx, matrices, True, False)
+    assert u is not None and vt is not None  # it is asked for them
     reciprocals, is_kept = invert(values, _tolerance(ctx, a, rcond, driver) * greatest(values))
     solution = op.matmul(transposed(vt), op.expand_dims(reciprocals, [2]) * op.matmul(transposed(u), right))
     nothing = op.zeros((0,), a.dtype)

@@ -115,7 +115,8 @@ def _(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 @register("aten::geqrf")
 def geqrf(ctx: Lowering, x: Value) -> tuple[Value, Value]:
-    return tuple(unbatched(part, x.shape[:-2]) for part in qr_factor(batched(ctx, x)))
+    factors, tau = (unbatched(part, x.shape[:-2]) for part in qr_factor(batched(ctx, x)))
+    return factors, tau
 
 
 @register("aten::linalg_householder_product", "aten::orgqr")

@@ -180,8 +180,9 @@ def _parity(pivots: Value, dtype: str) -> Value:
 def linalg_det(ctx: Lowering, x: Value) -> tuple[Value, Value, Value]:
     """The determinant, and the factors with their pivots."""
     factors = lu_factor(squares(ctx, x))
-    det = op.prod(diagonal(factors.matrices), [1]) * _parity(factors.pivots, x.dtype)
-    return tuple(unbatched(part, x.shape[:-2]) for part in (det, factors.matrices, factors.pivots))
+    product = op.prod(diagonal(factors.matrices), [1]) * _parity(factors.pivots, x.dtype)
+    det, matrices, pivots = (unbatched(part, x.shape[:-2]) for part in (product, factors.matrices, factors.pivots))
+    return det, matrices, pivots
 
 
 @register("aten::_linalg_slogdet")

@@ -29,7 +29,8 @@ def linear(ctx: Lowering, x: Value, weight: Value, bias: Value | None = None) ->
 
 @register("aten::matmul", "aten::mm", "aten::bmm", "aten::mv", "aten::dot", "aten::vdot")
 def matmul(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
-    return _product(*ctx.same(lhs, rhs))
+    lhs, rhs = ctx.same(lhs, rhs)
+    return _product(lhs, rhs)
 
 
 def _product(lhs: Value, rhs: Value, dtype: str | None = None) -> Value:
@@ -54,13 +55,15 @@ def int_matmul(ctx: Lowering, lhs: Value, rhs: Value) -> Value:
 
 @register("aten::addmm", "aten::addmv", "aten::baddbmm")
 def product_and_sum(ctx: Lowering, x: Value, lhs: Value, rhs: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
-    product = _product(*ctx.same(lhs, rhs), wide_type(ctx.dtype))
+    lhs, rhs = ctx.same(lhs, rhs)
+    product = _product(lhs, rhs, wide_type(ctx.dtype))
     return _sum(ctx, x, product, beta, alpha)
 
 
 @register("aten::addbmm")
 def sum_of_products(ctx: Lowering, x: Value, lhs: Value, rhs: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
-    product = op.sum(op.matmul(*ctx.same(lhs, rhs), wide_type(ctx.dtype)), [0])
+    lhs, rhs = ctx.same(lhs, rhs)
+    product = op.sum(op.matmul(lhs, rhs, wide_type(ctx.dtype)), [0])
     return op.broadcast_to(_sum(ctx, x, product, beta, alpha), ctx.shape)
 
 

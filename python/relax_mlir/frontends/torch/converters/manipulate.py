@@ -272,7 +272,8 @@ def pad(ctx: Lowering, x: Value, pad: Sequence[Any], *args: Any, **kwargs: Any) 
     if "constant_pad" in ctx.name:
         mode, value = "constant", args[0] if args else kwargs.get("value", 0)
     else:
-        mode, value = (*args, *("constant", None)[len(args) :])
+        defaults: tuple[Any, Any] = ("constant", None)
+        mode, value = args + defaults[len(args) :]
         mode, value = kwargs.get("mode", mode), kwargs.get("value", value)
     return _padded(x, pad, mode, value)
 

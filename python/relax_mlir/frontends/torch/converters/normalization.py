@@ -51,7 +51,7 @@ def _scaled(ctx: Lowering, x: Value, weight: Value | None, bias: Value | None = 
 @register("aten::native_layer_norm")
 def native_layer_norm(
     ctx: Lowering, x: Value, normalized_shape: Sequence[Any], weight: Value | None, bias: Value | None, eps: float
-) -> tuple[Value, Value, Value]:
+) -> tuple[Value, Value | None, Value | None]:
     """The result with the mean and one over the root of the variance."""
     axes = _last_axes(ctx, x, normalized_shape)
     result = layer_norm(ctx, x, normalized_shape, weight, bias, eps)
@@ -116,7 +116,7 @@ def native_group_norm(
     pixels: Any,
     groups: int,
     eps: float,
-) -> tuple[Value, Value, Value]:
+) -> tuple[Value, Value | None, Value | None]:
     """The result with the mean and one over the root of the variance of each group."""
     result = group_norm(ctx, x, groups, weight, bias, eps)
     return result, *_statistics(ctx, op.reshape(x, (x.shape[0], groups, -1)), [2], eps)
@@ -247,8 +247,9 @@ def _normalized(
 ) -> Value:
     """`(x - mean) / sqrt(variance + eps) * weight + bias` for each channel; statistics may be wider than `x`."""
     if x.dtype in NARROW:
-        wide = [None if value is None else ctx.cast(value, "f32") for value in (x, weight, bias, mean, variance)]
-        return op.astype(_normalized(ctx, *wide, eps), x.dtype)  # type: ignore[arg-type]
+        weight, bias = (None if value is None else ctx.cast(value, "f32") for value in (weight, bias))
+        mean, variance = ctx.cast(mean, "f32"), ctx.cast(variance, "f32")
+        return op.astype(_normalized(ctx, ctx.cast(x, "f32"), weight, bias, mean, variance, eps), x.dtype)
     channels = x.shape[1]
     ones, zeros = (function((channels,), x.dtype) for function in (op.ones, op.zeros))
     gamma = ones if weight is None else ctx.cast(weight, x.dtype)

@@ -147,6 +147,7 @@ def _positions_of_maxima(ctx: Lowering, x: Value, sizes: Any, options: dict[str,
     order = [0, 1, *range(2, 2 + 2 * count, 2), *range(3, 3 + 2 * count, 2)]
     total = _product(options["pool_size"])
     flat = (*x.shape[:2], *sizes, total)
+    assert is_inside is not None  # there is an axis
     windows = op.reshape(op.permute_dims(op.where(is_inside, windows, least), order), flat)
     order = [axis - 2 for axis in order[2:]]
     place = op.reshape(op.permute_dims(place, order), (*sizes, total))

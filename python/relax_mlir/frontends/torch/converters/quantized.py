@@ -49,10 +49,8 @@ def dequantize_tensor(ctx: Lowering, x: Value, scale: Any, zero: Any, *args: Any
     return _dequantized(ctx, x, ctx.tensor(scale, "f32"), ctx.tensor(zero, "f32"), ctx.dtype)
 
 
-def _for_channel(x: Value, values: Value | None, axis: int) -> Value | None:
+def _for_channel(x: Value, values: Value, axis: int) -> Value:
     """One value for each index of an axis, to be broadcast."""
-    if values is None:
-        return None
     shape = [1] * x.ndim
     shape[axis % x.ndim] = -1
     return op.reshape(values, shape)
@@ -63,15 +61,15 @@ def quantize_channels(
     ctx: Lowering, x: Value, scales: Value, zeros: Value, axis: int, quant_min: Any, quant_max: Any, dtype: str
 ) -> Value:
     scale, zero = _for_channel(x, scales, axis), _for_channel(x, zeros, axis)
-    return _quantized(ctx, x, scale, zero, quant_min, quant_max, dtype)  # type: ignore[arg-type]
+    return _quantized(ctx, x, scale, zero, quant_min, quant_max, dtype)
 
 
 @register(f"{_PER_TENSOR}dequantize_per_channel")
 def dequantize_channels(
     ctx: Lowering, x: Value, scales: Value, zeros: Value | None, axis: int, *args: Any, **kwargs: Any
 ) -> Value:
-    scale, zero = _for_channel(x, scales, axis), _for_channel(x, zeros, axis)
-    return _dequantized(ctx, x, scale, zero, ctx.dtype)  # type: ignore[arg-type]
+    scale, zero = _for_channel(x, scales, axis), None if zeros is None else _for_channel(x, zeros, axis)
+    return _dequantized(ctx, x, scale, zero, ctx.dtype)
 
 
 def _in_blocks(x: Value, block: Sequence[int]) -> tuple[Value, list[Any]]:

@@ -22,7 +22,8 @@ class _Layer:
     def __init__(self, parameters: Sequence[Value], has_biases: bool, has_projection: bool) -> None:
         rest = list(parameters)
         self.of_input, self.of_state = rest.pop(0), rest.pop(0)
-        self.input_bias, self.state_bias = (rest.pop(0), rest.pop(0)) if has_biases else (None, None)
+        self.input_bias = rest.pop(0) if has_biases else None
+        self.state_bias = rest.pop(0) if has_biases else None
         self.projection = rest.pop(0) if has_projection else None
 
 

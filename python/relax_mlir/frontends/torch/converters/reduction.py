@@ -175,7 +175,7 @@ def variance_and_mean(ctx: Lowering, x: Value, dim: Any = None, *args: Any, **kw
     return spread, op.mean(x, axes, keepdim) if x.ndim else x
 
 
-def _variance_arguments(ctx: Lowering, dim: Any, args: Any, kwargs: Any) -> tuple[Axes, float, bool]:
+def _variance_arguments(ctx: Lowering, dim: Any, args: tuple[Any, ...], kwargs: Any) -> tuple[Axes, float, bool]:
     """The axes, the correction and whether axes stay, of all overloads."""
     overload = ctx.name.partition(".")[2]
     if overload == "default":  # var(x, unbiased=True)
@@ -183,7 +183,8 @@ def _variance_arguments(ctx: Lowering, dim: Any, args: Any, kwargs: Any) -> tupl
     if overload.startswith("correction"):
         correction = kwargs.get("correction")
         return dim, 1 if correction is None else correction, kwargs.get("keepdim", False)
-    unbiased, keepdim, *_ = (*args, *(True, False)[len(args) :])  # var.dim(x, dim, unbiased=True, keepdim=False)
+    defaults = (True, False)  # var.dim(x, dim, unbiased=True, keepdim=False)
+    unbiased, keepdim, *_ = args + defaults[len(args) :]
     return dim, int(kwargs.get("unbiased", unbiased)), kwargs.get("keepdim", keepdim)
 
 

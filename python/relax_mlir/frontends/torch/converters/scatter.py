@@ -27,6 +27,7 @@ def index_put(
     values = ctx.cast(values, x.dtype)
     if _is_one_mask(indices) and values.ndim == 0 and not accumulate:
         mask = indices[-1]
+        assert mask is not None
         return op.where(_spread_mask(mask, len(indices) - 1, x.ndim), values, x)
     return _put_at(x, as_indices(ctx, x, indices), values, accumulate)
 

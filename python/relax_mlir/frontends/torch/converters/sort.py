@@ -55,8 +55,8 @@ def kthvalue(ctx: Lowering, x: Value, k: Any, dim: int = -1, keepdim: bool = Fal
         return x, op.constant(np.int64(0))
     axis = ctx.axis(dim, x.ndim)
     values, indices = op.topk(x, k, axis, "both", False, "i64")
-    made = [op.strided_slice(part, [axis], [k - 1], [k]) for part in (values, indices)]
-    return tuple(made if keepdim else [op.squeeze(part, [axis]) for part in made])  # type: ignore[return-value]
+    value, index = (op.strided_slice(part, [axis], [k - 1], [k]) for part in (values, indices))
+    return (value, index) if keepdim else (op.squeeze(value, [axis]), op.squeeze(index, [axis]))
 
 
 @register("aten::bucketize.Tensor", "aten::bucketize.Scalar")

@@ -28,8 +28,8 @@ def median_of_axis(ctx: Lowering, x: Value, dim: int, keepdim: bool = False) -> 
     if x.ndim == 0:
         return x, op.constant(np.int64(0))
     axis = ctx.axis(dim, x.ndim)
-    made = _median(ctx, x, axis, "nanmedian" in ctx.name)
-    return made if keepdim else tuple(op.squeeze(part, [axis]) for part in made)  # type: ignore[return-value]
+    value, place = _median(ctx, x, axis, "nanmedian" in ctx.name)
+    return (value, place) if keepdim else (op.squeeze(value, [axis]), op.squeeze(place, [axis]))
 
 
 def _median(ctx: Lowering, x: Value, axis: int, ignores_nan: bool) -> tuple[Value, Value]:
@@ -169,8 +169,7 @@ def mode(ctx: Lowering, x: Value, dim: int = -1, keepdim: bool = False) -> tuple
     value = op.gather_elements(rows, least, last)
     places = op.arange(0, rows.shape[last], 1, "i64")
     place = op.max(op.where(op.equal(rows, value), places, ctx.tensor(-1, "i64")), [last], True)
-    made = [value, place]
     if not keepdim:
-        return tuple(op.squeeze(part, [last]) for part in made)  # type: ignore[return-value]
-    back = [order.index(place) for place in range(x.ndim)]
-    return tuple(op.permute_dims(part, back) for part in made)  # type: ignore[return-value]
+        return op.squeeze(value, [last]), op.squeeze(place, [last])
+    back = [order.index(axis) for axis in range(x.ndim)]
+    return op.permute_dims(value, back), op.permute_dims(place, back)
