@@ -92,6 +92,8 @@ def test_files_that_are_not_models(tmp_path):
         ([node("SequenceAt", "x zero", "y")], "SequenceAt.*'input_sequence' is a tensor"),
         ([node("Transpose", "x", "y", perm=[0.5])], "'perm'.*list of a number; expected a list of integers"),
         ([node("com.microsoft::QuickGelu", "_", "y")], "QuickGelu.*input 1 .'x'. is left out"),
+        ([node("com.microsoft::QLinearAdd", "x x x x _ x x", "y")], "QLinearAdd.*scale.* is left out"),
+        ([node("com.microsoft::DynamicQuantizeLSTM", "x x x", "y", hidden_size=4)], "the scales.* are left out"),
     ],
 )
 def test_nodes_that_their_schema_refuses(nodes, message):
