@@ -19,7 +19,7 @@ def build(bb: BlockBuilder, x: Value, module: Module) -> None:
     op.no_such_op(x)  # attr-defined
     math.factorial(op.exp(x))  # arg-type
     print(op.exp(x).no_such_attribute)  # attr-defined
-    print(x + "1")  # operator
+    print(x + "1")  # arg-type
     print((x @ x).no_such_attribute)  # attr-defined
     first, second = op.split(x, 2)
     print(first.no_such_attribute)  # attr-defined
@@ -29,7 +29,7 @@ def build(bb: BlockBuilder, x: Value, module: Module) -> None:
     Range("1")  # arg-type
     bb.function("main", x)  # arg-type
     bb.no_such_method()  # attr-defined
-    bb.emit("y")  # call-overload
+    bb.emit("y")  # arg-type
     compile("module")  # arg-type
     compile(module, targets="cuda")  # call-arg
     compile(module).no_such_method()  # attr-defined
