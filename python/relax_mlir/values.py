@@ -8,8 +8,6 @@ import abc
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from mlir import ir
-
 from . import mlir_types
 from .annotations import Annotation, ReadDims, ReadRank, Shape, Tensor, Tuple
 from .errors import fail, unpicklable

@@ -180,7 +180,7 @@ def _export(source: str, output: Path, options: Mapping[str, Any], smallest: int
         note(f"wrote {output}")
         return
     check_folder(output)
-    model = read_model(source, options)
+    model = read_program(source, options)
     with progress("compiling", len(model.weights)) as advance:
         model.weights.on_read = advance
         model.export(output, target)

@@ -28,6 +28,7 @@ from ..annotations import Tensor
 from ..dtypes import to_numpy
 from ..errors import fail
 from ..nn import Kernel, Module, Parameter
+from ..op.support import Operand
 from ..values import Value
 from . import kernels, quantised
 from .kernels import PANEL

@@ -35,7 +35,8 @@ class HostTensor(Protocol):
 
 Array = Union["np.ndarray[Any, Any]", HostTensor]
 Operand = Union[Value, Annotation, Deferred, mlir_types.Value, Array, Number, Numbers, Sym, Sequence[Union[Sym, int]]]
-"""A value; a parameter of a function (its annotation) or of a model; a number, a nested list or an array, which become constants; a shape."""
+"""A value; a parameter of a function (its annotation) or of a model; a number, a nested list or an array, which
+become constants; a shape."""
 
 # --- operands
 
