@@ -21,7 +21,7 @@ from .annotations import Annotation, Callable
 from .diagnostics import relax_errors, verify
 from .errors import RelaxError, fail
 from .location import caller_location
-from .symbolic import Sym
+from .symbolic import ExprLike, Sym, as_expr
 from .values import Deferred, Value
 
 _thread = threading.local()
@@ -89,6 +89,11 @@ class FunctionScope:
         """The declared bounds of the function's symbols."""
         attributes = self.func.attributes
         return attributes["relax.symbols"] if "relax.symbols" in attributes else None
+
+    def proves_less(self, lhs: ExprLike, rhs: ExprLike) -> bool:
+        """Whether `lhs < rhs` follows from the declared bounds."""
+        ranges = self.ranges or ir.DictAttr.get({}, context=self.context)
+        return bool(_relax.prove_less(ranges, as_expr(lhs, self.context), as_expr(rhs, self.context)))
 
     @contextmanager
     def block(self, kind: str, block: ir.Block, *, shares_symbols: bool) -> Iterator[Frame]:

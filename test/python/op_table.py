@@ -253,6 +253,17 @@ _CASES = [
     Case("index_put", lambda x, i, v: op.index_put(x, [i], v), ("n k", "m:i64", "m k")),
     Case("index_put-add", lambda x, i, v: op.index_put(x, [i], v, accumulate=True), ("n k", "m:i64", "m k")),
     Case("one_hot", lambda i: op.one_hot(i, 4, on_value=1.0, off_value=0.0), ("n k:i64",)),
+    # Compositions.
+    Case("transpose", op.transpose, ("n m k",)),
+    Case("roll", lambda x: op.roll(x, (1, -2), (0, 1)), ("n k",)),
+    Case("bmm", op.bmm, ("b n k", "b k m")),
+    Case("masked_select", op.masked_select, ("n k", "n k:bool")),
+    Case("scatter_add", op.scatter_add, ("n k", "m k:i64", "m k")),
+    Case("cummax", lambda x: op.cummax(x, 0)[0], ("n k",)),
+    Case("cummin", lambda x: op.cummin(x, 1)[1], ("n k",)),
+    Case("grid_sample", op.grid_sample, ("b c i j", "b n m 2")),
+    Case("roi_align", lambda x, boxes, batches: op.roi_align(x, boxes, batches, 2), ("b c i j", "n 4", "n:i64")),
+    Case("nms", lambda boxes, scores: op.nms(boxes, scores, 0.5), ("n 4", "n")),
     # Quantization.
     Case("quantize", op.quantize, ("n k", "k", ":i8")),
     Case("dequantize", lambda x, s: op.dequantize(x, s), ("n k:i8", "k")),

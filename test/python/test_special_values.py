@@ -73,6 +73,8 @@ MOVE_OR_SUM = {
     "conv3d_transpose", "attention", "collapse_sum_to", "collapse_sum_like", "avg_pool1d", "avg_pool2d", "avg_pool3d",
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
     "layer_norm", "rms_norm", "group_norm", "instance_norm", "batch_norm", "rotary_embedding", "resize2d",
+    # Compositions of ops (test_composed_ops.py).
+    "transpose", "roll", "bmm", "masked_select", "scatter_add", "cummax", "cummin", "grid_sample", "roi_align", "nms",
     # Programs of several ops.
     "scan", "chain", "mlp", "norm",
 }  # fmt: skip

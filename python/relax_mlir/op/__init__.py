@@ -9,6 +9,7 @@ shapes tuples of numbers and symbols. Contradictions raise `RelaxError` with the
 
 from . import _generated
 from ._generated import *  # noqa: F403 - the list of names is generated, too
+from .composed import bmm, cummax, cummin, masked_select, roll, scatter_add, transpose
 from .core import (
     broadcast_to,
     call_closure,
@@ -26,9 +27,13 @@ from .core import (
     split,
     weight,
 )
+from .image import grid_sample, nms, roi_align
+from .random import Generator
 from .scan import scan
 
 __all__ = [
+    "Generator",
+    "bmm",
     "broadcast_to",
     "call_closure",
     "call_library",
@@ -36,14 +41,23 @@ __all__ = [
     "call_tir_inplace",
     "collapse_sum_to",
     "constant",
+    "cummax",
+    "cummin",
     "einsum",
+    "grid_sample",
     "make_closure",
     "make_tuple",
+    "masked_select",
     "match_cast",
+    "nms",
     "require_at_most",
     "reshape",
+    "roi_align",
+    "roll",
     "scan",
+    "scatter_add",
     "split",
+    "transpose",
     "weight",
 ]
 __all__ += _generated.__all__

@@ -29,7 +29,6 @@ from . import dtypes
 from .complex_values import Complex, as_pairs, join_pairs, split_pairs
 from .guards import Computation, Guard, read_guards
 from .importer import ContradictionError, GraphImporter
-from .philox import RandomState
 from .registry import registry
 from .symbols import SizeNames, SymbolTable
 from .tree import to_spec
@@ -169,12 +168,12 @@ class _Builder:
             values = _bind_inputs(inputs, function.params, symbols, self._weights)
             importer = self.importer
             if importer.draws_random:
-                importer.random = RandomState(values.pop(RANDOM_STATE))
+                importer.random = op.Generator(values.pop(RANDOM_STATE))
             made, output = importer.run(exported.graph_module, values)
             results, outputs, updates = _read_outputs(exported, output.args[0], made, inputs)
             if importer.random is not None:
                 updates.append(("buffer", RANDOM_STATE, len(results)))
-                results.append(importer.random.value())
+                results.append(importer.random.state)
             builder.return_(*results)
         return Signature(
             _argument_names(exported),

@@ -29,7 +29,6 @@ from .complex_lifting import check_complex, complex_registry, find_complex
 from .complex_values import Complex, is_complex_node
 from .locations import location_of
 from .lowering import Lowering, op_name
-from .philox import RandomState
 from .registry import draws_random
 from .scalars import ScalarBuilder
 from .symbols import SymbolTable
@@ -63,7 +62,7 @@ class GraphImporter:
         self.counts: collections.Counter[str] = collections.Counter()
         self._scalars = ScalarBuilder(symbols)
         symbols.compute = self._scalars.size
-        self.random: RandomState | None = None
+        self.random: op.Generator | None = None
         self.no_random = (
             "how many random numbers it draws depends on what is in a tensor, which torch.compile cannot draw here; "
             "call it outside of the compiled function, or export the model"

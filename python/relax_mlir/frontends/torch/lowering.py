@@ -19,7 +19,6 @@ from ...symbolic import ExprLike, Sym
 from ...values import Value
 from ..conditions import Condition, prove, require
 from . import dtypes
-from .philox import RandomState
 from .symbols import SymbolTable
 
 _SCALARS = (bool, int, float)
@@ -95,7 +94,7 @@ class Lowering:
             self._is_part = outer
 
     @property
-    def random(self) -> RandomState:
+    def random(self) -> op.Generator:
         """The random number generator of the program; only for converters that `register_random` has registered."""
         state = self.importer.random
         if state is None:

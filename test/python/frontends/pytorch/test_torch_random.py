@@ -19,7 +19,7 @@ import relax_mlir  # noqa: E402
 from relax_mlir import BlockBuilder, Tensor, op  # noqa: E402
 from relax_mlir.errors import FrontendError, RelaxError  # noqa: E402
 from relax_mlir.frontends import torch as relax_torch  # noqa: E402
-from relax_mlir.frontends.torch.philox import philox4x32  # noqa: E402
+from relax_mlir.op.random import philox4x32  # noqa: E402
 
 # The known answers for philox4x32-10 in kat_vectors of Random123 (Salmon et al., 2011): counter, key, block.
 KNOWN_ANSWERS = [

@@ -7,9 +7,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from .... import op
+from ....op.image import bilinear, gathered
 from ....symbolic import ExprLike
 from ....values import Value
 from ..data import Data
@@ -57,19 +57,13 @@ def grid_sample(ctx: Lowering, x: Value, grid: Value) -> Value:
             at = op.astype(at, "i64")
             index = at if index is None else op.add(op.multiply(index, ctx.scalar(sizes[axis], "i64")), at)
         assert index is not None and is_inside is not None
-        value = _gathered(flat, index)
+        value = gathered(flat, index)
         if padding == "zeros":
             value = op.where(op.expand_dims(is_inside, [1]), value, ctx.scalar(0, x.dtype))
         value = value if weight is None else op.multiply(value, op.expand_dims(weight, [1]))
         made = value if made is None else op.add(made, value)
     assert made is not None
     return op.reshape(made, (n, channels, *output))
-
-
-def _gathered(flat: Value, index: Value) -> Value:
-    """The elements of [n, c, size] at [n, points], for all channels."""
-    n, channels, _ = flat.shape
-    return op.gather_elements(flat, op.broadcast_to(op.expand_dims(index, [1]), (n, channels, index.shape[1])), 2)
 
 
 def _denormalized(ctx: Lowering, x: Value, size: ExprLike, corners: bool) -> Value:
@@ -126,28 +120,6 @@ def _weight(ctx: Lowering, fraction: Value, step: int, mode: str) -> Value | Non
     return made
 
 
-def bilinear(ctx: Lowering, flat: Value, y: Value, x: Value, height: ExprLike, width: ExprLike) -> list[Value]:
-    """The four neighbors of each place, times their weights.
-
-    Args:
-      flat: [n, c, height * width].
-      y, x: [n, points]; what is outside is limited to the image by the caller, or weighs nothing there.
-    """
-    parts = []
-    base_y, base_x = op.floor(y), op.floor(x)
-    dy, dx = op.subtract(y, base_y), op.subtract(x, base_x)
-    one = ctx.scalar(1, y.dtype)
-    for step_y, step_x in itertools.product((0, 1), (0, 1)):
-        at_y, at_x = op.add(base_y, ctx.scalar(step_y, y.dtype)), op.add(base_x, ctx.scalar(step_x, x.dtype))
-        weight = op.multiply(dy if step_y else op.subtract(one, dy), dx if step_x else op.subtract(one, dx))
-        inside = op.logical_and(_inside(ctx, at_y, height), _inside(ctx, at_x, width))
-        row, column = (op.astype(_limited(ctx, at, size), "i64") for at, size in ((at_y, height), (at_x, width)))
-        index = op.add(op.multiply(row, ctx.scalar(width, "i64")), column)
-        value = op.multiply(_gathered(flat, index), op.expand_dims(weight, [1]))
-        parts.append(op.where(op.expand_dims(inside, [1]), value, ctx.scalar(0, y.dtype)))
-    return parts
-
-
 def deformed_windows(
     ctx: Lowering, image: Value, offset: Value, mask: Value | None, windows: Windows, parts: int
 ) -> Value:
@@ -170,7 +142,7 @@ def deformed_windows(
         positions.append(op.reshape(op.add(at, shift), (n * parts, area * places)))
     flat = op.reshape(image, (n * parts, c // parts, height * width))
     y, x = positions
-    made, *others = bilinear(ctx, flat, y, x, height, width)
+    made, *others = bilinear(flat, y, x, height, width)
     for other in others:
         made = op.add(made, other)
     made = op.reshape(made, (n, parts, c // parts, area, places))
@@ -181,76 +153,17 @@ def deformed_windows(
 
 @register("RoiAlign")
 def roi_align(ctx: Lowering, x: Value, rois: Value, batches: Value) -> Value:
-    """Means or maxima of samples in the cells of regions.
-
-    Without a number of samples it follows from each region; then as many are taken as the largest needs, and the
-    others do not count.
-    """
-    rows, columns = ctx.int("output_height", 1), ctx.int("output_width", 1)
     default = "output_half_pixel" if ctx.version < 16 else "half_pixel"
-    is_half = ctx.text("coordinate_transformation_mode", default) == "half_pixel"
-    n, c, height, width = x.shape
-    count = rois.shape[0]
-
-    def number(value: Any) -> Value:
-        return ctx.scalar(value, x.dtype)
-
-    corners = op.multiply(rois, number(ctx.float("spatial_scale", 1.0)))
-    corners = op.subtract(corners, number(0.5)) if is_half else corners
-    x1, y1, x2, y2 = (op.reshape(part, (count,)) for part in op.split(corners, 4, 1))
-    axes = []
-    for start, end, cells, size in ((y1, y2, rows, height), (x1, x2, columns, width)):
-        length = op.subtract(end, start)
-        length = length if is_half else op.maximum(length, number(1))
-        axes.append(_samples(ctx, start, op.divide(length, number(cells)), cells, size))
-    (y, y_counts, y_valid), (x_, x_counts, x_valid) = axes
-    grid_y, grid_x = y.shape[2], x_.shape[2]
-    shape = (count, rows, grid_y, columns, grid_x)
-    points = rows * grid_y * columns * grid_x
-    place_y = op.reshape(op.broadcast_to(op.reshape(y, (count, rows, grid_y, 1, 1)), shape), (count, points))
-    place_x = op.reshape(op.broadcast_to(op.reshape(x_, (count, 1, 1, columns, grid_x)), shape), (count, points))
-    valid = op.logical_and(
-        op.reshape(y_valid, (count, rows, grid_y, 1, 1)), op.reshape(x_valid, (count, 1, 1, columns, grid_x))
+    return op.roi_align(
+        x,
+        rois,
+        batches,
+        (ctx.int("output_height", 1), ctx.int("output_width", 1)),
+        ctx.float("spatial_scale", 1.0),
+        ctx.int("sampling_ratio", 0),
+        aligned=ctx.text("coordinate_transformation_mode", default) == "half_pixel",
+        mode=ctx.text("mode", "avg"),
     )
-    flat = op.reshape(op.take(x, batches, 0), (count, c, height * width))
-    parts = bilinear(ctx, flat, place_y, place_x, height, width)
-    is_mean = ctx.text("mode", "avg") == "avg"
-    made = parts[0]
-    for part in parts[1:]:
-        made = op.add(made, part) if is_mean else op.maximum(made, part)
-    made = op.reshape(made, (count, c, rows, grid_y, columns, grid_x))
-    valid = op.expand_dims(valid, [1])
-    if not is_mean:
-        return op.max(op.where(valid, made, number(float("-inf"))), [3, 5])
-    total = op.sum(op.where(valid, made, number(0)), [3, 5])
-    samples = op.reshape(op.maximum(op.multiply(y_counts, x_counts), number(1)), (count, 1, 1, 1))
-    return op.divide(total, samples)
-
-
-def _samples(ctx: Lowering, start: Value, cell: Value, cells: int, size: ExprLike) -> tuple[Value, Value, Value]:
-    """The places of samples along one axis [regions, cells, samples], their number, and which of them count."""
-    ratio, count = ctx.int("sampling_ratio", 0), start.shape[0]
-
-    def number(value: Any) -> Value:
-        return ctx.scalar(value, start.dtype)
-
-    if ratio:
-        most: ExprLike = ratio
-        counts = op.full((count,), number(ratio))
-    else:
-        counts = op.ceil(cell)
-        most = ctx.size(Data("i64", value=op.astype(op.max(op.maximum(counts, number(1))), "i64")), "the samples")
-    steps = op.reshape(op.arange(0, most, 1, start.dtype), (1, 1, most))
-    rows = op.reshape(op.arange(0, cells, 1, start.dtype), (1, cells, 1))
-    start, cell, each = (op.reshape(part, (count, 1, 1)) for part in (start, cell, counts))
-    inner = op.divide(op.multiply(op.add(steps, number(0.5)), cell), op.maximum(each, number(1)))
-    at = op.add(op.add(start, op.multiply(rows, cell)), inner)
-    limit = number(size)
-    within = op.logical_and(op.greater_equal(at, number(-1)), op.less_equal(at, limit))
-    at = op.minimum(op.maximum(at, number(0)), op.subtract(limit, number(1)))
-    # What is outside counts as zero, what is too much does not count.
-    counted = op.logical_and(within, op.less(steps, each))
-    return at, counts, counted
 
 
 @register_data("Col2Im")

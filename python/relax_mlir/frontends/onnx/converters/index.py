@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import op
 from ....annotations import Tensor
+from ....op.image import left_boxes
 from ....symbolic import Sym
 from ....values import Value
 from ..data import Data
@@ -127,11 +126,10 @@ def non_max_suppression(
     index = op.broadcast_to(op.expand_dims(order, [3]), (batches, classes, count, 4))
     spread = op.broadcast_to(op.expand_dims(corners, [1]), (batches, classes, count, 4))
     sorted_boxes = op.gather_elements(spread, index, 2)
-    suppressed = op.greater(_overlaps(ctx, sorted_boxes), _threshold(ctx, overlap, 0.0))
     alive = op.ones((batches, classes, count), "bool")
     if least is not None:
         alive = op.greater(ranked, _threshold(ctx, least, 0.0))
-    keep = _sweep(ctx, alive, suppressed, count)
+    keep = left_boxes(sorted_boxes, alive, _threshold(ctx, overlap, 0.0))
     limit = op.reshape(op.astype(ctx.value(most), "i64"), ()) if most is not None else ctx.scalar(0, "i64")
     place = op.cumsum(op.astype(keep, "i64"), 2)
     keep = op.logical_and(keep, op.less_equal(place, limit))
@@ -154,36 +152,6 @@ def _corners(ctx: Lowering, box: Value) -> Value:
         half = op.multiply(second, ctx.scalar(0.5, box.dtype))
         first, second = op.subtract(first, half), op.add(first, half)
     return op.concat([op.minimum(first, second), op.maximum(first, second)], 2)
-
-
-def _overlaps(ctx: Lowering, box: Value) -> Value:
-    """The intersection over the union of all pairs of boxes: [..., count, count]."""
-    low, high = op.split(box, 2, 3)
-    area = op.prod(op.subtract(high, low), [3])
-    least = op.maximum(op.expand_dims(low, [3]), op.expand_dims(low, [2]))
-    greatest = op.minimum(op.expand_dims(high, [3]), op.expand_dims(high, [2]))
-    zero = ctx.scalar(0, box.dtype)
-    common = op.prod(op.maximum(op.subtract(greatest, least), zero), [4])
-    union = op.subtract(op.add(op.expand_dims(area, [3]), op.expand_dims(area, [2])), common)
-    return op.where(op.greater(union, zero), op.divide(common, union), zero)
-
-
-def _sweep(ctx: Lowering, alive: Value, suppressed: Value, count: Any) -> Value:
-    """Which boxes are left after each that is left has suppressed those behind it."""
-    places = op.arange(0, count, 1, "i64")
-    rows = op.permute_dims(suppressed, [2, 0, 1, 3])  # the box that suppresses comes first
-
-    def step(state: tuple[Value, ...], row: tuple[Value, ...]) -> tuple[tuple[Value, ...], None]:
-        (alive,) = state
-        mask, place = row
-        index = op.broadcast_to(op.reshape(place, (1, 1, 1)), (*alive.shape[:2], 1))
-        is_left = op.gather_elements(alive, index, 2)
-        behind = op.greater(places, place)
-        hit = op.logical_and(op.logical_and(mask, behind), is_left)
-        return (op.logical_and(alive, op.logical_not(hit)),), None
-
-    (left,), _ = op.scan(step, (alive,), (rows, places))
-    return left
 
 
 @register("ai.onnx.ml::ArrayFeatureExtractor")

@@ -140,18 +140,7 @@ def nonzero_static(ctx: Lowering, x: Value, *, size: Any, fill_value: int = -1) 
 
 @register("aten::masked_select")
 def masked_select(ctx: Lowering, x: Value, mask: Value) -> Value:
-    """The elements where the mask is true, after both are broadcast."""
-    shape = [Sym.broadcast(*sizes) for sizes in _aligned(x, mask)]
-    values = op.flatten(op.broadcast_to(x, shape))
-    where = positions(ctx, op.flatten(op.broadcast_to(mask, shape)))[0]
-    return op.take(values, where, 0)
-
-
-def _aligned(lhs: Value, rhs: Value) -> list[tuple[Any, Any]]:
-    """The sizes of both, axis by axis from the last, with ones in front."""
-    rank = max(lhs.ndim, rhs.ndim)
-    sides = [[1] * (rank - side.ndim) + list(side.shape) for side in (lhs, rhs)]
-    return list(zip(*sides))
+    return op.masked_select(x, ctx.cast(mask, "bool"))
 
 
 @register("aten::repeat_interleave.self_Tensor")

@@ -14,7 +14,7 @@ from typing import Any
 from .... import op
 from ....symbolic import ExprLike, Sym
 from ....values import Value
-from ...conditions import compare, prove
+from ...conditions import compare
 from ..lowering import Lowering
 from ..registry import register
 
@@ -192,24 +192,11 @@ def flip(ctx: Lowering, x: Value, dims: Sequence[int]) -> Value:
 @register("aten::roll")
 def roll(ctx: Lowering, x: Value, shifts: Any, dims: Any = ()) -> Value:
     shifts = [shifts] if isinstance(shifts, (int, Sym)) else list(shifts)
+    if x.ndim == 0:
+        return x
     if not dims and dims != 0:
-        return op.reshape(_rolled(ctx, op.flatten(x), shifts[0], 0), ctx.shape)
-    axes = ctx.axes(dims, x.ndim)
-    for axis, shift in zip(axes, shifts):
-        x = _rolled(ctx, x, shift, axis)
-    return x
-
-
-def _rolled(ctx: Lowering, x: Value, shift: Any, axis: int) -> Value:
-    """The last `shift` elements, modulo the size, before the others."""
-    size = x.shape[axis]
-    if size == 0:
-        return x
-    may_be_empty = isinstance(size, Sym) and prove(compare(">=", size, 1), ctx.symbols.facts) is not True
-    cut = (0 - shift) % (Sym.max(size, 1) if may_be_empty else size)  # there is no remainder by 0
-    if cut == 0:
-        return x
-    return op.concat([op.strided_slice(x, [axis], [cut], [size]), op.strided_slice(x, [axis], [0], [cut])], axis)
+        return op.roll(x, shifts[0])
+    return op.roll(x, shifts, ctx.axes(dims, x.ndim))
 
 
 @register("aten::unfold", "aten::unfold_copy")

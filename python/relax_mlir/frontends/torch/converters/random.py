@@ -1,10 +1,9 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ops that draw random numbers, from the generator of `philox.py`.
+"""Ops that draw random numbers, from `op.Generator`.
 
-The numbers are not those of PyTorch, of which each device has others; their distributions are. Floats are uniform over
-the multiples of 2^-24 in [0, 1) for f32, of 2^-53, 2^-11 and 2^-8 for f64, f16 and bf16. Normal numbers are made in
-pairs by Box and Muller's method, others by inverting their distribution.
+The numbers are not those of PyTorch, of which each device has others; their distributions are. Numbers that are neither
+uniform nor normal are made by inverting their distribution.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import numpy as np
 
 from .... import op
 from ....dtypes import is_float
+from ....op.random import UNIFORM_BITS, below
 from ....symbolic import ExprLike
 from ....values import Value
 from ..complex_lifting import register_complex
@@ -24,16 +24,6 @@ from ..complex_values import Complex
 from ..dtypes import PART_OF
 from ..lowering import Lowering
 from ..registry import register_random
-
-_BITS = {"f16": 11, "bf16": 8, "f32": 24}
-"""Bits of a uniform number; one of f64 has 53, of two words."""
-
-
-def _size(shape: tuple[ExprLike, ...]) -> ExprLike:
-    total: ExprLike = 1
-    for size in shape:
-        total = total * size
-    return total
 
 
 def _double(value: float) -> Value:
@@ -44,49 +34,18 @@ def _integer(value: int) -> Value:
     return op.constant(np.int64(value))
 
 
-def _words(ctx: Lowering, count: ExprLike, each: int) -> list[Value]:
-    """`each` words for each of `count` elements, as tensors `[count]`."""
-    words = ctx.random.words(count * each)
-    return [op.strided_slice(words, [0], [i * count], [(i + 1) * count]) for i in range(each)] if each > 1 else [words]
-
-
 def _uniform(ctx: Lowering, shape: tuple[ExprLike, ...], dtype: str) -> Value:
     """Uniform numbers in [0, 1)."""
-    count = _size(shape)
-    if dtype == "f64":
-        high, low = _words(ctx, count, 2)
-        bits = op.add(op.multiply(op.right_shift(high, _integer(5)), _integer(2**26)), op.right_shift(low, _integer(6)))
-        made = op.multiply(op.astype(bits, "f64"), _double(2.0**-53))
-    else:
-        (word,) = _words(ctx, count, 1)
-        width = _BITS[dtype]
-        number = op.astype(op.right_shift(word, _integer(32 - width)), "f32")
-        made = op.astype(op.multiply(number, op.constant(np.float32(2.0**-width))), dtype)
-    return op.reshape(made, shape)
+    return ctx.random.uniform(shape, dtype)
 
 
 def _open_uniform(ctx: Lowering, shape: tuple[ExprLike, ...]) -> Value:
-    """Uniform numbers in (0, 1) of f64, none of which is an end: multiples of 2^-53, moved by half of it."""
-    return op.add(_uniform(ctx, shape, "f64"), _double(2.0**-54))
+    """Uniform numbers in (0, 1) of f64."""
+    return ctx.random.open_uniform(shape)
 
 
 def _normal(ctx: Lowering, shape: tuple[ExprLike, ...], dtype: str) -> Value:
-    """Normal numbers: a radius and an angle give two. Those of f16 and bf16 are rounded."""
-    count = _size(shape)
-    half = (count + 1) // 2
-    part = "f64" if dtype == "f64" else "f32"
-    if part == "f64":
-        radius, angle = _open_uniform(ctx, (half,)), _uniform(ctx, (half,), "f64")
-    else:
-        first, second = _words(ctx, half, 2)
-        # Words have more bits than f32: the least of them decide how far the tails reach.
-        radius = op.multiply(op.add(op.astype(first, "f32"), ctx.tensor(0.5, "f32")), ctx.tensor(2.0**-32, "f32"))
-        angle = op.multiply(op.astype(second, "f32"), ctx.tensor(2.0**-32, "f32"))
-    radius = op.sqrt(op.multiply(ctx.tensor(-2.0, part), op.log(radius)))
-    angle = op.multiply(angle, ctx.tensor(2 * math.pi, part))
-    both = op.concat([op.multiply(radius, op.cos(angle)), op.multiply(radius, op.sin(angle))], 0)
-    made = op.strided_slice(both, [0], [0], [count])
-    return ctx.cast(op.reshape(made, shape), dtype)
+    return ctx.random.normal(shape, dtype)
 
 
 # --- uniform and normal numbers
@@ -194,16 +153,8 @@ def log_normal(ctx: Lowering, x: Value, mean: float = 1.0, std: float = 2.0, **k
 
 
 def _below(ctx: Lowering, shape: tuple[ExprLike, ...], low: Any, high: Any) -> Value:
-    """Integers in [low, high): 63 bits modulo the number of them."""
-    bits = op.reshape(_key(ctx, _size(shape)), shape)
-    first = ctx.tensor(low, "i64")
-    return op.add(op.floor_mod(bits, op.subtract(ctx.tensor(high, "i64"), first)), first)
-
-
-def _key(ctx: Lowering, count: ExprLike) -> Value:
-    """Numbers of 63 bits."""
-    high, low = _words(ctx, count, 2)
-    return op.bitwise_or(op.left_shift(op.right_shift(high, _integer(1)), _integer(32)), low)
+    """Integers in [low, high)."""
+    return below(ctx.random.bits(shape), ctx.tensor(low, "i64"), ctx.tensor(high, "i64"))
 
 
 @register_random("aten::randint", "aten::randint_like")
@@ -220,9 +171,9 @@ def random(ctx: Lowering, x: Value, *args: Any, **kwargs: Any) -> Value:
     bounds = [argument for argument in args if argument is not None]
     if not bounds:
         dtype = ctx.dtype
-        bits = {"f64": 53, **_BITS}.get(dtype) or (1 if dtype == "bool" else np.iinfo(_numpy(dtype)).bits)
+        bits = {"f64": 53, **UNIFORM_BITS}.get(dtype) or (1 if dtype == "bool" else np.iinfo(_numpy(dtype)).bits)
         bits -= 1 if dtype.startswith("i") else 0
-        key = op.reshape(_key(ctx, _size(ctx.shape)), ctx.shape)
+        key = ctx.random.bits(ctx.shape)
         shift = max(63 - bits - (1 if is_float(dtype) else 0), 0)
         return ctx.cast(op.right_shift(key, _integer(shift)), dtype)
     low, high = bounds if len(bounds) == 2 else (0, bounds[0])
@@ -238,7 +189,7 @@ def _numpy(dtype: str) -> np.dtype:
 @register_random("aten::randperm")
 def randperm(ctx: Lowering, n: Any, *args: Any, **kwargs: Any) -> Value:
     """The order of random keys."""
-    return ctx.cast(op.argsort(_key(ctx, ctx.shape[0]), 0), ctx.dtype)
+    return ctx.cast(op.argsort(ctx.random.bits(ctx.shape), 0), ctx.dtype)
 
 
 # --- choices

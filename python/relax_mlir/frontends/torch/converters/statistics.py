@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from .... import op
-from ....dtypes import is_float, limits
+from ....dtypes import is_float
 from ....values import Value
 from ..lowering import Lowering, in_f32
 from ..registry import register
@@ -52,34 +51,9 @@ def _median(ctx: Lowering, x: Value, axis: int, ignores_nan: bool) -> tuple[Valu
 
 @register("aten::cummax", "aten::cummin")
 def running_extreme(ctx: Lowering, x: Value, dim: int) -> tuple[Value, Value]:
-    """A scan along the axis; the last of equal elements counts, and NaN stays once it has come."""
     if x.ndim == 0:
         return x, op.constant(np.int64(0))
-    if x.dtype == "bool":
-        values, places = running_extreme(ctx, op.astype(x, "i8"), dim)
-        return op.astype(values, "bool"), places
-    axis = ctx.axis(dim, x.ndim)
-    order = [axis, *(place for place in range(x.ndim) if place != axis)]
-    back = [order.index(place) for place in range(x.ndim)]
-    rows = op.permute_dims(x, order)
-    better = op.greater_equal if "cummax" in ctx.name else op.less_equal
-
-    def body(carry: tuple[Value, ...], row: tuple[Value, Value]) -> Any:
-        best, place = carry
-        value, index = row
-        takes = better(value, best)
-        if is_float(x.dtype):
-            takes = op.logical_or(op.isnan(value), op.logical_and(takes, op.logical_not(op.isnan(best))))
-        best, place = op.where(takes, value, best), op.where(takes, index, place)
-        return (best, place), (best, place)
-
-    # The first row takes the place of the start, which no element is worse than; there may be no row.
-    least, greatest = limits(x.dtype)
-    sizes = rows.shape[1:]
-    worst = ctx.tensor(least if better is op.greater_equal else greatest, x.dtype)
-    start = (op.full(sizes, worst), op.zeros(sizes, "i64"))
-    _, made = op.scan(body, start, (rows, op.arange(0, rows.shape[0], 1, "i64")))
-    return op.permute_dims(made[0], back), op.permute_dims(made[1], back)
+    return (op.cummax if "cummax" in ctx.name else op.cummin)(x, ctx.axis(dim, x.ndim))
 
 
 @register("aten::dist")
