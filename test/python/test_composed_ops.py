@@ -10,6 +10,7 @@ import pytest
 
 from relax_mlir import BlockBuilder, Range, RelaxError, Sym, Tensor, compile, op
 
+ONE_OF = 3
 n, k, m = Sym("n"), Sym("k"), Sym("m")
 rng = np.random.default_rng(0)
 
