@@ -173,7 +173,7 @@ def _read(data: mmap.mmap | bytes) -> dict[str, np.ndarray]:
     return {name: _view(data, start, name, entry) for name, entry in header.items()}
 
 
-def _view(data: mmap.mmap | bytes, start: int, name: str, entry: Mapping[str, Any]) -> np.ndarray:
+def _view(data: mmap.mmap | bytes, start: int, name: str, entry: Mapping[str, Any]) -> Any:
     if entry["dtype"] not in _DTYPES:
         raise ValueError(f"tensor {name!r} is of type {entry['dtype']!r}, which is not known")
     (dtype, itemsize), shape = _DTYPES[entry["dtype"]], entry["shape"]

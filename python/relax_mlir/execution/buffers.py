@@ -53,9 +53,11 @@ _kept: dict[int, tuple[Any, ...]] = {}
 """What the tensors that are alive need, by the address of their description."""
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-def _delete(address: int) -> None:
+def _forget(address: int) -> None:
     _kept.pop(address, None)
+
+
+_delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_forget)
 
 
 _new_capsule = ctypes.pythonapi.PyCapsule_New
@@ -141,7 +143,7 @@ def from_buffer(buffer: Any) -> tvm_ffi.Tensor:
         raise RelaxError(
             f"expected a contiguous buffer of numbers, got one of shape {view.shape} and format {view.format!r}"
         )
-    return tensor_of(view, name, view.shape)
+    return tensor_of(view, name, view.shape or ())
 
 
 def bytes_of(tensor: tvm_ffi.Tensor) -> memoryview:
@@ -151,7 +153,7 @@ def bytes_of(tensor: tvm_ffi.Tensor) -> memoryview:
     if not tensor.is_contiguous():
         raise RelaxError(f"the tensor of shape {tuple(tensor.shape)} is not contiguous")
     size = math.prod(tensor.shape) * tensor.dtype.itemsize
-    memory = (ctypes.c_char * size).from_address(tensor.data_ptr()) if size else (ctypes.c_char * 0)()
+    memory: Any = (ctypes.c_char * size).from_address(tensor.data_ptr()) if size else (ctypes.c_char * 0)()
     memory.owner = tensor
     return memoryview(memory).cast("B")
 
@@ -169,5 +171,7 @@ def to_memoryview(tensor: tvm_ffi.Tensor) -> memoryview:
         raise RelaxError(
             f"Python has no elements of type {name}; use NumPy with ml_dtypes, or convert them in the model"
         )
-    data, shape = bytes_of(tensor), list(tensor.shape)
-    return data.cast(_FORMATS[name]) if 0 in shape else data.cast(_FORMATS[name], shape)  # casts take no empty shape
+    data: Any = bytes_of(tensor)
+    shape, form = list(tensor.shape), _FORMATS[name]
+    view: memoryview = data.cast(form) if 0 in shape else data.cast(form, shape)  # casts take no empty shape
+    return view

@@ -75,7 +75,7 @@ class Matrix(Module, abc.ABC):
     def __init__(self, rows: int, columns: int) -> None:
         self.shape = (rows, columns)
 
-    def project(self, x: Value, then: Epilogue | None = None, *operands: Value) -> Value:
+    def project(self, x: Value, then: Epilogue | None = None, *operands: Value | Parameter) -> Value:
         """`then(x @ transpose(self), *operands)`: [m, rows], for `x [m, columns]`.
 
         `then` is element-wise, and its operands are [m, rows] or [rows]. It is applied directly to the result of the
@@ -118,7 +118,7 @@ class _PanelledMatrix(Matrix):
     def _panels(self) -> int:
         return -(-self.shape[0] // PANEL)
 
-    def project(self, x: Value, then: Epilogue | None = None, *operands: Value) -> Value:
+    def project(self, x: Value, then: Epilogue | None = None, *operands: Value | Parameter) -> Value:
         (m, _), rows, panels = x.shape, self.shape[0], self._panels()
         product = self._product(x)
         if rows % PANEL == 0:
@@ -130,11 +130,11 @@ class _PanelledMatrix(Matrix):
         return then(joined, *operands) if then else joined
 
     @abc.abstractmethod
-    def _stored(self) -> list[Parameter]: ...
+    def _parts(self) -> Sequence[Parameter]: ...
 
     def rows(self, ids: Value) -> Value:
         (kernel,), (m,) = self.row_kernels(), ids.shape
-        return op.call_tir(kernel.name, [ids, *self._stored()], Tensor((m, self.shape[1]), "f32"))
+        return op.call_tir(kernel.name, [ids, *self._parts()], Tensor((m, self.shape[1]), "f32"))
 
 
 class PanelMatrix(_PanelledMatrix):
@@ -148,7 +148,7 @@ class PanelMatrix(_PanelledMatrix):
     def row_kernels(self) -> Sequence[Kernel]:
         return [kernels.panel_rows(*self.shape)]
 
-    def _stored(self) -> list[Parameter]:
+    def _parts(self) -> Sequence[Parameter]:
         return [self.panels]
 
     def _product(self, x: Value) -> Value:
@@ -190,7 +190,7 @@ class _QuantisedParts(Matrix):
     def row_kernels(self) -> Sequence[Kernel]:
         return [quantised.quantised_rows(self.quantisation, *self.shape, self.dtype, self.in_panels)]
 
-    def _stored(self) -> list[Parameter]:
+    def _parts(self) -> Sequence[Parameter]:
         return [self.codes, self.scales] + ([] if self.minima is None else [self.minima])
 
     def _product(self, x: Value) -> Value:
@@ -200,7 +200,7 @@ class _QuantisedParts(Matrix):
         lanes = (PANEL,) if self.in_panels else ()
         (decode,) = self.kernels()
         count = self.codes.shape[0]
-        values = op.call_tir(decode.name, self._stored(), Tensor((count, *inner, *lanes), self.dtype))
+        values = op.call_tir(decode.name, self._parts(), Tensor((count, *inner, *lanes), self.dtype))
         equation = "mbhj,pbhjw->mpw" if self.in_panels else "mbhj,nbhj->mn"
         return op.einsum(equation, [op.reshape(x, (m, *inner)), values])
 
@@ -212,7 +212,7 @@ class GroupedMatrix(_QuantisedParts):
 
     def rows(self, ids: Value) -> Value:
         (kernel,), (m,) = self.row_kernels(), ids.shape
-        return op.call_tir(kernel.name, [ids, *self._stored()], Tensor((m, self.shape[1]), self.dtype))
+        return op.call_tir(kernel.name, [ids, *self._parts()], Tensor((m, self.shape[1]), self.dtype))
 
 
 class ScaledMatrix(Matrix):

@@ -195,8 +195,8 @@ class MultiheadAttention(Module):
             weights = op.split(self.in_proj_weight, 3)
             biases = (None,) * 3 if self.in_proj_bias is None else op.split(self.in_proj_bias, 3)
             parts = tuple(map(op.linear, (query, key, value), weights, biases))
-        heads = [op.reshape(part, (*part.shape[:2], self._heads, self._size)) for part in parts]
-        attended = op.attention(*heads, bias=mask, causal_mask=self._mask)
+        q, k, v = (op.reshape(part, (*part.shape[:2], self._heads, self._size)) for part in parts)
+        attended = op.attention(q, k, v, bias=mask, causal_mask=self._mask)
         return self.out_proj(op.reshape(attended, (*attended.shape[:2], self._heads * self._size)))
 
 

@@ -86,14 +86,15 @@ class Buffer(Parameter):
     def __init__(
         self, shape: Sequence[DimLike] | int | Any, dtype: str | None = None, *, persistent: bool = True, name: str = ""
     ) -> None:
-        has_value = hasattr(shape, "shape") and hasattr(shape, "dtype")
+        given: Any = shape
+        has_value = hasattr(given, "shape") and hasattr(given, "dtype")
         if has_value and dtype is not None:
-            fail(f"a buffer takes its type from the array, of {shape.dtype}; convert that to {dtype}")
+            fail(f"a buffer takes its type from the array, of {given.dtype}; convert that to {dtype}")
         if not has_value and not persistent:
             fail("a buffer that is not persistent is a constant, and needs its value: nn.Buffer(array, ...)")
         if has_value:
-            super().__init__(tuple(shape.shape), shape.dtype, name=name)
-            self.data = shape
+            super().__init__(tuple(given.shape), given.dtype, name=name)
+            self.data = given
         else:
             super().__init__(shape, dtype or "f32", name=name)
         self.persistent = persistent

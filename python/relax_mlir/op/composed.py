@@ -61,7 +61,7 @@ def roll(x: Operand, shift: ExprLike | Sequence[ExprLike], axis: int | Sequence[
       RelaxError: an axis is out of range, or the numbers of shifts and axes differ.
     """
     x = as_value(x, "roll: x")
-    shifts = [shift] if isinstance(shift, Sym) or hasattr(shift, "__index__") else list(shift)  # type: ignore[arg-type]
+    shifts = list(shift) if isinstance(shift, Sequence) else [shift]
     if axis is None:
         if len(shifts) != 1:
             fail(f"roll: {len(shifts)} shifts without axes; expected one")
@@ -119,9 +119,12 @@ def masked_select(x: Operand, mask: Operand) -> Value:
     x, mask = as_value(x, "masked_select: x"), as_value(mask, "masked_select: mask")
     if mask.dtype != "bool":
         fail(f"masked_select: mask has the type {mask.dtype}; expected bool")
-    shapes = [list(known_shape(part, f"masked_select: {name}")) for name, part in (("x", x), ("mask", mask))]
+    shapes: list[list[ExprLike]] = [
+        list(known_shape(part, f"masked_select: {name}")) for name, part in (("x", x), ("mask", mask))
+    ]
     rank = max(map(len, shapes))
-    aligned = zip(*([1] * (rank - len(shape)) + shape for shape in shapes))
+    ones: list[ExprLike] = [1] * rank
+    aligned = zip(*(ones[len(shape) :] + shape for shape in shapes))
     shape = [_broadcast(*sizes) for sizes in aligned]
     found = nonzero(flatten(broadcast_to(mask, shape)))
     symbol = unused_symbol(current_function(), "masked_select_count")

@@ -98,8 +98,8 @@ def grid_sample(
     _require_one_of("grid_sample: mode", mode, modes)
     _require_one_of("grid_sample: padding_mode", padding_mode, ("zeros", "border", "reflection"))
     count = rank - 2
-    if isinstance(grid.shape[-1], int) and grid.shape[-1] != count:  # type: ignore[index]
-        fail(f"grid_sample: grid has {grid.shape[-1]} coordinates; expected {count}")  # type: ignore[index]
+    if isinstance(grid.shape[-1], int) and grid.shape[-1] != count:
+        fail(f"grid_sample: grid has {grid.shape[-1]} coordinates; expected {count}")
     taps, sizes = [], []
     for axis in range(count):
         place = take(grid, size_tensor(count - 1 - axis), count + 1)
@@ -248,9 +248,9 @@ def roi_align(
         length = length if aligned else maximum(length, 1.0)
         axes.append(_samples(start, divide(length, float(cells)), cells, size, sampling_ratio))
     (y, y_counts, y_valid), (x_, x_counts, x_valid) = axes
-    grid_y, grid_x = y.shape[2], x_.shape[2]  # type: ignore[index]
+    grid_y, grid_x = y.shape[2], x_.shape[2]
     shape = (count, rows, grid_y, columns, grid_x)
-    points = math.prod(shape[1:])  # type: ignore[arg-type]
+    points = math.prod(shape[1:])
     place_y = reshape(broadcast_to(reshape(y, (count, rows, grid_y, 1, 1)), shape), (count, points))
     place_x = reshape(broadcast_to(reshape(x_, (count, 1, 1, columns, grid_x)), shape), (count, points))
     valid = logical_and(reshape(y_valid, (count, rows, grid_y, 1, 1)), reshape(x_valid, (count, 1, 1, columns, grid_x)))

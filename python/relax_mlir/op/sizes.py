@@ -29,7 +29,7 @@ def known_shape(x: Value, name: str) -> tuple[ExprLike, ...]:
     shape = x.shape
     if shape is None or None in shape:
         fail(f"{name} is {x.annotation!r}; expected known sizes: name them with op.match_cast")
-    return shape  # type: ignore[return-value]
+    return shape
 
 
 def checked_axis(axis: int, rank: int, name: str) -> int:
