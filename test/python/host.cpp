@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Calls `main(x [n, 4], w [4, 3]) -> [n, 3]` for some n, without TVM FFI, and
-// prints the sums of the results; then makes an invalid call. It does so with the
-// code that it is linked with, and again with the object file that it links
+// prints the sums of the results; then makes an invalid call. It does so with
+// the code that it is linked with, and again with the object file that it links
 // itself.
 //
 //===----------------------------------------------------------------------===//
